@@ -1,0 +1,530 @@
+//! The allocator as one object: [`Controller`].
+//!
+//! Machine, strategy, scheduler and job table behind [`Controller::handle`]. No I/O and no clock of its
+//! own: the simulator calls it with its virtual time, the firmware with its clock.
+
+use heapless::Vec;
+
+use crate::error::{ConfigureError, Error, Refusal};
+use crate::jobs::{Held, JobSlot, JobTable, Slot};
+use crate::machine::{Machine, NodeId};
+use crate::message::{
+    Capacity, Command, Configuration, Grant, JobList, JobReport, JobState, OCCUPANCY_BYTES_MAX,
+    OccupancyChunk, Reply, Statistics,
+};
+use crate::occupancy::Occupancy;
+use crate::request::{Flags, JobId, Request, Ticks};
+use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler};
+use crate::storage::{Memory, Needs};
+use crate::strategy::{AnyStrategy, Strategy};
+use crate::word::WORD_BITS;
+
+/// Serves the processors of one machine.
+///
+/// # Invariants
+///
+/// - *One owner*: a processor is busy in the occupancy exactly if a running job holds it or it is
+///   faulty.
+/// - *Disjoint*: no processor is in two blocks.
+/// - *Derived*: whatever a strategy keeps can be rebuilt from the occupancy.
+/// - *Atomic*: a command that is answered with an error has changed nothing but statistics.
+///
+/// [`Controller::check_invariants`] asserts the first three.
+///
+/// # Example
+///
+/// ```
+/// use meshalloc::{
+///     Command, Configuration, Controller, JobId, Mesh, Reply, Request, SchedulerKind, Storage,
+///     StrategyKind, Submesh,
+/// };
+///
+/// let mut storage = Storage::<16, 64, 128, 128>::new();
+/// let mut controller = Controller::new(
+///     storage.memory(),
+///     Configuration {
+///         machine: Mesh::new(8, 8)?.into(),
+///         strategy: StrategyKind::FreeSubmeshList,
+///         scheduler: SchedulerKind::Fcfs,
+///     },
+/// )?;
+/// let submit = Command::Submit { job: JobId(1), request: Request::submesh(3, 2) };
+/// controller.handle(&submit, 0, &mut |reply| {
+///     if let Reply::Grant(grant) = reply {
+///         assert_eq!(grant.blocks[0], Submesh::new(0, 0, 3, 2).into());
+///     }
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Controller<'m> {
+    configuration: Configuration,
+    occupancy: Occupancy<'m>,
+    jobs: JobTable<'m>,
+    strategy: AnyStrategy<'m>,
+    scheduler: AnyScheduler,
+    /// The latest time that was named.
+    clock: Ticks,
+    /// Counts the commands that change something; a job remembers the one that granted it.
+    round: u32,
+    counts: Counts,
+}
+
+/// The counting part of [`Statistics`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    submitted: u64,
+    granted: u64,
+    released: u64,
+    refused: u64,
+    attempts: u64,
+    valid_attempts: u64,
+    misses: u64,
+}
+
+/// Where replies go.
+type Sink<'a> = &'a mut dyn FnMut(&Reply);
+
+impl<'m> Controller<'m> {
+    /// A controller with no jobs and no faults.
+    ///
+    /// # Errors
+    ///
+    /// When the memory is too small for the machine or the strategy does not serve it.
+    pub fn new(memory: Memory<'m>, configuration: Configuration) -> Result<Self, ConfigureError> {
+        let Configuration {
+            machine,
+            strategy,
+            scheduler,
+        } = configuration;
+        let jobs = JobTable::new(memory.slots, memory.index, memory.blocks);
+        if (jobs.blocks_capacity() as usize) < Needs::of(machine).nodes {
+            return Err(ConfigureError::MachineTooLarge);
+        }
+        Ok(Controller {
+            configuration,
+            occupancy: Occupancy::new(machine, memory.busy, memory.faulty)?,
+            jobs,
+            strategy: AnyStrategy::new(strategy, machine, memory.workspace)?,
+            scheduler: AnyScheduler::new(scheduler),
+            clock: 0,
+            round: 0,
+            counts: Counts::default(),
+        })
+    }
+
+    /// Carries out one command at the time `now`, and says what comes of it: any number of parts
+    /// ([`Reply::Grant`]), then exactly one final reply.
+    ///
+    /// Time does not go back: a `now` before the latest one counts as the latest one.
+    pub fn handle(&mut self, command: &Command, now: Ticks, reply: Sink<'_>) {
+        self.clock = self.clock.max(now);
+        if command.changes_state() {
+            self.round = self.round.wrapping_add(1);
+        }
+        // Each of these says its own final reply, unless it fails: a reply is too large to hand around.
+        let outcome = match *command {
+            Command::Configure(configuration) => self.configure(configuration, reply),
+            Command::Submit { job, request } => self.submit(job, request, reply),
+            Command::Release { job } => self.release(job, reply),
+            Command::QueryJob { job } => self.query(job, reply),
+            Command::ListJobs { from } => self.list(from, reply),
+            Command::Occupancy { from } => self.occupancy_chunk(from, reply),
+            Command::MarkFaulty { node } => self.mark_faulty(node, reply),
+            Command::ClearFaulty { node } => self.clear_faulty(node, reply),
+            Command::Statistics => {
+                reply(&Reply::Statistics(self.statistics()));
+                Ok(())
+            }
+            Command::Reset => {
+                self.clear();
+                reply(&Reply::Done);
+                Ok(())
+            }
+        };
+        if let Err(error) = outcome {
+            reply(&Reply::Error(error));
+        }
+    }
+
+    /// Says again the grants that the latest state-changing command brought about, as far as the jobs
+    /// still run. For a transport that repeats a lost reply.
+    pub fn repeat_grants(&self, reply: Sink<'_>) {
+        for job in self.jobs.running().filter(|job| job.round() == self.round) {
+            self.say_grant(job, reply);
+        }
+    }
+
+    /// What there is room for.
+    pub fn capacity(&self) -> Capacity {
+        Capacity {
+            words: self.occupancy.capacity_words() as u32,
+            word_bits: WORD_BITS as u8,
+            jobs: self.jobs.capacity(),
+            blocks: self.jobs.blocks_capacity(),
+            list: self.strategy.workspace().list.len() as u32,
+        }
+    }
+
+    /// What is served, and how.
+    pub const fn configuration(&self) -> Configuration {
+        self.configuration
+    }
+
+    /// Which processors are busy.
+    pub const fn occupancy(&self) -> &Occupancy<'m> {
+        &self.occupancy
+    }
+
+    /// The jobs.
+    pub const fn jobs(&self) -> &JobTable<'m> {
+        &self.jobs
+    }
+
+    /// The strategy.
+    pub const fn strategy(&self) -> &AnyStrategy<'m> {
+        &self.strategy
+    }
+
+    /// What has happened so far.
+    pub fn statistics(&self) -> Statistics {
+        let Counts {
+            submitted,
+            granted,
+            released,
+            refused,
+            attempts,
+            valid_attempts,
+            misses,
+        } = self.counts;
+        Statistics {
+            nodes: self.occupancy.machine().nodes(),
+            free: self.occupancy.free(),
+            faulty: self.occupancy.faulty_count(),
+            waiting: self.jobs.waiting_len(),
+            running: self.jobs.running_len(),
+            submitted,
+            granted,
+            released,
+            refused,
+            attempts,
+            valid_attempts,
+            misses,
+        }
+    }
+
+    fn configure(&mut self, configuration: Configuration, reply: Sink<'_>) -> Result<(), Error> {
+        let Configuration {
+            machine,
+            strategy,
+            scheduler: _,
+        } = configuration;
+        if !self.jobs.is_empty() {
+            return Err(ConfigureError::JobsPresent.into());
+        }
+        let needs = Needs::of(machine);
+        if needs.words > self.occupancy.capacity_words()
+            || needs.nodes > self.jobs.blocks_capacity() as usize
+        {
+            return Err(ConfigureError::MachineTooLarge.into());
+        }
+        self.strategy.switch(strategy, machine)?;
+        self.configuration = configuration;
+        self.clear();
+        reply(&Reply::Done);
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.occupancy.clear(self.configuration.machine);
+        self.jobs.clear();
+        self.strategy.rebuild(&self.occupancy);
+        self.scheduler = AnyScheduler::new(self.configuration.scheduler);
+        self.counts = Counts::default();
+    }
+
+    fn submit(&mut self, job: JobId, request: Request, reply: Sink<'_>) -> Result<(), Error> {
+        let slot = self
+            .validate(&request)
+            .and_then(|()| self.jobs.submit(job, request, self.clock))
+            .inspect_err(|_| self.counts.refused += 1)?;
+        let last_refusal = self.schedule(Event::Arrival(slot), reply);
+        let state = self.state_of(slot);
+        if let JobState::Waiting { .. } = state
+            && request.flags.contains(Flags::NO_WAIT)
+        {
+            self.jobs.remove(slot);
+            self.counts.refused += 1;
+            let refusal = match last_refusal {
+                Some((tried, refusal)) if tried == slot => refusal,
+                _ => Refusal::QueueNotEmpty,
+            };
+            return Err(refusal.into());
+        }
+        self.counts.submitted += 1;
+        reply(&Reply::Submitted { job, state });
+        Ok(())
+    }
+
+    /// Whether the request could ever be granted.
+    fn validate(&self, request: &Request) -> Result<(), Refusal> {
+        let area = request.shape.area();
+        if area == 0 || request.processors == 0 {
+            return Err(Refusal::EmptyRequest);
+        }
+        if request.processors > area || !self.configuration.machine.has_kind_of(request.shape) {
+            return Err(Refusal::Malformed);
+        }
+        match self.strategy.demand(request) {
+            Some(_) => Ok(()),
+            None => Err(Refusal::NeverFits),
+        }
+    }
+
+    fn release(&mut self, job: JobId, reply: Sink<'_>) -> Result<(), Error> {
+        let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
+        let processors = self.jobs.get(slot).processors();
+        while let Some(block) = self.jobs.pop_block(slot) {
+            self.occupancy.give_back(block);
+            self.strategy
+                .released(&self.occupancy, &Held(&self.jobs), block);
+        }
+        self.jobs.remove(slot);
+        self.counts.released += 1;
+        self.schedule(Event::Departure, reply);
+        reply(&Reply::Released { job, processors });
+        Ok(())
+    }
+
+    /// Lets the scheduler have its turn. Returns the last job that tried and failed, and why.
+    fn schedule(&mut self, event: Event, reply: Sink<'_>) -> Option<(Slot, Refusal)> {
+        let mut refused = None;
+        let mut candidate = self.scheduler.first(&self.jobs.queue(), event, self.clock);
+        while let Some(slot) = candidate {
+            let queue = self.jobs.queue();
+            let (following, submitted) = (queue.next(slot), queue.get(slot).submitted());
+            let outcome = self.place(slot, reply);
+            let attempt = Attempt {
+                job: slot,
+                following,
+                granted: outcome.is_ok(),
+                submitted,
+            };
+            if let Err(refusal) = outcome {
+                refused = Some((slot, refusal));
+            }
+            candidate = self.scheduler.next(&self.jobs.queue(), attempt, self.clock);
+        }
+        refused
+    }
+
+    /// Tries to give a waiting job its processors.
+    fn place(&mut self, slot: Slot, reply: Sink<'_>) -> Result<(), Refusal> {
+        let request = *self.jobs.get(slot).request();
+        let outcome = self.find(&request);
+        // Valid is an attempt that the number of free processors would allow; what a strategy holds
+        // beyond the request does not count.
+        let free = self.occupancy.free();
+        let requested = match self.configuration.strategy.info().contiguous {
+            true => request.shape.area(),
+            false => request.processors,
+        };
+        let valid = free >= requested;
+        self.counts.attempts += 1;
+        self.counts.valid_attempts += u64::from(valid);
+        self.counts.misses += u64::from(valid && outcome.is_err());
+        self.jobs.count_attempt(slot, valid && outcome.is_err());
+
+        let blocks = outcome?;
+        self.jobs.grant(slot, blocks, self.clock, self.round);
+        self.counts.granted += 1;
+        for block in self.jobs.blocks(self.jobs.get(slot)) {
+            self.occupancy.take(block);
+            self.strategy.taken(&self.occupancy, block);
+        }
+        self.say_grant(self.jobs.get(slot), reply);
+        Ok(())
+    }
+
+    /// Asks the strategy. Changes nothing but the strategy's scratch memory.
+    fn find(&mut self, request: &Request) -> Result<crate::jobs::Chain, Refusal> {
+        let demand = self.strategy.demand(request).ok_or(Refusal::NeverFits)?;
+        if demand > self.occupancy.free() {
+            return Err(Refusal::TooFewFree);
+        }
+        let mut draft = self.jobs.draft();
+        let found = self.strategy.propose(&self.occupancy, request, &mut draft);
+        let (blocks, complete) = draft.finish();
+        if found && complete {
+            return Ok(blocks);
+        }
+        self.jobs.discard(blocks);
+        match complete {
+            true => Err(Refusal::Fragmented),
+            false => Err(Refusal::TableFull),
+        }
+    }
+
+    fn mark_faulty(&mut self, node: NodeId, reply: Sink<'_>) -> Result<(), Error> {
+        let unit = self.unit(node)?;
+        let outcome = self.occupancy.mark_faulty(node);
+        if outcome == Some(true) {
+            self.strategy.taken(&self.occupancy, unit);
+        }
+        reply(&Reply::Fault {
+            node,
+            job: self.holder(node),
+            changed: outcome.is_some(),
+        });
+        Ok(())
+    }
+
+    fn clear_faulty(&mut self, node: NodeId, reply: Sink<'_>) -> Result<(), Error> {
+        let unit = self.unit(node)?;
+        let job = self.holder(node);
+        let changed = self.occupancy.clear_faulty(node, job.is_some());
+        if changed && job.is_none() {
+            self.strategy
+                .released(&self.occupancy, &Held(&self.jobs), unit);
+            self.schedule(Event::Departure, reply);
+        }
+        reply(&Reply::Fault { node, job, changed });
+        Ok(())
+    }
+
+    fn unit(&self, node: NodeId) -> Result<crate::machine::Block, Error> {
+        let machine = self.configuration.machine;
+        machine.unit(node).ok_or(Error::UnknownNode(node))
+    }
+
+    /// The running job that holds the processor. O(blocks held).
+    fn holder(&self, node: NodeId) -> Option<JobId> {
+        let machine = self.configuration.machine;
+        let holds = |job: &&JobSlot| {
+            let mut blocks = self.jobs.blocks(job);
+            blocks.any(|block| machine.block_contains(block, node))
+        };
+        self.jobs.running().find(holds).map(JobSlot::id)
+    }
+
+    fn state_of(&self, slot: Slot) -> JobState {
+        let job = self.jobs.get(slot);
+        if job.is_running() {
+            JobState::Running {
+                processors: job.processors(),
+            }
+        } else {
+            JobState::Waiting {
+                ahead: self.jobs.queue().ahead(slot),
+            }
+        }
+    }
+
+    fn query(&self, job: JobId, reply: Sink<'_>) -> Result<(), Error> {
+        let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
+        let entry = self.jobs.get(slot);
+        if entry.is_running() {
+            self.say_grant(entry, reply);
+        }
+        reply(&Reply::Job(JobReport {
+            job,
+            request: *entry.request(),
+            submitted: entry.submitted(),
+            state: self.state_of(slot),
+        }));
+        Ok(())
+    }
+
+    fn list(&self, from: u32, reply: Sink<'_>) -> Result<(), Error> {
+        let mut jobs = Vec::new();
+        let mut next = None;
+        for (following, job) in self.jobs.jobs_from(from) {
+            if jobs.push((job.id(), job.processors())).is_err() {
+                // It did not fit, so the next chunk begins with it.
+                next = Some(following - 1);
+                break;
+            }
+        }
+        reply(&Reply::Jobs(JobList { jobs, next }));
+        Ok(())
+    }
+
+    fn occupancy_chunk(&self, from: NodeId, reply: Sink<'_>) -> Result<(), Error> {
+        let nodes = self.occupancy.machine().nodes();
+        if from.0 >= nodes || !from.0.is_multiple_of(8) {
+            return Err(Error::UnknownNode(from));
+        }
+        let bytes = ((nodes - from.0).div_ceil(8) as usize).min(OCCUPANCY_BYTES_MAX);
+        let pack = |bit: &dyn Fn(NodeId) -> bool| {
+            (0..bytes as u32)
+                .map(|byte| {
+                    let first = from.0 + byte * 8;
+                    let bits = (first..nodes.min(first + 8)).zip(0..);
+                    bits.fold(0, |sum, (node, at)| sum | u8::from(bit(NodeId(node))) << at)
+                })
+                .collect()
+        };
+        reply(&Reply::Occupancy(OccupancyChunk {
+            from,
+            nodes,
+            busy: pack(&|node| self.occupancy.is_busy(node)),
+            faulty: pack(&|node| self.occupancy.is_faulty(node)),
+        }));
+        Ok(())
+    }
+
+    fn say_grant(&self, job: &JobSlot, reply: Sink<'_>) {
+        let mut blocks = self.jobs.blocks(job).peekable();
+        let mut first = 0;
+        while blocks.peek().is_some() {
+            let mut grant = Grant {
+                job: job.id(),
+                at: job.granted_at(),
+                attempts: job.attempts(),
+                misses: job.misses(),
+                blocks_total: job.blocks_len(),
+                first,
+                blocks: Vec::new(),
+            };
+            while !grant.blocks.is_full()
+                && let Some(block) = blocks.next()
+            {
+                let _ = grant.blocks.push(block);
+            }
+            first += grant.blocks.len() as u32;
+            reply(&Reply::Grant(grant));
+        }
+    }
+
+    /// The machine that is served.
+    pub const fn machine(&self) -> Machine {
+        self.configuration.machine
+    }
+
+    /// Asserts every invariant of the whole. For tests; slow.
+    pub fn check_invariants(&self) {
+        self.occupancy.check_invariants();
+        self.jobs.check_invariants();
+        let machine = self.machine();
+        let mut held = 0;
+        for block in Held(&self.jobs).blocks() {
+            assert!(machine.contains(block), "{block} lies within the machine");
+            held += block.area();
+        }
+        // Every held processor is busy, and no more are than are held or faulty. With the counts this
+        // also shows that the blocks are disjoint.
+        let mut busy = 0;
+        let mut held_busy = 0;
+        for node in (0..machine.nodes()).map(NodeId) {
+            let holder = self.holder(node).is_some();
+            let (is_busy, is_faulty) =
+                (self.occupancy.is_busy(node), self.occupancy.is_faulty(node));
+            assert_eq!(is_busy, holder || is_faulty, "one owner of {node}");
+            busy += u32::from(is_busy);
+            held_busy += u32::from(holder);
+        }
+        assert_eq!(held, held_busy, "blocks are disjoint");
+        assert_eq!(busy, machine.nodes() - self.occupancy.free());
+        self.strategy.check_invariants(&self.occupancy);
+    }
+}

@@ -1,0 +1,159 @@
+//! Why something was not done. Whatever fails changes nothing.
+
+use core::fmt;
+
+use crate::machine::NodeId;
+
+/// Why a job was not given processors.
+///
+/// `NeverFits` will not change by waiting, `TooFewFree` and `Fragmented` will.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Refusal {
+    /// A side or the number of processors is zero.
+    EmptyRequest,
+    /// More processors are asked for than the shape has, or the shape is of another kind of machine.
+    Malformed,
+    /// The strategy cannot serve this request even on an empty machine without faults.
+    NeverFits,
+    /// Fewer processors are free than the job would hold.
+    TooFewFree,
+    /// Enough processors are free, but the strategy finds no place for the request.
+    Fragmented,
+    /// A no-wait request that the scheduler did not let try, because others wait before it.
+    QueueNotEmpty,
+    /// The table of jobs, or the pool of blocks, has no room.
+    TableFull,
+    /// A job of this name waits or runs already.
+    DuplicateJob,
+}
+
+impl Refusal {
+    /// Every refusal, in the order of declaration.
+    pub const ALL: [Refusal; 8] = [
+        Refusal::EmptyRequest,
+        Refusal::Malformed,
+        Refusal::NeverFits,
+        Refusal::TooFewFree,
+        Refusal::Fragmented,
+        Refusal::QueueNotEmpty,
+        Refusal::TableFull,
+        Refusal::DuplicateJob,
+    ];
+
+    /// The name in machine-readable output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Refusal::EmptyRequest => "empty-request",
+            Refusal::Malformed => "malformed",
+            Refusal::NeverFits => "never-fits",
+            Refusal::TooFewFree => "too-few-free",
+            Refusal::Fragmented => "fragmented",
+            Refusal::QueueNotEmpty => "queue-not-empty",
+            Refusal::TableFull => "table-full",
+            Refusal::DuplicateJob => "duplicate-job",
+        }
+    }
+
+    /// Whether the same request could be granted later, on the same machine.
+    pub const fn is_temporary(self) -> bool {
+        !matches!(
+            self,
+            Refusal::EmptyRequest | Refusal::Malformed | Refusal::NeverFits
+        )
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refusal::EmptyRequest => "empty request: sides and processors must be at least 1",
+            Refusal::Malformed => "the request's shape and number of processors do not agree",
+            Refusal::NeverFits => "can never fit: too large for the machine under this strategy",
+            Refusal::TooFewFree => "not enough free processors",
+            Refusal::Fragmented => "enough free processors, but fragmented",
+            Refusal::QueueNotEmpty => "would have to wait: others wait before it",
+            Refusal::TableFull => "table full",
+            Refusal::DuplicateJob => "a job of this name waits or runs already",
+        })
+    }
+}
+
+impl core::error::Error for Refusal {}
+
+/// Why a configuration was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum ConfigureError {
+    /// Jobs wait or run; release them or reset first.
+    JobsPresent,
+    /// The machine needs more occupancy words or blocks than this build has.
+    MachineTooLarge,
+    /// The strategy needs more memory for this machine than this build has.
+    StrategyMemory,
+    /// The strategy does not serve this machine (shape, side lengths or kind).
+    MachineUnsuitable,
+    /// The strategy was left out of this build.
+    StrategyNotBuilt,
+}
+
+impl fmt::Display for ConfigureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ConfigureError::JobsPresent => "jobs wait or run: release them or reset first",
+            ConfigureError::MachineTooLarge => "the machine is larger than this build has room for",
+            ConfigureError::StrategyMemory => {
+                "the strategy needs more memory for this machine than this build has"
+            }
+            ConfigureError::MachineUnsuitable => "the strategy does not serve this machine",
+            ConfigureError::StrategyNotBuilt => "the strategy was left out of this build",
+        })
+    }
+}
+
+impl core::error::Error for ConfigureError {}
+
+/// Why a command failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Error {
+    /// The job was not granted and does not wait.
+    Refused(Refusal),
+    /// No job of this name waits or runs: it was never submitted, was refused, or has been released.
+    UnknownJob,
+    /// The machine has no such processor.
+    UnknownNode(NodeId),
+    /// The configuration was not taken; the old one stays.
+    Configure(ConfigureError),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused(refusal) => refusal.fmt(f),
+            Error::UnknownJob => f.write_str("no job of this name waits or runs"),
+            Error::UnknownNode(node) => write!(f, "the machine has no processor {node}"),
+            Error::Configure(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        Error::Refused(refusal)
+    }
+}
+
+impl From<ConfigureError> for Error {
+    fn from(error: ConfigureError) -> Error {
+        Error::Configure(error)
+    }
+}

@@ -1,0 +1,182 @@
+//! The pool of blocks: chains of cells, one chain a job.
+
+use super::{Link, NONE};
+use crate::machine::{Block, NodeId};
+use crate::mesh::Submesh;
+
+/// One cell of the pool.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockCell {
+    block: Block,
+    next: Link,
+}
+
+impl BlockCell {
+    /// An unused cell.
+    pub const EMPTY: BlockCell = BlockCell {
+        block: Block::Submesh(Submesh::EMPTY),
+        next: NONE,
+    };
+}
+
+/// A list of blocks in the pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain {
+    head: Link,
+    len: u32,
+}
+
+impl Chain {
+    pub(crate) const EMPTY: Chain = Chain { head: NONE, len: 0 };
+
+    pub(crate) const fn len(&self) -> u32 {
+        self.len
+    }
+}
+
+/// All blocks of all jobs.
+///
+/// Blocks are disjoint and hold at least one processor each, so as many cells as the machine has
+/// processors are always enough; the controller takes no machine for which there are fewer.
+#[derive(Debug)]
+pub(crate) struct BlockPool<'m> {
+    cells: &'m mut [BlockCell],
+    /// Cells given back, linked through `next`.
+    free: Link,
+    /// Cells from here on have never been used.
+    fresh: usize,
+}
+
+impl<'m> BlockPool<'m> {
+    pub(crate) fn new(cells: &'m mut [BlockCell]) -> Self {
+        let len = cells.len().min(NONE as usize);
+        BlockPool {
+            cells: &mut cells[..len],
+            free: NONE,
+            fresh: 0,
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.free = NONE;
+        self.fresh = 0;
+    }
+
+    pub(crate) fn capacity(&self) -> u32 {
+        self.cells.len() as u32
+    }
+
+    /// A cell that holds the block and ends a chain; `None` when all are in use.
+    fn cell(&mut self, block: Block) -> Option<Link> {
+        let cell = if self.free != NONE {
+            let cell = self.free;
+            self.free = self.cells[cell as usize].next;
+            cell
+        } else if self.fresh < self.cells.len() {
+            self.fresh += 1;
+            (self.fresh - 1) as Link
+        } else {
+            return None;
+        };
+        self.cells[cell as usize] = BlockCell { block, next: NONE };
+        Some(cell)
+    }
+
+    /// Removes the first block of a chain.
+    pub(crate) fn pop(&mut self, chain: &mut Chain) -> Option<Block> {
+        if chain.head == NONE {
+            return None;
+        }
+        let cell = chain.head;
+        let BlockCell { block, next } = self.cells[cell as usize];
+        *chain = Chain {
+            head: next,
+            len: chain.len - 1,
+        };
+        self.cells[cell as usize].next = self.free;
+        self.free = cell;
+        Some(block)
+    }
+
+    pub(crate) fn free(&mut self, mut chain: Chain) {
+        while self.pop(&mut chain).is_some() {}
+    }
+
+    pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = Block> + '_ {
+        let mut at = chain.head;
+        core::iter::from_fn(move || {
+            if at == NONE {
+                return None;
+            }
+            let cell = &self.cells[at as usize];
+            at = cell.next;
+            Some(cell.block)
+        })
+    }
+
+    /// Asserts that so many cells are in use and every other one is free.
+    pub(crate) fn check_invariants(&self, used: u32) {
+        let mut free = 0;
+        let mut at = self.free;
+        while at != NONE {
+            at = self.cells[at as usize].next;
+            free += 1;
+        }
+        assert_eq!(
+            used as usize + free,
+            self.fresh,
+            "every used cell is in one chain"
+        );
+    }
+}
+
+/// A proposal in the making: where a strategy writes the blocks it has found.
+#[derive(Debug)]
+pub struct Draft<'a, 'm> {
+    pool: &'a mut BlockPool<'m>,
+    chain: Chain,
+    last: Link,
+    overflow: bool,
+}
+
+impl<'a, 'm> Draft<'a, 'm> {
+    pub(crate) fn new(pool: &'a mut BlockPool<'m>) -> Self {
+        Draft {
+            pool,
+            chain: Chain::EMPTY,
+            last: NONE,
+            overflow: false,
+        }
+    }
+
+    /// Adds a block. One for which the pool has no room makes the whole proposal fail as `TableFull`.
+    #[inline]
+    pub fn push(&mut self, block: impl Into<Block>) {
+        let Some(cell) = self.pool.cell(block.into()) else {
+            self.overflow = true;
+            return;
+        };
+        match self.last {
+            NONE => self.chain.head = cell,
+            last => self.pool.cells[last as usize].next = cell,
+        }
+        self.last = cell;
+        self.chain.len += 1;
+    }
+
+    /// The blocks so far.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
+        self.pool.iter(self.chain)
+    }
+
+    /// Whether one of the blocks holds the processor `node` of `machine`.
+    pub fn contains(&self, machine: &crate::machine::Machine, node: NodeId) -> bool {
+        self.blocks()
+            .any(|block| machine.block_contains(block, node))
+    }
+
+    /// The blocks, and whether there was room for all of them.
+    pub(crate) fn finish(self) -> (Chain, bool) {
+        (self.chain, !self.overflow)
+    }
+}

@@ -1,0 +1,77 @@
+//! From a job's name to its slot: open addressing with linear probing, at most half full.
+//!
+//! A removed entry leaves no mark behind; the entries after it move up instead, so a search never
+//! grows longer with the age of the table.
+
+use super::{JobSlot, Link, NONE};
+use crate::request::JobId;
+
+/// Cuts the slices to the largest sizes that go together.
+pub(super) fn fit<'m>(
+    slots: &'m mut [JobSlot],
+    index: &'m mut [Link],
+) -> (&'m mut [JobSlot], &'m mut [Link]) {
+    let cells = match index.len() {
+        0 => 0,
+        len => 1 << len.ilog2(),
+    };
+    let jobs = slots.len().min(cells / 2).min(NONE as usize);
+    (&mut slots[..jobs], &mut index[..cells])
+}
+
+/// Where the search for a name begins (Fibonacci hashing, Knuth 1973, section 6.4).
+#[inline]
+fn home(index: &[Link], id: JobId) -> usize {
+    let hash = id.0.wrapping_mul(0x9E37_79B1);
+    ((u64::from(hash) * index.len() as u64) >> 32) as usize
+}
+
+#[inline]
+fn next(index: &[Link], cell: usize) -> usize {
+    (cell + 1) & (index.len() - 1)
+}
+
+fn cell_of(index: &[Link], slots: &[JobSlot], id: JobId) -> Option<usize> {
+    if index.is_empty() {
+        return None;
+    }
+    let mut cell = home(index, id);
+    loop {
+        match index[cell] {
+            NONE => return None,
+            slot if slots[slot as usize].id == id => return Some(cell),
+            _ => cell = next(index, cell),
+        }
+    }
+}
+
+pub(super) fn find(index: &[Link], slots: &[JobSlot], id: JobId) -> Option<Link> {
+    cell_of(index, slots, id).map(|cell| index[cell])
+}
+
+/// Adds a name that is not there. There is room: the index is at most half full.
+pub(super) fn insert(index: &mut [Link], id: JobId, slot: Link) {
+    let mut cell = home(index, id);
+    while index[cell] != NONE {
+        cell = next(index, cell);
+    }
+    index[cell] = slot;
+}
+
+pub(super) fn remove(index: &mut [Link], slots: &[JobSlot], id: JobId) {
+    let Some(mut hole) = cell_of(index, slots, id) else {
+        return;
+    };
+    let mut cell = next(index, hole);
+    while index[cell] != NONE {
+        // An entry may fill the hole if the hole is on its way from home to where it is.
+        let from = home(index, slots[index[cell] as usize].id);
+        let mask = index.len() - 1;
+        if (hole.wrapping_sub(from) & mask) <= (cell.wrapping_sub(from) & mask) {
+            index[hole] = index[cell];
+            hole = cell;
+        }
+        cell = next(index, cell);
+    }
+    index[hole] = NONE;
+}

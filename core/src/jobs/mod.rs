@@ -1,0 +1,483 @@
+//! The jobs and what they hold: [`JobTable`], [`Queue`], [`Held`], [`Draft`].
+//!
+//! One table for waiting and running jobs. A slot of the table is in exactly one of three lists: free
+//! slots, the wait queue, the running jobs in the order of their grants. Blocks live in one pool and
+//! form a chain a job, so a job may hold any number of them.
+
+use core::fmt;
+
+use crate::error::Refusal;
+use crate::machine::Block;
+use crate::request::{JobId, Request, Ticks};
+
+mod blocks;
+mod index;
+
+pub use blocks::{BlockCell, Draft};
+pub(crate) use blocks::{BlockPool, Chain};
+
+/// An index into the tables. Half as wide on the board, whose tables are small.
+#[cfg(target_pointer_width = "64")]
+pub type Link = u32;
+/// An index into the tables.
+#[cfg(not(target_pointer_width = "64"))]
+pub type Link = u16;
+
+/// No index.
+const NONE: Link = Link::MAX;
+
+/// A job's place in the table, valid until the job is released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot(Link);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Free,
+    Waiting,
+    Running,
+}
+
+/// One entry of the job table.
+#[derive(Clone, Copy, Debug)]
+pub struct JobSlot {
+    id: JobId,
+    state: State,
+    request: Request,
+    submitted: Ticks,
+    granted_at: Ticks,
+    attempts: u32,
+    misses: u32,
+    processors: u32,
+    /// The command that granted it: [`JobTable::grant`].
+    round: u32,
+    /// Invariant: the blocks of a running job; empty for any other.
+    blocks: Chain,
+    prev: Link,
+    next: Link,
+}
+
+impl JobSlot {
+    /// An unused entry.
+    pub const EMPTY: JobSlot = JobSlot {
+        id: JobId(0),
+        state: State::Free,
+        request: Request::submesh(0, 0),
+        submitted: 0,
+        granted_at: 0,
+        attempts: 0,
+        misses: 0,
+        processors: 0,
+        round: 0,
+        blocks: Chain::EMPTY,
+        prev: NONE,
+        next: NONE,
+    };
+
+    /// The job's name.
+    pub const fn id(&self) -> JobId {
+        self.id
+    }
+
+    /// What it asked for.
+    pub const fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// When it was submitted.
+    pub const fn submitted(&self) -> Ticks {
+        self.submitted
+    }
+
+    /// When it was granted; meaningless while it waits.
+    pub const fn granted_at(&self) -> Ticks {
+        self.granted_at
+    }
+
+    /// How often it was tried.
+    pub const fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// How often it failed although enough processors were free.
+    pub const fn misses(&self) -> u32 {
+        self.misses
+    }
+
+    /// The processors it holds, 0 while it waits.
+    pub const fn processors(&self) -> u32 {
+        self.processors
+    }
+
+    /// The number of blocks it holds.
+    pub const fn blocks_len(&self) -> u32 {
+        self.blocks.len()
+    }
+
+    /// Whether it holds processors.
+    pub const fn is_running(&self) -> bool {
+        matches!(self.state, State::Running)
+    }
+
+    pub(crate) const fn round(&self) -> u32 {
+        self.round
+    }
+}
+
+/// A doubly linked list through the slots.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    head: Link,
+    tail: Link,
+    len: u32,
+}
+
+impl List {
+    const EMPTY: List = List {
+        head: NONE,
+        tail: NONE,
+        len: 0,
+    };
+
+    fn push_back(&mut self, slots: &mut [JobSlot], slot: Link) {
+        slots[slot as usize].prev = self.tail;
+        slots[slot as usize].next = NONE;
+        match self.tail {
+            NONE => self.head = slot,
+            tail => slots[tail as usize].next = slot,
+        }
+        self.tail = slot;
+        self.len += 1;
+    }
+
+    fn remove(&mut self, slots: &mut [JobSlot], slot: Link) {
+        let JobSlot { prev, next, .. } = slots[slot as usize];
+        match prev {
+            NONE => self.head = next,
+            prev => slots[prev as usize].next = next,
+        }
+        match next {
+            NONE => self.tail = prev,
+            next => slots[next as usize].prev = prev,
+        }
+        self.len -= 1;
+    }
+
+    fn iter<'a>(&self, slots: &'a [JobSlot]) -> impl Iterator<Item = Slot> + use<'a> {
+        let mut at = self.head;
+        core::iter::from_fn(move || {
+            let slot = at;
+            (slot != NONE).then(|| {
+                at = slots[slot as usize].next;
+                Slot(slot)
+            })
+        })
+    }
+}
+
+/// All jobs, waiting and running.
+#[derive(Debug)]
+pub struct JobTable<'m> {
+    slots: &'m mut [JobSlot],
+    /// Job name -> slot; see [`index`].
+    index: &'m mut [Link],
+    pool: BlockPool<'m>,
+    waiting: List,
+    running: List,
+    /// Slots given back, linked through `next`.
+    free: Link,
+    /// Slots from here on have never been used.
+    fresh: usize,
+}
+
+impl<'m> JobTable<'m> {
+    /// An empty table. The slices say what there is room for; an index shorter than twice the slots or
+    /// not a power of two long reduces the number of slots.
+    pub(crate) fn new(
+        slots: &'m mut [JobSlot],
+        index: &'m mut [Link],
+        blocks: &'m mut [BlockCell],
+    ) -> Self {
+        let (slots, index) = index::fit(slots, index);
+        let mut table = JobTable {
+            slots,
+            index,
+            pool: BlockPool::new(blocks),
+            waiting: List::EMPTY,
+            running: List::EMPTY,
+            free: NONE,
+            fresh: 0,
+        };
+        table.clear();
+        table
+    }
+
+    /// Forgets every job.
+    pub(crate) fn clear(&mut self) {
+        self.index.fill(NONE);
+        self.pool.clear();
+        self.waiting = List::EMPTY;
+        self.running = List::EMPTY;
+        self.free = NONE;
+        self.fresh = 0;
+    }
+
+    /// Jobs there is room for, waiting and running together.
+    pub fn capacity(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
+    /// Blocks there is room for.
+    pub fn blocks_capacity(&self) -> u32 {
+        self.pool.capacity()
+    }
+
+    /// Whether no job waits or runs.
+    pub const fn is_empty(&self) -> bool {
+        self.waiting.len == 0 && self.running.len == 0
+    }
+
+    /// The jobs that wait.
+    pub const fn waiting_len(&self) -> u32 {
+        self.waiting.len
+    }
+
+    /// The jobs that run.
+    pub const fn running_len(&self) -> u32 {
+        self.running.len
+    }
+
+    /// The slot of the job with this name.
+    ///
+    /// # Time complexity
+    ///
+    /// O(1) expected.
+    pub fn find(&self, id: JobId) -> Option<Slot> {
+        index::find(self.index, self.slots, id).map(Slot)
+    }
+
+    /// The job in a slot.
+    #[inline]
+    pub fn get(&self, slot: Slot) -> &JobSlot {
+        &self.slots[slot.0 as usize]
+    }
+
+    /// The wait queue.
+    #[inline]
+    pub fn queue(&self) -> Queue<'_> {
+        Queue {
+            slots: self.slots,
+            list: &self.waiting,
+        }
+    }
+
+    /// The running jobs in the order of their grants.
+    pub fn running(&self) -> impl Iterator<Item = &JobSlot> {
+        self.running.iter(self.slots).map(|slot| self.get(slot))
+    }
+
+    /// The jobs in slots from `from` on, with the slot that follows each.
+    pub(crate) fn jobs_from(&self, from: u32) -> impl Iterator<Item = (u32, &JobSlot)> {
+        let used = &self.slots[..self.fresh];
+        used.iter()
+            .zip(1..)
+            .skip(from as usize)
+            .filter(|(job, _)| job.state != State::Free)
+            .map(|(job, next)| (next, job))
+    }
+
+    /// A job's blocks, in the order in which the strategy named them.
+    pub fn blocks(&self, job: &JobSlot) -> impl Iterator<Item = Block> + '_ {
+        self.pool.iter(job.blocks)
+    }
+
+    /// Adds a job to the end of the wait queue.
+    ///
+    /// # Errors
+    ///
+    /// `DuplicateJob`, `TableFull`.
+    pub(crate) fn submit(
+        &mut self,
+        id: JobId,
+        request: Request,
+        now: Ticks,
+    ) -> Result<Slot, Refusal> {
+        if self.find(id).is_some() {
+            return Err(Refusal::DuplicateJob);
+        }
+        let slot = if self.free != NONE {
+            let slot = self.free;
+            self.free = self.slots[slot as usize].next;
+            slot
+        } else if self.fresh < self.slots.len() {
+            self.fresh += 1;
+            (self.fresh - 1) as Link
+        } else {
+            return Err(Refusal::TableFull);
+        };
+        self.slots[slot as usize] = JobSlot {
+            id,
+            state: State::Waiting,
+            request,
+            submitted: now,
+            ..JobSlot::EMPTY
+        };
+        self.waiting.push_back(self.slots, slot);
+        index::insert(self.index, id, slot);
+        Ok(Slot(slot))
+    }
+
+    /// Counts an attempt at a waiting job.
+    pub(crate) fn count_attempt(&mut self, slot: Slot, missed: bool) {
+        let job = &mut self.slots[slot.0 as usize];
+        job.attempts = job.attempts.saturating_add(1);
+        job.misses = job.misses.saturating_add(u32::from(missed));
+    }
+
+    /// A place to write a proposal into. It is to be given to [`JobTable::grant`] or
+    /// [`JobTable::discard`].
+    pub(crate) fn draft(&mut self) -> Draft<'_, 'm> {
+        Draft::new(&mut self.pool)
+    }
+
+    /// Throws a proposal away.
+    pub(crate) fn discard(&mut self, blocks: Chain) {
+        self.pool.free(blocks);
+    }
+
+    /// A waiting job becomes a running one that holds these blocks.
+    pub(crate) fn grant(&mut self, slot: Slot, blocks: Chain, now: Ticks, round: u32) {
+        self.waiting.remove(self.slots, slot.0);
+        self.running.push_back(self.slots, slot.0);
+        let processors = self.pool.iter(blocks).map(Block::area).sum();
+        let job = &mut self.slots[slot.0 as usize];
+        job.state = State::Running;
+        job.granted_at = now;
+        job.round = round;
+        job.blocks = blocks;
+        job.processors = processors;
+    }
+
+    /// Takes the first block from a running job.
+    pub(crate) fn pop_block(&mut self, slot: Slot) -> Option<Block> {
+        self.pool.pop(&mut self.slots[slot.0 as usize].blocks)
+    }
+
+    /// Removes a job that waits, or that holds no block any more. Never needs room.
+    pub(crate) fn remove(&mut self, slot: Slot) {
+        let job = &mut self.slots[slot.0 as usize];
+        let (id, state) = (job.id, job.state);
+        debug_assert_eq!(job.blocks.len(), 0, "blocks would be lost");
+        job.state = State::Free;
+        match state {
+            State::Waiting => self.waiting.remove(self.slots, slot.0),
+            State::Running => self.running.remove(self.slots, slot.0),
+            State::Free => return,
+        }
+        index::remove(self.index, self.slots, id);
+        self.slots[slot.0 as usize].next = self.free;
+        self.free = slot.0;
+    }
+
+    /// Asserts every invariant of the table.
+    pub fn check_invariants(&self) {
+        let mut blocks = 0;
+        for (list, state) in [
+            (&self.waiting, State::Waiting),
+            (&self.running, State::Running),
+        ] {
+            let mut len = 0;
+            let mut prev = NONE;
+            for slot in list.iter(self.slots) {
+                let job = self.get(slot);
+                assert_eq!(job.state, state, "a list holds jobs of one state");
+                assert_eq!(job.prev, prev, "back links");
+                assert_eq!(self.find(job.id), Some(slot), "a job is found by its name");
+                let area: u32 = self.blocks(job).map(Block::area).sum();
+                assert_eq!(area, job.processors, "processors held");
+                assert_eq!(job.is_running(), job.blocks.len() > 0);
+                blocks += job.blocks.len();
+                prev = slot.0;
+                len += 1;
+            }
+            assert_eq!(list.len, len, "length of a list");
+            assert_eq!(list.tail, prev, "end of a list");
+        }
+        let mut free = 0;
+        let mut at = self.free;
+        while at != NONE {
+            assert_eq!(self.slots[at as usize].state, State::Free);
+            at = self.slots[at as usize].next;
+            free += 1;
+        }
+        let used = self.waiting.len + self.running.len + free;
+        assert_eq!(used as usize, self.fresh, "every used slot is in one list");
+        let indexed = self.index.iter().filter(|&&slot| slot != NONE).count();
+        assert_eq!(indexed as u32, self.waiting.len + self.running.len, "index");
+        self.pool.check_invariants(blocks);
+    }
+}
+
+/// The wait queue as a scheduler sees it: the order of the arrivals.
+#[derive(Clone, Copy)]
+pub struct Queue<'a> {
+    slots: &'a [JobSlot],
+    list: &'a List,
+}
+
+impl Queue<'_> {
+    /// The job that has waited longest.
+    #[inline]
+    pub fn head(&self) -> Option<Slot> {
+        (self.list.head != NONE).then_some(Slot(self.list.head))
+    }
+
+    /// The job behind this one.
+    #[inline]
+    pub fn next(&self, slot: Slot) -> Option<Slot> {
+        let next = self.slots[slot.0 as usize].next;
+        (next != NONE).then_some(Slot(next))
+    }
+
+    /// The job in this slot.
+    pub fn get(&self, slot: Slot) -> &JobSlot {
+        &self.slots[slot.0 as usize]
+    }
+
+    /// The number of jobs that wait.
+    pub const fn len(&self) -> u32 {
+        self.list.len
+    }
+
+    /// Whether no job waits.
+    pub const fn is_empty(&self) -> bool {
+        self.list.len == 0
+    }
+
+    /// The number of jobs before this one. O(queue).
+    pub(crate) fn ahead(&self, slot: Slot) -> u32 {
+        let before = self
+            .list
+            .iter(self.slots)
+            .take_while(|&other| other != slot);
+        before.count() as u32
+    }
+}
+
+impl fmt::Debug for Queue<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids = self.list.iter(self.slots).map(|slot| self.get(slot).id);
+        f.debug_list().entries(ids).finish()
+    }
+}
+
+/// What is still held, for a strategy that is told of a release.
+#[derive(Clone, Copy, Debug)]
+pub struct Held<'a, 'm>(pub(crate) &'a JobTable<'m>);
+
+impl Held<'_, '_> {
+    /// Every block that a running job holds, oldest grant first.
+    #[inline]
+    pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
+        self.0.running().flat_map(|job| self.0.blocks(job))
+    }
+}

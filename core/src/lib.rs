@@ -1,0 +1,29 @@
+//! Processor allocation for mesh-connected multicomputers.
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod controller;
+pub mod error;
+pub mod jobs;
+pub mod machine;
+pub mod mesh;
+pub mod message;
+pub mod occupancy;
+pub mod request;
+pub mod scheduler;
+mod search;
+pub mod storage;
+pub mod strategy;
+pub mod word;
+
+pub use controller::Controller;
+pub use error::{ConfigureError, Error, Refusal};
+pub use jobs::{Draft, Held};
+pub use machine::{Block, Machine, NodeId, Shape};
+pub use mesh::{Coord, Mesh, MeshSidesError, SIDE_MAX, Sides, Submesh};
+pub use message::{Capacity, Command, Configuration, Grant, JobState, Reply, Statistics};
+pub use occupancy::Occupancy;
+pub use request::{Flags, JobId, Request, Ticks};
+pub use scheduler::{AnyScheduler, Scheduler, SchedulerKind};
+pub use storage::{Memory, Storage};
+pub use strategy::{AnyStrategy, Strategy, StrategyInfo, StrategyKind, Workspace};

@@ -1,0 +1,298 @@
+//! The two-dimensional mesh and the shapes in it: [`Mesh`], [`Coord`], [`Sides`], [`Submesh`].
+//!
+//! Node `<x, y>` has its origin at the lower left; `x` grows to the right, `y` upwards. *Row-major
+//! order* is smaller `y` first, then smaller `x`.
+//!
+//! ```text
+//!   y
+//!   3  . . . . . .        Mesh 6 x 4
+//!   2  . A A A . .        A: Submesh, base node <1, 1>, sides 3 x 2
+//!   1  . A A A . .           its upper right corner is <3, 2>
+//!   0  . . . . . .
+//!      0 1 2 3 4 5  x
+//! ```
+
+use core::fmt;
+
+use crate::machine::NodeId;
+
+/// The longest side a [`Mesh`] may have, in processors.
+pub const SIDE_MAX: u16 = 1024;
+
+/// A processor's place in a mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Coord {
+    /// Column, 0 at the left.
+    pub x: u16,
+    /// Row, 0 at the bottom.
+    pub y: u16,
+}
+
+impl Coord {
+    /// The node `<x, y>`.
+    pub const fn new(x: u16, y: u16) -> Self {
+        Coord { x, y }
+    }
+}
+
+impl fmt::Display for Coord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{}, {}>", self.x, self.y)
+    }
+}
+
+/// Side lengths, in processors: what a request asks for and what a submesh has.
+///
+/// A side may be zero here; such a request is refused as empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Sides {
+    /// Length along x.
+    pub w: u16,
+    /// Length along y.
+    pub h: u16,
+}
+
+impl Sides {
+    /// `w` along x, `h` along y.
+    pub const fn new(w: u16, h: u16) -> Self {
+        Sides { w, h }
+    }
+
+    /// The number of processors, `w * h`.
+    pub const fn area(self) -> u32 {
+        self.w as u32 * self.h as u32
+    }
+
+    /// The rotated request: `(a, b)` becomes `(b, a)`.
+    #[must_use]
+    pub const fn rotated(self) -> Self {
+        Sides {
+            w: self.h,
+            h: self.w,
+        }
+    }
+
+    /// Whether both sides are equal, so that rotation changes nothing.
+    pub const fn is_square(self) -> bool {
+        self.w == self.h
+    }
+
+    /// Whether a rectangle of these sides fits into one of `outer`, unrotated.
+    pub const fn fits_in(self, outer: Sides) -> bool {
+        self.w <= outer.w && self.h <= outer.h
+    }
+}
+
+impl fmt::Display for Sides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.w, self.h)
+    }
+}
+
+/// A rectangle of processors: base node (lower left) and side lengths, both at least 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Submesh {
+    /// The base node: the lower left corner.
+    pub base: Coord,
+    /// The side lengths.
+    pub sides: Sides,
+}
+
+impl Submesh {
+    /// No processor at all: what unused memory is filled with.
+    pub const EMPTY: Submesh = Submesh::new(0, 0, 0, 0);
+
+    /// The submesh with the base node `<x, y>` and the sides `w` by `h`.
+    pub const fn new(x: u16, y: u16, w: u16, h: u16) -> Self {
+        Submesh {
+            base: Coord { x, y },
+            sides: Sides { w, h },
+        }
+    }
+
+    /// The submesh between two corners, both included: the papers' `(<x1, y1>, <x2, y2>)`.
+    ///
+    /// ```
+    /// use meshalloc::Submesh;
+    /// assert_eq!(Submesh::between(4, 5, 9, 7), Submesh::new(4, 5, 6, 3));
+    /// ```
+    pub const fn between(x1: u16, y1: u16, x2: u16, y2: u16) -> Self {
+        Submesh::new(x1, y1, x2 - x1 + 1, y2 - y1 + 1)
+    }
+
+    /// The lower left corner.
+    pub const fn lower_left(self) -> Coord {
+        self.base
+    }
+
+    /// The upper right corner, included.
+    pub const fn upper_right(self) -> Coord {
+        Coord {
+            x: self.base.x + self.sides.w - 1,
+            y: self.base.y + self.sides.h - 1,
+        }
+    }
+
+    /// The number of processors.
+    pub const fn area(self) -> u32 {
+        self.sides.area()
+    }
+
+    /// Whether the two share a processor.
+    #[inline]
+    pub const fn overlaps(self, other: Submesh) -> bool {
+        self.base.x < other.base.x + other.sides.w
+            && other.base.x < self.base.x + self.sides.w
+            && self.base.y < other.base.y + other.sides.h
+            && other.base.y < self.base.y + self.sides.h
+    }
+
+    /// Whether every processor of `inner` is also one of `self`.
+    #[inline]
+    pub const fn covers(self, inner: Submesh) -> bool {
+        self.base.x <= inner.base.x
+            && self.base.y <= inner.base.y
+            && inner.base.x + inner.sides.w <= self.base.x + self.sides.w
+            && inner.base.y + inner.sides.h <= self.base.y + self.sides.h
+    }
+
+    /// Whether the node belongs to the submesh.
+    pub const fn contains(self, node: Coord) -> bool {
+        self.base.x <= node.x
+            && node.x < self.base.x + self.sides.w
+            && self.base.y <= node.y
+            && node.y < self.base.y + self.sides.h
+    }
+}
+
+impl fmt::Display for Submesh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {})", self.lower_left(), self.upper_right())
+    }
+}
+
+/// A mesh's sides are out of range: each must be 1 to [`SIDE_MAX`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct MeshSidesError {
+    /// The sides that were asked for.
+    pub sides: Sides,
+}
+
+impl fmt::Display for MeshSidesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "a mesh of {} processors: each side must be 1 to {SIDE_MAX}",
+            self.sides
+        )
+    }
+}
+
+impl core::error::Error for MeshSidesError {}
+
+/// A two-dimensional mesh of `w * h` processors; each side is 1 to [`SIDE_MAX`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "Sides", into = "Sides"))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Mesh {
+    sides: Sides,
+}
+
+impl Mesh {
+    /// A mesh of `w` columns and `h` rows.
+    ///
+    /// # Errors
+    ///
+    /// When a side is 0 or more than [`SIDE_MAX`].
+    ///
+    /// ```
+    /// use meshalloc::Mesh;
+    /// assert_eq!(Mesh::new(16, 22).unwrap().nodes(), 352);
+    /// assert!(Mesh::new(0, 22).is_err());
+    /// ```
+    pub const fn new(w: u16, h: u16) -> Result<Self, MeshSidesError> {
+        let sides = Sides { w, h };
+        if w == 0 || h == 0 || w > SIDE_MAX || h > SIDE_MAX {
+            return Err(MeshSidesError { sides });
+        }
+        Ok(Mesh { sides })
+    }
+
+    /// The side lengths.
+    #[inline]
+    pub const fn sides(self) -> Sides {
+        self.sides
+    }
+
+    /// The number of processors.
+    pub const fn nodes(self) -> u32 {
+        self.sides.area()
+    }
+
+    /// The whole mesh as a submesh.
+    pub const fn whole(self) -> Submesh {
+        Submesh {
+            base: Coord { x: 0, y: 0 },
+            sides: self.sides,
+        }
+    }
+
+    /// The node's number, `y * w + x`; `None` outside the mesh.
+    pub const fn node(self, at: Coord) -> Option<NodeId> {
+        if at.x < self.sides.w && at.y < self.sides.h {
+            Some(NodeId(at.y as u32 * self.sides.w as u32 + at.x as u32))
+        } else {
+            None
+        }
+    }
+
+    /// The place of the node with this number; `None` outside the mesh.
+    pub const fn coord(self, node: NodeId) -> Option<Coord> {
+        if node.0 < self.nodes() {
+            let w = self.sides.w as u32;
+            Some(Coord {
+                x: (node.0 % w) as u16,
+                y: (node.0 / w) as u16,
+            })
+        } else {
+            None
+        }
+    }
+
+    /// Whether the submesh lies within the mesh.
+    pub const fn contains(self, submesh: Submesh) -> bool {
+        let (base, sides) = (submesh.base, submesh.sides);
+        sides.w >= 1
+            && sides.h >= 1
+            && base.x as u32 + sides.w as u32 <= self.sides.w as u32
+            && base.y as u32 + sides.h as u32 <= self.sides.h as u32
+    }
+}
+
+impl TryFrom<Sides> for Mesh {
+    type Error = MeshSidesError;
+
+    fn try_from(sides: Sides) -> Result<Self, MeshSidesError> {
+        Mesh::new(sides.w, sides.h)
+    }
+}
+
+impl From<Mesh> for Sides {
+    fn from(mesh: Mesh) -> Sides {
+        mesh.sides
+    }
+}
+
+impl fmt::Display for Mesh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sides.fmt(f)
+    }
+}

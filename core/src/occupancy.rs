@@ -1,0 +1,253 @@
+//! Which processors are busy: [`Occupancy`], their one owner.
+
+use crate::error::ConfigureError;
+use crate::machine::{Block, Machine, NodeId};
+use crate::mesh::Submesh;
+use crate::word::{Span, WORD_BITS, Word, words_for};
+
+/// A bit for each processor: busy (held by a job, or faulty) or free.
+///
+/// Row `r` of the machine is the words `r * stride..(r + 1) * stride`; bits past the end of a row are
+/// busy, so "outside counts as busy" needs no special case in a search.
+///
+/// Strategies read it; only the controller changes it.
+#[derive(Debug)]
+pub struct Occupancy<'m> {
+    machine: Machine,
+    /// Words in a row.
+    stride: usize,
+    /// Rows in use; the slices may be longer.
+    rows: usize,
+    /// Invariant: set for every faulty processor, every held one and all padding.
+    busy: &'m mut [Word],
+    /// Invariant: no padding.
+    faulty: &'m mut [Word],
+    /// Invariant: the number of clear bits in the rows of `busy`.
+    free: u32,
+    /// Invariant: the number of set bits in `faulty`.
+    faulty_count: u32,
+}
+
+impl<'m> Occupancy<'m> {
+    /// The number of words a machine takes.
+    pub const fn words_needed(machine: Machine) -> usize {
+        machine.rows() as usize * words_for(machine.row_len())
+    }
+
+    /// All processors free.
+    ///
+    /// # Errors
+    ///
+    /// When one of the slices is shorter than [`Occupancy::words_needed`].
+    pub(crate) fn new(
+        machine: Machine,
+        busy: &'m mut [Word],
+        faulty: &'m mut [Word],
+    ) -> Result<Self, ConfigureError> {
+        if busy.len().min(faulty.len()) < Self::words_needed(machine) {
+            return Err(ConfigureError::MachineTooLarge);
+        }
+        let mut occupancy = Occupancy {
+            machine,
+            stride: 0,
+            rows: 0,
+            busy,
+            faulty,
+            free: 0,
+            faulty_count: 0,
+        };
+        occupancy.clear(machine);
+        Ok(occupancy)
+    }
+
+    /// Begins anew with this machine, which must fit ([`Occupancy::capacity_words`]).
+    pub(crate) fn clear(&mut self, machine: Machine) {
+        self.machine = machine;
+        self.stride = words_for(machine.row_len());
+        self.rows = machine.rows() as usize;
+        self.free = machine.nodes();
+        self.faulty_count = 0;
+        self.faulty.fill(0);
+        let tail = machine.row_len() % WORD_BITS;
+        let padding = if tail == 0 { 0 } else { Word::MAX << tail };
+        for row in self.busy[..self.rows * self.stride].chunks_exact_mut(self.stride) {
+            row.fill(0);
+            row[self.stride - 1] = padding;
+        }
+    }
+
+    /// The words there is room for.
+    pub(crate) fn capacity_words(&self) -> usize {
+        self.busy.len().min(self.faulty.len())
+    }
+
+    /// The machine whose processors these are.
+    #[inline]
+    pub const fn machine(&self) -> Machine {
+        self.machine
+    }
+
+    /// The number of free processors.
+    #[inline]
+    pub const fn free(&self) -> u32 {
+        self.free
+    }
+
+    /// The number of faulty processors.
+    pub const fn faulty_count(&self) -> u32 {
+        self.faulty_count
+    }
+
+    /// Words in a row.
+    #[inline]
+    pub(crate) const fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// The busy bits of all rows, [`Occupancy::stride`] words each.
+    #[inline]
+    pub(crate) fn busy_rows(&self) -> &[Word] {
+        &self.busy[..self.rows * self.stride]
+    }
+
+    /// The busy bits of one row.
+    #[inline]
+    pub fn busy_row(&self, row: usize) -> &[Word] {
+        &self.busy[row * self.stride..(row + 1) * self.stride]
+    }
+
+    /// The faulty bits of one row.
+    pub fn faulty_row(&self, row: usize) -> &[Word] {
+        &self.faulty[row * self.stride..(row + 1) * self.stride]
+    }
+
+    fn place(&self, node: NodeId) -> Option<(usize, Word)> {
+        if node.0 >= self.machine.nodes() {
+            return None;
+        }
+        let len = self.machine.row_len();
+        let (row, at) = (node.0 / len, node.0 % len);
+        let word = row as usize * self.stride + (at / WORD_BITS) as usize;
+        Some((word, 1 << (at % WORD_BITS)))
+    }
+
+    /// Whether the processor is held or faulty. One outside the machine is busy.
+    pub fn is_busy(&self, node: NodeId) -> bool {
+        self.place(node)
+            .is_none_or(|(word, bit)| self.busy[word] & bit != 0)
+    }
+
+    /// Whether the processor is faulty. One outside the machine is not.
+    pub fn is_faulty(&self, node: NodeId) -> bool {
+        self.place(node)
+            .is_some_and(|(word, bit)| self.faulty[word] & bit != 0)
+    }
+
+    /// Whether every processor of the block is free.
+    pub fn is_free(&self, block: Block) -> bool {
+        self.machine.contains(block)
+            && self
+                .machine
+                .runs(block)
+                .all(|run| !Span::new(run.start, run.len).any(self.busy_row(run.row as usize)))
+    }
+
+    /// The faulty processors of a mesh as submeshes of one node each, in row-major order.
+    pub(crate) fn faulty_nodes(&self) -> impl Iterator<Item = Submesh> + '_ {
+        let rows = if self.faulty_count == 0 { 0 } else { self.rows };
+        (0..rows).flat_map(move |row| {
+            crate::word::runs(self.faulty_row(row)).flat_map(move |(start, len)| {
+                (start..start + len).map(move |x| Submesh::new(x as u16, row as u16, 1, 1))
+            })
+        })
+    }
+
+    /// Marks a free block as held.
+    pub(crate) fn take(&mut self, block: Block) {
+        debug_assert!(self.is_free(block), "{block} is not free");
+        for run in self.machine.runs(block) {
+            let span = Span::new(run.start, run.len);
+            let row = run.row as usize * self.stride;
+            for word in span.first..=span.last {
+                self.busy[row + word] |= span.mask(word);
+            }
+        }
+        self.free -= block.area();
+    }
+
+    /// Marks a held block as free; its faulty processors stay busy.
+    pub(crate) fn give_back(&mut self, block: Block) {
+        let mut freed = 0;
+        for run in self.machine.runs(block) {
+            let span = Span::new(run.start, run.len);
+            let row = run.row as usize * self.stride;
+            for word in span.first..=span.last {
+                let working = span.mask(word) & !self.faulty[row + word];
+                self.busy[row + word] &= !working;
+                freed += working.count_ones();
+            }
+        }
+        self.free += freed;
+    }
+
+    /// Marks a processor as faulty. `Some(true)` if it was free, `Some(false)` if it was held,
+    /// `None` if it was faulty already or does not exist.
+    pub(crate) fn mark_faulty(&mut self, node: NodeId) -> Option<bool> {
+        let (word, bit) = self.place(node)?;
+        if self.faulty[word] & bit != 0 {
+            return None;
+        }
+        self.faulty[word] |= bit;
+        self.faulty_count += 1;
+        let was_free = self.busy[word] & bit == 0;
+        if was_free {
+            self.busy[word] |= bit;
+            self.free -= 1;
+        }
+        Some(was_free)
+    }
+
+    /// Marks a faulty processor as working; `held` says whether a job holds it. Returns whether it was
+    /// faulty.
+    pub(crate) fn clear_faulty(&mut self, node: NodeId, held: bool) -> bool {
+        let Some((word, bit)) = self.place(node) else {
+            return false;
+        };
+        if self.faulty[word] & bit == 0 {
+            return false;
+        }
+        self.faulty[word] &= !bit;
+        self.faulty_count -= 1;
+        if !held {
+            self.busy[word] &= !bit;
+            self.free += 1;
+        }
+        true
+    }
+
+    /// Asserts every invariant named above.
+    pub fn check_invariants(&self) {
+        let nodes = self.machine.nodes();
+        let padding = self.rows as u32 * self.stride as u32 * WORD_BITS - nodes;
+        let busy: u32 = self.busy_rows().iter().map(|word| word.count_ones()).sum();
+        assert_eq!(busy - padding, nodes - self.free, "free count");
+        let mut faulty = 0;
+        for row in 0..self.rows {
+            for (bad, busy) in self.faulty_row(row).iter().zip(self.busy_row(row)) {
+                assert_eq!(bad & !busy, 0, "a faulty processor is busy");
+                faulty += bad.count_ones();
+            }
+            let len = self.machine.row_len();
+            for at in len..self.stride as u32 * WORD_BITS {
+                let (word, bit) = ((at / WORD_BITS) as usize, at % WORD_BITS);
+                assert_eq!(self.busy_row(row)[word] >> bit & 1, 1, "padding is busy");
+                assert_eq!(
+                    self.faulty_row(row)[word] >> bit & 1,
+                    0,
+                    "padding is not faulty"
+                );
+            }
+        }
+        assert_eq!(faulty, self.faulty_count, "faulty count");
+    }
+}

@@ -1,0 +1,133 @@
+//! What a job asks for: [`Request`], [`JobId`], [`Flags`], and the unit of time.
+
+use core::fmt;
+
+use crate::machine::Shape;
+use crate::mesh::Sides;
+
+/// A point in time or a span of it, in ticks. The length of a tick is the caller's: the simulator uses
+/// microseconds of its virtual time, the firmware milliseconds since its reset.
+pub type Ticks = u64;
+
+/// The name a client gives its job. It may be given again after the job has been released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct JobId(pub u32);
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+bitflags::bitflags! {
+    /// How a request may be served.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Flags: u8 {
+        /// Grant at once or refuse: the job never waits.
+        const NO_WAIT = 1;
+        /// The sides may not be exchanged: `(a, b)` is never served by `b x a`.
+        const FIXED_ORIENTATION = 1 << 1;
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Flags {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u8(self.bits())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Flags {
+    /// Unknown bits are an error: a flag that this version cannot honour must not be dropped silently.
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bits = u8::deserialize(deserializer)?;
+        Flags::from_bits(bits).ok_or_else(|| serde::de::Error::custom("unknown flag"))
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Flags {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Flags({=u8:#x})", self.bits());
+    }
+}
+
+/// A request for processors.
+///
+/// It names a shape and, beside it, the exact number of processors: non-contiguous strategies hold
+/// exactly that many, contiguous ones the whole shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Request {
+    /// The shape, side lengths on a mesh.
+    pub shape: Shape,
+    /// The number of processors, 1 to the shape's area.
+    pub processors: u32,
+    /// How it may be served.
+    pub flags: Flags,
+}
+
+impl Request {
+    /// A request for a whole submesh of `w` by `h` processors.
+    ///
+    /// ```
+    /// use meshalloc::{Flags, Request};
+    /// let request = Request::submesh(4, 3);
+    /// assert_eq!(request.processors, 12);
+    /// assert_eq!(request.with_processors(11).with_flags(Flags::NO_WAIT).processors, 11);
+    /// ```
+    pub const fn submesh(w: u16, h: u16) -> Self {
+        let sides = Sides::new(w, h);
+        Request {
+            shape: Shape::Sides(sides),
+            processors: sides.area(),
+            flags: Flags::empty(),
+        }
+    }
+
+    /// The same request for fewer processors than the shape has.
+    #[must_use]
+    pub const fn with_processors(mut self, processors: u32) -> Self {
+        self.processors = processors;
+        self
+    }
+
+    /// The same request with these flags.
+    #[must_use]
+    pub const fn with_flags(mut self, flags: Flags) -> Self {
+        self.flags = flags;
+        self
+    }
+
+    /// The side lengths, when the shape is that of a submesh.
+    pub const fn sides(&self) -> Option<Sides> {
+        match self.shape {
+            Shape::Sides(sides) => Some(sides),
+        }
+    }
+
+    /// Whether the sides may be exchanged.
+    pub const fn may_rotate(&self) -> bool {
+        !self.flags.contains(Flags::FIXED_ORIENTATION)
+    }
+
+    /// The side lengths that may be granted: as requested, then rotated if that is allowed and different.
+    pub fn orientations(&self) -> impl Iterator<Item = Sides> + use<> {
+        let sides = self.sides();
+        let may_rotate = self.may_rotate();
+        let rotated = sides
+            .filter(|sides| may_rotate && !sides.is_square())
+            .map(Sides::rotated);
+        sides.into_iter().chain(rotated)
+    }
+}
+
+impl From<Sides> for Request {
+    fn from(sides: Sides) -> Request {
+        Request::submesh(sides.w, sides.h)
+    }
+}

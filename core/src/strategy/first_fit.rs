@@ -1,0 +1,117 @@
+//! First fit (FF): the first place in row-major order.
+//!
+//! # Source
+//!
+//! Y. Zhu, "Efficient Processor Allocation Strategies for Mesh-Connected Parallel Computers", J.
+//! Parallel and Distributed Computing 16, 1992; described by Kim and Yoon 1995, section II.3.
+//!
+//! # Differences from the paper
+//!
+//! Zhu builds a coverage array and a reject array for each busy submesh. Here the same base node is
+//! found in a bitmap, many processors at a time. The decisions are the same.
+//!
+//! # Complexity and memory
+//!
+//! A request for `a x b` takes O(H * ceil(W / word) * log a), whatever `b` is; a release takes nothing.
+//! Scratch: as many words as the occupancy.
+//!
+//! # Recognition
+//!
+//! Not complete: a free `b x a` is not found for a request `(a, b)`.
+//!
+//! ```text
+//!   y
+//!   2  # . #       Requests on a 3 x 3 mesh, # busy:
+//!   1  # . #       (1, 3) is granted <1, 0>..<1, 2>,
+//!   0  # . #       (3, 1) is refused.
+//!      0 1 2  x
+//! ```
+//!
+//! # Example
+//!
+//! Kim and Yoon 1995, section III.2: in the situation of their Fig. 2 a first-fit policy puts the
+//! request (3, 2) at `<0, 0>`, into the largest free submesh, although a smaller one would do.
+//!
+//! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<32, 16, 32, 128>::new();
+//! let mut controller = Controller::new(storage.memory(), Configuration {
+//!     machine: Mesh::new(10, 10)?.into(),
+//!     strategy: StrategyKind::FirstFit,
+//!     scheduler: SchedulerKind::Fcfs,
+//! })?;
+//! // Fig. 2: busy are <7, 0>..<9, 4>, <7, 8>..<9, 9> and <0, 5>..<3, 9>.
+//! for y in 0..10u32 {
+//!     for x in 0..10u32 {
+//!         if (x >= 7 && !(5..=7).contains(&y)) || (x <= 3 && y >= 5) {
+//!             controller.handle(&Command::MarkFaulty { node: NodeId(10 * y + x) }, 0, &mut |_| ());
+//!         }
+//!     }
+//! }
+//! let submit = Command::Submit { job: JobId(1), request: Request::submesh(3, 2) };
+//! let mut granted = None;
+//! controller.handle(&submit, 0, &mut |reply| {
+//!     if let Reply::Grant(grant) = reply {
+//!         granted = Some(grant.blocks[0]);
+//!     }
+//! });
+//! assert_eq!(granted, Some(Submesh::between(0, 0, 2, 1).into()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::{Strategy, Workspace, first_place};
+use crate::error::ConfigureError;
+use crate::jobs::Draft;
+use crate::machine::Machine;
+use crate::mesh::Mesh;
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+
+/// First fit.
+#[derive(Debug)]
+pub struct FirstFit<'m> {
+    mesh: Mesh,
+    pub(super) workspace: Workspace<'m>,
+}
+
+impl<'m> FirstFit<'m> {
+    /// Whether it could serve the machine.
+    ///
+    /// # Errors
+    ///
+    /// `StrategyMemory` when there are too few scratch words.
+    pub fn check(machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
+        let Machine::Mesh(_) = machine;
+        workspace.check_words(machine)
+    }
+
+    /// First fit on a mesh.
+    ///
+    /// # Errors
+    ///
+    /// What [`FirstFit::check`] says.
+    pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
+        Self::check(machine, &workspace)?;
+        let Machine::Mesh(mesh) = machine;
+        Ok(FirstFit { mesh, workspace })
+    }
+}
+
+impl Strategy for FirstFit<'_> {
+    fn demand(&self, request: &Request) -> Option<u32> {
+        let sides = request.sides()?;
+        sides.fits_in(self.mesh.sides()).then_some(sides.area())
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let found = request
+            .sides()
+            .and_then(|sides| first_place(occupancy, sides, &mut self.workspace));
+        found.map(|submesh| draft.push(submesh)).is_some()
+    }
+}

@@ -1,0 +1,268 @@
+//! Free submesh list (FSL): best fit by what is left over.
+//!
+//! # Source
+//!
+//! G. Kim and H. Yoon, "A Dynamic Processor Allocation Strategy for Mesh-Connected Multicomputers",
+//! 1995, section III.
+//!
+//! The list holds the *dominant free submeshes*: the free submeshes that no other one covers
+//! (definition 1). A request may go to any corner of any of them (definition 3); the place chosen is the
+//! one with the largest *reservation factor* ([`reservation_factor`], definition 2) against the first
+//! submesh of the list, ties by the second, and so on (definition 4): it leaves the large free
+//! submeshes whole.
+//!
+//! # Differences from the paper
+//!
+//! - The signs of definition 2 are mended: what is left above is `y2' - y2`, what is left at the right
+//!   `x2' - x2`. As printed, both would be negative whenever something is left. The factor is never
+//!   less than 0.
+//! - Definition 1 orders by size, then by squareness. Further ties, on which the paper is silent: `y` of
+//!   the base node, then `x`, then the wider first.
+//! - Candidates that tie against every submesh and the whole mesh: the smallest `(y, x)` of the base
+//!   node, then `a x b` before `b x a`.
+//! - A request may forbid rotation ([`Flags::FIXED_ORIENTATION`](crate::Flags)); then only `a x b` is
+//!   considered.
+//! - Theorem 1 (at most `4k` dominant free submeshes around `k` allocated ones) is false: three busy
+//!   processors on a 7 x 7 mesh leave 13. The list has room for as many as there are processors, which
+//!   is proven below.
+//! - A release does not decompose the whole mesh again (Fig. 8) but only finds the dominant submeshes
+//!   that meet what was released; the others stay as they are. The list that results is the same.
+//! - Faulty processors count as allocated submeshes of one node.
+//!
+//! # The list is never too small
+//!
+//! Give each dominant free submesh the node at its bottom row in the leftmost of its columns whose
+//! free stretch upwards from there is shortest. That node is free. Two submeshes cannot have the same
+//! node: its free stretch is the height of both, and with bottom row and height given, a dominant
+//! submesh is as wide as it can be around that column. Hence there are at most as many dominant free
+//! submeshes as free nodes, and a list of `W * H` entries always suffices.
+//!
+//! While one list is turned into the next, both are there in part. The rest of the same memory serves
+//! as scratch; if that is not enough, the list is built from the occupancy instead, which needs no
+//! scratch at all. It happens only on meshes that are nearly full of tiny holes.
+//!
+//! # Complexity and memory
+//!
+//! With `F` submeshes in the list and `A` blocks held: an allocation takes O(F^2) in the worst case (each
+//! candidate against each submesh), a release O(A * F). Neither depends on the size of the mesh.
+//! Memory: `W * H` entries of 8 bytes.
+//!
+//! # Recognition
+//!
+//! Complete: every free submesh is within a dominant one, in both orientations.
+//!
+//! # Example
+//!
+//! Example 1 of the paper: in the situation of Fig. 2 the request (3, 2) goes to the far end of `S3`, so
+//! that `S1` and `S2` stay whole.
+//!
+//! ```text
+//!   y
+//!   9  # # # # 2 2 2 # # #       # busy
+//!   8  # # # # 2 2 2 # # #       1 S1 = (<0, 0>, <6, 4>), which S2 overlaps
+//!   7  # # # # 2 2 2 3 3 3       2 S2 = (<4, 0>, <6, 9>)
+//!   6  # # # # 2 2 2 3 A A       3 S3 = (<4, 5>, <9, 7>)
+//!   5  # # # # 2 2 2 3 A A       A the job, if 2 x 3: (<8, 5>, <9, 7>)
+//!   4  1 1 1 1 2 2 2 # # #
+//!   .  . . .
+//!   0  1 1 1 1 2 2 2 # # #
+//!      0 1 2 3 4 5 6 7 8 9  x
+//! ```
+//!
+//! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<32, 16, 32, 128>::new();
+//! let mut controller = Controller::new(storage.memory(), Configuration {
+//!     machine: Mesh::new(10, 10)?.into(),
+//!     strategy: StrategyKind::FreeSubmeshList,
+//!     scheduler: SchedulerKind::Fcfs,
+//! })?;
+//! for y in 0..10u32 {
+//!     for x in 0..10u32 {
+//!         if (x >= 7 && !(5..=7).contains(&y)) || (x <= 3 && y >= 5) {
+//!             controller.handle(&Command::MarkFaulty { node: NodeId(10 * y + x) }, 0, &mut |_| ());
+//!         }
+//!     }
+//! }
+//! let AnyStrategy::FreeSubmeshList(fsl) = controller.strategy() else { unreachable!() };
+//! let [s1, s2, s3] = fsl.dominant_free_submeshes() else { unreachable!() };
+//! assert_eq!(*s1, Submesh::between(0, 0, 6, 4));
+//! assert_eq!(*s2, Submesh::between(4, 0, 6, 9));
+//! assert_eq!(*s3, Submesh::between(4, 5, 9, 7));
+//!
+//! let submit = Command::Submit { job: JobId(1), request: Request::submesh(3, 2) };
+//! let mut granted = None;
+//! controller.handle(&submit, 0, &mut |reply| {
+//!     if let Reply::Grant(grant) = reply {
+//!         granted = Some(grant.blocks[0]);
+//!     }
+//! });
+//! assert_eq!(granted, Some(Submesh::between(8, 5, 9, 7).into()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::{Strategy, Workspace};
+use crate::error::ConfigureError;
+use crate::jobs::{Draft, Held};
+use crate::machine::{Block, Machine};
+use crate::mesh::{Mesh, Sides, Submesh};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::search::for_each_maximal;
+
+mod candidate;
+mod list;
+
+use candidate::Candidate;
+pub use candidate::reservation_factor;
+use list::List;
+
+/// Free submesh list.
+#[derive(Debug)]
+pub struct FreeSubmeshList<'m> {
+    mesh: Mesh,
+    /// Invariant: `workspace.list[..len]` are exactly the dominant free submeshes, in the order of
+    /// definition 1.
+    pub(super) workspace: Workspace<'m>,
+    len: usize,
+}
+
+impl<'m> FreeSubmeshList<'m> {
+    /// Whether it could serve the machine.
+    ///
+    /// # Errors
+    ///
+    /// `StrategyMemory` when the list has fewer entries than the mesh has processors.
+    pub fn check(machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
+        let Machine::Mesh(mesh) = machine;
+        match workspace.list.len() >= mesh.nodes() as usize {
+            true => Ok(()),
+            false => Err(ConfigureError::StrategyMemory),
+        }
+    }
+
+    /// The free submesh list of an empty mesh.
+    ///
+    /// # Errors
+    ///
+    /// What [`FreeSubmeshList::check`] says.
+    pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
+        Self::check(machine, &workspace)?;
+        let Machine::Mesh(mesh) = machine;
+        workspace.list[0] = mesh.whole();
+        Ok(FreeSubmeshList {
+            mesh,
+            workspace,
+            len: 1,
+        })
+    }
+
+    /// The list: every dominant free submesh, in the order of definition 1.
+    #[inline]
+    pub fn dominant_free_submeshes(&self) -> &[Submesh] {
+        &self.workspace.list[..self.len]
+    }
+
+    /// The place for a request of these side lengths: the paper's steps 1 and 2 of `Alloc`.
+    fn best(&self, request: &Request) -> Option<Submesh> {
+        let requested = request.sides()?;
+        let list = self.dominant_free_submeshes();
+        let mut best: Option<Candidate> = None;
+        // Any order of the candidates gives the same winner. The smallest submeshes come first: their
+        // corners tend to win, and a good winner is compared quickly.
+        for &submesh in list.iter().rev() {
+            if submesh.area() < requested.area() {
+                continue;
+            }
+            candidate::for_each_in(submesh, requested, request.may_rotate(), |candidate| {
+                match &mut best {
+                    None => best = Some(Candidate::new(candidate, list)),
+                    Some(best) => best.challenge(candidate, requested, list, self.mesh.whole()),
+                }
+            });
+        }
+        best.map(|candidate| candidate.place)
+    }
+
+    fn build_from(&mut self, occupancy: &Occupancy<'_>) {
+        let entries = &mut *self.workspace.list;
+        let mut len = 0;
+        for_each_maximal(occupancy, |submesh| {
+            entries[len] = submesh;
+            len += 1;
+        });
+        entries[..len].sort_unstable_by_key(list::order);
+        self.len = len;
+    }
+}
+
+impl Strategy for FreeSubmeshList<'_> {
+    fn demand(&self, request: &Request) -> Option<u32> {
+        let mesh = self.mesh.sides();
+        let mut orientations = request.orientations();
+        orientations
+            .find(|sides| sides.fits_in(mesh))
+            .map(Sides::area)
+    }
+
+    fn propose(
+        &mut self,
+        _occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        self.best(request)
+            .map(|submesh| draft.push(submesh))
+            .is_some()
+    }
+
+    /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
+    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
+        let Block::Submesh(taken) = block;
+        let mut list = List::new(self.workspace.list, self.len);
+        if list.carve(taken, None).is_ok() {
+            self.len = list.len();
+        } else {
+            self.build_from(occupancy);
+        }
+    }
+
+    /// `Dealloc`, restricted to what changes.
+    fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
+        let Block::Submesh(released) = block;
+        let held = held.blocks().map(|block| {
+            let Block::Submesh(submesh) = block;
+            submesh
+        });
+        let busy = held.chain(occupancy.faulty_nodes());
+        match list::release(
+            self.workspace.list,
+            self.len,
+            self.mesh.whole(),
+            released,
+            busy,
+        ) {
+            Ok(len) => self.len = len,
+            Err(list::NoRoom) => self.build_from(occupancy),
+        }
+    }
+
+    fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
+        self.build_from(occupancy);
+    }
+
+    fn check_invariants(&self, occupancy: &Occupancy<'_>) {
+        let list = self.dominant_free_submeshes();
+        assert!(
+            list.is_sorted_by(|a, b| list::order(a) < list::order(b)),
+            "the list is in order and has no duplicates"
+        );
+        let mut dominant = 0;
+        for_each_maximal(occupancy, |submesh| {
+            let found = list.binary_search_by_key(&list::order(&submesh), list::order);
+            assert!(found.is_ok(), "{submesh} is in the list");
+            dominant += 1;
+        });
+        assert_eq!(dominant, list.len(), "nothing else is in the list");
+    }
+}

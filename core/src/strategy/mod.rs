@@ -1,0 +1,319 @@
+//! Where a job is placed: the [`Strategy`] trait, and [`AnyStrategy`] to choose at run time.
+//!
+//! A strategy owns no occupancy. It looks at the [`Occupancy`] and proposes blocks; the job table
+//! commits them, and only then is the strategy told what was taken. What it keeps of its own (the free
+//! submesh list) is derived from the occupancy and can be rebuilt from it at any time.
+//!
+//! # Adding a strategy
+//!
+//! One file in this folder with a type that implements [`Strategy`], and one line in the table at the
+//! end of this file. Nothing else learns of it: command line, protocol and firmware read the table.
+
+use core::fmt;
+
+use crate::error::ConfigureError;
+use crate::jobs::{Draft, Held};
+use crate::machine::{Block, Machine};
+use crate::mesh::{Sides, Submesh};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::search;
+use crate::word::Word;
+
+#[cfg(feature = "adaptive-scan")]
+mod adaptive_scan;
+#[cfg(feature = "first-fit")]
+mod first_fit;
+#[cfg(feature = "free-submesh-list")]
+mod free_submesh_list;
+#[cfg(feature = "naive")]
+mod naive;
+
+#[cfg(feature = "adaptive-scan")]
+pub use adaptive_scan::AdaptiveScan;
+#[cfg(feature = "first-fit")]
+pub use first_fit::FirstFit;
+#[cfg(feature = "free-submesh-list")]
+pub use free_submesh_list::{FreeSubmeshList, reservation_factor};
+#[cfg(feature = "naive")]
+pub use naive::Naive;
+
+/// A processor allocation strategy.
+pub trait Strategy {
+    /// The least number of free processors with which the request could be granted; `None` when it
+    /// could not be granted on an empty machine without faults.
+    fn demand(&self, request: &Request) -> Option<u32>;
+
+    /// Looks for a place and writes the blocks into `draft`. Returns whether it found one; if not, what
+    /// it has written is thrown away. The occupancy does not change.
+    ///
+    /// Blocks must be free, within the machine and disjoint.
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool;
+
+    /// The block has become busy: a job took it, or its processor is faulty. `occupancy` says so
+    /// already.
+    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
+        let _ = (occupancy, block);
+    }
+
+    /// The block has become free. `occupancy` says so already, and `held` has all that is still busy.
+    fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
+        let _ = (occupancy, held, block);
+    }
+
+    /// Forget everything and begin with this occupancy.
+    fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
+        let _ = occupancy;
+    }
+
+    /// Asserts every invariant of what the strategy keeps. For tests; it may be slow.
+    fn check_invariants(&self, occupancy: &Occupancy<'_>) {
+        let _ = occupancy;
+    }
+}
+
+/// Memory that a strategy may use as it likes; how much of it a strategy needs is in its docs.
+#[derive(Debug, Default)]
+pub struct Workspace<'m> {
+    /// Scratch rows: as many words as the occupancy has.
+    pub words: &'m mut [Word],
+    /// A list of submeshes: as many as the machine has processors.
+    pub list: &'m mut [Submesh],
+}
+
+impl Workspace<'_> {
+    /// Whether there are enough scratch words for this machine.
+    fn check_words(&self, machine: Machine) -> Result<(), ConfigureError> {
+        match self.words.len() >= Occupancy::words_needed(machine) {
+            true => Ok(()),
+            false => Err(ConfigureError::StrategyMemory),
+        }
+    }
+}
+
+macro_rules! strategies {
+    ($(
+        $(#[$meta:meta])*
+        $kind:ident($type:ident), $feature:literal, $name:literal, [$($alias:literal),*],
+        complete: $complete:literal, contiguous: $contiguous:literal, $source:literal;
+    )*) => {
+        /// The strategies by name. A kind exists also where its code was left out of the build.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[non_exhaustive]
+        pub enum StrategyKind {
+            $($(#[$meta])* $kind,)*
+        }
+
+        impl StrategyKind {
+            /// Every strategy, in the order of this table.
+            pub const ALL: &'static [StrategyKind] = &[$(StrategyKind::$kind),*];
+
+            /// What is known about the strategy.
+            pub const fn info(self) -> &'static StrategyInfo {
+                match self {
+                    $(StrategyKind::$kind => &StrategyInfo {
+                        name: $name,
+                        aliases: &[$($alias),*],
+                        source: $source,
+                        complete: $complete,
+                        contiguous: $contiguous,
+                        built: cfg!(feature = $feature),
+                    },)*
+                }
+            }
+        }
+
+        /// A strategy chosen at run time.
+        #[derive(Debug)]
+        #[non_exhaustive]
+        pub enum AnyStrategy<'m> {
+            $(
+                #[cfg(feature = $feature)]
+                $(#[$meta])*
+                $kind($type<'m>),
+            )*
+        }
+
+        impl<'m> AnyStrategy<'m> {
+            /// Whether a strategy of this kind could serve the machine with a workspace of this size.
+            ///
+            /// # Errors
+            ///
+            /// The reason why it could not.
+            pub fn check(kind: StrategyKind, machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
+                match kind {
+                    $(
+                        #[cfg(feature = $feature)]
+                        StrategyKind::$kind => $type::check(machine, workspace),
+                    )*
+                    #[allow(unreachable_patterns, reason = "reached when a feature is off")]
+                    _ => Err(ConfigureError::StrategyNotBuilt),
+                }
+            }
+
+            /// The strategy of this kind for a machine whose processors are all free.
+            ///
+            /// # Errors
+            ///
+            /// What [`AnyStrategy::check`] says.
+            pub fn new(kind: StrategyKind, machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
+                match kind {
+                    $(
+                        #[cfg(feature = $feature)]
+                        StrategyKind::$kind => $type::new(machine, workspace).map(AnyStrategy::$kind),
+                    )*
+                    #[allow(unreachable_patterns, reason = "reached when a feature is off")]
+                    _ => Err(ConfigureError::StrategyNotBuilt),
+                }
+            }
+
+            /// The kind it was made as.
+            pub const fn kind(&self) -> StrategyKind {
+                match self {
+                    $(
+                        #[cfg(feature = $feature)]
+                        AnyStrategy::$kind(_) => StrategyKind::$kind,
+                    )*
+                }
+            }
+
+            /// The memory it works in.
+            pub const fn workspace(&self) -> &Workspace<'m> {
+                match self {
+                    $(
+                        #[cfg(feature = $feature)]
+                        AnyStrategy::$kind(strategy) => &strategy.workspace,
+                    )*
+                }
+            }
+
+            fn workspace_mut(&mut self) -> &mut Workspace<'m> {
+                match self {
+                    $(
+                        #[cfg(feature = $feature)]
+                        AnyStrategy::$kind(strategy) => &mut strategy.workspace,
+                    )*
+                }
+            }
+
+            /// Becomes another strategy, or the same one for another machine, in the same memory.
+            ///
+            /// # Errors
+            ///
+            /// What [`AnyStrategy::check`] says; then nothing has changed.
+            pub fn switch(&mut self, kind: StrategyKind, machine: Machine) -> Result<(), ConfigureError> {
+                Self::check(kind, machine, self.workspace())?;
+                let workspace = core::mem::take(self.workspace_mut());
+                *self = Self::new(kind, machine, workspace)?;
+                Ok(())
+            }
+        }
+
+        impl Strategy for AnyStrategy<'_> {
+            #[inline]
+            fn demand(&self, request: &Request) -> Option<u32> {
+                match self { $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.demand(request),)* }
+            }
+
+            #[inline]
+            fn propose(&mut self, occupancy: &Occupancy<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
+                match self { $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.propose(occupancy, request, draft),)* }
+            }
+
+            #[inline]
+            fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
+                match self { $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.taken(occupancy, block),)* }
+            }
+
+            #[inline]
+            fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
+                match self { $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.released(occupancy, held, block),)* }
+            }
+
+            fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
+                match self { $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.rebuild(occupancy),)* }
+            }
+
+            fn check_invariants(&self, occupancy: &Occupancy<'_>) {
+                match self { $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.check_invariants(occupancy),)* }
+            }
+        }
+    };
+}
+
+/// The first free submesh of exactly these sides, in row-major order.
+#[cfg(any(feature = "first-fit", feature = "adaptive-scan"))]
+fn first_place(
+    occupancy: &Occupancy<'_>,
+    sides: Sides,
+    workspace: &mut Workspace<'_>,
+) -> Option<Submesh> {
+    let base = search::first_fit(occupancy, sides, workspace.words)?;
+    Some(Submesh { base, sides })
+}
+
+/// What is known about a strategy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StrategyInfo {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The abbreviations of the papers.
+    pub aliases: &'static [&'static str],
+    /// Author, year, title and venue.
+    pub source: &'static str,
+    /// Whether it recognises completely: grants every request for which a place exists.
+    pub complete: bool,
+    /// Whether an allocation is always one block.
+    pub contiguous: bool,
+    /// Whether its code is in this build.
+    pub built: bool,
+}
+
+impl StrategyKind {
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// The strategy of this name or alias.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| {
+            let info = kind.info();
+            info.name == name || info.aliases.contains(&name)
+        })
+    }
+
+    /// The strategies in this build.
+    pub fn built() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|kind| kind.info().built)
+    }
+}
+
+impl fmt::Display for StrategyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+// The table: one line a strategy.
+strategies! {
+    /// First fit.
+    FirstFit(FirstFit), "first-fit", "first-fit", ["ff"], complete: false, contiguous: true,
+        "Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected Parallel Computers, J. Parallel and Distributed Computing 16";
+    /// Adaptive scan.
+    AdaptiveScan(AdaptiveScan), "adaptive-scan", "adaptive-scan", ["as"], complete: true, contiguous: true,
+        "Ding and Bhuyan 1993, An Adaptive Submesh Allocation Strategy for Two-Dimensional Mesh Connected Systems, Int. Conf. on Parallel Processing II";
+    /// Free submesh list.
+    FreeSubmeshList(FreeSubmeshList), "free-submesh-list", "free-submesh-list", ["fsl"], complete: true, contiguous: true,
+        "Kim and Yoon 1995, A Dynamic Processor Allocation Strategy for Mesh-Connected Multicomputers";
+    /// Naive, non-contiguous.
+    Naive(Naive), "naive", "naive", [], complete: true, contiguous: false,
+        "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7)";
+}

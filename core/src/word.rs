@@ -1,0 +1,202 @@
+//! The word of the occupancy bitmap and the operations on rows of them.
+//!
+//! A row of processors is a slice of words, least significant bit first. The board computes with 32-bit
+//! words, a 64-bit host with 64-bit ones (and with 32-bit ones under the feature `word32`); the
+//! decisions are the same.
+
+/// A word of the occupancy bitmap.
+#[cfg(all(target_pointer_width = "64", not(feature = "word32")))]
+pub type Word = u64;
+/// A word of the occupancy bitmap.
+#[cfg(not(all(target_pointer_width = "64", not(feature = "word32"))))]
+pub type Word = u32;
+
+/// Bits in a [`Word`].
+pub const WORD_BITS: u32 = Word::BITS;
+
+/// The words that a row of so many processors takes.
+pub const fn words_for(bits: u32) -> usize {
+    bits.div_ceil(WORD_BITS) as usize
+}
+
+/// The words that a span of bits touches: the first of them, and a mask for each.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) first: usize,
+    pub(crate) last: usize,
+    first_mask: Word,
+    last_mask: Word,
+}
+
+impl Span {
+    /// The bits `start..start + len`; `len` is at least 1.
+    #[inline]
+    pub(crate) const fn new(start: u32, len: u32) -> Span {
+        let end = start + len - 1;
+        Span {
+            first: (start / WORD_BITS) as usize,
+            last: (end / WORD_BITS) as usize,
+            first_mask: Word::MAX << (start % WORD_BITS),
+            last_mask: Word::MAX >> (WORD_BITS - 1 - end % WORD_BITS),
+        }
+    }
+
+    /// The mask of the word with this index.
+    #[inline]
+    pub(crate) const fn mask(self, word: usize) -> Word {
+        let mut mask = Word::MAX;
+        if word == self.first {
+            mask &= self.first_mask;
+        }
+        if word == self.last {
+            mask &= self.last_mask;
+        }
+        mask
+    }
+
+    /// Whether any of the bits is set in the row.
+    #[inline]
+    pub(crate) fn any(self, row: &[Word]) -> bool {
+        (self.first..=self.last).any(|word| row[word] & self.mask(word) != 0)
+    }
+}
+
+/// Keeps the bits at which a run of `len` ones begins. Shift-and-AND doubling: each step doubles the
+/// length that is known to be set, so it takes `log2(len)` steps. `len` is 1 to [`WORD_BITS`].
+#[inline]
+pub(crate) const fn run_starts(mut ones: Word, len: u32) -> Word {
+    let mut known = 1;
+    while known * 2 <= len {
+        ones &= ones >> known;
+        known *= 2;
+    }
+    if known < len {
+        ones &= ones >> (len - known);
+    }
+    ones
+}
+
+/// [`run_starts`] in a row of several words, in place. `len` is at least 1.
+#[inline]
+pub(crate) fn run_starts_row(row: &mut [Word], len: u32) {
+    let mut known = 1;
+    while known < len {
+        let step = known.min(len - known);
+        and_shifted(row, step);
+        known += step;
+    }
+}
+
+/// `row &= row >> by`, across the words; zeros come in at the top.
+///
+/// In place, lowest word first: a word is read only by itself and by lower ones, which are done.
+#[inline]
+fn and_shifted(row: &mut [Word], by: u32) {
+    let words = (by / WORD_BITS) as usize;
+    let bits = by % WORD_BITS;
+    let n = row.len();
+    if words >= n {
+        row.fill(0);
+        return;
+    }
+    if bits == 0 {
+        for i in 0..n - words {
+            row[i] &= row[i + words];
+        }
+    } else {
+        for i in 0..n - words - 1 {
+            row[i] &= (row[i + words] >> bits) | (row[i + words + 1] << (WORD_BITS - bits));
+        }
+        row[n - words - 1] &= row[n - 1] >> bits;
+    }
+    row[n - words..].fill(0);
+}
+
+/// The runs of ones of a row as `(start, len)`, from the lowest bit.
+pub(crate) fn runs(row: &[Word]) -> impl Iterator<Item = (u32, u32)> + '_ {
+    let bits = row.len() as u32 * WORD_BITS;
+    let mut at = 0;
+    core::iter::from_fn(move || {
+        let start = next_bit(row, at, true)?;
+        let end = next_bit(row, start, false).unwrap_or(bits);
+        at = end;
+        Some((start, end - start))
+    })
+}
+
+/// The first bit at or after `from` that is set (or clear).
+pub(crate) fn next_bit(row: &[Word], from: u32, set: bool) -> Option<u32> {
+    let flip = if set { 0 } else { Word::MAX };
+    let mut word = (from / WORD_BITS) as usize;
+    let mut value = (*row.get(word)? ^ flip) & (Word::MAX << (from % WORD_BITS));
+    while value == 0 {
+        word += 1;
+        value = *row.get(word)? ^ flip;
+    }
+    Some(word as u32 * WORD_BITS + value.trailing_zeros())
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    fn bits(row: &[Word]) -> Vec<bool> {
+        (0..row.len() as u32 * WORD_BITS)
+            .map(|bit| row[(bit / WORD_BITS) as usize] >> (bit % WORD_BITS) & 1 == 1)
+            .collect()
+    }
+
+    fn sparse_row() -> impl Strategy<Value = Vec<Word>> {
+        // Long runs of ones are what matters, so zeros are rare.
+        prop::collection::vec((any::<Word>(), any::<Word>(), any::<Word>()), 1..5)
+            .prop_map(|v| v.into_iter().map(|(a, b, c)| a | b | c).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn run_starts_are_those_of_a_bit_by_bit_scan(row in sparse_row(), len in 1u32..200) {
+            let before = bits(&row);
+            let expected: Vec<bool> = (0..before.len())
+                .map(|i| (i..i + len as usize).all(|j| before.get(j) == Some(&true)))
+                .collect();
+            let mut after = row.clone();
+            run_starts_row(&mut after, len);
+            prop_assert_eq!(bits(&after), expected);
+            if len <= WORD_BITS {
+                prop_assert_eq!(run_starts(row[0], len), {
+                    let mut one = [row[0]];
+                    run_starts_row(&mut one, len);
+                    one[0]
+                });
+            }
+        }
+
+        #[test]
+        fn runs_cover_exactly_the_ones(row in sparse_row()) {
+            let mut seen = std::vec![false; row.len() * WORD_BITS as usize];
+            let mut last_end = None;
+            for (start, len) in runs(&row) {
+                prop_assert!(len >= 1 && last_end.is_none_or(|end| end < start));
+                last_end = Some(start + len);
+                seen[start as usize..(start + len) as usize].fill(true);
+            }
+            prop_assert_eq!(seen, bits(&row));
+        }
+
+        #[test]
+        fn spans_mask_their_bits(start in 0u32..150, len in 1u32..150) {
+            let mut row = std::vec![0; words_for(300)];
+            let span = Span::new(start, len);
+            for word in span.first..=span.last {
+                row[word] |= span.mask(word);
+            }
+            for (i, bit) in bits(&row).into_iter().enumerate() {
+                prop_assert_eq!(bit, (start as usize..(start + len) as usize).contains(&i));
+            }
+            prop_assert!(span.any(&row));
+        }
+    }
+}
