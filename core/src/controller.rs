@@ -6,11 +6,11 @@
 use heapless::Vec;
 
 use crate::error::{ConfigureError, Error, Refusal};
-use crate::jobs::{Held, JobSlot, JobTable, Slot};
-use crate::machine::{Machine, NodeId};
+use crate::jobs::{Chain, Held, JobSlot, JobTable, Slot};
+use crate::machine::{Block, Machine, NodeId};
 use crate::message::{
-    Capacity, Command, Configuration, Grant, JobList, JobReport, JobState, OCCUPANCY_BYTES_MAX,
-    OccupancyChunk, Reply, Statistics,
+    Capacity, Command, Configuration, GRANT_BLOCKS_MAX, Grant, JobList, JobReport, JobState,
+    OCCUPANCY_BYTES_MAX, OccupancyChunk, Reply, Statistics,
 };
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, JobId, Request, Ticks};
@@ -347,7 +347,7 @@ impl<'m> Controller<'m> {
     }
 
     /// Asks the strategy. Changes nothing but the strategy's scratch memory.
-    fn find(&mut self, request: &Request) -> Result<crate::jobs::Chain, Refusal> {
+    fn find(&mut self, request: &Request) -> Result<Chain, Refusal> {
         let demand = self.strategy.demand(request).ok_or(Refusal::NeverFits)?;
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
@@ -392,7 +392,7 @@ impl<'m> Controller<'m> {
         Ok(())
     }
 
-    fn unit(&self, node: NodeId) -> Result<crate::machine::Block, Error> {
+    fn unit(&self, node: NodeId) -> Result<Block, Error> {
         let machine = self.configuration.machine;
         machine.unit(node).ok_or(Error::UnknownNode(node))
     }
@@ -477,22 +477,19 @@ impl<'m> Controller<'m> {
         let mut blocks = self.jobs.blocks(job).peekable();
         let mut first = 0;
         while blocks.peek().is_some() {
-            let mut grant = Grant {
+            let mut part: Vec<Block, GRANT_BLOCKS_MAX> = Vec::new();
+            part.extend(blocks.by_ref().take(GRANT_BLOCKS_MAX));
+            let len = part.len() as u32;
+            reply(&Reply::Grant(Grant {
                 job: job.id(),
                 at: job.granted_at(),
                 attempts: job.attempts(),
                 misses: job.misses(),
                 blocks_total: job.blocks_len(),
                 first,
-                blocks: Vec::new(),
-            };
-            while !grant.blocks.is_full()
-                && let Some(block) = blocks.next()
-            {
-                let _ = grant.blocks.push(block);
-            }
-            first += grant.blocks.len() as u32;
-            reply(&Reply::Grant(grant));
+                blocks: part,
+            }));
+            first += len;
         }
     }
 

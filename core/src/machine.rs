@@ -97,14 +97,16 @@ pub enum Machine {
     Mesh(Mesh),
 }
 
-/// Consecutive processors of one row: what a block is made of, in the order of node numbers.
+/// The same processors of consecutive rows: what a block is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
-    /// The row, `0..machine.rows()`.
+pub struct Band {
+    /// The first row, `0..machine.rows()`.
     pub row: u32,
-    /// The first processor's place in the row.
+    /// The number of rows, at least 1.
+    pub rows: u32,
+    /// The first processor's place in each row.
     pub start: u32,
-    /// The number of processors, at least 1.
+    /// The number of processors in each row, at least 1.
     pub len: u32,
 }
 
@@ -144,17 +146,16 @@ impl Machine {
         }
     }
 
-    /// The block's processors as runs, rows in increasing order.
-    pub fn runs(&self, block: Block) -> impl Iterator<Item = Run> + use<> {
+    /// The block's processors, rows in increasing order.
+    #[inline]
+    pub fn bands(&self, block: Block) -> impl Iterator<Item = Band> + use<> {
         match (self, block) {
-            (Machine::Mesh(_), Block::Submesh(submesh)) => {
-                let y = u32::from(submesh.base.y);
-                (y..y + u32::from(submesh.sides.h)).map(move |row| Run {
-                    row,
-                    start: u32::from(submesh.base.x),
-                    len: u32::from(submesh.sides.w),
-                })
-            }
+            (Machine::Mesh(_), Block::Submesh(submesh)) => core::iter::once(Band {
+                row: u32::from(submesh.base.y),
+                rows: u32::from(submesh.sides.h),
+                start: u32::from(submesh.base.x),
+                len: u32::from(submesh.sides.w),
+            }),
         }
     }
 

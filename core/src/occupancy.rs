@@ -146,10 +146,27 @@ impl<'m> Occupancy<'m> {
     /// Whether every processor of the block is free.
     pub fn is_free(&self, block: Block) -> bool {
         self.machine.contains(block)
-            && self
-                .machine
-                .runs(block)
-                .all(|run| !Span::new(run.start, run.len).any(self.busy_row(run.row as usize)))
+            && self.machine.bands(block).all(|band| {
+                let span = Span::new(band.start, band.len);
+                let mut rows = band.row..band.row + band.rows;
+                rows.all(|row| !span.any(self.busy_row(row as usize)))
+            })
+    }
+
+    /// Calls `change` with each word of the block: of `busy`, of `faulty`, and the block's bits in it.
+    #[inline]
+    fn for_each_word(&mut self, block: Block, mut change: impl FnMut(&mut Word, Word, Word)) {
+        for band in self.machine.bands(block) {
+            let span = Span::new(band.start, band.len);
+            for word in span.first..=span.last {
+                let bits = span.mask(word);
+                let mut at = band.row as usize * self.stride + word;
+                for _ in 0..band.rows {
+                    change(&mut self.busy[at], self.faulty[at], bits);
+                    at += self.stride;
+                }
+            }
+        }
     }
 
     /// The faulty processors of a mesh as submeshes of one node each, in row-major order.
@@ -165,28 +182,23 @@ impl<'m> Occupancy<'m> {
     /// Marks a free block as held.
     pub(crate) fn take(&mut self, block: Block) {
         debug_assert!(self.is_free(block), "{block} is not free");
-        for run in self.machine.runs(block) {
-            let span = Span::new(run.start, run.len);
-            let row = run.row as usize * self.stride;
-            for word in span.first..=span.last {
-                self.busy[row + word] |= span.mask(word);
-            }
-        }
+        self.for_each_word(block, |busy, _, bits| *busy |= bits);
         self.free -= block.area();
     }
 
     /// Marks a held block as free; its faulty processors stay busy.
     pub(crate) fn give_back(&mut self, block: Block) {
-        let mut freed = 0;
-        for run in self.machine.runs(block) {
-            let span = Span::new(run.start, run.len);
-            let row = run.row as usize * self.stride;
-            for word in span.first..=span.last {
-                let working = span.mask(word) & !self.faulty[row + word];
-                self.busy[row + word] &= !working;
-                freed += working.count_ones();
-            }
+        if self.faulty_count == 0 {
+            self.for_each_word(block, |busy, _, bits| *busy &= !bits);
+            self.free += block.area();
+            return;
         }
+        let mut freed = 0;
+        self.for_each_word(block, |busy, faulty, bits| {
+            let working = bits & !faulty;
+            *busy &= !working;
+            freed += working.count_ones();
+        });
         self.free += freed;
     }
 

@@ -2,7 +2,7 @@
 
 use crate::mesh::{Coord, SIDE_MAX, Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::word::{Span, Word, run_starts, run_starts_row, runs, words_for};
+use crate::word::{Doubling, Span, WORD_BITS, Word, runs, words_for};
 
 /// The words in the longest row.
 const STRIDE_MAX: usize = words_for(SIDE_MAX as u32);
@@ -14,13 +14,15 @@ const STRIDE_MAX: usize = words_for(SIDE_MAX as u32);
 /// # Method
 ///
 /// A row is reduced to the bits at which `w` free processors begin; a base is free for `w x h` where
-/// that bit is set in `h` consecutive rows. The AND over every window of `h` rows takes about two ANDs a
-/// row whatever `h` is (van Herk's windows): rows are cut into chunks of `h`; a window is the end of one
-/// chunk and the beginning of the next, so suffix ANDs of the one meet prefix ANDs of the other.
+/// that bit is set in `h` consecutive rows: a window. A window is read from its top row down. Where the
+/// AND of the rows becomes zero, no window that contains that row and the top one can succeed, and the
+/// next window begins right above that row, so most rows of a crowded mesh are never read. What is known of the rows
+/// that two windows share, their AND, is kept.
 ///
 /// # Time complexity
 ///
-/// O(rows * words in a row * log w).
+/// O(rows * words in a row * log w) in ordinary occupancies, each row being reduced at most once; O(rows * h
+/// * words in a row) in the worst case, when every window fails in its lowest row.
 pub(crate) fn first_fit(
     occupancy: &Occupancy<'_>,
     sides: Sides,
@@ -29,15 +31,15 @@ pub(crate) fn first_fit(
     let stride = occupancy.stride();
     let busy = occupancy.busy_rows();
     let scratch = &mut scratch[..busy.len()];
-    let len = u32::from(sides.w);
     let window = usize::from(sides.h);
-    if len > occupancy.machine().row_len() || window * stride > busy.len() {
+    if u32::from(sides.w) > occupancy.machine().row_len() || window * stride > busy.len() {
         return None;
     }
+    let runs = Doubling::new(sides.w);
     let (x, y) = if stride == 1 {
-        first_fit_narrow(busy, len, window, scratch)
+        first_fit_narrow(busy, &runs, window, scratch)
     } else {
-        first_fit_wide(busy, stride, len, window, scratch)
+        first_fit_wide(busy, stride, &runs, window, scratch)
     }?;
     Some(Coord::new(x as u16, y as u16))
 }
@@ -45,106 +47,105 @@ pub(crate) fn first_fit(
 /// Rows of one word.
 fn first_fit_narrow(
     busy: &[Word],
-    len: u32,
+    runs: &Doubling,
     window: usize,
     starts: &mut [Word],
 ) -> Option<(u32, usize)> {
-    for (start, row) in starts[..window].iter_mut().zip(busy) {
-        *start = run_starts(!row, len);
-    }
-    let mut chunk = 0;
-    loop {
-        // Suffix ANDs of this chunk, in place.
-        let mut suffix = Word::MAX;
-        for start in starts[chunk..chunk + window].iter_mut().rev() {
-            suffix &= *start;
-            *start = suffix;
-        }
-        if suffix != 0 {
-            return Some((suffix.trailing_zeros(), chunk));
-        }
-        // Prefix ANDs of the next one; its rows are reduced on the way.
-        let next = chunk + window;
-        let end = busy.len().min(next + window);
-        let mut prefix = Word::MAX;
-        for row in next..end {
-            let start = run_starts(!busy[row], len);
-            starts[row] = start;
-            prefix &= start;
-            let base = row + 1 - window;
-            let hit = starts[base] & prefix;
-            if hit != 0 {
-                return Some((hit.trailing_zeros(), base));
+    // Invariant: the rows `base..seen` are reduced, and `known` is their AND, not zero.
+    let (mut base, mut seen, mut known) = (0, 0, Word::MAX);
+    while base + window <= busy.len() {
+        let top = base + window;
+        let mut acc = Word::MAX;
+        let mut above = acc;
+        let mut failed = None;
+        let new = starts[seen..top].iter_mut().zip(&busy[seen..top]);
+        for (row, (start, busy)) in new.enumerate().rev() {
+            *start = runs.starts(!busy);
+            above = acc;
+            acc &= *start;
+            if acc == 0 {
+                failed = Some(seen + row);
+                break;
             }
         }
-        chunk = next;
-        if chunk + window > busy.len() {
-            return None;
-        }
+        let failed = match failed {
+            Some(row) => row,
+            None if acc & known != 0 => return Some(((acc & known).trailing_zeros(), base)),
+            None => {
+                let mut row = seen;
+                while acc != 0 {
+                    row -= 1;
+                    above = acc;
+                    acc &= starts[row];
+                }
+                row
+            }
+        };
+        (base, seen, known) = (failed + 1, top, above);
     }
+    None
 }
 
 /// Rows of several words. The same steps as in [`first_fit_narrow`], a row at a time.
 fn first_fit_wide(
     busy: &[Word],
     stride: usize,
-    len: u32,
+    runs: &Doubling,
     window: usize,
     starts: &mut [Word],
 ) -> Option<(u32, usize)> {
-    let reduce = |starts: &mut [Word], row: usize| {
-        let words = row * stride..(row + 1) * stride;
-        for (start, busy) in starts[words.clone()].iter_mut().zip(&busy[words.clone()]) {
-            *start = !busy;
-        }
-        run_starts_row(&mut starts[words], len);
-    };
-    let lowest = |row: &[Word]| crate::word::next_bit(row, 0, true);
     let rows = busy.len() / stride;
-    for row in 0..window {
-        reduce(starts, row);
+    let words = |row: usize| row * stride..(row + 1) * stride;
+    let (mut known, mut acc, mut above) = ([0; STRIDE_MAX], [0; STRIDE_MAX], [0; STRIDE_MAX]);
+    let known = &mut known[..stride];
+    let acc = &mut acc[..stride];
+    let above = &mut above[..stride];
+    known.fill(Word::MAX);
+    let (mut base, mut seen) = (0, 0);
+    while base + window <= rows {
+        let top = base + window;
+        acc.fill(Word::MAX);
+        let mut alive = true;
+        let mut row = top;
+        while alive && row > seen {
+            row -= 1;
+            let starts = &mut starts[words(row)];
+            for (start, busy) in starts.iter_mut().zip(&busy[words(row)]) {
+                *start = !busy;
+            }
+            runs.reduce(starts);
+            alive = and_row(acc, above, starts);
+        }
+        if alive {
+            let hit = acc
+                .iter()
+                .zip(&*known)
+                .position(|(acc, known)| acc & known != 0);
+            if let Some(word) = hit {
+                let bit = (acc[word] & known[word]).trailing_zeros();
+                return Some((word as u32 * WORD_BITS + bit, base));
+            }
+        }
+        while alive {
+            row -= 1;
+            alive = and_row(acc, above, &starts[words(row)]);
+        }
+        (base, seen) = (row + 1, top);
+        known.copy_from_slice(above);
     }
-    let mut prefix = [0; STRIDE_MAX];
-    let prefix = &mut prefix[..stride];
-    let mut chunk = 0;
-    loop {
-        for row in (chunk..chunk + window - 1).rev() {
-            let (below, above) = starts.split_at_mut((row + 1) * stride);
-            for (word, above) in below[row * stride..].iter_mut().zip(above) {
-                *word &= *above;
-            }
-        }
-        if let Some(x) = lowest(&starts[chunk * stride..(chunk + 1) * stride]) {
-            return Some((x, chunk));
-        }
-        let next = chunk + window;
-        prefix.fill(Word::MAX);
-        for row in next..rows.min(next + window) {
-            reduce(starts, row);
-            let base = row + 1 - window;
-            let (low, high) = starts.split_at(row * stride);
-            let base_row = if base == row {
-                high
-            } else {
-                &low[base * stride..]
-            };
-            let mut hit = 0;
-            for ((prefix, start), base) in prefix.iter_mut().zip(high).zip(base_row) {
-                *prefix &= *start;
-                hit |= *prefix & *base;
-            }
-            if hit != 0 {
-                for (word, base) in prefix.iter_mut().zip(base_row) {
-                    *word &= *base;
-                }
-                return lowest(prefix).map(|x| (x, base));
-            }
-        }
-        chunk = next;
-        if chunk + window > rows {
-            return None;
-        }
+    None
+}
+
+/// `above = acc`, then `acc &= row`; whether anything is left.
+#[inline]
+fn and_row(acc: &mut [Word], above: &mut [Word], row: &[Word]) -> bool {
+    let mut any = 0;
+    for ((acc, above), row) in acc.iter_mut().zip(above).zip(row) {
+        *above = *acc;
+        *acc &= row;
+        any |= *acc;
     }
+    any != 0
 }
 
 /// Calls `found` for every maximal free submesh, each once.

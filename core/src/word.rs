@@ -61,29 +61,45 @@ impl Span {
     }
 }
 
-/// Keeps the bits at which a run of `len` ones begins. Shift-and-AND doubling: each step doubles the
-/// length that is known to be set, so it takes `log2(len)` steps. `len` is 1 to [`WORD_BITS`].
-#[inline]
-pub(crate) const fn run_starts(mut ones: Word, len: u32) -> Word {
-    let mut known = 1;
-    while known * 2 <= len {
-        ones &= ones >> known;
-        known *= 2;
-    }
-    if known < len {
-        ones &= ones >> (len - known);
-    }
-    ones
+/// How to find runs of ones by shift-and-AND doubling: `ones &= ones >> step` for each step leaves the
+/// bits at which a run of the wanted length begins. Each step doubles the length that is known to be
+/// set, the last one makes it exact, so there are `log2(len)` of them.
+pub(crate) struct Doubling {
+    steps: [u16; 16],
+    count: usize,
 }
 
-/// [`run_starts`] in a row of several words, in place. `len` is at least 1.
-#[inline]
-pub(crate) fn run_starts_row(row: &mut [Word], len: u32) {
-    let mut known = 1;
-    while known < len {
-        let step = known.min(len - known);
-        and_shifted(row, step);
-        known += step;
+impl Doubling {
+    /// For runs of `len` ones, 1 to 65,535.
+    #[inline]
+    pub(crate) fn new(len: u16) -> Doubling {
+        let mut steps = [0; 16];
+        let mut count = 0;
+        let mut known = 1;
+        while known < len {
+            let step = known.min(len - known);
+            steps[count] = step;
+            count += 1;
+            known += step;
+        }
+        Doubling { steps, count }
+    }
+
+    /// The starts of the runs in one word; the length is at most [`WORD_BITS`].
+    #[inline]
+    pub(crate) fn starts(&self, mut ones: Word) -> Word {
+        for &step in &self.steps[..self.count] {
+            ones &= ones >> step;
+        }
+        ones
+    }
+
+    /// Reduces a row of several words to the starts of its runs.
+    #[inline]
+    pub(crate) fn reduce(&self, row: &mut [Word]) {
+        for &step in &self.steps[..self.count] {
+            and_shifted(row, u32::from(step));
+        }
     }
 }
 
@@ -157,20 +173,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn run_starts_are_those_of_a_bit_by_bit_scan(row in sparse_row(), len in 1u32..200) {
+        fn doubling_finds_those_of_a_bit_by_bit_scan(row in sparse_row(), len in 1u16..200) {
             let before = bits(&row);
             let expected: Vec<bool> = (0..before.len())
-                .map(|i| (i..i + len as usize).all(|j| before.get(j) == Some(&true)))
+                .map(|i| (i..i + usize::from(len)).all(|j| before.get(j) == Some(&true)))
                 .collect();
+            let doubling = Doubling::new(len);
             let mut after = row.clone();
-            run_starts_row(&mut after, len);
+            doubling.reduce(&mut after);
             prop_assert_eq!(bits(&after), expected);
-            if len <= WORD_BITS {
-                prop_assert_eq!(run_starts(row[0], len), {
-                    let mut one = [row[0]];
-                    run_starts_row(&mut one, len);
-                    one[0]
-                });
+            if u32::from(len) <= WORD_BITS {
+                let mut one = [row[0]];
+                doubling.reduce(&mut one);
+                prop_assert_eq!(doubling.starts(row[0]), one[0]);
             }
         }
 
@@ -190,8 +205,10 @@ mod tests {
         fn spans_mask_their_bits(start in 0u32..150, len in 1u32..150) {
             let mut row = std::vec![0; words_for(300)];
             let span = Span::new(start, len);
-            for word in span.first..=span.last {
-                row[word] |= span.mask(word);
+            for (word, bits) in row.iter_mut().enumerate() {
+                if (span.first..=span.last).contains(&word) {
+                    *bits |= span.mask(word);
+                }
             }
             for (i, bit) in bits(&row).into_iter().enumerate() {
                 prop_assert_eq!(bit, (start as usize..(start + len) as usize).contains(&i));
