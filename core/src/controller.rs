@@ -477,19 +477,22 @@ impl<'m> Controller<'m> {
         let mut blocks = self.jobs.blocks(job).peekable();
         let mut first = 0;
         while blocks.peek().is_some() {
-            let mut part: Vec<Block, GRANT_BLOCKS_MAX> = Vec::new();
-            part.extend(blocks.by_ref().take(GRANT_BLOCKS_MAX));
-            let len = part.len() as u32;
-            reply(&Reply::Grant(Grant {
+            let mut part = Reply::Grant(Grant {
                 job: job.id(),
                 at: job.granted_at(),
                 attempts: job.attempts(),
                 misses: job.misses(),
                 blocks_total: job.blocks_len(),
                 first,
-                blocks: part,
-            }));
-            first += len;
+                blocks: Vec::new(),
+            });
+            // Filled in place: a grant is too large to move for nothing.
+            if let Reply::Grant(grant) = &mut part {
+                let chunk = blocks.by_ref().take(GRANT_BLOCKS_MAX);
+                grant.blocks.extend(chunk);
+                first += grant.blocks.len() as u32;
+            }
+            reply(&part);
         }
     }
 
