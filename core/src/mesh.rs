@@ -147,10 +147,28 @@ impl Submesh {
     /// Whether the two share a processor.
     #[inline]
     pub const fn overlaps(self, other: Submesh) -> bool {
-        self.base.x < other.base.x + other.sides.w
-            && other.base.x < self.base.x + self.sides.w
-            && self.base.y < other.base.y + other.sides.h
-            && other.base.y < self.base.y + self.sides.h
+        self.columns_meet(other) && self.rows_meet(other)
+    }
+
+    /// Whether the two have a row in common.
+    #[inline]
+    pub const fn rows_meet(self, other: Submesh) -> bool {
+        self.base.y < other.base.y + other.sides.h && other.base.y < self.base.y + self.sides.h
+    }
+
+    /// Whether the two have a column in common.
+    #[inline]
+    pub const fn columns_meet(self, other: Submesh) -> bool {
+        self.base.x < other.base.x + other.sides.w && other.base.x < self.base.x + self.sides.w
+    }
+
+    /// Whether the two overlap, or share a stretch of border or a corner.
+    #[inline]
+    pub const fn touches(self, other: Submesh) -> bool {
+        self.base.x <= other.base.x + other.sides.w
+            && other.base.x <= self.base.x + self.sides.w
+            && self.base.y <= other.base.y + other.sides.h
+            && other.base.y <= self.base.y + self.sides.h
     }
 
     /// Whether every processor of `inner` is also one of `self`.

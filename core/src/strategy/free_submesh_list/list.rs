@@ -26,6 +26,15 @@ pub(super) struct List<'a> {
     len: usize,
 }
 
+/// Which pieces of what is taken apart are kept, and where.
+#[derive(Clone, Copy)]
+pub(super) enum Keep {
+    /// All, in the order of definition 1.
+    Ordered,
+    /// Those that meet this submesh, in any order.
+    Meeting(Submesh),
+}
+
 impl<'a> List<'a> {
     pub(super) fn new(memory: &'a mut [Submesh], len: usize) -> Self {
         List { memory, len }
@@ -35,65 +44,75 @@ impl<'a> List<'a> {
         self.len
     }
 
-    /// Takes `busy` out of every submesh and keeps what is dominant; with `within`, only what meets it.
+    /// Takes `busy` out of every submesh and keeps the pieces that are dominant.
     ///
-    /// The list is complete (and, with `within`, holds every dominant submesh that meets it) before and
-    /// after. It stays in order.
+    /// Before and after, the list holds every dominant submesh (every one that meets the given one).
     ///
     /// # Which pieces are dominant
     ///
-    /// A submesh `E` that overlaps `busy` leaves up to four pieces. Take the one at the left of `busy`; the
-    /// others are alike. Whatever covers it ends at the left of `busy` too, since `busy` lies beside
-    /// it. So it is the left piece of another submesh that overlapped `busy`, or a submesh that did not
-    /// and ends there; the piece is dominant if neither covers it. Two submeshes cannot leave the same
-    /// left piece: both would have its rows and its left end, and one would cover the other.
-    pub(super) fn carve(&mut self, busy: Submesh, within: Option<Submesh>) -> Result<(), NoRoom> {
-        // Survivors stay in front, in order; what overlaps `busy` moves to the end of the memory.
+    /// A submesh that overlaps `busy` leaves up to four pieces. Take the one at the left of `busy`; the
+    /// others are alike. Whatever covers it ends at the left border of `busy` too, since `busy` lies
+    /// beside it. So it is the left piece of another submesh that overlapped `busy`, or a submesh that
+    /// only touches it; the piece is dominant if neither covers it. Two submeshes cannot leave the
+    /// same left piece: both would have its rows and its left end, and one would cover the other.
+    pub(super) fn carve(&mut self, busy: Submesh, keep: Keep) -> Result<(), NoRoom> {
+        // What does not overlap `busy` stays in front, in order. What touches it, overlapping or not,
+        // is noted at the end of the memory.
         let end = self.memory.len();
-        let mut hit = 0;
+        let mut near = 0;
         let mut kept = 0;
         for at in 0..self.len {
             let submesh = self.memory[at];
-            if !submesh.overlaps(busy) {
-                self.memory[kept] = submesh;
-                kept += 1;
-                continue;
-            }
-            hit += 1;
-            if end - hit < self.len {
-                return Err(NoRoom);
-            }
-            self.memory[end - hit] = submesh;
-        }
-        self.len = kept;
-        for at in end - hit..end {
-            let whole = self.memory[at];
-            for piece in pieces(whole, busy).into_iter().flatten() {
-                if within.is_some_and(|within| !piece.overlaps(within)) {
-                    continue;
-                }
-                let covers = |other: &&Submesh| other.covers(piece);
-                // One of the others that were hit covers the piece exactly if what is left of it on
-                // this side does.
-                let hits = self.memory[end - hit..].iter();
-                if hits.filter(covers).count() > 1 {
-                    continue;
-                }
-                // What covers it is at least as large, and large ones come first.
-                let area = piece.area();
-                let mut larger = self.memory[..self.len]
-                    .iter()
-                    .take_while(|other| other.area() >= area);
-                if larger.any(|other| other.covers(piece)) {
-                    continue;
-                }
-                if self.len >= end - hit {
+            if submesh.touches(busy) {
+                near += 1;
+                if end - near < self.len {
                     return Err(NoRoom);
                 }
-                self.insert(piece);
+                self.memory[end - near] = submesh;
+                if submesh.overlaps(busy) {
+                    continue;
+                }
+            }
+            self.memory[kept] = submesh;
+            kept += 1;
+        }
+        if kept == self.len {
+            return Ok(());
+        }
+        self.len = kept;
+        for at in end - near..end {
+            let whole = self.memory[at];
+            if !whole.overlaps(busy) {
+                continue;
+            }
+            for piece in pieces(whole, busy).into_iter().flatten() {
+                if let Keep::Meeting(within) = keep
+                    && !piece.overlaps(within)
+                {
+                    continue;
+                }
+                // Another one that is near covers the piece exactly if what is left of it on this
+                // side does.
+                let others = self.memory[end - near..].iter();
+                if others.filter(|other| other.covers(piece)).count() > 1 {
+                    continue;
+                }
+
+                if self.len >= end - near {
+                    return Err(NoRoom);
+                }
+                match keep {
+                    Keep::Ordered => self.insert(piece),
+                    Keep::Meeting(_) => self.push(piece),
+                }
             }
         }
         Ok(())
+    }
+
+    fn push(&mut self, submesh: Submesh) {
+        self.memory[self.len] = submesh;
+        self.len += 1;
     }
 
     /// Inserts in order. The caller has seen that there is room.
@@ -119,19 +138,23 @@ fn pieces(whole: Submesh, busy: Submesh) -> [Option<Submesh>; 4] {
     ]
 }
 
-/// Updates the list in `memory[..len]` after `released` has become free; `busy` is all that is still
+/// Updates the list in `memory[..len]` after `released` has become free; `busy` names all that is still
 /// busy in the mesh `whole`. Returns the new length.
 ///
 /// Only dominant submeshes that meet `released` are new. They are found as Fig. 8 of the paper finds
 /// all of them, by taking what is busy out of the whole mesh piece after piece, but without the pieces
 /// that have left `released` behind: what covers a piece that meets it meets it too, so no such piece
-/// is needed. An old submesh is dominant no more exactly if a new one covers it.
-pub(super) fn release(
+/// is needed. What lies in the rows or columns of `released` comes first: it cuts the pieces short, and
+/// most of the rest is then out of their reach.
+///
+/// An old submesh is dominant no more exactly if a new one covers it, and then only `released` stopped
+/// it on one side: it touches it.
+pub(super) fn release<I: Iterator<Item = Submesh>>(
     memory: &mut [Submesh],
     len: usize,
     whole: Submesh,
     released: Submesh,
-    busy: impl Iterator<Item = Submesh>,
+    busy: impl Fn() -> I,
 ) -> Result<usize, NoRoom> {
     let scratch = &mut memory[len..];
     if scratch.is_empty() {
@@ -139,8 +162,13 @@ pub(super) fn release(
     }
     scratch[0] = whole;
     let mut fresh = List::new(scratch, 1);
-    for busy in busy {
-        fresh.carve(busy, Some(released))?;
+    let beside = |busy: &Submesh| busy.rows_meet(released) || busy.columns_meet(released);
+    for busy in busy().filter(|busy| beside(busy)) {
+        fresh.carve(busy, Keep::Meeting(released))?;
+    }
+    let reach = hull(&fresh.memory[..fresh.len]);
+    for busy in busy().filter(|busy| !beside(busy) && busy.overlaps(reach)) {
+        fresh.carve(busy, Keep::Meeting(released))?;
     }
     let new = fresh.len();
 
@@ -149,9 +177,10 @@ pub(super) fn release(
     let start = end - new;
     memory.copy_within(len..len + new, start);
     let mut kept = 0;
-    for at in 0..len.min(start) {
+    for at in 0..len {
         let submesh = memory[at];
-        if !memory[start..].iter().any(|other| other.covers(submesh)) {
+        let covered = |other: &Submesh| other.covers(submesh);
+        if !(submesh.touches(released) && memory[start..].iter().any(covered)) {
             memory[kept] = submesh;
             kept += 1;
         }
@@ -163,4 +192,19 @@ pub(super) fn release(
         list.insert(submesh);
     }
     Ok(list.len())
+}
+
+/// The smallest submesh that covers all of these; `EMPTY` for none.
+fn hull(submeshes: &[Submesh]) -> Submesh {
+    let join = |a: Submesh, b: Submesh| {
+        let (low, high) = (a.upper_right(), b.upper_right());
+        Submesh::between(
+            a.base.x.min(b.base.x),
+            a.base.y.min(b.base.y),
+            low.x.max(high.x),
+            low.y.max(high.y),
+        )
+    };
+    let all = submeshes.iter().copied();
+    all.reduce(join).unwrap_or(Submesh::EMPTY)
 }

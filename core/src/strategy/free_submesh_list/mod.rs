@@ -115,7 +115,7 @@ mod list;
 
 use candidate::Candidate;
 pub use candidate::reservation_factor;
-use list::List;
+use list::{Keep, List};
 
 /// Free submesh list.
 #[derive(Debug)]
@@ -220,7 +220,7 @@ impl Strategy for FreeSubmeshList<'_> {
     fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
         let Block::Submesh(taken) = block;
         let mut list = List::new(self.workspace.list, self.len);
-        if list.carve(taken, None).is_ok() {
+        if list.carve(taken, Keep::Ordered).is_ok() {
             self.len = list.len();
         } else {
             self.build_from(occupancy);
@@ -230,11 +230,13 @@ impl Strategy for FreeSubmeshList<'_> {
     /// `Dealloc`, restricted to what changes.
     fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
         let Block::Submesh(released) = block;
-        let held = held.blocks().map(|block| {
-            let Block::Submesh(submesh) = block;
-            submesh
-        });
-        let busy = held.chain(occupancy.faulty_nodes());
+        let busy = || {
+            let held = held.blocks().map(|block| {
+                let Block::Submesh(submesh) = block;
+                submesh
+            });
+            held.chain(occupancy.faulty_nodes())
+        };
         match list::release(
             self.workspace.list,
             self.len,
