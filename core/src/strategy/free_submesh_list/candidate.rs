@@ -94,65 +94,89 @@ fn for_each_corner(submesh: Submesh, sides: Sides, consider: &mut impl FnMut(Sub
     }
 }
 
-/// How many reservation factors of the best candidate are remembered.
-const REMEMBERED: usize = 16;
-
-/// The best candidate so far.
+/// The search for the best candidate.
 ///
-/// The paper sieves a list of candidates by one free submesh after the other. Comparing candidates two at
-/// a time by the sequence of their reservation factors chooses the same one and needs no list.
-pub(super) struct Candidate {
-    pub(super) place: Submesh,
-    /// Its factors against the first submeshes of the list.
-    factors: [u32; REMEMBERED],
+/// The paper sieves a list of candidates by one free submesh after the other. Comparing two candidates by
+/// the sequence of their reservation factors, and keeping the better, chooses the same one and needs no
+/// list of them.
+///
+/// A candidate's factor against a submesh is the submesh's size exactly if the two do not overlap, and no
+/// factor is larger. So of two candidates the one that overlaps a submesh of the list only later is better,
+/// and factors need to be computed only if both overlap the same one first.
+pub(super) struct Best<'a> {
+    list: &'a [Submesh],
+    requested: Sides,
+    mesh: Submesh,
+    /// The best so far, and the place in the list of the first submesh that it overlaps.
+    found: Option<(Submesh, usize)>,
 }
 
-impl Candidate {
-    pub(super) fn new(place: Submesh, list: &[Submesh]) -> Self {
-        let mut factors = [0; REMEMBERED];
-        for (factor, &submesh) in factors.iter_mut().zip(list) {
-            *factor = reservation_factor(place, submesh);
+impl<'a> Best<'a> {
+    /// A search in this list of dominant free submeshes, ordered.
+    pub(super) fn new(list: &'a [Submesh], requested: Sides, mesh: Submesh) -> Self {
+        Best {
+            list,
+            requested,
+            mesh,
+            found: None,
         }
-        Candidate { place, factors }
     }
 
-    /// Replaces the best candidate if `other` is better.
-    #[inline]
-    pub(super) fn challenge(
-        &mut self,
-        other: Submesh,
-        requested: Sides,
-        list: &[Submesh],
-        mesh: Submesh,
-    ) {
-        // Overlapping dominant submeshes share corners.
-        if other == self.place {
-            return;
-        }
-        let remembered = self.factors.iter().zip(list);
-        for (&factor, &submesh) in remembered {
-            match reservation_factor(other, submesh).cmp(&factor) {
-                Ordering::Less => return,
-                Ordering::Greater => {
-                    *self = Candidate::new(other, list);
-                    return;
-                }
-                Ordering::Equal => {}
+    /// The best candidate.
+    pub(super) fn place(&self) -> Option<Submesh> {
+        self.found.map(|(place, _)| place)
+    }
+
+    /// Considers every candidate that could be the best.
+    pub(super) fn find(&mut self, may_rotate: bool) {
+        // A candidate overlaps at the latest the submesh it comes from. So from the last to the first, and
+        // no further than to the first that the best one overlaps.
+        for (at, &submesh) in self.list.iter().enumerate().rev() {
+            if self.found.is_some_and(|(_, first)| first > at) {
+                break;
+            }
+            if submesh.area() >= self.requested.area() {
+                for_each_in(submesh, self.requested, may_rotate, |place| {
+                    self.consider(place, at);
+                });
             }
         }
-        let rest = list.iter().skip(REMEMBERED).chain(core::iter::once(&mesh));
-        let by_factors = rest
-            .map(|&submesh| {
-                reservation_factor(other, submesh).cmp(&reservation_factor(self.place, submesh))
-            })
-            .find(|order| order.is_ne());
-        let tie = |place: Submesh| (place.base.y, place.base.x, place.sides != requested);
-        let better = match by_factors {
-            Some(order) => order.is_gt(),
-            None => tie(other) < tie(self.place),
+    }
+
+    /// Keeps a candidate from `list[from]` if it is better than the best so far.
+    #[inline]
+    fn consider(&mut self, place: Submesh, from: usize) {
+        let mut submeshes = self.list[..from].iter();
+        let first = submeshes
+            .position(|submesh| submesh.overlaps(place))
+            .unwrap_or(from);
+        let better = match self.found {
+            None => true,
+            Some((best, best_first)) => match first.cmp(&best_first) {
+                Ordering::Less => false,
+                Ordering::Greater => true,
+                Ordering::Equal => place != best && self.is_better(place, best, first),
+            },
         };
         if better {
-            *self = Candidate::new(other, list);
+            self.found = Some((place, first));
+        }
+    }
+
+    /// Whether `place` is better than `best`; neither overlaps a submesh before `list[first]`.
+    fn is_better(&self, place: Submesh, best: Submesh, first: usize) -> bool {
+        let submeshes = self.list[first..]
+            .iter()
+            .chain(core::iter::once(&self.mesh));
+        let by_factors = submeshes
+            .map(|&submesh| {
+                reservation_factor(place, submesh).cmp(&reservation_factor(best, submesh))
+            })
+            .find(|order| order.is_ne());
+        let tie = |place: Submesh| (place.base.y, place.base.x, place.sides != self.requested);
+        match by_factors {
+            Some(order) => order.is_gt(),
+            None => tie(place) < tie(best),
         }
     }
 }

@@ -139,36 +139,39 @@ fn pieces(whole: Submesh, busy: Submesh) -> [Option<Submesh>; 4] {
 }
 
 /// Updates the list in `memory[..len]` after `released` has become free; `busy` names all that is still
-/// busy in the mesh `whole`. Returns the new length.
+/// busy. Returns the new length.
 ///
 /// Only dominant submeshes that meet `released` are new. They are found as Fig. 8 of the paper finds
-/// all of them, by taking what is busy out of the whole mesh piece after piece, but without the pieces
+/// all of them, by taking what is busy out of a large submesh piece after piece, but without the pieces
 /// that have left `released` behind: what covers a piece that meets it meets it too, so no such piece
-/// is needed. What lies in the rows or columns of `released` comes first: it cuts the pieces short, and
-/// most of the rest is then out of their reach.
+/// is needed.
+///
+/// The large submesh need not be the mesh. A new submesh is `released`, or a part of it, with free
+/// rectangles at its sides; each of these was free before, and so lies in an old dominant submesh that
+/// touches `released`. All is within the hull of `released` and those.
 ///
 /// An old submesh is dominant no more exactly if a new one covers it, and then only `released` stopped
 /// it on one side: it touches it.
-pub(super) fn release<I: Iterator<Item = Submesh>>(
+pub(super) fn release(
     memory: &mut [Submesh],
     len: usize,
-    whole: Submesh,
     released: Submesh,
-    busy: impl Fn() -> I,
+    busy: impl Iterator<Item = Submesh>,
 ) -> Result<usize, NoRoom> {
-    let scratch = &mut memory[len..];
+    let (list, scratch) = memory.split_at_mut(len);
     if scratch.is_empty() {
         return Err(NoRoom);
     }
-    scratch[0] = whole;
+    let reach = list
+        .iter()
+        .filter(|submesh| submesh.touches(released))
+        .fold(released, |reach, &submesh| hull(reach, submesh));
+    scratch[0] = reach;
     let mut fresh = List::new(scratch, 1);
-    let beside = |busy: &Submesh| busy.rows_meet(released) || busy.columns_meet(released);
-    for busy in busy().filter(|busy| beside(busy)) {
-        fresh.carve(busy, Keep::Meeting(released))?;
-    }
-    let reach = hull(&fresh.memory[..fresh.len]);
-    for busy in busy().filter(|busy| !beside(busy) && busy.overlaps(reach)) {
-        fresh.carve(busy, Keep::Meeting(released))?;
+    for busy in busy {
+        if busy.overlaps(reach) {
+            fresh.carve(busy, Keep::Meeting(released))?;
+        }
     }
     let new = fresh.len();
 
@@ -194,17 +197,13 @@ pub(super) fn release<I: Iterator<Item = Submesh>>(
     Ok(list.len())
 }
 
-/// The smallest submesh that covers all of these; `EMPTY` for none.
-fn hull(submeshes: &[Submesh]) -> Submesh {
-    let join = |a: Submesh, b: Submesh| {
-        let (low, high) = (a.upper_right(), b.upper_right());
-        Submesh::between(
-            a.base.x.min(b.base.x),
-            a.base.y.min(b.base.y),
-            low.x.max(high.x),
-            low.y.max(high.y),
-        )
-    };
-    let all = submeshes.iter().copied();
-    all.reduce(join).unwrap_or(Submesh::EMPTY)
+/// The smallest submesh that covers both.
+fn hull(a: Submesh, b: Submesh) -> Submesh {
+    let (a_high, b_high) = (a.upper_right(), b.upper_right());
+    Submesh::between(
+        a.base.x.min(b.base.x),
+        a.base.y.min(b.base.y),
+        a_high.x.max(b_high.x),
+        a_high.y.max(b_high.y),
+    )
 }

@@ -113,7 +113,7 @@ use crate::search::for_each_maximal;
 mod candidate;
 mod list;
 
-use candidate::Candidate;
+use candidate::Best;
 pub use candidate::reservation_factor;
 use list::{Keep, List};
 
@@ -167,21 +167,9 @@ impl<'m> FreeSubmeshList<'m> {
     fn best(&self, request: &Request) -> Option<Submesh> {
         let requested = request.sides()?;
         let list = self.dominant_free_submeshes();
-        let mut best: Option<Candidate> = None;
-        // Any order of the candidates gives the same winner. The smallest submeshes come first: their
-        // corners tend to win, and a good winner is compared quickly.
-        for &submesh in list.iter().rev() {
-            if submesh.area() < requested.area() {
-                continue;
-            }
-            candidate::for_each_in(submesh, requested, request.may_rotate(), |candidate| {
-                match &mut best {
-                    None => best = Some(Candidate::new(candidate, list)),
-                    Some(best) => best.challenge(candidate, requested, list, self.mesh.whole()),
-                }
-            });
-        }
-        best.map(|candidate| candidate.place)
+        let mut best = Best::new(list, requested, self.mesh.whole());
+        best.find(request.may_rotate());
+        best.place()
     }
 
     fn build_from(&mut self, occupancy: &Occupancy<'_>) {
@@ -230,20 +218,12 @@ impl Strategy for FreeSubmeshList<'_> {
     /// `Dealloc`, restricted to what changes.
     fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
         let Block::Submesh(released) = block;
-        let busy = || {
-            let held = held.blocks().map(|block| {
-                let Block::Submesh(submesh) = block;
-                submesh
-            });
-            held.chain(occupancy.faulty_nodes())
-        };
-        match list::release(
-            self.workspace.list,
-            self.len,
-            self.mesh.whole(),
-            released,
-            busy,
-        ) {
+        let held = held.blocks().map(|block| {
+            let Block::Submesh(submesh) = block;
+            submesh
+        });
+        let busy = held.chain(occupancy.faulty_nodes());
+        match list::release(self.workspace.list, self.len, released, busy) {
             Ok(len) => self.len = len,
             Err(list::NoRoom) => self.build_from(occupancy),
         }
