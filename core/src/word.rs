@@ -4,6 +4,8 @@
 //! words, a 64-bit host with 64-bit ones (and with 32-bit ones under the feature `word32`); the
 //! decisions are the same.
 
+use crate::mesh::SIDE_MAX;
+
 /// A word of the occupancy bitmap.
 #[cfg(all(target_pointer_width = "64", not(feature = "word32")))]
 pub type Word = u64;
@@ -65,42 +67,50 @@ impl Span {
 /// bits at which a run of the wanted length begins. Each step doubles the length that is known to be
 /// set, the last one makes it exact, so there are `log2(len)` of them.
 pub(crate) struct Doubling {
-    steps: [u16; 16],
+    /// As many as the longest run takes.
+    steps: [u32; SIDE_MAX.ilog2() as usize],
     count: usize,
 }
 
 impl Doubling {
-    /// For runs of `len` ones, 1 to 65,535.
+    /// For runs of `len` ones, 1 to [`SIDE_MAX`].
     #[inline]
     pub(crate) fn new(len: u16) -> Doubling {
-        let mut steps = [0; 16];
+        let mut steps = [0; SIDE_MAX.ilog2() as usize];
         let mut count = 0;
         let mut known = 1;
         while known < len {
             let step = known.min(len - known);
-            steps[count] = step;
+            steps[count] = u32::from(step);
             count += 1;
             known += step;
         }
         Doubling { steps, count }
     }
 
-    /// The starts of the runs in one word; the length is at most [`WORD_BITS`].
+    /// The steps, in order.
     #[inline]
-    pub(crate) fn starts(&self, mut ones: Word) -> Word {
-        for &step in &self.steps[..self.count] {
-            ones &= ones >> step;
-        }
-        ones
+    pub(crate) fn steps(&self) -> &[u32] {
+        &self.steps[..self.count]
     }
 
     /// Reduces a row of several words to the starts of its runs.
     #[inline]
     pub(crate) fn reduce(&self, row: &mut [Word]) {
-        for &step in &self.steps[..self.count] {
-            and_shifted(row, u32::from(step));
+        for &step in self.steps() {
+            and_shifted(row, step);
         }
     }
+}
+
+/// The starts of the runs in one word. The steps are those of a [`Doubling`].
+#[inline]
+pub(crate) fn run_starts<const STEPS: usize>(mut ones: Word, steps: [u32; STEPS]) -> Word {
+    for step in steps {
+        // The remainder says to the compiler that no step is longer than the word.
+        ones &= ones >> (step % WORD_BITS);
+    }
+    ones
 }
 
 /// `row &= row >> by`, across the words; zeros come in at the top.
@@ -182,10 +192,10 @@ mod tests {
             let mut after = row.clone();
             doubling.reduce(&mut after);
             prop_assert_eq!(bits(&after), expected);
-            if u32::from(len) <= WORD_BITS {
+            if let &[a, b, c] = doubling.steps() {
                 let mut one = [row[0]];
                 doubling.reduce(&mut one);
-                prop_assert_eq!(doubling.starts(row[0]), one[0]);
+                prop_assert_eq!(run_starts(row[0], [a, b, c]), one[0]);
             }
         }
 
