@@ -249,7 +249,13 @@ impl<'m> Controller<'m> {
             .and_then(|()| self.jobs.submit(job, request, self.clock))
             .inspect_err(|_| self.counts.refused += 1)?;
         let last_refusal = self.schedule(Event::Arrival(slot), reply);
-        let state = self.state_of(slot);
+        let state = match self.jobs.get(slot).is_running() {
+            true => self.state_of(slot),
+            // It is the last of the queue: no need to count.
+            false => JobState::Waiting {
+                ahead: self.jobs.waiting_len() - 1,
+            },
+        };
         if let JobState::Waiting { .. } = state
             && request.flags.contains(Flags::NO_WAIT)
         {

@@ -1,6 +1,16 @@
-//! Processor allocation for mesh-connected multicomputers.
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
+// With a strategy left out, what only it uses is not used.
+#![cfg_attr(
+    not(all(
+        feature = "adaptive-scan",
+        feature = "first-fit",
+        feature = "free-submesh-list",
+        feature = "naive"
+    )),
+    allow(dead_code, unused_imports, unused_variables)
+)]
 
 pub mod controller;
 pub mod error;

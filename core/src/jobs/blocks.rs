@@ -12,10 +12,10 @@ pub struct BlockCell {
 }
 
 impl BlockCell {
-    /// An unused cell.
+    /// An unused cell: all zeros, so that a static pool takes no room in flash.
     pub const EMPTY: BlockCell = BlockCell {
         block: Block::Submesh(Submesh::EMPTY),
-        next: NONE,
+        next: 0,
     };
 }
 
@@ -27,7 +27,10 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
+    /// No block.
     pub(crate) const EMPTY: Chain = Chain { head: NONE, len: 0 };
+    /// What is in unused memory.
+    pub(super) const ZERO: Chain = Chain { head: 0, len: 0 };
 
     pub(crate) const fn len(&self) -> u32 {
         self.len

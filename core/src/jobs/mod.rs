@@ -57,7 +57,7 @@ pub struct JobSlot {
 }
 
 impl JobSlot {
-    /// An unused entry.
+    /// An unused entry: all zeros, so that a static table takes no room in flash.
     pub const EMPTY: JobSlot = JobSlot {
         id: JobId(0),
         state: State::Free,
@@ -68,9 +68,9 @@ impl JobSlot {
         misses: 0,
         processors: 0,
         round: 0,
-        blocks: Chain::EMPTY,
-        prev: NONE,
-        next: NONE,
+        blocks: Chain::ZERO,
+        prev: 0,
+        next: 0,
     };
 
     /// The job's name.
@@ -319,6 +319,7 @@ impl<'m> JobTable<'m> {
             state: State::Waiting,
             request,
             submitted: now,
+            blocks: Chain::EMPTY,
             ..JobSlot::EMPTY
         };
         self.waiting.push_back(self.slots, slot);

@@ -139,6 +139,9 @@ macro_rules! strategies {
                 $(#[$meta])*
                 $kind($type<'m>),
             )*
+            /// Never made. It keeps the type whole in a build without any strategy.
+            #[doc(hidden)]
+            Never(core::convert::Infallible, core::marker::PhantomData<&'m mut ()>),
         }
 
         impl<'m> AnyStrategy<'m> {
@@ -181,6 +184,7 @@ macro_rules! strategies {
                         #[cfg(feature = $feature)]
                         AnyStrategy::$kind(_) => StrategyKind::$kind,
                     )*
+                    AnyStrategy::Never(never, _) => match *never {},
                 }
             }
 
@@ -191,6 +195,7 @@ macro_rules! strategies {
                         #[cfg(feature = $feature)]
                         AnyStrategy::$kind(strategy) => &strategy.workspace,
                     )*
+                    AnyStrategy::Never(never, _) => match *never {},
                 }
             }
 
@@ -200,6 +205,7 @@ macro_rules! strategies {
                         #[cfg(feature = $feature)]
                         AnyStrategy::$kind(strategy) => &mut strategy.workspace,
                     )*
+                    AnyStrategy::Never(never, _) => match *never {},
                 }
             }
 
@@ -219,30 +225,48 @@ macro_rules! strategies {
         impl Strategy for AnyStrategy<'_> {
             #[inline]
             fn demand(&self, request: &Request) -> Option<u32> {
-                match self { $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.demand(request),)* }
+                match self {
+                    $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.demand(request),)*
+                    AnyStrategy::Never(never, _) => match *never {},
+                }
             }
 
             #[inline]
             fn propose(&mut self, occupancy: &Occupancy<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
-                match self { $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.propose(occupancy, request, draft),)* }
+                match self {
+                    $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.propose(occupancy, request, draft),)*
+                    AnyStrategy::Never(never, _) => match *never {},
+                }
             }
 
             #[inline]
             fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
-                match self { $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.taken(occupancy, block),)* }
+                match self {
+                    $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.taken(occupancy, block),)*
+                    AnyStrategy::Never(never, _) => match *never {},
+                }
             }
 
             #[inline]
             fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
-                match self { $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.released(occupancy, held, block),)* }
+                match self {
+                    $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.released(occupancy, held, block),)*
+                    AnyStrategy::Never(never, _) => match *never {},
+                }
             }
 
             fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
-                match self { $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.rebuild(occupancy),)* }
+                match self {
+                    $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.rebuild(occupancy),)*
+                    AnyStrategy::Never(never, _) => match *never {},
+                }
             }
 
             fn check_invariants(&self, occupancy: &Occupancy<'_>) {
-                match self { $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.check_invariants(occupancy),)* }
+                match self {
+                    $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.check_invariants(occupancy),)*
+                    AnyStrategy::Never(never, _) => match *never {},
+                }
             }
         }
     };
