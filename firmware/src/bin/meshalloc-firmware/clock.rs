@@ -1,0 +1,42 @@
+//! Milliseconds since the reset, from SysTick.
+
+use core::cell::Cell;
+
+use cortex_m::interrupt::{self, Mutex};
+use cortex_m::peripheral::SYST;
+use cortex_m::peripheral::syst::SystClkSource;
+use cortex_m_rt::exception;
+
+/// How fast SysTick counts: with the core's clock, but QEMU's machine always at this one.
+const SYSTICK_HZ: u32 = if cfg!(feature = "qemu") {
+    168_000_000
+} else {
+    16_000_000
+};
+
+static NOW_MS: Mutex<Cell<u64>> = Mutex::new(Cell::new(0));
+
+/// Starts the clock at 0.
+pub(crate) fn start(mut systick: SYST) {
+    systick.set_clock_source(SystClkSource::Core);
+    systick.set_reload(SYSTICK_HZ / 1_000 - 1);
+    systick.clear_current();
+    systick.enable_interrupt();
+    systick.enable_counter();
+}
+
+/// Milliseconds since the reset.
+pub(crate) fn now_ms() -> u64 {
+    // Two words cannot be read at once without keeping the interrupt out.
+    interrupt::free(|cs| NOW_MS.borrow(cs).get())
+}
+
+#[exception]
+fn SysTick() {
+    interrupt::free(|cs| {
+        let now = NOW_MS.borrow(cs);
+        now.set(now.get() + 1);
+    });
+}
+
+defmt::timestamp!("{=u64:ms}", now_ms());

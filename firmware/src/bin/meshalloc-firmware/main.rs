@@ -1,0 +1,136 @@
+//! The control processor on a NUCLEO-F446RE: the server of this package behind USART2, which is the
+//! ST-LINK's virtual COM port (115200 baud, 8N1).
+//!
+//! ```text
+//!   USART2 interrupt ──bytes──▶ ring ──▶ main loop: Server::receive ──▶ USART2, blocking
+//!   SysTick interrupt ──▶ milliseconds       │ feeds the watchdog, shows the status, sleeps
+//! ```
+//!
+//! - **Clock**: the internal 16 MHz oscillator as it is after a reset; 115200 baud come out 0.08 % off.
+//! - **Status LED** (PA5, LD2): lit while at least one job runs.
+//! - **Watchdog**: resets the chip when the main loop has not come round for [`WATCHDOG_MS`]; nothing
+//!   else feeds it.
+//! - **Reset**: after any reset the server serves 64 x 64, first fit, FCFS, and carries nothing out
+//!   before a hello.
+//! - **Logs**: defmt over RTT; with the feature `qemu` over semihosting, which on a chip without a
+//!   debugger would be a fault. That feature also tells the clock how fast QEMU's SysTick runs; nothing
+//!   else differs.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+
+#[cfg(target_os = "none")]
+mod clock;
+#[cfg(target_os = "none")]
+mod crash;
+#[cfg(target_os = "none")]
+mod serial;
+
+/// The image runs on a board; a host has only this to say.
+#[cfg(not(target_os = "none"))]
+fn main() -> std::process::ExitCode {
+    eprintln!("meshalloc-firmware is an image for a board: build it for thumbv7em-none-eabihf");
+    std::process::ExitCode::from(2)
+}
+
+#[cfg(target_os = "none")]
+mod board {
+    #[cfg(not(feature = "qemu"))]
+    use defmt_rtt as _;
+    #[cfg(feature = "qemu")]
+    use defmt_semihosting as _;
+
+    use cortex_m_rt::entry;
+    use embedded_hal::digital::{OutputPin, PinState};
+    use meshalloc::{
+        Configuration, Controller, Machine, Mesh, SchedulerKind, Storage, StrategyKind,
+    };
+    use meshalloc_firmware::{BUILD, SOFTWARE, Server};
+    use static_cell::ConstStaticCell;
+    use stm32f4xx_hal::gpio::GpioExt;
+    use stm32f4xx_hal::pac;
+    use stm32f4xx_hal::prelude::_fugit_ExtU32;
+    use stm32f4xx_hal::rcc::RccExt;
+    use stm32f4xx_hal::watchdog::IndependentWatchdog;
+
+    use crate::{clock, serial};
+
+    /// How long one round of the main loop, one frame and its replies, may take, in milliseconds. The
+    /// longest reply, grants for 512 jobs with 4,096 blocks or 46 KB, takes 4 seconds at 115200 baud.
+    const WATCHDOG_MS: u32 = 8_000;
+
+    /// Jobs, waiting and running together.
+    const JOBS: usize = 512;
+    /// Processors of the largest mesh, 64 x 64.
+    const NODES: usize = 4_096;
+    /// Words of occupancy for it.
+    const WORDS: usize = NODES / 32;
+
+    const AT_RESET: Configuration = Configuration {
+        machine: Machine::Mesh(match Mesh::new(64, 64) {
+            Ok(mesh) => mesh,
+            Err(_) => panic!("64 x 64 is a mesh"),
+        }),
+        strategy: StrategyKind::FirstFit,
+        scheduler: SchedulerKind::Fcfs,
+    };
+
+    /// Made at compile time: 110 KB would not pass through the stack.
+    static STORAGE: ConstStaticCell<Storage<WORDS, JOBS, { 2 * JOBS }, NODES>> =
+        ConstStaticCell::new(Storage::new());
+
+    #[entry]
+    fn main() -> ! {
+        let core = defmt::unwrap!(cortex_m::Peripherals::take());
+        let device = defmt::unwrap!(pac::Peripherals::take());
+
+        let by_watchdog = device.RCC.csr().read().wdgrstf().bit_is_set();
+        device.RCC.csr().modify(|_, w| w.rmvf().set_bit());
+        defmt::info!("meshalloc {=str} ({=str})", SOFTWARE, BUILD);
+        if by_watchdog {
+            defmt::error!("the watchdog has reset the chip");
+        }
+
+        let mut rcc = device.RCC.constrain();
+        let gpio = device.GPIOA.split(&mut rcc);
+        let mut led = gpio.pa5.into_push_pull_output();
+        let (mut receiver, mut transmitter) =
+            serial::start(device.USART2, gpio.pa2, gpio.pa3, &mut rcc);
+        clock::start(core.SYST);
+
+        let controller = match Controller::new(STORAGE.take().memory(), AT_RESET) {
+            Ok(controller) => controller,
+            Err(error) => defmt::panic!("no room for the machine: {}", error),
+        };
+        let mut server = Server::new(controller);
+
+        let mut watchdog = IndependentWatchdog::new(device.IWDG);
+        watchdog.stop_on_debug(&device.DBGMCU, true);
+        watchdog.start(WATCHDOG_MS.millis());
+        loop {
+            watchdog.feed();
+            let before = server.counters();
+            server.overrun(receiver.take_overruns());
+            // A byte a round ends at most one frame, so each frame has the watchdog's whole time.
+            match receiver.next() {
+                // Writing to the serial port cannot fail.
+                Some(byte) => {
+                    let Ok(()) = server.receive(&[byte], clock::now_ms(), &mut transmitter);
+                }
+                None => receiver.sleep(),
+            }
+            let after = server.counters();
+            if after != before {
+                show_running(&mut led, &server);
+            }
+            if after.faults() != before.faults() {
+                defmt::warn!("line: {}", after);
+            }
+        }
+    }
+
+    /// Lights the status LED while jobs run.
+    fn show_running(led: &mut impl OutputPin, server: &Server<'_>) {
+        let running = server.controller().statistics().running > 0;
+        // A pin of the chip itself cannot fail, one on an expander could: the light is not worth more.
+        let _ = led.set_state(PinState::from(running));
+    }
+}

@@ -1,0 +1,133 @@
+//! Why an exchange came to nothing: [`ClientError`].
+
+use std::boxed::Box;
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use crate::protocol::{ClientMessage, ProtocolError};
+
+/// Why an exchange came to nothing. Whether the command was carried out is then unknown, except where
+/// the variant says.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The line is gone.
+    #[error("the line to the controller failed while {doing}: {source}")]
+    Line {
+        /// What the client was at.
+        doing: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// No whole reply came.
+    #[error(
+        "no whole reply from the controller to {message}: sent {tries} times in {} ms, heard {heard}",
+        elapsed.as_millis()
+    )]
+    NoReply {
+        /// What was sent.
+        message: Box<str>,
+        /// How often.
+        tries: u32,
+        /// How long it took in all.
+        elapsed: Duration,
+        /// What came instead.
+        heard: Heard,
+    },
+    /// The controller speaks another version of the protocol. Nothing was carried out.
+    #[error("the controller speaks protocol version {theirs}, this program speaks {ours}")]
+    WrongVersion {
+        /// This client's.
+        ours: u8,
+        /// The controller's.
+        theirs: u8,
+    },
+    /// The controller was reset since the hello, and its jobs are gone. Nothing was carried out.
+    #[error("the controller was reset in the meantime and has forgotten all jobs")]
+    ControllerReset,
+    /// The controller did not understand the frame. Nothing was carried out.
+    #[error("the controller did not take {message}: {error}")]
+    Refused {
+        /// What was sent.
+        message: Box<str>,
+        /// What it said.
+        error: ProtocolError,
+    },
+    /// The reply is whole but no message this client knows: the controller's software is newer, or
+    /// answers something else than it was asked.
+    #[error("the controller's reply to {message} is none that this program knows")]
+    UnknownReply {
+        /// What was sent.
+        message: Box<str>,
+    },
+}
+
+impl ClientError {
+    pub(super) fn no_reply(
+        message: &ClientMessage,
+        tries: u32,
+        elapsed: Duration,
+        heard: Heard,
+    ) -> Self {
+        ClientError::NoReply {
+            message: name(message),
+            tries,
+            elapsed,
+            heard,
+        }
+    }
+
+    pub(super) fn refused(message: &ClientMessage, error: ProtocolError) -> Self {
+        ClientError::Refused {
+            message: name(message),
+            error,
+        }
+    }
+
+    pub(super) fn unknown_reply(message: &ClientMessage) -> Self {
+        ClientError::UnknownReply {
+            message: name(message),
+        }
+    }
+}
+
+/// What was sent.
+fn name(message: &ClientMessage) -> Box<str> {
+    match message {
+        ClientMessage::Command { command, .. } => std::format!("{command:?}"),
+        other => std::format!("{other:?}"),
+    }
+    .into()
+}
+
+/// What came in place of a whole reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// Bytes of any kind.
+    pub bytes: u64,
+    /// Frames that were damaged on their way here.
+    pub damaged: u64,
+    /// Whole frames that belong to another exchange.
+    pub stale: u64,
+    /// Parts of the reply.
+    pub parts: u64,
+}
+
+impl fmt::Display for Heard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Heard {
+            bytes,
+            damaged,
+            stale,
+            parts,
+        } = self;
+        if *bytes == 0 {
+            return f.write_str("nothing at all");
+        }
+        write!(
+            f,
+            "{bytes} bytes: {parts} parts of the reply, {stale} frames of other exchanges, {damaged} damaged ones"
+        )
+    }
+}

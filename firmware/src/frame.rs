@@ -1,0 +1,254 @@
+//! Messages to frames and back.
+//!
+//! ```text
+//!   on the line   00 │ COBS of the content, free of 00 │ 00
+//!   content       version u8 │ seq u32 │ part u16 │ body: postcard │ crc u32      (little endian)
+//! ```
+//!
+//! A 00 ends a frame wherever it stands, so a receiver is in step again after the next one whatever it
+//! has heard before. Senders put one *before* the frame too: what is left of a frame whose end was lost
+//! then cannot swallow the next one. Empty frames mean nothing.
+//!
+//! Version, sequence number and CRC stand at the same places in every version of the protocol.
+
+use cobs::{DecodeResult, DecoderState};
+use crc::{CRC_32_ISO_HDLC, Crc};
+use heapless::Vec;
+use serde::Serialize;
+
+use crate::protocol::{CLIENT_BODY_MAX, PROTOCOL_VERSION, SERVER_BODY_MAX};
+
+/// The bytes before the body.
+pub const HEADER_LEN: usize = 1 + 4 + 2;
+/// The bytes after the body.
+pub const CRC_LEN: usize = 4;
+
+/// The most bytes of a content that a client sends.
+pub const CLIENT_CONTENT_MAX: usize = HEADER_LEN + CLIENT_BODY_MAX + CRC_LEN;
+/// The most bytes of a content that a server sends.
+pub const SERVER_CONTENT_MAX: usize = HEADER_LEN + SERVER_BODY_MAX + CRC_LEN;
+/// The most bytes on the line of a frame that a client sends, with both delimiters.
+pub const CLIENT_FRAME_MAX: usize = cobs::max_encoding_length(CLIENT_CONTENT_MAX) + 2;
+/// The most bytes on the line of a frame that a server sends, with both delimiters.
+pub const SERVER_FRAME_MAX: usize = cobs::max_encoding_length(SERVER_CONTENT_MAX) + 2;
+
+/// CRC-32/ISO-HDLC: that of Ethernet, gzip and PNG; 0xCBF43926 of the digits 1 to 9.
+const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+
+/// What stands before every body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Header {
+    /// The sender's protocol version.
+    pub version: u8,
+    /// The client's number for the exchange; the server echoes it.
+    pub seq: u32,
+    /// The reply's place among all to the same frame, modulo 65536; 0 in what a client sends.
+    pub part: u16,
+}
+
+impl Header {
+    /// The header of a frame of this protocol version.
+    pub const fn new(seq: u32, part: u16) -> Self {
+        Header {
+            version: PROTOCOL_VERSION,
+            seq,
+            part,
+        }
+    }
+
+    const fn to_bytes(self) -> [u8; HEADER_LEN] {
+        let ([a, b, c, d], [e, f]) = (self.seq.to_le_bytes(), self.part.to_le_bytes());
+        [self.version, a, b, c, d, e, f]
+    }
+
+    const fn from_bytes([version, a, b, c, d, e, f]: [u8; HEADER_LEN]) -> Self {
+        Header {
+            version,
+            seq: u32::from_le_bytes([a, b, c, d]),
+            part: u16::from_le_bytes([e, f]),
+        }
+    }
+}
+
+/// The message is longer than the buffer was made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageTooLong;
+
+/// Room to make frames in: `CONTENT` and `FRAME` bytes.
+#[derive(Debug)]
+pub struct FrameBuffer<const CONTENT: usize, const FRAME: usize> {
+    content: [u8; CONTENT],
+    frame: [u8; FRAME],
+}
+
+/// Room for the frames of a client.
+pub type ClientFrameBuffer = FrameBuffer<CLIENT_CONTENT_MAX, CLIENT_FRAME_MAX>;
+/// Room for the frames of a server.
+pub type ServerFrameBuffer = FrameBuffer<SERVER_CONTENT_MAX, SERVER_FRAME_MAX>;
+
+impl<const CONTENT: usize, const FRAME: usize> FrameBuffer<CONTENT, FRAME> {
+    const VALID: () = assert!(
+        CONTENT >= HEADER_LEN + CRC_LEN && FRAME >= cobs::max_encoding_length(CONTENT) + 2,
+        "a frame buffer needs CONTENT >= 11 and FRAME >= the COBS of CONTENT and two delimiters"
+    );
+
+    /// An empty buffer.
+    pub const fn new() -> Self {
+        const { Self::VALID };
+        FrameBuffer {
+            content: [0; CONTENT],
+            frame: [0; FRAME],
+        }
+    }
+
+    /// The bytes on the line for a message, both delimiters included.
+    ///
+    /// # Errors
+    ///
+    /// When the message is longer than the buffer; no message of this protocol is.
+    pub fn encode(
+        &mut self,
+        header: Header,
+        message: &impl Serialize,
+    ) -> Result<&[u8], MessageTooLong> {
+        let (head, rest) = self
+            .content
+            .split_first_chunk_mut::<HEADER_LEN>()
+            .ok_or(MessageTooLong)?;
+        *head = header.to_bytes();
+        let body_len = postcard::to_slice(message, rest)
+            .map_err(|_| MessageTooLong)?
+            .len();
+        let end = HEADER_LEN + body_len;
+        let crc = CRC.checksum(&self.content[..end]);
+        self.content
+            .get_mut(end..end + CRC_LEN)
+            .ok_or(MessageTooLong)?
+            .copy_from_slice(&crc.to_le_bytes());
+        let len =
+            cobs::try_encode_including_sentinels(&self.content[..end + CRC_LEN], &mut self.frame)
+                .map_err(|_| MessageTooLong)?;
+        Ok(&self.frame[..len])
+    }
+}
+
+impl<const CONTENT: usize, const FRAME: usize> Default for FrameBuffer<CONTENT, FRAME> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A whole frame with the right CRC. Its version may be any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// What stands before the body.
+    pub header: Header,
+    /// The postcard bytes.
+    pub body: &'a [u8],
+    /// The CRC, which tells this frame from any other of the same sequence number.
+    pub crc: u32,
+}
+
+/// What is wrong with a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Damage {
+    /// It is not COBS: cut short, or garbage.
+    BadCobs,
+    /// Too short for a header and a CRC.
+    TooShort,
+    /// Longer than any message.
+    TooLong,
+    /// The CRC is wrong.
+    BadCrc,
+}
+
+/// A frame that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DamagedFrame {
+    /// What is wrong with it.
+    pub damage: Damage,
+    /// Its sequence number, if the header was there; it may be wrong.
+    pub seq: Option<u32>,
+}
+
+/// Finds the frames in a stream of bytes, one byte at a time; holds one content of up to `CONTENT`
+/// bytes.
+///
+/// Time: constant for a byte, and the CRC of the content for the last one.
+#[derive(Debug, Default)]
+pub struct Decoder<const CONTENT: usize> {
+    state: DecoderState,
+    content: Vec<u8, CONTENT>,
+    too_long: bool,
+}
+
+impl<const CONTENT: usize> Decoder<CONTENT> {
+    /// A decoder before its first byte.
+    pub const fn new() -> Self {
+        Decoder {
+            state: DecoderState::Idle,
+            content: Vec::new(),
+            too_long: false,
+        }
+    }
+
+    /// Takes one byte from the line. Returns a frame, or what was to be one, when the byte ends it.
+    pub fn push(&mut self, byte: u8) -> Option<Result<Frame<'_>, DamagedFrame>> {
+        match self.state.feed(byte) {
+            Ok(DecodeResult::NoData) => None,
+            Ok(DecodeResult::DataStart) => {
+                self.content.clear();
+                self.too_long = false;
+                None
+            }
+            Ok(DecodeResult::DataContinue(byte)) => {
+                // What does not fit is dropped; the header stays, for the answer.
+                self.too_long |= self.content.push(byte).is_err();
+                None
+            }
+            Ok(DecodeResult::DataComplete) => Some(self.frame()),
+            Err(_) => {
+                // The state is idle again: the byte was a 00 in the middle of a run.
+                let damage = if self.too_long {
+                    Damage::TooLong
+                } else {
+                    Damage::BadCobs
+                };
+                Some(Err(self.damaged(damage)))
+            }
+        }
+    }
+
+    fn frame(&self) -> Result<Frame<'_>, DamagedFrame> {
+        if self.too_long {
+            return Err(self.damaged(Damage::TooLong));
+        }
+        let too_short = || self.damaged(Damage::TooShort);
+        let (covered, crc) = self
+            .content
+            .split_last_chunk::<CRC_LEN>()
+            .ok_or_else(too_short)?;
+        let (header, body) = covered
+            .split_first_chunk::<HEADER_LEN>()
+            .ok_or_else(too_short)?;
+        let crc = u32::from_le_bytes(*crc);
+        if CRC.checksum(covered) != crc {
+            return Err(self.damaged(Damage::BadCrc));
+        }
+        Ok(Frame {
+            header: Header::from_bytes(*header),
+            body,
+            crc,
+        })
+    }
+
+    fn damaged(&self, damage: Damage) -> DamagedFrame {
+        let seq = self
+            .content
+            .first_chunk::<HEADER_LEN>()
+            .map(|header| Header::from_bytes(*header).seq);
+        DamagedFrame { damage, seq }
+    }
+}

@@ -1,0 +1,41 @@
+//! The control processor: the [`meshalloc`] controller behind a serial line.
+//!
+//! ```text
+//!   Client ──ClientMessage──▶ frame ──bytes──▶ Decoder ──▶ Server ──▶ Controller
+//!          ◀──ServerMessage──       ◀──bytes──  FrameBuffer ◀──        ◀──Reply──
+//! ```
+//!
+//! - [`protocol`]: the messages, and how long each can get. `PROTOCOL.md` has the bytes.
+//! - [`frame`]: messages to frames (postcard, CRC-32, COBS) and back, whatever the line does to them.
+//! - [`server`]: the controller's half. No I/O of its own: bytes in, bytes out.
+//! - [`client`] (feature `client`, needs `std`): the other half, for whoever wants processors.
+//!
+//! The same library runs on the board, where `main.rs` adds the serial port and the clock, and on a
+//! host, where the tests let the two halves talk over a line in memory.
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "client")]
+extern crate std;
+
+#[cfg(feature = "client")]
+pub mod client;
+pub mod frame;
+pub mod protocol;
+pub mod server;
+
+#[cfg(feature = "client")]
+pub use client::{Client, ClientError, IoLine, Line, Options};
+pub use protocol::{
+    ClientMessage, Greeting, LineCounters, PROTOCOL_VERSION, ProtocolError, ServerMessage,
+};
+pub use server::Server;
+
+/// The version of the software, as the greeting has it.
+pub const SOFTWARE: &str = env!("CARGO_PKG_VERSION");
+/// The target and the profile this was built for, as the greeting has them.
+pub const BUILD: &str = concat!(
+    env!("MESHALLOC_BUILD_TARGET"),
+    " ",
+    env!("MESHALLOC_BUILD_PROFILE")
+);

@@ -1,0 +1,245 @@
+//! What travels over the line: [`ClientMessage`] and [`ServerMessage`], and how long they can get.
+//!
+//! `PROTOCOL.md` beside this crate specifies the bytes; the golden frames in `tests/golden` hold both
+//! to it. Messages are postcard, so the *order* of variants and fields is the format: new ones go to
+//! the end, and whatever else changes is a new [`PROTOCOL_VERSION`].
+
+use core::fmt;
+
+use heapless::{String, Vec};
+use meshalloc::message::{GRANT_BLOCKS_MAX, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX};
+use meshalloc::{Capacity, Command, Configuration, Reply, SchedulerKind, StrategyKind, Ticks};
+use serde::{Deserialize, Serialize};
+
+/// The version of the protocol, the first byte of every frame.
+pub const PROTOCOL_VERSION: u8 = 1;
+
+/// The most bytes in [`Greeting::software`].
+pub const SOFTWARE_BYTES_MAX: usize = 24;
+/// The most bytes in [`Greeting::build`].
+pub const BUILD_BYTES_MAX: usize = 64;
+/// The most strategies in a [`Greeting`].
+pub const STRATEGIES_MAX: usize = 48;
+/// The most schedulers in a [`Greeting`].
+pub const SCHEDULERS_MAX: usize = 8;
+
+const _: () = assert!(StrategyKind::ALL.len() <= STRATEGIES_MAX);
+const _: () = assert!(SchedulerKind::ALL.len() <= SCHEDULERS_MAX);
+
+/// What a client says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum ClientMessage {
+    /// Who are you? Must come first, also after a reset of the server: until then it carries nothing
+    /// out. Answered by [`ServerMessage::Hello`].
+    Hello,
+    /// A command to the controller. Answered by any number of grants and one final reply.
+    Command {
+        /// The client's own time, a simulator's for example; `None` for the server's clock. Time does
+        /// not go back: an earlier one counts as the latest.
+        at: Option<Ticks>,
+        /// The command.
+        command: Command,
+    },
+    /// How good is the line? Answered by [`ServerMessage::LineCounters`].
+    LineCounters,
+}
+
+/// What the server answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum ServerMessage {
+    /// Final: to [`ClientMessage::Hello`].
+    Hello(Greeting),
+    /// To [`ClientMessage::Command`]; final when the reply is.
+    Reply(Reply),
+    /// Final: to [`ClientMessage::LineCounters`].
+    LineCounters(LineCounters),
+    /// Final: the frame was not understood or not carried out.
+    Error(ProtocolError),
+}
+
+impl ServerMessage {
+    /// Whether no further message to the same frame follows.
+    pub const fn is_final(&self) -> bool {
+        match self {
+            ServerMessage::Reply(reply) => reply.is_final(),
+            _ => true,
+        }
+    }
+}
+
+/// A [`ServerMessage`] whose reply is still the controller's: the same bytes without a copy.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) enum ServerMessageRef<'a> {
+    Hello(&'a Greeting),
+    Reply(&'a Reply),
+    LineCounters(&'a LineCounters),
+    Error(ProtocolError),
+}
+
+/// Who the server is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Greeting {
+    /// Its protocol version; also in the header of every frame.
+    pub protocol: u8,
+    /// Its software version.
+    pub software: String<SOFTWARE_BYTES_MAX>,
+    /// What it was built for: target and profile.
+    pub build: String<BUILD_BYTES_MAX>,
+    /// What it has room for.
+    pub capacity: Capacity,
+    /// The strategies in the build.
+    pub strategies: Vec<StrategyKind, STRATEGIES_MAX>,
+    /// The schedulers in the build.
+    pub schedulers: Vec<SchedulerKind, SCHEDULERS_MAX>,
+    /// What it serves at present, and how.
+    pub configuration: Configuration,
+    /// The longest frame it takes, in bytes on the line with both delimiters.
+    pub frame_bytes_max: u16,
+}
+
+/// What the server has seen on its line since its reset. Each stops at its largest value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct LineCounters {
+    /// Frames that were understood.
+    pub frames: u32,
+    /// Of these, repeated ones that were answered from memory.
+    pub repeated: u32,
+    /// Of these, ones not carried out because no hello came before.
+    pub before_hello: u32,
+    /// Frames that are not COBS: cut short, or garbage.
+    pub bad_cobs: u32,
+    /// Frames too short for a header and a CRC.
+    pub too_short: u32,
+    /// Frames longer than any message.
+    pub too_long: u32,
+    /// Frames with a wrong CRC.
+    pub bad_crc: u32,
+    /// Frames of another protocol version.
+    pub wrong_version: u32,
+    /// Frames whose body is no message.
+    pub bad_message: u32,
+    /// Times that the transport lost bytes before they got here.
+    pub overruns: u32,
+}
+
+impl LineCounters {
+    /// Whatever was not as it should be: all but frames, repeated ones and those before the hello.
+    pub const fn faults(&self) -> u32 {
+        let LineCounters {
+            frames: _,
+            repeated: _,
+            before_hello: _,
+            bad_cobs,
+            too_short,
+            too_long,
+            bad_crc,
+            wrong_version,
+            bad_message,
+            overruns,
+        } = *self;
+        bad_cobs
+            .saturating_add(too_short)
+            .saturating_add(too_long)
+            .saturating_add(bad_crc)
+            .saturating_add(wrong_version)
+            .saturating_add(bad_message)
+            .saturating_add(overruns)
+    }
+}
+
+/// Why a frame was not carried out. Nothing was changed by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// The frame was damaged on its way (COBS, length or CRC), so that even its sequence number may be
+    /// wrong. Whoever sent that number sends the frame again.
+    Damaged,
+    /// The frame is longer than any message; its sequence number was not checked.
+    TooLong,
+    /// The frame is of another protocol version.
+    WrongVersion {
+        /// The version the server speaks.
+        ours: u8,
+    },
+    /// The frame is whole, but its body is no message of this version.
+    BadMessage,
+    /// No hello came since the server's reset: what the client knows of its jobs is no longer so.
+    HelloFirst,
+}
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProtocolError::Damaged => f.write_str("the frame was damaged on its way"),
+            ProtocolError::TooLong => f.write_str("the frame is longer than any message"),
+            ProtocolError::WrongVersion { ours } => {
+                write!(f, "the server speaks protocol version {ours}")
+            }
+            ProtocolError::BadMessage => {
+                f.write_str("the body of the frame is no message of this protocol version")
+            }
+            ProtocolError::HelloFirst => f.write_str(
+                "the server was reset and has forgotten all jobs: hello must come first",
+            ),
+        }
+    }
+}
+
+impl core::error::Error for ProtocolError {}
+
+/// The longest body of a [`ClientMessage`], in bytes; `tests/sizes.rs` builds it.
+pub const CLIENT_BODY_MAX: usize = {
+    let submit = size::U32 + size::REQUEST;
+    let configure = size::CONFIGURATION;
+    size::TAG + size::OPTION + size::U64 + size::TAG + size::max(submit, configure)
+};
+
+/// The longest body of a [`ServerMessage`], in bytes; `tests/sizes.rs` builds it.
+pub const SERVER_BODY_MAX: usize = {
+    let grant = 5 * size::U32 + size::U64 + size::list(GRANT_BLOCKS_MAX, size::BLOCK);
+    let jobs = size::list(LIST_JOBS_MAX, 2 * size::U32) + size::OPTION + size::U32;
+    let occupancy = 2 * size::U32 + 2 * size::list(OCCUPANCY_BYTES_MAX, 1);
+    let greeting = 1
+        + size::list(SOFTWARE_BYTES_MAX, 1)
+        + size::list(BUILD_BYTES_MAX, 1)
+        + size::CAPACITY
+        + size::list(STRATEGIES_MAX, size::TAG)
+        + size::list(SCHEDULERS_MAX, size::TAG)
+        + size::CONFIGURATION
+        + size::U16;
+    let reply = size::TAG + size::max(size::max(grant, jobs), occupancy);
+    size::TAG + size::max(reply, greeting)
+};
+
+/// The most bytes postcard takes for each kind of field.
+mod size {
+    /// A variant's number, below 128.
+    pub(super) const TAG: usize = 1;
+    pub(super) const OPTION: usize = 1;
+    pub(super) const U16: usize = 3;
+    pub(super) const U32: usize = 5;
+    pub(super) const U64: usize = 10;
+    const SIDES: usize = 2 * U16;
+    /// Shape, processors, flags.
+    pub(super) const REQUEST: usize = TAG + SIDES + U32 + 1;
+    pub(super) const BLOCK: usize = TAG + 2 * U16 + SIDES;
+    /// Machine, strategy, scheduler.
+    pub(super) const CONFIGURATION: usize = TAG + SIDES + TAG + TAG;
+    pub(super) const CAPACITY: usize = 4 * U32 + 1;
+
+    /// A list of at most `len` elements, `len` below 2^14.
+    pub(super) const fn list(len: usize, element: usize) -> usize {
+        (if len < 128 { 1 } else { 2 }) + len * element
+    }
+
+    pub(super) const fn max(a: usize, b: usize) -> usize {
+        if a > b { a } else { b }
+    }
+}

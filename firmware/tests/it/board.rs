@@ -1,0 +1,44 @@
+//! Controllers as on a board, and in process beside it.
+
+use meshalloc::{
+    Command, Configuration, Controller, JobId, Machine, Mesh, Reply, Request, SchedulerKind,
+    Storage, StrategyKind,
+};
+
+/// The jobs a [`Board`] has room for.
+pub(crate) const JOBS: usize = 24;
+
+/// The memory of a small board: up to 16 x 16 with words of 32 or 64 bits.
+pub(crate) type Board = Storage<16, JOBS, 64, 256>;
+
+pub(crate) fn configuration(w: u16, h: u16, strategy: StrategyKind) -> Configuration {
+    Configuration {
+        machine: Machine::Mesh(Mesh::new(w, h).expect("sides in range")),
+        strategy,
+        scheduler: SchedulerKind::Fcfs,
+    }
+}
+
+/// What it has at its reset.
+pub(crate) fn at_reset(board: &mut Board) -> Controller<'_> {
+    let configuration = configuration(16, 16, StrategyKind::FirstFit);
+    Controller::new(board.memory(), configuration).expect("16 x 16 fits")
+}
+
+pub(crate) fn submit(job: u32, w: u16, h: u16) -> Command {
+    Command::Submit {
+        job: JobId(job),
+        request: Request::submesh(w, h),
+    }
+}
+
+pub(crate) fn release(job: u32) -> Command {
+    Command::Release { job: JobId(job) }
+}
+
+/// All replies to a command in process.
+pub(crate) fn handle(controller: &mut Controller<'_>, command: &Command, now: u64) -> Vec<Reply> {
+    let mut replies = Vec::new();
+    controller.handle(command, now, &mut |reply| replies.push(reply.clone()));
+    replies
+}

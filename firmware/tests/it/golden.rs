@@ -1,0 +1,153 @@
+//! `PROTOCOL.md` against the code: every frame in it is made and read again, byte for byte.
+//!
+//! `MESHALLOC_REFRESH_GOLDEN=1 cargo test -p meshalloc-firmware` writes the frames of the present code
+//! into the file; that they have changed is then a question of the protocol's version.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use meshalloc_firmware::frame::{
+    CLIENT_FRAME_MAX, ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX, SERVER_FRAME_MAX,
+    ServerFrameBuffer,
+};
+use meshalloc_firmware::protocol::{CLIENT_BODY_MAX, SERVER_BODY_MAX};
+use meshalloc_firmware::{ClientMessage, ServerMessage};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::samples::{
+    client_messages, longest_client_messages, longest_server_messages, server_messages,
+};
+
+const BEGIN: &str = "<!-- golden frames: begin -->\n";
+const END: &str = "<!-- golden frames: end -->";
+/// The sequence number and the part of all golden frames.
+const SEQ: u32 = 0x0403_0201;
+const PART: u16 = 0;
+
+/// Through a frame and back.
+fn round_trip<M: Serialize + DeserializeOwned>(message: &M) -> (M, Vec<u8>) {
+    let mut buffer = ServerFrameBuffer::new();
+    let header = Header::new(SEQ, PART);
+    let frame = buffer.encode(header, message).expect("it fits").to_vec();
+    let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
+    let (last, before) = frame.split_last().expect("it has delimiters");
+    for &byte in before {
+        assert_eq!(decoder.push(byte), None);
+    }
+    let decoded = decoder
+        .push(*last)
+        .expect("the delimiter ends it")
+        .expect("it is whole");
+    assert_eq!(decoded.header, header);
+    let (message, rest) = postcard::take_from_bytes(decoded.body).expect("it is a message");
+    assert!(rest.is_empty());
+    (message, frame)
+}
+
+fn table<M: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
+    text: &mut String,
+    title: &str,
+    messages: &[(String, M)],
+) {
+    writeln!(text, "\n### {title}\n\n```text").expect("a string takes everything");
+    for (name, message) in messages {
+        let (again, frame) = round_trip(message);
+        assert_eq!(again, *message, "{name}");
+        let hex: Vec<String> = frame.iter().map(|byte| format!("{byte:02x}")).collect();
+        writeln!(text, "{name}\n    {}", hex.join(" ")).expect("a string takes everything");
+    }
+    writeln!(text, "```").expect("a string takes everything");
+}
+
+#[test]
+fn every_variant_comes_back_and_its_frame_is_the_golden_one() {
+    let mut frames = String::new();
+    table(&mut frames, "From the client", &client_messages());
+    table(&mut frames, "From the server", &server_messages());
+    frames.push('\n');
+
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("PROTOCOL.md");
+    let text = std::fs::read_to_string(&path).expect("PROTOCOL.md can be read");
+    let (before, rest) = text.split_once(BEGIN).expect("the golden frames begin");
+    let (golden, after) = rest.split_once(END).expect("the golden frames end");
+    if std::env::var_os("MESHALLOC_REFRESH_GOLDEN").is_some_and(|value| value == "1") {
+        std::fs::write(&path, format!("{before}{BEGIN}{frames}{END}{after}"))
+            .expect("PROTOCOL.md can be written");
+        return;
+    }
+    for (golden, present) in golden.lines().zip(frames.lines()) {
+        assert_eq!(golden, present, "PROTOCOL.md (left) and the code differ");
+    }
+    assert_eq!(golden, frames, "PROTOCOL.md (left) and the code differ");
+}
+
+/// The worked example of `PROTOCOL.md`, made without the code under test but for the CRC.
+#[test]
+fn the_worked_example_is_right() {
+    let text = include_str!("../../PROTOCOL.md");
+    let content = "01 2a 00 00 00 00 00 01 00 01 05 00 04 03 0c 00";
+    let mut bytes: Vec<u8> = content
+        .split(' ')
+        .map(|byte| u8::from_str_radix(byte, 16).expect("hex"))
+        .collect();
+    let crc = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
+    assert_eq!(crc.checksum(b"123456789"), 0xcbf4_3926);
+    bytes.extend(crc.checksum(&bytes).to_le_bytes());
+    // COBS by its definition, for a content without 254 bytes in a row that are not 0.
+    let mut line = vec![0];
+    for run in bytes.split(|&byte| byte == 0) {
+        line.push(run.len() as u8 + 1);
+        line.extend(run);
+    }
+    line.push(0);
+
+    let mut buffer = ClientFrameBuffer::new();
+    let message = ClientMessage::Command {
+        at: None,
+        command: crate::board::submit(5, 4, 3),
+    };
+    assert_eq!(buffer.encode(Header::new(42, 0), &message), Ok(&line[..]));
+    let hex: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
+    for shown in [content, &hex.join(" ")] {
+        assert!(text.contains(shown), "PROTOCOL.md does not show {shown}");
+    }
+}
+
+#[test]
+fn the_longest_messages_are_as_long_as_the_constants_say() {
+    let len = |message: &dyn Fn(&mut [u8]) -> usize| message(&mut [0; 1024]);
+    let client = longest_client_messages()
+        .iter()
+        .map(|message| len(&|room| postcard::to_slice(message, room).expect("1024 bytes").len()))
+        .max();
+    assert_eq!(client, Some(CLIENT_BODY_MAX));
+    let server = longest_server_messages()
+        .iter()
+        .map(|message| len(&|room| postcard::to_slice(message, room).expect("1024 bytes").len()))
+        .max();
+    assert_eq!(server, Some(SERVER_BODY_MAX));
+
+    for message in longest_client_messages() {
+        let (again, frame) = round_trip::<ClientMessage>(&message);
+        assert_eq!(again, message);
+        assert!(frame.len() <= CLIENT_FRAME_MAX);
+    }
+    for message in longest_server_messages() {
+        let mut buffer = ServerFrameBuffer::new();
+        let frame = buffer.encode(Header::new(u32::MAX, u16::MAX), &message);
+        assert!(frame.expect("it fits").len() <= SERVER_FRAME_MAX);
+        let mut room = [0; 1024];
+        let body = postcard::to_slice(&message, &mut room).expect("1024 bytes");
+        // Sides of 65535 are no mesh, but a block may say anything.
+        assert_eq!(postcard::from_bytes::<ServerMessage>(body), Ok(message));
+    }
+    let text = include_str!("../../PROTOCOL.md");
+    for (direction, body, frame) in [
+        ("client", CLIENT_BODY_MAX, CLIENT_FRAME_MAX),
+        ("server", SERVER_BODY_MAX, SERVER_FRAME_MAX),
+    ] {
+        let row = format!("| {direction} | {body} | {frame} |");
+        assert!(text.contains(&row), "PROTOCOL.md does not say {row}");
+    }
+}

@@ -1,0 +1,199 @@
+//! A line in memory between the real client and the real server, with the faults of real ones.
+
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
+
+use meshalloc::{Command, Reply};
+use meshalloc_firmware::{Client, ClientError, Line, Options, Server};
+
+/// A small seeded generator (splitmix64): the same faults for the same seed.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// 0 to `end`, not included.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    /// True once in `times` on average.
+    pub(crate) fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+}
+
+/// How often the line does what: once in so many bursts, 0 for never.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Faults {
+    pub(crate) lose: usize,
+    pub(crate) repeat: usize,
+    pub(crate) cut: usize,
+    pub(crate) change: usize,
+    pub(crate) insert: usize,
+    /// Holds the burst back and lets it arrive with the next one.
+    pub(crate) hold: usize,
+}
+
+/// How often each fault happened, in the order of the fields.
+pub(crate) type Happened = [u32; 6];
+
+/// One direction.
+#[derive(Debug)]
+struct Direction {
+    random: Random,
+    faults: Faults,
+    held: Vec<u8>,
+    happened: Happened,
+}
+
+impl Direction {
+    fn carry(&mut self, burst: &[u8]) -> Vec<u8> {
+        let Faults {
+            lose,
+            repeat,
+            cut,
+            change,
+            insert,
+            hold,
+        } = self.faults;
+        let (random, happened) = (&mut self.random, &mut self.happened);
+        let mut strikes = |which: usize, rate: usize| {
+            let strikes = rate != 0 && random.once_in(rate);
+            happened[which] += u32::from(strikes);
+            strikes
+        };
+        let [lost, repeated, is_cut, changed, inserted, is_held] = [
+            strikes(0, lose),
+            strikes(1, repeat),
+            strikes(2, cut),
+            strikes(3, change),
+            strikes(4, insert),
+            strikes(5, hold),
+        ];
+        let mut bytes = if lost { Vec::new() } else { burst.to_vec() };
+        if repeated {
+            bytes.extend_from_slice(burst);
+        }
+        if is_cut && !bytes.is_empty() {
+            bytes.truncate(random.below(bytes.len()));
+        }
+        if changed && !bytes.is_empty() {
+            let at = random.below(bytes.len());
+            bytes[at] ^= 1 << random.below(8);
+        }
+        if inserted {
+            let at = random.below(bytes.len() + 1);
+            let noise: Vec<u8> = (0..1 + random.below(400))
+                .map(|_| random.next() as u8)
+                .collect();
+            bytes.splice(at..at, noise);
+        }
+        self.held.append(&mut bytes);
+        if is_held {
+            return Vec::new();
+        }
+        std::mem::take(&mut self.held)
+    }
+}
+
+/// The client's end of a line whose other end is `server`. What is sent is served at once; a receive
+/// with nothing to receive is a timeout.
+pub(crate) struct MemoryLine<'s, 'm> {
+    pub(crate) server: &'s mut Server<'m>,
+    pub(crate) now: u64,
+    there: Direction,
+    back: Direction,
+    arrived: VecDeque<u8>,
+}
+
+impl<'s, 'm> MemoryLine<'s, 'm> {
+    pub(crate) fn new(server: &'s mut Server<'m>) -> Self {
+        Self::with_faults(server, Faults::default(), 0)
+    }
+
+    pub(crate) fn with_faults(server: &'s mut Server<'m>, faults: Faults, seed: u64) -> Self {
+        let direction = |seed| Direction {
+            random: Random(seed),
+            faults,
+            held: Vec::new(),
+            happened: [0; 6],
+        };
+        MemoryLine {
+            server,
+            now: 0,
+            there: direction(seed),
+            back: direction(!seed),
+            arrived: VecDeque::new(),
+        }
+    }
+
+    /// From now on the line does this.
+    pub(crate) fn set_faults(&mut self, faults: Faults) {
+        self.there.faults = faults;
+        self.back.faults = faults;
+    }
+
+    pub(crate) fn happened(&self) -> Happened {
+        std::array::from_fn(|i| self.there.happened[i] + self.back.happened[i])
+    }
+
+    /// Bytes to the server beside the client's; what it answers stands before the client's next reply.
+    pub(crate) fn inject(&mut self, bytes: &[u8]) {
+        let mut answer = Vec::new();
+        self.server
+            .receive(bytes, self.now, &mut answer)
+            .expect("a vector takes everything");
+        self.arrived.extend(answer);
+    }
+}
+
+impl Line for MemoryLine<'_, '_> {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let bytes = self.there.carry(bytes);
+        let mut answer = Vec::new();
+        self.server
+            .receive(&bytes, self.now, &mut answer)
+            .expect("a vector takes everything");
+        // Faults hit single frames: each begins with its own delimiter.
+        for frame in answer.split_inclusive(|&byte| byte == 0) {
+            let carried = self.back.carry(frame);
+            self.arrived.extend(carried);
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
+        let len = buffer.len().min(self.arrived.len());
+        for (to, from) in buffer.iter_mut().zip(self.arrived.drain(..len)) {
+            *to = from;
+        }
+        Ok(len)
+    }
+}
+
+/// Patient enough for any line of these tests.
+pub(crate) const OPTIONS: Options = Options {
+    timeout: Duration::from_secs(1),
+    tries: 1000,
+    first_seq: Some(u32::MAX - 1),
+};
+
+/// All replies to a command over the line.
+pub(crate) fn call(
+    client: &mut Client<impl Line>,
+    command: &Command,
+    at: Option<u64>,
+) -> Result<Vec<Reply>, ClientError> {
+    let mut replies = Vec::new();
+    client.call(command, at, &mut |reply| replies.push(reply.clone()))?;
+    Ok(replies)
+}

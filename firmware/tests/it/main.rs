@@ -1,0 +1,8 @@
+//! The two halves of the protocol against each other, and both against `PROTOCOL.md`.
+
+mod board;
+mod golden;
+mod hostile;
+mod line;
+mod samples;
+mod session;

@@ -1,0 +1,134 @@
+//! A controller in this process.
+
+use meshalloc::jobs::{BlockCell, JobSlot, Link};
+use meshalloc::message::Capacity;
+use meshalloc::storage::Needs;
+use meshalloc::word::Word;
+use meshalloc::{
+    Command, Configuration, Controller, Machine, Memory, Reply, Submesh, Ticks, Workspace,
+};
+
+use super::{Backend, BackendError, Backends};
+
+/// Owns a controller's memory on the heap, for machines whose size is known only at run time.
+#[derive(Debug)]
+pub struct HeapStorage {
+    busy: Vec<Word>,
+    faulty: Vec<Word>,
+    scratch: Vec<Word>,
+    slots: Vec<JobSlot>,
+    index: Vec<Link>,
+    blocks: Vec<BlockCell>,
+    list: Vec<Submesh>,
+}
+
+impl HeapStorage {
+    /// Just enough for this machine and so many jobs, waiting and running together.
+    pub fn new(machine: Machine, jobs: usize) -> Self {
+        let needs = Needs::of(machine);
+        HeapStorage::sized(needs.words, jobs, needs.nodes, needs.nodes)
+    }
+
+    /// As much as a controller has that says this of itself, a board for instance. Words are taken to be
+    /// this host's: where they are longer than the board's, the memory serves larger machines too.
+    pub fn with_capacity(capacity: Capacity) -> Self {
+        let [words, jobs, blocks, list] = [
+            capacity.words,
+            capacity.jobs,
+            capacity.blocks,
+            capacity.list,
+        ]
+        .map(|size| size as usize);
+        HeapStorage::sized(words, jobs, blocks, list)
+    }
+
+    fn sized(words: usize, jobs: usize, blocks: usize, list: usize) -> Self {
+        HeapStorage {
+            busy: vec![0; words],
+            faulty: vec![0; words],
+            scratch: vec![0; words],
+            slots: vec![JobSlot::EMPTY; jobs],
+            index: vec![0; (2 * jobs).next_power_of_two()],
+            blocks: vec![BlockCell::EMPTY; blocks],
+            list: vec![Submesh::EMPTY; list],
+        }
+    }
+
+    /// Lends the memory to a controller.
+    pub fn memory(&mut self) -> Memory<'_> {
+        Memory {
+            busy: &mut self.busy,
+            faulty: &mut self.faulty,
+            slots: &mut self.slots,
+            index: &mut self.index,
+            blocks: &mut self.blocks,
+            workspace: Workspace {
+                words: &mut self.scratch,
+                list: &mut self.list,
+            },
+        }
+    }
+}
+
+/// A [`Controller`] in this process.
+#[derive(Debug)]
+pub struct InProcess<'m>(Controller<'m>);
+
+impl<'m> InProcess<'m> {
+    /// A controller in this memory.
+    ///
+    /// # Errors
+    ///
+    /// When it does not take the configuration.
+    pub fn new(memory: Memory<'m>, configuration: Configuration) -> Result<Self, BackendError> {
+        let controller = Controller::new(memory, configuration);
+        controller
+            .map(InProcess)
+            .map_err(|reason| BackendError::Configure {
+                configuration,
+                reason,
+            })
+    }
+}
+
+impl Backend for InProcess<'_> {
+    #[inline]
+    fn call(
+        &mut self,
+        command: &Command,
+        now: Ticks,
+        on_reply: &mut dyn FnMut(&Reply),
+    ) -> Result<(), BackendError> {
+        self.0.handle(command, now, on_reply);
+        Ok(())
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.0.capacity()
+    }
+}
+
+/// Makes controllers in this process, each in memory of its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InProcessBackends {
+    /// Room for jobs, waiting and running together; `None` chooses by the machine.
+    pub jobs: Option<usize>,
+}
+
+/// Room for jobs beyond one for each processor. The simulation keeps what does not fit, so this need not
+/// hold the longest queue; a small table stays in the processor's cache.
+const QUEUE_ROOM: usize = 1024;
+
+impl Backends for InProcessBackends {
+    fn with(
+        &mut self,
+        configuration: Configuration,
+        body: &mut dyn FnMut(&mut dyn Backend),
+    ) -> Result<(), BackendError> {
+        let machine = configuration.machine;
+        let jobs = self.jobs.unwrap_or(machine.nodes() as usize + QUEUE_ROOM);
+        let mut storage = HeapStorage::new(machine, jobs);
+        body(&mut InProcess::new(storage.memory(), configuration)?);
+        Ok(())
+    }
+}

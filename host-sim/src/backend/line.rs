@@ -1,0 +1,308 @@
+//! A controller at the end of a line: a board on a serial port, or one in an emulator behind TCP.
+
+use std::fmt;
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use meshalloc::message::Capacity;
+use meshalloc::{Command, Configuration, Error, Reply, StrategyKind, Ticks};
+use meshalloc_firmware::client::{Client, ClientError, IoLine, Line, Options};
+use meshalloc_firmware::protocol::Greeting;
+
+use super::{Backend, BackendError, Backends};
+
+/// The speed of a serial line that is named without one, in bits a second.
+pub const BAUD_DEFAULT: u32 = 115_200;
+
+/// How long to wait for a TCP connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The other end of a line.
+///
+/// ```
+/// use meshalloc_host_sim::backend::line::Endpoint;
+/// let board: Endpoint = "serial:/dev/ttyACM0".parse().unwrap();
+/// assert_eq!(board.to_string(), "serial:/dev/ttyACM0@115200");
+/// assert!("tcp:localhost".parse::<Endpoint>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `tcp:HOST:PORT`.
+    Tcp {
+        /// Host and port.
+        address: String,
+    },
+    /// `serial:DEVICE@BAUD`, 8 data bits, no parity, 1 stop bit.
+    Serial {
+        /// The device, as the system names it.
+        device: String,
+        /// Bits a second.
+        baud: u32,
+    },
+}
+
+impl FromStr for Endpoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || "expected tcp:HOST:PORT or serial:DEVICE@BAUD".to_owned();
+        if let Some(address) = text.strip_prefix("tcp:") {
+            let (host, port) = address.rsplit_once(':').ok_or_else(expected)?;
+            let port = port.parse::<u16>().ok().filter(|&port| port > 0);
+            if host.is_empty() || port.is_none() {
+                return Err("expected tcp:HOST:PORT, the port 1 to 65535".to_owned());
+            }
+            return Ok(Endpoint::Tcp {
+                address: address.to_owned(),
+            });
+        }
+        let serial = text.strip_prefix("serial:").ok_or_else(expected)?;
+        let (device, baud) = match serial.rsplit_once('@') {
+            None => (serial, Some(BAUD_DEFAULT)),
+            Some((device, baud)) => (device, baud.parse().ok().filter(|&baud| baud > 0)),
+        };
+        match baud {
+            Some(baud) if !device.is_empty() => Ok(Endpoint::Serial {
+                device: device.to_owned(),
+                baud,
+            }),
+            _ => Err("expected serial:DEVICE@BAUD, such as serial:/dev/ttyACM0@115200".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::Tcp { address } => write!(f, "tcp:{address}"),
+            Endpoint::Serial { device, baud } => write!(f, "serial:{device}@{baud}"),
+        }
+    }
+}
+
+/// The one controller at the end of a line, for one run after another.
+///
+/// Whoever opens it takes the controller over: jobs and faults of earlier clients are forgotten when a
+/// run begins.
+pub struct LineBackends {
+    endpoint: Endpoint,
+    client: Client<Box<dyn Line>>,
+    /// Of the configurations so far, the latest last.
+    round_trips: Vec<(StrategyKind, RoundTrips)>,
+}
+
+impl LineBackends {
+    /// Opens the line and hears who is there.
+    ///
+    /// # Errors
+    ///
+    /// When the line cannot be opened, or nothing that speaks this protocol answers.
+    pub fn open(endpoint: &Endpoint) -> Result<Self, BackendError> {
+        let failed = |reason: String| BackendError::Line {
+            endpoint: endpoint.to_string(),
+            reason,
+        };
+        let line = open_line(endpoint).map_err(failed)?;
+        let client =
+            Client::connect(line, Options::default()).map_err(|error| failed(error.to_string()))?;
+        Ok(LineBackends {
+            endpoint: endpoint.clone(),
+            client,
+            round_trips: Vec::new(),
+        })
+    }
+
+    /// Who the controller is.
+    pub fn greeting(&self) -> &Greeting {
+        self.client.greeting()
+    }
+
+    /// The round trips of all runs of a strategy so far.
+    pub fn round_trips(&self, strategy: StrategyKind) -> RoundTrips {
+        let of_strategy = self.round_trips.iter().filter(|run| run.0 == strategy);
+        RoundTrips {
+            nanos: of_strategy.flat_map(|run| &run.1.nanos).copied().collect(),
+        }
+    }
+
+    fn failed(&self, error: &ClientError) -> BackendError {
+        BackendError::Line {
+            endpoint: self.endpoint.to_string(),
+            reason: error.to_string(),
+        }
+    }
+
+    /// A command whose only reply is [`Reply::Done`] or an error.
+    fn prepare(&mut self, command: &Command) -> Result<Result<(), Error>, BackendError> {
+        let mut outcome = Ok(());
+        let result = self.client.call(command, Some(0), &mut |reply| {
+            if let Reply::Error(error) = reply {
+                outcome = Err(*error);
+            }
+        });
+        result.map_err(|error| self.failed(&error))?;
+        Ok(outcome)
+    }
+}
+
+fn open_line(endpoint: &Endpoint) -> Result<Box<dyn Line>, String> {
+    match endpoint {
+        Endpoint::Tcp { address } => {
+            let stream = connect(address).map_err(|error| format!("cannot connect: {error}"))?;
+            let line = IoLine::tcp(stream).map_err(|error| error.to_string())?;
+            Ok(Box::new(line))
+        }
+        Endpoint::Serial { device, baud } => {
+            let port = serialport::new(device, *baud)
+                .open()
+                .map_err(|error| format!("cannot open: {error}"))?;
+            Ok(Box::new(IoLine::new(port, |port, timeout| {
+                port.set_timeout(timeout).map_err(io::Error::from)
+            })))
+        }
+    }
+}
+
+/// Tries every address of the host in turn.
+fn connect(address: &str) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    for address in address.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, CONNECT_TIMEOUT) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+impl Backend for LineBackends {
+    fn call(
+        &mut self,
+        command: &Command,
+        now: Ticks,
+        on_reply: &mut dyn FnMut(&Reply),
+    ) -> Result<(), BackendError> {
+        let sent = Instant::now();
+        let result = self.client.call(command, Some(now), on_reply);
+        result.map_err(|error| self.failed(&error))?;
+        if let Some((_, run)) = self.round_trips.last_mut() {
+            run.nanos.push(sent.elapsed().as_nanos() as u64);
+        }
+        Ok(())
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.client.greeting().capacity
+    }
+}
+
+impl Backends for LineBackends {
+    fn with(
+        &mut self,
+        configuration: Configuration,
+        body: &mut dyn FnMut(&mut dyn Backend),
+    ) -> Result<(), BackendError> {
+        // The reset makes an interrupted client's jobs go, which would forbid the configuration.
+        self.prepare(&Command::Reset)?
+            .map_err(|error| self.unexpected(&error))?;
+        match self.prepare(&Command::Configure(configuration))? {
+            Ok(()) => {
+                let round_trips = RoundTrips::default();
+                self.round_trips.push((configuration.strategy, round_trips));
+                body(self);
+                Ok(())
+            }
+            Err(Error::Configure(reason)) => Err(BackendError::Configure {
+                configuration,
+                reason,
+            }),
+            Err(error) => Err(self.unexpected(&error)),
+        }
+    }
+}
+
+impl LineBackends {
+    fn unexpected(&self, error: &Error) -> BackendError {
+        BackendError::Line {
+            endpoint: self.endpoint.to_string(),
+            reason: format!("the controller cannot be made ready: {error}"),
+        }
+    }
+}
+
+/// How long commands took, from sending to the last byte of the reply.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RoundTrips {
+    nanos: Vec<u64>,
+}
+
+impl RoundTrips {
+    /// The number of commands.
+    pub fn len(&self) -> usize {
+        self.nanos.len()
+    }
+
+    /// Whether there were none.
+    pub fn is_empty(&self) -> bool {
+        self.nanos.is_empty()
+    }
+
+    /// The shortest time, in seconds, that a share of `quantile`, 0 to 1, of the commands did not exceed.
+    /// `None` without any command. Sorts them: `n log n`.
+    pub fn quantile_seconds(&mut self, quantile: f64) -> Option<f64> {
+        self.nanos.sort_unstable();
+        let rank = (quantile * self.nanos.len() as f64).ceil() as usize;
+        let nanos = self.nanos.get(rank.saturating_sub(1))?;
+        Some(*nanos as f64 / 1e9)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_read_and_written() {
+        for (text, written) in [
+            ("tcp:127.0.0.1:4000", "tcp:127.0.0.1:4000"),
+            ("tcp:[::1]:4000", "tcp:[::1]:4000"),
+            ("serial:/dev/ttyACM0", "serial:/dev/ttyACM0@115200"),
+            ("serial:/dev/ttyACM0@9600", "serial:/dev/ttyACM0@9600"),
+            ("serial:COM3@57600", "serial:COM3@57600"),
+        ] {
+            let endpoint: Endpoint = text.parse().unwrap();
+            assert_eq!(endpoint.to_string(), written);
+        }
+        for wrong in [
+            "",
+            "tcp",
+            "tcp:",
+            "tcp:host",
+            "tcp::4000",
+            "tcp:host:0",
+            "tcp:host:70000",
+            "serial:",
+            "serial:@9600",
+            "serial:/dev/x@",
+            "serial:/dev/x@fast",
+            "udp:host:1",
+        ] {
+            let error = wrong.parse::<Endpoint>().unwrap_err();
+            assert!(error.starts_with("expected "), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn quantiles_are_ranks() {
+        let mut trips = RoundTrips {
+            nanos: (1..=100).rev().map(|ms| ms * 1_000_000).collect(),
+        };
+        assert_eq!(trips.quantile_seconds(0.5), Some(0.050));
+        assert_eq!(trips.quantile_seconds(0.99), Some(0.099));
+        assert_eq!(trips.quantile_seconds(1.0), Some(0.100));
+        assert_eq!(trips.quantile_seconds(0.0), Some(0.001));
+        assert_eq!(RoundTrips::default().quantile_seconds(0.5), None);
+    }
+}

@@ -1,0 +1,72 @@
+//! Where commands are carried out: in this process, or on a controller at the end of a line.
+
+use meshalloc::message::Capacity;
+use meshalloc::{Command, Configuration, ConfigureError, Reply, Ticks};
+
+pub mod in_process;
+pub mod line;
+
+pub use in_process::{HeapStorage, InProcess, InProcessBackends};
+
+/// Something that carries commands out: a [`meshalloc::Controller`], wherever it runs.
+pub trait Backend {
+    /// Carries one command out at virtual time `now` and hands over the replies in order, the final one
+    /// last.
+    ///
+    /// A controller with a clock of its own answers by that clock; whoever wants virtual time must use
+    /// `now`, not the time in a grant.
+    ///
+    /// # Errors
+    ///
+    /// When the command or its replies were lost, so that no more can be said about the controller's
+    /// state. A command that the controller refuses is not an error but a [`Reply::Error`].
+    fn call(
+        &mut self,
+        command: &Command,
+        now: Ticks,
+        on_reply: &mut dyn FnMut(&Reply),
+    ) -> Result<(), BackendError>;
+
+    /// What the controller has room for.
+    fn capacity(&self) -> Capacity;
+}
+
+/// Makes backends ready: one empty controller in a given configuration for each run.
+///
+/// It lends the backend to a closure, so that one that borrows its memory and one that reuses a single
+/// line look alike.
+pub trait Backends {
+    /// Calls `body` with a controller that serves `configuration` and knows no job.
+    ///
+    /// # Errors
+    ///
+    /// When the controller cannot be reached or does not take the configuration; then `body` is not
+    /// called.
+    fn with(
+        &mut self,
+        configuration: Configuration,
+        body: &mut dyn FnMut(&mut dyn Backend),
+    ) -> Result<(), BackendError>;
+}
+
+/// Why a backend cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackendError {
+    /// The controller does not take the configuration.
+    #[error("{strategy} on a {machine}: {reason}", strategy = .configuration.strategy, machine = .configuration.machine)]
+    Configure {
+        /// What was asked for.
+        configuration: Configuration,
+        /// Why not.
+        reason: ConfigureError,
+    },
+    /// The line to the controller failed.
+    #[error("{endpoint}: {reason}")]
+    Line {
+        /// The other end, as it was named on the command line.
+        endpoint: String,
+        /// What went wrong.
+        reason: String,
+    },
+}

@@ -1,0 +1,233 @@
+//! The command line: options, and from a command to an exit code.
+//!
+//! What cannot be done ends with one line on standard error and exit code 2; so do wrong options.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::builder::ValueHint;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use meshalloc::{Configuration, Mesh, SchedulerKind, StrategyKind};
+
+use crate::backend::line::LineBackends;
+use crate::backend::{Backends, InProcessBackends};
+use crate::compare::{self, CompareArgs};
+use crate::list;
+use crate::names;
+use crate::replay::{self, ReplayError};
+use crate::run;
+use crate::scenario::{self, BackendChoice, Format, MESH_DEFAULT, Scenario, ScenarioArgs};
+
+/// Exit code of everything that could not be done.
+const EXIT_FAILURE: u8 = 2;
+
+/// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations and
+/// compares strategies, in this process or on a board that runs the meshalloc firmware.
+#[derive(Parser, Debug)]
+#[command(name = "host-sim", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Run one scenario: a workload through one or several strategies
+    ///
+    /// Times are in seconds of virtual time. Results have 95 % confidence intervals over independent
+    /// replications; all strategies get the same jobs.
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArgs>),
+    /// Carry out a file of operations and print what each of them gave, one JSON object a line
+    #[command(after_help = REPLAY_FORMAT)]
+    Replay(ReplayArgs),
+    /// Compare strategies over several loads: a table, and a picture (SVG)
+    ///
+    /// Needs no options and less than a minute. Everything runs in this process, on all its processors.
+    Compare(CompareArgs),
+    /// List strategies, schedulers and distributions, with their sources
+    List(ListArgs),
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  host-sim run --strategy fsl,as --load .47
+  host-sim run --mesh 16x22 --swf log.swf.gz --partition 2 --format json
+  host-sim run --scenario paper.toml --seed 7
+
+A scenario file is TOML; its keys are the options above without the dashes:
+  mesh = \"64x64\"
+  strategy = [\"fsl\", \"as\"]
+  load = 0.47";
+
+const REPLAY_FORMAT: &str = "\
+One operation a line; `#` begins a comment:
+  alloc ID W H   job ID asks for W by H processors, now or never
+  free ID        job ID gives its processors back
+  fault X Y      processor <X, Y> becomes faulty
+  repair X Y     processor <X, Y> works again";
+
+#[derive(Args, Debug)]
+struct RunArgs {
+    /// A TOML file with these options as keys; the command line overrides it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    scenario: Option<PathBuf>,
+
+    #[command(flatten)]
+    options: ScenarioArgs,
+}
+
+#[derive(Args, Debug)]
+struct ReplayArgs {
+    /// The file of operations; - reads standard input
+    #[arg(value_name = "OPS", value_hint = ValueHint::FilePath)]
+    operations: PathBuf,
+
+    /// Columns and rows of the mesh, 1 to 1024 each
+    #[arg(long, value_name = "WxH", value_parser = names::mesh, default_value = MESH_DEFAULT)]
+    mesh: Mesh,
+
+    /// Allocation strategy; `host-sim list` shows them
+    #[arg(long, value_name = "NAME", value_parser = names::strategy, default_value = "first-fit")]
+    strategy: StrategyKind,
+
+    /// The controller: in-process, tcp:HOST:PORT or serial:DEVICE@BAUD
+    #[arg(long, value_name = "WHERE", value_parser = scenario::backend, default_value = "in-process")]
+    backend: BackendChoice,
+
+    /// Print only counts, refusals by error and operations per second
+    #[arg(long)]
+    quiet: bool,
+}
+
+#[derive(Args, Debug)]
+struct ListArgs {
+    /// How the list is written: table or json
+    #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
+    format: Format,
+}
+
+/// Why a command was not carried out.
+#[derive(Debug)]
+pub enum Failure {
+    /// What is said on standard error.
+    Message(String),
+    /// Nobody reads standard output any more; nothing is said.
+    OutputClosed,
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Failure::Message(message)
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// Of an error while writing to standard output.
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Failure::OutputClosed
+        } else {
+            Failure::Message(format!("standard output: cannot write: {error}"))
+        }
+    }
+}
+
+/// Reads the command line of this process and carries it out.
+pub fn main() -> ExitCode {
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let chosen = matches.subcommand().map(|(_, matches)| matches);
+    let mut output = BufWriter::new(io::stdout().lock());
+    let outcome = carry_out(&cli.command, chosen.unwrap_or(&matches), &mut output)
+        .and_then(|()| output.flush().map_err(Failure::from));
+    // What is left in the buffer has been written, or cannot be.
+    let _ = output.into_parts();
+    match outcome {
+        Ok(()) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Err(Failure::Message(message)) => {
+            eprintln!("error: {message}");
+            ExitCode::from(EXIT_FAILURE)
+        }
+    }
+}
+
+fn carry_out(
+    command: &Command,
+    matches: &ArgMatches,
+    output: &mut impl Write,
+) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) => {
+            let options = match &args.scenario {
+                Some(path) => scenario::merged(matches, path)?,
+                None => args.options.clone(),
+            };
+            run::run(&Scenario::new(options)?, output)
+        }
+        Command::Replay(args) => replay_file(args, output),
+        Command::Compare(args) => compare::compare(args, output),
+        Command::List(args) => Ok(list::list(args.format, output)?),
+    }
+}
+
+fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure> {
+    let (name, input) = open(&args.operations)?;
+    let configuration = Configuration {
+        machine: args.mesh.into(),
+        strategy: args.strategy,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    let mut line = None;
+    let mut in_process = InProcessBackends::default();
+    let backends: &mut dyn Backends = match &args.backend {
+        BackendChoice::InProcess => &mut in_process,
+        BackendChoice::Line(endpoint) => {
+            let opened = LineBackends::open(endpoint).map_err(|error| error.to_string())?;
+            line.insert(opened)
+        }
+    };
+    let mut input = Some(input);
+    let mut outcome = None;
+    let mut sink = io::sink();
+    let ready = backends.with(configuration, &mut |backend| {
+        let Some(input) = input.take() else { return };
+        let objects: &mut dyn Write = if args.quiet { &mut sink } else { output };
+        outcome = Some(replay::replay(&name, input, args.mesh, backend, objects));
+    });
+    ready.map_err(|error| error.to_string())?;
+    match outcome {
+        Some(Err(ReplayError::Write(error))) => return Err(error.into()),
+        Some(Err(error)) => return Err(error.to_string().into()),
+        Some(Ok(counts)) if args.quiet => {
+            let trips = line.map(|line| line.round_trips(args.strategy));
+            counts.write(trips, output)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The file, or standard input for `-`, and what errors call it.
+fn open(path: &Path) -> Result<(String, Box<dyn Read>), String> {
+    if path == Path::new("-") {
+        return Ok(("standard input".to_owned(), Box::new(io::stdin().lock())));
+    }
+    let name = path.display().to_string();
+    match File::open(path) {
+        Ok(file) => Ok((name, Box::new(file))),
+        Err(error) => Err(format!("{name}: cannot open: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definitions_are_sound() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,248 @@
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use meshalloc::Mesh;
+
+use super::*;
+use crate::backend::InProcessBackends;
+use crate::workload::{Log, LogOptions, Rate, ServiceDistribution, SizeDistribution, Synthetic};
+
+fn synthetic(side: u16, load: f64, jobs: u32, strategies: &[StrategyKind]) -> Experiment {
+    let mesh = Mesh::new(side, side).unwrap();
+    let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
+    let workload = Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(load));
+    Experiment {
+        machine: mesh.into(),
+        strategies: strategies.to_vec(),
+        scheduler: SchedulerKind::Fcfs,
+        workload: Workload::Synthetic(workload),
+        jobs,
+        warmup_fraction: WARMUP_FRACTION,
+        replications: Replications::Fixed(3),
+        seed: 1,
+    }
+}
+
+fn results(experiment: &Experiment) -> Vec<StrategyResult> {
+    run(experiment, &mut InProcessBackends::default(), &()).unwrap()
+}
+
+const AS: StrategyKind = StrategyKind::AdaptiveScan;
+const FSL: StrategyKind = StrategyKind::FreeSubmeshList;
+
+#[test]
+fn saturation_is_told_from_high_load() {
+    // Uniform sides on 64 x 64: adaptive scan saturates near .51, the free submesh list near .54.
+    for (load, jobs, expected) in [
+        (0.30, 1_000, false),
+        (0.47, 2_000, false),
+        (0.47, 12_000, false),
+        (0.65, 2_000, true),
+        (0.65, 12_000, true),
+        (2.0, 500, true),
+    ] {
+        for result in results(&synthetic(64, load, jobs, &[AS, FSL])) {
+            let name = result.strategy.name();
+            assert_eq!(
+                result.saturated, expected,
+                "{name}, load {load}, {jobs} jobs"
+            );
+        }
+    }
+}
+
+#[test]
+fn one_seed_one_result() {
+    let experiment = synthetic(16, 0.5, 800, &[AS, FSL]);
+    let [first, again] = [results(&experiment), results(&experiment)];
+    for (first, again) in first.iter().zip(&again) {
+        assert_eq!(first.runs, again.runs);
+        assert_eq!(first.decision_hash, again.decision_hash);
+    }
+    // Replications differ, and so do seeds.
+    assert_ne!(first[0].runs[0], first[0].runs[1]);
+    let other = results(&Experiment {
+        seed: 2,
+        ..experiment.clone()
+    });
+    assert_ne!(first[0].decision_hash, other[0].decision_hash);
+    // A replication depends on its number alone, and not on the strategies beside it.
+    let alone = run_once(&experiment, FSL, 2, &mut InProcessBackends::default(), &()).unwrap();
+    assert_eq!(alone, first[1].runs[2]);
+}
+
+#[test]
+fn strategies_share_their_jobs() {
+    let results = results(&synthetic(16, 0.4, 800, &[AS, FSL]));
+    let service = |result: &StrategyResult| result.metrics[Metric::Service];
+    assert_eq!(service(&results[0]), service(&results[1]));
+    assert_ne!(results[0].decision_hash, results[1].decision_hash);
+    let gain = results[1].gain_over(&results[0], Metric::WaitingDelay);
+    let means = [0, 1].map(|i: usize| results[i].metrics[Metric::WaitingDelay].unwrap().mean);
+    assert!((gain.unwrap().mean - (1.0 - means[1] / means[0])).abs() < 1e-12);
+}
+
+#[test]
+fn replicates_until_every_strategy_is_exact() {
+    let mut experiment = synthetic(16, 0.4, 2_000, &[AS, FSL]);
+    let stopped = |experiment: &Experiment| {
+        let results = results(experiment);
+        assert_eq!(results[0].runs.len(), results[1].runs.len());
+        let errors = results.iter().map(|result| {
+            let delay = result.metrics[Metric::WaitingDelay].unwrap();
+            (result.stop, delay.relative_error().unwrap())
+        });
+        (results[0].runs.len(), errors.collect::<Vec<_>>())
+    };
+    experiment.replications = Replications::UntilRelativeError {
+        target: 0.1,
+        max: 50,
+    };
+    let (runs, errors) = stopped(&experiment);
+    assert!((3..50).contains(&runs), "{runs}");
+    for (stop, error) in errors {
+        assert_eq!(stop, Stop::ErrorReached);
+        assert!(error <= 0.1);
+    }
+    // One replication fewer was not enough.
+    experiment.replications = Replications::Fixed(u32::try_from(runs).unwrap() - 1);
+    let (before, errors) = stopped(&experiment);
+    assert!(before < 3 || errors.iter().any(|&(_, error)| error > 0.1));
+    experiment.replications = Replications::UntilRelativeError {
+        target: 0.001,
+        max: 4,
+    };
+    let (runs, errors) = stopped(&experiment);
+    assert_eq!(runs, 4);
+    assert!(errors.iter().all(|&(stop, _)| stop == Stop::CapReached));
+}
+
+#[test]
+fn saturated_strategies_do_not_hold_up_the_others() {
+    let mut experiment = synthetic(64, 0.65, 1_000, &[AS, StrategyKind::Naive]);
+    experiment.replications = Replications::UntilRelativeError {
+        target: 0.5,
+        max: 20,
+    };
+    let results = results(&experiment);
+    assert_eq!(results[0].stop, Stop::Saturated);
+    assert!(!results[1].saturated);
+    assert!(results[0].runs.len() < 20);
+}
+
+#[test]
+fn progress_hears_of_every_job_and_run() {
+    #[derive(Default)]
+    struct Counts([AtomicU64; 4]);
+    impl Progress for Counts {
+        fn begin(&self, runs_max: u64, jobs_per_run: u64) {
+            self.0[0].store(runs_max, Ordering::Relaxed);
+            self.0[1].store(jobs_per_run, Ordering::Relaxed);
+        }
+        fn advance(&self, jobs: u64) {
+            self.0[2].fetch_add(jobs, Ordering::Relaxed);
+        }
+        fn run_ended(&self, _: StrategyKind, _: u32, _: &RunResult) {
+            self.0[3].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let counts = Counts::default();
+    let experiment = synthetic(8, 0.4, 1_000, &[AS, FSL]);
+    run(&experiment, &mut InProcessBackends::default(), &counts).unwrap();
+    let counts = counts.0.map(AtomicU64::into_inner);
+    assert_eq!(counts, [6, 950, 6 * 950, 6]);
+}
+
+#[test]
+fn what_cannot_be_run_is_said() {
+    let good = synthetic(8, 0.4, 1_000, &[AS]);
+    let error = |experiment: &Experiment| {
+        let result = run(experiment, &mut InProcessBackends::default(), &());
+        result.unwrap_err().to_string()
+    };
+    for (experiment, part) in [
+        (
+            Experiment {
+                jobs: 0,
+                ..good.clone()
+            },
+            "number of jobs is 0",
+        ),
+        (
+            Experiment {
+                replications: Replications::Fixed(0),
+                ..good.clone()
+            },
+            "replications is 0",
+        ),
+        (
+            Experiment {
+                replications: Replications::UntilRelativeError {
+                    target: 0.0,
+                    max: 9,
+                },
+                ..good.clone()
+            },
+            "relative error is 0",
+        ),
+        (
+            Experiment {
+                warmup_fraction: 1.0,
+                ..good.clone()
+            },
+            "not measured is 1",
+        ),
+        (synthetic(8, -0.4, 1_000, &[AS]), "load is -0.4"),
+    ] {
+        let error = error(&experiment);
+        assert!(error.contains(part), "{error}");
+        assert!(error.contains("expected"), "{error}");
+    }
+}
+
+fn log_experiment(log: Log, mesh: Mesh, strategy: StrategyKind) -> Experiment {
+    Experiment {
+        workload: Workload::Log(log),
+        machine: mesh.into(),
+        ..synthetic(1, 0.5, 1, &[strategy])
+    }
+}
+
+#[test]
+fn a_log_is_measured_whole_and_once() {
+    let text = "1 0 -1 10 4 -1 -1 4 -1 -1 1 1 1 -1 -1 -1 -1 -1\n\
+                2 0 -1 10 3 -1 -1 3 -1 -1 1 1 1 -1 -1 -1 -1 -1\n\
+                3 5 -1 10 5 -1 -1 5 -1 -1 1 1 1 -1 -1 -1 -1 -1\n";
+    let mesh = Mesh::new(2, 2).unwrap();
+    let options = LogOptions::default();
+    let path = Path::new("small.swf");
+    let log = Log::from_reader(text.as_bytes(), path, options, mesh.into()).unwrap();
+    let result = results(&log_experiment(log, mesh, StrategyKind::Naive)).remove(0);
+    let delay = result.metrics[Metric::WaitingDelay].unwrap();
+    assert_eq!((delay.mean, delay.ci95, delay.replications), (5.0, None, 1));
+    assert_eq!(result.metrics[Metric::Jobs].unwrap().mean, 2.0);
+    // Five processors never fit on four.
+    assert_eq!(result.refused.total(), 1);
+    assert_eq!((result.stop, result.saturated), (Stop::Fixed, false));
+}
+
+#[test]
+fn the_kth_log_has_its_independent_value() {
+    let Some(folder) = std::env::var_os("MESHALLOC_TRACES") else {
+        println!("skipped: MESHALLOC_TRACES does not name the folder of the KTH-SP2 log");
+        return;
+    };
+    let path = Path::new(&folder).join("KTH-SP2-1996-2.1-cln.swf.gz");
+    let mesh = Mesh::new(10, 10).unwrap();
+    let log = Log::read(&path, LogOptions::default(), mesh.into()).unwrap();
+    assert_eq!((log.jobs.len(), log.records), (28_475, 28_476));
+    assert_eq!((log.dropped_no_processors, log.dropped_no_run_time), (1, 0));
+    let result = results(&log_experiment(log, mesh, StrategyKind::Naive)).remove(0);
+    let mean = |metric| result.metrics[metric].unwrap().mean;
+    assert_eq!(mean(Metric::Jobs), 28_475.0);
+    assert!((mean(Metric::WaitingDelay) - 390_083.03).abs() < 0.005);
+    assert_eq!(mean(Metric::CompletionTime), 29_381_344.0);
+    assert_eq!(mean(Metric::InternalFragmentation), 0.0);
+    assert_eq!((result.decisions, result.refused.total()), (28_475, 0));
+    assert!(!result.saturated);
+}

@@ -1,0 +1,27 @@
+//! Workloads, real and synthetic, through [`meshalloc`]: in this process, or on a board at the end of a
+//! serial line.
+//!
+//! From the jobs to the report:
+//!
+//! - [`workload`]: what jobs arrive, drawn from distributions or read from a log;
+//! - [`backend`]: where the controller runs that decides about them;
+//! - [`simulation`]: one run, events in virtual time, and its [`metrics`];
+//! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
+//! - [`scenario`]: what is to be run, from the command line ([`cli`]) and from files;
+//! - [`report`], [`compare`], [`replay`], [`list`], [`plot`]: what the commands of `host-sim` show.
+
+pub mod backend;
+pub mod cli;
+pub mod compare;
+pub mod experiment;
+pub mod list;
+pub mod metrics;
+pub mod names;
+pub mod plot;
+pub mod replay;
+pub mod report;
+mod run;
+pub mod scenario;
+pub mod simulation;
+pub mod statistics;
+pub mod workload;

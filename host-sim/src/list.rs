@@ -1,0 +1,171 @@
+//! `list`: what there is to choose from, and where it comes from.
+
+use std::io::{self, Write};
+
+use meshalloc::{SchedulerKind, StrategyKind};
+use serde_json::{Value, json};
+
+use crate::report::{PROGRAM, VERSION};
+use crate::scenario::Format;
+use crate::workload::distributions::DistributionInfo;
+use crate::workload::{ServiceDistribution, ShapeRule, SizeDistribution};
+
+/// Columns of a terminal.
+const WIDTH: usize = 80;
+
+/// Writes the list.
+///
+/// # Errors
+///
+/// When `output` does not take it.
+pub fn list(format: Format, output: &mut dyn Write) -> io::Result<()> {
+    match format {
+        Format::Table => text(output),
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut *output, &json())?;
+            writeln!(output)
+        }
+    }
+}
+
+fn text(output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "Strategies (--strategy)")?;
+    for kind in StrategyKind::ALL {
+        let info = kind.info();
+        let names: Vec<_> = std::iter::once(&info.name)
+            .chain(info.aliases)
+            .copied()
+            .collect();
+        let complete = if info.complete {
+            "recognises completely"
+        } else {
+            "does not recognise completely"
+        };
+        let contiguous = if info.contiguous {
+            "contiguous"
+        } else {
+            "non-contiguous"
+        };
+        let built = if info.built {
+            ""
+        } else {
+            ", left out of this build"
+        };
+        let properties = format!("{contiguous}, {complete}{built}");
+        item(output, &names.join(", "), &properties, info.source)?;
+    }
+    writeln!(output, "\nSchedulers (--scheduler)")?;
+    for kind in SchedulerKind::ALL {
+        item(output, kind.name(), "", kind.source())?;
+    }
+    for (title, infos) in [
+        (
+            "Distributions of side lengths (--sizes)",
+            SizeDistribution::LIST,
+        ),
+        (
+            "Distributions of service times (--service)",
+            ServiceDistribution::LIST,
+        ),
+    ] {
+        writeln!(output, "\n{title}")?;
+        for info in infos {
+            item(output, info.name, info.meaning, info.source)?;
+        }
+    }
+    writeln!(output, "\nShapes of a log's jobs (--shape)")?;
+    for rule in ShapeRule::ALL {
+        item(output, rule.name(), SHAPE_MEANING, "")?;
+    }
+    Ok(())
+}
+
+const SHAPE_MEANING: &str =
+    "least area, then most square, the longer side at most twice the shorter";
+
+fn item(output: &mut dyn Write, name: &str, meaning: &str, source: &str) -> io::Result<()> {
+    writeln!(output, "  {name}")?;
+    for text in [meaning, source] {
+        for line in wrapped(text, WIDTH - 6) {
+            writeln!(output, "      {line}")?;
+        }
+    }
+    Ok(())
+}
+
+/// The text in lines of at most `width` characters, except where a word is longer.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn json() -> Value {
+    let strategies: Vec<_> = StrategyKind::ALL
+        .iter()
+        .map(|kind| {
+            let info = kind.info();
+            json!({
+                "name": info.name,
+                "aliases": info.aliases,
+                "source": info.source,
+                "complete": info.complete,
+                "contiguous": info.contiguous,
+                "built": info.built,
+            })
+        })
+        .collect();
+    let schedulers: Vec<_> = SchedulerKind::ALL
+        .iter()
+        .map(|kind| json!({"name": kind.name(), "source": kind.source()}))
+        .collect();
+    let distributions = |infos: &[DistributionInfo]| -> Vec<Value> {
+        let info = |info: &DistributionInfo| json!({"name": info.name, "meaning": info.meaning, "source": info.source});
+        infos.iter().map(info).collect()
+    };
+    let shapes: Vec<_> = ShapeRule::ALL
+        .iter()
+        .map(|rule| json!({"name": rule.name(), "meaning": SHAPE_MEANING}))
+        .collect();
+    json!({
+        "program": PROGRAM,
+        "version": VERSION,
+        "strategies": strategies,
+        "schedulers": schedulers,
+        "sizes": distributions(SizeDistribution::LIST),
+        "service": distributions(ServiceDistribution::LIST),
+        "shapes": shapes,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_strategy_is_listed_with_its_source() {
+        let mut bytes = Vec::new();
+        list(Format::Table, &mut bytes).unwrap();
+        let shown = String::from_utf8(bytes).unwrap();
+        let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        for kind in StrategyKind::ALL {
+            assert!(flat.contains(kind.name()) && flat.contains(kind.info().source));
+        }
+        for info in SizeDistribution::LIST
+            .iter()
+            .chain(ServiceDistribution::LIST)
+        {
+            assert!(flat.contains(info.name) && flat.contains(info.source));
+        }
+        let longest = shown.lines().map(|line| line.chars().count()).max();
+        assert!(longest <= Some(WIDTH), "{shown}");
+    }
+}

@@ -1,0 +1,143 @@
+//! What is measured: the [`Metric`]s and their values.
+//!
+//! A new metric is one line in [`Metric`]'s table and one assignment in the simulation; reports go
+//! through [`Metric::ALL`].
+
+use std::ops::{Index, IndexMut};
+
+use meshalloc::Refusal;
+
+use crate::statistics::Estimate;
+
+/// What a metric is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Seconds of virtual time.
+    Seconds,
+    /// Square seconds.
+    SquareSeconds,
+    /// A part of 1.
+    Fraction,
+    /// A number of things.
+    Count,
+}
+
+macro_rules! metrics {
+    ($($(#[doc = $doc:literal])+ $variant:ident, $name:literal, $unit:ident;)*) => {
+        /// A number that comes out of a run.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Metric {
+            $($(#[doc = $doc])+ $variant,)*
+        }
+
+        impl Metric {
+            /// Every metric, in the order of reports.
+            pub const ALL: [Metric; [$($name),*].len()] = [$(Metric::$variant),*];
+
+            /// The name in machine-readable output.
+            pub const fn name(self) -> &'static str {
+                match self { $(Metric::$variant => $name,)* }
+            }
+
+            /// What it is measured in.
+            pub const fn unit(self) -> Unit {
+                match self { $(Metric::$variant => Unit::$unit,)* }
+            }
+
+            /// What it means, in a sentence.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Metric::$variant => concat!($($doc),+).trim_ascii(),)* }
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Mean time from arrival to allocation.
+    WaitingDelay, "waiting_delay", Seconds;
+    /// Mean time from arrival to departure.
+    Turnaround, "turnaround", Seconds;
+    /// Sample variance of the time from arrival to departure.
+    TurnaroundVariance, "turnaround_variance", SquareSeconds;
+    /// Mean time from allocation to departure.
+    Service, "service", Seconds;
+    /// Requested processors in use, as a part of all, averaged over the time from the arrival of the
+    /// first measured job to that of the last.
+    Utilization, "utilization", Fraction;
+    /// Failed attempts with at least as many free processors as requested, as a part of all such attempts.
+    AllocationMiss, "allocation_miss", Fraction;
+    /// Processors held beyond those requested, as a part of those held, summed over jobs.
+    InternalFragmentation, "internal_fragmentation", Fraction;
+    /// When the last measured job left, from the start of the workload.
+    CompletionTime, "completion_time", Seconds;
+    /// Measured jobs that were served.
+    Jobs, "jobs", Count;
+}
+
+/// One value for each metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PerMetric<T>([T; Metric::ALL.len()]);
+
+impl<T> PerMetric<T> {
+    /// The value that `f` gives for each metric.
+    pub fn from_fn(mut f: impl FnMut(Metric) -> T) -> Self {
+        PerMetric(std::array::from_fn(|i| f(Metric::ALL[i])))
+    }
+
+    /// Metrics with their values, in the order of [`Metric::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = (Metric, &T)> {
+        Metric::ALL.into_iter().zip(&self.0)
+    }
+}
+
+impl<T> Index<Metric> for PerMetric<T> {
+    type Output = T;
+
+    fn index(&self, metric: Metric) -> &T {
+        &self.0[metric as usize]
+    }
+}
+
+impl<T> IndexMut<Metric> for PerMetric<T> {
+    fn index_mut(&mut self, metric: Metric) -> &mut T {
+        &mut self.0[metric as usize]
+    }
+}
+
+/// What one run gave; `None` where nothing was there to measure, for instance the variance of one job.
+pub type RunValues = PerMetric<Option<f64>>;
+
+/// What all replications together gave.
+pub type Estimates = PerMetric<Option<Estimate>>;
+
+/// How many jobs were refused for good, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refusals([u64; Refusal::ALL.len()]);
+
+impl Refusals {
+    /// Counts one.
+    pub fn add(&mut self, reason: Refusal) {
+        if let Some(place) = Refusal::ALL.iter().position(|&known| known == reason) {
+            self.0[place] += 1;
+        }
+    }
+
+    /// Counts all of `other`'s too.
+    pub fn merge(&mut self, other: &Refusals) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// The reasons that occurred, with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (Refusal, u64)> + '_ {
+        let all = Refusal::ALL.into_iter().zip(self.0);
+        all.filter(|&(_, count)| count > 0)
+    }
+
+    /// All together.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}

@@ -1,0 +1,177 @@
+//! Names and values as they are written on the command line and in scenario files, and what is said
+//! about one that cannot be read.
+
+use std::str::FromStr;
+
+use meshalloc::{Mesh, SIDE_MAX, SchedulerKind, StrategyKind};
+
+/// The known name that is most like `given`, if any is like it at all.
+pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    /// Below this similarity, 0 to 1, a suggestion would only confuse.
+    const SIMILARITY_MIN: f64 = 0.6;
+    let given = given.to_lowercase();
+    known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&given, name), name))
+        .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+/// What is said about a name that is not known: the nearest one, then all of them as `known` puts it.
+pub fn unknown(what: &str, given: &str, names: &[&str], known: &str) -> String {
+    let hint = match nearest(given, names.iter().copied()) {
+        Some(name) => format!("; did you mean {name:?}?"),
+        None => String::new(),
+    };
+    format!("unknown {what} {given:?}{hint} (known: {known})")
+}
+
+/// Reads a mesh, `WxH`.
+///
+/// # Errors
+///
+/// When it is written in another way or a side is out of range.
+///
+/// ```
+/// use meshalloc_host_sim::names::mesh;
+/// assert_eq!(mesh("16x22").unwrap().nodes(), 352);
+/// assert!(mesh("16").unwrap_err().contains("expected WxH"));
+/// ```
+pub fn mesh(text: &str) -> Result<Mesh, String> {
+    let expected = format!("expected WxH, columns and rows, 1 to {SIDE_MAX} each, such as 64x64");
+    let (w, h) = text
+        .split_once(['x', 'X'])
+        .ok_or_else(|| expected.clone())?;
+    let side = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let side = text.parse::<u16>().ok();
+        side.filter(|_| digits).ok_or_else(|| expected.clone())
+    };
+    Mesh::new(side(w)?, side(h)?).map_err(|_| expected)
+}
+
+/// Reads a strategy's name or its abbreviation.
+///
+/// # Errors
+///
+/// When there is no such strategy, or it was left out of this build.
+pub fn strategy(text: &str) -> Result<StrategyKind, String> {
+    let Some(kind) = StrategyKind::from_name(text) else {
+        let infos = || StrategyKind::ALL.iter().map(|kind| kind.info());
+        let names: Vec<_> = infos()
+            .flat_map(|info| std::iter::once(&info.name).chain(info.aliases))
+            .copied()
+            .collect();
+        let known: Vec<_> = infos()
+            .map(|info| match info.aliases {
+                [] => info.name.to_owned(),
+                aliases => format!("{} ({})", info.name, aliases.join(", ")),
+            })
+            .collect();
+        return Err(unknown("strategy", text, &names, &known.join(", ")));
+    };
+    if kind.info().built {
+        Ok(kind)
+    } else {
+        Err(format!("the strategy {kind} was left out of this build"))
+    }
+}
+
+/// Reads a scheduler's name.
+///
+/// # Errors
+///
+/// When there is no such scheduler.
+pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
+    SchedulerKind::from_name(text).ok_or_else(|| {
+        let names: Vec<_> = SchedulerKind::ALL.iter().map(|kind| kind.name()).collect();
+        unknown("scheduler", text, &names, &names.join(", "))
+    })
+}
+
+/// Reads a whole number of at least 1.
+///
+/// # Errors
+///
+/// When it is zero, has other characters than digits or is too large for `T`.
+pub fn count<T: FromStr + Default + PartialOrd>(text: &str) -> Result<T, String> {
+    let number = text.parse::<T>().ok();
+    number
+        .filter(|number| *number > T::default())
+        .ok_or_else(|| "expected a whole number of at least 1".to_owned())
+}
+
+/// Reads a number over 0, not infinite.
+///
+/// # Errors
+///
+/// When it is anything else.
+pub fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    number
+        .filter(|number| number.is_finite() && *number > 0.0)
+        .ok_or_else(|| "expected a number over 0".to_owned())
+}
+
+/// Reads a number between 0 and 1, both left out.
+///
+/// # Errors
+///
+/// When it is anything else.
+pub fn fraction(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    number
+        .filter(|number| *number > 0.0 && *number < 1.0)
+        .ok_or_else(|| "expected a number between 0 and 1, both excluded".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mesh_is_two_sides() {
+        assert_eq!(mesh("1x1").unwrap().nodes(), 1);
+        assert_eq!(mesh("512X3").unwrap().to_string(), "512x3");
+        for wrong in [
+            "", "x", "64", "64x", "x64", "0x5", "5x0", "+5x5", "5 x 5", "5x5x5", "1025x1", "-1x4",
+            "70000x1",
+        ] {
+            let error = mesh(wrong).unwrap_err();
+            assert!(error.contains("expected WxH"), "{wrong}: {error}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones_and_names_the_nearest() {
+        let error = strategy("fist-fit").unwrap_err();
+        assert!(error.contains("did you mean \"first-fit\"?"), "{error}");
+        for kind in StrategyKind::ALL {
+            assert!(error.contains(kind.name()), "{error}");
+        }
+        assert!(error.contains("(fsl)"), "{error}");
+        let error = scheduler("sjf9").unwrap_err();
+        assert_eq!(error, "unknown scheduler \"sjf9\" (known: fcfs)");
+        assert_eq!(
+            nearest("relications", ["jobs", "replications"]),
+            Some("replications")
+        );
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_errors() {
+        assert_eq!(count::<u32>("8"), Ok(8));
+        for wrong in ["0", "-1", "1.5", "", "4294967296"] {
+            assert!(count::<u32>(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(positive(".47"), Ok(0.47));
+        for wrong in ["0", "-1", "nan", "inf", "1e999", "x"] {
+            assert!(positive(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(fraction("0.03"), Ok(0.03));
+        for wrong in ["0", "1", "nan", "-0.1"] {
+            assert!(fraction(wrong).is_err(), "{wrong}");
+        }
+    }
+}

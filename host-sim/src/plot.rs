@@ -1,0 +1,380 @@
+//! The picture of `compare`: a measure over the offered load, one line a strategy.
+//!
+//! It is made to be printed: every strategy has a marker and a dash pattern of its own beside its
+//! colour, the legend stands outside the axes, and a saturated point, which has no mean, stands in a
+//! strip of its own above the axes and never among the numbers.
+
+use std::fmt::Display;
+
+use axis::ValueAxis;
+use marks::{Look, draw_line, draw_marker};
+use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+mod axis;
+mod marks;
+
+/// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that
+/// slanted dashes stay on their line and a point is where its number says.
+const PIXEL: i32 = 10;
+/// Width and height of the picture in pixels; being a vector picture it scales.
+const SIZE: (i32, i32) = (840, 520);
+/// Room for the legend at the right, in pixels.
+const LEGEND_WIDTH: i32 = 204;
+/// Room for the title and the subtitle, in pixels.
+const HEAD_HEIGHT: i32 = 58;
+/// Height of one row of the strip of saturated points.
+const STRIP_ROW: i32 = 16 * PIXEL;
+/// Half the width of a marker and of the caps of an error bar.
+const MARKER: i32 = 4 * PIXEL;
+/// Width of axes and error bars.
+const THIN: u32 = PIXEL as u32;
+/// Width of the lines between the points.
+const THICK: u32 = 2 * PIXEL as u32;
+
+/// What the picture shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// The first line, large.
+    pub title: String,
+    /// The second line: the parameters that all points share.
+    pub subtitle: String,
+    /// What the horizontal axis shows, with its unit.
+    pub x_label: String,
+    /// What the vertical axis shows, with its unit.
+    pub y_label: String,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+/// The points of one strategy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// The name in the legend.
+    pub name: String,
+    /// The points, by increasing `x`.
+    pub points: Vec<Point>,
+}
+
+/// One measured point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Place on the horizontal axis.
+    pub x: f64,
+    /// What was measured; `None` where the system was saturated.
+    pub y: Option<Measured>,
+}
+
+/// A mean and the half-width of its confidence interval, in the unit of the vertical axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// The mean.
+    pub mean: f64,
+    /// The half-width; `None` with a single replication.
+    pub half_width: Option<f64>,
+}
+
+/// The picture as the text of an SVG file.
+///
+/// # Errors
+///
+/// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
+pub fn svg(picture: &Picture) -> Result<String, String> {
+    let mut text = String::new();
+    draw(picture, &mut text).map_err(|error| format!("cannot draw the picture: {error}"))?;
+    // The coordinates are tenths of a pixel (the view box); the picture's own size is in pixels.
+    let (width, height) = SIZE;
+    let drawn = format!("width=\"{}\" height=\"{}\"", width * PIXEL, height * PIXEL);
+    Ok(text.replacen(&drawn, &format!("width=\"{width}\" height=\"{height}\""), 1))
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<RangedCoordf64, ValueAxis>>;
+type Drawn = Result<(), Box<dyn std::error::Error>>;
+
+fn draw(picture: &Picture, text: &mut String) -> Drawn {
+    let units = |pixels: i32| (pixels * PIXEL) as u32;
+    let backend = SVGBackend::with_string(text, (units(SIZE.0), units(SIZE.1)));
+    let root = backend.into_drawing_area();
+    root.fill(&WHITE)?;
+    let (head, below) = root.split_vertically(units(HEAD_HEIGHT));
+    label(&head, &picture.title, at(78, 22), 21, HPos::Left)?;
+    label(&head, &picture.subtitle, at(78, 45), 15, HPos::Left)?;
+    let (body, legend) = below.split_horizontally(units(SIZE.0 - LEGEND_WIDTH));
+
+    let saturated_rows = picture
+        .series
+        .iter()
+        .filter(|series| series.points.iter().any(|point| point.y.is_none()))
+        .count();
+    let strip_height = match saturated_rows {
+        0 => 4 * PIXEL,
+        rows => rows as i32 * STRIP_ROW + 8 * PIXEL,
+    };
+    let axis = ValueAxis::of(picture);
+    let mut chart = ChartBuilder::on(&body)
+        .margin_top(strip_height)
+        .margin_bottom(units(6))
+        .margin_left(units(10))
+        .margin_right(units(8))
+        .x_label_area_size(units(46))
+        .y_label_area_size(units(66))
+        .build_cartesian_2d(x_range(picture), axis.clone())?;
+    let y_label = if axis.is_logarithmic() {
+        format!("{}, logarithmic", picture.y_label)
+    } else {
+        picture.y_label.clone()
+    };
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(BLACK.mix(0.12).stroke_width(THIN))
+        .axis_style(BLACK.stroke_width(THIN))
+        .set_all_tick_mark_size(units(5))
+        .x_desc(&picture.x_label)
+        .y_desc(y_label)
+        .axis_desc_style(("sans-serif", units(18)))
+        .label_style(("sans-serif", units(16)))
+        .x_label_formatter(&|x| short(*x))
+        .draw()?;
+
+    if saturated_rows > 0 {
+        draw_strip(&root, &chart, picture, strip_height)?;
+    }
+    for (index, series) in picture.series.iter().enumerate() {
+        draw_series(&root, &chart, &axis, series, &Look::of(index))?;
+    }
+    draw_legend(&legend, picture)?;
+    root.present()?;
+    Ok(())
+}
+
+/// The place of a pixel.
+const fn at(x: i32, y: i32) -> (i32, i32) {
+    (x * PIXEL, y * PIXEL)
+}
+
+/// The axis holds every load, with some air at both ends.
+fn x_range(picture: &Picture) -> std::ops::Range<f64> {
+    let xs = || {
+        picture
+            .series
+            .iter()
+            .flat_map(|series| &series.points)
+            .map(|point| point.x)
+    };
+    let (low, high) = (
+        xs().fold(f64::INFINITY, f64::min),
+        xs().fold(f64::NEG_INFINITY, f64::max),
+    );
+    if low > high {
+        return 0.0..1.0;
+    }
+    let air = if high > low {
+        0.06 * (high - low)
+    } else {
+        0.1 * high.abs().max(0.1)
+    };
+    (low - air)..(high + air)
+}
+
+/// A number as an axis shows it: no more digits than it has.
+fn short(value: f64) -> String {
+    let rounded = (value * 1e4).round() / 1e4;
+    if rounded == 0.0 {
+        "0".to_owned()
+    } else {
+        rounded.to_string()
+    }
+}
+
+fn draw_series(
+    root: &Area<'_>,
+    chart: &Chart<'_, '_>,
+    axis: &ValueAxis,
+    series: &Series,
+    look: &Look,
+) -> Drawn {
+    let place = |x: f64, y: f64| chart.plotting_area().map_coordinate(&(x, y));
+    // A saturated point interrupts the line: there is no number to lead it to.
+    for stretch in series.points.split(|point| point.y.is_none()) {
+        let path: Vec<(i32, i32)> = stretch
+            .iter()
+            .filter_map(|point| point.y.map(|y| place(point.x, y.mean)))
+            .collect();
+        draw_line(root, &path, look)?;
+    }
+    for point in &series.points {
+        let Some(y) = point.y else { continue };
+        if let Some(half_width) = y.half_width {
+            let (x, top) = place(point.x, y.mean + half_width);
+            let (_, bottom) = place(point.x, axis.clipped(y.mean - half_width));
+            for bar in [
+                [(x, top), (x, bottom)],
+                [(x - MARKER, top), (x + MARKER, top)],
+                [(x - MARKER, bottom), (x + MARKER, bottom)],
+            ] {
+                root.draw(&PathElement::new(
+                    bar.to_vec(),
+                    look.color.stroke_width(THIN),
+                ))?;
+            }
+        }
+        draw_marker(root, place(point.x, y.mean), look)?;
+    }
+    Ok(())
+}
+
+/// The saturated points: above the axes, one row a strategy.
+fn draw_strip(root: &Area<'_>, chart: &Chart<'_, '_>, picture: &Picture, height: i32) -> Drawn {
+    let (x_pixels, y_pixels) = chart.plotting_area().get_pixel_range();
+    let top = y_pixels.start - height + 3 * PIXEL;
+    root.draw(&Rectangle::new(
+        [(x_pixels.start, top), (x_pixels.end, y_pixels.start)],
+        BLACK.mix(0.06).filled(),
+    ))?;
+    root.draw(&PathElement::new(
+        vec![
+            (x_pixels.start, y_pixels.start),
+            (x_pixels.end, y_pixels.start),
+        ],
+        BLACK.mix(0.4).stroke_width(THIN),
+    ))?;
+    label(
+        root,
+        "saturated",
+        (x_pixels.start - 6 * PIXEL, (top + y_pixels.start) / 2),
+        14,
+        HPos::Right,
+    )?;
+    let mut row_y = top + STRIP_ROW / 2 + 3 * PIXEL;
+    for (index, series) in picture.series.iter().enumerate() {
+        let mut drawn = false;
+        for point in series.points.iter().filter(|point| point.y.is_none()) {
+            let (x, _) = chart.plotting_area().map_coordinate(&(point.x, 1.0));
+            draw_marker(root, (x, row_y), &Look::of(index))?;
+            drawn = true;
+        }
+        if drawn {
+            row_y += STRIP_ROW;
+        }
+    }
+    Ok(())
+}
+
+fn draw_legend(area: &Area<'_>, picture: &Picture) -> Drawn {
+    for (index, series) in picture.series.iter().enumerate() {
+        let look = Look::of(index);
+        let y = 20 + 24 * index as i32;
+        draw_line(area, &[at(6, y), at(50, y)], &look)?;
+        draw_marker(area, at(28, y), &look)?;
+        label(area, &series.name, at(58, y), 16, HPos::Left)?;
+    }
+    let with_bars = picture
+        .series
+        .iter()
+        .flat_map(|series| &series.points)
+        .any(|point| point.y.is_some_and(|y| y.half_width.is_some()));
+    if with_bars {
+        let y = 20 + 24 * picture.series.len() as i32;
+        for bar in [
+            [at(28, y - 7), at(28, y + 7)],
+            [at(24, y - 7), at(32, y - 7)],
+            [at(24, y + 7), at(32, y + 7)],
+        ] {
+            area.draw(&PathElement::new(bar.to_vec(), BLACK.stroke_width(THIN)))?;
+        }
+        label(area, "95 % confidence", at(58, y), 16, HPos::Left)?;
+    }
+    Ok(())
+}
+
+/// Text of a size in pixels whose middle line is at `at.1`. The picture names a font family only, so whoever shows it
+/// chooses the font, and nothing depends on the fonts of the machine that drew it.
+fn label(area: &Area<'_>, text: impl Display, at: (i32, i32), size: i32, side: HPos) -> Drawn {
+    let style = ("sans-serif", size * PIXEL)
+        .into_text_style(area)
+        .color(&BLACK)
+        .pos(Pos::new(side, VPos::Center));
+    area.draw_text(&text.to_string(), &style, at)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture() -> Picture {
+        let line = |name: &str, factor: f64, saturated_from: usize| Series {
+            name: name.to_owned(),
+            points: (0..5)
+                .map(|i| Point {
+                    x: 0.3 + 0.05 * f64::from(i),
+                    y: ((i as usize) < saturated_from).then(|| Measured {
+                        mean: factor * f64::from(i + 1).powi(2),
+                        half_width: Some(factor * f64::from(i + 1) / 2.0),
+                    }),
+                })
+                .collect(),
+        };
+        Picture {
+            title: "Mean waiting delay & <more>".to_owned(),
+            subtitle: "64x64, uniform sides".to_owned(),
+            x_label: "offered load (fraction of the processors)".to_owned(),
+            y_label: "mean waiting delay (s)".to_owned(),
+            series: vec![
+                line("first-fit", 4.0, 3),
+                line("adaptive-scan", 3.0, 4),
+                line("free-submesh-list", 2.0, 5),
+                line("naive", 0.5, 5),
+            ],
+        }
+    }
+
+    #[test]
+    fn all_texts_are_in_the_picture_and_escaped() {
+        let svg = svg(&picture()).unwrap();
+        assert!(svg.starts_with("<svg"), "{svg}");
+        assert!(
+            svg.contains("Mean waiting delay &amp; &lt;more&gt;"),
+            "{svg}"
+        );
+        for text in [
+            "first-fit",
+            "naive",
+            "saturated",
+            "95 % confidence",
+            "offered load",
+            "(s)",
+        ] {
+            assert!(svg.contains(text), "{text} is missing in {svg}");
+        }
+    }
+
+    #[test]
+    fn without_a_saturated_point_there_is_no_strip() {
+        let mut picture = picture();
+        picture.series.truncate(4);
+        picture.series.drain(..2);
+        assert!(!svg(&picture).unwrap().contains("saturated"));
+    }
+
+    #[test]
+    fn nothing_measured_is_still_a_picture() {
+        let mut picture = picture();
+        for series in &mut picture.series {
+            for point in &mut series.points {
+                point.y = None;
+            }
+        }
+        let drawn = svg(&picture).unwrap();
+        assert!(
+            drawn.contains("saturated") && !drawn.contains("NaN"),
+            "{drawn}"
+        );
+        picture.series.clear();
+        assert!(svg(&picture).unwrap().contains("mean waiting delay (s)"));
+    }
+}

@@ -1,0 +1,420 @@
+//! `replay`: a file of operations, one by one, through a controller.
+//!
+//! ```text
+//! # job 17 asks for 4 x 3 processors
+//! alloc 17 4 3
+//! fault 0 5      # the processor <0, 5>, held or not
+//! free 17
+//! repair 0 5
+//! ```
+//!
+//! Each operation gives one JSON object on a line. A job that does not fit is refused, it never waits.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::time::{Duration, Instant};
+
+use meshalloc::{Block, Command, Coord, Error, Mesh, Reply};
+use serde::Serialize;
+
+use crate::backend::line::RoundTrips;
+use crate::backend::{Backend, BackendError};
+use crate::metrics::Refusals;
+
+mod operation;
+
+pub use operation::Operation;
+
+/// Bytes read at once.
+const CHUNK_BYTES: usize = 1 << 16;
+
+/// The name of an error that is not a refusal.
+const UNKNOWN_JOB: &str = "unknown-job";
+
+/// What a replay did.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Operations of all kinds.
+    pub operations: u64,
+    /// Jobs granted.
+    pub granted: u64,
+    /// Jobs refused, by reason.
+    pub refused: Refusals,
+    /// Jobs freed.
+    pub freed: u64,
+    /// Attempts to free a job that held nothing.
+    pub unknown_jobs: u64,
+    /// Processors that became faulty.
+    pub faults: u64,
+    /// Processors that were repaired.
+    pub repairs: u64,
+    /// Wall clock time, reading and writing included.
+    pub elapsed: Duration,
+}
+
+impl Counts {
+    /// Writes a line for each count that says something.
+    ///
+    /// # Errors
+    ///
+    /// When `output` does not take them.
+    pub fn write(&self, trips: Option<RoundTrips>, output: &mut dyn Write) -> io::Result<()> {
+        let mut line = |name: &str, value: String| writeln!(output, "{name:<24}{value:>12}");
+        line("operations", self.operations.to_string())?;
+        line("granted", self.granted.to_string())?;
+        line("refused", self.refused.total().to_string())?;
+        for (reason, count) in self.refused.iter() {
+            line(&format!("  {}", reason.name()), count.to_string())?;
+        }
+        line("freed", self.freed.to_string())?;
+        line("not freed", self.unknown_jobs.to_string())?;
+        if self.unknown_jobs > 0 {
+            line(&format!("  {UNKNOWN_JOB}"), self.unknown_jobs.to_string())?;
+        }
+        line("faults", self.faults.to_string())?;
+        line("repairs", self.repairs.to_string())?;
+        let rate = self.operations as f64 / self.elapsed.as_secs_f64();
+        if rate.is_finite() {
+            line("operations per second", format!("{rate:.0}"))?;
+        }
+        let Some(mut trips) = trips else {
+            return Ok(());
+        };
+        for (name, quantile) in [
+            ("round trip median (ms)", 0.5),
+            ("round trip 99 % (ms)", 0.99),
+        ] {
+            if let Some(seconds) = trips.quantile_seconds(quantile) {
+                line(name, format!("{:.3}", seconds * 1e3))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a replay stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The operations cannot be read.
+    #[error("{file}: cannot read: {source}")]
+    Read {
+        /// The file, as it was named.
+        file: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A line is not an operation on this mesh.
+    #[error("{file}:{line}: {reason}")]
+    Line {
+        /// The file, as it was named.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong and what was expected.
+        reason: String,
+    },
+    /// The controller cannot go on.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The controller gave an answer that does not belong to the command.
+    #[error("{file}:{line}: the controller gave an answer of another kind: {reply}")]
+    Reply {
+        /// The file, as it was named.
+        file: String,
+        /// The line, from 1.
+        line: u64,
+        /// The answer.
+        reply: String,
+    },
+    /// The results cannot be written.
+    #[error("cannot write: {0}")]
+    Write(#[from] io::Error),
+}
+
+/// Carries out all operations of `input`, on a controller that serves `mesh` and knows no job.
+///
+/// One JSON object for each goes to `output`, which is flushed whenever the input has to be waited for,
+/// at the end, and also before an error is returned.
+///
+/// # Errors
+///
+/// The first line that cannot be read or carried out; those before it have been.
+pub fn replay(
+    file: &str,
+    input: impl Read,
+    mesh: Mesh,
+    backend: &mut dyn Backend,
+    mut output: impl Write,
+) -> Result<Counts, ReplayError> {
+    let begin = Instant::now();
+    let mut replay = Replay {
+        file,
+        line: 0,
+        mesh,
+        counts: Counts::default(),
+        blocks: Vec::new(),
+    };
+    let stopped = replay.all(input, backend, &mut output);
+    output.flush()?;
+    stopped?;
+    replay.counts.elapsed = begin.elapsed();
+    Ok(replay.counts)
+}
+
+struct Replay<'f> {
+    file: &'f str,
+    line: u64,
+    mesh: Mesh,
+    counts: Counts,
+    /// The blocks of the latest grant; kept for its memory.
+    blocks: Vec<Rectangle>,
+}
+
+impl Replay<'_> {
+    fn all(
+        &mut self,
+        input: impl Read,
+        backend: &mut dyn Backend,
+        output: &mut impl Write,
+    ) -> Result<(), ReplayError> {
+        let mut reader = BufReader::with_capacity(CHUNK_BYTES, input);
+        let mut line = Vec::new();
+        loop {
+            if reader.buffer().is_empty() {
+                output.flush()?;
+            }
+            line.clear();
+            let read = reader.read_until(b'\n', &mut line);
+            let bytes = read.map_err(|source| ReplayError::Read {
+                file: self.file.to_owned(),
+                source,
+            })?;
+            if bytes == 0 {
+                return Ok(());
+            }
+            self.line += 1;
+            let operation = Operation::parse(&line, self.mesh);
+            match operation.map_err(|reason| self.line_error(reason))? {
+                Some(operation) => self.one(operation, backend, output)?,
+                None => continue,
+            }
+        }
+    }
+
+    fn one(
+        &mut self,
+        operation: Operation,
+        backend: &mut dyn Backend,
+        output: &mut impl Write,
+    ) -> Result<(), ReplayError> {
+        self.counts.operations += 1;
+        let now = self.counts.operations;
+        let line = self.line;
+        let node = |at| self.mesh.node(at).expect("the parser has checked it");
+        match operation {
+            Operation::Alloc { job, request } => {
+                let (op, id) = ("alloc", job.0);
+                let command = Command::Submit { job, request };
+                match self.call(backend, &command, now)? {
+                    Reply::Submitted { .. } => {
+                        self.counts.granted += 1;
+                        let granted = &self.blocks[..];
+                        json(
+                            output,
+                            &Granted {
+                                line,
+                                op,
+                                id,
+                                granted,
+                            },
+                        )?;
+                    }
+                    Reply::Error(Error::Refused(reason)) => {
+                        self.counts.refused.add(reason);
+                        let error = reason.name();
+                        json(
+                            output,
+                            &Failed {
+                                line,
+                                op,
+                                id,
+                                error,
+                            },
+                        )?;
+                    }
+                    other => return Err(self.reply_error(&other)),
+                }
+            }
+            Operation::Free { job } => {
+                let (op, id) = ("free", job.0);
+                match self.call(backend, &Command::Release { job }, now)? {
+                    Reply::Released { processors, .. } => {
+                        self.counts.freed += 1;
+                        let released = processors;
+                        json(
+                            output,
+                            &Freed {
+                                line,
+                                op,
+                                id,
+                                released,
+                            },
+                        )?;
+                    }
+                    Reply::Error(Error::UnknownJob) => {
+                        self.counts.unknown_jobs += 1;
+                        let error = UNKNOWN_JOB;
+                        json(
+                            output,
+                            &Failed {
+                                line,
+                                op,
+                                id,
+                                error,
+                            },
+                        )?;
+                    }
+                    other => return Err(self.reply_error(&other)),
+                }
+            }
+            Operation::Fault { at } => {
+                let command = Command::MarkFaulty { node: node(at) };
+                self.counts.faults += u64::from(self.set(backend, output, "fault", at, &command)?);
+            }
+            Operation::Repair { at } => {
+                let command = Command::ClearFaulty { node: node(at) };
+                self.counts.repairs +=
+                    u64::from(self.set(backend, output, "repair", at, &command)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks or clears a processor; returns whether that changed it.
+    fn set(
+        &mut self,
+        backend: &mut dyn Backend,
+        output: &mut impl Write,
+        op: &'static str,
+        at: Coord,
+        command: &Command,
+    ) -> Result<bool, ReplayError> {
+        match self.call(backend, command, self.counts.operations)? {
+            Reply::Fault { job, changed, .. } => {
+                let line = self.line;
+                let (x, y, job) = (at.x, at.y, job.map(|job| job.0));
+                json(
+                    output,
+                    &Set {
+                        line,
+                        op,
+                        x,
+                        y,
+                        changed,
+                        job,
+                    },
+                )?;
+                Ok(changed)
+            }
+            other => Err(self.reply_error(&other)),
+        }
+    }
+
+    /// The final reply; the blocks granted before it are in `self.blocks`.
+    fn call(
+        &mut self,
+        backend: &mut dyn Backend,
+        command: &Command,
+        now: u64,
+    ) -> Result<Reply, ReplayError> {
+        let blocks = &mut self.blocks;
+        blocks.clear();
+        let mut last = None;
+        backend.call(command, now, &mut |reply| match reply {
+            Reply::Grant(grant) => blocks.extend(grant.blocks.iter().map(Rectangle::from)),
+            reply => last = Some(reply.clone()),
+        })?;
+        last.ok_or_else(|| ReplayError::Reply {
+            file: self.file.to_owned(),
+            line: self.line,
+            reply: "none".to_owned(),
+        })
+    }
+
+    fn line_error(&self, reason: String) -> ReplayError {
+        ReplayError::Line {
+            file: self.file.to_owned(),
+            line: self.line,
+            reason,
+        }
+    }
+
+    fn reply_error(&self, reply: &Reply) -> ReplayError {
+        ReplayError::Reply {
+            file: self.file.to_owned(),
+            line: self.line,
+            reply: format!("{reply:?}"),
+        }
+    }
+}
+
+/// A block as the output has it.
+#[derive(Serialize)]
+struct Rectangle {
+    x: u16,
+    y: u16,
+    w: u16,
+    h: u16,
+}
+
+impl From<&Block> for Rectangle {
+    fn from(block: &Block) -> Self {
+        match block {
+            Block::Submesh(submesh) => Rectangle {
+                x: submesh.base.x,
+                y: submesh.base.y,
+                w: submesh.sides.w,
+                h: submesh.sides.h,
+            },
+            other => unreachable!("a mesh has no such block: {other}"),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Granted<'b> {
+    line: u64,
+    op: &'static str,
+    id: u32,
+    granted: &'b [Rectangle],
+}
+
+#[derive(Serialize)]
+struct Freed {
+    line: u64,
+    op: &'static str,
+    id: u32,
+    released: u32,
+}
+
+#[derive(Serialize)]
+struct Failed {
+    line: u64,
+    op: &'static str,
+    id: u32,
+    error: &'static str,
+}
+
+#[derive(Serialize)]
+struct Set {
+    line: u64,
+    op: &'static str,
+    x: u16,
+    y: u16,
+    changed: bool,
+    job: Option<u32>,
+}
+
+fn json(output: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *output, object)?;
+    output.write_all(b"\n")
+}

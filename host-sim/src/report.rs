@@ -1,0 +1,452 @@
+//! What `run` shows: a table for people, JSON for programs.
+//!
+//! A number that does not exist (the half-width of a single run, the mean delay of a saturated system) is
+//! `null` in JSON and a word in the table; it is never a made-up number.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::backend::line::RoundTrips;
+use crate::experiment::{Replications, Stop, StrategyResult};
+use crate::metrics::{Metric, Unit};
+use crate::scenario::{JobSource, Scenario};
+use crate::statistics::Estimate;
+use crate::workload::Log;
+
+/// The program's name in results.
+pub const PROGRAM: &str = "host-sim";
+/// The program's version in results.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// How long a strategy's runs took on the clock on the wall.
+#[derive(Clone, Debug, Default)]
+pub struct Timing {
+    /// In all.
+    pub elapsed: Duration,
+    /// Each command, where it went over a line.
+    pub round_trips: Option<RoundTrips>,
+}
+
+/// What a run gave.
+pub struct Report<'r> {
+    /// What was asked.
+    pub scenario: &'r Scenario,
+    /// What is known of the log, if jobs came from one.
+    pub log: Option<&'r Log>,
+    /// Who the controller says it is, if it is at the end of a line.
+    pub controller: Option<String>,
+    /// One result for each strategy.
+    pub results: &'r [StrategyResult],
+    /// The time each of them took, in the same order.
+    pub timings: &'r [Timing],
+}
+
+/// The metrics that have no value above saturation, where they depend on the length of the run.
+pub const fn depends_on_length(metric: Metric) -> bool {
+    matches!(
+        metric,
+        Metric::WaitingDelay | Metric::Turnaround | Metric::TurnaroundVariance
+    )
+}
+
+/// The estimate as it may be shown: `None` where the system was saturated and the metric means nothing.
+pub fn shown(result: &StrategyResult, metric: Metric) -> Option<Estimate> {
+    let hidden = result.saturated && depends_on_length(metric);
+    result.metrics[metric].filter(|_| !hidden)
+}
+
+/// Why replicating ended, in machine-readable output.
+const fn stop_name(stop: Stop) -> &'static str {
+    match stop {
+        Stop::Fixed => "fixed",
+        Stop::ErrorReached => "error-reached",
+        Stop::CapReached => "cap-reached",
+        Stop::Saturated => "saturated",
+    }
+}
+
+impl Report<'_> {
+    /// Writes one JSON object.
+    ///
+    /// # Errors
+    ///
+    /// When `output` does not take it.
+    pub fn json(&self, output: &mut dyn Write) -> io::Result<()> {
+        #[derive(Serialize)]
+        struct Document<'r> {
+            program: &'static str,
+            version: &'static str,
+            scenario: &'r Scenario,
+            seed: u64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            log: Option<Value>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            controller: Option<&'r str>,
+            results: Vec<Value>,
+        }
+        let rows = self.results.iter().zip(self.timings);
+        let document = Document {
+            program: PROGRAM,
+            version: VERSION,
+            scenario: self.scenario,
+            seed: self.scenario.seed,
+            log: self.log.map(log_json),
+            controller: self.controller.as_deref(),
+            results: rows
+                .map(|(result, timing)| result_json(result, self.results, Some(timing)))
+                .collect(),
+        };
+        serde_json::to_writer_pretty(&mut *output, &document)?;
+        writeln!(output)
+    }
+
+    /// Writes tables of at most 80 columns.
+    ///
+    /// # Errors
+    ///
+    /// When `output` does not take them.
+    pub fn table(&self, output: &mut dyn Write) -> io::Result<()> {
+        writeln!(output, "{}", self.headline())?;
+        if let Some(log) = self.log {
+            writeln!(output, "{}", log_line(log))?;
+        }
+        if let Some(controller) = &self.controller {
+            writeln!(output, "controller: {controller}")?;
+        }
+        let delays = [
+            Metric::WaitingDelay,
+            Metric::Turnaround,
+            Metric::Utilization,
+            Metric::AllocationMiss,
+        ];
+        let others = [
+            Metric::TurnaroundVariance,
+            Metric::Service,
+            Metric::InternalFragmentation,
+            Metric::CompletionTime,
+        ];
+        for metrics in [delays, others] {
+            let mut table = table(std::iter::once("strategy").chain(metrics.map(header)));
+            for result in self.results {
+                let values = metrics.map(|metric| cell(result, metric));
+                let row = std::iter::once(result.strategy.name().to_owned()).chain(values);
+                table.add_row(row);
+            }
+            writeln!(output, "\n{}", trimmed(&table))?;
+        }
+        writeln!(output, "\n{}", trimmed(&self.runs_table()))?;
+        for line in self.notes() {
+            writeln!(output, "{line}")?;
+        }
+        Ok(())
+    }
+
+    fn headline(&self) -> String {
+        let Scenario {
+            mesh,
+            scheduler,
+            seed,
+            ..
+        } = self.scenario;
+        let jobs = match &self.scenario.jobs {
+            JobSource::Synthetic { workload, jobs, .. } => {
+                let workload = workload_text(workload);
+                format!("seed {seed}, {jobs} jobs a run\n{workload}")
+            }
+            JobSource::Log { shape, .. } => format!("a log, shapes {shape}"),
+        };
+        format!("mesh {mesh}, {scheduler}, {jobs}")
+    }
+
+    fn runs_table(&self) -> Table {
+        let over_line = self
+            .timings
+            .iter()
+            .any(|timing| timing.round_trips.is_some());
+        let mut headers = vec!["strategy", "jobs", "runs", "decision hash", "jobs/s"];
+        if over_line {
+            headers.extend(["round trip\n50 % (ms)", "99 %\n(ms)"]);
+        }
+        let mut table = table(headers);
+        for (result, timing) in self.results.iter().zip(self.timings) {
+            let mut row = vec![
+                result.strategy.name().to_owned(),
+                measured_jobs(result).to_string(),
+                result.runs.len().to_string(),
+                hash(result.decision_hash),
+                jobs_per_second(result, timing).map_or("-".into(), |rate| format!("{rate:.0}")),
+            ];
+            if let Some(trips) = &timing.round_trips {
+                let mut trips = trips.clone();
+                row.extend([0.5, 0.99].map(|quantile| {
+                    let seconds = trips.quantile_seconds(quantile);
+                    seconds.map_or("-".into(), |seconds| format!("{:.3}", seconds * 1e3))
+                }));
+            }
+            table.add_row(row);
+        }
+        table
+    }
+
+    /// What the numbers do not say.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.results.iter().any(|result| result.runs.len() > 1) {
+            notes.push("±: half-width of the 95 % confidence interval.".to_owned());
+        }
+        for gain in best_gains(self.results) {
+            notes.push(gain);
+        }
+        for result in self.results {
+            let name = result.strategy.name();
+            if result.saturated {
+                notes.push(format!(
+                    "{name}: saturated, the backlog grew over the run; delays depend on its length."
+                ));
+            }
+            if let (Stop::CapReached, JobSource::Synthetic { replications, .. }) =
+                (result.stop, &self.scenario.jobs)
+                && let Replications::UntilRelativeError { target, max } = replications
+            {
+                notes.push(format!(
+                    "{name}: still above the relative error of {target} after {max} replications, the cap."
+                ));
+            }
+            for (reason, count) in result.refused.iter() {
+                notes.push(format!("{name}: {count} jobs refused: {}.", reason.name()));
+            }
+            if result.table_limited > 0 {
+                notes.push(format!(
+                    "{name}: the controller's table was full {} times while jobs could have been tried.",
+                    result.table_limited
+                ));
+            }
+        }
+        notes
+    }
+}
+
+/// A synthetic workload in a few words.
+pub fn workload_text(workload: &crate::workload::Synthetic) -> String {
+    let rate = match workload.rate {
+        crate::workload::Rate::Load(load) => format!("load {load}"),
+        crate::workload::Rate::Traffic(traffic) => format!("traffic ratio {traffic}"),
+    };
+    format!(
+        "{} sides, {rate}, service {} s",
+        workload.sizes, workload.service
+    )
+}
+
+/// How far the others are below the strategy with the longest mean waiting delay.
+fn best_gains(results: &[StrategyResult]) -> Vec<String> {
+    let metric = Metric::WaitingDelay;
+    let mean = |result: &StrategyResult| shown(result, metric).map(|estimate| estimate.mean);
+    let with_mean = results
+        .iter()
+        .filter_map(|result| Some((mean(result)?, result)));
+    let Some((_, longest)) = with_mean.max_by(|a, b| a.0.total_cmp(&b.0)) else {
+        return Vec::new();
+    };
+    let others = results
+        .iter()
+        .filter(|result| result.strategy != longest.strategy && mean(result).is_some());
+    others
+        .filter_map(|result| {
+            let gain = result.gain_over(longest, metric)?;
+            let percent = number(&gain, 100.0);
+            let (name, other) = (result.strategy, longest.strategy);
+            Some(format!(
+                "{name}: mean waiting delay {percent} % below {other}."
+            ))
+        })
+        .collect()
+}
+
+fn log_line(log: &Log) -> String {
+    let computer = log.header.computer.as_deref().unwrap_or("unknown machine");
+    let mut line = format!(
+        "log {}: {computer}, {} jobs",
+        log.path.display(),
+        log.jobs.len()
+    );
+    for (count, why) in [
+        (log.filtered, "of other partitions"),
+        (log.dropped_no_processors, "dropped without processors"),
+        (log.dropped_no_run_time, "dropped without a run time"),
+    ] {
+        if count > 0 {
+            let _ = write!(line, ", {count} {why}");
+        }
+    }
+    line
+}
+
+fn log_json(log: &Log) -> Value {
+    json!({
+        "file": log.path.to_string_lossy(),
+        "computer": log.header.computer,
+        "installation": log.header.installation,
+        "acknowledge": log.header.acknowledge,
+        "jobs": log.jobs.len(),
+        "records": log.records,
+        "other_partitions": log.filtered,
+        "dropped_no_processors": log.dropped_no_processors,
+        "dropped_no_run_time": log.dropped_no_run_time,
+    })
+}
+
+/// One strategy's results; `all` are those it is compared with.
+pub(crate) fn result_json(
+    result: &StrategyResult,
+    all: &[StrategyResult],
+    timing: Option<&Timing>,
+) -> Value {
+    let mut metrics = Map::new();
+    for (metric, estimate) in result.metrics.iter() {
+        let shown = estimate.filter(|_| !(result.saturated && depends_on_length(metric)));
+        let value = json!({
+            "mean": shown.map(|estimate| estimate.mean),
+            "ci95": shown.and_then(|estimate| estimate.ci95),
+            "replications": estimate.map_or(0, |estimate| estimate.replications),
+        });
+        metrics.insert(metric.name().to_owned(), value);
+    }
+    let refused: Map<String, Value> = result
+        .refused
+        .iter()
+        .map(|(reason, count)| (reason.name().to_owned(), count.into()))
+        .collect();
+    let mut object = json!({
+        "strategy": result.strategy.name(),
+        "scheduler": result.scheduler.name(),
+        "metrics": metrics,
+        "saturated": result.saturated,
+        "replications": result.runs.len(),
+        "stop": stop_name(result.stop),
+        "waiting_delay_gains": gains_json(result, all),
+        "refused": refused,
+        "table_limited": result.table_limited,
+        "decisions": result.decisions,
+        "decision_hash": hash(result.decision_hash),
+    });
+    if let Some(timing) = timing {
+        object["elapsed_seconds"] = timing.elapsed.as_secs_f64().into();
+        object["jobs_per_second"] = jobs_per_second(result, timing).into();
+        if let Some(trips) = &timing.round_trips {
+            let mut trips = trips.clone();
+            object["round_trip"] = json!({
+                "commands": trips.len(),
+                "median_seconds": trips.quantile_seconds(0.5),
+                "p99_seconds": trips.quantile_seconds(0.99),
+            });
+        }
+    }
+    object
+}
+
+fn gains_json(result: &StrategyResult, all: &[StrategyResult]) -> Vec<Value> {
+    let others = all
+        .iter()
+        .filter(|other| other.strategy != result.strategy && !other.saturated && !result.saturated);
+    others
+        .filter_map(|other| {
+            let gain = result.gain_over(other, Metric::WaitingDelay)?;
+            Some(json!({
+                "over": other.strategy.name(),
+                "mean": gain.mean,
+                "ci95": gain.ci95,
+                "replications": gain.replications,
+            }))
+        })
+        .collect()
+}
+
+/// A hash as it is printed everywhere.
+pub fn hash(value: u64) -> String {
+    format!("{value:016x}")
+}
+
+/// Jobs granted per second of wall clock time; `None` when no time passed.
+fn jobs_per_second(result: &StrategyResult, timing: &Timing) -> Option<f64> {
+    let rate = result.decisions as f64 / timing.elapsed.as_secs_f64();
+    rate.is_finite().then_some(rate)
+}
+
+fn measured_jobs(result: &StrategyResult) -> u64 {
+    let jobs = result
+        .runs
+        .iter()
+        .filter_map(|run| run.values[Metric::Jobs]);
+    jobs.sum::<f64>() as u64
+}
+
+fn header(metric: Metric) -> &'static str {
+    match metric {
+        Metric::WaitingDelay => "waiting\ndelay (s)",
+        Metric::Turnaround => "turnaround\n(s)",
+        Metric::TurnaroundVariance => "turnaround\nvariance (s²)",
+        Metric::Service => "service\ntime (s)",
+        Metric::Utilization => "utilization\n(%)",
+        Metric::AllocationMiss => "allocation\nmiss (%)",
+        Metric::InternalFragmentation => "int. frag-\nment. (%)",
+        Metric::CompletionTime => "last departure\n(s)",
+        other => other.name(),
+    }
+}
+
+/// A metric in a table: `47.9 ± 1.2`, `saturated` or `-`.
+pub fn cell(result: &StrategyResult, metric: Metric) -> String {
+    if result.saturated && depends_on_length(metric) {
+        return "saturated".to_owned();
+    }
+    let scale = match metric.unit() {
+        Unit::Fraction => 100.0,
+        _ => 1.0,
+    };
+    match &result.metrics[metric] {
+        Some(estimate) => number(estimate, scale),
+        None => "-".to_owned(),
+    }
+}
+
+/// Mean and half-width, both times `scale`. The half-width gets two significant digits, the mean ends at the
+/// same place; without a half-width there are two decimals.
+pub fn number(estimate: &Estimate, scale: f64) -> String {
+    const DECIMALS_MAX: i32 = 4;
+    let mean = estimate.mean * scale;
+    match estimate.ci95.map(|width| width * scale) {
+        Some(width) if width > 0.0 => {
+            let decimals = (1 - width.log10().floor() as i32).clamp(0, DECIMALS_MAX) as usize;
+            format!("{mean:.decimals$} ± {width:.decimals$}")
+        }
+        Some(_) => format!("{mean:.2} ± 0"),
+        None => format!("{mean:.2}"),
+    }
+}
+
+/// An empty table in the style of all tables; the first column is text, the others are numbers.
+pub(crate) fn table<'h>(headers: impl IntoIterator<Item = &'h str>) -> Table {
+    let line = LineStyle::none().fill('─').junction('─');
+    let mut table = Table::new();
+    table.load_style(TableStyle::new().header_separator(line));
+    table.set_header(headers);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+        if column.index > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// The table without blanks at the ends of lines.
+pub(crate) fn trimmed(table: &Table) -> String {
+    let lines = table.lines().map(|line| line.trim_end().to_owned());
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,270 @@
+//! What `run` is to do: [`ScenarioArgs`], from the command line and from scenario files, and the
+//! [`Scenario`] that they come to, defaults filled in.
+
+use std::path::PathBuf;
+
+use clap::builder::ValueHint;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use meshalloc::{Mesh, SchedulerKind, StrategyKind};
+
+use crate::backend::line::Endpoint;
+use crate::names;
+use crate::workload::{ServiceDistribution, ShapeRule, SideRange, SizeDistribution, WorkloadError};
+
+mod effective;
+mod file;
+
+pub use effective::{JobSource, SEED_DEFAULT, Scenario};
+
+/// The mesh of a scenario that names none.
+pub const MESH_DEFAULT: &str = "64x64";
+/// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
+pub const MEAN_SERVICE_DEFAULT: f64 = 10.0;
+/// Jobs in one replication.
+pub const JOBS_DEFAULT: u32 = 40_000;
+/// Replications of a scenario that names neither a number nor an error.
+pub const REPLICATIONS_DEFAULT: u32 = 8;
+/// The cap where replications go on until an error is reached.
+pub const REPLICATIONS_MAX_DEFAULT: u32 = 100;
+/// The offered load of a scenario that names none.
+pub const LOAD_DEFAULT: f64 = 0.4;
+
+/// Where the controller is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum BackendChoice {
+    /// In this process.
+    #[default]
+    InProcess,
+    /// At the end of a line.
+    Line(Endpoint),
+}
+
+impl std::fmt::Display for BackendChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            BackendChoice::InProcess => f.write_str("in-process"),
+            BackendChoice::Line(endpoint) => endpoint.fmt(f),
+        }
+    }
+}
+
+/// Reads `in-process`, `tcp:HOST:PORT` or `serial:DEVICE@BAUD`.
+pub(crate) fn backend(text: &str) -> Result<BackendChoice, String> {
+    match text {
+        "in-process" => Ok(BackendChoice::InProcess),
+        line if line.starts_with("tcp:") || line.starts_with("serial:") => {
+            line.parse().map(BackendChoice::Line)
+        }
+        _ => Err("expected in-process, tcp:HOST:PORT or serial:DEVICE@BAUD".to_owned()),
+    }
+}
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Table,
+    /// For programs.
+    Json,
+}
+
+/// Reads `table` or `json`.
+pub(crate) fn format(text: &str) -> Result<Format, String> {
+    match text {
+        "table" => Ok(Format::Table),
+        "json" => Ok(Format::Json),
+        _ => Err("expected table or json".to_owned()),
+    }
+}
+
+/// Reads `MIN..MAX`, both included, or `MAX` alone.
+pub(crate) fn side_range(text: &str) -> Result<SideRange, String> {
+    let (min, max) = text.split_once("..").unwrap_or(("1", text));
+    let side = |text: &str| text.parse::<u16>().ok();
+    let range = side(min).zip(side(max));
+    range
+        .and_then(|(min, max)| SideRange::new(min, max).ok())
+        .ok_or_else(|| "expected MIN..MAX with 1 <= MIN <= MAX, such as 1..32".to_owned())
+}
+
+const MACHINE: &str = "Machine";
+const SYNTHETIC: &str = "Synthetic workload";
+const LOG: &str = "Workload log (in place of a synthetic workload)";
+const REPLICATION: &str = "Replications";
+const OUTPUT: &str = "Where and how";
+
+/// The options of `run` that a scenario file may hold too. What is `None` was not given.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ScenarioArgs {
+    /// Columns and rows of the mesh, 1 to 1024 each [default: 64x64]
+    #[arg(long, value_name = "WxH", value_parser = names::mesh, help_heading = MACHINE)]
+    pub mesh: Option<Mesh>,
+
+    /// Allocation strategies, separated by commas; all get the same jobs. `host-sim list` shows
+    /// them [default: first-fit]
+    #[arg(long, value_name = "NAME,...", value_parser = names::strategy, value_delimiter = ',', help_heading = MACHINE)]
+    pub strategy: Option<Vec<StrategyKind>>,
+
+    /// Which waiting job may try [default: fcfs]
+    #[arg(long, value_name = "NAME", value_parser = names::scheduler, help_heading = MACHINE)]
+    pub scheduler: Option<SchedulerKind>,
+
+    /// Distribution of the side lengths of jobs: uniform, normal, exponential, uniform-decreasing;
+    /// `host-sim list` shows variants [default: uniform]
+    #[arg(long, value_name = "NAME", value_parser = sizes, help_heading = SYNTHETIC)]
+    pub sizes: Option<SizeDistribution>,
+
+    /// Widths that are drawn, in processors [default: 1 to the mesh's columns]
+    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC)]
+    pub widths: Option<SideRange>,
+
+    /// Heights that are drawn, in processors [default: 1 to the mesh's rows]
+    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC)]
+    pub heights: Option<SideRange>,
+
+    /// Offered load: processor seconds requested per processor second there is [default: 0.4]
+    #[arg(long, value_name = "FRACTION", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with = "traffic")]
+    pub load: Option<f64>,
+
+    /// Traffic ratio in place of a load: jobs that arrive in a mean service time
+    #[arg(long, value_name = "RATIO", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC)]
+    pub traffic: Option<f64>,
+
+    /// Mean of the exponential service time, in seconds [default: 10]
+    #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with = "service")]
+    pub mean_service: Option<f64>,
+
+    /// Another service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
+    #[arg(long, value_name = "DISTRIBUTION", value_parser = service, help_heading = SYNTHETIC)]
+    pub service: Option<ServiceDistribution>,
+
+    /// Part of the jobs, the first to arrive, that is not measured, 0 to below 1 [default: 0.05]
+    #[arg(long, value_name = "FRACTION", value_parser = warmup, allow_negative_numbers = true, help_heading = SYNTHETIC)]
+    pub warmup: Option<f64>,
+
+    /// Jobs in one replication, those not measured included [default: 40000]; of a log, its first
+    /// jobs [default: all]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = REPLICATION)]
+    pub jobs: Option<u32>,
+
+    /// Runs of each strategy, each with new jobs [default: 8]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = REPLICATION, conflicts_with_all = ["until_rel_error", "max_replications"])]
+    pub replications: Option<u32>,
+
+    /// Replicate until the 95 % half-width of the mean waiting delay is below this part of the mean
+    #[arg(long, value_name = "FRACTION", value_parser = names::fraction, allow_negative_numbers = true, help_heading = REPLICATION)]
+    pub until_rel_error: Option<f64>,
+
+    /// The most replications with --until-rel-error [default: 100]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = REPLICATION)]
+    pub max_replications: Option<u32>,
+
+    /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same jobs
+    /// [default: 1]
+    #[arg(long, value_name = "NUMBER", value_parser = seed, allow_negative_numbers = true, help_heading = REPLICATION)]
+    pub seed: Option<u64>,
+
+    /// A log in the Standard Workload Format, plain or .gz; measured whole, run once
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = LOG,
+        conflicts_with_all = ["sizes", "widths", "heights", "load", "traffic", "mean_service",
+            "service", "warmup", "replications", "until_rel_error", "max_replications"])]
+    pub swf: Option<PathBuf>,
+
+    /// Only the log's jobs of this partition [default: all]
+    #[arg(long, value_name = "NUMBER", value_parser = partition, allow_negative_numbers = true, help_heading = LOG)]
+    pub partition: Option<i64>,
+
+    /// The rule that gives a number of processors side lengths [default: near-square]
+    #[arg(long, value_name = "RULE", value_parser = shape, help_heading = LOG)]
+    pub shape: Option<ShapeRule>,
+
+    /// The controller: in-process, tcp:HOST:PORT or serial:DEVICE@BAUD [default: in-process]
+    #[arg(long, value_name = "WHERE", value_parser = backend, help_heading = OUTPUT)]
+    pub backend: Option<BackendChoice>,
+
+    /// How results are written: table or json [default: table]
+    #[arg(long, value_name = "FORMAT", value_parser = format, help_heading = OUTPUT)]
+    pub format: Option<Format>,
+}
+
+/// Reads a size distribution.
+pub(crate) fn sizes(text: &str) -> Result<SizeDistribution, String> {
+    text.parse::<SizeDistribution>().map_err(|error| {
+        let names = SizeDistribution::LIST.iter().map(|info| info.name);
+        match names::nearest(text, names) {
+            Some(near) if near != text => format!("{error}; did you mean {near:?}?"),
+            _ => error.to_string(),
+        }
+    })
+}
+
+/// Reads a distribution of service times.
+pub(crate) fn service(text: &str) -> Result<ServiceDistribution, WorkloadError> {
+    text.parse()
+}
+
+/// Reads a seed.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| format!("expected a whole number, 0 to {}", u64::MAX))
+}
+
+fn warmup(text: &str) -> Result<f64, String> {
+    let part = text.parse::<f64>().ok();
+    part.filter(|part| (0.0..1.0).contains(part))
+        .ok_or_else(|| "expected a number from 0 to below 1".to_owned())
+}
+
+fn partition(text: &str) -> Result<i64, String> {
+    text.parse()
+        .map_err(|_| "expected a whole number".to_owned())
+}
+
+fn shape(text: &str) -> Result<ShapeRule, WorkloadError> {
+    text.parse()
+}
+
+/// The options of a scenario as a command of their own.
+pub(crate) fn options() -> Command {
+    let mut command = ScenarioArgs::augment_args(Command::new("scenario"));
+    command.build();
+    command
+}
+
+/// The options given on the command line, and those of the scenario file `path` that do not contradict
+/// them.
+///
+/// # Errors
+///
+/// One line that says what is wrong with the file.
+pub fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<ScenarioArgs, String> {
+    let options = options();
+    let given = |id: &str| {
+        let source = matches.value_source(id);
+        source == Some(clap::parser::ValueSource::CommandLine)
+    };
+    let given: Vec<&clap::Arg> = options
+        .get_arguments()
+        .filter(|arg| arg.get_long().is_some() && given(arg.get_id().as_str()))
+        .collect();
+    let overridden = |key: &str| {
+        let mut keys = given.iter().filter_map(|arg| arg.get_long());
+        keys.any(|other| other == key || file::contradict(&options, other, key))
+    };
+    let mut entries = file::read(path, &options)?;
+    entries.retain(|entry| !overridden(&entry.key));
+    for arg in &given {
+        let id = arg.get_id().as_str();
+        let separator = arg.get_value_delimiter().unwrap_or(',').to_string();
+        let raw: Vec<_> = matches.get_raw(id).into_iter().flatten().collect();
+        let value = raw.join(std::ffi::OsStr::new(&separator));
+        let key = arg.get_long().unwrap_or(id).to_owned();
+        entries.push(file::Entry { key, value });
+    }
+    let argv = std::iter::once("scenario".into()).chain(entries.iter().map(file::argument));
+    let merged = options.clone().try_get_matches_from(argv);
+    merged
+        .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
+        .map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,238 @@
+//! Scenario files: TOML whose keys are the options of `run`, without the dashes.
+//!
+//! Each value goes through the parser of its option, so both say the same and can do the same.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{Arg, Command};
+use toml::{Spanned, Value};
+
+use crate::names::nearest;
+
+/// An option with its value as text, as if it stood on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// The option's name, without the dashes.
+    pub(super) key: String,
+    /// Its value; several are separated by commas.
+    pub(super) value: OsString,
+}
+
+/// Reads a scenario file whose keys are the options of `command`.
+///
+/// # Errors
+///
+/// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another or has a
+/// value that its option does not take: one line that says where and what was expected.
+pub(super) fn read(path: &Path, command: &Command) -> Result<Vec<Entry>, String> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("{name}: cannot read the scenario: {error}"))?;
+    parse(&text, command, &|file| beside(path, file))
+        .map_err(|(line, reason)| format!("{name}:{line}: {reason}"))
+}
+
+/// A file named in a scenario is looked for beside the scenario.
+fn beside(scenario: &Path, file: &str) -> PathBuf {
+    match scenario.parent() {
+        Some(folder) => folder.join(file),
+        None => PathBuf::from(file),
+    }
+}
+
+type Pairs = std::collections::BTreeMap<Spanned<String>, Spanned<Value>>;
+
+/// The entries in the order of the file, or the line of an error and what it is.
+fn parse(
+    text: &str,
+    command: &Command,
+    locate: &dyn Fn(&str) -> PathBuf,
+) -> Result<Vec<Entry>, (usize, String)> {
+    let line_of = |at: usize| 1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count();
+    let pairs: Pairs = toml::from_str(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        (line_of(at), error.message().replace('\n', ", "))
+    })?;
+    let mut pairs: Vec<_> = pairs.into_iter().collect();
+    pairs.sort_by_key(|(key, _)| key.span().start);
+
+    let mut entries: Vec<(usize, Entry)> = Vec::new();
+    for (key, value) in pairs {
+        let line = line_of(key.span().start);
+        let entry = entry(key.get_ref(), value.get_ref(), command, locate);
+        let entry = entry.map_err(|reason| (line, reason))?;
+        let contradicted = entries
+            .iter()
+            .find(|(_, earlier)| contradict(command, &earlier.key, &entry.key));
+        if let Some((other_line, earlier)) = contradicted {
+            let reason = format!(
+                "{} contradicts {} in line {other_line} (expected only one of them)",
+                entry.key, earlier.key
+            );
+            return Err((line, reason));
+        }
+        entries.push((line, entry));
+    }
+    Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+}
+
+fn entry(
+    key: &str,
+    value: &Value,
+    command: &Command,
+    locate: &dyn Fn(&str) -> PathBuf,
+) -> Result<Entry, String> {
+    let Some(arg) = find(command, key) else {
+        let keys: Vec<_> = command.get_arguments().filter_map(Arg::get_long).collect();
+        return Err(match nearest(key, keys.iter().copied()) {
+            Some(near) => format!("unknown key {key:?}; did you mean {near:?}?"),
+            None => format!("unknown key {key:?} (known: {})", keys.join(", ")),
+        });
+    };
+    let text = match value {
+        Value::Array(items) if arg.get_value_delimiter().is_some() => {
+            let items: Result<Vec<_>, _> = items.iter().map(|item| scalar(key, item)).collect();
+            items?.join(",")
+        }
+        single => scalar(key, single)?,
+    };
+    let is_path = arg.get_value_hint() == clap::ValueHint::FilePath;
+    let value = if is_path {
+        locate(&text).into_os_string()
+    } else {
+        OsString::from(text)
+    };
+    let entry = Entry {
+        key: key.to_owned(),
+        value,
+    };
+    check(&entry, command)?;
+    Ok(entry)
+}
+
+fn scalar(key: &str, value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Integer(number) => Ok(number.to_string()),
+        Value::Float(number) => Ok(number.to_string()),
+        other => Err(format!(
+            "{key} is of type {} (expected a string or a number)",
+            other.type_str()
+        )),
+    }
+}
+
+/// Lets the option's own parser look at the value.
+fn check(entry: &Entry, command: &Command) -> Result<(), String> {
+    let argv = [OsString::from(command.get_name()), argument(entry)];
+    let Err(error) = command.clone().try_get_matches_from(argv) else {
+        return Ok(());
+    };
+    let shown = entry.value.to_string_lossy();
+    let reason = std::error::Error::source(&error)
+        .map_or_else(|| error.kind().to_string(), ToString::to_string);
+    Err(format!("{} = {shown:?}: {reason}", entry.key))
+}
+
+/// `--key=value`.
+pub(super) fn argument(entry: &Entry) -> OsString {
+    let mut argument = OsString::from(format!("--{}=", entry.key));
+    argument.push(&entry.value);
+    argument
+}
+
+/// Whether two options cannot be given together.
+pub(super) fn contradict(command: &Command, a: &str, b: &str) -> bool {
+    let one_way = |a: &str, b: &str| {
+        find(command, a).is_some_and(|arg| {
+            let conflicts = command.get_arg_conflicts_with(arg);
+            conflicts.iter().any(|other| other.get_long() == Some(b))
+        })
+    };
+    one_way(a, b) || one_way(b, a)
+}
+
+fn find<'c>(command: &'c Command, key: &str) -> Option<&'c Arg> {
+    command
+        .get_arguments()
+        .find(|arg| arg.get_long() == Some(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::options;
+
+    fn read(text: &str) -> Result<Vec<(String, String)>, (usize, String)> {
+        let entries = parse(text, &options(), &|file| Path::new("folder").join(file))?;
+        Ok(entries
+            .into_iter()
+            .map(|entry| (entry.key, entry.value.into_string().unwrap()))
+            .collect())
+    }
+
+    #[test]
+    fn values_of_all_types_become_options() {
+        let text = "# a comment\nmesh = \"16x22\"\nstrategy = [\"fsl\", \"as\"]\nload = 0.5\njobs = 1_000\n";
+        let pairs = read(text).unwrap();
+        let expected = [
+            ("mesh", "16x22"),
+            ("strategy", "fsl,as"),
+            ("load", "0.5"),
+            ("jobs", "1000"),
+        ];
+        assert_eq!(
+            pairs,
+            expected.map(|(key, value)| (key.to_owned(), value.to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_log_is_looked_for_beside_the_scenario() {
+        let pairs = read("swf = \"log.swf.gz\"").unwrap();
+        assert_eq!(
+            Path::new(&pairs[0].1),
+            Path::new("folder").join("log.swf.gz")
+        );
+    }
+
+    #[test]
+    fn errors_name_line_and_reason() {
+        for (text, line, part) in [
+            (
+                "mesh = \"8x8\"\n\nrelications = 3\n",
+                3,
+                "did you mean \"replications\"?",
+            ),
+            ("zzz = 1", 1, "unknown key \"zzz\" (known: mesh, "),
+            ("\nmesh = \"8by8\"", 2, "expected WxH"),
+            ("mesh = 8", 1, "expected WxH"),
+            ("mesh = [\"8x8\"]", 1, "of type array"),
+            ("load = true", 1, "of type boolean"),
+            ("load = 0", 1, "over 0"),
+            ("jobs = -5", 1, "at least 1"),
+            ("strategy = \"fits\"", 1, "known: "),
+            (
+                "load = 0.4\n# and\ntraffic = 1.5",
+                3,
+                "contradicts load in line 1",
+            ),
+            (
+                "swf = \"a.swf\"\nsizes = \"uniform\"",
+                2,
+                "contradicts swf in line 1",
+            ),
+            ("load = 0.4\nload = 0.5", 2, "duplicate"),
+            ("mesh = \"8x8\"\nload 0.4", 2, ""),
+            ("[run]\nload = 0.4", 1, "unknown key \"run\""),
+        ] {
+            let (at, reason) = read(text).unwrap_err();
+            assert!(
+                at == line && reason.contains(part),
+                "{text:?}: {at}: {reason}"
+            );
+            assert!(!reason.contains('\n'), "{text:?}: {reason}");
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! One run: jobs through one controller, event by event, in virtual time.
+//!
+//! # Order of events
+//!
+//! Events happen in the order of their times, and at equal times in the order in which they became known
+//! (first in, first out). A departure becomes known when its job is granted, an arrival when the
+//! arrival before it happens, before that arrival is dealt with.
+//!
+//! # A controller with little room
+//!
+//! A controller holds a bounded number of jobs, a board perhaps 512. What does not fit is kept here, in
+//! order of arrival, and submitted as soon as a release has made room. Under first come, first served
+//! the decisions are still those of a controller with unlimited room, as long as some job waits in the
+//! controller whenever one is kept here:
+//!
+//! - An arrival while jobs wait only joins the queue and changes nothing else, so it does not matter
+//!   where the end of the queue is stored.
+//! - A release lets the head try, then each new head, until one fails. If one fails in the controller,
+//!   it is the one that would have failed with unlimited room, and jobs submitted afterwards join behind it.
+//!   If the controller's queue runs empty, the first job kept here is the next head: it is
+//!   submitted at the same time, to an empty queue, and so tries at once, as it would have.
+//!
+//! The condition fails only when the table is full of *running* jobs: then a kept job that might start
+//! cannot try. A table with one more place than processors never gets there, as each running job holds a
+//! processor. Elsewhere it is counted ([`RunResult::table_limited`]); 0 means that the decisions
+//! were exact.
+//!
+//! # Saturation
+//!
+//! Above its saturation load a strategy's backlog grows as long as jobs arrive, and mean delays say
+//! how long the run was and little else. A run is called saturated when both of these hold:
+//!
+//! - no arrival in the second half of the measured jobs found the queue empty: a stable queue runs
+//!   empty again and again, a saturated one no more after a while;
+//! - the least-squares line through waiting delays in order of arrival rises over the run by more than
+//!   their mean. Delays that stay level rise by 0, ones that grow evenly from 0 by twice their
+//!   mean; the limit is halfway.
+//!
+//! The first alone would misjudge short runs under high load, the second alone a single long wait near the
+//! end of a quiet run. Both are free of units and of the length of the run. Within a
+//! percent or so of the saturation load no run of practical length can tell.
+
+use std::cmp::Reverse;
+
+use meshalloc::{Command, Error, JobId, Machine, Refusal, Reply};
+
+use crate::backend::{Backend, BackendError};
+use crate::metrics::{Refusals, RunValues};
+use crate::workload::{JOBS_MAX, Job, TICKS_PER_SECOND, TIME_MAX};
+
+mod state;
+mod tally;
+#[cfg(test)]
+mod tests;
+
+use state::State;
+use tally::Fnv1a;
+
+/// Which jobs are measured, by their numbers in order of arrival from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// The first.
+    pub first: u32,
+    /// One past the last, at most [`JOBS_MAX`].
+    pub end: u32,
+}
+
+/// What came out of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunResult {
+    /// Measured.
+    pub values: RunValues,
+    /// Measured jobs refused, by reason.
+    pub refused: Refusals,
+    /// Whether the backlog grew over the run.
+    pub saturated: bool,
+    /// All grants in order as one number: 64-bit FNV-1a over job (32 bits), time (64), and for each band of
+    /// each block its first processor, length and rows (32 each), little-endian. Equal hashes mean equal
+    /// decisions, whichever controllers made them.
+    pub decision_hash: u64,
+    /// The number of grants, of measured and other jobs.
+    pub decisions: u64,
+    /// The number of events after which jobs were kept here although none waited in the controller, its
+    /// table being full of running jobs. If it is not 0, jobs may have waited for a place in the
+    /// table and not for processors.
+    pub table_limited: u64,
+}
+
+/// Why a run ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimulationError {
+    /// The controller was lost.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The controller's reply does not belong to the command.
+    #[error("the controller answered {command} with {reply}")]
+    UnexpectedReply {
+        /// What it was asked.
+        command: String,
+        /// What it said.
+        reply: String,
+    },
+    /// The controller has no room for a single job.
+    #[error("the controller has no room for a single job")]
+    NoRoom,
+    /// Jobs wait, but nothing will happen any more.
+    #[error("{waiting} jobs wait, none runs and none will arrive")]
+    Stalled {
+        /// How many.
+        waiting: u32,
+    },
+    /// Virtual time or the number of jobs is beyond what is counted exactly.
+    #[error(
+        "the run goes on beyond {} seconds of virtual time or {JOBS_MAX} jobs",
+        TIME_MAX / TICKS_PER_SECOND
+    )]
+    TooLong,
+}
+
+/// How many measured jobs leave between two calls of `advance`.
+const ADVANCE_JOBS: u64 = 1024;
+
+/// Runs `jobs`, which come in order of arrival, through a controller that knows no job yet, until all
+/// measured jobs have left. `advance` is told now and then how many more measured jobs have left.
+///
+/// Takes time proportional to the number of jobs, beside the controller's own, and times the logarithm
+/// of the number that run at once. Memory grows with the jobs present at once, and with nothing else.
+///
+/// # Errors
+///
+/// When the controller is lost or answers nonsense, or when the run cannot end.
+pub fn run(
+    backend: &mut dyn Backend,
+    machine: Machine,
+    jobs: impl IntoIterator<Item = Job>,
+    measured: Measured,
+    advance: &mut dyn FnMut(u64),
+) -> Result<RunResult, SimulationError> {
+    if measured.end > JOBS_MAX {
+        return Err(SimulationError::TooLong);
+    }
+    let room = backend.capacity().jobs;
+    let mut run = Run {
+        backend,
+        room,
+        submitted: 0,
+        state: State::new(machine, measured),
+        table_limited: 0,
+    };
+    let mut jobs = jobs.into_iter();
+    let mut next = jobs.next().map(|job| (run.state.sequence(), job));
+    let mut told = 0;
+    while run.state.left > 0 {
+        let arrival = next.map(|(sequence, job)| (job.arrival, sequence));
+        let departure = run.state.departures.peek().map(|event| event.0.key());
+        match (arrival, departure) {
+            (None, None) => {
+                let waiting = run.state.left;
+                return Err(SimulationError::Stalled { waiting });
+            }
+            (Some(arrival), departure) if departure.is_none_or(|key| arrival < key) => {
+                let job = next.map(|(_, job)| job).expect("there is an arrival");
+                next = jobs.next().map(|job| (run.state.sequence(), job));
+                run.arrive(job)?;
+            }
+            _ => run.depart()?,
+        }
+        let done = u64::from(measured.end - measured.first - run.state.left);
+        if done - told >= ADVANCE_JOBS || run.state.left == 0 {
+            advance(done - told);
+            told = done;
+        }
+    }
+    Ok(run.finish())
+}
+
+struct Run<'b> {
+    backend: &'b mut dyn Backend,
+    /// Jobs the controller can hold.
+    room: u32,
+    /// Jobs submitted for good: those from here to the last that arrived are kept.
+    submitted: u32,
+    state: State,
+    table_limited: u64,
+}
+
+/// How a submission ended.
+enum Outcome {
+    Taken,
+    Refused(Refusal),
+}
+
+impl Run<'_> {
+    fn arrive(&mut self, job: Job) -> Result<(), SimulationError> {
+        let queue_empty = self.state.waiting == 0 && self.submitted == self.state.arrived;
+        self.state.arrive(job, queue_empty)?;
+        self.submit_kept()
+    }
+
+    fn depart(&mut self) -> Result<(), SimulationError> {
+        let Some(Reverse(departure)) = self.state.departures.pop() else {
+            return Ok(());
+        };
+        self.state.pass_to(departure.at)?;
+        self.state.depart(departure.job);
+        let command = Command::Release {
+            job: JobId(departure.job),
+        };
+        self.call(&command, |reply| {
+            matches!(reply, Reply::Released { job, .. } if job.0 == departure.job).then_some(())
+        })?;
+        self.submit_kept()
+    }
+
+    /// Submits jobs in order of arrival while there are any and the controller has room.
+    fn submit_kept(&mut self) -> Result<(), SimulationError> {
+        while self.submitted < self.state.arrived && self.state.on_controller() < self.room {
+            let number = self.submitted;
+            match self.submit(number)? {
+                Outcome::Taken => self.state.taken(number),
+                Outcome::Refused(Refusal::TableFull) => {
+                    // It has less room than it says: believe what it does.
+                    self.room = self.state.on_controller();
+                    break;
+                }
+                Outcome::Refused(reason) => self.state.refuse(number, reason),
+            }
+            self.submitted += 1;
+        }
+        if self.room == 0 {
+            return Err(SimulationError::NoRoom);
+        }
+        if self.submitted < self.state.arrived && self.state.waiting == 0 {
+            self.table_limited += 1;
+        }
+        Ok(())
+    }
+
+    fn submit(&mut self, number: u32) -> Result<Outcome, SimulationError> {
+        let command = Command::Submit {
+            job: JobId(number),
+            request: self.state.request(number),
+        };
+        let outcome = self.call(&command, |reply| match *reply {
+            Reply::Submitted { job, .. } if job.0 == number => Some(Outcome::Taken),
+            Reply::Error(Error::Refused(reason)) => Some(Outcome::Refused(reason)),
+            _ => None,
+        })?;
+        match outcome {
+            Outcome::Refused(reason) if self.state.runs(number) => {
+                Err(SimulationError::UnexpectedReply {
+                    command: format!("{command:?}"),
+                    reply: format!("a grant, then {reason:?}"),
+                })
+            }
+            outcome => Ok(outcome),
+        }
+    }
+
+    /// Has a command carried out now, takes the grants that it brings about, and reads the final reply.
+    fn call<T>(
+        &mut self,
+        command: &Command,
+        read: impl Fn(&Reply) -> Option<T>,
+    ) -> Result<T, SimulationError> {
+        let Run { backend, state, .. } = self;
+        let mut answer = None;
+        let mut odd = None;
+        backend.call(command, state.now, &mut |reply| match reply {
+            Reply::Grant(grant) if state.grant(grant) => {}
+            reply => {
+                answer = read(reply);
+                if answer.is_none() && odd.is_none() {
+                    odd = Some(format!("{reply:?}"));
+                }
+            }
+        })?;
+        match (answer, odd) {
+            (Some(answer), None) => Ok(answer),
+            (_, odd) => Err(SimulationError::UnexpectedReply {
+                command: format!("{command:?}"),
+                reply: odd.unwrap_or_else(|| "no final reply".into()),
+            }),
+        }
+    }
+
+    fn finish(self) -> RunResult {
+        let state = self.state;
+        RunResult {
+            values: state.tally.values(state.machine),
+            refused: state.tally.refused,
+            saturated: state.tally.saturated(),
+            decision_hash: state.hash.0,
+            decisions: state.decisions,
+            table_limited: self.table_limited,
+        }
+    }
+}
+
+/// The decisions of several runs as one number: the same hash, over the runs' hashes in order.
+pub fn hash_of_hashes(runs: &[RunResult]) -> u64 {
+    let mut hash = Fnv1a::default();
+    for run in runs {
+        hash.write(&run.decision_hash.to_le_bytes());
+    }
+    hash.0
+}

@@ -1,0 +1,96 @@
+//! What a run adds up, and the hash of its decisions.
+
+use meshalloc::{Machine, Ticks};
+
+use super::state::Record;
+use crate::metrics::{Metric, Refusals, RunValues};
+use crate::statistics::{Moments, Trend};
+use crate::workload::{TICKS_PER_SECOND, seconds};
+
+/// A time and the integral of requested processors in use up to it.
+pub(super) type Edge = (Ticks, u128);
+
+/// Sums over measured jobs, all of them whole numbers.
+#[derive(Default)]
+pub(super) struct Tally {
+    waiting: Moments,
+    turnaround: Moments,
+    service: Moments,
+    trend: Trend,
+    pub(super) emptied_late: bool,
+    misses: u64,
+    requested: u64,
+    held: u64,
+    last_departure: Ticks,
+    /// The integral over all time, of all jobs.
+    pub(super) used: u128,
+    /// The arrivals of the first and the last measured job.
+    pub(super) window: Option<(Edge, Edge)>,
+    pub(super) refused: Refusals,
+}
+
+impl Tally {
+    /// A measured job leaves; `place` is its place among the measured ones.
+    pub(super) fn depart(&mut self, record: &Record, place: u32, now: Ticks) {
+        let waiting = record.granted - record.job.arrival;
+        self.waiting.add(waiting);
+        self.turnaround.add(now - record.job.arrival);
+        self.service.add(now - record.granted);
+        self.trend.add(place, waiting);
+        self.misses += u64::from(record.misses);
+        self.requested += u64::from(record.job.request.processors);
+        self.held += u64::from(record.held);
+        self.last_departure = self.last_departure.max(now);
+    }
+
+    /// Whether the backlog grew; the module above says how this is told.
+    pub(super) fn saturated(&self) -> bool {
+        !self.emptied_late && self.trend.relative_rise().is_some_and(|rise| rise > 1.0)
+    }
+
+    /// What the sums amount to.
+    pub(super) fn values(&self, machine: Machine) -> RunValues {
+        let second = TICKS_PER_SECOND as f64;
+        let jobs = self.turnaround.count();
+        let part = |some: u64, all: u64| (all > 0).then(|| some as f64 / all as f64);
+        RunValues::from_fn(|metric| match metric {
+            Metric::WaitingDelay => self.waiting.mean().map(|mean| mean / second),
+            Metric::Turnaround => self.turnaround.mean().map(|mean| mean / second),
+            Metric::TurnaroundVariance => {
+                let variance = self.turnaround.variance();
+                variance.map(|variance| variance / (second * second))
+            }
+            Metric::Service => self.service.mean().map(|mean| mean / second),
+            Metric::Utilization => self.utilization(machine),
+            Metric::AllocationMiss => part(self.misses, self.misses + jobs),
+            Metric::InternalFragmentation => {
+                part(self.held.saturating_sub(self.requested), self.held)
+            }
+            Metric::CompletionTime => (jobs > 0).then(|| seconds(self.last_departure)),
+            Metric::Jobs => Some(jobs as f64),
+        })
+    }
+
+    fn utilization(&self, machine: Machine) -> Option<f64> {
+        let ((begin, used_before), (end, used)) = self.window?;
+        let all = u128::from(machine.nodes()) * u128::from(end - begin);
+        (all > 0).then(|| (used - used_before) as f64 / all as f64)
+    }
+}
+
+/// The 64-bit hash of Fowler, Noll and Vo, variant 1a.
+pub(super) struct Fnv1a(pub(super) u64);
+
+impl Default for Fnv1a {
+    fn default() -> Self {
+        Fnv1a(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv1a {
+    pub(super) fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Estimates from independent replications, and exact moments within one.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// A mean over replications.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// Half the width of the 95 % confidence interval after Student; `None` for a single replication.
+    pub ci95: Option<f64>,
+    /// The number of replications.
+    pub replications: usize,
+}
+
+impl Estimate {
+    /// The mean of independent, roughly normal values and its interval; `None` without values.
+    ///
+    /// ```
+    /// use meshalloc_host_sim::statistics::Estimate;
+    /// let estimate = Estimate::of(&[9.0, 10.0, 11.0]).unwrap();
+    /// assert_eq!(estimate.mean, 10.0);
+    /// assert!((estimate.ci95.unwrap() - 4.3027 / 3f64.sqrt()).abs() < 1e-4);
+    /// ```
+    pub fn of(values: &[f64]) -> Option<Self> {
+        if values.is_empty() {
+            return None;
+        }
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        Some(Estimate {
+            mean,
+            ci95: half_width(squares, values.len()),
+            replications: values.len(),
+        })
+    }
+
+    /// The half-width relative to the mean; 0 when both are 0, `None` without an interval.
+    pub fn relative_error(&self) -> Option<f64> {
+        let half_width = self.ci95?;
+        Some(if half_width == 0.0 {
+            0.0
+        } else {
+            half_width / self.mean.abs()
+        })
+    }
+
+    /// The ratio of the means of paired values, `a` over `b`, with the interval of the ratio (Law, Simulation
+    /// Modeling and Analysis: the residuals `a - ratio * b` are independent with mean 0). `None` when there are
+    /// no pairs, the lengths differ, or `b` is 0 on average.
+    ///
+    /// Pairing matters: with common random numbers both members of a pair had the same jobs, and what
+    /// was hard for both cancels.
+    pub fn paired_ratio(a: &[f64], b: &[f64]) -> Option<Self> {
+        let below = Estimate::of(b)?.mean;
+        if a.len() != b.len() || below == 0.0 {
+            return None;
+        }
+        let ratio = Estimate::of(a)?.mean / below;
+        let residual = |(a, b): (&f64, &f64)| (a - ratio * b).powi(2);
+        let squares: f64 = a.iter().zip(b).map(residual).sum();
+        Some(Estimate {
+            mean: ratio,
+            ci95: half_width(squares, a.len()).map(|width| width / below.abs()),
+            replications: a.len(),
+        })
+    }
+}
+
+/// Half the width of the 95 % interval of a mean of `n` values whose squared deviations add up to `squares`.
+fn half_width(squares: f64, n: usize) -> Option<f64> {
+    let freedom = n.checked_sub(1).filter(|&freedom| freedom > 0)? as f64;
+    let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
+    let quantile = student.inverse_cdf(0.975);
+    Some(quantile * (squares / freedom / n as f64).sqrt())
+}
+
+/// Mean and variance of whole numbers, from exact sums.
+///
+/// Values below 2^51 are added up to 2^24 times without overflow, and in any order with the same result.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moments {
+    count: u64,
+    /// The first value, which the others are counted from: this keeps the sums small, and makes the
+    /// variance of equal values exactly 0.
+    origin: u64,
+    sum: i128,
+    squares: i128,
+}
+
+impl Moments {
+    /// Adds a value.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        if self.count == 0 {
+            self.origin = value;
+        }
+        self.count += 1;
+        let offset = i128::from(value) - i128::from(self.origin);
+        self.sum += offset;
+        self.squares += offset * offset;
+    }
+
+    /// The number of values.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The mean; `None` without values.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| {
+            let count = i128::from(self.count);
+            let total = self.sum + i128::from(self.origin) * count;
+            total as f64 / count as f64
+        })
+    }
+
+    /// The sample variance; `None` with fewer than two values.
+    pub fn variance(&self) -> Option<f64> {
+        let freedom = self.count.checked_sub(1).filter(|&freedom| freedom > 0)?;
+        let (sum, squares) = (self.sum as f64, self.squares as f64);
+        let deviations = squares - sum * (sum / self.count as f64);
+        Some((deviations / freedom as f64).max(0.0))
+    }
+}
+
+/// The straight line of least squares through values with a number each, from exact sums.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trend {
+    count: i128,
+    x: i128,
+    xx: i128,
+    y: i128,
+    xy: i128,
+    x_max: i128,
+}
+
+impl Trend {
+    /// Adds the value `y` of number `x`. Exact for `x` below 2^24, `y` below 2^51 and 2^24 points.
+    #[inline]
+    pub fn add(&mut self, x: u32, y: u64) {
+        let (x, y) = (i128::from(x), i128::from(y));
+        self.count += 1;
+        self.x += x;
+        self.xx += x * x;
+        self.y += y;
+        self.xy += x * y;
+        self.x_max = self.x_max.max(x);
+    }
+
+    /// How much the line rises from number 0 to the last one, in units of the mean value: 0 for values
+    /// that stay level, 2 for ones that grow evenly from 0. `None` where that says nothing.
+    pub fn relative_rise(&self) -> Option<f64> {
+        let spread = self.count * self.xx - self.x * self.x;
+        if spread == 0 || self.y == 0 {
+            return None;
+        }
+        let slope = (self.count * self.xy - self.x * self.y) as f64 / spread as f64;
+        let mean = self.y as f64 / self.count as f64;
+        Some(slope * self.x_max as f64 / mean)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interval_uses_students_quantiles() {
+        // Quantiles of the 95 % interval from printed tables, degrees of freedom 1, 7, 9, 29.
+        for (n, quantile) in [(2, 12.706), (8, 2.365), (10, 2.262), (30, 2.045)] {
+            // Deviations of +-1 in pairs: squares add up to n.
+            let values: Vec<f64> = (0..n).map(|i| f64::from(i % 2 * 2)).collect();
+            let expected = quantile / f64::from(n - 1).sqrt();
+            let width = Estimate::of(&values).unwrap().ci95.unwrap();
+            assert!(
+                (width / expected - 1.0).abs() < 5e-4,
+                "{n}: {width} {expected}"
+            );
+        }
+        assert_eq!(Estimate::of(&[]), None);
+        assert_eq!(Estimate::of(&[3.0]).unwrap().ci95, None);
+    }
+
+    #[test]
+    fn paired_ratio_profits_from_pairs() {
+        let b = [10.0, 20.0, 30.0];
+        let a = [5.0, 10.0, 15.0];
+        let ratio = Estimate::paired_ratio(&a, &b).unwrap();
+        assert_eq!((ratio.mean, ratio.ci95), (0.5, Some(0.0)));
+        assert!(Estimate::of(&a).unwrap().ci95.unwrap() > 10.0);
+        assert_eq!(Estimate::paired_ratio(&a, &b[..2]), None);
+        assert_eq!(Estimate::paired_ratio(&a, &[0.0; 3]), None);
+    }
+
+    #[test]
+    fn moments_are_those_of_the_definition() {
+        let mut moments = Moments::default();
+        assert_eq!((moments.mean(), moments.variance()), (None, None));
+        for value in [2, 4, 4, 4, 5, 5, 7, 9] {
+            moments.add(value);
+        }
+        assert_eq!(moments.mean(), Some(5.0));
+        assert!((moments.variance().unwrap() - 32.0 / 7.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn moments_hold_the_largest_values_exactly() {
+        let largest = 1u64 << 51;
+        let mut moments = Moments::default();
+        for _ in 0..1000 {
+            moments.add(largest);
+        }
+        assert_eq!(moments.mean(), Some(largest as f64));
+        assert_eq!(moments.variance(), Some(0.0));
+        // The bound in the documentation: 2^24 squares of 2^51 fit.
+        assert!((1i128 << 102).checked_mul(1 << 24).is_some());
+    }
+
+    #[test]
+    fn trend_rises_by_twice_the_mean_from_zero() {
+        let (mut growing, mut level) = (Trend::default(), Trend::default());
+        for i in 0..1001 {
+            growing.add(i, u64::from(i) * 3);
+            level.add(i, 7);
+        }
+        assert!((growing.relative_rise().unwrap() - 2.0).abs() < 1e-12);
+        assert_eq!(level.relative_rise(), Some(0.0));
+        assert_eq!(Trend::default().relative_rise(), None);
+    }
+}

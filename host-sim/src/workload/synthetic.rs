@@ -1,0 +1,320 @@
+//! Synthetic workloads: Poisson arrivals of jobs with independent sides and service times.
+//!
+//! Each source of randomness (arrivals, widths, heights, service) is a ChaCha8 stream of its own: the
+//! seed is the key, replication and source number the stream. So a job's width does not depend on how
+//! many numbers its height took, and every strategy gets the same jobs from the same seed (common random
+//! numbers).
+//!
+//! The numbers are the same on every machine but for the last bit of a logarithm or an exponential
+//! function, which a platform's mathematics may round differently: about one draw in a thousand uses one, and
+//! a difference would have to survive rounding to ticks to be seen.
+
+use meshalloc::{Mesh, Request, Ticks};
+use rand_chacha::ChaCha8Rng;
+use rand_core::SeedableRng;
+use rand_distr::{Distribution, Exp};
+
+use super::distributions::SideSampler;
+use super::service::ServiceSampler;
+use super::{
+    Job, ServiceDistribution, SideRange, SizeDistribution, TIME_MAX, WorkloadError, ticks,
+};
+
+/// How often jobs arrive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rate {
+    /// The offered load rho: `rho * N / (m * r)` jobs a second, with N processors, m requested by a job
+    /// and service time r on average.
+    Load(f64),
+    /// The traffic ratio: jobs arriving in a mean service time.
+    Traffic(f64),
+}
+
+/// A synthetic workload for a mesh.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Synthetic {
+    /// The mesh whose load is meant.
+    pub mesh: Mesh,
+    /// How side lengths are distributed.
+    pub sizes: SizeDistribution,
+    /// Which widths may be drawn.
+    pub widths: SideRange,
+    /// Which heights may be drawn.
+    pub heights: SideRange,
+    /// How long jobs run.
+    pub service: ServiceDistribution,
+    /// How often they arrive.
+    pub rate: Rate,
+}
+
+impl Synthetic {
+    /// Jobs whose sides are 1 to the mesh's.
+    pub fn new(
+        mesh: Mesh,
+        sizes: SizeDistribution,
+        service: ServiceDistribution,
+        rate: Rate,
+    ) -> Self {
+        let up_to = |side| SideRange::new(1, side).expect("a mesh's sides are at least 1");
+        Synthetic {
+            mesh,
+            sizes,
+            widths: up_to(mesh.sides().w),
+            heights: up_to(mesh.sides().h),
+            service,
+            rate,
+        }
+    }
+
+    /// The same workload with sides up to `max` processors, or `min` to `max`; a side longer than the
+    /// mesh's is an error, for such jobs would only be refused.
+    ///
+    /// # Errors
+    ///
+    /// When a range is empty, starts at 0 or exceeds the mesh.
+    pub fn with_sides(mut self, min: u16, max: u16) -> Result<Self, WorkloadError> {
+        let range = SideRange::new(min, max)?;
+        let mesh = self.mesh.sides();
+        if max > mesh.w.min(mesh.h) {
+            return Err(WorkloadError::OutOfRange {
+                what: "the longest side of a job".into(),
+                given: max.to_string(),
+                expected: format!("at most {}, on a mesh of {mesh}", mesh.w.min(mesh.h)),
+            });
+        }
+        self.widths = range;
+        self.heights = range;
+        Ok(self)
+    }
+
+    /// The mean number of processors a job requests, exact for the whole numbers that are drawn.
+    ///
+    /// # Errors
+    ///
+    /// When the size distribution cannot be used on these sides.
+    pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
+        let width = self.sizes.over(self.widths)?.mean();
+        Ok(width * self.sizes.over(self.heights)?.mean())
+    }
+
+    /// The mean number of arrivals in a second.
+    ///
+    /// # Errors
+    ///
+    /// When the rate is not a positive number, or a distribution cannot be used.
+    pub fn arrivals_per_second(&self) -> Result<f64, WorkloadError> {
+        let service = self.service.mean_seconds();
+        let (what, given, rate) = match self.rate {
+            Rate::Load(load) => {
+                let nodes = f64::from(self.mesh.nodes());
+                let rate = load * nodes / (self.mean_processors()? * service);
+                ("the load", load, rate)
+            }
+            Rate::Traffic(traffic) => ("the traffic ratio", traffic, traffic / service),
+        };
+        if given > 0.0 && rate.is_finite() {
+            return Ok(rate);
+        }
+        Err(WorkloadError::OutOfRange {
+            what: what.into(),
+            given: given.to_string(),
+            expected: "a number over 0".into(),
+        })
+    }
+
+    /// The jobs of one replication, without end, in order of arrival.
+    ///
+    /// # Errors
+    ///
+    /// When a part of the description cannot be used.
+    pub fn jobs(&self, seed: u64, replication: u32) -> Result<SyntheticJobs, WorkloadError> {
+        let stream = |source| Stream::new(seed, replication, source);
+        let interarrival =
+            Exp::new(self.arrivals_per_second()?).expect("the rate is positive and finite");
+        Ok(SyntheticJobs {
+            clock: 0,
+            arrivals: stream(0).with(interarrival),
+            widths: stream(1).with(self.sizes.over(self.widths)?),
+            heights: stream(2).with(self.sizes.over(self.heights)?),
+            services: stream(3).with(self.service.sampler()?),
+        })
+    }
+}
+
+/// The jobs of a synthetic workload, without end.
+///
+/// The clock stops at [`TIME_MAX`]; the simulation refuses to go on long before.
+#[derive(Clone, Debug)]
+pub struct SyntheticJobs {
+    clock: Ticks,
+    arrivals: Source<Exp<f64>>,
+    widths: Source<SideSampler>,
+    heights: Source<SideSampler>,
+    services: Source<ServiceSampler>,
+}
+
+impl Iterator for SyntheticJobs {
+    type Item = Job;
+
+    fn next(&mut self) -> Option<Job> {
+        let gap = self.arrivals.distribution.sample(&mut self.arrivals.rng);
+        self.clock = (self.clock + ticks(gap)).min(TIME_MAX);
+        let width = self.widths.distribution.sample(&mut self.widths.rng);
+        let height = self.heights.distribution.sample(&mut self.heights.rng);
+        Some(Job {
+            arrival: self.clock,
+            service: self.services.distribution.sample(&mut self.services.rng),
+            request: Request::submesh(width, height),
+        })
+    }
+}
+
+/// A distribution with the stream it is drawn from.
+#[derive(Clone, Debug)]
+struct Source<D> {
+    distribution: D,
+    rng: ChaCha8Rng,
+}
+
+struct Stream(ChaCha8Rng);
+
+impl Stream {
+    fn new(seed: u64, replication: u32, source: u8) -> Self {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(u64::from(replication) << 8 | u64::from(source));
+        Stream(rng)
+    }
+
+    fn with<D>(self, distribution: D) -> Source<D> {
+        Source {
+            distribution,
+            rng: self.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::seconds;
+
+    fn workload(w: u16, h: u16, rate: Rate) -> Synthetic {
+        let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
+        Synthetic::new(
+            Mesh::new(w, h).unwrap(),
+            SizeDistribution::Uniform,
+            service,
+            rate,
+        )
+    }
+
+    fn take(workload: &Synthetic, seed: u64, replication: u32, count: usize) -> Vec<Job> {
+        workload
+            .jobs(seed, replication)
+            .unwrap()
+            .take(count)
+            .collect()
+    }
+
+    #[test]
+    fn rates_are_the_closed_forms() {
+        // m = ((1 + L) / 2)^2.
+        let load = workload(64, 64, Rate::Load(0.47));
+        assert!((load.mean_processors().unwrap() - 32.5 * 32.5).abs() < 1e-9);
+        let expected = 0.47 * 4096.0 / (32.5 * 32.5 * 10.0);
+        assert!((load.arrivals_per_second().unwrap() / expected - 1.0).abs() < 1e-12);
+        let oblong = workload(16, 22, Rate::Load(1.0));
+        assert!((oblong.mean_processors().unwrap() - 8.5 * 11.5).abs() < 1e-9);
+        let traffic = workload(32, 32, Rate::Traffic(1.5));
+        assert!((traffic.arrivals_per_second().unwrap() - 0.15).abs() < 1e-12);
+        let small = workload(64, 64, Rate::Load(1.0)).with_sides(1, 16).unwrap();
+        assert!((small.mean_processors().unwrap() - 8.5 * 8.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn jobs_come_at_the_rate_and_offer_the_load() {
+        const JOBS: usize = 100_000;
+        let jobs = take(&workload(64, 64, Rate::Load(0.47)), 1, 0, JOBS);
+        assert!(jobs.is_sorted_by_key(|job| job.arrival));
+        let span = seconds(jobs[JOBS - 1].arrival);
+        let rate = 0.47 * 4096.0 / (32.5 * 32.5 * 10.0);
+        assert!((JOBS as f64 / span / rate - 1.0).abs() < 0.01, "{span}");
+        let work = jobs
+            .iter()
+            .map(|job| f64::from(job.request.processors) * seconds(job.service));
+        let load = work.sum::<f64>() / (span * 4096.0);
+        assert!((load - 0.47).abs() < 0.01, "{load}");
+        // Poisson: gaps have a coefficient of variation of 1, and e^-1 of them exceed the mean.
+        let gaps = jobs
+            .windows(2)
+            .map(|pair| seconds(pair[1].arrival - pair[0].arrival));
+        let longer = gaps.filter(|gap| *gap > 1.0 / rate).count();
+        assert!((longer as f64 / JOBS as f64 - (-1.0f64).exp()).abs() < 0.005);
+    }
+
+    #[test]
+    fn each_source_has_its_own_stream() {
+        let wide = take(&workload(64, 64, Rate::Load(0.5)), 7, 2, 100);
+        let mut other = workload(64, 64, Rate::Load(0.5));
+        other.heights = SideRange::new(1, 3).unwrap();
+        other.rate = Rate::Traffic(3.0);
+        let other = take(&other, 7, 2, 100);
+        let width = |job: &Job| job.request.sides().unwrap().w;
+        assert!(wide.iter().map(width).eq(other.iter().map(width)));
+        assert!(
+            wide.iter()
+                .map(|job| job.service)
+                .eq(other.iter().map(|job| job.service))
+        );
+        assert_ne!(wide[99].arrival, other[99].arrival);
+        // Widths and heights are not the same numbers twice.
+        let square = wide
+            .iter()
+            .filter(|job| job.request.sides().unwrap().is_square());
+        assert!(square.count() < 10);
+    }
+
+    #[test]
+    fn seed_and_replication_choose_the_jobs() {
+        let workload = workload(16, 16, Rate::Load(0.5));
+        assert_eq!(take(&workload, 1, 0, 50), take(&workload, 1, 0, 50));
+        assert_ne!(take(&workload, 1, 0, 50), take(&workload, 1, 1, 50));
+        assert_ne!(take(&workload, 1, 0, 50), take(&workload, 2, 0, 50));
+    }
+
+    #[test]
+    fn a_seed_gives_these_jobs_for_good() {
+        let jobs = take(&workload(64, 64, Rate::Load(0.47)), 1, 0, 3);
+        let found: Vec<_> = jobs
+            .iter()
+            .map(|job| {
+                (
+                    job.arrival,
+                    job.service,
+                    job.request.sides().unwrap().to_string(),
+                )
+            })
+            .collect();
+        let expected = GOLDEN.map(|(arrival, service, sides)| (arrival, service, sides.into()));
+        assert_eq!(
+            found, expected,
+            "published results would no longer be reproducible"
+        );
+    }
+
+    const GOLDEN: [(Ticks, Ticks, &str); 3] = [
+        (2_452_011, 7_551_448, "57x37"),
+        (3_311_778, 6_259_264, "55x57"),
+        (9_976_976, 4_149_012, "59x59"),
+    ];
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for rate in [Rate::Load(0.0), Rate::Load(f64::NAN), Rate::Traffic(-1.0)] {
+            let error = workload(8, 8, rate).jobs(1, 0).unwrap_err().to_string();
+            assert!(error.contains("expected a number over 0"), "{error}");
+        }
+        let error = workload(8, 4, Rate::Load(0.5)).with_sides(1, 5);
+        assert!(error.unwrap_err().to_string().contains("at most 4"));
+    }
+}

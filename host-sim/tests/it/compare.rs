@@ -1,0 +1,90 @@
+use std::fs;
+
+use crate::program::host_sim_in;
+
+const SMALL: &str = "compare --mesh 8x8 --jobs 300 --replications 3";
+
+#[test]
+fn a_table_and_a_picture_come_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = host_sim_in(folder.path(), &format!("{SMALL} --load 0.5,0.2,0.5")).good();
+    assert!(shown.ends_with("picture: out/compare.svg\n"), "{shown}");
+    for part in [
+        "free-submesh-list",
+        "Mean waiting delay (s)",
+        " ± ",
+        "seed 1",
+    ] {
+        assert!(shown.contains(part), "{part} is missing in {shown}");
+    }
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
+    let first_cells: Vec<_> = shown
+        .lines()
+        .filter_map(|line| line.split_whitespace().next()?.parse::<f64>().ok())
+        .collect();
+    assert_eq!(first_cells, [0.2, 0.5, 0.2, 0.5, 0.2, 0.5], "{shown}");
+
+    let svg = fs::read_to_string(folder.path().join("out/compare.svg")).unwrap();
+    assert!(
+        svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"),
+        "{svg}"
+    );
+    for part in ["naive", "offered load", "mesh 8x8", "95 % confidence"] {
+        assert!(svg.contains(part), "{part} is missing in {svg}");
+    }
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+}
+
+#[test]
+fn a_saturated_point_has_no_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let line =
+        "compare --mesh 8x8 --jobs 4000 --replications 3 --strategy ff --load 3 --output p.svg";
+    let shown = host_sim_in(folder.path(), line).good();
+    let row = shown.lines().find(|line| line.starts_with("3 ")).unwrap();
+    assert_eq!(
+        row.split_whitespace().collect::<Vec<_>>(),
+        ["3", "saturated"],
+        "{shown}"
+    );
+    let svg = fs::read_to_string(folder.path().join("p.svg")).unwrap();
+    assert!(svg.contains("saturated"), "{svg}");
+
+    let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
+    let result = &json["points"][0]["results"][0];
+    assert_eq!(result["saturated"], true);
+    assert!(
+        result["metrics"]["waiting_delay"]["mean"].is_null(),
+        "{result}"
+    );
+    assert!(
+        result["metrics"]["utilization"]["mean"].is_number(),
+        "{result}"
+    );
+}
+
+#[test]
+fn the_seed_decides_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |seed: u32, name: &str| {
+        let line = format!("{SMALL} --load .4 --seed {seed} --format json --output {name}");
+        let mut json = host_sim_in(folder.path(), &line).json();
+        json.as_object_mut().unwrap().remove("picture").unwrap();
+        (json, fs::read(folder.path().join(name)).unwrap())
+    };
+    assert_eq!(run(1, "a.svg"), run(1, "b.svg"));
+    assert_ne!(run(1, "a.svg"), run(2, "b.svg"));
+}
+
+#[test]
+fn a_picture_that_was_there_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.svg");
+    fs::write(&path, "x".repeat(1_000_000)).unwrap();
+    host_sim_in(folder.path(), &format!("{SMALL} --load .4 --output p.svg")).good();
+    let svg = fs::read_to_string(path).unwrap();
+    assert!(svg.starts_with("<svg") && !svg.contains("xxx"), "{svg}");
+}

@@ -1,0 +1,255 @@
+//! Every mistake ends with exit code 2 and says on standard error what was wrong and what was expected.
+
+use std::fs;
+
+use crate::program::host_sim_in;
+
+/// Mistakes that the command line's reader finds: the message, then a hint or the usage.
+#[test]
+fn wrong_options_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    for (line, parts) in [
+        ("run --mesh 64", &["'64' for '--mesh", "expected WxH"][..]),
+        ("run --mesh 0x5", &["expected WxH", "1 to 1024"]),
+        ("run --mesh 64x64x64", &["expected WxH"]),
+        (
+            "run --strategy fist-fit",
+            &[
+                "\"fist-fit\"",
+                "did you mean \"first-fit\"?",
+                "adaptive-scan (as)",
+                "naive",
+            ],
+        ),
+        (
+            "run --strategy ff,zzz",
+            &["unknown strategy \"zzz\"", "known: first-fit (ff)"],
+        ),
+        (
+            "run --scheduler fcsf",
+            &["did you mean \"fcfs\"?", "known: fcfs"],
+        ),
+        (
+            "run --sizes unifrm",
+            &["\"unifrm\"", "exponential", "did you mean \"uniform\"?"],
+        ),
+        ("run --service gamma:3", &["exponential:MEAN"]),
+        ("run --widths 9..3", &["expected MIN..MAX"]),
+        (
+            "run --load -1",
+            &["'-1' for '--load", "expected a number over 0"],
+        ),
+        ("run --load nan", &["expected a number over 0"]),
+        ("run --traffic 0", &["expected a number over 0"]),
+        ("run --jobs 0", &["at least 1"]),
+        ("run --jobs 1.5", &["at least 1"]),
+        ("run --replications 0", &["at least 1"]),
+        ("run --until-rel-error 1", &["between 0 and 1"]),
+        ("run --seed -1", &["0 to 18446744073709551615"]),
+        ("run --warmup 1", &["0 to below 1"]),
+        ("run --shape square", &["near-square"]),
+        ("run --format xml", &["expected table or json"]),
+        (
+            "run --backend udp:host:1",
+            &["expected in-process, tcp:HOST:PORT"],
+        ),
+        ("run --backend tcp:host", &["expected tcp:HOST:PORT"]),
+        (
+            "run --backend serial:/dev/x@fast",
+            &["expected serial:DEVICE@BAUD"],
+        ),
+        (
+            "run --relications 3",
+            &["'--relications'", "'--replications'"],
+        ),
+        (
+            "run --load .4 --traffic 1",
+            &["'--load", "cannot be used with '--traffic"],
+        ),
+        (
+            "run --swf x --sizes uniform",
+            &["cannot be used with '--sizes"],
+        ),
+        ("run --swf x --load .4", &["cannot be used with '--load"]),
+        (
+            "run --swf x --replications 2",
+            &["cannot be used with '--replications"],
+        ),
+        (
+            "run --mean-service 3 --service uniform:1,2",
+            &["cannot be used with '--service"],
+        ),
+        (
+            "run --replications 3 --until-rel-error .1",
+            &["cannot be used with '--until-rel-error"],
+        ),
+        (
+            "run --replications 3 --max-replications 9",
+            &["cannot be used with '--max-replications"],
+        ),
+        ("replay", &["<OPS>"]),
+        (
+            "replay ops --strategy ff,as",
+            &["unknown strategy \"ff,as\""],
+        ),
+        ("compare --load 0.4,x", &["expected a number over 0"]),
+        ("list --format yaml", &["expected table or json"]),
+        ("simulate", &["unrecognized subcommand 'simulate'"]),
+        ("", &["Usage: host-sim"]),
+    ] {
+        let ended = host_sim_in(folder.path(), line);
+        assert!(
+            ended.code == Some(2) && ended.stdout.is_empty(),
+            "{line}: {ended}"
+        );
+        for part in parts {
+            assert!(
+                ended.stderr.contains(part),
+                "{line}: {part} is missing in {ended}"
+            );
+        }
+    }
+}
+
+/// Mistakes that show later: exactly one line.
+#[test]
+fn what_cannot_be_done_is_said_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &[u8]| fs::write(folder.path().join(name), text).unwrap();
+    file("plain", b"");
+    file("unknown.toml", b"mesh = \"8x8\"\n\nrelications = 3\n");
+    file("contradiction.toml", b"load = 0.4\ntraffic = 1.0\n");
+    file("value.toml", b"# a comment\nmesh = \"8by8\"\n");
+    file("syntax.toml", b"mesh = \"8x8\"\nload 0.4\n");
+    file("bytes.toml", b"\xff\xfe");
+    file("cap.toml", b"max-replications = 3\n");
+    file("log.swf", b"; Computer: none\n1 0 0 ten 4\n");
+    file("empty.swf", b"; Computer: none\n");
+    for (line, parts) in [
+        (
+            "run --scenario unknown.toml",
+            &[
+                "unknown.toml:3: ",
+                "\"relications\"",
+                "did you mean \"replications\"?",
+            ][..],
+        ),
+        (
+            "run --scenario contradiction.toml",
+            &["contradiction.toml:2: traffic contradicts load in line 1"],
+        ),
+        (
+            "run --scenario value.toml",
+            &["value.toml:2: mesh", "expected WxH"],
+        ),
+        ("run --scenario syntax.toml", &["syntax.toml:2: "]),
+        (
+            "run --scenario bytes.toml",
+            &["bytes.toml: cannot read the scenario"],
+        ),
+        (
+            "run --scenario missing.toml",
+            &["missing.toml: cannot read the scenario"],
+        ),
+        (
+            "run --scenario cap.toml",
+            &["max-replications", "expected until-rel-error"],
+        ),
+        ("run --swf missing.swf", &["missing.swf"]),
+        ("run --swf .", &[".: "]),
+        ("run --swf log.swf", &["log.swf:2: "]),
+        ("run --swf empty.swf", &["empty.swf: no job"]),
+        ("run --partition 2", &["expected swf"]),
+        ("run --mesh 8x16 --widths 1..9", &["widths", "at most 8"]),
+        ("run --jobs 4294967295", &["expected at most"]),
+        ("run --mesh 4x4 --sizes uniform-decreasing", &["at least 8"]),
+        (
+            "run --mesh 9x9 --sizes normal:mean=500,sd=1",
+            &["normal:mean=500,sd=1"],
+        ),
+        (
+            "run --backend serial:no-such-device",
+            &["serial:no-such-device@115200: cannot open"],
+        ),
+        ("replay missing", &["missing: cannot open"]),
+        ("replay .", &[".: cannot read"]),
+        (
+            "replay plain --backend serial:no-such-device",
+            &["cannot open"],
+        ),
+        (
+            "compare --jobs 10 --output .",
+            &[".: cannot write the picture"],
+        ),
+        (
+            "compare --jobs 10 --output plain/p.svg",
+            &["plain/p.svg: cannot write the picture"],
+        ),
+    ] {
+        let ended = host_sim_in(folder.path(), line);
+        assert!(
+            ended.code == Some(2) && ended.stdout.is_empty(),
+            "{line}: {ended}"
+        );
+        assert!(
+            ended.stderr.starts_with("error: ") && ended.stderr.lines().count() == 1,
+            "{line}: {ended}"
+        );
+        for part in parts {
+            assert!(
+                ended.stderr.contains(part),
+                "{line}: {part} is missing in {ended}"
+            );
+        }
+    }
+}
+
+#[test]
+fn help_names_every_option_with_its_default() {
+    let folder = tempfile::tempdir().unwrap();
+    for (command, parts) in [
+        (
+            "run",
+            &[
+                "--mesh <WxH>",
+                "64x64",
+                "--until-rel-error",
+                "--partition",
+                "in seconds",
+                "[default: 8]",
+            ][..],
+        ),
+        (
+            "replay",
+            &[
+                "alloc ID W H",
+                "fault X Y",
+                "--quiet",
+                "[default: first-fit]",
+            ],
+        ),
+        (
+            "compare",
+            &[
+                "--output",
+                "out/compare.svg",
+                "--load",
+                "less than a minute",
+            ],
+        ),
+        ("list", &["--format", "[default: table]"]),
+    ] {
+        let help = host_sim_in(folder.path(), &format!("{command} --help")).good();
+        for part in parts {
+            assert!(
+                help.contains(part),
+                "{command}: {part} is missing in {help}"
+            );
+        }
+    }
+    let version = host_sim_in(folder.path(), "--version").good();
+    assert_eq!(
+        version,
+        concat!("host-sim ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+}

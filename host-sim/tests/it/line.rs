@@ -1,0 +1,238 @@
+//! The program with a controller at the end of a TCP connection: the firmware's server, in this process.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::{self, JoinHandle};
+
+use meshalloc::{Configuration, Controller, Mesh, SchedulerKind, Storage, StrategyKind};
+use meshalloc_firmware::Server;
+
+use crate::program::{host_sim, host_sim_in};
+
+/// Room for a 16 x 16 mesh and 300 jobs.
+type BoardStorage = Storage<16, 300, 1024, 256>;
+
+/// A board that serves `clients` connections, one after another, without being reset between them.
+struct Board {
+    endpoint: String,
+    thread: JoinHandle<()>,
+}
+
+impl Board {
+    fn new(clients: usize) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
+        let thread = thread::spawn(move || {
+            let mut storage = Box::new(BoardStorage::new());
+            let mut server = server(&mut storage);
+            for _ in 0..clients {
+                let (stream, _) = listener.accept().unwrap();
+                serve(&mut server, stream);
+            }
+            assert_eq!(server.counters().faults(), 0);
+        });
+        Board { endpoint, thread }
+    }
+
+    fn join(self) {
+        self.thread.join().unwrap();
+    }
+}
+
+fn server(storage: &mut BoardStorage) -> Server<'_> {
+    let configuration = Configuration {
+        machine: Mesh::new(4, 4).unwrap().into(),
+        strategy: StrategyKind::FirstFit,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    Server::new(Controller::new(storage.memory(), configuration).unwrap())
+}
+
+/// What the server says to these bytes.
+fn answer<'r>(server: &mut Server<'_>, bytes: &[u8], replies: &'r mut [u8]) -> &'r [u8] {
+    let mut room = &mut replies[..];
+    server.receive(bytes, 0, &mut room).unwrap();
+    let left = room.len();
+    &replies[..replies.len() - left]
+}
+
+/// Until the client goes.
+fn serve(server: &mut Server<'_>, mut stream: TcpStream) {
+    stream.set_nodelay(true).unwrap();
+    let (mut bytes, mut replies) = ([0; 256], vec![0; 1 << 16]);
+    while let Ok(len @ 1..) = stream.read(&mut bytes) {
+        let said = answer(server, &bytes[..len], &mut replies);
+        stream.write_all(said).unwrap();
+    }
+}
+
+#[test]
+fn a_run_makes_the_decisions_of_one_in_process() {
+    let board = Board::new(1);
+    let line = "run --mesh 16x16 --jobs 200 --replications 2 --load .5 --strategy fsl,naive,ff --format json";
+    let near = host_sim(line).json();
+    let far = host_sim(&format!("{line} --backend {}", board.endpoint)).json();
+    board.join();
+    let results = |json: &serde_json::Value| json["results"].as_array().unwrap().clone();
+    for (near, far) in results(&near).iter().zip(results(&far)) {
+        assert_eq!(near["decision_hash"], far["decision_hash"]);
+        assert_eq!(near["metrics"], far["metrics"]);
+        assert!(near.get("round_trip").is_none());
+        let trips = &far["round_trip"];
+        // Each measured job is submitted and released, in two replications.
+        assert!(
+            trips["commands"].as_u64().unwrap() >= 2 * 2 * 190,
+            "{trips}"
+        );
+        let [median, p99] =
+            ["median_seconds", "p99_seconds"].map(|key| trips[key].as_f64().unwrap());
+        assert!(0.0 < median && median <= p99 && p99 < 1.0, "{trips}");
+    }
+    assert!(
+        far["controller"]
+            .as_str()
+            .unwrap()
+            .contains(env!("CARGO_PKG_VERSION")),
+        "{far}"
+    );
+}
+
+#[test]
+fn the_table_shows_round_trips() {
+    let board = Board::new(1);
+    let line = format!(
+        "run --mesh 8x8 --jobs 100 --replications 2 --backend {}",
+        board.endpoint
+    );
+    let shown = host_sim(&line).good();
+    board.join();
+    assert!(
+        shown.contains("round trip") && shown.contains("controller: "),
+        "{shown}"
+    );
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_replay_gives_the_same_lines_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut operations = String::from("fault 3 3\n");
+    for id in 0..60_u32 {
+        operations += &format!("alloc {id} {} {}\n", 1 + id % 5, 1 + id % 3);
+        if id % 2 == 1 {
+            operations += &format!("free {}\n", id / 2);
+        }
+    }
+    fs::write(folder.path().join("ops"), operations).unwrap();
+    let board = Board::new(3);
+    for strategy in ["fsl", "naive"] {
+        let line = format!("replay ops --mesh 16x16 --strategy {strategy}");
+        let near = host_sim_in(folder.path(), &line).good();
+        // The second run finds the jobs of the first and must not mind them.
+        let far = host_sim_in(
+            folder.path(),
+            &format!("{line} --backend {}", board.endpoint),
+        )
+        .good();
+        assert_eq!(near, far);
+    }
+    let quiet = format!(
+        "replay ops --mesh 16x16 --quiet --backend {}",
+        board.endpoint
+    );
+    let shown = host_sim_in(folder.path(), &quiet).good();
+    assert!(shown.contains("round trip median (ms)"), "{shown}");
+    board.join();
+}
+
+#[test]
+fn a_mesh_too_large_for_the_board_is_said() {
+    let board = Board::new(1);
+    let ended = host_sim(&format!("run --mesh 64x64 --backend {}", board.endpoint));
+    board.join();
+    assert_eq!(ended.code, Some(2), "{ended}");
+    assert_eq!(ended.stderr.lines().count(), 1, "{ended}");
+    assert!(
+        ended
+            .stderr
+            .contains("first-fit on a mesh 64x64: the machine is larger"),
+        "{ended}"
+    );
+}
+
+#[test]
+fn nobody_at_the_other_end_is_said() {
+    // A port that was free a moment ago.
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let ended = host_sim(&format!("run --backend tcp:127.0.0.1:{port}"));
+    assert_eq!(ended.code, Some(2), "{ended}");
+    assert!(
+        ended
+            .stderr
+            .contains(&format!("tcp:127.0.0.1:{port}: cannot connect")),
+        "{ended}"
+    );
+
+    // Somebody who hangs up.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
+    let thread = thread::spawn(move || drop(listener.accept().unwrap()));
+    let ended = host_sim(&format!("run --backend {endpoint}"));
+    thread.join().unwrap();
+    assert_eq!(ended.code, Some(2), "{ended}");
+    assert!(
+        ended.stderr.starts_with(&format!("error: {endpoint}: ")),
+        "{ended}"
+    );
+}
+
+/// A serial line: a pair of pseudo-terminals, the board at the one and the program at the other.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_serial_line_makes_the_same_decisions() {
+    use serialport::{SerialPort, TTYPort};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    let (mut board, program) = TTYPort::pair().unwrap();
+    board.set_timeout(Duration::from_millis(20)).unwrap();
+    let endpoint = format!("serial:{}@115200", program.name().unwrap());
+    // The program opens the terminal by its name, and wants it for itself alone.
+    drop(program);
+    let line = "run --mesh 16x16 --jobs 100 --replications 1 --strategy as --format json";
+    let ended = AtomicBool::new(false);
+    let far = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut storage = Box::new(BoardStorage::new());
+            let mut server = server(&mut storage);
+            let (mut bytes, mut replies) = ([0; 256], vec![0; 1 << 16]);
+            while !ended.load(Ordering::Relaxed) {
+                // Nothing to read, or nobody there: the program has not come yet, or has gone.
+                let Ok(len) = board.read(&mut bytes) else {
+                    thread::sleep(Duration::from_millis(1));
+                    continue;
+                };
+                board
+                    .write_all(answer(&mut server, &bytes[..len], &mut replies))
+                    .unwrap();
+            }
+        });
+        let far = host_sim(&format!("{line} --backend {endpoint}"));
+        ended.store(true, Ordering::Relaxed);
+        far.json()
+    });
+    let near = host_sim(line).json();
+    assert_eq!(
+        near["results"][0]["decision_hash"],
+        far["results"][0]["decision_hash"]
+    );
+    assert_eq!(far["scenario"]["backend"], endpoint);
+}

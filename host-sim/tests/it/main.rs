@@ -1,0 +1,9 @@
+//! The built program `host-sim`, from the outside: what it prints, where, and how it ends.
+
+mod compare;
+mod errors;
+mod line;
+mod list;
+mod program;
+mod replay;
+mod run;

@@ -1,0 +1,82 @@
+//! Starts the program and keeps what came out.
+
+use std::fmt;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+/// How a run of the program ended.
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ended {
+            code,
+            stdout,
+            stderr,
+        } = self;
+        write!(
+            f,
+            "exit code {code:?}\n--- stdout\n{stdout}--- stderr\n{stderr}"
+        )
+    }
+}
+
+impl Ended {
+    /// What it printed, when all went well and nothing was said on standard error.
+    pub(crate) fn good(self) -> String {
+        assert!(self.code == Some(0) && self.stderr.is_empty(), "{self}");
+        self.stdout
+    }
+
+    /// The JSON it printed.
+    pub(crate) fn json(self) -> serde_json::Value {
+        let text = self.good();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"))
+    }
+}
+
+/// The program, to be started in `folder`.
+pub(crate) fn command(folder: &Path, line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_host-sim"));
+    command.current_dir(folder).args(line.split_whitespace());
+    command
+}
+
+/// Runs the program; the words of `line` are its arguments.
+pub(crate) fn host_sim(line: &str) -> Ended {
+    host_sim_in(Path::new("."), line)
+}
+
+/// The same, in this folder.
+pub(crate) fn host_sim_in(folder: &Path, line: &str) -> Ended {
+    host_sim_fed(folder, line, "")
+}
+
+/// The same, with this on standard input.
+pub(crate) fn host_sim_fed(folder: &Path, line: &str, input: &str) -> Ended {
+    let mut child = command(folder, line)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let output = thread::scope(|scope| {
+        scope.spawn(move || {
+            // A program that stops early does not read everything.
+            let _ = stdin.write_all(input.as_bytes());
+        });
+        child.wait_with_output().unwrap()
+    });
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}

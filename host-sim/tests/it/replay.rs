@@ -1,0 +1,245 @@
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::program::{Ended, command, host_sim_fed, host_sim_in};
+
+fn replay(options: &str, operations: &str) -> Ended {
+    host_sim_fed(Path::new("."), &format!("replay - {options}"), operations)
+}
+
+#[test]
+fn every_operation_gives_its_line() {
+    let operations = "\
+# comments and blank lines give none
+
+alloc 17 4 3   # a remark
+alloc 18 5 5
+alloc 19 4 1
+alloc 17 1 1
+alloc 20 0 9
+alloc 21 9 1
+\talloc  22   1 1\r
+fault 0 0
+fault 0 0
+free 17
+free 17
+free 18
+repair 0 0
+repair 3 3
+alloc 23 4 4
+";
+    let expected = r#"{"line":3,"op":"alloc","id":17,"granted":[{"x":0,"y":0,"w":4,"h":3}]}
+{"line":4,"op":"alloc","id":18,"error":"never-fits"}
+{"line":5,"op":"alloc","id":19,"granted":[{"x":0,"y":3,"w":4,"h":1}]}
+{"line":6,"op":"alloc","id":17,"error":"duplicate-job"}
+{"line":7,"op":"alloc","id":20,"error":"empty-request"}
+{"line":8,"op":"alloc","id":21,"error":"never-fits"}
+{"line":9,"op":"alloc","id":22,"error":"too-few-free"}
+{"line":10,"op":"fault","x":0,"y":0,"changed":true,"job":17}
+{"line":11,"op":"fault","x":0,"y":0,"changed":false,"job":17}
+{"line":12,"op":"free","id":17,"released":12}
+{"line":13,"op":"free","id":17,"error":"unknown-job"}
+{"line":14,"op":"free","id":18,"error":"unknown-job"}
+{"line":15,"op":"repair","x":0,"y":0,"changed":true,"job":null}
+{"line":16,"op":"repair","x":3,"y":3,"changed":false,"job":19}
+{"line":17,"op":"alloc","id":23,"error":"too-few-free"}
+"#;
+    assert_eq!(
+        replay("--mesh 4x4 --strategy ff", operations).good(),
+        expected
+    );
+}
+
+#[test]
+fn fragmentation_is_told_from_want() {
+    let operations =
+        "fault 1 0\nfault 1 2\nfault 0 1\nfault 2 1\nalloc 1 2 1\nalloc 2 5 1\nalloc 3 2 3\n";
+    let shown = replay("--mesh 3x3 --strategy fsl", operations).good();
+    let last: Vec<_> = shown.lines().skip(4).collect();
+    assert_eq!(
+        last,
+        [
+            r#"{"line":5,"op":"alloc","id":1,"error":"fragmented"}"#,
+            r#"{"line":6,"op":"alloc","id":2,"error":"never-fits"}"#,
+            r#"{"line":7,"op":"alloc","id":3,"error":"too-few-free"}"#,
+        ]
+    );
+}
+
+#[test]
+fn a_grant_of_many_blocks_is_one_line() {
+    let mut operations = String::new();
+    for x in 0..32 {
+        operations += &format!("fault {} 0\n", 2 * x + 1);
+    }
+    operations += "alloc 5 32 1\nfree 5\n";
+    let shown = replay("--mesh 64x1 --strategy naive", &operations).good();
+    let lines: Vec<serde_json::Value> = shown
+        .lines()
+        .skip(32)
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let blocks = lines[0]["granted"].as_array().unwrap();
+    assert_eq!(blocks.len(), 32);
+    for (i, block) in blocks.iter().enumerate() {
+        assert_eq!(
+            *block,
+            serde_json::json!({"x": 2 * i, "y": 0, "w": 1, "h": 1})
+        );
+    }
+    assert_eq!(lines[1]["released"], 32);
+}
+
+#[test]
+fn the_largest_numbers_are_read() {
+    let operations = "alloc 4294967295 70000 1\nalloc 0 99999999999999999999999 1\nalloc 1 0 70000\nalloc 4294967295 1 1\nfree 4294967295\n";
+    let shown = replay("--mesh 1024x1024 --strategy naive", operations).good();
+    let expected = r#"{"line":1,"op":"alloc","id":4294967295,"error":"never-fits"}
+{"line":2,"op":"alloc","id":0,"error":"never-fits"}
+{"line":3,"op":"alloc","id":1,"error":"empty-request"}
+{"line":4,"op":"alloc","id":4294967295,"granted":[{"x":0,"y":0,"w":1,"h":1}]}
+{"line":5,"op":"free","id":4294967295,"released":1}
+"#;
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn a_line_that_cannot_be_read_stops_the_replay() {
+    let folder = tempfile::tempdir().unwrap();
+    for (wrong, parts) in [
+        (
+            "allocate 1 2 3",
+            &[
+                "unknown operation \"allocate\"",
+                "expected alloc, free, fault or repair",
+            ][..],
+        ),
+        (
+            "alloc 1 2",
+            &["a height is missing", "expected `alloc ID W H`"],
+        ),
+        (
+            "alloc 1 2 3 4",
+            &["\"4\" is more than was expected", "alloc ID W H"],
+        ),
+        ("alloc x 2 3", &["\"x\" is not a job id"]),
+        ("alloc 1 -2 3", &["\"-2\" is not a width"]),
+        ("alloc 1 2 3.5", &["\"3.5\" is not a height"]),
+        (
+            "alloc 4294967296 1 1",
+            &["job id is too large", "0 to 4294967295"],
+        ),
+        ("free", &["a job id is missing", "`free ID`"]),
+        ("free 1 2", &["more than was expected"]),
+        ("fault 1", &["a row is missing", "`fault X Y`"]),
+        (
+            "fault 8 0",
+            &["<8, 0> is outside the mesh", "x < 8 and 0 <= y < 4"],
+        ),
+        ("repair 0 4", &["<0, 4> is outside the mesh"]),
+        ("repair 99999999999999999999 0", &["outside the mesh"]),
+        ("\u{fffd}\u{1b}[31m", &["unknown operation"]),
+    ] {
+        fs::write(
+            folder.path().join("ops"),
+            format!("alloc 7 1 1\n\n{wrong}\nfree 7\n"),
+        )
+        .unwrap();
+        let ended = host_sim_in(folder.path(), "replay ops --mesh 8x4");
+        assert_eq!(ended.code, Some(2), "{wrong}: {ended}");
+        let first = "{\"line\":1,\"op\":\"alloc\",\"id\":7,\"granted\":[{\"x\":0,\"y\":0,\"w\":1,\"h\":1}]}\n";
+        assert_eq!(ended.stdout, first, "{wrong}: {ended}");
+        assert!(
+            ended.stderr.starts_with("error: ops:3: "),
+            "{wrong}: {ended}"
+        );
+        assert!(
+            ended.stderr.lines().count() == 1 && !ended.stderr.contains('\u{1b}'),
+            "{ended}"
+        );
+        for part in parts {
+            assert!(
+                ended.stderr.contains(part),
+                "{wrong}: {part} is missing in {ended}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_table_is_full_only_when_the_mesh_is() {
+    let mut operations = String::new();
+    for id in 0..=256 {
+        operations += &format!("alloc {id} 1 1\n");
+    }
+    let shown = replay("--mesh 16x16 --strategy as", &operations).good();
+    let refused: Vec<_> = shown
+        .lines()
+        .filter(|line| line.contains("error"))
+        .collect();
+    assert_eq!(
+        refused,
+        [r#"{"line":257,"op":"alloc","id":256,"error":"too-few-free"}"#]
+    );
+}
+
+#[test]
+fn quiet_prints_counts_only() {
+    let operations =
+        "alloc 1 2 2\nalloc 1 1 1\nalloc 2 9 9\nfree 1\nfree 1\nfault 0 0\nfault 0 0\nrepair 0 0\n";
+    let shown = replay("--mesh 4x4 --quiet", operations).good();
+    let counts: Vec<(&str, &str)> = shown
+        .lines()
+        .filter_map(|line| line.trim().rsplit_once(' '))
+        .map(|(name, count)| (name.trim(), count))
+        .collect();
+    let (last, others) = counts.split_last().unwrap();
+    let expected = [
+        ("operations", "8"),
+        ("granted", "1"),
+        ("refused", "2"),
+        ("never-fits", "1"),
+        ("duplicate-job", "1"),
+        ("freed", "1"),
+        ("not freed", "1"),
+        ("unknown-job", "1"),
+        ("faults", "1"),
+        ("repairs", "1"),
+    ];
+    assert_eq!(others, expected, "{shown}");
+    assert!(
+        last.0 == "operations per second" && last.1.parse::<u64>().unwrap() > 0,
+        "{shown}"
+    );
+}
+
+#[test]
+fn nothing_to_do_is_no_error() {
+    assert_eq!(replay("", "").good(), "");
+    assert_eq!(replay("", "# nothing\n\n").good(), "");
+    // The last line needs no end.
+    assert_eq!(replay("", "free 1").good().lines().count(), 1);
+}
+
+#[test]
+fn answers_come_while_the_input_is_open() {
+    let mut child = command(Path::new("."), "replay - --mesh 4x4")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    for id in 0..3 {
+        writeln!(stdin, "alloc {id} 1 1").unwrap();
+        let answer = answers.next().unwrap().unwrap();
+        assert!(
+            answer.contains(&format!("\"id\":{id},\"granted\"")),
+            "{answer}"
+        );
+    }
+    drop(stdin);
+    assert!(answers.next().is_none() && child.wait().unwrap().success());
+}

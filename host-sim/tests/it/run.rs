@@ -1,0 +1,266 @@
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::program::{command, host_sim, host_sim_in};
+
+const SMALL: &str = "run --mesh 16x16 --jobs 500 --replications 3 --load .4";
+
+/// Without what the clock on the wall says.
+fn timeless(mut json: Value) -> Value {
+    for result in json["results"].as_array_mut().unwrap() {
+        let result = result.as_object_mut().unwrap();
+        assert!(result.remove("elapsed_seconds").unwrap().is_number());
+        assert!(result.remove("jobs_per_second").is_some());
+    }
+    json
+}
+
+#[test]
+fn json_records_what_was_run() {
+    let json = host_sim(&format!("{SMALL} --strategy fsl,as --seed 7 --format json")).json();
+    assert_eq!(json["program"], "host-sim");
+    assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(json["seed"], 7);
+    let expected = serde_json::json!({
+        "mesh": "16x16", "strategy": ["free-submesh-list", "adaptive-scan"], "scheduler": "fcfs",
+        "sizes": "uniform", "widths": "1..16", "heights": "1..16", "load": 0.4,
+        "mean-service": 10.0, "warmup": 0.05, "jobs": 500, "replications": 3, "seed": 7,
+        "backend": "in-process"
+    });
+    assert_eq!(json["scenario"], expected);
+    let results = json["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    for (result, name) in results.iter().zip(["free-submesh-list", "adaptive-scan"]) {
+        assert_eq!(result["strategy"], name);
+        assert_eq!(result["scheduler"], "fcfs");
+        assert_eq!(result["saturated"], false);
+        assert_eq!(result["decision_hash"].as_str().unwrap().len(), 16);
+        for metric in [
+            "waiting_delay",
+            "turnaround",
+            "turnaround_variance",
+            "utilization",
+            "allocation_miss",
+            "jobs",
+        ] {
+            let metric = &result["metrics"][metric];
+            assert!(
+                metric["mean"].is_number() && metric["ci95"].is_number(),
+                "{result}"
+            );
+            assert_eq!(metric["replications"], 3);
+        }
+        let turnaround = result["metrics"]["turnaround"]["mean"].as_f64().unwrap();
+        let parts = ["waiting_delay", "service"]
+            .map(|part| result["metrics"][part]["mean"].as_f64().unwrap());
+        assert!(
+            (turnaround - parts[0] - parts[1]).abs() < 1e-9 * turnaround,
+            "{result}"
+        );
+        // 5 % of 500 are not measured.
+        assert_eq!(result["metrics"]["jobs"]["mean"], 475.0);
+        assert_eq!(result["waiting_delay_gains"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn strategies_beside_each_other_get_the_jobs_they_get_alone() {
+    let both = timeless(host_sim(&format!("{SMALL} --strategy ff,fsl --format json")).json());
+    let alone = timeless(host_sim(&format!("{SMALL} --strategy fsl --format json")).json());
+    assert_eq!(
+        both["results"][1]["decision_hash"],
+        alone["results"][0]["decision_hash"]
+    );
+    assert_eq!(
+        both["results"][1]["metrics"],
+        alone["results"][0]["metrics"]
+    );
+    assert_ne!(
+        both["results"][0]["decision_hash"],
+        both["results"][1]["decision_hash"]
+    );
+}
+
+#[test]
+fn a_single_replication_has_no_interval() {
+    let json = host_sim("run --mesh 8x8 --jobs 100 --replications 1 --format json").json();
+    let delay = &json["results"][0]["metrics"]["waiting_delay"];
+    assert!(
+        delay["mean"].is_number() && delay["ci95"].is_null(),
+        "{delay}"
+    );
+}
+
+#[test]
+fn a_saturated_system_has_no_mean_delay() {
+    let line = "run --mesh 8x8 --jobs 4000 --replications 3 --traffic 50";
+    let ended = host_sim(&format!("{line} --format json"));
+    assert!(!ended.stdout.contains("NaN"), "{ended}");
+    let result = &ended.json()["results"][0];
+    assert_eq!(result["saturated"], true);
+    for metric in ["waiting_delay", "turnaround", "turnaround_variance"] {
+        assert!(result["metrics"][metric]["mean"].is_null(), "{result}");
+        assert!(result["metrics"][metric]["ci95"].is_null(), "{result}");
+    }
+    assert!(
+        result["metrics"]["allocation_miss"]["mean"].is_number(),
+        "{result}"
+    );
+    let shown = host_sim(line).good();
+    assert!(
+        shown.contains("first-fit: saturated, the backlog grew"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn replicating_goes_on_until_the_error_is_small() {
+    let line = "run --mesh 8x8 --jobs 2000 --load .3 --format json";
+    let until = |options: &str| host_sim(&format!("{line} {options}")).json();
+    let exact = &until("--until-rel-error 0.1")["results"][0];
+    let delay = &exact["metrics"]["waiting_delay"];
+    let [mean, half_width] = ["mean", "ci95"].map(|part| delay[part].as_f64().unwrap());
+    assert!(
+        exact["stop"] == "error-reached" && half_width <= 0.1 * mean,
+        "{exact}"
+    );
+    let capped = &until("--until-rel-error 0.0001 --max-replications 4")["results"][0];
+    assert!(
+        capped["stop"] == "cap-reached" && capped["replications"] == 4,
+        "{capped}"
+    );
+}
+
+#[test]
+fn the_table_fits_a_terminal() {
+    let shown = host_sim(&format!("{SMALL} --strategy ff,as,fsl,naive")).good();
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
+    for part in [
+        "waiting",
+        "allocation",
+        "decision hash",
+        " ± ",
+        "free-submesh-list",
+        "seed 1",
+        "below first-fit",
+    ] {
+        assert!(shown.contains(part), "{part} is missing in {shown}");
+    }
+}
+
+#[test]
+fn the_command_line_overrides_a_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario =
+        "mesh = \"8x8\"\nstrategy = [\"fsl\", \"ff\"]\nload = 0.3\njobs = 200\nreplications = 2\n";
+    fs::write(folder.path().join("s.toml"), scenario).unwrap();
+    let run = |options: &str| {
+        let line = format!("run --scenario s.toml --format json {options}");
+        host_sim_in(folder.path(), &line).json()["scenario"].clone()
+    };
+    let plain = run("");
+    assert_eq!(plain["mesh"], "8x8");
+    assert_eq!(
+        plain["strategy"],
+        serde_json::json!(["free-submesh-list", "first-fit"])
+    );
+    assert_eq!(plain["load"], 0.3);
+    assert_eq!(plain["replications"], 2);
+    let overridden = run("--mesh 4x4 --traffic 1.5 --strategy as,naive");
+    assert_eq!(overridden["mesh"], "4x4");
+    assert_eq!(overridden["traffic"], 1.5);
+    assert!(overridden.get("load").is_none(), "{overridden}");
+    assert_eq!(
+        overridden["strategy"],
+        serde_json::json!(["adaptive-scan", "naive"])
+    );
+    assert_eq!(overridden["jobs"], 200);
+}
+
+#[test]
+fn a_log_is_run_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut log = String::from("; Computer: Test machine\n; Acknowledge: nobody\n");
+    // Twenty jobs of 3 processors, one without processors, one of another partition.
+    for job in 1..=20 {
+        log += &format!(
+            "{job} {} -1 100 3 -1 -1 3 -1 -1 1 1 1 1 1 2 -1 -1\n",
+            job * 10
+        );
+    }
+    log += "21 210 -1 100 -1 -1 -1 -1 -1 -1 1 1 1 1 1 2 -1 -1\n";
+    log += "22 220 -1 100 3 -1 -1 3 -1 -1 1 1 1 1 1 1 -1 -1\n";
+    fs::write(folder.path().join("log.swf"), log).unwrap();
+    let line = "run --mesh 4x4 --strategy naive,ff --swf log.swf --partition 2 --shape near-square";
+    let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
+    assert_eq!(json["scenario"]["swf"], "log.swf");
+    assert_eq!(json["scenario"]["partition"], 2);
+    assert_eq!(json["scenario"]["shape"], "near-square");
+    assert_eq!(json["log"]["jobs"], 20);
+    assert_eq!(json["log"]["dropped_no_processors"], 1);
+    assert_eq!(json["log"]["other_partitions"], 1);
+    assert_eq!(json["log"]["acknowledge"][0], "nobody");
+    for result in json["results"].as_array().unwrap() {
+        assert_eq!(result["metrics"]["jobs"]["mean"], 20.0);
+        assert_eq!(result["metrics"]["service"]["mean"], 100.0);
+        assert!(result["metrics"]["waiting_delay"]["ci95"].is_null());
+    }
+    // Naive holds exactly 3 processors, first fit 2 x 2.
+    let waste = |place: usize| &json["results"][place]["metrics"]["internal_fragmentation"]["mean"];
+    assert_eq!(
+        (waste(0), waste(1)),
+        (&Value::from(0.0), &Value::from(0.25))
+    );
+
+    let shown = host_sim_in(folder.path(), line).good();
+    assert!(
+        shown.contains("Test machine, 20 jobs, 1 of other partitions, 1 dropped"),
+        "{shown}"
+    );
+    // A log named in a scenario is found beside it.
+    fs::create_dir(folder.path().join("elsewhere")).unwrap();
+    fs::write(
+        folder.path().join("s.toml"),
+        "swf = \"log.swf\"\nmesh = \"4x4\"\njobs = 5\n",
+    )
+    .unwrap();
+    let away = folder.path().join("elsewhere");
+    let json = host_sim_in(&away, "run --scenario ../s.toml --format json").json();
+    assert_eq!(json["log"]["jobs"], 5);
+}
+
+#[test]
+fn nobody_listening_is_no_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut operations = String::new();
+    for id in 0..20_000 {
+        operations += &format!("alloc {id} 1 1\nfree {id}\n");
+    }
+    fs::write(folder.path().join("ops"), operations).unwrap();
+    for line in ["replay ops", "list"] {
+        let mut child = command(folder.path(), line)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let mut stderr = String::new();
+        child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut stderr)
+            .unwrap();
+        let status = child.wait().unwrap();
+        assert!(
+            stderr.is_empty() && status.success(),
+            "{line}: {status}: {stderr}"
+        );
+    }
+}

@@ -1,0 +1,356 @@
+//! meshalloc beside `guillotiere`, a widely used allocator of rectangles: the same operations, in one run.
+//!
+//! ```text
+//! cargo bench -p meshalloc-tests --bench beside_guillotiere
+//! ```
+//!
+//! A 64 x 64 mesh, sides uniform on 1..=16, and two levels of the nodes on offer: 50 % and 88 %. Below
+//! the level the next operation offers a new rectangle, at or above it a random one of those on offer
+//! is released. The operations are generated beforehand and do not depend on what an allocator
+//! answers; releasing what was refused costs an allocator nothing. Rounds of the allocators take turns,
+//! so that noise of the machine hits all alike; a result is the median over the rounds.
+//!
+//! The exit code is 1 if first fit is below 1.2 times guillotiere's operations per second, or refuses a
+//! rectangle for which a hole of that orientation is free.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use guillotiere::{AllocId, AtlasAllocator, size2};
+use meshalloc::{Block, Command, Controller, Flags, JobId, Reply, Request, StrategyKind, Submesh};
+use meshalloc_tests::oracle::{NaiveMesh, Rect};
+use meshalloc_tests::random::Random;
+use meshalloc_tests::rig::{HeapMemory, configuration, mesh};
+
+const SIDE: u16 = 64;
+const SIDE_REQUESTED_MAX: u32 = 16;
+const OPERATIONS: usize = 20_000;
+const ROUNDS: usize = 41;
+const RATIO_MIN: f64 = 1.2;
+const SEED: u64 = 1995;
+
+/// One operation; the slot names a rectangle while it is on offer.
+#[derive(Clone, Copy)]
+enum Operation {
+    Allocate { slot: u32, w: u16, h: u16 },
+    Release { slot: u32 },
+}
+
+/// The operations of one level: those that fill up to it, and those that are measured.
+struct Scenario {
+    percent: u32,
+    warm_up: Vec<Operation>,
+    measured: Vec<Operation>,
+    slots: usize,
+}
+
+impl Scenario {
+    fn new(percent: u32) -> Self {
+        let mut random = Random::new(SEED);
+        let level = u32::from(SIDE) * u32::from(SIDE) * percent / 100;
+        let mut on_offer: Vec<(u32, u32)> = Vec::new();
+        let mut unused: Vec<u32> = Vec::new();
+        let (mut slots, mut nodes) = (0, 0);
+        let mut next = || {
+            if nodes < level {
+                let (w, h) = (
+                    random.between(1, SIDE_REQUESTED_MAX),
+                    random.between(1, SIDE_REQUESTED_MAX),
+                );
+                let slot = unused.pop().unwrap_or_else(|| {
+                    slots += 1;
+                    slots - 1
+                });
+                on_offer.push((slot, w * h));
+                nodes += w * h;
+                Operation::Allocate {
+                    slot,
+                    w: w as u16,
+                    h: h as u16,
+                }
+            } else {
+                let at = random.below(on_offer.len() as u32) as usize;
+                let (slot, area) = on_offer.swap_remove(at);
+                nodes -= area;
+                unused.push(slot);
+                Operation::Release { slot }
+            }
+        };
+        let mut warm_up = vec![next()];
+        while matches!(warm_up.last(), Some(Operation::Allocate { .. })) {
+            warm_up.push(next());
+        }
+        let measured = (0..OPERATIONS).map(|_| next()).collect();
+        Scenario {
+            percent,
+            warm_up,
+            measured,
+            slots: slots as usize,
+        }
+    }
+}
+
+/// An allocator under test.
+trait Allocator {
+    /// Where the rectangle lies, if there is room.
+    fn allocate(&mut self, slot: u32, w: u16, h: u16) -> Option<Rect>;
+    /// Gives back what was allocated to the slot.
+    fn release(&mut self, slot: u32);
+}
+
+struct Guillotiere {
+    atlas: AtlasAllocator,
+    ids: Vec<Option<AllocId>>,
+}
+
+impl Allocator for Guillotiere {
+    #[inline]
+    fn allocate(&mut self, slot: u32, w: u16, h: u16) -> Option<Rect> {
+        let allocation = self.atlas.allocate(size2(i32::from(w), i32::from(h)))?;
+        self.ids[slot as usize] = Some(allocation.id);
+        let (low, high) = (allocation.rectangle.min, allocation.rectangle.max);
+        // Alignment 1: what is allocated is what was asked for.
+        Some(Rect::new(low.x, low.y, high.x - 1, high.y - 1))
+    }
+
+    #[inline]
+    fn release(&mut self, slot: u32) {
+        if let Some(id) = self.ids[slot as usize].take() {
+            self.atlas.deallocate(id);
+        }
+    }
+}
+
+struct Meshalloc<'m> {
+    controller: Controller<'m>,
+    granted: Vec<bool>,
+}
+
+impl Allocator for Meshalloc<'_> {
+    #[inline]
+    fn allocate(&mut self, slot: u32, w: u16, h: u16) -> Option<Rect> {
+        let command = Command::Submit {
+            job: JobId(slot),
+            request: Request::submesh(w, h).with_flags(Flags::NO_WAIT),
+        };
+        let mut place = None;
+        self.controller.handle(&command, 0, &mut |reply| {
+            if let Reply::Grant(grant) = reply
+                && let Some(&Block::Submesh(submesh)) = grant.blocks.first()
+            {
+                place = Some(submesh);
+            }
+        });
+        self.granted[slot as usize] = place.is_some();
+        place.map(Submesh::into)
+    }
+
+    #[inline]
+    fn release(&mut self, slot: u32) {
+        if std::mem::take(&mut self.granted[slot as usize]) {
+            let command = Command::Release { job: JobId(slot) };
+            self.controller.handle(&command, 0, &mut |reply| {
+                black_box(reply);
+            });
+        }
+    }
+}
+
+/// Who takes part.
+#[derive(Clone, Copy, PartialEq)]
+enum Contender {
+    Guillotiere,
+    Strategy(StrategyKind),
+}
+
+impl Contender {
+    const ALL: [Contender; 4] = [
+        Contender::Guillotiere,
+        Contender::Strategy(StrategyKind::FirstFit),
+        Contender::Strategy(StrategyKind::AdaptiveScan),
+        Contender::Strategy(StrategyKind::FreeSubmeshList),
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Contender::Guillotiere => "guillotiere",
+            Contender::Strategy(kind) => kind.name(),
+        }
+    }
+
+    /// Runs `body` with a fresh allocator.
+    fn with<T>(self, slots: usize, body: impl FnOnce(&mut Driver<'_>) -> T) -> T {
+        match self {
+            Contender::Guillotiere => body(&mut Driver::Guillotiere(Guillotiere {
+                atlas: AtlasAllocator::new(size2(i32::from(SIDE), i32::from(SIDE))),
+                ids: vec![None; slots],
+            })),
+            Contender::Strategy(kind) => {
+                let mesh = mesh(SIDE, SIDE);
+                let mut memory = HeapMemory::new(mesh, slots);
+                let controller = Controller::new(memory.memory(), configuration(mesh, kind))
+                    .expect("memory for 64 x 64");
+                body(&mut Driver::Meshalloc(Meshalloc {
+                    controller,
+                    granted: vec![false; slots],
+                }))
+            }
+        }
+    }
+}
+
+/// One loop for each allocator, so that the choice between them is made outside.
+enum Driver<'m> {
+    Guillotiere(Guillotiere),
+    Meshalloc(Meshalloc<'m>),
+}
+
+impl Driver<'_> {
+    fn run(&mut self, operations: &[Operation]) {
+        match self {
+            Driver::Guillotiere(allocator) => run(allocator, operations),
+            Driver::Meshalloc(allocator) => run(allocator, operations),
+        }
+    }
+
+    fn audit(&mut self, scenario: &Scenario) -> Audit {
+        match self {
+            Driver::Guillotiere(allocator) => audit(allocator, scenario),
+            Driver::Meshalloc(allocator) => audit(allocator, scenario),
+        }
+    }
+}
+
+fn run(allocator: &mut impl Allocator, operations: &[Operation]) {
+    for &operation in operations {
+        match operation {
+            Operation::Allocate { slot, w, h } => {
+                black_box(allocator.allocate(slot, w, h));
+            }
+            Operation::Release { slot } => allocator.release(slot),
+        }
+    }
+}
+
+/// What an allocator refused among the measured operations.
+#[derive(Default)]
+struct Audit {
+    offered: u32,
+    refused: u32,
+    /// Refused although a free hole of these sides, not turned, existed.
+    refused_in_vain: u32,
+}
+
+/// The same operations once more, outside the timing, beside a plain bitmap.
+fn audit(allocator: &mut impl Allocator, scenario: &Scenario) -> Audit {
+    let mut picture = NaiveMesh::new(SIDE.into(), SIDE.into());
+    let mut held: Vec<Option<Rect>> = vec![None; scenario.slots];
+    let mut audit = Audit::default();
+    let operations = scenario.warm_up.iter().chain(&scenario.measured);
+    for (at, &operation) in operations.enumerate() {
+        let measured = at >= scenario.warm_up.len();
+        match operation {
+            Operation::Allocate { slot, w, h } => {
+                audit.offered += u32::from(measured);
+                let place = allocator.allocate(slot, w, h);
+                match place {
+                    Some(place) => {
+                        assert!(picture.is_free(place), "{place} is given twice");
+                        picture.fill(place, true);
+                    }
+                    None if measured => {
+                        audit.refused += 1;
+                        let hole = picture.scan().first_fit(w.into(), h.into());
+                        audit.refused_in_vain += u32::from(hole.is_some());
+                    }
+                    None => {}
+                }
+                held[slot as usize] = place;
+            }
+            Operation::Release { slot } => {
+                allocator.release(slot);
+                if let Some(place) = held[slot as usize].take() {
+                    picture.fill(place, false);
+                }
+            }
+        }
+    }
+    audit
+}
+
+fn median(mut rounds: Vec<Duration>) -> Duration {
+    rounds.sort_unstable();
+    rounds[rounds.len() / 2]
+}
+
+/// Measures and prints one level. Returns what was found wrong.
+fn measure(percent: u32) -> Vec<String> {
+    let scenario = Scenario::new(percent);
+    let mut rounds = Contender::ALL.map(|_| Vec::with_capacity(ROUNDS));
+    for _ in 0..ROUNDS {
+        for (contender, rounds) in Contender::ALL.iter().zip(&mut rounds) {
+            rounds.push(contender.with(scenario.slots, |driver| {
+                driver.run(&scenario.warm_up);
+                let start = Instant::now();
+                driver.run(&scenario.measured);
+                start.elapsed()
+            }));
+        }
+    }
+
+    println!(
+        "\n{SIDE} x {SIDE}, sides 1..={SIDE_REQUESTED_MAX}, {} % of the nodes on offer, {OPERATIONS} operations, median of {ROUNDS} rounds",
+        scenario.percent
+    );
+    println!(
+        "{:<18} {:>12} {:>8} {:>14} {:>14} {:>16}",
+        "allocator", "operations/s", "ns each", "x guillotiere", "refused", "hole was there"
+    );
+    let mut wrong = Vec::new();
+    let mut reference = None;
+    for (contender, rounds) in Contender::ALL.into_iter().zip(rounds) {
+        let seconds = median(rounds).as_secs_f64();
+        let ratio = *reference.get_or_insert(seconds) / seconds;
+        let audit = contender.with(scenario.slots, |driver| driver.audit(&scenario));
+        println!(
+            "{:<18} {:>12.0} {:>8.1} {:>14.2} {:>6} {:>6.2}% {:>16}",
+            contender.name(),
+            OPERATIONS as f64 / seconds,
+            seconds * 1e9 / OPERATIONS as f64,
+            ratio,
+            audit.refused,
+            f64::from(audit.refused) * 100.0 / f64::from(audit.offered),
+            audit.refused_in_vain,
+        );
+        if contender != Contender::Guillotiere && audit.refused_in_vain > 0 {
+            wrong.push(format!(
+                "{} refused {} times although a hole was free, at {percent} % on offer",
+                contender.name(),
+                audit.refused_in_vain
+            ));
+        }
+        if contender == Contender::Strategy(StrategyKind::FirstFit) && ratio < RATIO_MIN {
+            wrong.push(format!(
+                "first-fit has {ratio:.2} times the operations per second of guillotiere at {percent} % on offer, expected at least {RATIO_MIN}"
+            ));
+        }
+    }
+    wrong
+}
+
+fn main() -> ExitCode {
+    // `cargo test --benches` starts this too, without optimisation: times would say nothing.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        println!("measures only under `cargo bench`");
+        return ExitCode::SUCCESS;
+    }
+    let wrong: Vec<String> = [50, 88].into_iter().flat_map(measure).collect();
+    for wrong in &wrong {
+        eprintln!("error: {wrong}");
+    }
+    match wrong.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}

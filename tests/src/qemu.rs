@@ -1,0 +1,271 @@
+//! The firmware in QEMU: [`Qemu`].
+//!
+//! The image is built by the first test that wants it, with a target folder of its own, as the folder
+//! of the `cargo test` that runs the test is locked. A machine without QEMU or without the firmware's
+//! target can still run the other tests, so [`Qemu::start`] tells what is missing; with
+//! `MESHALLOC_REQUIRE_QEMU=1` that is a failure.
+
+use std::env;
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use meshalloc_firmware::{Client, ClientError, IoLine, Line, Options};
+use tempfile::NamedTempFile;
+
+/// The firmware's target.
+const TARGET: &str = "thumbv7em-none-eabihf";
+const QEMU: &str = "qemu-system-arm";
+/// Its machine with an STM32F405, on which the image for the F446 runs.
+const MACHINE: &str = "netduinoplus2";
+/// How long QEMU may take to open its ports.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long to wait before looking again.
+const POLL: Duration = Duration::from_millis(10);
+/// A port that was free may be taken when QEMU wants it; then it ends and others are tried.
+const START_TRIES: u32 = 5;
+
+/// Set to 1, a missing QEMU or target is a failure and no reason to skip.
+pub const REQUIRE: &str = "MESHALLOC_REQUIRE_QEMU";
+
+/// A running firmware. It ends with this value.
+#[derive(Debug)]
+pub struct Qemu {
+    child: Child,
+    serial: SocketAddr,
+    monitor: TcpStream,
+    log: NamedTempFile,
+}
+
+impl Qemu {
+    /// Builds the image if that was not done yet, and starts it.
+    ///
+    /// `None`, with a line on standard error, when QEMU or the target is not installed.
+    ///
+    /// # Panics
+    ///
+    /// When something is missing and [`REQUIRE`] is set, when the image does not build, and when QEMU
+    /// does not start.
+    pub fn start() -> Option<Qemu> {
+        match image() {
+            Ok(image) => Some(Self::boot(image)),
+            Err(missing) => {
+                assert!(
+                    env::var_os(REQUIRE).is_none_or(|value| value != "1"),
+                    "{missing}, and {REQUIRE}=1"
+                );
+                eprintln!("SKIPPED, nothing was tested: {missing}");
+                None
+            }
+        }
+    }
+
+    fn boot(image: &Path) -> Qemu {
+        let mut last = String::new();
+        for _ in 0..START_TRIES {
+            match Self::try_boot(image) {
+                Ok(qemu) => return qemu,
+                Err(error) => last = error.to_string(),
+            }
+        }
+        panic!("{QEMU} did not start in {START_TRIES} tries: {last}");
+    }
+
+    fn try_boot(image: &Path) -> io::Result<Qemu> {
+        let (serial, monitor) = free_ports()?;
+        let log = NamedTempFile::new()?;
+        let mut child = Command::new(QEMU)
+            .args(["-M", MACHINE, "-display", "none", "-kernel"])
+            .arg(image)
+            // A character device for semihosting stays empty; standard output does not.
+            .args(["-semihosting-config", "enable=on,target=native"])
+            .arg("-monitor")
+            .arg(format!("tcp:{monitor},server,nowait"))
+            // The first port is USART1, the second USART2.
+            .args(["-serial", "null", "-serial"])
+            .arg(format!("tcp:{serial},server,nowait,nodelay"))
+            .stdin(Stdio::null())
+            .stdout(File::create(log.path())?)
+            .stderr(Stdio::inherit())
+            .spawn()?;
+        // The first connection to the serial port only shows that it is there.
+        let ready = connect(serial, &mut child)
+            .and_then(|_| connect(monitor, &mut child))
+            .and_then(|monitor| ended(&mut child).map_or(Ok(monitor), Err));
+        match ready {
+            Ok(monitor) => Ok(Qemu {
+                child,
+                serial,
+                monitor,
+                log,
+            }),
+            Err(error) => {
+                // Both fail only when it has ended already.
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(error)
+            }
+        }
+    }
+
+    /// Where the serial port listens, for one connection at a time.
+    pub const fn address(&self) -> SocketAddr {
+        self.serial
+    }
+
+    /// A bare connection to the serial port.
+    ///
+    /// # Errors
+    ///
+    /// When QEMU has ended.
+    pub fn stream(&self) -> io::Result<TcpStream> {
+        TcpStream::connect(self.serial)
+    }
+
+    /// A client on the serial port.
+    ///
+    /// # Errors
+    ///
+    /// When the firmware does not answer.
+    pub fn client(&self) -> Result<Client<impl Line + use<>>, ClientError> {
+        let line = self
+            .stream()
+            .and_then(IoLine::tcp)
+            .map_err(|source| ClientError::Line {
+                doing: "connecting",
+                source,
+            })?;
+        Client::connect(line, Options::default())
+    }
+
+    /// Presses the reset button and waits for the log of the new start. The serial line stays.
+    ///
+    /// # Errors
+    ///
+    /// When QEMU has ended, or nothing starts.
+    pub fn reset_chip(&mut self) -> io::Result<()> {
+        let logged = self.log()?.len();
+        self.monitor.write_all(b"system_reset\n")?;
+        self.monitor.flush()?;
+        let started = Instant::now();
+        while self.log()?.len() == logged {
+            if started.elapsed() > START_TIMEOUT {
+                return Err(io::Error::other("the chip does not start again"));
+            }
+            thread::sleep(POLL);
+        }
+        Ok(())
+    }
+
+    /// What the firmware has logged so far, in defmt's encoding.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn log(&self) -> io::Result<Vec<u8>> {
+        std::fs::read(self.log.path())
+    }
+}
+
+impl Drop for Qemu {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Two ports of the loopback device that are free at the moment.
+fn free_ports() -> io::Result<(SocketAddr, SocketAddr)> {
+    // Both at once, or they could be the same.
+    let one = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let two = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok((one.local_addr()?, two.local_addr()?))
+}
+
+/// Connects as soon as QEMU listens.
+fn connect(address: SocketAddr, child: &mut Child) -> io::Result<TcpStream> {
+    let started = Instant::now();
+    loop {
+        match TcpStream::connect(address) {
+            Ok(stream) => return Ok(stream),
+            Err(error) if started.elapsed() > START_TIMEOUT => return Err(error),
+            Err(_) => {}
+        }
+        if let Some(error) = ended(child) {
+            return Err(error);
+        }
+        thread::sleep(POLL);
+    }
+}
+
+/// Why QEMU does not run, if it does not: a port was taken, for example.
+fn ended(child: &mut Child) -> Option<io::Error> {
+    match child.try_wait() {
+        Ok(None) => None,
+        Ok(Some(status)) => Some(io::Error::other(format!("it ended with {status}"))),
+        Err(error) => Some(error),
+    }
+}
+
+/// The image for QEMU, built once in a process, or what is missing for it.
+fn image() -> Result<&'static Path, &'static str> {
+    static IMAGE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    IMAGE
+        .get_or_init(|| {
+            if !succeeds(Command::new(QEMU).arg("--version")) {
+                return Err(format!("{QEMU} is not installed"));
+            }
+            if !target_is_installed() {
+                return Err(format!("the Rust target {TARGET} is not installed"));
+            }
+            Ok(build())
+        })
+        .as_deref()
+        .map_err(String::as_str)
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+fn target_is_installed() -> bool {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let folder = Command::new(rustc)
+        .args(["--print", "target-libdir", "--target", TARGET])
+        .output();
+    folder.is_ok_and(|output| {
+        output.status.success()
+            && std::str::from_utf8(&output.stdout).is_ok_and(|path| Path::new(path.trim()).is_dir())
+    })
+}
+
+fn build() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let target_dir = env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| root.join("target"), |folder| root.join(folder))
+        .join("qemu");
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .current_dir(&root)
+        .args(["build", "--quiet", "--package", "meshalloc-firmware"])
+        .args(["--profile", "firmware", "--features", "board,qemu"])
+        .args(["--target", TARGET, "--target-dir"])
+        .arg(&target_dir)
+        .status()
+        .expect("cargo, which runs this test, can be started");
+    assert!(status.success(), "the firmware does not build: {status}");
+    target_dir
+        .join(TARGET)
+        .join("firmware")
+        .join("meshalloc-firmware")
+}

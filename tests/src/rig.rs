@@ -1,0 +1,281 @@
+//! A controller on the heap and what it answers, in a form that tests can compare.
+
+use meshalloc::jobs::{BlockCell, JobSlot};
+use meshalloc::storage::Needs;
+use meshalloc::word::Word;
+use meshalloc::{
+    AnyStrategy, Block, Command, Configuration, Controller, JobId, Memory, Mesh, NodeId, Reply,
+    Request, SchedulerKind, StrategyKind, Submesh, Ticks, Workspace,
+};
+
+/// Memory for a controller, every slice exactly as long as the machine and the jobs need.
+#[derive(Debug)]
+pub struct HeapMemory {
+    busy: Vec<Word>,
+    faulty: Vec<Word>,
+    scratch: Vec<Word>,
+    slots: Vec<JobSlot>,
+    index: Vec<meshalloc::jobs::Link>,
+    blocks: Vec<BlockCell>,
+    list: Vec<Submesh>,
+}
+
+impl HeapMemory {
+    /// Memory for this mesh and so many jobs, waiting and running together, and nothing to spare.
+    pub fn new(mesh: Mesh, jobs: usize) -> Self {
+        Self::for_largest_of(&[mesh], jobs)
+    }
+
+    /// Memory in which each of the meshes can be served.
+    pub fn for_largest_of(meshes: &[Mesh], jobs: usize) -> Self {
+        let needs = meshes.iter().map(|&mesh| Needs::of(mesh.into()));
+        let words = needs.clone().map(|needs| needs.words).max().unwrap_or(0);
+        let nodes = needs.map(|needs| needs.nodes).max().unwrap_or(0);
+        HeapMemory {
+            busy: vec![0; words],
+            faulty: vec![0; words],
+            scratch: vec![0; words],
+            slots: vec![JobSlot::EMPTY; jobs],
+            index: vec![0; (2 * jobs).next_power_of_two()],
+            blocks: vec![BlockCell::EMPTY; nodes],
+            list: vec![Submesh::EMPTY; nodes],
+        }
+    }
+
+    /// Lends the memory.
+    pub fn memory(&mut self) -> Memory<'_> {
+        Memory {
+            busy: &mut self.busy,
+            faulty: &mut self.faulty,
+            slots: &mut self.slots,
+            index: &mut self.index,
+            blocks: &mut self.blocks,
+            workspace: Workspace {
+                words: &mut self.scratch,
+                list: &mut self.list,
+            },
+        }
+    }
+}
+
+/// A mesh whose sides are known to be right.
+///
+/// # Panics
+///
+/// When they are not.
+pub fn mesh(w: u16, h: u16) -> Mesh {
+    Mesh::new(w, h).expect("sides of a test mesh")
+}
+
+/// First come, first served on this mesh.
+pub fn configuration(mesh: Mesh, strategy: StrategyKind) -> Configuration {
+    Configuration {
+        machine: mesh.into(),
+        strategy,
+        scheduler: SchedulerKind::Fcfs,
+    }
+}
+
+/// Everything that one command was answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The grants in the order in which they were said, the blocks of each put together.
+    pub grants: Vec<Granted>,
+    /// The final reply.
+    pub last: Reply,
+}
+
+/// A job and all of its blocks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// The job.
+    pub job: JobId,
+    /// When it was granted.
+    pub at: Ticks,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// How often it failed although enough processors were free.
+    pub misses: u32,
+    /// What it holds.
+    pub blocks: Vec<Submesh>,
+}
+
+impl Answer {
+    /// The one submesh that the command brought about, if that is all it brought about.
+    pub fn submesh(&self) -> Option<Submesh> {
+        match self.grants.as_slice() {
+            [granted] => match granted.blocks.as_slice() {
+                [submesh] => Some(*submesh),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Puts the parts of an answer together as they come in.
+///
+/// # Panics
+///
+/// When the parts are not what [`Reply`] promises: the blocks of a job in order and without gaps, a job
+/// at a time, and one final reply at the end.
+#[derive(Debug, Default)]
+struct Collector {
+    grants: Vec<Granted>,
+    /// The blocks still to come for the latest grant.
+    missing: u32,
+    last: Option<Reply>,
+}
+
+impl Collector {
+    fn hear(&mut self, reply: &Reply) {
+        assert!(self.last.is_none(), "{reply:?} after {:?}", self.last);
+        let Reply::Grant(grant) = reply else {
+            assert_eq!(self.missing, 0, "{reply:?} before the last block");
+            self.last = Some(reply.clone());
+            return;
+        };
+        if grant.first == 0 {
+            assert_eq!(
+                self.missing, 0,
+                "{grant:?} before the last block of another"
+            );
+            self.missing = grant.blocks_total;
+            self.grants.push(Granted {
+                job: grant.job,
+                at: grant.at,
+                attempts: grant.attempts,
+                misses: grant.misses,
+                blocks: Vec::new(),
+            });
+        }
+        let granted = self.grants.last_mut().expect("a first part came first");
+        assert_eq!(granted.job, grant.job, "one job at a time");
+        assert_eq!(granted.blocks.len(), grant.first as usize, "no gap");
+        assert!(!grant.blocks.is_empty(), "at least one block");
+        granted.blocks.extend(grant.blocks.iter().map(|block| {
+            let Block::Submesh(submesh) = *block else {
+                unreachable!("a mesh has only submeshes")
+            };
+            submesh
+        }));
+        self.missing -= grant.blocks.len() as u32;
+        assert_eq!(grant.is_last(), self.missing == 0);
+    }
+}
+
+/// Gives a command at time 0 and collects the answer.
+///
+/// # Panics
+///
+/// When the answer breaks the promises of [`Reply`].
+pub fn ask(controller: &mut Controller<'_>, command: &Command) -> Answer {
+    ask_at(controller, command, 0)
+}
+
+/// Gives a command at the time `now` and collects the answer.
+///
+/// # Panics
+///
+/// When the answer breaks the promises of [`Reply`].
+pub fn ask_at(controller: &mut Controller<'_>, command: &Command, now: Ticks) -> Answer {
+    let mut collector = Collector::default();
+    controller.handle(command, now, &mut |reply| collector.hear(reply));
+    Answer {
+        grants: collector.grants,
+        last: collector.last.expect("a final reply"),
+    }
+}
+
+/// What [`Controller::repeat_grants`] says.
+///
+/// # Panics
+///
+/// When the parts break the promises of [`Reply`].
+pub fn repeated_grants(controller: &Controller<'_>) -> Vec<Granted> {
+    let mut collector = Collector::default();
+    controller.repeat_grants(&mut |reply| collector.hear(reply));
+    assert!(collector.last.is_none(), "only grants");
+    collector.grants
+}
+
+/// Submits a job.
+pub fn submit(controller: &mut Controller<'_>, job: u32, request: Request) -> Answer {
+    let job = JobId(job);
+    ask(controller, &Command::Submit { job, request })
+}
+
+/// Releases a job.
+pub fn release(controller: &mut Controller<'_>, job: u32) -> Answer {
+    ask(controller, &Command::Release { job: JobId(job) })
+}
+
+/// Marks a processor as faulty, or as working again.
+pub fn set_faulty(controller: &mut Controller<'_>, node: u32, faulty: bool) -> Answer {
+    let node = NodeId(node);
+    let command = match faulty {
+        true => Command::MarkFaulty { node },
+        false => Command::ClearFaulty { node },
+    };
+    ask(controller, &command)
+}
+
+/// The free submesh list of a controller.
+///
+/// # Panics
+///
+/// When its strategy keeps none.
+pub fn free_submesh_list<'a>(controller: &'a Controller<'_>) -> &'a [Submesh] {
+    match controller.strategy() {
+        AnyStrategy::FreeSubmeshList(strategy) => strategy.dominant_free_submeshes(),
+        other => panic!("{} keeps no list", other.kind()),
+    }
+}
+
+/// All jobs and the processors they hold, by name, asked for in chunks.
+///
+/// # Panics
+///
+/// When a chunk is answered with anything else, or there is no end to them.
+pub fn list_jobs(controller: &mut Controller<'_>) -> Vec<(JobId, u32)> {
+    let mut jobs = Vec::new();
+    let mut from = Some(0);
+    while let Some(at) = from {
+        match ask(controller, &Command::ListJobs { from: at }).last {
+            Reply::Jobs(list) => {
+                assert!(list.next.is_none_or(|next| next > at), "chunks go forward");
+                jobs.extend(list.jobs);
+                from = list.next;
+            }
+            other => panic!("{other:?} to ListJobs"),
+        }
+    }
+    jobs.sort_unstable();
+    jobs
+}
+
+/// For each processor whether it is busy and whether it is faulty, asked for in chunks.
+///
+/// # Panics
+///
+/// When a chunk is answered with anything else, or says something of processors that do not exist.
+pub fn occupancy_map(controller: &mut Controller<'_>) -> Vec<(bool, bool)> {
+    let nodes = controller.machine().nodes();
+    let mut map = Vec::new();
+    while (map.len() as u32) < nodes {
+        let from = NodeId(map.len() as u32);
+        match ask(controller, &Command::Occupancy { from }).last {
+            Reply::Occupancy(chunk) => {
+                assert_eq!((chunk.from, chunk.nodes), (from, nodes));
+                assert_eq!(chunk.busy.len(), chunk.faulty.len());
+                let bits = |byte: &u8| (0..8).map(|bit| byte >> bit & 1 == 1).collect::<Vec<_>>();
+                let busy = chunk.busy.iter().flat_map(bits);
+                map.extend(busy.zip(chunk.faulty.iter().flat_map(bits)));
+            }
+            other => panic!("{other:?} to Occupancy"),
+        }
+    }
+    let beyond = map.split_off(nodes as usize);
+    assert!(beyond.iter().all(|&bits| bits == (false, false)));
+    map
+}

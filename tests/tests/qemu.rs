@@ -1,0 +1,280 @@
+//! The firmware as it is, in QEMU, at the other end of a TCP connection.
+
+use std::time::{Duration, Instant};
+
+use meshalloc::{
+    Command, Configuration, Controller, Error, JobId, JobState, Machine, Mesh, NodeId, Refusal,
+    Reply, Request, SchedulerKind, Storage, StrategyKind, Submesh,
+};
+use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
+use meshalloc_firmware::{Client, ClientError, ClientMessage, Line, PROTOCOL_VERSION};
+use meshalloc_tests::qemu::Qemu;
+
+fn configuration(w: u16, h: u16, strategy: StrategyKind) -> Configuration {
+    Configuration {
+        machine: Machine::Mesh(Mesh::new(w, h).expect("sides in range")),
+        strategy,
+        scheduler: SchedulerKind::Fcfs,
+    }
+}
+
+fn submit(job: u32, w: u16, h: u16) -> Command {
+    Command::Submit {
+        job: JobId(job),
+        request: Request::submesh(w, h),
+    }
+}
+
+fn release(job: u32) -> Command {
+    Command::Release { job: JobId(job) }
+}
+
+fn call(client: &mut Client<impl Line>, command: Command) -> Vec<Reply> {
+    call_at(client, command, None).unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}
+
+fn call_at(
+    client: &mut Client<impl Line>,
+    command: Command,
+    at: Option<u64>,
+) -> Result<Vec<Reply>, ClientError> {
+    let mut replies = Vec::new();
+    client.call(&command, at, &mut |reply| replies.push(reply.clone()))?;
+    Ok(replies)
+}
+
+#[test]
+fn qemu_greets_and_allocates() {
+    let Some(qemu) = Qemu::start() else { return };
+    let mut client = qemu.client().unwrap();
+
+    let greeting = client.greeting().clone();
+    assert_eq!(greeting.protocol, PROTOCOL_VERSION);
+    assert_eq!(greeting.software, env!("CARGO_PKG_VERSION"));
+    assert_eq!(greeting.build, "thumbv7em-none-eabihf firmware");
+    assert_eq!(greeting.capacity.word_bits, 32);
+    assert!(greeting.capacity.blocks >= 64 * 64);
+    assert!(
+        greeting
+            .strategies
+            .iter()
+            .copied()
+            .eq(StrategyKind::built())
+    );
+    assert_eq!(
+        greeting.configuration,
+        configuration(64, 64, StrategyKind::FirstFit)
+    );
+
+    let replies = call(&mut client, submit(1, 40, 30));
+    let [Reply::Grant(grant), Reply::Submitted { state, .. }] = &replies[..] else {
+        panic!("{replies:?}");
+    };
+    assert_eq!(grant.blocks[..], [Submesh::new(0, 0, 40, 30).into()]);
+    assert_eq!(*state, JobState::Running { processors: 1200 });
+    let replies = call(&mut client, submit(2, 64, 64));
+    assert!(
+        matches!(
+            replies[..],
+            [Reply::Submitted {
+                state: JobState::Waiting { ahead: 0 },
+                ..
+            }]
+        ),
+        "{replies:?}"
+    );
+    let replies = call(&mut client, release(1));
+    assert!(
+        matches!(&replies[..], [Reply::Grant(grant), Reply::Released { job: JobId(1), processors: 1200 }]
+            if grant.job == JobId(2)),
+        "{replies:?}"
+    );
+    assert_eq!(
+        call(&mut client, release(1)),
+        [Reply::Error(Error::UnknownJob)]
+    );
+
+    assert!(
+        !qemu.log().unwrap().is_empty(),
+        "the firmware logs its start"
+    );
+}
+
+/// Every strategy, every command, on a full machine: the board says what a controller in process says.
+#[test]
+fn qemu_decides_as_in_process() {
+    let Some(qemu) = Qemu::start() else { return };
+    let mut client = qemu.client().unwrap();
+    for (w, h) in [(64, 64), (33, 20), (16, 22)] {
+        for strategy in StrategyKind::built() {
+            let configuration = configuration(w, h, strategy);
+            let mut storage = Box::new(Storage::<128, 512, 1024, 4096>::new());
+            let mut reference = Controller::new(storage.memory(), configuration).unwrap();
+            assert_eq!(call(&mut client, Command::Reset), [Reply::Done]);
+            assert_eq!(
+                call(&mut client, Command::Configure(configuration)),
+                [Reply::Done]
+            );
+            let mut state = 1_u32;
+            let mut random = |end: u32| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 8) % end
+            };
+            // Earlier times count as the latest one, so each round goes on from the one before.
+            for step in 0..400 {
+                let job = JobId(random(60));
+                let node = NodeId(random(u32::from(w) * u32::from(h)) / 8 * 8);
+                let command = match random(16) {
+                    0 => Command::MarkFaulty { node },
+                    1 => Command::ClearFaulty { node },
+                    2 => Command::Occupancy { from: node },
+                    3 => Command::ListJobs { from: job.0 },
+                    4 => Command::QueryJob { job },
+                    5..=8 => Command::Release { job },
+                    _ => submit(job.0, 1 + random(16) as u16, 1 + random(16) as u16),
+                };
+                let on_board = call_at(&mut client, command, Some(step)).unwrap();
+                let mut in_process = Vec::new();
+                reference.handle(&command, step, &mut |reply| in_process.push(reply.clone()));
+                assert_eq!(
+                    without_times(on_board),
+                    without_times(in_process),
+                    "{strategy} on {w}x{h}, step {step}: {command:?}"
+                );
+            }
+        }
+    }
+}
+
+/// The board's time has run on in earlier rounds, that of the reference begins with each.
+fn without_times(mut replies: Vec<Reply>) -> Vec<Reply> {
+    for reply in &mut replies {
+        match reply {
+            Reply::Grant(grant) => grant.at = 0,
+            Reply::Job(report) => report.submitted = 0,
+            _ => {}
+        }
+    }
+    replies
+}
+
+#[test]
+fn qemu_survives_garbage_and_broken_frames() {
+    let Some(qemu) = Qemu::start() else { return };
+    let mut client = qemu.client().unwrap();
+    let mut buffer = ClientFrameBuffer::new();
+    let hello = buffer
+        .encode(Header::new(5, 0), &ClientMessage::Hello)
+        .unwrap()
+        .to_vec();
+    let mut wrong_crc = hello.clone();
+    let last = wrong_crc.len() - 2;
+    wrong_crc[last] = wrong_crc[last].wrapping_add(1).max(1);
+    let other_version = Header {
+        version: 9,
+        ..Header::new(6, 0)
+    };
+    let other_version = buffer
+        .encode(other_version, &ClientMessage::Hello)
+        .unwrap()
+        .to_vec();
+
+    let garbage: Vec<u8> = (0..2000_u32).map(|i| (i * 7 % 256) as u8).collect();
+    // Cut within the CRC, four bytes without a zero: the COBS run says there are more.
+    let cut = &hello[..hello.len() - 3];
+    for bytes in [&garbage, cut, &wrong_crc, &other_version, &[0x55; 5000]] {
+        client.line_mut().send(bytes).unwrap();
+    }
+    let counters = client.line_counters().unwrap();
+    assert!(counters.bad_crc >= 1, "{counters:?}");
+    assert!(counters.bad_cobs >= 1, "{counters:?}");
+    assert!(counters.too_long >= 1, "{counters:?}");
+    assert_eq!(counters.wrong_version, 1, "{counters:?}");
+    let replies = call(&mut client, submit(1, 2, 2));
+    assert_eq!(replies.len(), 2, "{replies:?}");
+}
+
+#[test]
+fn qemu_does_not_carry_out_a_repeated_frame() {
+    let Some(qemu) = Qemu::start() else { return };
+    let mut client = qemu.client().unwrap();
+    let mut buffer = ClientFrameBuffer::new();
+    let message = ClientMessage::Command {
+        at: None,
+        command: submit(1, 2, 2),
+    };
+    let frame = buffer.encode(Header::new(77, 0), &message).unwrap();
+    for _ in 0..3 {
+        client.line_mut().send(frame).unwrap();
+    }
+    let counters = client.line_counters().unwrap();
+    assert_eq!(counters.repeated, 2, "{counters:?}");
+    let replies = call(&mut client, Command::Statistics);
+    let [Reply::Statistics(statistics)] = &replies[..] else {
+        panic!("{replies:?}");
+    };
+    assert_eq!((statistics.submitted, statistics.refused), (1, 0));
+    assert_eq!(
+        call(&mut client, submit(1, 1, 1)),
+        [Reply::Error(Error::Refused(Refusal::DuplicateJob))]
+    );
+}
+
+#[test]
+fn qemu_tells_that_the_chip_was_reset() {
+    let Some(mut qemu) = Qemu::start() else {
+        return;
+    };
+    let mut client = qemu.client().unwrap();
+    let other = configuration(16, 22, StrategyKind::Naive);
+    assert_eq!(call(&mut client, Command::Configure(other)), [Reply::Done]);
+    assert_eq!(call(&mut client, submit(1, 3, 3)).len(), 2);
+
+    qemu.reset_chip().unwrap();
+    let error = call_at(&mut client, submit(2, 3, 3), None).unwrap_err();
+    assert!(
+        matches!(error, ClientError::ControllerReset),
+        "instead: {error}"
+    );
+    assert_eq!(
+        client.hello().unwrap().configuration,
+        configuration(64, 64, StrategyKind::FirstFit)
+    );
+    assert_eq!(
+        call(&mut client, release(1)),
+        [Reply::Error(Error::UnknownJob)]
+    );
+
+    // The same when the whole machine is another one.
+    drop(qemu);
+    let error = call_at(&mut client, release(1), None).unwrap_err();
+    assert!(
+        matches!(error, ClientError::Line { .. }),
+        "instead: {error}"
+    );
+}
+
+#[test]
+fn qemu_answers_soon() {
+    let Some(qemu) = Qemu::start() else { return };
+    let mut client = qemu.client().unwrap();
+    // The hello may have come before the chip was up.
+    let retries = client.counters().retries;
+    let mut times = Vec::new();
+    for job in 0..500 {
+        for command in [submit(job, 5, 7), release(job)] {
+            let started = Instant::now();
+            call(&mut client, command);
+            times.push(started.elapsed());
+        }
+    }
+    times.sort_unstable();
+    let median = times[times.len() / 2];
+    println!(
+        "round trip over {} commands: median {median:.2?}, longest {:.2?}",
+        times.len(),
+        times[times.len() - 1]
+    );
+    assert_eq!(client.counters().retries, retries);
+    assert!(median < Duration::from_millis(100), "median {median:?}");
+}

@@ -1,0 +1,130 @@
+//! The firmware image: how it is built and what is in the ELF file.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use object::read::elf::{ElfFile32, SectionHeader};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf};
+
+use crate::command::{Cmd, root, target_dir};
+
+/// The target of the firmware: Cortex-M4 with its floating-point unit.
+pub(crate) const TARGET: &str = "thumbv7em-none-eabihf";
+/// The board's chip as probe-rs names it.
+pub(crate) const CHIP: &str = "STM32F446RETx";
+/// Bytes of flash on the chip.
+pub(crate) const FLASH_BYTES: u64 = 512 * 1024;
+/// Bytes of RAM on the chip.
+pub(crate) const RAM_BYTES: u64 = 128 * 1024;
+
+const PACKAGE: &str = "meshalloc-firmware";
+
+/// The command that builds the image with these features of the firmware.
+pub(crate) fn build_command(features: &str) -> Cmd {
+    Cmd::new("cargo build --profile firmware --package")
+        .arg(PACKAGE)
+        .args("--features")
+        .arg(features)
+        .args("--target")
+        .arg(TARGET)
+        .args("--target-dir")
+        .arg(folder().display().to_string())
+}
+
+/// Where images are built: in the folder of the QEMU tests, so that nothing is compiled twice.
+fn folder() -> PathBuf {
+    let folder = target_dir().join("qemu");
+    // Commands run at the root and read better with a short path.
+    folder
+        .strip_prefix(root())
+        .map_or(folder.clone(), PathBuf::from)
+}
+
+/// The strategies, each a feature of core: those that are in by default.
+pub(crate) fn strategies() -> Result<Vec<String>> {
+    let metadata = Cmd::new("cargo metadata --no-deps --format-version 1").output()?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    metadata["packages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|package| package["name"] == "meshalloc")
+        .and_then(|core| core["features"]["default"].as_array())
+        .into_iter()
+        .flatten()
+        .map(|feature| feature.as_str().map(String::from))
+        .collect::<Option<Vec<String>>>()
+        .filter(|strategies| !strategies.is_empty())
+        .context("core/Cargo.toml lists no strategy among its default features")
+}
+
+/// Where the latest build has left the image.
+pub(crate) fn path() -> PathBuf {
+    root()
+        .join(folder())
+        .join(TARGET)
+        .join("firmware")
+        .join(PACKAGE)
+}
+
+/// What the image takes, in bytes, and where the stack lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Image {
+    /// Vectors, code, constants and the initial values of variables.
+    pub(crate) flash: u64,
+    /// Variables: initialised, zeroed and neither.
+    pub(crate) ram: u64,
+    /// The lowest address the stack may grow down to.
+    pub(crate) stack_end: u64,
+    /// The address it grows down from.
+    pub(crate) stack_start: u64,
+}
+
+impl Image {
+    /// Reads the image that was built last.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or the file is no ELF file with the symbols of `cortex-m-rt`.
+    pub(crate) fn read() -> Result<Image> {
+        let path = path();
+        let data =
+            std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        Image::parse(&data).with_context(|| format!("{} is no firmware image", path.display()))
+    }
+
+    fn parse(data: &[u8]) -> Result<Image> {
+        let file = ElfFile32::<Endianness>::parse(data)?;
+        let symbol = |name: &str| {
+            file.symbols()
+                .find(|symbol| symbol.name() == Ok(name))
+                .map(|symbol| symbol.address())
+                .with_context(|| format!("it has no symbol {name}"))
+        };
+        let mut image = Image {
+            stack_end: symbol("_stack_end")?,
+            stack_start: symbol("_stack_start")?,
+            ..Image::default()
+        };
+        for section in file.sections() {
+            let header = section.elf_section_header();
+            let flags = header.sh_flags(file.endian());
+            if !flags.contains(elf::SHF_ALLOC) {
+                continue;
+            }
+            // Initialised variables count twice: flash holds their values until the start copies them.
+            if header.sh_type(file.endian()) != elf::SHT_NOBITS {
+                image.flash += section.size();
+            }
+            if flags.contains(elf::SHF_WRITE) {
+                image.ram += section.size();
+            }
+        }
+        Ok(image)
+    }
+
+    /// Bytes left for the stack.
+    pub(crate) fn stack_room(&self) -> u64 {
+        self.stack_start - self.stack_end
+    }
+}

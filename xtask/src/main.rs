@@ -1,0 +1,46 @@
+//! The project's chores: `cargo xtask test`, `size`, `qemu` and `flash`.
+//!
+//! Whatever a chore does, it prints the commands it runs, so that each can be run by hand.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod board;
+mod command;
+mod image;
+mod setup;
+mod size;
+mod stack;
+mod steps;
+mod test;
+
+/// The chores of meshalloc.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+enum Chore {
+    /// Install what is missing, then check, build, test and measure everything.
+    Test(test::Options),
+    /// Show how much flash, RAM and stack the firmware takes, with each strategy alone and with all.
+    Size,
+    /// Run the firmware in QEMU and serve its serial line on a TCP port of this machine.
+    Qemu(board::QemuOptions),
+    /// Write the firmware to a NUCLEO-F446RE and show its log.
+    Flash(board::FlashOptions),
+}
+
+fn main() -> ExitCode {
+    let done = match Chore::parse() {
+        Chore::Test(options) => return test::run(&options),
+        Chore::Size => size::print(),
+        Chore::Qemu(options) => board::qemu(&options),
+        Chore::Flash(options) => board::flash(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

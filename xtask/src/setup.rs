@@ -1,0 +1,106 @@
+//! Installs what the other steps need, where that can be done without asking anybody.
+
+use anyhow::{Context, Result, bail};
+
+use crate::command::Cmd;
+use crate::image::TARGET;
+
+/// The emulator of the end-to-end tests, and the machine of it that runs the firmware.
+pub(crate) const QEMU: &str = "qemu-system-arm";
+/// An STM32F405 board, close enough to the F446 for the firmware's drivers.
+pub(crate) const QEMU_MACHINE: &str = "netduinoplus2";
+
+/// Makes sure that rustfmt, clippy, the firmware's target and QEMU are there.
+pub(crate) fn install() -> Result<()> {
+    component("rustfmt", "cargo fmt --version")?;
+    component("clippy", "cargo clippy --version")?;
+    target()?;
+    qemu()
+}
+
+fn component(name: &str, probe: &str) -> Result<()> {
+    if !Cmd::new(probe).succeeds() {
+        rustup(&format!("rustup component add {name}"), name)?;
+    }
+    println!("{name}: {}", Cmd::new(probe).output()?.trim());
+    Ok(())
+}
+
+/// The toolchain file lists the target as well, but rustup ignores that list where it has been told not
+/// to install by itself (`RUSTUP_AUTO_INSTALL=0`).
+pub(crate) fn target() -> Result<()> {
+    if !target_is_installed()? {
+        rustup(&format!("rustup target add {TARGET}"), TARGET)?;
+        if !target_is_installed()? {
+            bail!(
+                "rustup has added the target {TARGET}, but rustc does not find it: is rustc rustup's own?"
+            );
+        }
+    }
+    println!("target: {TARGET}");
+    Ok(())
+}
+
+fn target_is_installed() -> Result<bool> {
+    let folder = Cmd::new("rustc --print target-libdir --target")
+        .arg(TARGET)
+        .output()?;
+    Ok(std::fs::read_dir(folder.trim()).is_ok_and(|mut files| files.next().is_some()))
+}
+
+/// Runs rustup. In a run of cargo it changes the toolchain of that run.
+fn rustup(line: &str, what: &str) -> Result<()> {
+    Cmd::new(line)
+        .run()
+        .with_context(|| format!("{what} is missing and rustup could not install it"))
+}
+
+/// Makes sure that QEMU is there and knows the machine.
+pub(crate) fn qemu() -> Result<()> {
+    let version = Cmd::new(QEMU).args("--version");
+    if !version.succeeds() {
+        apt_install(QEMU)?;
+    }
+    let banner = version
+        .output()
+        .with_context(|| format!("{QEMU} was installed but does not start"))?;
+    let machines = Cmd::new(QEMU).args("-machine help").output()?;
+    if !machines.lines().any(|line| line.starts_with(QEMU_MACHINE)) {
+        bail!(
+            "this {QEMU} does not know the machine {QEMU_MACHINE}; version 7.2 or later is needed"
+        );
+    }
+    println!("QEMU: {}", banner.lines().next().unwrap_or_default());
+    Ok(())
+}
+
+/// Installs a Debian package, as root or by a `sudo` that asks no password.
+fn apt_install(package: &str) -> Result<()> {
+    let by_hand = format!(
+        "{package} is missing. Please install QEMU by hand and start again:\n  \
+         Debian, Ubuntu: sudo apt-get install {package}\n  \
+         macOS:          brew install qemu\n  \
+         Fedora:         sudo dnf install {package}\n  \
+         Arch:           sudo pacman -S {package}"
+    );
+    if !Cmd::new("apt-get --version").succeeds() {
+        bail!(by_hand);
+    }
+    let root = Cmd::new("id -u").output()?.trim() == "0";
+    if !root && !Cmd::new("sudo -n true").succeeds() {
+        bail!("{by_hand}\n(this user is not root, and sudo asks for a password)");
+    }
+    let sudo = if root { "" } else { "sudo -n " };
+    let apt = |line: &str| {
+        Cmd::new(&format!(
+            "{sudo}env DEBIAN_FRONTEND=noninteractive apt-get {line}"
+        ))
+        .run()
+        .with_context(|| by_hand.clone())
+    };
+    // One unreachable source must not hide a package that another has.
+    if let Err(error) = apt("update") {
+        println!("warning: {:#}", error.root_cause());
+    }
+    apt(&format!("install --yes --no-install-recommends {package}"))
+}

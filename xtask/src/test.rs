@@ -1,0 +1,99 @@
+//! `cargo xtask test`: everything that must hold, in order of what it costs.
+
+use std::env;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::command::Cmd;
+use crate::image::{self, TARGET};
+use crate::steps::{Step, Steps};
+use crate::{setup, size};
+
+/// The folder with real workload logs; tests that read them say so when it is unset.
+const TRACES: &str = "MESHALLOC_TRACES";
+
+/// What `cargo xtask test` can be told.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Run the remaining steps after one has failed.
+    #[arg(long)]
+    keep_going: bool,
+}
+
+/// Runs every step and prints the summary.
+pub(crate) fn run(options: &Options) -> ExitCode {
+    match env::var(TRACES) {
+        Ok(folder) => println!("real workload logs: {TRACES}={folder}"),
+        Err(_) => println!(
+            "real workload logs: none, {TRACES} is unset; tests use a small log made for them"
+        ),
+    }
+    let mut steps = Steps::new(options.keep_going);
+    steps.step("set-up", |_| setup::install());
+    steps.step("rustfmt", |step| {
+        step.run(&Cmd::new("cargo fmt --all --check"))
+    });
+    steps.step("clippy, host", |step| {
+        step.run(&clippy("--workspace --all-targets"))
+    });
+    steps.step("clippy, firmware", |step| {
+        for features in ["board", "board,qemu"] {
+            step.run(&clippy(&format!(
+                "--package meshalloc-firmware --features {features} --target {TARGET}"
+            )))?;
+        }
+        Ok(())
+    });
+    steps.step("core, each strategy alone", each_strategy_alone);
+    steps.step("unit, property, integration and doc tests", |step| {
+        step.run_tests(&Cmd::new(
+            "cargo test --workspace -- --show-output --skip qemu_",
+        ))
+    });
+    steps.step("the same with 32-bit words", |step| {
+        step.run_tests(&Cmd::new(
+            "cargo test --package meshalloc --package meshalloc-tests --features word32 -- --skip qemu_",
+        ))
+    });
+    steps.step("rustdoc", |step| {
+        step.run(&Cmd::new("cargo doc --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings"))
+    });
+    steps.step("firmware image, board", |step| {
+        step.run(&image::build_command("board"))
+    });
+    steps.step("firmware image, QEMU", |step| {
+        step.run(&image::build_command("board,qemu"))
+    });
+    // The tests left out above, by the prefix of their names.
+    steps.step("QEMU end to end", |step| {
+        step.run_tests(
+            &Cmd::new("cargo test --workspace --tests -- --show-output qemu_")
+                .env("MESHALLOC_REQUIRE_QEMU", "1"),
+        )
+    });
+    steps.step("flash, RAM and stack", |_| size::print());
+    println!("\n=== summary\n{steps}");
+    if steps.all_passed() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// Clippy with warnings denied.
+fn clippy(arguments: &str) -> Cmd {
+    Cmd::new("cargo clippy")
+        .args(arguments)
+        .args("-- -D warnings")
+}
+
+/// Core must build for the target with no strategy and with any one of them.
+fn each_strategy_alone(step: &mut Step) -> Result<()> {
+    let core = format!("--package meshalloc --target {TARGET} --no-default-features");
+    step.run(&clippy(&core))?;
+    for strategy in image::strategies()? {
+        step.run(&clippy(&format!("{core} --features {strategy}")))?;
+    }
+    Ok(())
+}
