@@ -69,9 +69,21 @@ mod board {
             Ok(mesh) => mesh,
             Err(_) => panic!("64 x 64 is a mesh"),
         }),
-        strategy: StrategyKind::FirstFit,
+        strategy: first_built(),
         scheduler: SchedulerKind::Fcfs,
     };
+
+    /// The first strategy of this image, in the order of core's table.
+    const fn first_built() -> StrategyKind {
+        let mut rest = StrategyKind::ALL;
+        while let [kind, others @ ..] = rest {
+            if kind.info().built {
+                return *kind;
+            }
+            rest = others;
+        }
+        panic!("an image needs a strategy: none of meshalloc's strategy features is on")
+    }
 
     /// Made at compile time: 110 KB would not pass through the stack.
     static STORAGE: ConstStaticCell<Storage<WORDS, JOBS, { 2 * JOBS }, NODES>> =
