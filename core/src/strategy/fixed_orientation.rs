@@ -76,7 +76,11 @@ impl FixedOrientation<'_> {
         let sides = request.sides()?;
         let mesh = self.mesh.sides();
         let lying = mesh.w >= mesh.h;
-        let agrees = if lying { sides.w >= sides.h } else { sides.h >= sides.w };
+        let agrees = if lying {
+            sides.w >= sides.h
+        } else {
+            sides.h >= sides.w
+        };
         match agrees || !request.may_rotate() {
             true => Some(sides),
             false => Some(sides.rotated()),

@@ -20,7 +20,6 @@ use crate::request::Request;
 use crate::search;
 use crate::word::Word;
 
-
 /// A processor allocation strategy.
 pub trait Strategy {
     /// The least number of free processors with which the request could be granted; `None` when it
