@@ -152,6 +152,40 @@ fn and_row(acc: &mut [Word], above: &mut [Word], row: &[Word]) -> bool {
     any != 0
 }
 
+/// Marks in `bases`, a bit for each node as in the occupancy, every base node at which a submesh of these
+/// sides is free. All of `bases` is written, and it is zero where there is none.
+///
+/// # Time complexity
+///
+/// O(rows * words in a row * (log w + log h)).
+#[cfg(any(feature = "best-fit", feature = "busy-list", feature = "buddy"))]
+pub(crate) fn all_bases<'s>(
+    occupancy: &Occupancy<'_>,
+    sides: Sides,
+    bases: &'s mut [Word],
+) -> &'s mut [Word] {
+    let stride = occupancy.stride();
+    let busy = occupancy.busy_rows();
+    let bases = &mut bases[..busy.len()];
+    for (base, busy) in bases.iter_mut().zip(busy) {
+        *base = !busy;
+    }
+    let along_x = Doubling::new(sides.w);
+    for row in bases.chunks_exact_mut(stride) {
+        along_x.reduce(row);
+    }
+    // The same doubling along y; a row and those above it are `stride` words apart.
+    for &step in Doubling::new(sides.h).steps() {
+        let step = (step as usize * stride).min(bases.len());
+        let rest = bases.len() - step;
+        for at in 0..rest {
+            bases[at] &= bases[at + step];
+        }
+        bases[rest..].fill(0);
+    }
+    bases
+}
+
 /// Calls `found` for every maximal free submesh, each once.
 ///
 /// For each pair of a bottom and a top row, the runs of the AND of the rows between are as wide as can

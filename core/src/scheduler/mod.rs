@@ -8,14 +8,16 @@
 //! One file in this folder with a type that implements [`Scheduler`], and one line each in
 //! [`SchedulerKind`] and [`AnyScheduler`].
 
-use core::fmt;
-
 use crate::jobs::{Queue, Slot};
 use crate::request::Ticks;
 
+mod bypass_queue;
 mod fcfs;
+mod modified_fcfs;
 
+pub use bypass_queue::BypassQueue;
 pub use fcfs::Fcfs;
+pub use modified_fcfs::{ModifiedFcfs, Threshold};
 
 /// What sets the scheduler off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +50,7 @@ pub trait Scheduler {
     fn next(&mut self, queue: &Queue<'_>, attempt: Attempt, now: Ticks) -> Option<Slot>;
 }
 
-/// The schedulers by name, with their parameters.
+/// The schedulers, with their parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -56,35 +58,67 @@ pub trait Scheduler {
 pub enum SchedulerKind {
     /// First come, first served.
     Fcfs,
+    /// Modified first come, first served.
+    ModifiedFcfs(Threshold),
+    /// Bypass queue.
+    BypassQueue {
+        /// How long a head may wait before no job bypasses it any more. 0 is FCFS.
+        threshold: Ticks,
+    },
+}
+
+/// What is known about a scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchedulerInfo {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The forms of its parameters on the command line, after a colon; empty for none.
+    pub parameters: &'static [&'static str],
+    /// Author, year and title.
+    pub source: &'static str,
 }
 
 impl SchedulerKind {
-    /// Every scheduler, with its parameters as the papers have them.
-    pub const ALL: &'static [SchedulerKind] = &[SchedulerKind::Fcfs];
+    /// Every form of every scheduler, times being 0 and a second one tick.
+    pub const ALL: &'static [SchedulerKind] = &[
+        SchedulerKind::Fcfs,
+        SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 1 }),
+        SchedulerKind::ModifiedFcfs(Threshold::Count),
+        SchedulerKind::ModifiedFcfs(Threshold::Static { ticks: 0 }),
+        SchedulerKind::BypassQueue { threshold: 0 },
+    ];
 
-    /// The name on the command line.
+    /// What is known about each scheduler.
+    pub const INFO: &'static [SchedulerInfo] = &[
+        SchedulerInfo {
+            name: "fcfs",
+            parameters: &[],
+            source: "first come, first served: only the head of the queue may try",
+        },
+        SchedulerInfo {
+            name: "modified-fcfs",
+            parameters: &["dynamic", "count", "static=SECONDS"],
+            source: "Kim and Yoon 1995, A Dynamic Processor Allocation Strategy for Mesh-Connected Multicomputers, section IV.1",
+        },
+        SchedulerInfo {
+            name: "bypass-queue",
+            parameters: &["SECONDS"],
+            source: "Chang and Mohapatra, An Integrated Processor Management Scheme for the Mesh-Connected Multicomputer Systems, section 2.1",
+        },
+    ];
+
+    /// What is known about this scheduler.
+    pub const fn info(self) -> &'static SchedulerInfo {
+        match self {
+            SchedulerKind::Fcfs => &Self::INFO[0],
+            SchedulerKind::ModifiedFcfs(_) => &Self::INFO[1],
+            SchedulerKind::BypassQueue { .. } => &Self::INFO[2],
+        }
+    }
+
+    /// The name on the command line, without parameters.
     pub const fn name(self) -> &'static str {
-        match self {
-            SchedulerKind::Fcfs => "fcfs",
-        }
-    }
-
-    /// Where it was published.
-    pub const fn source(self) -> &'static str {
-        match self {
-            SchedulerKind::Fcfs => "first come, first served: only the head of the queue may try",
-        }
-    }
-
-    /// The scheduler of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| kind.name() == name)
-    }
-}
-
-impl fmt::Display for SchedulerKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        self.info().name
     }
 }
 
@@ -94,6 +128,10 @@ impl fmt::Display for SchedulerKind {
 pub enum AnyScheduler {
     /// First come, first served.
     Fcfs(Fcfs),
+    /// Modified first come, first served.
+    ModifiedFcfs(ModifiedFcfs),
+    /// Bypass queue.
+    BypassQueue(BypassQueue),
 }
 
 impl AnyScheduler {
@@ -101,13 +139,12 @@ impl AnyScheduler {
     pub const fn new(kind: SchedulerKind) -> Self {
         match kind {
             SchedulerKind::Fcfs => AnyScheduler::Fcfs(Fcfs),
-        }
-    }
-
-    /// The kind it was made as.
-    pub const fn kind(&self) -> SchedulerKind {
-        match self {
-            AnyScheduler::Fcfs(_) => SchedulerKind::Fcfs,
+            SchedulerKind::ModifiedFcfs(threshold) => {
+                AnyScheduler::ModifiedFcfs(ModifiedFcfs::new(threshold))
+            }
+            SchedulerKind::BypassQueue { threshold } => {
+                AnyScheduler::BypassQueue(BypassQueue::new(threshold))
+            }
         }
     }
 }
@@ -117,6 +154,8 @@ impl Scheduler for AnyScheduler {
     fn first(&mut self, queue: &Queue<'_>, event: Event, now: Ticks) -> Option<Slot> {
         match self {
             AnyScheduler::Fcfs(scheduler) => scheduler.first(queue, event, now),
+            AnyScheduler::ModifiedFcfs(scheduler) => scheduler.first(queue, event, now),
+            AnyScheduler::BypassQueue(scheduler) => scheduler.first(queue, event, now),
         }
     }
 
@@ -124,6 +163,8 @@ impl Scheduler for AnyScheduler {
     fn next(&mut self, queue: &Queue<'_>, attempt: Attempt, now: Ticks) -> Option<Slot> {
         match self {
             AnyScheduler::Fcfs(scheduler) => scheduler.next(queue, attempt, now),
+            AnyScheduler::ModifiedFcfs(scheduler) => scheduler.next(queue, attempt, now),
+            AnyScheduler::BypassQueue(scheduler) => scheduler.next(queue, attempt, now),
         }
     }
 }

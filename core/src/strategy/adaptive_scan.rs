@@ -52,42 +52,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace, first_place};
-use crate::error::ConfigureError;
+use super::{Strategy, first_place};
 use crate::jobs::Draft;
-use crate::machine::Machine;
-use crate::mesh::{Mesh, Sides};
+use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
-/// Adaptive scan.
-#[derive(Debug)]
-pub struct AdaptiveScan<'m> {
-    mesh: Mesh,
-    pub(super) workspace: Workspace<'m>,
-}
-
-impl<'m> AdaptiveScan<'m> {
-    /// Whether it could serve the machine.
-    ///
-    /// # Errors
-    ///
-    /// `StrategyMemory` when there are too few scratch words.
-    pub fn check(machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
-        let Machine::Mesh(_) = machine;
-        workspace.check_words(machine)
-    }
-
-    /// Adaptive scan on a mesh.
-    ///
-    /// # Errors
-    ///
-    /// What [`AdaptiveScan::check`] says.
-    pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
-        Self::check(machine, &workspace)?;
-        let Machine::Mesh(mesh) = machine;
-        Ok(AdaptiveScan { mesh, workspace })
-    }
+scanning_strategy! {
+    /// Adaptive scan.
+    AdaptiveScan
 }
 
 impl Strategy for AdaptiveScan<'_> {

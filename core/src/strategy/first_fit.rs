@@ -59,42 +59,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace, first_place};
-use crate::error::ConfigureError;
+use super::{Strategy, first_place};
 use crate::jobs::Draft;
-use crate::machine::Machine;
-use crate::mesh::Mesh;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
-/// First fit.
-#[derive(Debug)]
-pub struct FirstFit<'m> {
-    mesh: Mesh,
-    pub(super) workspace: Workspace<'m>,
-}
-
-impl<'m> FirstFit<'m> {
-    /// Whether it could serve the machine.
-    ///
-    /// # Errors
-    ///
-    /// `StrategyMemory` when there are too few scratch words.
-    pub fn check(machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
-        let Machine::Mesh(_) = machine;
-        workspace.check_words(machine)
-    }
-
-    /// First fit on a mesh.
-    ///
-    /// # Errors
-    ///
-    /// What [`FirstFit::check`] says.
-    pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
-        Self::check(machine, &workspace)?;
-        let Machine::Mesh(mesh) = machine;
-        Ok(FirstFit { mesh, workspace })
-    }
+scanning_strategy! {
+    /// First fit.
+    FirstFit
 }
 
 impl Strategy for FirstFit<'_> {

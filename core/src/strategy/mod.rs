@@ -20,24 +20,6 @@ use crate::request::Request;
 use crate::search;
 use crate::word::Word;
 
-#[cfg(feature = "adaptive-scan")]
-mod adaptive_scan;
-#[cfg(feature = "first-fit")]
-mod first_fit;
-#[cfg(feature = "free-submesh-list")]
-mod free_submesh_list;
-#[cfg(feature = "naive")]
-mod naive;
-
-#[cfg(feature = "adaptive-scan")]
-pub use adaptive_scan::AdaptiveScan;
-#[cfg(feature = "first-fit")]
-pub use first_fit::FirstFit;
-#[cfg(feature = "free-submesh-list")]
-pub use free_submesh_list::{FreeSubmeshList, reservation_factor};
-#[cfg(feature = "naive")]
-pub use naive::Naive;
-
 /// A processor allocation strategy.
 pub trait Strategy {
     /// The least number of free processors with which the request could be granted; `None` when it
@@ -95,6 +77,93 @@ impl Workspace<'_> {
         }
     }
 }
+
+/// Defines a strategy on a mesh that keeps nothing but scratch words.
+macro_rules! scanning_strategy {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Debug)]
+        pub struct $name<'m> {
+            mesh: crate::mesh::Mesh,
+            pub(super) workspace: crate::strategy::Workspace<'m>,
+        }
+
+        impl<'m> $name<'m> {
+            /// Whether it could serve the machine: any mesh.
+            ///
+            /// # Errors
+            ///
+            /// `StrategyMemory` when there are too few scratch words.
+            pub fn check(
+                machine: crate::machine::Machine,
+                workspace: &crate::strategy::Workspace<'_>,
+            ) -> Result<(), crate::error::ConfigureError> {
+                let crate::machine::Machine::Mesh(_) = machine;
+                workspace.check_words(machine)
+            }
+
+            /// The strategy on a mesh.
+            ///
+            /// # Errors
+            ///
+            /// What `check` says.
+            pub fn new(
+                machine: crate::machine::Machine,
+                workspace: crate::strategy::Workspace<'m>,
+            ) -> Result<Self, crate::error::ConfigureError> {
+                Self::check(machine, &workspace)?;
+                let crate::machine::Machine::Mesh(mesh) = machine;
+                Ok($name { mesh, workspace })
+            }
+        }
+    };
+}
+
+#[cfg(feature = "adaptive-scan")]
+mod adaptive_scan;
+#[cfg(feature = "all-shapes")]
+mod all_shapes;
+#[cfg(feature = "best-fit")]
+mod best_fit;
+#[cfg(feature = "buddy")]
+mod buddy;
+#[cfg(feature = "busy-list")]
+mod busy_list;
+#[cfg(feature = "first-fit")]
+mod first_fit;
+#[cfg(feature = "fixed-orientation")]
+mod fixed_orientation;
+#[cfg(feature = "flex-fold")]
+mod flex_fold;
+#[cfg(feature = "frame-sliding")]
+mod frame_sliding;
+#[cfg(feature = "free-submesh-list")]
+mod free_submesh_list;
+#[cfg(feature = "naive")]
+mod naive;
+
+#[cfg(feature = "adaptive-scan")]
+pub use adaptive_scan::AdaptiveScan;
+#[cfg(feature = "all-shapes")]
+pub use all_shapes::AllShapes;
+#[cfg(feature = "best-fit")]
+pub use best_fit::BestFit;
+#[cfg(feature = "buddy")]
+pub use buddy::Buddy;
+#[cfg(feature = "busy-list")]
+pub use busy_list::BusyList;
+#[cfg(feature = "first-fit")]
+pub use first_fit::FirstFit;
+#[cfg(feature = "fixed-orientation")]
+pub use fixed_orientation::FixedOrientation;
+#[cfg(feature = "flex-fold")]
+pub use flex_fold::FlexFold;
+#[cfg(feature = "frame-sliding")]
+pub use frame_sliding::FrameSliding;
+#[cfg(feature = "free-submesh-list")]
+pub use free_submesh_list::{FreeSubmeshList, reservation_factor};
+#[cfg(feature = "naive")]
+pub use naive::Naive;
 
 macro_rules! strategies {
     ($(
@@ -273,7 +342,13 @@ macro_rules! strategies {
 }
 
 /// The first free submesh of exactly these sides, in row-major order.
-#[cfg(any(feature = "first-fit", feature = "adaptive-scan"))]
+#[cfg(any(
+    feature = "adaptive-scan",
+    feature = "all-shapes",
+    feature = "first-fit",
+    feature = "fixed-orientation",
+    feature = "flex-fold"
+))]
 fn first_place(
     occupancy: &Occupancy<'_>,
     sides: Sides,
@@ -337,6 +412,27 @@ strategies! {
     /// Free submesh list.
     FreeSubmeshList(FreeSubmeshList), "free-submesh-list", "free-submesh-list", ["fsl"], complete: true, contiguous: true,
         "Kim and Yoon 1995, A Dynamic Processor Allocation Strategy for Mesh-Connected Multicomputers";
+    /// Two-dimensional buddy.
+    Buddy(Buddy), "buddy", "buddy", ["2db"], complete: false, contiguous: true,
+        "Li and Cheng 1991, A Two-Dimensional Buddy System for Dynamic Resource Allocation in a Partitionable Mesh Connected System, J. Parallel and Distributed Computing 12";
+    /// Frame sliding.
+    FrameSliding(FrameSliding), "frame-sliding", "frame-sliding", ["fs"], complete: false, contiguous: true,
+        "Chuang and Tzeng 1991, An Efficient Submesh Allocation Strategy for Mesh Computer Systems, Int. Conf. on Distributed Computing Systems";
+    /// Best fit.
+    BestFit(BestFit), "best-fit", "best-fit", ["bf"], complete: false, contiguous: true,
+        "Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected Parallel Computers, J. Parallel and Distributed Computing 16";
+    /// Busy list.
+    BusyList(BusyList), "busy-list", "busy-list", ["bl"], complete: true, contiguous: true,
+        "Sharma and Pradhan 1993, A Fast and Efficient Strategy for Submesh Allocation in Mesh-Connected Parallel Computers, IEEE Symp. on Parallel and Distributed Processing";
+    /// Fixed orientation.
+    FixedOrientation(FixedOrientation), "fixed-orientation", "fixed-orientation", ["fo"], complete: false, contiguous: true,
+        "Chang and Mohapatra, An Integrated Processor Management Scheme for the Mesh-Connected Multicomputer Systems";
+    /// Flexible folding.
+    FlexFold(FlexFold), "flex-fold", "flex-fold", ["flex"], complete: true, contiguous: true,
+        "Gupta and Jayendran 1996, A Flexible Processor Allocation Strategy for Mesh Connected Parallel Systems, Int. Conf. on Parallel Processing";
+    /// All shapes first fit.
+    AllShapes(AllShapes), "all-shapes", "all-shapes", ["asff"], complete: true, contiguous: true,
+        "Ababneh, Bani-Mohammad and Ould-Khaoua 2010, All Shapes Contiguous Submesh Allocation for 2D Mesh Multicomputers, Int. J. of Parallel, Emergent and Distributed Systems 25(5)";
     /// Naive, non-contiguous.
     Naive(Naive), "naive", "naive", [], complete: true, contiguous: false,
         "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7)";

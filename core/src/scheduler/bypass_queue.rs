@@ -1,0 +1,89 @@
+//! Bypass queue (BQ): after a departure all that wait may try, until the head has waited too long.
+//!
+//! # Source
+//!
+//! C. Chang and P. Mohapatra, "An Integrated Processor Management Scheme for the Mesh-Connected
+//! Multicomputer Systems", section 2.1 and Fig. 2. With the strategy
+//! [`FixedOrientation`](crate::StrategyKind::FixedOrientation) it is the paper's integrated scheme.
+//!
+//! # Differences from the paper
+//!
+//! As Fig. 2 is printed, a head that was granted after it had waited for the threshold time would end the
+//! scan, and the next head would wait for another departure. Here a granted head is always followed
+//! by the next one, as under first come, first served; a threshold of 0 is exactly that.
+//!
+//! # Example
+//!
+//! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<8, 16, 32, 64>::new();
+//! let mut controller = Controller::new(storage.memory(), Configuration {
+//!     machine: Mesh::new(4, 4)?.into(),
+//!     strategy: StrategyKind::FirstFit,
+//!     scheduler: SchedulerKind::BypassQueue { threshold: 100 },
+//! })?;
+//! let mut submit = |job, now, w, h| {
+//!     let command = Command::Submit { job: JobId(job), request: Request::submesh(w, h) };
+//!     controller.handle(&command, now, &mut |_| ());
+//! };
+//! submit(1, 0, 4, 2);
+//! submit(2, 0, 4, 2);
+//! submit(3, 5, 4, 4); // the head: it waits for all of the mesh
+//! submit(4, 6, 2, 2); // joins the queue
+//! let mut granted = Vec::new();
+//! controller.handle(&Command::Release { job: JobId(1) }, 50, &mut |reply| {
+//!     if let Reply::Grant(grant) = reply {
+//!         granted.push(grant.job);
+//!     }
+//! });
+//! // The head has waited for 45 ticks, so job 4 may bypass it.
+//! assert_eq!(granted, [JobId(4)]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::{Attempt, Event, Scheduler};
+use crate::jobs::{Queue, Slot};
+use crate::request::Ticks;
+
+/// Bypass queue.
+#[derive(Clone, Copy, Debug)]
+pub struct BypassQueue {
+    threshold: Ticks,
+    /// Whether the job that tries is the head of the queue.
+    head_tries: bool,
+}
+
+impl BypassQueue {
+    /// A bypass queue; no job bypasses a head that has waited for `threshold` ticks.
+    pub const fn new(threshold: Ticks) -> Self {
+        BypassQueue {
+            threshold,
+            head_tries: false,
+        }
+    }
+}
+
+impl Scheduler for BypassQueue {
+    fn first(&mut self, queue: &Queue<'_>, event: Event, _now: Ticks) -> Option<Slot> {
+        let head = queue.head()?;
+        self.head_tries = true;
+        match event {
+            Event::Arrival(job) => (job == head).then_some(job),
+            Event::Departure => Some(head),
+        }
+    }
+
+    fn next(&mut self, queue: &Queue<'_>, attempt: Attempt, now: Ticks) -> Option<Slot> {
+        let head = queue.get(queue.head()?);
+        if attempt.granted && self.head_tries {
+            return attempt.following;
+        }
+        self.head_tries = false;
+        let waited = now.saturating_sub(head.submitted());
+        if waited < self.threshold {
+            attempt.following
+        } else {
+            None
+        }
+    }
+}

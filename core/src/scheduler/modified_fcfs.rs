@@ -1,0 +1,176 @@
+//! Modified FCFS (M-FCFS): when the head is blocked, later jobs try in order, for a limited time.
+//!
+//! # Source
+//!
+//! G. Kim and H. Yoon, "A Dynamic Processor Allocation Strategy for Mesh-Connected Multicomputers",
+//! 1995, section IV.1.
+//!
+//! # Differences from the paper
+//!
+//! The paper gives the dynamic threshold as `d * lambda`, the mean queueing delay of the jobs allocated so
+//! far times the arrival rate, and compares a delay with it; the product is a number and not a time. Both
+//! readings are here: [`Threshold::Dynamic`] compares the seconds since the job became head with that
+//! number, literally; [`Threshold::Count`] compares the number of jobs that have bypassed it, which by
+//! Little's law is of the same kind.
+//!
+//! The mean and the rate are those of the moment: delays of zero count, and the rate is the number of
+//! arrivals so far over the time so far. There is no floating point: the comparison is multiplied out in
+//! 128-bit integers.
+//!
+//! An arrival to a blocked head tries itself, if bypassing is allowed; those that wait already have failed on
+//! the same occupancy.
+//!
+//! # Example
+//!
+//! ```
+//! # use meshalloc::*;
+//! # use meshalloc::scheduler::Threshold;
+//! let mut storage = Storage::<8, 16, 32, 64>::new();
+//! let mut controller = Controller::new(storage.memory(), Configuration {
+//!     machine: Mesh::new(4, 4)?.into(),
+//!     strategy: StrategyKind::FirstFit,
+//!     scheduler: SchedulerKind::ModifiedFcfs(Threshold::Static { ticks: 100 }),
+//! })?;
+//! let mut states = Vec::new();
+//! let mut submit = |job, now, w, h| {
+//!     let command = Command::Submit { job: JobId(job), request: Request::submesh(w, h) };
+//!     controller.handle(&command, now, &mut |reply| {
+//!         if let Reply::Submitted { state, .. } = reply {
+//!             states.push(matches!(state, JobState::Running { .. }));
+//!         }
+//!     });
+//! };
+//! submit(1, 0, 4, 2);
+//! submit(2, 5, 4, 4); // becomes the head and is blocked
+//! submit(3, 50, 2, 2); // bypasses it
+//! submit(4, 105, 2, 2); // the head has waited for 100 ticks at the head
+//! assert_eq!(states, [true, false, true, false]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::{Attempt, Event, Scheduler};
+use crate::jobs::{Queue, Slot};
+use crate::request::{JobId, Ticks};
+
+/// When a blocked head has been bypassed enough. From then on no job is allocated before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Threshold {
+    /// When so much time has passed since it became the head.
+    Static {
+        /// The time.
+        ticks: Ticks,
+    },
+    /// When the seconds since it became the head are at least mean queueing delay times arrival rate.
+    Dynamic {
+        /// The ticks in a second.
+        second: Ticks,
+    },
+    /// When the jobs that have bypassed it are at least mean queueing delay times arrival rate.
+    Count,
+}
+
+/// Modified FCFS.
+#[derive(Clone, Copy, Debug)]
+pub struct ModifiedFcfs {
+    threshold: Threshold,
+    /// The head: its name and arrival tell it from a later job of the same name.
+    head: Option<(JobId, Ticks)>,
+    head_since: Ticks,
+    bypasses: u64,
+    /// Whether the job that tries is the head of the queue.
+    head_tries: bool,
+    arrivals: u64,
+    allocated: u64,
+    /// The sum of the queueing delays of the jobs allocated.
+    delays: u64,
+}
+
+impl ModifiedFcfs {
+    /// Modified FCFS before any job.
+    pub const fn new(threshold: Threshold) -> Self {
+        ModifiedFcfs {
+            threshold,
+            head: None,
+            head_since: 0,
+            bypasses: 0,
+            head_tries: false,
+            arrivals: 0,
+            allocated: 0,
+            delays: 0,
+        }
+    }
+
+    /// Notices that another job has become the head.
+    fn see_head(&mut self, queue: &Queue<'_>, now: Ticks) {
+        let head = queue.head().map(|slot| {
+            let job = queue.get(slot);
+            (job.id(), job.submitted())
+        });
+        if head != self.head {
+            self.head = head;
+            self.head_since = now;
+            self.bypasses = 0;
+        }
+    }
+
+    /// Whether jobs may still bypass the head.
+    fn may_bypass(&self, now: Ticks) -> bool {
+        let since = now.saturating_sub(self.head_since);
+        // mean delay * rate = (delays / allocated) * (arrivals / now)
+        let product = |factors: [u64; 3]| {
+            let factors = factors.into_iter().map(u128::from);
+            factors.fold(1, u128::saturating_mul)
+        };
+        match self.threshold {
+            Threshold::Static { ticks } => since < ticks,
+            Threshold::Dynamic { second } => {
+                product([since, self.allocated, now])
+                    < product([self.delays, self.arrivals, second])
+            }
+            Threshold::Count => {
+                product([self.bypasses, self.allocated, now])
+                    < product([self.delays, self.arrivals, 1])
+            }
+        }
+    }
+}
+
+impl Scheduler for ModifiedFcfs {
+    fn first(&mut self, queue: &Queue<'_>, event: Event, now: Ticks) -> Option<Slot> {
+        self.see_head(queue, now);
+        let head = queue.head()?;
+        match event {
+            Event::Arrival(job) => {
+                self.arrivals += 1;
+                self.head_tries = job == head;
+                (self.head_tries || self.may_bypass(now)).then_some(job)
+            }
+            Event::Departure => {
+                self.head_tries = true;
+                Some(head)
+            }
+        }
+    }
+
+    fn next(&mut self, queue: &Queue<'_>, attempt: Attempt, now: Ticks) -> Option<Slot> {
+        if attempt.granted {
+            self.allocated += 1;
+            self.delays = self
+                .delays
+                .saturating_add(now.saturating_sub(attempt.submitted));
+            if self.head_tries {
+                self.see_head(queue, now);
+                return attempt.following;
+            }
+            self.bypasses += 1;
+        }
+        self.head_tries = false;
+        if self.may_bypass(now) {
+            attempt.following
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! All shapes first fit (ASFF): any rectangle of the requested size.
+//!
+//! # Source
+//!
+//! I. Ababneh, S. Bani-Mohammad and M. Ould-Khaoua, "All Shapes Contiguous Submesh Allocation for 2D Mesh
+//! Multicomputers", Int. J. of Parallel, Emergent and Distributed Systems 25(5), 2010; described by
+//! Alshdefat 2019, section "ALL Shapes FF Sub-Mesh Allocation Strategy".
+//!
+//! # Differences from the paper
+//!
+//! The text gives one example of the order of the shapes. Here: the requested shape, the rotated one, then
+//! the pairs of factors of `a * b` that fit the mesh, the most square first, of two that are rotations of
+//! each other the wider first. A request that forbids rotation
+//! ([`Flags::FIXED_ORIENTATION`](crate::Flags)) is served only as it is.
+//!
+//! # Complexity and memory
+//!
+//! A search of first fit for each shape, at most two for each divisor of `a * b` up to its square root; a
+//! release takes nothing. Scratch: as many words as the occupancy.
+//!
+//! # Recognition
+//!
+//! Complete for the requested submesh in both orientations; it accepts any other shape of the same size
+//! besides.
+//!
+//! ```text
+//!   y
+//!   5  . . # . . .     # busy: on this 6 x 6 mesh 12 processors in the shape (4, 3) or (3, 4) are
+//!   4  . . # . . .     found nowhere, (6, 2) neither; (2, 6) is free at <0, 0>.
+//!   3  . . # # . .
+//!   2  . . . # # .
+//!   1  . . # . . .
+//!   0  . . # . . .
+//!      0 1 2 3 4 5  x
+//! ```
+//!
+//! # Example
+//!
+//! Alshdefat 2019: 12 processors on a 6 x 6 mesh are tried as (4, 3), (3, 4), (6, 2), (2, 6).
+//!
+//! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<16, 16, 32, 128>::new();
+//! let mut controller = Controller::new(storage.memory(), Configuration {
+//!     machine: Mesh::new(6, 6)?.into(),
+//!     strategy: StrategyKind::AllShapes,
+//!     scheduler: SchedulerKind::Fcfs,
+//! })?;
+//! for (x, y) in [(2, 0), (2, 1), (3, 2), (4, 2), (2, 3), (3, 3), (2, 4), (2, 5)] {
+//!     controller.handle(&Command::MarkFaulty { node: NodeId(6 * y + x) }, 0, &mut |_| ());
+//! }
+//! let mut place = |job, w, h| {
+//!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
+//!     let mut granted = None;
+//!     controller.handle(&Command::Submit { job: JobId(job), request }, 0, &mut |reply| {
+//!         if let Reply::Grant(grant) = reply {
+//!             granted = Some(grant.blocks[0]);
+//!         }
+//!     });
+//!     granted
+//! };
+//! assert_eq!(place(1, 4, 3), Some(Submesh::new(0, 0, 2, 6).into()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::{Strategy, first_place};
+use crate::jobs::Draft;
+use crate::mesh::Sides;
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+
+scanning_strategy! {
+    /// All shapes first fit.
+    AllShapes
+}
+
+/// The shapes in the order in which they are tried, those that do not fit the mesh left out.
+fn shapes(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
+    let requested = request.sides();
+    let area = match request.may_rotate() {
+        true => request.shape.area(),
+        // No other shape.
+        false => 0,
+    };
+    let longest = mesh.w.max(mesh.h);
+    let factors = (1..=area.isqrt()).rev().filter(move |shorter| {
+        area.is_multiple_of(*shorter) && area / shorter <= u32::from(longest)
+    });
+    let others = factors
+        .flat_map(move |shorter| {
+            let wide = Sides::new((area / shorter) as u16, shorter as u16);
+            let tall = (!wide.is_square()).then(|| wide.rotated());
+            core::iter::once(wide).chain(tall)
+        })
+        .filter(move |sides| Some(*sides) != requested && Some(sides.rotated()) != requested);
+    let all = request.orientations().chain(others);
+    all.filter(move |sides| sides.fits_in(mesh))
+}
+
+impl Strategy for AllShapes<'_> {
+    fn demand(&self, request: &Request) -> Option<u32> {
+        shapes(request, self.mesh.sides()).next().map(Sides::area)
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        shapes(request, self.mesh.sides())
+            .find_map(|sides| first_place(occupancy, sides, &mut self.workspace))
+            .map(|submesh| draft.push(submesh))
+            .is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn shapes_of_the_thesis() {
+        let order = |w, h, mesh| -> Vec<_> {
+            shapes(&Request::submesh(w, h), mesh)
+                .map(|sides| (sides.w, sides.h))
+                .collect()
+        };
+        let mesh = Sides::new(6, 6);
+        assert_eq!(order(4, 3, mesh), [(4, 3), (3, 4), (6, 2), (2, 6)]);
+        assert_eq!(order(5, 5, mesh), [(5, 5)]);
+        assert_eq!(order(6, 2, mesh), [(6, 2), (2, 6), (4, 3), (3, 4)]);
+        assert_eq!(order(7, 1, mesh), []);
+    }
+}

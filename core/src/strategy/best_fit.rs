@@ -1,0 +1,164 @@
+//! Best fit (BF): the base node with the most busy neighbours.
+//!
+//! # Source
+//!
+//! Y. Zhu, "Efficient Processor Allocation Strategies for Mesh-Connected Parallel Computers", J.
+//! Parallel and Distributed Computing 16, 1992; described by Kim and Yoon 1995, section II.3.
+//!
+//! # Differences from the paper
+//!
+//! Zhu's arrays are replaced by bitmaps. As Kim and Yoon read it, the neighbours counted are those of the
+//! base *node* alone, in four directions, outside the mesh counting as busy; ties go to the first in
+//! row-major order. There is no rotation.
+//!
+//! # Complexity and memory
+//!
+//! O(H * ceil(W / word) * (log a + log b)); a release takes nothing. Scratch: as many words as the
+//! occupancy.
+//!
+//! # Recognition
+//!
+//! Not complete: a free `b x a` is not found for a request `(a, b)`. On the 3 x 3 mesh below, (3, 1) is
+//! refused although <1, 0>..<1, 2> is free.
+//!
+//! ```text
+//!   y
+//!   2  # . #
+//!   1  # . #
+//!   0  # . #
+//!      0 1 2  x
+//! ```
+//!
+//! # Example
+//!
+//! The corner <3, 3> is shut in, <2, 2> has three busy neighbours, the corner <0, 0> only the two outside:
+//!
+//! ```text
+//!   y
+//!   3  . . # .
+//!   2  . # . #
+//!   1  . . . .
+//!   0  . . . .
+//!      0 1 2 3  x
+//! ```
+//!
+//! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<16, 16, 32, 128>::new();
+//! let mut controller = Controller::new(storage.memory(), Configuration {
+//!     machine: Mesh::new(4, 4)?.into(),
+//!     strategy: StrategyKind::BestFit,
+//!     scheduler: SchedulerKind::Fcfs,
+//! })?;
+//! for node in [14, 9, 11] {
+//!     controller.handle(&Command::MarkFaulty { node: NodeId(node) }, 0, &mut |_| ());
+//! }
+//! let mut place = |job, w, h| {
+//!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
+//!     let mut granted = None;
+//!     controller.handle(&Command::Submit { job: JobId(job), request }, 0, &mut |reply| {
+//!         if let Reply::Grant(grant) = reply {
+//!             granted = Some(grant.blocks[0]);
+//!         }
+//!     });
+//!     granted
+//! };
+//! assert_eq!(place(1, 1, 1), Some(Submesh::new(3, 3, 1, 1).into()));
+//! assert_eq!(place(2, 1, 1), Some(Submesh::new(2, 2, 1, 1).into()));
+//! // For (2, 1) the best base nodes have two: <0, 0> is the first of them.
+//! assert_eq!(place(3, 2, 1), Some(Submesh::new(0, 0, 2, 1).into()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::Strategy;
+use crate::jobs::Draft;
+use crate::mesh::{Coord, Sides, Submesh};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::search::all_bases;
+use crate::word::{WORD_BITS, Word};
+
+scanning_strategy! {
+    /// Best fit.
+    BestFit
+}
+
+impl Strategy for BestFit<'_> {
+    fn demand(&self, request: &Request) -> Option<u32> {
+        let sides = request.sides()?;
+        sides.fits_in(self.mesh.sides()).then_some(sides.area())
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let place = request
+            .sides()
+            .and_then(|sides| best(occupancy, sides, self.workspace.words));
+        place.map(|submesh| draft.push(submesh)).is_some()
+    }
+}
+
+fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option<Submesh> {
+    let stride = occupancy.stride();
+    let bases = all_bases(occupancy, sides, scratch);
+    let mut best = None;
+    for (y, bases) in bases.chunks_exact(stride).enumerate() {
+        for word in (0..stride).filter(|&word| bases[word] != 0) {
+            // A base node is free, so it has at most four busy neighbours, and none is better.
+            for (count, nodes) in busy_neighbours(occupancy, y, word)
+                .into_iter()
+                .enumerate()
+                .rev()
+            {
+                let hit = bases[word] & nodes;
+                if hit == 0 {
+                    continue;
+                }
+                if best.is_none_or(|(most, _)| count > most) {
+                    let x = word as u32 * WORD_BITS + hit.trailing_zeros();
+                    best = Some((count, Coord::new(x as u16, y as u16)));
+                }
+                break;
+            }
+            if let Some((4, base)) = best {
+                return Some(Submesh { base, sides });
+            }
+        }
+    }
+    best.map(|(_, base)| Submesh { base, sides })
+}
+
+/// For each count 0 to 4, the nodes of a word that have so many busy neighbours.
+fn busy_neighbours(occupancy: &Occupancy<'_>, y: usize, word: usize) -> [Word; 5] {
+    let rows = occupancy.machine().rows() as usize;
+    let row = occupancy.busy_row(y);
+    // Outside is busy: bits that come in at the ends are ones.
+    let before = word.checked_sub(1).map_or(Word::MAX, |before| row[before]);
+    let after = row.get(word + 1).copied().unwrap_or(Word::MAX);
+    let left = row[word] << 1 | before >> (WORD_BITS - 1);
+    let right = row[word] >> 1 | after << (WORD_BITS - 1);
+    let below = y
+        .checked_sub(1)
+        .map_or(Word::MAX, |y| occupancy.busy_row(y)[word]);
+    let above = match y + 1 < rows {
+        true => occupancy.busy_row(y + 1)[word],
+        false => Word::MAX,
+    };
+    // The sum of four bits, for all nodes of the word at once.
+    let (x_one, x_two) = (left ^ right, left & right);
+    let (y_one, y_two) = (below ^ above, below & above);
+    let carry = x_one & y_one;
+    let (ones, twos) = (x_one ^ y_one, x_two ^ y_two ^ carry);
+    let fours = x_two & y_two;
+    [
+        !ones & !twos & !fours,
+        ones & !twos,
+        twos & !ones,
+        twos & ones,
+        fours,
+    ]
+}

@@ -1,0 +1,171 @@
+//! Two-dimensional buddy (2DB): squares whose side is a power of two.
+//!
+//! # Source
+//!
+//! K. Li and K. H. Cheng, "A Two-Dimensional Buddy System for Dynamic Resource Allocation in a
+//! Partitionable Mesh Connected System", J. Parallel and Distributed Computing 12, 1991; described by
+//! Kim and Yoon 1995, section II.1, and Alshdefat 2019, section "2-Dimensional-Buddy-System".
+//!
+//! # Differences from the paper
+//!
+//! Li and Cheng keep a list of free blocks for each size. A free block that is merged whenever possible is an
+//! aligned square that is free while the square of twice its side around it is not, so the lists follow
+//! from the occupancy, and faulty processors need nothing special. Among the smallest sufficient blocks the
+//! one with the first base node in row-major order is taken, and of it, if it is larger than needed, the
+//! lower left part.
+//!
+//! # Complexity and memory
+//!
+//! O(H * ceil(W / word) * log W); a release takes nothing. Scratch: as many words as the occupancy.
+//!
+//! # Recognition
+//!
+//! Not complete: only aligned squares are found, and a job holds the whole square (internal
+//! fragmentation). Only square meshes with a power of two as side are served.
+//!
+//! ```text
+//!   y
+//!   3  . . . .     A 4 x 4 mesh, # busy: (2, 2) would fit at <1, 1>, but every aligned
+//!   2  # . . #     2 x 2 square has a busy node.
+//!   1  . . . .
+//!   0  # . # .
+//!      0 1 2 3  x
+//! ```
+//!
+//! # Example
+//!
+//! Alshdefat 2019, Fig. 2-1: a job of 3 x 3 processors holds 4 x 4, an internal fragmentation of 44 %.
+//!
+//! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<16, 16, 32, 128>::new();
+//! let mut controller = Controller::new(storage.memory(), Configuration {
+//!     machine: Mesh::new(8, 8)?.into(),
+//!     strategy: StrategyKind::Buddy,
+//!     scheduler: SchedulerKind::Fcfs,
+//! })?;
+//! let mut place = |job, w, h| {
+//!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
+//!     let mut granted = None;
+//!     controller.handle(&Command::Submit { job: JobId(job), request }, 0, &mut |reply| {
+//!         if let Reply::Grant(grant) = reply {
+//!             granted = Some(grant.blocks[0]);
+//!         }
+//!     });
+//!     granted
+//! };
+//! assert_eq!(place(1, 3, 3), Some(Submesh::new(0, 0, 4, 4).into()));
+//! // The next ones split the 4 x 4 block at the right, smallest sufficient block first.
+//! assert_eq!(place(2, 1, 1), Some(Submesh::new(4, 0, 1, 1).into()));
+//! assert_eq!(place(3, 2, 1), Some(Submesh::new(6, 0, 2, 2).into()));
+//! assert_eq!(place(4, 1, 1), Some(Submesh::new(5, 0, 1, 1).into()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::{Strategy, Workspace};
+use crate::error::ConfigureError;
+use crate::jobs::Draft;
+use crate::machine::Machine;
+use crate::mesh::{Mesh, Sides, Submesh};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::search::all_bases;
+use crate::word::next_bit;
+
+/// Two-dimensional buddy.
+#[derive(Debug)]
+pub struct Buddy<'m> {
+    mesh: Mesh,
+    pub(super) workspace: Workspace<'m>,
+}
+
+impl<'m> Buddy<'m> {
+    /// Whether it could serve the machine.
+    ///
+    /// # Errors
+    ///
+    /// `MachineUnsuitable` unless the mesh is square and its side a power of two; `StrategyMemory` when there are
+    /// too few scratch words.
+    pub fn check(machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
+        let Machine::Mesh(mesh) = machine;
+        let sides = mesh.sides();
+        if !sides.is_square() || !sides.w.is_power_of_two() {
+            return Err(ConfigureError::MachineUnsuitable);
+        }
+        workspace.check_words(machine)
+    }
+
+    /// A buddy system on a mesh.
+    ///
+    /// # Errors
+    ///
+    /// What [`Buddy::check`] says.
+    pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
+        Self::check(machine, &workspace)?;
+        let Machine::Mesh(mesh) = machine;
+        Ok(Buddy { mesh, workspace })
+    }
+
+    /// The side of the square that a request takes.
+    fn side(&self, request: &Request) -> Option<u16> {
+        let sides = request.sides()?;
+        let side = sides.w.max(sides.h).checked_next_power_of_two()?;
+        (side <= self.mesh.sides().w).then_some(side)
+    }
+}
+
+impl Strategy for Buddy<'_> {
+    fn demand(&self, request: &Request) -> Option<u32> {
+        self.side(request)
+            .map(|side| u32::from(side) * u32::from(side))
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let Some(wanted) = self.side(request) else {
+            return false;
+        };
+        let mut side = wanted;
+        while side <= self.mesh.sides().w {
+            if let Some((x, y)) = self.smallest_block(occupancy, side) {
+                draft.push(Submesh::new(x, y, wanted, wanted));
+                return true;
+            }
+            side *= 2;
+        }
+        false
+    }
+}
+
+impl Buddy<'_> {
+    /// The first free block of this side that is not part of a larger free one.
+    fn smallest_block(&mut self, occupancy: &Occupancy<'_>, side: u16) -> Option<(u16, u16)> {
+        let (mesh, stride) = (self.mesh.sides(), occupancy.stride());
+        let bases = all_bases(occupancy, Sides::new(side, side), self.workspace.words);
+        let step = usize::from(side);
+        for (y, bases) in bases.chunks_exact(stride).enumerate().step_by(step) {
+            let mut from = 0;
+            while let Some(x) = next_bit(bases, from, true) {
+                let aligned = x.is_multiple_of(u32::from(side));
+                if aligned && !is_within_free(occupancy, mesh, x as u16, y as u16, side) {
+                    return Some((x as u16, y as u16));
+                }
+                from = (x / u32::from(side) + 1) * u32::from(side);
+            }
+        }
+        None
+    }
+}
+
+/// Whether the block of twice the side around this one is free.
+fn is_within_free(occupancy: &Occupancy<'_>, mesh: Sides, x: u16, y: u16, side: u16) -> bool {
+    let double = side * 2;
+    double <= mesh.w && {
+        let around = Submesh::new(x - x % double, y - y % double, double, double);
+        occupancy.is_free(around.into())
+    }
+}

@@ -1,0 +1,100 @@
+//! FlexFold: the request as it is, rotated, and folded once along either side.
+//!
+//! # Source
+//!
+//! V. Gupta and A. Jayendran, "A Flexible Processor Allocation Strategy for Mesh Connected Parallel
+//! Systems", Proc. Int. Conf. on Parallel Processing, 1996; described by Alshdefat 2019, section "Flex Fold
+//! Strategy", after Seo and Kim 2003.
+//!
+//! # Differences from the paper
+//!
+//! Alshdefat says that both sides must be even. Here a side is halved whenever it is even itself. A
+//! request that forbids rotation ([`Flags::FIXED_ORIENTATION`](crate::Flags)) is served only as it is.
+//!
+//! # Complexity and memory
+//!
+//! Up to four searches of first fit; a release takes nothing. Scratch: as many words as the occupancy.
+//!
+//! # Recognition
+//!
+//! Complete for the requested submesh in both orientations; it accepts folded ones besides.
+//!
+//! ```text
+//!   y
+//!   1  A A A A A A     A request (3, 4) on a 6 x 2 mesh: neither 3 x 4 nor 4 x 3 fits, but half of
+//!   0  A A A A A A     the even side and twice the other is 6 x 2.
+//!      0 1 2 3 4 5  x
+//! ```
+//!
+//! # Example
+//!
+//! The order of Alshdefat 2019: `(a, b)`, `(b, a)`, `(a/2, 2b)`, `(2a, b/2)`.
+//!
+//! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<16, 16, 32, 128>::new();
+//! let mut controller = Controller::new(storage.memory(), Configuration {
+//!     machine: Mesh::new(6, 2)?.into(),
+//!     strategy: StrategyKind::FlexFold,
+//!     scheduler: SchedulerKind::Fcfs,
+//! })?;
+//! let mut place = |job, w, h| {
+//!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
+//!     let mut granted = None;
+//!     controller.handle(&Command::Submit { job: JobId(job), request }, 0, &mut |reply| {
+//!         if let Reply::Grant(grant) = reply {
+//!             granted = Some(grant.blocks[0]);
+//!         }
+//!     });
+//!     granted
+//! };
+//! assert_eq!(place(1, 3, 4), Some(Submesh::new(0, 0, 6, 2).into()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::{Strategy, first_place};
+use crate::jobs::Draft;
+use crate::mesh::Sides;
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+
+scanning_strategy! {
+    /// FlexFold.
+    FlexFold
+}
+
+/// The shapes in the order in which they are tried.
+fn shapes(request: &Request) -> impl Iterator<Item = Sides> + use<> {
+    let foldable = request.sides().filter(|_| request.may_rotate());
+    let fold = |half: u16, double: u16| {
+        let doubled = double.checked_mul(2)?;
+        half.is_multiple_of(2).then_some((half / 2, doubled))
+    };
+    let narrower = foldable
+        .and_then(|sides| fold(sides.w, sides.h))
+        .map(|(w, h)| Sides::new(w, h));
+    let lower = foldable
+        .and_then(|sides| fold(sides.h, sides.w))
+        .map(|(h, w)| Sides::new(w, h));
+    request.orientations().chain(narrower).chain(lower)
+}
+
+impl Strategy for FlexFold<'_> {
+    fn demand(&self, request: &Request) -> Option<u32> {
+        let mesh = self.mesh.sides();
+        let mut shapes = shapes(request);
+        shapes.find(|sides| sides.fits_in(mesh)).map(Sides::area)
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        shapes(request)
+            .find_map(|sides| first_place(occupancy, sides, &mut self.workspace))
+            .map(|submesh| draft.push(submesh))
+            .is_some()
+    }
+}
