@@ -5,7 +5,14 @@
 #![cfg_attr(
     not(all(
         feature = "adaptive-scan",
+        feature = "all-shapes",
+        feature = "best-fit",
+        feature = "buddy",
+        feature = "busy-list",
         feature = "first-fit",
+        feature = "fixed-orientation",
+        feature = "flex-fold",
+        feature = "frame-sliding",
         feature = "free-submesh-list",
         feature = "naive"
     )),

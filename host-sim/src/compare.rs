@@ -30,7 +30,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "WxH", value_parser = names::mesh, default_value = MESH_DEFAULT)]
     mesh: Mesh,
 
-    /// Allocation strategies, separated by commas [default: all]
+    /// Allocation strategies, separated by commas [default: ff,as,fsl,naive]
     #[arg(long, value_name = "NAME,...", value_parser = names::strategy, value_delimiter = ',')]
     strategy: Option<Vec<StrategyKind>>,
 
@@ -84,6 +84,14 @@ struct Row {
     results: Vec<StrategyResult>,
 }
 
+/// What is compared unless said otherwise: a scan, a complete one, the best fit, and no contiguity at all.
+const DEFAULT: [StrategyKind; 4] = [
+    StrategyKind::FirstFit,
+    StrategyKind::AdaptiveScan,
+    StrategyKind::FreeSubmeshList,
+    StrategyKind::Naive,
+];
+
 /// Compares, draws and reports.
 ///
 /// # Errors
@@ -94,11 +102,12 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     loads.sort_by(f64::total_cmp);
     loads.dedup();
     let mut strategies = Vec::new();
-    for kind in args
-        .strategy
-        .clone()
-        .unwrap_or_else(|| StrategyKind::built().collect())
-    {
+    for kind in args.strategy.clone().unwrap_or_else(|| {
+        DEFAULT
+            .into_iter()
+            .filter(|kind| kind.info().built)
+            .collect()
+    }) {
         if !strategies.contains(&kind) {
             strategies.push(kind);
         }
@@ -248,7 +257,7 @@ fn parameters(args: &CompareArgs) -> String {
         args.mesh,
         args.sizes,
         args.mean_service,
-        args.scheduler,
+        names::scheduler_text(args.scheduler),
         args.replications,
         args.jobs,
         args.seed
@@ -312,7 +321,7 @@ fn write_json(
         "scenario": {
             "mesh": args.mesh.to_string(),
             "strategy": names,
-            "scheduler": args.scheduler.name(),
+            "scheduler": names::scheduler_text(args.scheduler),
             "sizes": args.sizes.to_string(),
             "load": loads,
             "mean-service": args.mean_service,

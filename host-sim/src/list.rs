@@ -55,8 +55,8 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
         item(output, &names.join(", "), &properties, info.source)?;
     }
     writeln!(output, "\nSchedulers (--scheduler)")?;
-    for kind in SchedulerKind::ALL {
-        item(output, kind.name(), "", kind.source())?;
+    for info in SchedulerKind::INFO {
+        item(output, info.name, &info.parameters.join(", "), info.source)?;
     }
     for (title, infos) in [
         (
@@ -123,9 +123,11 @@ fn json() -> Value {
             })
         })
         .collect();
-    let schedulers: Vec<_> = SchedulerKind::ALL
+    let schedulers: Vec<_> = SchedulerKind::INFO
         .iter()
-        .map(|kind| json!({"name": kind.name(), "source": kind.source()}))
+        .map(
+            |info| json!({"name": info.name, "parameters": info.parameters, "source": info.source}),
+        )
         .collect();
     let distributions = |infos: &[DistributionInfo]| -> Vec<Value> {
         let info = |info: &DistributionInfo| json!({"name": info.name, "meaning": info.meaning, "source": info.source});

@@ -3,7 +3,10 @@
 
 use std::str::FromStr;
 
+use meshalloc::scheduler::Threshold;
 use meshalloc::{Mesh, SIDE_MAX, SchedulerKind, StrategyKind};
+
+use crate::workload::TICKS_PER_SECOND;
 
 /// The known name that is most like `given`, if any is like it at all.
 pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
@@ -78,16 +81,82 @@ pub fn strategy(text: &str) -> Result<StrategyKind, String> {
     }
 }
 
-/// Reads a scheduler's name.
+/// Reads a scheduler: its name and, after a colon, its parameter.
 ///
 /// # Errors
 ///
-/// When there is no such scheduler.
+/// When there is no such scheduler, or the parameter is not one of its forms.
 pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
-    SchedulerKind::from_name(text).ok_or_else(|| {
-        let names: Vec<_> = SchedulerKind::ALL.iter().map(|kind| kind.name()).collect();
-        unknown("scheduler", text, &names, &names.join(", "))
-    })
+    let (name, parameter) = match text.split_once(':') {
+        Some((name, parameter)) => (name, Some(parameter)),
+        None => (text, None),
+    };
+    match (name, parameter) {
+        ("fcfs", None) => Ok(SchedulerKind::Fcfs),
+        // The paper's own reading.
+        ("modified-fcfs", None | Some("dynamic")) => {
+            Ok(SchedulerKind::ModifiedFcfs(Threshold::Dynamic {
+                second: TICKS_PER_SECOND,
+            }))
+        }
+        ("modified-fcfs", Some("count")) => Ok(SchedulerKind::ModifiedFcfs(Threshold::Count)),
+        ("modified-fcfs", Some(parameter)) if parameter.starts_with("static=") => {
+            let ticks = duration(&parameter["static=".len()..])?;
+            Ok(SchedulerKind::ModifiedFcfs(Threshold::Static { ticks }))
+        }
+        ("bypass-queue", Some(parameter)) => Ok(SchedulerKind::BypassQueue {
+            threshold: duration(parameter)?,
+        }),
+        _ => {
+            let names: Vec<_> = SchedulerKind::INFO.iter().map(|info| info.name).collect();
+            Err(unknown(
+                "scheduler",
+                text,
+                &names,
+                &scheduler_forms().join(", "),
+            ))
+        }
+    }
+}
+
+/// How each scheduler is written, one entry a form.
+pub fn scheduler_forms() -> Vec<String> {
+    let forms = SchedulerKind::INFO.iter().flat_map(|info| {
+        let plain = info.parameters.is_empty().then(|| info.name.to_owned());
+        let forms = info.parameters.iter();
+        plain
+            .into_iter()
+            .chain(forms.map(|form| format!("{}:{form}", info.name)))
+    });
+    forms.collect()
+}
+
+/// A scheduler as it is written on the command line.
+pub fn scheduler_text(kind: SchedulerKind) -> String {
+    let seconds = |ticks: u64| {
+        let seconds = ticks as f64 / TICKS_PER_SECOND as f64;
+        seconds.to_string()
+    };
+    match kind {
+        SchedulerKind::ModifiedFcfs(Threshold::Dynamic { .. }) => "modified-fcfs:dynamic".into(),
+        SchedulerKind::ModifiedFcfs(Threshold::Count) => "modified-fcfs:count".into(),
+        SchedulerKind::ModifiedFcfs(Threshold::Static { ticks }) => {
+            format!("modified-fcfs:static={}", seconds(ticks))
+        }
+        SchedulerKind::BypassQueue { threshold } => format!("bypass-queue:{}", seconds(threshold)),
+        other => other.name().to_owned(),
+    }
+}
+
+/// Reads a time of at least 0 in seconds, into ticks.
+fn duration(text: &str) -> Result<u64, String> {
+    // A year is more than any threshold, and far from where ticks overflow.
+    const SECONDS_MAX: f64 = 366.0 * 86_400.0;
+    let seconds = text.parse::<f64>().ok();
+    seconds
+        .filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))
+        .map(|seconds| (seconds * TICKS_PER_SECOND as f64).round() as u64)
+        .ok_or_else(|| format!("\"{text}\" is not a time: expected seconds, 0 to {SECONDS_MAX}"))
 }
 
 /// Reads a whole number of at least 1.
@@ -152,7 +221,10 @@ mod tests {
         }
         assert!(error.contains("(fsl)"), "{error}");
         let error = scheduler("sjf9").unwrap_err();
-        assert_eq!(error, "unknown scheduler \"sjf9\" (known: fcfs)");
+        assert_eq!(
+            error,
+            "unknown scheduler \"sjf9\" (known: fcfs, modified-fcfs:dynamic, modified-fcfs:count, modified-fcfs:static=SECONDS, bypass-queue:SECONDS)"
+        );
         assert_eq!(
             nearest("relications", ["jobs", "replications"]),
             Some("replications")

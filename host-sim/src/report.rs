@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::backend::line::RoundTrips;
 use crate::experiment::{Replications, Stop, StrategyResult};
 use crate::metrics::{Metric, Unit};
+use crate::names;
 use crate::scenario::{JobSource, Scenario};
 use crate::statistics::Estimate;
 use crate::workload::Log;
@@ -160,6 +161,7 @@ impl Report<'_> {
             }
             JobSource::Log { shape, .. } => format!("a log, shapes {shape}"),
         };
+        let scheduler = names::scheduler_text(*scheduler);
         format!("mesh {mesh}, {scheduler}, {jobs}")
     }
 
@@ -324,7 +326,7 @@ pub(crate) fn result_json(
         .collect();
     let mut object = json!({
         "strategy": result.strategy.name(),
-        "scheduler": result.scheduler.name(),
+        "scheduler": names::scheduler_text(result.scheduler),
         "metrics": metrics,
         "saturated": result.saturated,
         "replications": result.runs.len(),

@@ -21,7 +21,7 @@ pub(crate) fn print() -> Result<()> {
     setup::target()?;
     setup::qemu()?;
     let strategies = image::strategies()?;
-    Cmd::new("cargo build --package meshalloc-host-sim").run()?;
+    Cmd::new("cargo build --workspace --bin host-sim").run()?;
 
     // The images for QEMU differ from that of the board by a feature alone, and they can be run.
     let mut rows = Vec::new();

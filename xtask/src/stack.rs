@@ -56,7 +56,7 @@ pub(crate) fn high_water(image: &Image, strategy: &str) -> Result<u64> {
             .with_context(|| format!("`{command}` cannot be started"))?,
     );
     await_port(port)?;
-    Cmd::new("cargo run --quiet --package meshalloc-host-sim -- replay")
+    Cmd::new("cargo run --quiet --workspace --bin host-sim -- replay")
         .arg(operations.display().to_string())
         .args(&format!(
             "--mesh {MESH} --strategy {strategy} --backend tcp:127.0.0.1:{port} --quiet"

@@ -401,7 +401,7 @@ impl fmt::Display for StrategyKind {
     }
 }
 
-// The table: one line a strategy.
+// The table: one line a strategy. The place in it is the number on the wire, so new ones go to the end.
 strategies! {
     /// First fit.
     FirstFit(FirstFit), "first-fit", "first-fit", ["ff"], complete: false, contiguous: true,
@@ -412,6 +412,9 @@ strategies! {
     /// Free submesh list.
     FreeSubmeshList(FreeSubmeshList), "free-submesh-list", "free-submesh-list", ["fsl"], complete: true, contiguous: true,
         "Kim and Yoon 1995, A Dynamic Processor Allocation Strategy for Mesh-Connected Multicomputers";
+    /// Naive, non-contiguous.
+    Naive(Naive), "naive", "naive", [], complete: true, contiguous: false,
+        "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7)";
     /// Two-dimensional buddy.
     Buddy(Buddy), "buddy", "buddy", ["2db"], complete: false, contiguous: true,
         "Li and Cheng 1991, A Two-Dimensional Buddy System for Dynamic Resource Allocation in a Partitionable Mesh Connected System, J. Parallel and Distributed Computing 12";
@@ -433,7 +436,4 @@ strategies! {
     /// All shapes first fit.
     AllShapes(AllShapes), "all-shapes", "all-shapes", ["asff"], complete: true, contiguous: true,
         "Ababneh, Bani-Mohammad and Ould-Khaoua 2010, All Shapes Contiguous Submesh Allocation for 2D Mesh Multicomputers, Int. J. of Parallel, Emergent and Distributed Systems 25(5)";
-    /// Naive, non-contiguous.
-    Naive(Naive), "naive", "naive", [], complete: true, contiguous: false,
-        "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7)";
 }

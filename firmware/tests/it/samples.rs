@@ -68,7 +68,7 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
     for &strategy in StrategyKind::ALL {
         for &scheduler in SchedulerKind::ALL {
             messages.push((
-                format!("configure {strategy}, {scheduler}"),
+                format!("configure {strategy}, {scheduler:?}"),
                 command(Command::Configure(Configuration {
                     scheduler,
                     ..configuration(16, 22, strategy)

@@ -221,7 +221,7 @@ fn job_source(args: ScenarioArgs, mesh: Mesh) -> Result<JobSource, String> {
 struct Record<'s> {
     mesh: String,
     strategy: Vec<&'static str>,
-    scheduler: &'static str,
+    scheduler: String,
     #[serde(flatten)]
     jobs: JobsRecord<'s>,
     seed: u64,
@@ -299,7 +299,7 @@ impl Serialize for Scenario {
         let record = Record {
             mesh: self.mesh.to_string(),
             strategy: self.strategies.iter().map(|kind| kind.name()).collect(),
-            scheduler: self.scheduler.name(),
+            scheduler: names::scheduler_text(self.scheduler),
             jobs,
             seed: self.seed,
             backend: self.backend.to_string(),
