@@ -180,45 +180,40 @@ impl Contender {
     }
 
     /// Runs `body` with a fresh allocator.
-    fn with<T>(self, slots: usize, body: impl FnOnce(&mut Driver<'_>) -> T) -> T {
+    fn with<T>(self, slots: usize, body: impl FnOnce(&mut dyn Drive) -> T) -> T {
         match self {
-            Contender::Guillotiere => body(&mut Driver::Guillotiere(Guillotiere {
+            Contender::Guillotiere => body(&mut Guillotiere {
                 atlas: AtlasAllocator::new(size2(i32::from(SIDE), i32::from(SIDE))),
                 ids: vec![None; slots],
-            })),
+            }),
             Contender::Strategy(kind) => {
                 let mesh = mesh(SIDE, SIDE);
                 let mut memory = HeapMemory::new(mesh, slots);
                 let controller = Controller::new(memory.memory(), configuration(mesh, kind))
                     .expect("memory for 64 x 64");
-                body(&mut Driver::Meshalloc(Meshalloc {
+                body(&mut Meshalloc {
                     controller,
                     granted: vec![false; slots],
-                }))
+                })
             }
         }
     }
 }
 
-/// One loop for each allocator, so that the choice between them is made outside.
-enum Driver<'m> {
-    Guillotiere(Guillotiere),
-    Meshalloc(Meshalloc<'m>),
+/// What is done with an allocator. A loop is compiled for each kind, so that the choice between them is
+/// made outside of it.
+trait Drive {
+    fn run(&mut self, operations: &[Operation]);
+    fn audit(&mut self, scenario: &Scenario) -> Audit;
 }
 
-impl Driver<'_> {
+impl<A: Allocator> Drive for A {
     fn run(&mut self, operations: &[Operation]) {
-        match self {
-            Driver::Guillotiere(allocator) => run(allocator, operations),
-            Driver::Meshalloc(allocator) => run(allocator, operations),
-        }
+        run(self, operations);
     }
 
     fn audit(&mut self, scenario: &Scenario) -> Audit {
-        match self {
-            Driver::Guillotiere(allocator) => audit(allocator, scenario),
-            Driver::Meshalloc(allocator) => audit(allocator, scenario),
-        }
+        audit(self, scenario)
     }
 }
 

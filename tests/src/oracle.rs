@@ -10,6 +10,14 @@ use std::fmt;
 
 use meshalloc::{Refusal, Request, StrategyKind, Submesh};
 
+/// The strategies whose decisions are known here.
+pub const STRATEGIES: [StrategyKind; 4] = [
+    StrategyKind::FirstFit,
+    StrategyKind::AdaptiveScan,
+    StrategyKind::FreeSubmeshList,
+    StrategyKind::Naive,
+];
+
 /// A submesh `(<x1, y1>, <x2, y2>)`, both corners included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rect {

@@ -12,15 +12,9 @@ use meshalloc_host_sim::simulation::{Measured, RunResult, run};
 use meshalloc_host_sim::workload::{
     Job, Log, LogOptions, Rate, ServiceDistribution, SizeDistribution, Synthetic,
 };
-use meshalloc_tests::oracle::{NaiveMesh, Placement, Rect};
+use meshalloc_tests::oracle::{NaiveMesh, Placement, Rect, STRATEGIES};
 use meshalloc_tests::rig::{configuration, mesh};
 
-const STRATEGIES: [StrategyKind; 4] = [
-    StrategyKind::FirstFit,
-    StrategyKind::AdaptiveScan,
-    StrategyKind::FreeSubmeshList,
-    StrategyKind::Naive,
-];
 const SECOND: Ticks = 1_000_000;
 
 /// What became of a job.

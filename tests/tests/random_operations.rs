@@ -13,7 +13,7 @@ use meshalloc::{
     Reply, Request, SchedulerKind, Shape, Sides, StrategyKind,
 };
 use meshalloc_tests::model::{Expected, Model};
-use meshalloc_tests::oracle::Rect;
+use meshalloc_tests::oracle::{Rect, STRATEGIES};
 use meshalloc_tests::rig::{
     HeapMemory, ask_at, configuration, free_submesh_list, list_jobs, mesh, occupancy_map,
     repeated_grants,
@@ -25,13 +25,6 @@ const SEED: u64 = 1995;
 const CASES: u32 = 24;
 const OPERATIONS_MAX: usize = 240;
 const JOBS_MAX: usize = 24;
-
-const STRATEGIES: [StrategyKind; 4] = [
-    StrategyKind::FirstFit,
-    StrategyKind::AdaptiveScan,
-    StrategyKind::FreeSubmeshList,
-    StrategyKind::Naive,
-];
 
 /// The kinds of operations. How often each comes is random in every case.
 #[derive(Clone, Copy, Debug)]
@@ -122,7 +115,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn kind(&self, code: u16) -> Kind {
         let total: u32 = self.case.weights.iter().sum();
-        let mut at = u32::from(code) * total >> 16;
+        let mut at = (u32::from(code) * total) >> 16;
         for (&kind, &weight) in KINDS.iter().zip(&self.case.weights) {
             if at < weight {
                 return kind;
@@ -395,6 +388,7 @@ meshes! {
     one_node: 1 x 1, 2 x 1;
     square_8: 8 x 8, 7 x 9;
     square_17: 17 x 17, 2 x 2;
+    height_17: 33 x 17, 17 x 33;
 }
 
 /// The random operations are worth something only if they bring about whatever can happen.
