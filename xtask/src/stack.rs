@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::board::qemu_command;
-use crate::command::Cmd;
+use crate::command::{Cmd, target_dir};
 use crate::image::{self, Image};
 
 /// The mesh the work is done on: the largest that the board has room for by default.
@@ -56,7 +56,9 @@ pub(crate) fn high_water(image: &Image, strategy: &str) -> Result<u64> {
             .with_context(|| format!("`{command}` cannot be started"))?,
     );
     await_port(port)?;
-    Cmd::new("cargo run --quiet --workspace --bin host-sim -- replay")
+    let host_sim = target_dir().join("debug").join("host-sim");
+    Cmd::program(&host_sim)
+        .args("replay")
         .arg(operations.display().to_string())
         .args(&format!(
             "--mesh {MESH} --strategy {strategy} --backend tcp:127.0.0.1:{port} --quiet"
