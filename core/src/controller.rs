@@ -82,8 +82,55 @@ struct Counts {
     misses: u64,
 }
 
+/// A job that has just been given processors.
+#[derive(Clone, Copy, Debug)]
+pub struct Granted<'a, 'm> {
+    jobs: &'a JobTable<'m>,
+    job: &'a JobSlot,
+}
+
+impl<'a> Granted<'a, '_> {
+    /// The job.
+    pub const fn job(&self) -> &'a JobSlot {
+        self.job
+    }
+
+    /// Its blocks, in the order in which the strategy named them.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> + 'a {
+        self.jobs.blocks(self.job)
+    }
+
+    /// Says it in as many parts as it takes.
+    fn say(&self, reply: Sink<'_>) {
+        let job = self.job;
+        let mut blocks = self.blocks().peekable();
+        let mut first = 0;
+        while blocks.peek().is_some() {
+            let mut part = Reply::Grant(Grant {
+                job: job.id(),
+                at: job.granted_at(),
+                attempts: job.attempts(),
+                misses: job.misses(),
+                blocks_total: job.blocks_len(),
+                first,
+                blocks: Vec::new(),
+            });
+            // Filled in place: a grant is too large to move for nothing.
+            if let Reply::Grant(grant) = &mut part {
+                let chunk = blocks.by_ref().take(GRANT_BLOCKS_MAX);
+                grant.blocks.extend(chunk);
+                first += grant.blocks.len() as u32;
+            }
+            reply(&part);
+        }
+    }
+}
+
 /// Where replies go.
 type Sink<'a> = &'a mut dyn FnMut(&Reply);
+
+/// Where grants go.
+type Grants<'a> = &'a mut dyn FnMut(Granted<'_, '_>);
 
 impl<'m> Controller<'m> {
     /// A controller with no jobs and no faults.
@@ -116,28 +163,41 @@ impl<'m> Controller<'m> {
     /// Carries out one command at the time `now`, and says what comes of it: any number of parts
     /// ([`Reply::Grant`]), then exactly one final reply.
     ///
+    /// Whoever calls in process may as well use the method for each command; this is the same for
+    /// commands that are values.
+    ///
     /// Time does not go back: a `now` before the latest one counts as the latest one.
     pub fn handle(&mut self, command: &Command, now: Ticks, reply: Sink<'_>) {
-        self.clock = self.clock.max(now);
-        if command.changes_state() {
-            self.round = self.round.wrapping_add(1);
-        }
-        // Each of these says its own final reply, unless it fails: a reply is too large to hand around.
         let outcome = match *command {
-            Command::Configure(configuration) => self.configure(configuration, reply),
-            Command::Submit { job, request } => self.submit(job, request, reply),
-            Command::Release { job } => self.release(job, reply),
+            Command::Configure(configuration) => self
+                .configure(configuration, now)
+                .map(|()| reply(&Reply::Done))
+                .map_err(Error::from),
+            Command::Submit { job, request } => self
+                .submit(job, request, now, &mut |granted| granted.say(reply))
+                .map(|state| reply(&Reply::Submitted { job, state }))
+                .map_err(Error::from),
+            Command::Release { job } => self
+                .release(job, now, &mut |granted| granted.say(reply))
+                .map(|processors| reply(&Reply::Released { job, processors })),
             Command::QueryJob { job } => self.query(job, reply),
-            Command::ListJobs { from } => self.list(from, reply),
+            Command::ListJobs { from } => {
+                self.list(from, reply);
+                Ok(())
+            }
             Command::Occupancy { from } => self.occupancy_chunk(from, reply),
-            Command::MarkFaulty { node } => self.mark_faulty(node, reply),
-            Command::ClearFaulty { node } => self.clear_faulty(node, reply),
+            Command::MarkFaulty { node } => self
+                .mark_faulty(node, now)
+                .map(|(job, changed)| reply(&Reply::Fault { node, job, changed })),
+            Command::ClearFaulty { node } => self
+                .clear_faulty(node, now, &mut |granted| granted.say(reply))
+                .map(|(job, changed)| reply(&Reply::Fault { node, job, changed })),
             Command::Statistics => {
                 reply(&Reply::Statistics(self.statistics()));
                 Ok(())
             }
             Command::Reset => {
-                self.clear();
+                self.reset(now);
                 reply(&Reply::Done);
                 Ok(())
             }
@@ -147,11 +207,17 @@ impl<'m> Controller<'m> {
         }
     }
 
+    /// Begins a change.
+    fn begin(&mut self, now: Ticks) {
+        self.clock = self.clock.max(now);
+        self.round = self.round.wrapping_add(1);
+    }
+
     /// Says again the grants that the latest state-changing command brought about, as far as the jobs
     /// still run. For a transport that repeats a lost reply.
     pub fn repeat_grants(&self, reply: Sink<'_>) {
         for job in self.jobs.running().filter(|job| job.round() == self.round) {
-            self.say_grant(job, reply);
+            self.granted(job).say(reply);
         }
     }
 
@@ -213,26 +279,42 @@ impl<'m> Controller<'m> {
         }
     }
 
-    fn configure(&mut self, configuration: Configuration, reply: Sink<'_>) -> Result<(), Error> {
+    /// Serves another machine, or in another way; only while no job waits or runs. Faults and statistics
+    /// are forgotten.
+    ///
+    /// # Errors
+    ///
+    /// When jobs are there, the memory is too small or the strategy does not serve the machine.
+    pub fn configure(
+        &mut self,
+        configuration: Configuration,
+        now: Ticks,
+    ) -> Result<(), ConfigureError> {
+        self.begin(now);
         let Configuration {
             machine,
             strategy,
             scheduler: _,
         } = configuration;
         if !self.jobs.is_empty() {
-            return Err(ConfigureError::JobsPresent.into());
+            return Err(ConfigureError::JobsPresent);
         }
         let needs = Needs::of(machine);
         if needs.words > self.occupancy.capacity_words()
             || needs.nodes > self.jobs.blocks_capacity() as usize
         {
-            return Err(ConfigureError::MachineTooLarge.into());
+            return Err(ConfigureError::MachineTooLarge);
         }
         self.strategy.switch(strategy, machine)?;
         self.configuration = configuration;
         self.clear();
-        reply(&Reply::Done);
         Ok(())
+    }
+
+    /// Forgets all jobs, faults and statistics; keeps the configuration.
+    pub fn reset(&mut self, now: Ticks) {
+        self.begin(now);
+        self.clear();
     }
 
     fn clear(&mut self) {
@@ -243,37 +325,53 @@ impl<'m> Controller<'m> {
         self.counts = Counts::default();
     }
 
-    fn submit(&mut self, job: JobId, request: Request, reply: Sink<'_>) -> Result<(), Error> {
+    /// A new job: it runs at once or waits. `granted` hears of every job that is granted, this one or
+    /// another.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Refusal`]; the job is not there then.
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy, for each job that the scheduler lets try.
+    pub fn submit(
+        &mut self,
+        job: JobId,
+        request: Request,
+        now: Ticks,
+        granted: Grants<'_>,
+    ) -> Result<JobState, Refusal> {
+        self.begin(now);
         let slot = self
             .validate(&request)
-            .and_then(|()| self.jobs.submit(job, request, self.clock))
+            .and_then(|demand| self.jobs.submit(job, request, demand, self.clock))
             .inspect_err(|_| self.counts.refused += 1)?;
-        let last_refusal = self.schedule(Event::Arrival(slot), reply);
-        let state = match self.jobs.get(slot).is_running() {
-            true => self.state_of(slot),
-            // It is the last of the queue: no need to count.
-            false => JobState::Waiting {
-                ahead: self.jobs.waiting_len() - 1,
-            },
-        };
-        if let JobState::Waiting { .. } = state
-            && request.flags.contains(Flags::NO_WAIT)
-        {
+        let last_refusal = self.schedule(Event::Arrival(slot), granted);
+        let entry = self.jobs.get(slot);
+        if entry.is_running() {
+            self.counts.submitted += 1;
+            return Ok(JobState::Running {
+                processors: entry.processors(),
+            });
+        }
+        if request.flags.contains(Flags::NO_WAIT) {
             self.jobs.remove(slot);
             self.counts.refused += 1;
-            let refusal = match last_refusal {
+            return Err(match last_refusal {
                 Some((tried, refusal)) if tried == slot => refusal,
                 _ => Refusal::QueueNotEmpty,
-            };
-            return Err(refusal.into());
+            });
         }
         self.counts.submitted += 1;
-        reply(&Reply::Submitted { job, state });
-        Ok(())
+        // It is the last of the queue.
+        Ok(JobState::Waiting {
+            ahead: self.jobs.waiting_len() - 1,
+        })
     }
 
-    /// Whether the request could ever be granted.
-    fn validate(&self, request: &Request) -> Result<(), Refusal> {
+    /// The number of free processors that the request takes, if it could ever be granted.
+    fn validate(&self, request: &Request) -> Result<u32, Refusal> {
         let area = request.shape.area();
         if area == 0 || request.processors == 0 {
             return Err(Refusal::EmptyRequest);
@@ -281,13 +379,17 @@ impl<'m> Controller<'m> {
         if request.processors > area || !self.configuration.machine.has_kind_of(request.shape) {
             return Err(Refusal::Malformed);
         }
-        match self.strategy.demand(request) {
-            Some(_) => Ok(()),
-            None => Err(Refusal::NeverFits),
-        }
+        self.strategy.demand(request).ok_or(Refusal::NeverFits)
     }
 
-    fn release(&mut self, job: JobId, reply: Sink<'_>) -> Result<(), Error> {
+    /// The job has ended, or no longer waits. Returns the number of processors it held. `granted` hears
+    /// of every job that is granted in consequence.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownJob`].
+    pub fn release(&mut self, job: JobId, now: Ticks, granted: Grants<'_>) -> Result<u32, Error> {
+        self.begin(now);
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         let processors = self.jobs.get(slot).processors();
         while let Some(block) = self.jobs.pop_block(slot) {
@@ -297,19 +399,18 @@ impl<'m> Controller<'m> {
         }
         self.jobs.remove(slot);
         self.counts.released += 1;
-        self.schedule(Event::Departure, reply);
-        reply(&Reply::Released { job, processors });
-        Ok(())
+        self.schedule(Event::Departure, granted);
+        Ok(processors)
     }
 
     /// Lets the scheduler have its turn. Returns the last job that tried and failed, and why.
-    fn schedule(&mut self, event: Event, reply: Sink<'_>) -> Option<(Slot, Refusal)> {
+    fn schedule(&mut self, event: Event, granted: Grants<'_>) -> Option<(Slot, Refusal)> {
         let mut refused = None;
         let mut candidate = self.scheduler.first(&self.jobs.queue(), event, self.clock);
         while let Some(slot) = candidate {
             let queue = self.jobs.queue();
             let (following, submitted) = (queue.next(slot), queue.get(slot).submitted());
-            let outcome = self.place(slot, reply);
+            let outcome = self.place(slot, granted);
             let attempt = Attempt {
                 job: slot,
                 following,
@@ -325,9 +426,10 @@ impl<'m> Controller<'m> {
     }
 
     /// Tries to give a waiting job its processors.
-    fn place(&mut self, slot: Slot, reply: Sink<'_>) -> Result<(), Refusal> {
-        let request = *self.jobs.get(slot).request();
-        let outcome = self.find(&request);
+    fn place(&mut self, slot: Slot, granted: Grants<'_>) -> Result<(), Refusal> {
+        let job = self.jobs.get(slot);
+        let (request, demand) = (*job.request(), job.demand());
+        let outcome = self.find(&request, demand);
         // Valid is an attempt that the number of free processors would allow; what a strategy holds
         // beyond the request does not count.
         let free = self.occupancy.free();
@@ -348,13 +450,12 @@ impl<'m> Controller<'m> {
             self.occupancy.take(block);
             self.strategy.taken(&self.occupancy, block);
         }
-        self.say_grant(self.jobs.get(slot), reply);
+        granted(self.granted(self.jobs.get(slot)));
         Ok(())
     }
 
     /// Asks the strategy. Changes nothing but the strategy's scratch memory.
-    fn find(&mut self, request: &Request) -> Result<Chain, Refusal> {
-        let demand = self.strategy.demand(request).ok_or(Refusal::NeverFits)?;
+    fn find(&mut self, request: &Request, demand: u32) -> Result<Chain, Refusal> {
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
         }
@@ -371,31 +472,48 @@ impl<'m> Controller<'m> {
         }
     }
 
-    fn mark_faulty(&mut self, node: NodeId, reply: Sink<'_>) -> Result<(), Error> {
+    /// The processor is faulty. Returns the job that holds it, which keeps running, and whether the
+    /// processor was in order before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownNode`].
+    pub fn mark_faulty(
+        &mut self,
+        node: NodeId,
+        now: Ticks,
+    ) -> Result<(Option<JobId>, bool), Error> {
+        self.begin(now);
         let unit = self.unit(node)?;
         let outcome = self.occupancy.mark_faulty(node);
         if outcome == Some(true) {
             self.strategy.taken(&self.occupancy, unit);
         }
-        reply(&Reply::Fault {
-            node,
-            job: self.holder(node),
-            changed: outcome.is_some(),
-        });
-        Ok(())
+        Ok((self.holder(node), outcome.is_some()))
     }
 
-    fn clear_faulty(&mut self, node: NodeId, reply: Sink<'_>) -> Result<(), Error> {
+    /// The processor works again. Returns the job that holds it and whether it was faulty before.
+    /// `granted` hears of every job that is granted in consequence.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownNode`].
+    pub fn clear_faulty(
+        &mut self,
+        node: NodeId,
+        now: Ticks,
+        granted: Grants<'_>,
+    ) -> Result<(Option<JobId>, bool), Error> {
+        self.begin(now);
         let unit = self.unit(node)?;
         let job = self.holder(node);
         let changed = self.occupancy.clear_faulty(node, job.is_some());
         if changed && job.is_none() {
             self.strategy
                 .released(&self.occupancy, &Held(&self.jobs), unit);
-            self.schedule(Event::Departure, reply);
+            self.schedule(Event::Departure, granted);
         }
-        reply(&Reply::Fault { node, job, changed });
-        Ok(())
+        Ok((job, changed))
     }
 
     fn unit(&self, node: NodeId) -> Result<Block, Error> {
@@ -430,7 +548,7 @@ impl<'m> Controller<'m> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         let entry = self.jobs.get(slot);
         if entry.is_running() {
-            self.say_grant(entry, reply);
+            self.granted(entry).say(reply);
         }
         reply(&Reply::Job(JobReport {
             job,
@@ -441,7 +559,7 @@ impl<'m> Controller<'m> {
         Ok(())
     }
 
-    fn list(&self, from: u32, reply: Sink<'_>) -> Result<(), Error> {
+    fn list(&self, from: u32, reply: Sink<'_>) {
         let mut jobs = Vec::new();
         let mut next = None;
         for (following, job) in self.jobs.jobs_from(from) {
@@ -452,7 +570,6 @@ impl<'m> Controller<'m> {
             }
         }
         reply(&Reply::Jobs(JobList { jobs, next }));
-        Ok(())
     }
 
     fn occupancy_chunk(&self, from: NodeId, reply: Sink<'_>) -> Result<(), Error> {
@@ -479,26 +596,10 @@ impl<'m> Controller<'m> {
         Ok(())
     }
 
-    fn say_grant(&self, job: &JobSlot, reply: Sink<'_>) {
-        let mut blocks = self.jobs.blocks(job).peekable();
-        let mut first = 0;
-        while blocks.peek().is_some() {
-            let mut part = Reply::Grant(Grant {
-                job: job.id(),
-                at: job.granted_at(),
-                attempts: job.attempts(),
-                misses: job.misses(),
-                blocks_total: job.blocks_len(),
-                first,
-                blocks: Vec::new(),
-            });
-            // Filled in place: a grant is too large to move for nothing.
-            if let Reply::Grant(grant) = &mut part {
-                let chunk = blocks.by_ref().take(GRANT_BLOCKS_MAX);
-                grant.blocks.extend(chunk);
-                first += grant.blocks.len() as u32;
-            }
-            reply(&part);
+    const fn granted<'a>(&'a self, job: &'a JobSlot) -> Granted<'a, 'm> {
+        Granted {
+            jobs: &self.jobs,
+            job,
         }
     }
 

@@ -33,7 +33,7 @@ pub mod storage;
 pub mod strategy;
 pub mod word;
 
-pub use controller::Controller;
+pub use controller::{Controller, Granted};
 pub use error::{ConfigureError, Error, Refusal};
 pub use jobs::{Draft, Held};
 pub use machine::{Block, Machine, NodeId, Shape};

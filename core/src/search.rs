@@ -35,26 +35,29 @@ pub(crate) fn first_fit(
     if u32::from(sides.w) > occupancy.machine().row_len() || window * stride > busy.len() {
         return None;
     }
-    let runs = Doubling::new(sides.w);
-    let found = match (stride, runs.steps()) {
+    let found = if stride > 1 {
+        first_fit_wide(busy, stride, &Doubling::new(sides.w), window, scratch)
+    } else {
         // A copy of the search for each number of steps lets the compiler unroll them, which halves
         // the time of a row.
-        (1, []) => first_fit_narrow(busy, [], window, scratch),
-        (1, &[a]) => first_fit_narrow(busy, [a], window, scratch),
-        (1, &[a, b]) => first_fit_narrow(busy, [a, b], window, scratch),
-        (1, &[a, b, c]) => first_fit_narrow(busy, [a, b, c], window, scratch),
-        (1, &[a, b, c, d]) => first_fit_narrow(busy, [a, b, c, d], window, scratch),
-        (1, &[a, b, c, d, e]) => first_fit_narrow(busy, [a, b, c, d, e], window, scratch),
-        (1, &[a, b, c, d, e, f]) => first_fit_narrow(busy, [a, b, c, d, e, f], window, scratch),
-        _ => first_fit_wide(busy, stride, &runs, window, scratch),
+        let search = match Doubling::count(sides.w) {
+            0 => first_fit_narrow::<0>,
+            1 => first_fit_narrow::<1>,
+            2 => first_fit_narrow::<2>,
+            3 => first_fit_narrow::<3>,
+            4 => first_fit_narrow::<4>,
+            5 => first_fit_narrow::<5>,
+            _ => first_fit_narrow::<6>,
+        };
+        search(busy, Doubling::last(sides.w), window, scratch)
     };
     found.map(|(x, y)| Coord::new(x as u16, y as u16))
 }
 
 /// Rows of one word.
-fn first_fit_narrow<const STEPS: usize>(
+fn first_fit_narrow<const STEPS: u32>(
     busy: &[Word],
-    steps: [u32; STEPS],
+    last: u32,
     window: usize,
     starts: &mut [Word],
 ) -> Option<(u32, usize)> {
@@ -72,7 +75,7 @@ fn first_fit_narrow<const STEPS: usize>(
         let mut above = acc;
         while row > seen && acc != 0 {
             row -= 1;
-            let start = run_starts(!busy[row], steps);
+            let start = run_starts::<STEPS>(!busy[row], last);
             starts[row] = start;
             above = acc;
             acc &= start;

@@ -88,6 +88,24 @@ impl Doubling {
         Doubling { steps, count }
     }
 
+    /// The number of steps for runs of `len`: the logarithm of `len`, rounded up.
+    #[inline]
+    pub(crate) const fn count(len: u16) -> u32 {
+        match (len - 1).checked_ilog2() {
+            Some(log) => log + 1,
+            None => 0,
+        }
+    }
+
+    /// The last step for runs of `len`; those before it are 1, 2, 4, and so on.
+    #[inline]
+    pub(crate) const fn last(len: u16) -> u32 {
+        match Self::count(len) {
+            0 => 0,
+            count => len as u32 - (1 << (count - 1)),
+        }
+    }
+
     /// The steps, in order.
     #[inline]
     pub(crate) fn steps(&self) -> &[u32] {
@@ -103,12 +121,16 @@ impl Doubling {
     }
 }
 
-/// The starts of the runs in one word. The steps are those of a [`Doubling`].
+/// The starts of the runs in one word, by `STEPS` ([`Doubling::count`]) steps, the last of them `last`
+/// ([`Doubling::last`]).
 #[inline]
-pub(crate) fn run_starts<const STEPS: usize>(mut ones: Word, steps: [u32; STEPS]) -> Word {
-    for step in steps {
-        // The remainder says to the compiler that no step is longer than the word.
-        ones &= ones >> (step % WORD_BITS);
+pub(crate) fn run_starts<const STEPS: u32>(mut ones: Word, last: u32) -> Word {
+    for step in 1..STEPS {
+        ones &= ones >> (1 << (step - 1));
+    }
+    if STEPS > 0 {
+        // The remainder says to the compiler that the step is not longer than the word.
+        ones &= ones >> (last % WORD_BITS);
     }
     ones
 }
@@ -192,10 +214,12 @@ mod tests {
             let mut after = row.clone();
             doubling.reduce(&mut after);
             prop_assert_eq!(bits(&after), expected);
-            if let &[a, b, c] = doubling.steps() {
+            prop_assert_eq!(doubling.steps().len() as u32, Doubling::count(len));
+            prop_assert_eq!(doubling.steps().last().copied().unwrap_or(0), Doubling::last(len));
+            if (5..=8).contains(&len) {
                 let mut one = [row[0]];
                 doubling.reduce(&mut one);
-                prop_assert_eq!(run_starts(row[0], [a, b, c]), one[0]);
+                prop_assert_eq!(run_starts::<3>(row[0], Doubling::last(len)), one[0]);
             }
         }
 

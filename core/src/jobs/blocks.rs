@@ -24,16 +24,30 @@ impl BlockCell {
 pub(crate) struct Chain {
     head: Link,
     len: u32,
+    area: u32,
 }
 
 impl Chain {
     /// No block.
-    pub(crate) const EMPTY: Chain = Chain { head: NONE, len: 0 };
+    pub(crate) const EMPTY: Chain = Chain {
+        head: NONE,
+        len: 0,
+        area: 0,
+    };
     /// What is in unused memory.
-    pub(super) const ZERO: Chain = Chain { head: 0, len: 0 };
+    pub(super) const ZERO: Chain = Chain {
+        head: 0,
+        len: 0,
+        area: 0,
+    };
 
     pub(crate) const fn len(&self) -> u32 {
         self.len
+    }
+
+    /// The number of processors in all blocks together.
+    pub(crate) const fn area(&self) -> u32 {
+        self.area
     }
 }
 
@@ -95,6 +109,7 @@ impl<'m> BlockPool<'m> {
         *chain = Chain {
             head: next,
             len: chain.len - 1,
+            area: chain.area - block.area(),
         };
         self.cells[cell as usize].next = self.free;
         self.free = cell;
@@ -155,7 +170,8 @@ impl<'a, 'm> Draft<'a, 'm> {
     /// Adds a block. One for which the pool has no room makes the whole proposal fail as `TableFull`.
     #[inline]
     pub fn push(&mut self, block: impl Into<Block>) {
-        let Some(cell) = self.pool.cell(block.into()) else {
+        let block = block.into();
+        let Some(cell) = self.pool.cell(block) else {
             self.overflow = true;
             return;
         };
@@ -165,6 +181,7 @@ impl<'a, 'm> Draft<'a, 'm> {
         }
         self.last = cell;
         self.chain.len += 1;
+        self.chain.area += block.area();
     }
 
     /// The blocks so far.

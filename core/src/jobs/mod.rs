@@ -47,6 +47,8 @@ pub struct JobSlot {
     granted_at: Ticks,
     attempts: u32,
     misses: u32,
+    /// The least number of free processors with which the strategy could grant it.
+    demand: u32,
     processors: u32,
     /// The command that granted it: [`JobTable::grant`].
     round: u32,
@@ -66,6 +68,7 @@ impl JobSlot {
         granted_at: 0,
         attempts: 0,
         misses: 0,
+        demand: 0,
         processors: 0,
         round: 0,
         blocks: Chain::ZERO,
@@ -116,6 +119,10 @@ impl JobSlot {
     /// Whether it holds processors.
     pub const fn is_running(&self) -> bool {
         matches!(self.state, State::Running)
+    }
+
+    pub(crate) const fn demand(&self) -> u32 {
+        self.demand
     }
 
     pub(crate) const fn round(&self) -> u32 {
@@ -299,6 +306,7 @@ impl<'m> JobTable<'m> {
         &mut self,
         id: JobId,
         request: Request,
+        demand: u32,
         now: Ticks,
     ) -> Result<Slot, Refusal> {
         if self.find(id).is_some() {
@@ -319,6 +327,7 @@ impl<'m> JobTable<'m> {
             state: State::Waiting,
             request,
             submitted: now,
+            demand,
             blocks: Chain::EMPTY,
             ..JobSlot::EMPTY
         };
@@ -330,8 +339,8 @@ impl<'m> JobTable<'m> {
     /// Counts an attempt at a waiting job.
     pub(crate) fn count_attempt(&mut self, slot: Slot, missed: bool) {
         let job = &mut self.slots[slot.0 as usize];
-        job.attempts = job.attempts.saturating_add(1);
-        job.misses = job.misses.saturating_add(u32::from(missed));
+        job.attempts = job.attempts.wrapping_add(1);
+        job.misses = job.misses.wrapping_add(u32::from(missed));
     }
 
     /// A place to write a proposal into. It is to be given to [`JobTable::grant`] or
@@ -349,7 +358,7 @@ impl<'m> JobTable<'m> {
     pub(crate) fn grant(&mut self, slot: Slot, blocks: Chain, now: Ticks, round: u32) {
         self.waiting.remove(self.slots, slot.0);
         self.running.push_back(self.slots, slot.0);
-        let processors = self.pool.iter(blocks).map(Block::area).sum();
+        let processors = blocks.area();
         let job = &mut self.slots[slot.0 as usize];
         job.state = State::Running;
         job.granted_at = now;
