@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use guillotiere::{AllocId, AtlasAllocator, size2};
-use meshalloc::{Block, Command, Controller, Flags, JobId, Reply, Request, StrategyKind, Submesh};
+use meshalloc::{Block, Controller, Flags, JobId, Request, StrategyKind, Submesh};
 use meshalloc_tests::oracle::{NaiveMesh, Rect};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, mesh};
@@ -130,18 +130,16 @@ struct Meshalloc<'m> {
 impl Allocator for Meshalloc<'_> {
     #[inline]
     fn allocate(&mut self, slot: u32, w: u16, h: u16) -> Option<Rect> {
-        let command = Command::Submit {
-            job: JobId(slot),
-            request: Request::submesh(w, h).with_flags(Flags::NO_WAIT),
-        };
+        let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
         let mut place = None;
-        self.controller.handle(&command, 0, &mut |reply| {
-            if let Reply::Grant(grant) = reply
-                && let Some(&Block::Submesh(submesh)) = grant.blocks.first()
-            {
-                place = Some(submesh);
-            }
-        });
+        let outcome = self
+            .controller
+            .submit(JobId(slot), request, 0, &mut |granted| {
+                if let Some(Block::Submesh(submesh)) = granted.blocks().next() {
+                    place = Some(submesh);
+                }
+            });
+        black_box(&outcome);
         self.granted[slot as usize] = place.is_some();
         place.map(Submesh::into)
     }
@@ -149,10 +147,8 @@ impl Allocator for Meshalloc<'_> {
     #[inline]
     fn release(&mut self, slot: u32) {
         if std::mem::take(&mut self.granted[slot as usize]) {
-            let command = Command::Release { job: JobId(slot) };
-            self.controller.handle(&command, 0, &mut |reply| {
-                black_box(reply);
-            });
+            let outcome = self.controller.release(JobId(slot), 0, &mut |_| ());
+            black_box(&outcome);
         }
     }
 }
