@@ -23,6 +23,7 @@ const STRIDE_MAX: usize = words_for(SIDE_MAX as u32);
 ///
 /// O(rows * words in a row * log w) in ordinary occupancies, each row being reduced at most once; O(rows * h
 /// * words in a row) in the worst case, when every window fails in its lowest row.
+#[inline]
 pub(crate) fn first_fit(
     occupancy: &Occupancy<'_>,
     sides: Sides,
@@ -35,7 +36,7 @@ pub(crate) fn first_fit(
     if u32::from(sides.w) > occupancy.machine().row_len() || window * stride > busy.len() {
         return None;
     }
-    let found = if stride > 1 {
+    if stride > 1 {
         first_fit_wide(busy, stride, &Doubling::new(sides.w), window, scratch)
     } else {
         // A copy of the search for each number of steps lets the compiler unroll them, which halves
@@ -50,17 +51,17 @@ pub(crate) fn first_fit(
             _ => first_fit_narrow::<6>,
         };
         search(busy, Doubling::last(sides.w), window, scratch)
-    };
-    found.map(|(x, y)| Coord::new(x as u16, y as u16))
+    }
 }
 
 /// Rows of one word.
+#[inline(never)]
 fn first_fit_narrow<const STEPS: u32>(
     busy: &[Word],
     last: u32,
     window: usize,
     starts: &mut [Word],
-) -> Option<(u32, usize)> {
+) -> Option<Coord> {
     let rows = busy.len();
     let starts = &mut starts[..rows];
     // Invariant: the rows `base..seen` are reduced, and `known` is their AND, not zero.
@@ -82,7 +83,7 @@ fn first_fit_narrow<const STEPS: u32>(
         }
         let hit = acc & known;
         if hit != 0 {
-            return Some((hit.trailing_zeros(), base));
+            return Some(Coord::new(hit.trailing_zeros() as u16, base as u16));
         }
         while acc != 0 {
             row -= 1;
@@ -100,7 +101,7 @@ fn first_fit_wide(
     runs: &Doubling,
     window: usize,
     starts: &mut [Word],
-) -> Option<(u32, usize)> {
+) -> Option<Coord> {
     let rows = busy.len() / stride;
     let words = |row: usize| row * stride..(row + 1) * stride;
     let (mut known, mut acc, mut above) = ([0; STRIDE_MAX], [0; STRIDE_MAX], [0; STRIDE_MAX]);
@@ -130,7 +131,8 @@ fn first_fit_wide(
                 .position(|(acc, known)| acc & known != 0);
             if let Some(word) = hit {
                 let bit = (acc[word] & known[word]).trailing_zeros();
-                return Some((word as u32 * WORD_BITS + bit, base));
+                let x = word as u32 * WORD_BITS + bit;
+                return Some(Coord::new(x as u16, base as u16));
             }
         }
         while alive {

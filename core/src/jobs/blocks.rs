@@ -1,7 +1,7 @@
 //! The pool of blocks: chains of cells, one chain a job.
 
 use super::{Link, NONE};
-use crate::machine::{Block, NodeId};
+use crate::machine::{Block, Machine, NodeId};
 use crate::mesh::Submesh;
 
 /// One cell of the pool.
@@ -19,35 +19,22 @@ impl BlockCell {
     };
 }
 
-/// A list of blocks in the pool.
+/// A list of blocks in the pool. Two fields go in two registers; a third would send it through memory
+/// at every call, field by field in and as a whole out, which stalls the processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain {
     head: Link,
     len: u32,
-    area: u32,
 }
 
 impl Chain {
     /// No block.
-    pub(crate) const EMPTY: Chain = Chain {
-        head: NONE,
-        len: 0,
-        area: 0,
-    };
+    pub(crate) const EMPTY: Chain = Chain { head: NONE, len: 0 };
     /// What is in unused memory.
-    pub(super) const ZERO: Chain = Chain {
-        head: 0,
-        len: 0,
-        area: 0,
-    };
+    pub(super) const ZERO: Chain = Chain { head: 0, len: 0 };
 
     pub(crate) const fn len(&self) -> u32 {
         self.len
-    }
-
-    /// The number of processors in all blocks together.
-    pub(crate) const fn area(&self) -> u32 {
-        self.area
     }
 }
 
@@ -109,7 +96,6 @@ impl<'m> BlockPool<'m> {
         *chain = Chain {
             head: next,
             len: chain.len - 1,
-            area: chain.area - block.area(),
         };
         self.cells[cell as usize].next = self.free;
         self.free = cell;
@@ -152,7 +138,8 @@ impl<'m> BlockPool<'m> {
 #[derive(Debug)]
 pub struct Draft<'a, 'm> {
     pool: &'a mut BlockPool<'m>,
-    chain: Chain,
+    head: Link,
+    len: u32,
     last: Link,
     overflow: bool,
 }
@@ -161,7 +148,8 @@ impl<'a, 'm> Draft<'a, 'm> {
     pub(crate) fn new(pool: &'a mut BlockPool<'m>) -> Self {
         Draft {
             pool,
-            chain: Chain::EMPTY,
+            head: NONE,
+            len: 0,
             last: NONE,
             overflow: false,
         }
@@ -176,27 +164,35 @@ impl<'a, 'm> Draft<'a, 'm> {
             return;
         };
         match self.last {
-            NONE => self.chain.head = cell,
+            NONE => self.head = cell,
             last => self.pool.cells[last as usize].next = cell,
         }
         self.last = cell;
-        self.chain.len += 1;
-        self.chain.area += block.area();
+        self.len += 1;
     }
 
     /// The blocks so far.
     pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
-        self.pool.iter(self.chain)
+        self.pool.iter(self.chain())
     }
 
     /// Whether one of the blocks holds the processor `node` of `machine`.
-    pub fn contains(&self, machine: &crate::machine::Machine, node: NodeId) -> bool {
+    pub fn contains(&self, machine: &Machine, node: NodeId) -> bool {
         self.blocks()
             .any(|block| machine.block_contains(block, node))
     }
 
+    #[inline]
+    const fn chain(&self) -> Chain {
+        Chain {
+            head: self.head,
+            len: self.len,
+        }
+    }
+
     /// The blocks, and whether there was room for all of them.
+    #[inline]
     pub(crate) fn finish(self) -> (Chain, bool) {
-        (self.chain, !self.overflow)
+        (self.chain(), !self.overflow)
     }
 }

@@ -358,7 +358,7 @@ impl<'m> JobTable<'m> {
     pub(crate) fn grant(&mut self, slot: Slot, blocks: Chain, now: Ticks, round: u32) {
         self.waiting.remove(self.slots, slot.0);
         self.running.push_back(self.slots, slot.0);
-        let processors = blocks.area();
+        let processors = self.pool.iter(blocks).map(Block::area).sum();
         let job = &mut self.slots[slot.0 as usize];
         job.state = State::Running;
         job.granted_at = now;

@@ -349,6 +349,7 @@ macro_rules! strategies {
     feature = "fixed-orientation",
     feature = "flex-fold"
 ))]
+#[inline]
 fn first_place(
     occupancy: &Occupancy<'_>,
     sides: Sides,
