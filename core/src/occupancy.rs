@@ -158,24 +158,15 @@ impl<'m> Occupancy<'m> {
     fn for_each_word(&mut self, block: Block, mut change: impl FnMut(&mut Word, Word, Word)) {
         for band in self.machine.bands(block) {
             let span = Span::new(band.start, band.len);
-            let (row, rows) = (band.row as usize, band.rows as usize);
-            if self.stride == 1 {
-                // The common case on a host, and one that the compiler makes vector code of.
-                let bits = span.mask(0);
-                let busy = self.busy[row..row + rows].iter_mut();
-                for (busy, &faulty) in busy.zip(&self.faulty[row..row + rows]) {
-                    change(busy, faulty, bits);
-                }
-                continue;
-            }
+            // One length for both, so that one check of an index serves both.
+            let words = self.rows * self.stride;
+            let (busy, faulty) = (&mut self.busy[..words], &self.faulty[..words]);
             for word in span.first..=span.last {
                 let bits = span.mask(word);
-                let first = row * self.stride + word;
-                let last = first + (rows - 1) * self.stride;
-                let busy = self.busy[first..=last].iter_mut().step_by(self.stride);
-                let faulty = self.faulty[first..=last].iter().step_by(self.stride);
-                for (busy, &faulty) in busy.zip(faulty) {
-                    change(busy, faulty, bits);
+                let mut at = band.row as usize * self.stride + word;
+                for _ in 0..band.rows {
+                    change(&mut busy[at], faulty[at], bits);
+                    at += self.stride;
                 }
             }
         }
