@@ -168,6 +168,7 @@ impl<'m> Controller<'m> {
     ///
     /// Time does not go back: a `now` before the latest one counts as the latest one.
     pub fn handle(&mut self, command: &Command, now: Ticks, reply: Sink<'_>) {
+        self.clock = self.clock.max(now);
         let outcome = match *command {
             Command::Configure(configuration) => self
                 .configure(configuration, now)
