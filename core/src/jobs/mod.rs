@@ -491,3 +491,6 @@ impl Held<'_, '_> {
         self.0.running().flat_map(|job| self.0.blocks(job))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,300 @@
+//! The job table at its limits: the index against a plain map, the table at one less than full, full and one
+//! more, the pool of blocks down to its last cell.
+
+extern crate std;
+
+use std::collections::BTreeMap;
+use std::vec;
+use std::vec::Vec;
+
+use super::*;
+use crate::mesh::Submesh;
+
+/// Memory for a table.
+struct Memory {
+    slots: Vec<JobSlot>,
+    index: Vec<Link>,
+    blocks: Vec<BlockCell>,
+}
+
+impl Memory {
+    fn new(slots: usize, index: usize, blocks: usize) -> Self {
+        Memory {
+            slots: vec![JobSlot::EMPTY; slots],
+            // Whatever was there before is forgotten.
+            index: vec![3; index],
+            blocks: vec![BlockCell::EMPTY; blocks],
+        }
+    }
+
+    fn table(&mut self) -> JobTable<'_> {
+        JobTable::new(&mut self.slots, &mut self.index, &mut self.blocks)
+    }
+}
+
+/// Reproducible numbers (Knuth's constants), their low bits left out.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+const REQUEST: Request = Request::submesh(1, 1);
+
+fn unit(x: u16) -> Submesh {
+    Submesh::new(x, 0, 1, 1)
+}
+
+/// A job joins the queue.
+fn wait(table: &mut JobTable<'_>, id: u32) -> Result<Slot, Refusal> {
+    table.submit(JobId(id), REQUEST, REQUEST.processors, 7)
+}
+
+/// Grants a waiting job so many blocks, as far as the pool has room. Returns whether it had.
+fn grant(table: &mut JobTable<'_>, slot: Slot, blocks: u16) -> bool {
+    let mut draft = table.draft();
+    (0..blocks).for_each(|x| draft.push(unit(x)));
+    let (chain, complete) = draft.finish();
+    match complete {
+        true => table.grant(slot, chain, 0, 1),
+        false => table.discard(chain),
+    }
+    complete
+}
+
+fn end(table: &mut JobTable<'_>, slot: Slot) {
+    while table.pop_block(slot).is_some() {}
+    table.remove(slot);
+}
+
+#[test]
+fn capacity_is_what_goes_together() {
+    for (slots, index, jobs) in [
+        (0, 0, 0),
+        (0, 1, 0),
+        (1, 0, 0),
+        (1, 1, 0),
+        (1, 2, 1),
+        (5, 8, 4),
+        (4, 8, 4),
+        (3, 8, 3),
+        (8, 15, 4),
+        (8, 16, 8),
+        (8, 17, 8),
+        (8, 1024, 8),
+    ] {
+        let mut memory = Memory::new(slots, index, 1);
+        let table = memory.table();
+        assert_eq!(table.capacity(), jobs, "{slots} slots, {index} cells");
+        table.check_invariants();
+    }
+}
+
+#[test]
+fn a_table_without_room_refuses_and_finds_nothing() {
+    let mut memory = Memory::new(0, 0, 0);
+    let mut table = memory.table();
+    assert_eq!(table.find(JobId(0)), None);
+    let outcome = wait(&mut table, 0);
+    assert_eq!(outcome, Err(Refusal::TableFull));
+    table.check_invariants();
+}
+
+/// One less than full, full, one more; and that again after some have left, in whatever order.
+#[test]
+fn the_table_takes_as_many_as_it_has_slots() {
+    for n in [1, 2, 3, 8, 31, 32] {
+        let mut memory = Memory::new(n, (2 * n).next_power_of_two(), n);
+        let mut table = memory.table();
+        for leaving in [0, 1, n / 2, n - 1, n] {
+            let mut slots: Vec<Slot> = Vec::new();
+            for id in 0..n as u32 - 1 {
+                slots.push(wait(&mut table, id).unwrap());
+            }
+            table.check_invariants();
+            let last = wait(&mut table, n as u32 - 1);
+            slots.push(last.expect("room for one more"));
+            table.check_invariants();
+            assert_eq!(table.waiting_len() as usize, n);
+            let beyond = wait(&mut table, n as u32);
+            assert_eq!(beyond, Err(Refusal::TableFull));
+            // A name that is taken is the more important reason.
+            let duplicate = wait(&mut table, 0);
+            assert_eq!(duplicate, Err(Refusal::DuplicateJob));
+            table.check_invariants();
+
+            slots.rotate_left(n / 3);
+            for slot in slots.drain(..leaving) {
+                table.remove(slot);
+                table.check_invariants();
+            }
+            for id in 0..leaving as u32 {
+                slots.push(wait(&mut table, 1000 + id).unwrap());
+            }
+            let beyond = wait(&mut table, 2000);
+            assert_eq!(beyond, Err(Refusal::TableFull));
+            slots.into_iter().for_each(|slot| table.remove(slot));
+            assert!(table.is_empty());
+            table.check_invariants();
+        }
+    }
+}
+
+/// Names as they come in practice, those that differ in high bits only, and equal ones but for the last
+/// bit: after every step each is found in its slot, and no other is found.
+#[test]
+fn the_index_is_a_map() {
+    let names: [fn(u64) -> u32; 4] = [
+        |n| n as u32,
+        |n| (n as u32) << 25,
+        |n| u32::MAX - n as u32,
+        |n| (n as u32).wrapping_mul(0x9E37_79B1),
+    ];
+    for name in names {
+        for capacity in [1, 2, 5, 16, 64] {
+            let mut memory = Memory::new(capacity, (2 * capacity).next_power_of_two(), 1);
+            let mut table = memory.table();
+            let mut map: BTreeMap<u32, Slot> = BTreeMap::new();
+            let mut numbers = Numbers(capacity as u64);
+            for _ in 0..2000 {
+                let id = name(numbers.below(2 * capacity as u64));
+                match map.remove(&id) {
+                    Some(slot) => table.remove(slot),
+                    None if map.len() < capacity => {
+                        let slot = wait(&mut table, id).unwrap();
+                        map.insert(id, slot);
+                    }
+                    None => {
+                        let outcome = wait(&mut table, id);
+                        assert_eq!(outcome, Err(Refusal::TableFull));
+                    }
+                }
+                table.check_invariants();
+                for id in (0..2 * capacity as u64).map(name) {
+                    assert_eq!(table.find(JobId(id)), map.get(&id).copied());
+                }
+            }
+        }
+    }
+}
+
+/// All names whose search begins at one of the last cells, so that their entries go on at the first ones.
+#[test]
+fn entries_wrap_around_the_end_of_the_index() {
+    let mut memory = Memory::new(8, 16, 1);
+    let mut table = memory.table();
+    // The cell is the upper 4 bits of the name times the constant.
+    let cell = |id: &u32| id.wrapping_mul(0x9E37_79B1) >> 28;
+    let names: Vec<u32> = (0..).filter(|id| cell(id) >= 14).take(8).collect();
+    for first in 0..names.len() {
+        for &id in &names {
+            wait(&mut table, id).unwrap();
+        }
+        table.check_invariants();
+        for at in 0..names.len() {
+            let id = names[(first + 3 * at) % names.len()];
+            let slot = table.find(JobId(id)).expect("it is still there");
+            table.remove(slot);
+            table.check_invariants();
+        }
+        assert!(table.is_empty());
+    }
+}
+
+#[test]
+fn queue_and_running_jobs_keep_their_order() {
+    let mut memory = Memory::new(4, 8, 4);
+    let mut table = memory.table();
+    let slots = [5, 3, 9, 1].map(|id| wait(&mut table, id).unwrap());
+    let ahead = slots.map(|slot| table.queue().ahead(slot));
+    assert_eq!(ahead, [0, 1, 2, 3]);
+    for at in [2, 0] {
+        assert!(grant(&mut table, slots[at], 1));
+    }
+    let running: Vec<u32> = table.running().map(|job| job.id().0).collect();
+    assert_eq!(running, [9, 5]);
+    let queue = table.queue();
+    let head = queue.head().unwrap();
+    let second = queue.next(head).unwrap();
+    assert_eq!([head, second], [slots[1], slots[3]]);
+    assert_eq!(queue.next(second), None);
+    table.remove(head);
+    assert_eq!(table.queue().head(), Some(second));
+    table.check_invariants();
+}
+
+/// The blocks of all jobs together fill the pool to its last cell, and what does not fit leaves nothing
+/// behind.
+#[test]
+fn the_pool_gives_all_of_its_cells() {
+    const CELLS: u16 = 6;
+    let mut memory = Memory::new(3, 8, CELLS.into());
+    let mut table = memory.table();
+    for round in 0..4 {
+        let slots = [1, 2, 3].map(|id| wait(&mut table, id).unwrap());
+        assert!(grant(&mut table, slots[0], 1 + round));
+        assert!(!grant(&mut table, slots[1], CELLS - round));
+        assert!(!table.get(slots[1]).is_running());
+        table.check_invariants();
+        assert!(grant(&mut table, slots[1], CELLS - 1 - round));
+        assert!(!grant(&mut table, slots[2], 1));
+        table.check_invariants();
+
+        let blocks: Vec<Block> = table.blocks(table.get(slots[1])).collect();
+        let expected: Vec<Block> = (0..CELLS - 1 - round).map(|x| unit(x).into()).collect();
+        assert_eq!(blocks, expected, "in the order in which they were named");
+        assert_eq!(table.get(slots[0]).processors(), u32::from(1 + round));
+        assert_eq!(Held(&table).blocks().count(), CELLS.into());
+
+        let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
+        for at in order {
+            end(&mut table, slots[at]);
+        }
+        assert!(grant(&mut table, slots[2], CELLS));
+        end(&mut table, slots[2]);
+        table.check_invariants();
+    }
+    assert!(table.is_empty());
+}
+
+#[test]
+fn a_cleared_table_is_as_new() {
+    let mut memory = Memory::new(2, 4, 2);
+    let mut table = memory.table();
+    let slot = wait(&mut table, 1).unwrap();
+    assert!(grant(&mut table, slot, 2));
+    wait(&mut table, 2).unwrap();
+    table.clear();
+    table.check_invariants();
+    assert!(table.is_empty());
+    assert_eq!(table.find(JobId(1)), None);
+    assert_eq!(table.jobs_from(0).count(), 0);
+    let slots = [1, 2].map(|id| wait(&mut table, id).unwrap());
+    assert!(grant(&mut table, slots[1], 2));
+    table.check_invariants();
+}
+
+/// Chunks of the listing: every job once, whatever lies between them.
+#[test]
+fn jobs_are_listed_from_any_slot_on() {
+    let mut memory = Memory::new(6, 16, 1);
+    let mut table = memory.table();
+    let slots = [10, 11, 12, 13, 14].map(|id| wait(&mut table, id).unwrap());
+    table.remove(slots[1]);
+    table.remove(slots[4]);
+    let listed = |from| -> Vec<(u32, u32)> {
+        let jobs = table.jobs_from(from);
+        jobs.map(|(next, job)| (next, job.id().0)).collect()
+    };
+    assert_eq!(listed(0), [(1, 10), (3, 12), (4, 13)]);
+    assert_eq!(listed(1), [(3, 12), (4, 13)]);
+    assert_eq!(listed(3), [(4, 13)]);
+    assert_eq!(listed(4), []);
+    assert_eq!(listed(u32::MAX), []);
+}
