@@ -5,8 +5,9 @@
 
 use heapless::Vec;
 
+use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, Refusal};
-use crate::jobs::{Chain, Held, JobSlot, JobTable, Slot};
+use crate::jobs::{JobSlot, JobTable, Slot};
 use crate::machine::{Block, Machine, NodeId};
 use crate::message::{
     Capacity, Command, Configuration, GRANT_BLOCKS_MAX, Grant, JobList, JobReport, JobState,
@@ -15,8 +16,8 @@ use crate::message::{
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler};
-use crate::storage::{Memory, Needs};
-use crate::strategy::{AnyStrategy, Strategy};
+use crate::storage::Memory;
+use crate::strategy::AnyStrategy;
 use crate::word::WORD_BITS;
 
 /// Serves the processors of one machine.
@@ -59,9 +60,8 @@ use crate::word::WORD_BITS;
 #[derive(Debug)]
 pub struct Controller<'m> {
     configuration: Configuration,
-    occupancy: Occupancy<'m>,
+    allocator: Allocator<'m>,
     jobs: JobTable<'m>,
-    strategy: AnyStrategy<'m>,
     scheduler: AnyScheduler,
     /// The latest time that was named.
     clock: Ticks,
@@ -85,7 +85,7 @@ struct Counts {
 /// A job that has just been given processors.
 #[derive(Clone, Copy, Debug)]
 pub struct Granted<'a, 'm> {
-    jobs: &'a JobTable<'m>,
+    allocator: &'a Allocator<'m>,
     job: &'a JobSlot,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Granted<'a, '_> {
 
     /// Its blocks, in the order in which the strategy named them.
     pub fn blocks(&self) -> impl Iterator<Item = Block> + 'a {
-        self.jobs.blocks(self.job)
+        self.allocator.chain(self.job.blocks())
     }
 
     /// Says it in as many parts as it takes.
@@ -144,15 +144,18 @@ impl<'m> Controller<'m> {
             strategy,
             scheduler,
         } = configuration;
-        let jobs = JobTable::new(memory.slots, memory.index, memory.blocks);
-        if (jobs.blocks_capacity() as usize) < Needs::of(machine).nodes {
-            return Err(ConfigureError::MachineTooLarge);
-        }
+        let Memory {
+            busy,
+            faulty,
+            slots,
+            index,
+            blocks,
+            workspace,
+        } = memory;
         Ok(Controller {
             configuration,
-            occupancy: Occupancy::new(machine, memory.busy, memory.faulty)?,
-            jobs,
-            strategy: AnyStrategy::new(strategy, machine, memory.workspace)?,
+            allocator: Allocator::with_parts(busy, faulty, blocks, workspace, machine, strategy)?,
+            jobs: JobTable::new(slots, index),
             scheduler: AnyScheduler::new(scheduler),
             clock: 0,
             round: 0,
@@ -225,11 +228,11 @@ impl<'m> Controller<'m> {
     /// What there is room for.
     pub fn capacity(&self) -> Capacity {
         Capacity {
-            words: self.occupancy.capacity_words() as u32,
+            words: self.occupancy().capacity_words() as u32,
             word_bits: WORD_BITS as u8,
             jobs: self.jobs.capacity(),
-            blocks: self.jobs.blocks_capacity(),
-            list: self.strategy.workspace().list.len() as u32,
+            blocks: self.allocator.blocks_capacity(),
+            list: self.strategy().workspace().list.len() as u32,
         }
     }
 
@@ -240,7 +243,7 @@ impl<'m> Controller<'m> {
 
     /// Which processors are busy.
     pub const fn occupancy(&self) -> &Occupancy<'m> {
-        &self.occupancy
+        self.allocator.occupancy()
     }
 
     /// The jobs.
@@ -250,7 +253,12 @@ impl<'m> Controller<'m> {
 
     /// The strategy.
     pub const fn strategy(&self) -> &AnyStrategy<'m> {
-        &self.strategy
+        self.allocator.strategy()
+    }
+
+    /// A job's blocks, in the order in which the strategy named them; none while it waits.
+    pub fn blocks(&self, job: &JobSlot) -> impl Iterator<Item = Block> + '_ {
+        self.allocator.chain(job.blocks())
     }
 
     /// What has happened so far.
@@ -265,9 +273,9 @@ impl<'m> Controller<'m> {
             misses,
         } = self.counts;
         Statistics {
-            nodes: self.occupancy.machine().nodes(),
-            free: self.occupancy.free(),
-            faulty: self.occupancy.faulty_count(),
+            nodes: self.occupancy().machine().nodes(),
+            free: self.occupancy().free(),
+            faulty: self.occupancy().faulty_count(),
             waiting: self.jobs.waiting_len(),
             running: self.jobs.running_len(),
             submitted,
@@ -300,13 +308,7 @@ impl<'m> Controller<'m> {
         if !self.jobs.is_empty() {
             return Err(ConfigureError::JobsPresent);
         }
-        let needs = Needs::of(machine);
-        if needs.words > self.occupancy.capacity_words()
-            || needs.nodes > self.jobs.blocks_capacity() as usize
-        {
-            return Err(ConfigureError::MachineTooLarge);
-        }
-        self.strategy.switch(strategy, machine)?;
+        self.allocator.switch(machine, strategy)?;
         self.configuration = configuration;
         self.clear();
         Ok(())
@@ -319,9 +321,8 @@ impl<'m> Controller<'m> {
     }
 
     fn clear(&mut self) {
-        self.occupancy.clear(self.configuration.machine);
+        self.allocator.clear(self.configuration.machine);
         self.jobs.clear();
-        self.strategy.rebuild(&self.occupancy);
         self.scheduler = AnyScheduler::new(self.configuration.scheduler);
         self.counts = Counts::default();
     }
@@ -345,7 +346,8 @@ impl<'m> Controller<'m> {
     ) -> Result<JobState, Refusal> {
         self.begin(now);
         let slot = self
-            .validate(&request)
+            .allocator
+            .demand(&request)
             .and_then(|demand| self.jobs.submit(job, request, demand, self.clock))
             .inspect_err(|_| self.counts.refused += 1)?;
         let last_refusal = self.schedule(Event::Arrival(slot), granted);
@@ -371,18 +373,6 @@ impl<'m> Controller<'m> {
         })
     }
 
-    /// The number of free processors that the request takes, if it could ever be granted.
-    fn validate(&self, request: &Request) -> Result<u32, Refusal> {
-        let area = request.shape.area();
-        if area == 0 || request.processors == 0 {
-            return Err(Refusal::EmptyRequest);
-        }
-        if request.processors > area || !self.configuration.machine.has_kind_of(request.shape) {
-            return Err(Refusal::Malformed);
-        }
-        self.strategy.demand(request).ok_or(Refusal::NeverFits)
-    }
-
     /// The job has ended, or no longer waits. Returns the number of processors it held. `granted` hears
     /// of every job that is granted in consequence.
     ///
@@ -392,12 +382,10 @@ impl<'m> Controller<'m> {
     pub fn release(&mut self, job: JobId, now: Ticks, granted: Grants<'_>) -> Result<u32, Error> {
         self.begin(now);
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
-        let processors = self.jobs.get(slot).processors();
-        while let Some(block) = self.jobs.pop_block(slot) {
-            self.occupancy.give_back(block);
-            self.strategy
-                .released(&self.occupancy, &Held(&self.jobs), block);
-        }
+        let processors = match self.jobs.get(slot).is_running() {
+            true => self.allocator.release(self.jobs.take_allocation(slot)),
+            false => 0,
+        };
         self.jobs.remove(slot);
         self.counts.released += 1;
         self.schedule(Event::Departure, granted);
@@ -430,10 +418,11 @@ impl<'m> Controller<'m> {
     fn place(&mut self, slot: Slot, granted: Grants<'_>) -> Result<(), Refusal> {
         let job = self.jobs.get(slot);
         let (request, demand) = (*job.request(), job.demand());
-        let outcome = self.find(&request, demand);
+        // Before anything is taken.
+        let free = self.occupancy().free();
+        let outcome = self.allocator.place(&request, demand);
         // Valid is an attempt that the number of free processors would allow; what a strategy holds
         // beyond the request does not count.
-        let free = self.occupancy.free();
         let requested = match self.configuration.strategy.info().contiguous {
             true => request.shape.area(),
             false => request.processors,
@@ -444,33 +433,10 @@ impl<'m> Controller<'m> {
         self.counts.misses += u64::from(valid && outcome.is_err());
         self.jobs.count_attempt(slot, valid && outcome.is_err());
 
-        let blocks = outcome?;
-        self.jobs.grant(slot, blocks, self.clock, self.round);
+        self.jobs.grant(slot, outcome?, self.clock, self.round);
         self.counts.granted += 1;
-        for block in self.jobs.blocks(self.jobs.get(slot)) {
-            self.occupancy.take(block);
-            self.strategy.taken(&self.occupancy, block);
-        }
         granted(self.granted(self.jobs.get(slot)));
         Ok(())
-    }
-
-    /// Asks the strategy. Changes nothing but the strategy's scratch memory.
-    fn find(&mut self, request: &Request, demand: u32) -> Result<Chain, Refusal> {
-        if demand > self.occupancy.free() {
-            return Err(Refusal::TooFewFree);
-        }
-        let mut draft = self.jobs.draft();
-        let found = self.strategy.propose(&self.occupancy, request, &mut draft);
-        let (blocks, complete) = draft.finish();
-        if found && complete {
-            return Ok(blocks);
-        }
-        self.jobs.discard(blocks);
-        match complete {
-            true => Err(Refusal::Fragmented),
-            false => Err(Refusal::TableFull),
-        }
     }
 
     /// The processor is faulty. Returns the job that holds it, which keeps running, and whether the
@@ -485,12 +451,9 @@ impl<'m> Controller<'m> {
         now: Ticks,
     ) -> Result<(Option<JobId>, bool), Error> {
         self.begin(now);
-        let unit = self.unit(node)?;
-        let outcome = self.occupancy.mark_faulty(node);
-        if outcome == Some(true) {
-            self.strategy.taken(&self.occupancy, unit);
-        }
-        Ok((self.holder(node), outcome.is_some()))
+        self.check_node(node)?;
+        let changed = self.allocator.mark_faulty(node);
+        Ok((self.holder(node), changed))
     }
 
     /// The processor works again. Returns the job that holds it and whether it was faulty before.
@@ -506,27 +469,27 @@ impl<'m> Controller<'m> {
         granted: Grants<'_>,
     ) -> Result<(Option<JobId>, bool), Error> {
         self.begin(now);
-        let unit = self.unit(node)?;
+        self.check_node(node)?;
         let job = self.holder(node);
-        let changed = self.occupancy.clear_faulty(node, job.is_some());
+        let changed = self.allocator.clear_faulty(node);
         if changed && job.is_none() {
-            self.strategy
-                .released(&self.occupancy, &Held(&self.jobs), unit);
             self.schedule(Event::Departure, granted);
         }
         Ok((job, changed))
     }
 
-    fn unit(&self, node: NodeId) -> Result<Block, Error> {
-        let machine = self.configuration.machine;
-        machine.unit(node).ok_or(Error::UnknownNode(node))
+    fn check_node(&self, node: NodeId) -> Result<(), Error> {
+        match node.0 < self.machine().nodes() {
+            true => Ok(()),
+            false => Err(Error::UnknownNode(node)),
+        }
     }
 
     /// The running job that holds the processor. O(blocks held).
     fn holder(&self, node: NodeId) -> Option<JobId> {
         let machine = self.configuration.machine;
         let holds = |job: &&JobSlot| {
-            let mut blocks = self.jobs.blocks(job);
+            let mut blocks = self.blocks(job);
             blocks.any(|block| machine.block_contains(block, node))
         };
         self.jobs.running().find(holds).map(JobSlot::id)
@@ -574,7 +537,8 @@ impl<'m> Controller<'m> {
     }
 
     fn occupancy_chunk(&self, from: NodeId, reply: Sink<'_>) -> Result<(), Error> {
-        let nodes = self.occupancy.machine().nodes();
+        let occupancy = self.occupancy();
+        let nodes = occupancy.machine().nodes();
         if from.0 >= nodes || !from.0.is_multiple_of(8) {
             return Err(Error::UnknownNode(from));
         }
@@ -591,15 +555,15 @@ impl<'m> Controller<'m> {
         reply(&Reply::Occupancy(OccupancyChunk {
             from,
             nodes,
-            busy: pack(&|node| self.occupancy.is_busy(node)),
-            faulty: pack(&|node| self.occupancy.is_faulty(node)),
+            busy: pack(&|node| occupancy.is_busy(node)),
+            faulty: pack(&|node| occupancy.is_faulty(node)),
         }));
         Ok(())
     }
 
     const fn granted<'a>(&'a self, job: &'a JobSlot) -> Granted<'a, 'm> {
         Granted {
-            jobs: &self.jobs,
+            allocator: &self.allocator,
             job,
         }
     }
@@ -611,28 +575,13 @@ impl<'m> Controller<'m> {
 
     /// Asserts every invariant of the whole. For tests; slow.
     pub fn check_invariants(&self) {
-        self.occupancy.check_invariants();
         self.jobs.check_invariants();
-        let machine = self.machine();
-        let mut held = 0;
-        for block in Held(&self.jobs).blocks() {
-            assert!(machine.contains(block), "{block} lies within the machine");
-            held += block.area();
+        let mut blocks = 0;
+        for job in self.jobs.running() {
+            let held: u32 = self.blocks(job).map(Block::area).sum();
+            assert_eq!(held, job.processors(), "processors of job {}", job.id());
+            blocks += job.blocks_len();
         }
-        // Every held processor is busy, and no more are than are held or faulty. With the counts this
-        // also shows that the blocks are disjoint.
-        let mut busy = 0;
-        let mut held_busy = 0;
-        for node in (0..machine.nodes()).map(NodeId) {
-            let holder = self.holder(node).is_some();
-            let (is_busy, is_faulty) =
-                (self.occupancy.is_busy(node), self.occupancy.is_faulty(node));
-            assert_eq!(is_busy, holder || is_faulty, "one owner of {node}");
-            busy += u32::from(is_busy);
-            held_busy += u32::from(holder);
-        }
-        assert_eq!(held, held_busy, "blocks are disjoint");
-        assert_eq!(busy, machine.nodes() - self.occupancy.free());
-        self.strategy.check_invariants(&self.occupancy);
+        self.allocator.check_invariants(blocks);
     }
 }

@@ -16,9 +16,11 @@
         feature = "free-submesh-list",
         feature = "naive"
     )),
-    allow(dead_code, unused_imports, unused_variables)
+    allow(dead_code, unused_imports, unused_macros, unused_variables)
 )]
 
+pub mod allocator;
+pub mod blocks;
 pub mod controller;
 pub mod error;
 pub mod jobs;
@@ -33,9 +35,10 @@ pub mod storage;
 pub mod strategy;
 pub mod word;
 
+pub use allocator::{Allocation, Allocator};
+pub use blocks::{Draft, Held};
 pub use controller::{Controller, Granted};
 pub use error::{ConfigureError, Error, Refusal};
-pub use jobs::{Draft, Held};
 pub use machine::{Block, Machine, NodeId, Shape};
 pub use mesh::{Coord, Mesh, MeshSidesError, SIDE_MAX, Sides, Submesh};
 pub use message::{Capacity, Command, Configuration, Grant, JobState, Reply, Statistics};

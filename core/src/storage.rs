@@ -3,7 +3,8 @@
 //! Const generics own the arrays; everything else takes slices, so one copy of the code serves every
 //! capacity. A host that knows its machine only at run time makes a [`Memory`] from vectors instead.
 
-use crate::jobs::{BlockCell, JobSlot, Link};
+use crate::blocks::{BlockCell, Link};
+use crate::jobs::JobSlot;
 use crate::machine::Machine;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;

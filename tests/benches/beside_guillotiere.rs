@@ -18,7 +18,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use guillotiere::{AllocId, AtlasAllocator, size2};
-use meshalloc::{Block, Controller, Flags, JobId, Request, StrategyKind, Submesh};
+use meshalloc::{
+    Allocation, Allocator, Block, Controller, Flags, JobId, Request, StrategyKind, Submesh,
+};
 use meshalloc_tests::oracle::{NaiveMesh, Rect};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, mesh};
@@ -92,7 +94,7 @@ impl Scenario {
 }
 
 /// An allocator under test.
-trait Allocator {
+trait Placer {
     /// Where the rectangle lies, if there is room.
     fn allocate(&mut self, slot: u32, w: u16, h: u16) -> Option<Rect>;
     /// Gives back what was allocated to the slot.
@@ -104,7 +106,7 @@ struct Guillotiere {
     ids: Vec<Option<AllocId>>,
 }
 
-impl Allocator for Guillotiere {
+impl Placer for Guillotiere {
     #[inline]
     fn allocate(&mut self, slot: u32, w: u16, h: u16) -> Option<Rect> {
         let allocation = self.atlas.allocate(size2(i32::from(w), i32::from(h)))?;
@@ -123,11 +125,37 @@ impl Allocator for Guillotiere {
 }
 
 struct Meshalloc<'m> {
+    allocator: Allocator<'m>,
+    held: Vec<Option<Allocation>>,
+}
+
+impl Placer for Meshalloc<'_> {
+    #[inline]
+    fn allocate(&mut self, slot: u32, w: u16, h: u16) -> Option<Rect> {
+        let allocation = self.allocator.allocate(&Request::submesh(w, h)).ok()?;
+        let block = self.allocator.blocks(&allocation).next();
+        self.held[slot as usize] = Some(allocation);
+        let Some(Block::Submesh(submesh)) = block else {
+            return None;
+        };
+        Some(submesh.into())
+    }
+
+    #[inline]
+    fn release(&mut self, slot: u32) {
+        if let Some(allocation) = self.held[slot as usize].take() {
+            black_box(self.allocator.release(allocation));
+        }
+    }
+}
+
+/// The same behind a controller: jobs have names, a queue that stays empty, and statistics.
+struct Served<'m> {
     controller: Controller<'m>,
     granted: Vec<bool>,
 }
 
-impl Allocator for Meshalloc<'_> {
+impl Placer for Served<'_> {
     #[inline]
     fn allocate(&mut self, slot: u32, w: u16, h: u16) -> Option<Rect> {
         let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
@@ -158,12 +186,15 @@ impl Allocator for Meshalloc<'_> {
 enum Contender {
     Guillotiere,
     Strategy(StrategyKind),
+    /// First fit behind a controller.
+    Served,
 }
 
 impl Contender {
-    const ALL: [Contender; 4] = [
+    const ALL: [Contender; 5] = [
         Contender::Guillotiere,
         Contender::Strategy(StrategyKind::FirstFit),
+        Contender::Served,
         Contender::Strategy(StrategyKind::AdaptiveScan),
         Contender::Strategy(StrategyKind::FreeSubmeshList),
     ];
@@ -172,6 +203,7 @@ impl Contender {
         match self {
             Contender::Guillotiere => "guillotiere",
             Contender::Strategy(kind) => kind.name(),
+            Contender::Served => "first-fit, served",
         }
     }
 
@@ -185,9 +217,20 @@ impl Contender {
             Contender::Strategy(kind) => {
                 let mesh = mesh(SIDE, SIDE);
                 let mut memory = HeapMemory::new(mesh, slots);
+                let allocator =
+                    Allocator::new(memory.memory(), mesh.into(), kind).expect("memory for 64 x 64");
+                body(&mut Meshalloc {
+                    allocator,
+                    held: (0..slots).map(|_| None).collect(),
+                })
+            }
+            Contender::Served => {
+                let mesh = mesh(SIDE, SIDE);
+                let mut memory = HeapMemory::new(mesh, slots);
+                let kind = StrategyKind::FirstFit;
                 let controller = Controller::new(memory.memory(), configuration(mesh, kind))
                     .expect("memory for 64 x 64");
-                body(&mut Meshalloc {
+                body(&mut Served {
                     controller,
                     granted: vec![false; slots],
                 })
@@ -203,7 +246,7 @@ trait Drive {
     fn audit(&mut self, scenario: &Scenario) -> Audit;
 }
 
-impl<A: Allocator> Drive for A {
+impl<P: Placer> Drive for P {
     fn run(&mut self, operations: &[Operation]) {
         run(self, operations);
     }
@@ -213,7 +256,7 @@ impl<A: Allocator> Drive for A {
     }
 }
 
-fn run(allocator: &mut impl Allocator, operations: &[Operation]) {
+fn run(allocator: &mut impl Placer, operations: &[Operation]) {
     for &operation in operations {
         match operation {
             Operation::Allocate { slot, w, h } => {
@@ -234,7 +277,7 @@ struct Audit {
 }
 
 /// The same operations once more, outside the timing, beside a plain bitmap.
-fn audit(allocator: &mut impl Allocator, scenario: &Scenario) -> Audit {
+fn audit(allocator: &mut impl Placer, scenario: &Scenario) -> Audit {
     let mut picture = NaiveMesh::new(SIDE.into(), SIDE.into());
     let mut held: Vec<Option<Rect>> = vec![None; scenario.slots];
     let mut audit = Audit::default();

@@ -3,7 +3,8 @@
 //! A removed entry leaves no mark behind; the entries after it move up instead, so a search never
 //! grows longer with the age of the table.
 
-use super::{JobSlot, Link, NONE};
+use super::JobSlot;
+use crate::blocks::{Link, NONE};
 use crate::request::JobId;
 
 /// Cuts the slices to the largest sizes that go together.

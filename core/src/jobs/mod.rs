@@ -1,30 +1,18 @@
-//! The jobs and what they hold: [`JobTable`], [`Queue`], [`Held`], [`Draft`].
+//! The jobs: [`JobTable`] and [`Queue`].
 //!
 //! One table for waiting and running jobs. A slot of the table is in exactly one of three lists: free
-//! slots, the wait queue, the running jobs in the order of their grants. Blocks live in one pool and
-//! form a chain a job, so a job may hold any number of them.
+//! slots, the wait queue, the running jobs in the order of their grants.
 
 use core::fmt;
 
+use crate::allocator::Allocation;
+use crate::blocks::{Chain, NONE};
 use crate::error::Refusal;
-use crate::machine::Block;
 use crate::request::{JobId, Request, Ticks};
 
-mod blocks;
 mod index;
 
-pub use blocks::{BlockCell, Draft};
-pub(crate) use blocks::{BlockPool, Chain};
-
-/// An index into the tables. Half as wide on the board, whose tables are small.
-#[cfg(target_pointer_width = "64")]
-pub type Link = u32;
-/// An index into the tables.
-#[cfg(not(target_pointer_width = "64"))]
-pub type Link = u16;
-
-/// No index.
-const NONE: Link = Link::MAX;
+pub use crate::blocks::{BlockCell, Link};
 
 /// A job's place in the table, valid until the job is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +37,11 @@ pub struct JobSlot {
     misses: u32,
     /// The least number of free processors with which the strategy could grant it.
     demand: u32,
-    processors: u32,
     /// The command that granted it: [`JobTable::grant`].
     round: u32,
-    /// Invariant: the blocks of a running job; empty for any other.
+    /// Invariant: what a running job holds; nothing for any other.
     blocks: Chain,
+    processors: u32,
     prev: Link,
     next: Link,
 }
@@ -69,9 +57,9 @@ impl JobSlot {
         attempts: 0,
         misses: 0,
         demand: 0,
-        processors: 0,
         round: 0,
         blocks: Chain::ZERO,
+        processors: 0,
         prev: 0,
         next: 0,
     };
@@ -119,6 +107,10 @@ impl JobSlot {
     /// Whether it holds processors.
     pub const fn is_running(&self) -> bool {
         matches!(self.state, State::Running)
+    }
+
+    pub(crate) const fn blocks(&self) -> Chain {
+        self.blocks
     }
 
     pub(crate) const fn demand(&self) -> u32 {
@@ -187,7 +179,6 @@ pub struct JobTable<'m> {
     slots: &'m mut [JobSlot],
     /// Job name -> slot; see [`index`].
     index: &'m mut [Link],
-    pool: BlockPool<'m>,
     waiting: List,
     running: List,
     /// Slots given back, linked through `next`.
@@ -199,16 +190,11 @@ pub struct JobTable<'m> {
 impl<'m> JobTable<'m> {
     /// An empty table. The slices say what there is room for; an index shorter than twice the slots or
     /// not a power of two long reduces the number of slots.
-    pub(crate) fn new(
-        slots: &'m mut [JobSlot],
-        index: &'m mut [Link],
-        blocks: &'m mut [BlockCell],
-    ) -> Self {
+    pub(crate) fn new(slots: &'m mut [JobSlot], index: &'m mut [Link]) -> Self {
         let (slots, index) = index::fit(slots, index);
         let mut table = JobTable {
             slots,
             index,
-            pool: BlockPool::new(blocks),
             waiting: List::EMPTY,
             running: List::EMPTY,
             free: NONE,
@@ -221,7 +207,6 @@ impl<'m> JobTable<'m> {
     /// Forgets every job.
     pub(crate) fn clear(&mut self) {
         self.index.fill(NONE);
-        self.pool.clear();
         self.waiting = List::EMPTY;
         self.running = List::EMPTY;
         self.free = NONE;
@@ -231,11 +216,6 @@ impl<'m> JobTable<'m> {
     /// Jobs there is room for, waiting and running together.
     pub fn capacity(&self) -> u32 {
         self.slots.len() as u32
-    }
-
-    /// Blocks there is room for.
-    pub fn blocks_capacity(&self) -> u32 {
-        self.pool.capacity()
     }
 
     /// Whether no job waits or runs.
@@ -292,11 +272,6 @@ impl<'m> JobTable<'m> {
             .map(|(job, next)| (next, job))
     }
 
-    /// A job's blocks, in the order in which the strategy named them.
-    pub fn blocks(&self, job: &JobSlot) -> impl Iterator<Item = Block> + '_ {
-        self.pool.iter(job.blocks)
-    }
-
     /// Adds a job to the end of the wait queue.
     ///
     /// # Errors
@@ -343,33 +318,22 @@ impl<'m> JobTable<'m> {
         job.misses = job.misses.wrapping_add(u32::from(missed));
     }
 
-    /// A place to write a proposal into. It is to be given to [`JobTable::grant`] or
-    /// [`JobTable::discard`].
-    pub(crate) fn draft(&mut self) -> Draft<'_, 'm> {
-        Draft::new(&mut self.pool)
-    }
-
-    /// Throws a proposal away.
-    pub(crate) fn discard(&mut self, blocks: Chain) {
-        self.pool.free(blocks);
-    }
-
-    /// A waiting job becomes a running one that holds these blocks.
-    pub(crate) fn grant(&mut self, slot: Slot, blocks: Chain, now: Ticks, round: u32) {
+    /// A waiting job becomes a running one that holds this.
+    pub(crate) fn grant(&mut self, slot: Slot, allocation: Allocation, now: Ticks, round: u32) {
         self.waiting.remove(self.slots, slot.0);
         self.running.push_back(self.slots, slot.0);
-        let processors = self.pool.iter(blocks).map(Block::area).sum();
         let job = &mut self.slots[slot.0 as usize];
         job.state = State::Running;
         job.granted_at = now;
         job.round = round;
-        job.blocks = blocks;
-        job.processors = processors;
+        (job.blocks, job.processors) = allocation.into_parts();
     }
 
-    /// Takes the first block from a running job.
-    pub(crate) fn pop_block(&mut self, slot: Slot) -> Option<Block> {
-        self.pool.pop(&mut self.slots[slot.0 as usize].blocks)
+    /// Takes from a running job what it holds, before it is removed.
+    pub(crate) fn take_allocation(&mut self, slot: Slot) -> Allocation {
+        let job = &mut self.slots[slot.0 as usize];
+        let blocks = core::mem::replace(&mut job.blocks, Chain::EMPTY);
+        Allocation::from_parts(blocks, core::mem::take(&mut job.processors))
     }
 
     /// Removes a job that waits, or that holds no block any more. Never needs room.
@@ -390,7 +354,6 @@ impl<'m> JobTable<'m> {
 
     /// Asserts every invariant of the table.
     pub fn check_invariants(&self) {
-        let mut blocks = 0;
         for (list, state) in [
             (&self.waiting, State::Waiting),
             (&self.running, State::Running),
@@ -402,10 +365,7 @@ impl<'m> JobTable<'m> {
                 assert_eq!(job.state, state, "a list holds jobs of one state");
                 assert_eq!(job.prev, prev, "back links");
                 assert_eq!(self.find(job.id), Some(slot), "a job is found by its name");
-                let area: u32 = self.blocks(job).map(Block::area).sum();
-                assert_eq!(area, job.processors, "processors held");
                 assert_eq!(job.is_running(), job.blocks.len() > 0);
-                blocks += job.blocks.len();
                 prev = slot.0;
                 len += 1;
             }
@@ -423,7 +383,6 @@ impl<'m> JobTable<'m> {
         assert_eq!(used as usize, self.fresh, "every used slot is in one list");
         let indexed = self.index.iter().filter(|&&slot| slot != NONE).count();
         assert_eq!(indexed as u32, self.waiting.len + self.running.len, "index");
-        self.pool.check_invariants(blocks);
     }
 }
 
@@ -477,18 +436,6 @@ impl fmt::Debug for Queue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ids = self.list.iter(self.slots).map(|slot| self.get(slot).id);
         f.debug_list().entries(ids).finish()
-    }
-}
-
-/// What is still held, for a strategy that is told of a release.
-#[derive(Clone, Copy, Debug)]
-pub struct Held<'a, 'm>(pub(crate) &'a JobTable<'m>);
-
-impl Held<'_, '_> {
-    /// Every block that a running job holds, oldest grant first.
-    #[inline]
-    pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
-        self.0.running().flat_map(|job| self.0.blocks(job))
     }
 }
 

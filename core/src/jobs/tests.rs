@@ -8,6 +8,8 @@ use std::vec;
 use std::vec::Vec;
 
 use super::*;
+use crate::blocks::{BlockPool, Draft};
+use crate::machine::Block;
 use crate::mesh::Submesh;
 
 /// Memory for a table.
@@ -28,7 +30,14 @@ impl Memory {
     }
 
     fn table(&mut self) -> JobTable<'_> {
-        JobTable::new(&mut self.slots, &mut self.index, &mut self.blocks)
+        self.table_and_pool().0
+    }
+
+    fn table_and_pool(&mut self) -> (JobTable<'_>, BlockPool<'_>) {
+        (
+            JobTable::new(&mut self.slots, &mut self.index),
+            BlockPool::new(&mut self.blocks),
+        )
     }
 }
 
@@ -57,19 +66,20 @@ fn wait(table: &mut JobTable<'_>, id: u32) -> Result<Slot, Refusal> {
 }
 
 /// Grants a waiting job so many blocks, as far as the pool has room. Returns whether it had.
-fn grant(table: &mut JobTable<'_>, slot: Slot, blocks: u16) -> bool {
-    let mut draft = table.draft();
+fn grant(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot, blocks: u16) -> bool {
+    let mut draft = Draft::new(pool);
     (0..blocks).for_each(|x| draft.push(unit(x)));
     let (chain, complete) = draft.finish();
     match complete {
-        true => table.grant(slot, chain, 0, 1),
-        false => table.discard(chain),
+        true => table.grant(slot, Allocation::from_parts(chain, blocks.into()), 0, 1),
+        false => pool.free(chain),
     }
     complete
 }
 
-fn end(table: &mut JobTable<'_>, slot: Slot) {
-    while table.pop_block(slot).is_some() {}
+fn end(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot) {
+    let (chain, _) = table.take_allocation(slot).into_parts();
+    pool.free(chain);
     table.remove(slot);
 }
 
@@ -210,12 +220,12 @@ fn entries_wrap_around_the_end_of_the_index() {
 #[test]
 fn queue_and_running_jobs_keep_their_order() {
     let mut memory = Memory::new(4, 8, 4);
-    let mut table = memory.table();
+    let (mut table, mut pool) = memory.table_and_pool();
     let slots = [5, 3, 9, 1].map(|id| wait(&mut table, id).unwrap());
     let ahead = slots.map(|slot| table.queue().ahead(slot));
     assert_eq!(ahead, [0, 1, 2, 3]);
     for at in [2, 0] {
-        assert!(grant(&mut table, slots[at], 1));
+        assert!(grant(&mut table, &mut pool, slots[at], 1));
     }
     let running: Vec<u32> = table.running().map(|job| job.id().0).collect();
     assert_eq!(running, [9, 5]);
@@ -235,29 +245,29 @@ fn queue_and_running_jobs_keep_their_order() {
 fn the_pool_gives_all_of_its_cells() {
     const CELLS: u16 = 6;
     let mut memory = Memory::new(3, 8, CELLS.into());
-    let mut table = memory.table();
+    let (mut table, mut pool) = memory.table_and_pool();
     for round in 0..4 {
         let slots = [1, 2, 3].map(|id| wait(&mut table, id).unwrap());
-        assert!(grant(&mut table, slots[0], 1 + round));
-        assert!(!grant(&mut table, slots[1], CELLS - round));
+        assert!(grant(&mut table, &mut pool, slots[0], 1 + round));
+        assert!(!grant(&mut table, &mut pool, slots[1], CELLS - round));
         assert!(!table.get(slots[1]).is_running());
         table.check_invariants();
-        assert!(grant(&mut table, slots[1], CELLS - 1 - round));
-        assert!(!grant(&mut table, slots[2], 1));
+        assert!(grant(&mut table, &mut pool, slots[1], CELLS - 1 - round));
+        assert!(!grant(&mut table, &mut pool, slots[2], 1));
         table.check_invariants();
 
-        let blocks: Vec<Block> = table.blocks(table.get(slots[1])).collect();
+        let blocks: Vec<Block> = pool.iter(table.get(slots[1]).blocks()).collect();
         let expected: Vec<Block> = (0..CELLS - 1 - round).map(|x| unit(x).into()).collect();
         assert_eq!(blocks, expected, "in the order in which they were named");
         assert_eq!(table.get(slots[0]).processors(), u32::from(1 + round));
-        assert_eq!(Held(&table).blocks().count(), CELLS.into());
+        assert_eq!(pool.held().count(), CELLS.into());
 
         let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
         for at in order {
-            end(&mut table, slots[at]);
+            end(&mut table, &mut pool, slots[at]);
         }
-        assert!(grant(&mut table, slots[2], CELLS));
-        end(&mut table, slots[2]);
+        assert!(grant(&mut table, &mut pool, slots[2], CELLS));
+        end(&mut table, &mut pool, slots[2]);
         table.check_invariants();
     }
     assert!(table.is_empty());
@@ -266,17 +276,18 @@ fn the_pool_gives_all_of_its_cells() {
 #[test]
 fn a_cleared_table_is_as_new() {
     let mut memory = Memory::new(2, 4, 2);
-    let mut table = memory.table();
+    let (mut table, mut pool) = memory.table_and_pool();
     let slot = wait(&mut table, 1).unwrap();
-    assert!(grant(&mut table, slot, 2));
+    assert!(grant(&mut table, &mut pool, slot, 2));
     wait(&mut table, 2).unwrap();
     table.clear();
+    pool.clear();
     table.check_invariants();
     assert!(table.is_empty());
     assert_eq!(table.find(JobId(1)), None);
     assert_eq!(table.jobs_from(0).count(), 0);
     let slots = [1, 2].map(|id| wait(&mut table, id).unwrap());
-    assert!(grant(&mut table, slots[1], 2));
+    assert!(grant(&mut table, &mut pool, slots[1], 2));
     table.check_invariants();
 }
 

@@ -71,7 +71,7 @@
 //! ```
 
 use super::Strategy;
-use crate::jobs::Draft;
+use crate::blocks::Draft;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;

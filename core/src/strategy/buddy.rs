@@ -63,8 +63,8 @@
 //! ```
 
 use super::{Strategy, Workspace};
+use crate::blocks::Draft;
 use crate::error::ConfigureError;
-use crate::jobs::Draft;
 use crate::machine::Machine;
 use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;

@@ -75,7 +75,7 @@
 //! ```
 
 use super::Strategy;
-use crate::jobs::Draft;
+use crate::blocks::Draft;
 use crate::mesh::{Coord, SIDE_MAX, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;

@@ -60,7 +60,7 @@
 //! ```
 
 use super::{Strategy, first_place};
-use crate::jobs::Draft;
+use crate::blocks::Draft;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 

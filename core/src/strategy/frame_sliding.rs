@@ -85,7 +85,7 @@
 //! ```
 
 use super::Strategy;
-use crate::jobs::Draft;
+use crate::blocks::Draft;
 use crate::mesh::{Coord, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;

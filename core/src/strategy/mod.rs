@@ -11,8 +11,8 @@
 
 use core::fmt;
 
+use crate::blocks::{Draft, Held};
 use crate::error::ConfigureError;
-use crate::jobs::{Draft, Held};
 use crate::machine::{Block, Machine};
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;

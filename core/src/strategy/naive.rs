@@ -53,8 +53,8 @@
 //! ```
 
 use super::{Strategy, Workspace};
+use crate::blocks::Draft;
 use crate::error::ConfigureError;
-use crate::jobs::Draft;
 use crate::machine::Machine;
 use crate::mesh::{Mesh, Submesh};
 use crate::occupancy::Occupancy;

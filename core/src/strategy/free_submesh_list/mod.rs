@@ -102,8 +102,8 @@
 //! ```
 
 use super::{Strategy, Workspace};
+use crate::blocks::{Draft, Held};
 use crate::error::ConfigureError;
-use crate::jobs::{Draft, Held};
 use crate::machine::{Block, Machine};
 use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;

@@ -1,12 +1,26 @@
-//! The pool of blocks: chains of cells, one chain a job.
+//! What is held: [`BlockPool`](self), one chain of blocks for each allocation, and [`Draft`], where a
+//! strategy writes a new one.
 
-use super::{Link, NONE};
 use crate::machine::{Block, Machine, NodeId};
 use crate::mesh::Submesh;
+
+/// An index into a table. Half as wide on the board, whose tables are small.
+#[cfg(target_pointer_width = "64")]
+pub type Link = u32;
+/// An index into a table.
+#[cfg(not(target_pointer_width = "64"))]
+pub type Link = u16;
+
+/// No index.
+pub(crate) const NONE: Link = Link::MAX;
+
+/// No block: what a cell that is not in use holds.
+const NO_BLOCK: Block = Block::Submesh(Submesh::EMPTY);
 
 /// One cell of the pool.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockCell {
+    /// Invariant: of no processors exactly if the cell is not in use.
     block: Block,
     next: Link,
 }
@@ -14,7 +28,7 @@ pub struct BlockCell {
 impl BlockCell {
     /// An unused cell: all zeros, so that a static pool takes no room in flash.
     pub const EMPTY: BlockCell = BlockCell {
-        block: Block::Submesh(Submesh::EMPTY),
+        block: NO_BLOCK,
         next: 0,
     };
 }
@@ -31,14 +45,14 @@ impl Chain {
     /// No block.
     pub(crate) const EMPTY: Chain = Chain { head: NONE, len: 0 };
     /// What is in unused memory.
-    pub(super) const ZERO: Chain = Chain { head: 0, len: 0 };
+    pub(crate) const ZERO: Chain = Chain { head: 0, len: 0 };
 
     pub(crate) const fn len(&self) -> u32 {
         self.len
     }
 }
 
-/// All blocks of all jobs.
+/// All blocks of all allocations.
 ///
 /// Blocks are disjoint and hold at least one processor each, so as many cells as the machine has
 /// processors are always enough; the controller takes no machine for which there are fewer.
@@ -97,7 +111,10 @@ impl<'m> BlockPool<'m> {
             head: next,
             len: chain.len - 1,
         };
-        self.cells[cell as usize].next = self.free;
+        self.cells[cell as usize] = BlockCell {
+            block: NO_BLOCK,
+            next: self.free,
+        };
         self.free = cell;
         Some(block)
     }
@@ -118,6 +135,13 @@ impl<'m> BlockPool<'m> {
         })
     }
 
+    /// Every block that is held, in no particular order.
+    #[inline]
+    pub(crate) fn held(&self) -> impl Iterator<Item = Block> + '_ {
+        let used = self.cells[..self.fresh].iter().map(|cell| cell.block);
+        used.filter(|block| block.area() > 0)
+    }
+
     /// Asserts that so many cells are in use and every other one is free.
     pub(crate) fn check_invariants(&self, used: u32) {
         let mut free = 0;
@@ -131,6 +155,19 @@ impl<'m> BlockPool<'m> {
             self.fresh,
             "every used cell is in one chain"
         );
+        assert_eq!(self.held().count(), used as usize, "and says so");
+    }
+}
+
+/// What is held, for a strategy that is told of a release.
+#[derive(Clone, Copy, Debug)]
+pub struct Held<'a, 'm>(pub(crate) &'a BlockPool<'m>);
+
+impl Held<'_, '_> {
+    /// Every block that is held, in no particular order.
+    #[inline]
+    pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
+        self.0.held()
     }
 }
 

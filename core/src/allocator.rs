@@ -1,0 +1,284 @@
+//! Processors without jobs: [`Allocator`], a machine, its occupancy and a strategy.
+//!
+//! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. Who has those already, or
+//! needs none, uses the allocator alone.
+
+use crate::blocks::{BlockCell, BlockPool, Chain, Draft, Held};
+use crate::error::{ConfigureError, Refusal};
+use crate::machine::{Block, Machine, NodeId};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::storage::{Memory, Needs};
+use crate::strategy::{AnyStrategy, Strategy, StrategyKind, Workspace};
+use crate::word::Word;
+
+/// Gives processors of one machine away and takes them back.
+///
+/// # Example
+///
+/// ```
+/// use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, StrategyKind, Submesh};
+///
+/// // No jobs: the smallest table will do.
+/// let mut storage = Storage::<16, 1, 2, 128>::new();
+/// let machine = Mesh::new(8, 8)?.into();
+/// let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FirstFit)?;
+///
+/// let wide = allocator.allocate(&Request::submesh(8, 6))?;
+/// assert_eq!(allocator.blocks(&wide).next(), Some(Submesh::new(0, 0, 8, 6).into()));
+/// assert_eq!(allocator.allocate(&Request::submesh(2, 3)).unwrap_err(), Refusal::Fragmented);
+/// assert_eq!(allocator.release(wide), 48);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Allocator<'m> {
+    occupancy: Occupancy<'m>,
+    strategy: AnyStrategy<'m>,
+    pool: BlockPool<'m>,
+}
+
+/// Processors that are held. Give it back to the allocator that made it: [`Allocator::release`].
+///
+/// It cannot be copied, so nothing can be released twice.
+#[must_use = "what is not released stays busy"]
+#[derive(Debug)]
+pub struct Allocation {
+    blocks: Chain,
+    processors: u32,
+}
+
+impl Allocation {
+    /// The number of processors.
+    pub const fn processors(&self) -> u32 {
+        self.processors
+    }
+
+    pub(crate) const fn into_parts(self) -> (Chain, u32) {
+        (self.blocks, self.processors)
+    }
+
+    pub(crate) const fn from_parts(blocks: Chain, processors: u32) -> Self {
+        Allocation { blocks, processors }
+    }
+}
+
+impl<'m> Allocator<'m> {
+    /// An allocator of a machine whose processors are all free. The part of the memory that is for jobs
+    /// is not used.
+    ///
+    /// # Errors
+    ///
+    /// When the memory is too small for the machine or the strategy does not serve it.
+    pub fn new(
+        memory: Memory<'m>,
+        machine: Machine,
+        strategy: StrategyKind,
+    ) -> Result<Self, ConfigureError> {
+        let Memory {
+            busy,
+            faulty,
+            blocks,
+            workspace,
+            ..
+        } = memory;
+        Self::with_parts(busy, faulty, blocks, workspace, machine, strategy)
+    }
+
+    pub(crate) fn with_parts(
+        busy: &'m mut [Word],
+        faulty: &'m mut [Word],
+        blocks: &'m mut [BlockCell],
+        workspace: Workspace<'m>,
+        machine: Machine,
+        strategy: StrategyKind,
+    ) -> Result<Self, ConfigureError> {
+        let pool = BlockPool::new(blocks);
+        if (pool.capacity() as usize) < Needs::of(machine).nodes {
+            return Err(ConfigureError::MachineTooLarge);
+        }
+        Ok(Allocator {
+            occupancy: Occupancy::new(machine, busy, faulty)?,
+            strategy: AnyStrategy::new(strategy, machine, workspace)?,
+            pool,
+        })
+    }
+
+    /// Another machine or strategy in the same memory. Whatever was held or faulty is forgotten.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allocator::new`]; then nothing has changed.
+    pub(crate) fn switch(
+        &mut self,
+        machine: Machine,
+        strategy: StrategyKind,
+    ) -> Result<(), ConfigureError> {
+        let needs = Needs::of(machine);
+        if needs.words > self.occupancy.capacity_words()
+            || needs.nodes > self.pool.capacity() as usize
+        {
+            return Err(ConfigureError::MachineTooLarge);
+        }
+        self.strategy.switch(strategy, machine)?;
+        self.clear(machine);
+        Ok(())
+    }
+
+    /// Forgets whatever is held or faulty.
+    pub(crate) fn clear(&mut self, machine: Machine) {
+        self.occupancy.clear(machine);
+        self.pool.clear();
+        self.strategy.rebuild(&self.occupancy);
+    }
+
+    /// Which processors are busy.
+    pub const fn occupancy(&self) -> &Occupancy<'m> {
+        &self.occupancy
+    }
+
+    /// The strategy.
+    pub const fn strategy(&self) -> &AnyStrategy<'m> {
+        &self.strategy
+    }
+
+    /// Blocks there is room for.
+    pub fn blocks_capacity(&self) -> u32 {
+        self.pool.capacity()
+    }
+
+    /// The number of free processors that the request takes.
+    ///
+    /// # Errors
+    ///
+    /// `EmptyRequest`, `Malformed` or `NeverFits`, when it could never be granted.
+    #[inline]
+    pub fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        let area = request.shape.area();
+        if area == 0 || request.processors == 0 {
+            return Err(Refusal::EmptyRequest);
+        }
+        if request.processors > area || !self.occupancy.machine().has_kind_of(request.shape) {
+            return Err(Refusal::Malformed);
+        }
+        self.strategy.demand(request).ok_or(Refusal::NeverFits)
+    }
+
+    /// Finds processors for a request and takes them.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Allocator::demand`], `TooFewFree` or `Fragmented`; nothing has changed then.
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy, and O(words) of what is taken.
+    #[inline]
+    pub fn allocate(&mut self, request: &Request) -> Result<Allocation, Refusal> {
+        let demand = self.demand(request)?;
+        self.place(request, demand)
+    }
+
+    /// [`Allocator::allocate`] for a request whose demand is known.
+    #[inline]
+    pub(crate) fn place(&mut self, request: &Request, demand: u32) -> Result<Allocation, Refusal> {
+        if demand > self.occupancy.free() {
+            return Err(Refusal::TooFewFree);
+        }
+        let mut draft = Draft::new(&mut self.pool);
+        let found = self.strategy.propose(&self.occupancy, request, &mut draft);
+        let (blocks, complete) = draft.finish();
+        if !found || !complete {
+            self.pool.free(blocks);
+            return Err(match complete {
+                true => Refusal::Fragmented,
+                false => Refusal::TableFull,
+            });
+        }
+        let mut processors = 0;
+        for block in self.pool.iter(blocks) {
+            self.occupancy.take(block);
+            self.strategy.taken(&self.occupancy, block);
+            processors += block.area();
+        }
+        Ok(Allocation { blocks, processors })
+    }
+
+    /// Takes processors back; returns how many. Never fails, and never needs room.
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy, and O(words) of what is released.
+    #[inline]
+    pub fn release(&mut self, allocation: Allocation) -> u32 {
+        let (mut blocks, processors) = allocation.into_parts();
+        while let Some(block) = self.pool.pop(&mut blocks) {
+            self.occupancy.give_back(block);
+            self.strategy
+                .released(&self.occupancy, &Held(&self.pool), block);
+        }
+        processors
+    }
+
+    /// The blocks of an allocation, in the order in which the strategy named them.
+    pub fn blocks(&self, allocation: &Allocation) -> impl Iterator<Item = Block> + '_ {
+        self.pool.iter(allocation.blocks)
+    }
+
+    pub(crate) fn chain(&self, blocks: Chain) -> impl Iterator<Item = Block> + '_ {
+        self.pool.iter(blocks)
+    }
+
+    /// The processor is faulty: busy, and not given back, until [`Allocator::clear_faulty`]. Returns whether it
+    /// was in order before. If it is held, it stays held.
+    pub fn mark_faulty(&mut self, node: NodeId) -> bool {
+        let outcome = self.occupancy.mark_faulty(node);
+        if outcome == Some(true)
+            && let Some(unit) = self.occupancy.machine().unit(node)
+        {
+            self.strategy.taken(&self.occupancy, unit);
+        }
+        outcome.is_some()
+    }
+
+    /// The processor works again. Returns whether it was faulty before. If it is held, it stays busy.
+    pub fn clear_faulty(&mut self, node: NodeId) -> bool {
+        let machine = self.occupancy.machine();
+        let held = self
+            .pool
+            .held()
+            .any(|block| machine.block_contains(block, node));
+        let changed = self.occupancy.clear_faulty(node, held);
+        if changed
+            && !held
+            && let Some(unit) = machine.unit(node)
+        {
+            self.strategy
+                .released(&self.occupancy, &Held(&self.pool), unit);
+        }
+        changed
+    }
+
+    /// Asserts every invariant, `blocks` being the number of blocks that are held. For tests; slow.
+    pub(crate) fn check_invariants(&self, blocks: u32) {
+        self.occupancy.check_invariants();
+        self.pool.check_invariants(blocks);
+        let machine = self.occupancy.machine();
+        let mut held = 0;
+        for block in self.pool.held() {
+            assert!(machine.contains(block), "{block} lies within the machine");
+            held += block.area();
+        }
+        let mut held_nodes = 0;
+        for node in (0..machine.nodes()).map(NodeId) {
+            let is_held = self
+                .pool
+                .held()
+                .any(|block| machine.block_contains(block, node));
+            let is_busy = is_held || self.occupancy.is_faulty(node);
+            assert_eq!(self.occupancy.is_busy(node), is_busy, "one owner of {node}");
+            held_nodes += u32::from(is_held);
+        }
+        assert_eq!(held, held_nodes, "blocks are disjoint");
+        self.strategy.check_invariants(&self.occupancy);
+    }
+}
