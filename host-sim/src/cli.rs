@@ -3,7 +3,8 @@
 //! What cannot be done ends with one line on standard error and exit code 2; so do wrong options.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -15,10 +16,14 @@ use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
 use crate::compare::{self, CompareArgs};
 use crate::list;
+use crate::map::{Map, MapArgs, MapMoment, Snapshot};
 use crate::names;
 use crate::replay::{self, ReplayError};
-use crate::run;
+use crate::reproduce::{self, ReproduceArgs};
+use crate::run::{self, RunHow};
+use crate::saturation::command::{self as saturation_command, SaturationArgs};
 use crate::scenario::{self, BackendChoice, Format, MESH_DEFAULT, Scenario, ScenarioArgs};
+use crate::sweep::command::{self as sweep, SweepArgs};
 
 /// Exit code of everything that could not be done.
 const EXIT_FAILURE: u8 = 2;
@@ -43,10 +48,21 @@ enum Command {
     /// Carry out a file of operations and print what each of them gave, one JSON object a line
     #[command(after_help = REPLAY_FORMAT)]
     Replay(ReplayArgs),
+    /// Run a grid of scenarios, go on where it was interrupted, write CSV and JSON
+    #[command(after_help = SWEEP_FORMAT)]
+    Sweep(SweepArgs),
     /// Compare strategies over several loads: a table, and a picture (SVG)
     ///
     /// Needs no options and less than a minute. Everything runs in this process, on all its processors.
     Compare(CompareArgs),
+    /// Measure what part of the processors each strategy keeps in use when jobs always wait
+    ///
+    /// The utilization at saturation. All strategies get the same jobs in the same order.
+    Saturation(SaturationArgs),
+    /// Reproduce a paper: its figures (CSV, SVG), its claims with verdicts, and a page (HTML) of both
+    ///
+    /// An interrupted run goes on where it stopped when the same command is given again.
+    Reproduce(ReproduceArgs),
     /// List strategies, schedulers and distributions, with their sources
     List(ListArgs),
 }
@@ -61,6 +77,20 @@ A scenario file is TOML; its keys are the options above without the dashes:
   mesh = \"64x64\"
   strategy = [\"fsl\", \"as\"]
   load = 0.47";
+
+const SWEEP_FORMAT: &str = "\
+A sweep is a scenario file with a table [grid] at its end: keys of a scenario, each with a list of
+values. Every combination of them is a point; all strategies at a point get the same jobs.
+  mean-service = 10
+  until-rel-error = 0.03
+  [grid]
+  strategy = [\"fsl\", \"as\"]
+  mesh = [\"32x32\", \"64x64\"]
+  load = [0.3, 0.4, 0.5]
+
+DIR gets results.csv (one row for each point and strategy), results.json, and points.jsonl, to
+which each point is added as soon as it has ended. The same command again, after whatever
+interruption, runs only the points that are missing there and gives the same files.";
 
 const REPLAY_FORMAT: &str = "\
 One operation a line; `#` begins a comment:
@@ -77,6 +107,19 @@ struct RunArgs {
 
     #[command(flatten)]
     options: ScenarioArgs,
+
+    /// Threads that share the runs; their number does not change any result [default: all processors,
+    /// 1 with --search-time]
+    #[arg(long, value_name = "COUNT", value_parser = names::threads, allow_negative_numbers = true, help_heading = "Where and how")]
+    threads: Option<NonZero<usize>>,
+
+    /// Also measure the controller's time on the wall clock for submit and release, per job; in this
+    /// process only
+    #[arg(long, help_heading = "Where and how")]
+    search_time: bool,
+
+    #[command(flatten, next_help_heading = "Map")]
+    map: MapArgs,
 }
 
 #[derive(Args, Debug)]
@@ -100,6 +143,12 @@ struct ReplayArgs {
     /// Print only counts, refusals by error and operations per second
     #[arg(long)]
     quiet: bool,
+
+    #[command(
+        flatten,
+        next_help_heading = "Map (--plot map: at the end of the file)"
+    )]
+    map: MapArgs,
 }
 
 #[derive(Args, Debug)]
@@ -165,15 +214,36 @@ fn carry_out(
                 Some(path) => scenario::merged(matches, path)?,
                 None => args.options.clone(),
             };
-            run::run(&Scenario::new(options)?, output)
+            run::run(
+                &Scenario::new(options)?,
+                &RunHow {
+                    threads: args.threads,
+                    search_time: args.search_time,
+                    map: &args.map,
+                },
+                output,
+            )
         }
+        Command::Sweep(args) => sweep::sweep(args, output),
         Command::Replay(args) => replay_file(args, output),
         Command::Compare(args) => compare::compare(args, output),
+        Command::Saturation(args) => saturation_command::saturation(args, output),
+        Command::Reproduce(args) => reproduce::reproduce(args, output),
         Command::List(args) => Ok(list::list(args.format, output)?),
     }
 }
 
 fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure> {
+    // A picture between the objects would be in the way of a program that reads them.
+    let for_people = args.quiet || io::stdout().is_terminal();
+    let show = match args.map.show(for_people)? {
+        Some((MapMoment::LastArrival, show)) => Some(show),
+        Some((other, _)) => {
+            let reason = format!("--plot {other}: replay draws the end of the file (expected map)");
+            return Err(reason.into());
+        }
+        None => None,
+    };
     let (name, input) = open(&args.operations)?;
     let configuration = Configuration {
         machine: args.mesh.into(),
@@ -191,11 +261,15 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     };
     let mut input = Some(input);
     let mut outcome = None;
+    let mut snapshot = None;
     let mut sink = io::sink();
     let ready = backends.with(configuration, &mut |backend| {
         let Some(input) = input.take() else { return };
         let objects: &mut dyn Write = if args.quiet { &mut sink } else { output };
         outcome = Some(replay::replay(&name, input, args.mesh, backend, objects));
+        if show.is_some() {
+            snapshot = Some(Snapshot::read(backend, args.mesh));
+        }
     });
     ready.map_err(|error| error.to_string())?;
     match outcome {
@@ -206,6 +280,15 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
             counts.write(trips, output)?;
         }
         _ => {}
+    }
+    if let (Some(show), Some(snapshot)) = (show, snapshot) {
+        let map = Map {
+            strategy: args.strategy,
+            at: None,
+            waiting: 0,
+            snapshot: snapshot.map_err(|error| error.to_string())?,
+        };
+        show.maps(&[map], &format!("at the end of {name}"), output)?;
     }
     Ok(())
 }

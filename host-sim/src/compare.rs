@@ -1,9 +1,8 @@
 //! `compare`: several strategies on one synthetic workload over several loads, as a table and a picture.
 
-use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
 
@@ -15,9 +14,10 @@ use serde_json::json;
 use crate::backend::InProcessBackends;
 use crate::cli::Failure;
 use crate::experiment::{self, Experiment, Replications, StrategyResult, WARMUP_FRACTION};
+use crate::map::{self, MapArgs, PictureFile};
 use crate::metrics::Metric;
 use crate::names;
-use crate::plot::{self, Measured, Picture, Point, Series};
+use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::report::{self, PROGRAM, VERSION, cell, shown, table, trimmed};
 use crate::run::Bar;
 use crate::scenario::{self, Format, MESH_DEFAULT};
@@ -76,6 +76,9 @@ pub struct CompareArgs {
     /// How results are written: table or json
     #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
     format: Format,
+
+    #[command(flatten, next_help_heading = "Map, under the highest load")]
+    map: MapArgs,
 }
 
 /// All strategies at one load, in the order of the columns.
@@ -113,35 +116,30 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
         }
     }
     // Now rather than after a minute's work.
-    let file = writable(&args.output)?;
+    let file = PictureFile::open(&args.output)?;
+    let show = args.map.show(args.format == Format::Table)?;
     let rows = measure(args, &loads, &strategies)?;
     let picture = picture(args, &strategies, &rows);
-    write_picture(file, &args.output, &plot::svg(&picture)?)?;
+    file.write(&plot::svg(&picture)?)?;
     match args.format {
         Format::Table => write_tables(args, &strategies, &rows, output)?,
         Format::Json => write_json(args, &strategies, &rows, output)?,
     }
-    Ok(())
-}
-
-/// Opens the file without changing what is in it, if anything.
-fn writable(path: &Path) -> Result<File, String> {
-    let failed = |error| format!("{}: cannot write the picture: {error}", path.display());
-    if let Some(folder) = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-    {
-        fs::create_dir_all(folder).map_err(failed)?;
+    if let (Some((moment, show)), Some(&load)) = (show, loads.last()) {
+        let experiment = Experiment {
+            strategies,
+            ..args.experiment(load, StrategyKind::FirstFit)
+        };
+        let maps = map::maps(
+            &experiment,
+            args.mesh,
+            moment,
+            &mut InProcessBackends::default(),
+        );
+        let maps = maps.map_err(|error| error.to_string())?;
+        show.maps(&maps, &format!("load {load}, {}", parameters(args)), output)?;
     }
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    options.open(path).map_err(failed)
-}
-
-fn write_picture(mut file: File, path: &Path, svg: &str) -> Result<(), String> {
-    file.set_len(0)
-        .and_then(|()| file.write_all(svg.as_bytes()))
-        .map_err(|error| format!("{}: cannot write the picture: {error}", path.display()))
+    Ok(())
 }
 
 impl CompareArgs {
@@ -245,6 +243,8 @@ fn picture(args: &CompareArgs, strategies: &[StrategyKind], rows: &[Row]) -> Pic
         title: "Mean waiting delay".to_owned(),
         subtitle: parameters(args),
         x_label: "offered load (fraction of the processors)".to_owned(),
+        x_scale: Scale::Linear,
+        layout: Layout::Page,
         y_label: "mean waiting delay (s)".to_owned(),
         series: series.collect(),
     }

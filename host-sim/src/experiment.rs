@@ -12,6 +12,10 @@ use crate::simulation::{self, Measured, RunResult, SimulationError};
 use crate::statistics::Estimate;
 use crate::workload::{JOBS_MAX, Workload, WorkloadError};
 
+mod parallel;
+
+pub use parallel::{Failed, run_all, run_parallel};
+
 /// How often a run is repeated with new jobs. A log gives the same jobs every time and is run once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Replications {
@@ -114,9 +118,14 @@ impl StrategyResult {
 /// Is told how far an experiment has come. The methods are called between events, often, and must be
 /// quick.
 pub trait Progress: Sync {
-    /// Before the first run: at most so many runs of so many jobs each.
+    /// Before the first run of an experiment: so many runs are expected, of so many jobs each.
     fn begin(&self, runs_max: u64, jobs_per_run: u64) {
         let _ = (runs_max, jobs_per_run);
+    }
+
+    /// So many more jobs are expected than was said before, or so many fewer.
+    fn expect_more(&self, jobs: i64) {
+        let _ = jobs;
     }
 
     /// So many more jobs have left.
@@ -153,9 +162,13 @@ pub enum ExperimentError {
         /// What happened.
         reason: SimulationError,
     },
+    /// The system gives no threads.
+    #[error("cannot start threads: {0}")]
+    Threads(String),
 }
 
-/// Runs an experiment.
+/// Runs an experiment, one run after the other. Where controllers are cheap, [`run_parallel`] does the same
+/// over several threads.
 ///
 /// # Errors
 ///
@@ -184,10 +197,7 @@ pub fn run(
             break;
         }
     }
-    let results = strategies.iter().zip(runs);
-    Ok(results
-        .map(|(&strategy, runs)| experiment.summary(strategy, runs))
-        .collect())
+    Ok(experiment.summaries(runs))
 }
 
 /// Runs one replication of one strategy.
@@ -303,6 +313,14 @@ impl Experiment {
     fn is_saturated(&self, runs: &[RunResult]) -> bool {
         let saturated = runs.iter().filter(|run| run.saturated).count();
         matches!(self.workload, Workload::Synthetic(_)) && 2 * saturated > runs.len()
+    }
+
+    /// What all runs amount to, given by strategy.
+    pub(crate) fn summaries(&self, runs: Vec<Vec<RunResult>>) -> Vec<StrategyResult> {
+        let strategies = self.strategies.iter().zip(runs);
+        strategies
+            .map(|(&strategy, runs)| self.summary(strategy, runs))
+            .collect()
     }
 
     fn summary(&self, strategy: StrategyKind, runs: Vec<RunResult>) -> StrategyResult {

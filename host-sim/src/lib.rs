@@ -7,21 +7,27 @@
 //! - [`backend`]: where the controller runs that decides about them;
 //! - [`simulation`]: one run, events in virtual time, and its [`metrics`];
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
+//! - [`sweep`]: many experiments, which go on where they were interrupted;
+//! - [`saturation`]: what a strategy keeps in use when jobs always wait;
 //! - [`scenario`]: what is to be run, from the command line ([`cli`]) and from files;
-//! - [`report`], [`compare`], [`replay`], [`list`], [`plot`]: what the commands of `host-sim` show.
+//! - [`report`], [`compare`], [`replay`], [`list`], [`plot`], [`map`]: what the commands of `host-sim` show.
 
 pub mod backend;
 pub mod cli;
 pub mod compare;
 pub mod experiment;
 pub mod list;
+pub mod map;
 pub mod metrics;
 pub mod names;
 pub mod plot;
 pub mod replay;
 pub mod report;
+pub mod reproduce;
 mod run;
+pub mod saturation;
 pub mod scenario;
 pub mod simulation;
 pub mod statistics;
+pub mod sweep;
 pub mod workload;

@@ -20,6 +20,8 @@ pub enum Unit {
     Fraction,
     /// A number of things.
     Count,
+    /// Seconds on the wall clock.
+    WallSeconds,
 }
 
 macro_rules! metrics {
@@ -49,6 +51,12 @@ macro_rules! metrics {
             pub const fn meaning(self) -> &'static str {
                 match self { $(Metric::$variant => concat!($($doc),+).trim_ascii(),)* }
             }
+
+            /// Whether the same seed gives the same value. What does not has no place in results that must
+            /// be the same in every byte.
+            pub const fn is_reproducible(self) -> bool {
+                !matches!(self.unit(), Unit::WallSeconds)
+            }
         }
     };
 }
@@ -73,6 +81,9 @@ metrics! {
     CompletionTime, "completion_time", Seconds;
     /// Measured jobs that were served.
     Jobs, "jobs", Count;
+    /// Mean time on the wall clock that the controller took for submit and release of a job, with every
+    /// attempt that these two brought about; only where it is measured.
+    SearchTime, "search_time", WallSeconds;
 }
 
 /// One value for each metric.
@@ -118,8 +129,13 @@ pub struct Refusals([u64; Refusal::ALL.len()]);
 impl Refusals {
     /// Counts one.
     pub fn add(&mut self, reason: Refusal) {
+        self.add_many(reason, 1);
+    }
+
+    /// Counts so many.
+    pub fn add_many(&mut self, reason: Refusal, count: u64) {
         if let Some(place) = Refusal::ALL.iter().position(|&known| known == reason) {
-            self.0[place] += 1;
+            self.0[place] += count;
         }
     }
 

@@ -1,6 +1,7 @@
 //! Names and values as they are written on the command line and in scenario files, and what is said
 //! about one that cannot be read.
 
+use std::num::NonZero;
 use std::str::FromStr;
 
 use meshalloc::scheduler::Threshold;
@@ -169,6 +170,16 @@ pub fn count<T: FromStr + Default + PartialOrd>(text: &str) -> Result<T, String>
     number
         .filter(|number| *number > T::default())
         .ok_or_else(|| "expected a whole number of at least 1".to_owned())
+}
+
+/// Reads a number of threads.
+///
+/// # Errors
+///
+/// When it is not a whole number of at least 1.
+pub fn threads(text: &str) -> Result<NonZero<usize>, String> {
+    text.parse()
+        .map_err(|_| "expected a whole number of at least 1".to_owned())
 }
 
 /// Reads a number over 0, not infinite.

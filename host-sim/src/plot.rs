@@ -1,28 +1,37 @@
-//! The picture of `compare`: a measure over the offered load, one line a strategy.
+//! Pictures of measurements: a measure over the offered load, or over the side of the mesh, one line a strategy.
 //!
 //! It is made to be printed: every strategy has a marker and a dash pattern of its own beside its
 //! colour, the legend stands outside the axes, and a saturated point, which has no mean, stands in a
 //! strip of its own above the axes and never among the numbers.
+//!
+//! [`Layout`] chooses between a picture for a whole page and one for a column of it.
 
 use std::fmt::Display;
 
 use axis::ValueAxis;
+use horizontal::HorizontalAxis;
 use marks::{Look, draw_line, draw_marker};
 use plotters::coord::Shift;
-use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 mod axis;
+mod horizontal;
 mod marks;
 
 /// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that
 /// slanted dashes stay on their line and a point is where its number says.
 const PIXEL: i32 = 10;
-/// Width and height of the picture in pixels; being a vector picture it scales.
-const SIZE: (i32, i32) = (840, 520);
+/// Width and height in pixels of a picture with its legend at the right; being a vector picture it scales.
+const PAGE_SIZE: (i32, i32) = (840, 520);
 /// Room for the legend at the right, in pixels.
 const LEGEND_WIDTH: i32 = 204;
+/// Width and height in pixels of a picture with its legend below, without the legend.
+const COLUMN_SIZE: (i32, i32) = (560, 430);
+/// Height of one entry of the legend, in pixels.
+const LEGEND_ROW: i32 = 24;
+/// Longer names do not fit beside each other below the axes, in characters.
+const NAME_BESIDE_MAX: usize = 26;
 /// Room for the title and the subtitle, in pixels.
 const HEAD_HEIGHT: i32 = 58;
 /// Height of one row of the strip of saturated points.
@@ -43,10 +52,34 @@ pub struct Picture {
     pub subtitle: String,
     /// What the horizontal axis shows, with its unit.
     pub x_label: String,
+    /// How far apart its values are.
+    pub x_scale: Scale,
     /// What the vertical axis shows, with its unit.
     pub y_label: String,
     /// The lines.
     pub series: Vec<Series>,
+    /// Where the legend is.
+    pub layout: Layout,
+}
+
+/// What is equally far apart on the horizontal axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Equal differences.
+    #[default]
+    Linear,
+    /// Doublings; for values over 0, powers of two as a rule.
+    Doubling,
+}
+
+/// The shape of a picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Wide, the legend at the right.
+    #[default]
+    Page,
+    /// Narrow, with larger letters for its width, the legend below.
+    Column,
 }
 
 /// The points of one strategy.
@@ -85,24 +118,69 @@ pub fn svg(picture: &Picture) -> Result<String, String> {
     let mut text = String::new();
     draw(picture, &mut text).map_err(|error| format!("cannot draw the picture: {error}"))?;
     // The coordinates are tenths of a pixel (the view box); the picture's own size is in pixels.
-    let (width, height) = SIZE;
+    let (width, height) = size(picture);
     let drawn = format!("width=\"{}\" height=\"{}\"", width * PIXEL, height * PIXEL);
     Ok(text.replacen(&drawn, &format!("width=\"{width}\" height=\"{height}\""), 1))
 }
 
+/// Width and height of the whole picture in pixels.
+pub fn size(picture: &Picture) -> (i32, i32) {
+    match picture.layout {
+        Layout::Page => PAGE_SIZE,
+        Layout::Column => {
+            let entries = picture.series.len() + usize::from(has_bars(picture));
+            let rows = entries.div_ceil(legend_columns(picture)) as i32;
+            (COLUMN_SIZE.0, COLUMN_SIZE.1 + rows * LEGEND_ROW + 14)
+        }
+    }
+}
+
+/// How many entries of the legend stand beside each other.
+fn legend_columns(picture: &Picture) -> usize {
+    let mut names = picture.series.iter().map(|series| series.name.chars());
+    let short = names.all(|name| name.count() <= NAME_BESIDE_MAX);
+    if picture.layout == Layout::Column && short {
+        2
+    } else {
+        1
+    }
+}
+
+/// Whether a point has a confidence interval.
+fn has_bars(picture: &Picture) -> bool {
+    let mut points = picture.series.iter().flat_map(|series| &series.points);
+    points.any(|point| point.y.is_some_and(|y| y.half_width.is_some()))
+}
+
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<RangedCoordf64, ValueAxis>>;
+type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<HorizontalAxis, ValueAxis>>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 fn draw(picture: &Picture, text: &mut String) -> Drawn {
     let units = |pixels: i32| (pixels * PIXEL) as u32;
-    let backend = SVGBackend::with_string(text, (units(SIZE.0), units(SIZE.1)));
+    let (width, height) = size(picture);
+    let backend = SVGBackend::with_string(text, (units(width), units(height)));
     let root = backend.into_drawing_area();
     root.fill(&WHITE)?;
     let (head, below) = root.split_vertically(units(HEAD_HEIGHT));
-    label(&head, &picture.title, at(78, 22), 21, HPos::Left)?;
-    label(&head, &picture.subtitle, at(78, 45), 15, HPos::Left)?;
-    let (body, legend) = below.split_horizontally(units(SIZE.0 - LEGEND_WIDTH));
+    let (left, subtitle_size, body, legend) = match picture.layout {
+        Layout::Page => {
+            let (body, legend) = below.split_horizontally(units(width - LEGEND_WIDTH));
+            (78, 15, body, legend)
+        }
+        Layout::Column => {
+            let (body, legend) = below.split_vertically(units(COLUMN_SIZE.1 - HEAD_HEIGHT));
+            (14, 17, body, legend)
+        }
+    };
+    label(&head, &picture.title, at(left, 22), 21, HPos::Left)?;
+    label(
+        &head,
+        &picture.subtitle,
+        at(left, 45),
+        subtitle_size,
+        HPos::Left,
+    )?;
 
     let saturated_rows = picture
         .series
@@ -121,7 +199,7 @@ fn draw(picture: &Picture, text: &mut String) -> Drawn {
         .margin_right(units(8))
         .x_label_area_size(units(46))
         .y_label_area_size(units(66))
-        .build_cartesian_2d(x_range(picture), axis.clone())?;
+        .build_cartesian_2d(HorizontalAxis::of(picture), axis.clone())?;
     let y_label = if axis.is_logarithmic() {
         format!("{}, logarithmic", picture.y_label)
     } else {
@@ -137,7 +215,6 @@ fn draw(picture: &Picture, text: &mut String) -> Drawn {
         .y_desc(y_label)
         .axis_desc_style(("sans-serif", units(18)))
         .label_style(("sans-serif", units(16)))
-        .x_label_formatter(&|x| short(*x))
         .draw()?;
 
     if saturated_rows > 0 {
@@ -154,30 +231,6 @@ fn draw(picture: &Picture, text: &mut String) -> Drawn {
 /// The place of a pixel.
 const fn at(x: i32, y: i32) -> (i32, i32) {
     (x * PIXEL, y * PIXEL)
-}
-
-/// The axis holds every load, with some air at both ends.
-fn x_range(picture: &Picture) -> std::ops::Range<f64> {
-    let xs = || {
-        picture
-            .series
-            .iter()
-            .flat_map(|series| &series.points)
-            .map(|point| point.x)
-    };
-    let (low, high) = (
-        xs().fold(f64::INFINITY, f64::min),
-        xs().fold(f64::NEG_INFINITY, f64::max),
-    );
-    if low > high {
-        return 0.0..1.0;
-    }
-    let air = if high > low {
-        0.06 * (high - low)
-    } else {
-        0.1 * high.abs().max(0.1)
-    };
-    (low - air)..(high + air)
 }
 
 /// A number as an axis shows it: no more digits than it has.
@@ -265,28 +318,33 @@ fn draw_strip(root: &Area<'_>, chart: &Chart<'_, '_>, picture: &Picture, height:
 }
 
 fn draw_legend(area: &Area<'_>, picture: &Picture) -> Drawn {
+    let columns = legend_columns(picture);
+    let (left, column_width) = match picture.layout {
+        Layout::Page => (6, LEGEND_WIDTH),
+        Layout::Column => (14, (COLUMN_SIZE.0 - 14) / columns as i32),
+    };
+    let place = |index: usize| {
+        let (row, column) = (index / columns, index % columns);
+        let x = left + column_width * column as i32;
+        (x, 20 + LEGEND_ROW * row as i32)
+    };
     for (index, series) in picture.series.iter().enumerate() {
         let look = Look::of(index);
-        let y = 20 + 24 * index as i32;
-        draw_line(area, &[at(6, y), at(50, y)], &look)?;
-        draw_marker(area, at(28, y), &look)?;
-        label(area, &series.name, at(58, y), 16, HPos::Left)?;
+        let (x, y) = place(index);
+        draw_line(area, &[at(x, y), at(x + 44, y)], &look)?;
+        draw_marker(area, at(x + 22, y), &look)?;
+        label(area, &series.name, at(x + 52, y), 16, HPos::Left)?;
     }
-    let with_bars = picture
-        .series
-        .iter()
-        .flat_map(|series| &series.points)
-        .any(|point| point.y.is_some_and(|y| y.half_width.is_some()));
-    if with_bars {
-        let y = 20 + 24 * picture.series.len() as i32;
+    if has_bars(picture) {
+        let (x, y) = place(picture.series.len());
         for bar in [
-            [at(28, y - 7), at(28, y + 7)],
-            [at(24, y - 7), at(32, y - 7)],
-            [at(24, y + 7), at(32, y + 7)],
+            [at(x + 22, y - 7), at(x + 22, y + 7)],
+            [at(x + 18, y - 7), at(x + 26, y - 7)],
+            [at(x + 18, y + 7), at(x + 26, y + 7)],
         ] {
             area.draw(&PathElement::new(bar.to_vec(), BLACK.stroke_width(THIN)))?;
         }
-        label(area, "95 % confidence", at(58, y), 16, HPos::Left)?;
+        label(area, "95 % confidence", at(x + 52, y), 16, HPos::Left)?;
     }
     Ok(())
 }
@@ -323,6 +381,8 @@ mod tests {
             title: "Mean waiting delay & <more>".to_owned(),
             subtitle: "64x64, uniform sides".to_owned(),
             x_label: "offered load (fraction of the processors)".to_owned(),
+            x_scale: Scale::Linear,
+            layout: Layout::Page,
             y_label: "mean waiting delay (s)".to_owned(),
             series: vec![
                 line("first-fit", 4.0, 3),
@@ -359,6 +419,19 @@ mod tests {
         picture.series.truncate(4);
         picture.series.drain(..2);
         assert!(!svg(&picture).unwrap().contains("saturated"));
+    }
+
+    #[test]
+    fn a_column_has_room_for_every_entry_of_its_legend() {
+        let mut picture = picture();
+        picture.layout = Layout::Column;
+        let (width, two_beside) = size(&picture);
+        assert_eq!(width, COLUMN_SIZE.0);
+        let drawn = svg(&picture).unwrap();
+        let dimensions = format!("width=\"{width}\" height=\"{two_beside}\"");
+        assert!(drawn.contains(&dimensions), "{drawn}");
+        picture.series[0].name = "a name that is too long for half a column".to_owned();
+        assert_eq!(size(&picture).1, two_beside + 2 * LEGEND_ROW);
     }
 
     #[test]

@@ -62,7 +62,7 @@ pub fn shown(result: &StrategyResult, metric: Metric) -> Option<Estimate> {
 }
 
 /// Why replicating ended, in machine-readable output.
-const fn stop_name(stop: Stop) -> &'static str {
+pub(crate) const fn stop_name(stop: Stop) -> &'static str {
     match stop {
         Stop::Fixed => "fixed",
         Stop::ErrorReached => "error-reached",
@@ -171,6 +171,11 @@ impl Report<'_> {
             .iter()
             .any(|timing| timing.round_trips.is_some());
         let mut headers = vec!["strategy", "jobs", "runs", "decision hash", "jobs/s"];
+        let searched = |result: &StrategyResult| result.metrics[Metric::SearchTime].is_some();
+        let any_searched = self.results.iter().any(searched);
+        if any_searched {
+            headers.push(header(Metric::SearchTime));
+        }
         if over_line {
             headers.extend(["round trip\n50 % (ms)", "99 %\n(ms)"]);
         }
@@ -183,6 +188,9 @@ impl Report<'_> {
                 hash(result.decision_hash),
                 jobs_per_second(result, timing).map_or("-".into(), |rate| format!("{rate:.0}")),
             ];
+            if any_searched {
+                row.push(cell(result, Metric::SearchTime));
+            }
             if let Some(trips) = &timing.round_trips {
                 let mut trips = trips.clone();
                 row.extend([0.5, 0.99].map(|quantile| {
@@ -289,7 +297,7 @@ fn log_line(log: &Log) -> String {
     line
 }
 
-fn log_json(log: &Log) -> Value {
+pub(crate) fn log_json(log: &Log) -> Value {
     json!({
         "file": log.path.to_string_lossy(),
         "computer": log.header.computer,
@@ -311,6 +319,10 @@ pub(crate) fn result_json(
 ) -> Value {
     let mut metrics = Map::new();
     for (metric, estimate) in result.metrics.iter() {
+        // Results of the same seed must be the same unless a clock was asked for.
+        if estimate.is_none() && !metric.is_reproducible() {
+            continue;
+        }
         let shown = estimate.filter(|_| !(result.saturated && depends_on_length(metric)));
         let value = json!({
             "mean": shown.map(|estimate| estimate.mean),
@@ -398,6 +410,7 @@ fn header(metric: Metric) -> &'static str {
         Metric::AllocationMiss => "allocation\nmiss (%)",
         Metric::InternalFragmentation => "int. frag-\nment. (%)",
         Metric::CompletionTime => "last departure\n(s)",
+        Metric::SearchTime => "search\n(µs/job)",
         other => other.name(),
     }
 }
@@ -409,6 +422,7 @@ pub fn cell(result: &StrategyResult, metric: Metric) -> String {
     }
     let scale = match metric.unit() {
         Unit::Fraction => 100.0,
+        Unit::WallSeconds => 1e6,
         _ => 1.0,
     };
     match &result.metrics[metric] {

@@ -1,45 +1,87 @@
 //! `run`: one scenario, one report.
 
 use std::io::Write;
+use std::num::NonZero;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use meshalloc::{Configuration, StrategyKind};
 
 use crate::backend::line::LineBackends;
-use crate::backend::{Backend, BackendError, Backends, InProcessBackends};
+use crate::backend::{Backend, BackendError, Backends, InProcessBackends, StopwatchBackends};
 use crate::cli::Failure;
 use crate::experiment::{self, Progress};
-use crate::report::{Report, Timing};
-use crate::scenario::{BackendChoice, Format, Scenario};
+use crate::map::{self, MapArgs};
+use crate::names;
+use crate::report::{self, Report, Timing};
+use crate::scenario::{BackendChoice, Format, JobSource, Scenario};
 use crate::workload::Workload;
+
+/// What is said when the clock would be around a line.
+const SEARCH_TIME_ELSEWHERE: &str = "--search-time is the controller's own time (expected --backend in-process; over a line, the \
+     table has round trip times)";
+
+/// What is said when runs would have to share a line.
+const THREADS_ELSEWHERE: &str = "--threads is about runs in this process (expected --backend in-process; a line serves one run at a time)";
+
+/// How a scenario is run, beside what it says itself.
+pub(crate) struct RunHow<'a> {
+    /// The number of threads; `None` for as many as there may be.
+    pub(crate) threads: Option<NonZero<usize>>,
+    /// Whether the search time is measured.
+    pub(crate) search_time: bool,
+    /// Whether a map is drawn.
+    pub(crate) map: &'a MapArgs,
+}
 
 /// Runs a scenario and writes its report.
 ///
 /// # Errors
 ///
 /// When it cannot be run, or the report cannot be written.
-pub(crate) fn run(scenario: &Scenario, output: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn run(
+    scenario: &Scenario,
+    how: &RunHow<'_>,
+    output: &mut dyn Write,
+) -> Result<(), Failure> {
+    let &RunHow {
+        threads,
+        search_time,
+        map,
+    } = how;
+    if threads.is_some() && scenario.backend != BackendChoice::InProcess {
+        return Err(THREADS_ELSEWHERE.to_owned().into());
+    }
+    if search_time && scenario.backend != BackendChoice::InProcess {
+        return Err(SEARCH_TIME_ELSEWHERE.to_owned().into());
+    }
     let experiment = scenario.experiment()?;
+    let show = map.show(scenario.format == Format::Table)?;
     let mut line = match &scenario.backend {
         BackendChoice::InProcess => None,
         BackendChoice::Line(endpoint) => {
             Some(LineBackends::open(endpoint).map_err(|error| error.to_string())?)
         }
     };
-    let mut in_process = InProcessBackends::default();
-    let mut timed = Timed {
-        inner: match &mut line {
-            Some(line) => line,
-            None => &mut in_process,
-        },
-        runs: Vec::new(),
-    };
+    let clock = Clock::default();
     let bar = Bar::new(None);
-    let results = experiment::run(&experiment, &mut timed, &bar);
+    let results = match &mut line {
+        Some(line) => experiment::run(&experiment, &mut clock.beside(line), &bar),
+        None if search_time => {
+            // Runs beside each other would disturb what is measured.
+            let threads = threads.or(Some(NonZero::<usize>::MIN));
+            let backends = || clock.beside(StopwatchBackends::default());
+            experiment::run_parallel(&experiment, threads, &backends, &bar)
+        }
+        None => {
+            let backends = || clock.beside(InProcessBackends::default());
+            experiment::run_parallel(&experiment, threads, &backends, &bar)
+        }
+    };
     bar.clear();
     let results = results.map_err(|error| error.to_string())?;
-    let runs = timed.runs;
+    let runs = clock.runs();
     let timing = |strategy: StrategyKind| Timing {
         elapsed: (runs.iter().filter(|run| run.0 == strategy).map(|run| run.1)).sum(),
         round_trips: line.as_ref().map(|line| line.round_trips(strategy)),
@@ -65,17 +107,57 @@ pub(crate) fn run(scenario: &Scenario, output: &mut dyn Write) -> Result<(), Fai
         Format::Table => report.table(output)?,
         Format::Json => report.json(output)?,
     }
-    Ok(())
+    let Some((moment, show)) = show else {
+        return Ok(());
+    };
+    let subtitle = map_subtitle(scenario);
+    let mut in_process = InProcessBackends::default();
+    let backends: &mut dyn Backends = match &mut line {
+        Some(line) => line,
+        None => &mut in_process,
+    };
+    let maps = map::maps(&experiment, scenario.mesh, moment, backends);
+    show.maps(&maps.map_err(|error| error.to_string())?, &subtitle, output)
+}
+
+/// What all maps of a scenario share.
+fn map_subtitle(scenario: &Scenario) -> String {
+    let scheduler = names::scheduler_text(scenario.scheduler);
+    match &scenario.jobs {
+        JobSource::Synthetic { workload, .. } => {
+            let workload = report::workload_text(workload);
+            format!("{workload}, {scheduler}, seed {}", scenario.seed)
+        }
+        JobSource::Log { file, .. } => format!("{}, {scheduler}", file.display()),
+    }
+}
+
+/// What each run took on the wall clock.
+#[derive(Default)]
+struct Clock(Mutex<Vec<(StrategyKind, Duration)>>);
+
+impl Clock {
+    /// The backends, with this clock beside them.
+    fn beside<B: Backends>(&self, backends: B) -> Timed<'_, B> {
+        Timed {
+            inner: backends,
+            clock: self,
+        }
+    }
+
+    /// Every run so far and how long it took.
+    fn runs(&self) -> MutexGuard<'_, Vec<(StrategyKind, Duration)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Backends with a clock beside them.
-struct Timed<'b> {
-    inner: &'b mut dyn Backends,
-    /// Every run and how long it took.
-    runs: Vec<(StrategyKind, Duration)>,
+struct Timed<'c, B> {
+    inner: B,
+    clock: &'c Clock,
 }
 
-impl Backends for Timed<'_> {
+impl<B: Backends> Backends for Timed<'_, B> {
     fn with(
         &mut self,
         configuration: Configuration,
@@ -87,7 +169,7 @@ impl Backends for Timed<'_> {
             body(backend);
             elapsed = begin.elapsed();
         })?;
-        self.runs.push((configuration.strategy, elapsed));
+        self.clock.runs().push((configuration.strategy, elapsed));
         Ok(())
     }
 }
@@ -124,6 +206,16 @@ impl Progress for Bar {
     fn begin(&self, runs_max: u64, jobs_per_run: u64) {
         if !self.length_known {
             self.bar.inc_length(runs_max * jobs_per_run);
+        }
+    }
+
+    fn expect_more(&self, jobs: i64) {
+        if self.length_known {
+            return;
+        }
+        match u64::try_from(jobs) {
+            Ok(more) => self.bar.inc_length(more),
+            Err(_) => self.bar.dec_length(jobs.unsigned_abs()),
         }
     }
 

@@ -13,8 +13,10 @@ use crate::workload::{ServiceDistribution, ShapeRule, SideRange, SizeDistributio
 
 mod effective;
 mod file;
+mod grid;
 
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
+pub use grid::{GridPoint, grid};
 
 /// The mesh of a scenario that names none.
 pub const MESH_DEFAULT: &str = "64x64";

@@ -41,8 +41,9 @@
 //! percent or so of the saturation load no run of practical length can tell.
 
 use std::cmp::Reverse;
+use std::num::NonZero;
 
-use meshalloc::{Command, Error, JobId, Machine, Refusal, Reply};
+use meshalloc::{Command, Error, JobId, Machine, Refusal, Reply, Ticks};
 
 use crate::backend::{Backend, BackendError};
 use crate::metrics::{Refusals, RunValues};
@@ -54,7 +55,7 @@ mod tally;
 mod tests;
 
 use state::State;
-use tally::Fnv1a;
+pub(crate) use tally::Fnv1a;
 
 /// Which jobs are measured, by their numbers in order of arrival from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +105,12 @@ pub enum SimulationError {
     /// The controller has no room for a single job.
     #[error("the controller has no room for a single job")]
     NoRoom,
+    /// The run is over before so many jobs have been granted.
+    #[error("only {granted} jobs are granted in the whole run")]
+    TooFewGrants {
+        /// How many were.
+        granted: u64,
+    },
     /// Jobs wait, but nothing will happen any more.
     #[error("{waiting} jobs wait, none runs and none will arrive")]
     Stalled {
@@ -137,45 +144,88 @@ pub fn run(
     measured: Measured,
     advance: &mut dyn FnMut(u64),
 ) -> Result<RunResult, SimulationError> {
-    if measured.end > JOBS_MAX {
-        return Err(SimulationError::TooLong);
-    }
-    let room = backend.capacity().jobs;
-    let mut run = Run {
-        backend,
-        room,
-        submitted: 0,
-        state: State::new(machine, measured),
-        table_limited: 0,
-    };
-    let mut jobs = jobs.into_iter();
-    let mut next = jobs.next().map(|job| (run.state.sequence(), job));
-    let mut told = 0;
-    while run.state.left > 0 {
-        let arrival = next.map(|(sequence, job)| (job.arrival, sequence));
-        let departure = run.state.departures.peek().map(|event| event.0.key());
-        match (arrival, departure) {
-            (None, None) => {
-                let waiting = run.state.left;
-                return Err(SimulationError::Stalled { waiting });
-            }
-            (Some(arrival), departure) if departure.is_none_or(|key| arrival < key) => {
-                let job = next.map(|(_, job)| job).expect("there is an arrival");
-                next = jobs.next().map(|job| (run.state.sequence(), job));
-                run.arrive(job)?;
-            }
-            _ => run.depart()?,
-        }
-        let done = u64::from(measured.end - measured.first - run.state.left);
-        if done - told >= ADVANCE_JOBS || run.state.left == 0 {
-            advance(done - told);
-            told = done;
-        }
-    }
-    Ok(run.finish())
+    Run::new(backend, machine, jobs.into_iter(), None, measured).carry_out(advance)
 }
 
-struct Run<'b> {
+/// The same with a queue that never runs empty: jobs arrive in their order, but as soon as fewer than
+/// `backlog` jobs wait, whatever their times of arrival say. The utilization is then that of saturation.
+///
+/// Under first come, first served any backlog from 1 on gives the same decisions.
+///
+/// # Errors
+///
+/// Those of [`run`].
+pub fn run_backlogged(
+    backend: &mut dyn Backend,
+    machine: Machine,
+    jobs: impl IntoIterator<Item = Job>,
+    backlog: NonZero<u32>,
+    measured: Measured,
+    advance: &mut dyn FnMut(u64),
+) -> Result<RunResult, SimulationError> {
+    Run::new(backend, machine, jobs.into_iter(), Some(backlog), measured).carry_out(advance)
+}
+
+/// When a run is to be interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// At this time.
+    Time(Ticks),
+    /// When so many jobs have been granted.
+    Grants(u64),
+}
+
+/// How an interrupted run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// The time. All events of this time have happened.
+    pub at: Ticks,
+    /// Jobs that run.
+    pub running: u32,
+    /// Jobs that wait, in the controller or here.
+    pub waiting: u32,
+}
+
+/// Runs `jobs`, which come in order of arrival, through a controller that knows no job yet, up to a moment,
+/// and leaves the controller as it is then.
+///
+/// # Errors
+///
+/// When the controller is lost or answers nonsense, when the moment never comes, or when more than
+/// [`JOBS_MAX`] jobs arrive before it.
+pub fn run_until(
+    backend: &mut dyn Backend,
+    machine: Machine,
+    jobs: impl IntoIterator<Item = Job>,
+    moment: Moment,
+) -> Result<Interrupted, SimulationError> {
+    let nothing = Measured { first: 0, end: 0 };
+    let mut run = Run::new(backend, machine, jobs.into_iter(), None, nothing);
+    let at = match moment {
+        Moment::Time(at) => at,
+        Moment::Grants(grants) => {
+            while run.state.decisions < grants {
+                if !run.step(Ticks::MAX)? {
+                    let granted = run.state.decisions;
+                    return Err(SimulationError::TooFewGrants { granted });
+                }
+            }
+            run.state.now
+        }
+    };
+    while run.step(at)? {
+        if run.state.arrived > JOBS_MAX {
+            return Err(SimulationError::TooLong);
+        }
+    }
+    Ok(Interrupted {
+        at,
+        running: run.state.running,
+        waiting: run.waiting(),
+    })
+}
+
+struct Run<'b, J> {
     backend: &'b mut dyn Backend,
     /// Jobs the controller can hold.
     room: u32,
@@ -183,6 +233,11 @@ struct Run<'b> {
     submitted: u32,
     state: State,
     table_limited: u64,
+    jobs: J,
+    /// The next job to arrive, with its place in the order of insertion.
+    next: Option<(u64, Job)>,
+    /// Jobs arrive as soon as fewer than this wait; `None`: when they say.
+    backlog: Option<NonZero<u32>>,
 }
 
 /// How a submission ended.
@@ -191,9 +246,94 @@ enum Outcome {
     Refused(Refusal),
 }
 
-impl Run<'_> {
-    fn arrive(&mut self, job: Job) -> Result<(), SimulationError> {
-        let queue_empty = self.state.waiting == 0 && self.submitted == self.state.arrived;
+impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
+    fn new(
+        backend: &'b mut dyn Backend,
+        machine: Machine,
+        mut jobs: J,
+        backlog: Option<NonZero<u32>>,
+        measured: Measured,
+    ) -> Self {
+        let room = backend.capacity().jobs;
+        let mut state = State::new(machine, measured);
+        let next = jobs.next().map(|job| (state.sequence(), job));
+        Run {
+            backend,
+            room,
+            submitted: 0,
+            state,
+            table_limited: 0,
+            jobs,
+            next,
+            backlog,
+        }
+    }
+
+    /// Until all measured jobs have left.
+    fn carry_out(mut self, advance: &mut dyn FnMut(u64)) -> Result<RunResult, SimulationError> {
+        let Measured { first, end } = self.state.measured;
+        if end > JOBS_MAX {
+            return Err(SimulationError::TooLong);
+        }
+        let mut told = 0;
+        while self.state.left > 0 {
+            if !self.step(Ticks::MAX)? {
+                let waiting = self.state.left;
+                return Err(SimulationError::Stalled { waiting });
+            }
+            let done = u64::from(end - first - self.state.left);
+            if done - told >= ADVANCE_JOBS || self.state.left == 0 {
+                advance(done - told);
+                told = done;
+            }
+        }
+        Ok(self.finish())
+    }
+
+    /// Carries out the next event, unless there is none up to this time. False if there is none.
+    fn step(&mut self, until: Ticks) -> Result<bool, SimulationError> {
+        let arrival = self.next_arrival();
+        let departure = self.state.departures.peek().map(|event| event.0.key());
+        let arrives = match (arrival, departure) {
+            (Some(arrival), Some(departure)) => arrival < departure,
+            (arrival, _) => arrival.is_some(),
+        };
+        let event = if arrives { arrival } else { departure };
+        if event.is_none_or(|(at, _)| at > until) {
+            return Ok(false);
+        }
+        if arrives {
+            self.arrive()?;
+        } else {
+            self.depart()?;
+        }
+        Ok(true)
+    }
+
+    /// The key of the next arrival.
+    fn next_arrival(&self) -> Option<(Ticks, u64)> {
+        let (sequence, job) = self.next.as_ref()?;
+        match self.backlog {
+            None => Some((job.arrival, *sequence)),
+            // Before anything else that happens now.
+            Some(backlog) => (self.waiting() < backlog.get()).then_some((self.state.now, 0)),
+        }
+    }
+
+    /// Jobs that wait, in the controller or here.
+    fn waiting(&self) -> u32 {
+        self.state.waiting + (self.state.arrived - self.submitted)
+    }
+
+    fn arrive(&mut self) -> Result<(), SimulationError> {
+        let Some((_, mut job)) = self.next.take() else {
+            return Ok(());
+        };
+        self.next = self.jobs.next().map(|job| (self.state.sequence(), job));
+        if self.backlog.is_some() {
+            job.arrival = self.state.now;
+        }
+        let queue_empty = self.waiting() == 0;
         self.state.arrive(job, queue_empty)?;
         self.submit_kept()
     }
@@ -210,6 +350,7 @@ impl Run<'_> {
         self.call(&command, |reply| {
             matches!(reply, Reply::Released { job, .. } if job.0 == departure.job).then_some(())
         })?;
+        self.note_search(departure.job);
         self.submit_kept()
     }
 
@@ -247,6 +388,7 @@ impl Run<'_> {
             Reply::Error(Error::Refused(reason)) => Some(Outcome::Refused(reason)),
             _ => None,
         })?;
+        self.note_search(number);
         match outcome {
             Outcome::Refused(reason) if self.state.runs(number) => {
                 Err(SimulationError::UnexpectedReply {
@@ -255,6 +397,13 @@ impl Run<'_> {
                 })
             }
             outcome => Ok(outcome),
+        }
+    }
+
+    /// Adds what the latest command took, if that is measured, to what this job's commands took.
+    fn note_search(&mut self, number: u32) {
+        if let Some(seconds) = self.backend.latest_seconds() {
+            self.state.searched(number, seconds);
         }
     }
 

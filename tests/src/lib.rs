@@ -2,6 +2,7 @@
 
 pub mod model;
 pub mod oracle;
+pub mod plain;
 pub mod qemu;
 pub mod random;
 pub mod rig;

@@ -119,15 +119,21 @@ pub struct InProcessBackends {
 /// hold the longest queue; a small table stays in the processor's cache.
 const QUEUE_ROOM: usize = 1024;
 
+impl InProcessBackends {
+    /// The memory of one controller.
+    pub(super) fn storage(&self, machine: Machine) -> HeapStorage {
+        let jobs = self.jobs.unwrap_or(machine.nodes() as usize + QUEUE_ROOM);
+        HeapStorage::new(machine, jobs)
+    }
+}
+
 impl Backends for InProcessBackends {
     fn with(
         &mut self,
         configuration: Configuration,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
-        let machine = configuration.machine;
-        let jobs = self.jobs.unwrap_or(machine.nodes() as usize + QUEUE_ROOM);
-        let mut storage = HeapStorage::new(machine, jobs);
+        let mut storage = self.storage(configuration.machine);
         body(&mut InProcess::new(storage.memory(), configuration)?);
         Ok(())
     }

@@ -5,8 +5,10 @@ use meshalloc::{Command, Configuration, ConfigureError, Reply, Ticks};
 
 pub mod in_process;
 pub mod line;
+pub mod stopwatch;
 
 pub use in_process::{HeapStorage, InProcess, InProcessBackends};
+pub use stopwatch::{Stopwatch, StopwatchBackends};
 
 /// Something that carries commands out: a [`meshalloc::Controller`], wherever it runs.
 pub trait Backend {
@@ -29,6 +31,12 @@ pub trait Backend {
 
     /// What the controller has room for.
     fn capacity(&self) -> Capacity;
+
+    /// What the controller took for the latest command, in seconds on the wall clock; `None` where nobody
+    /// measures it. Very short times may come out a little under 0.
+    fn latest_seconds(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// Makes backends ready: one empty controller in a given configuration for each run.
@@ -47,6 +55,16 @@ pub trait Backends {
         configuration: Configuration,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError>;
+}
+
+impl<B: Backends + ?Sized> Backends for &mut B {
+    fn with(
+        &mut self,
+        configuration: Configuration,
+        body: &mut dyn FnMut(&mut dyn Backend),
+    ) -> Result<(), BackendError> {
+        (**self).with(configuration, body)
+    }
 }
 
 /// Why a backend cannot go on.

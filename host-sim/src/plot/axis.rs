@@ -122,7 +122,7 @@ impl ValueFormatter<f64> for ValueAxis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plot::{Point, Series};
+    use crate::plot::{Layout, Point, Scale, Series};
 
     fn picture(values: &[(f64, f64)]) -> Picture {
         let point = |&(mean, half_width): &(f64, f64)| Point {
@@ -136,6 +136,8 @@ mod tests {
             title: String::new(),
             subtitle: String::new(),
             x_label: String::new(),
+            x_scale: Scale::Linear,
+            layout: Layout::Page,
             y_label: String::new(),
             series: vec![Series {
                 name: String::new(),

@@ -2,12 +2,15 @@
 //!
 //! Each value goes through the parser of its option, so both say the same and can do the same.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, Command};
+use serde::de::DeserializeOwned;
 use toml::{Spanned, Value};
 
+use super::grid::GRID;
 use crate::names::nearest;
 
 /// An option with its value as text, as if it stood on the command line.
@@ -30,60 +33,96 @@ pub(super) fn read(path: &Path, command: &Command) -> Result<Vec<Entry>, String>
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{name}: cannot read the scenario: {error}"))?;
     parse(&text, command, &|file| beside(path, file))
-        .map_err(|(line, reason)| format!("{name}:{line}: {reason}"))
+        .map_err(|Wrong { line, reason }| format!("{name}:{line}: {reason}"))
+}
+
+/// What is wrong with a scenario file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    /// From 1.
+    pub(super) line: usize,
+    pub(super) reason: String,
 }
 
 /// A file named in a scenario is looked for beside the scenario.
-fn beside(scenario: &Path, file: &str) -> PathBuf {
+pub(super) fn beside(scenario: &Path, file: &str) -> PathBuf {
     match scenario.parent() {
         Some(folder) => folder.join(file),
         None => PathBuf::from(file),
     }
 }
 
-type Pairs = std::collections::BTreeMap<Spanned<String>, Spanned<Value>>;
+/// Keys and values, with their places in the file.
+pub(super) type Pairs = BTreeMap<Spanned<String>, Spanned<Value>>;
 
-/// The entries in the order of the file, or the line of an error and what it is.
+/// The number of the line, from 1, in which the byte `at` is.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
+    1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count()
+}
+
+/// Reads TOML.
+pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
+    toml::from_str(text).map_err(|error| Wrong {
+        line: line_of(text, error.span().map_or(0, |span| span.start)),
+        reason: error.message().replace('\n', ", "),
+    })
+}
+
+/// The entries in the order of the file.
 fn parse(
     text: &str,
     command: &Command,
     locate: &dyn Fn(&str) -> PathBuf,
-) -> Result<Vec<Entry>, (usize, String)> {
-    let line_of = |at: usize| 1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count();
-    let pairs: Pairs = toml::from_str(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        (line_of(at), error.message().replace('\n', ", "))
-    })?;
-    let mut pairs: Vec<_> = pairs.into_iter().collect();
-    pairs.sort_by_key(|(key, _)| key.span().start);
-
+) -> Result<Vec<Entry>, Wrong> {
     let mut entries: Vec<(usize, Entry)> = Vec::new();
-    for (key, value) in pairs {
-        let line = line_of(key.span().start);
-        let entry = entry(key.get_ref(), value.get_ref(), command, locate);
-        let entry = entry.map_err(|reason| (line, reason))?;
-        let contradicted = entries
-            .iter()
-            .find(|(_, earlier)| contradict(command, &earlier.key, &entry.key));
-        if let Some((other_line, earlier)) = contradicted {
-            let reason = format!(
-                "{} contradicts {} in line {other_line} (expected only one of them)",
-                entry.key, earlier.key
-            );
-            return Err((line, reason));
-        }
+    for (line, key, value) in in_order(text, toml(text)?) {
+        let wrong = |reason| Wrong { line, reason };
+        let entry = entry(&key, &value, command, locate).map_err(wrong)?;
+        let earlier = entries.iter().map(|(line, entry)| (*line, &*entry.key));
+        agree(command, earlier, &entry.key).map_err(wrong)?;
         entries.push((line, entry));
     }
     Ok(entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
-fn entry(
+/// Lines, keys and values in the order of the file.
+pub(super) fn in_order(text: &str, pairs: Pairs) -> Vec<(usize, String, Value)> {
+    let mut pairs: Vec<_> = pairs.into_iter().collect();
+    pairs.sort_by_key(|(key, _)| key.span().start);
+    let pairs = pairs.into_iter().map(|(key, value)| {
+        let line = line_of(text, key.span().start);
+        (line, key.into_inner(), value.into_inner())
+    });
+    pairs.collect()
+}
+
+/// Whether `key` goes with all earlier ones, which come with their lines.
+pub(super) fn agree<'k>(
+    command: &Command,
+    mut earlier: impl Iterator<Item = (usize, &'k str)>,
+    key: &str,
+) -> Result<(), String> {
+    match earlier.find(|(_, other)| contradict(command, other, key)) {
+        Some((line, other)) => Err(format!(
+            "{key} contradicts {other} in line {line} (expected only one of them)"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Reads one value through the parser of its option.
+pub(super) fn entry(
     key: &str,
     value: &Value,
     command: &Command,
     locate: &dyn Fn(&str) -> PathBuf,
 ) -> Result<Entry, String> {
     let Some(arg) = find(command, key) else {
+        if key == GRID {
+            return Err(format!(
+                "a scenario has no {GRID} (`host-sim sweep` runs files with one)"
+            ));
+        }
         let keys: Vec<_> = command.get_arguments().filter_map(Arg::get_long).collect();
         return Err(match nearest(key, keys.iter().copied()) {
             Some(near) => format!("unknown key {key:?}; did you mean {near:?}?"),
@@ -153,7 +192,8 @@ pub(super) fn contradict(command: &Command, a: &str, b: &str) -> bool {
     one_way(a, b) || one_way(b, a)
 }
 
-fn find<'c>(command: &'c Command, key: &str) -> Option<&'c Arg> {
+/// The option of this name.
+pub(super) fn find<'c>(command: &'c Command, key: &str) -> Option<&'c Arg> {
     command
         .get_arguments()
         .find(|arg| arg.get_long() == Some(key))
@@ -164,7 +204,7 @@ mod tests {
     use super::*;
     use crate::scenario::options;
 
-    fn read(text: &str) -> Result<Vec<(String, String)>, (usize, String)> {
+    fn read(text: &str) -> Result<Vec<(String, String)>, Wrong> {
         let entries = parse(text, &options(), &|file| Path::new("folder").join(file))?;
         Ok(entries
             .into_iter()
@@ -226,8 +266,9 @@ mod tests {
             ("load = 0.4\nload = 0.5", 2, "duplicate"),
             ("mesh = \"8x8\"\nload 0.4", 2, ""),
             ("[run]\nload = 0.4", 1, "unknown key \"run\""),
+            ("\n[grid]\nload = [0.4]", 2, "`host-sim sweep` runs"),
         ] {
-            let (at, reason) = read(text).unwrap_err();
+            let Wrong { line: at, reason } = read(text).unwrap_err();
             assert!(
                 at == line && reason.contains(part),
                 "{text:?}: {at}: {reason}"

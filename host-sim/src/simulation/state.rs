@@ -48,7 +48,7 @@ pub(super) struct Record {
 /// The world outside the controller.
 pub(super) struct State {
     pub(super) machine: Machine,
-    measured: Measured,
+    pub(super) measured: Measured,
     pub(super) now: Ticks,
     /// The number of events inserted so far.
     sequence: u64,
@@ -59,7 +59,7 @@ pub(super) struct State {
     pub(super) arrived: u32,
     /// Jobs in the controller's queue, and running ones.
     pub(super) waiting: u32,
-    running: u32,
+    pub(super) running: u32,
     /// Requested processors of running jobs.
     in_use: u64,
     /// Measured jobs that have not left yet.
@@ -145,6 +145,13 @@ impl State {
             self.tally.emptied_late |= queue_empty && number >= half;
         }
         Ok(())
+    }
+
+    /// The controller took so long for submitting or releasing the job.
+    pub(super) fn searched(&mut self, number: u32, seconds: f64) {
+        if self.is_measured(number) {
+            *self.tally.search_seconds.get_or_insert(0.0) += seconds;
+        }
     }
 
     /// Whether the job has processors.

@@ -27,6 +27,8 @@ pub(super) struct Tally {
     /// The arrivals of the first and the last measured job.
     pub(super) window: Option<(Edge, Edge)>,
     pub(super) refused: Refusals,
+    /// What the controller took for submitting and releasing measured jobs, in seconds, if that is measured.
+    pub(super) search_seconds: Option<f64>,
 }
 
 impl Tally {
@@ -68,6 +70,10 @@ impl Tally {
             }
             Metric::CompletionTime => (jobs > 0).then(|| seconds(self.last_departure)),
             Metric::Jobs => Some(jobs as f64),
+            Metric::SearchTime => {
+                let all = self.search_seconds.filter(|_| jobs > 0);
+                all.map(|seconds| seconds / jobs as f64)
+            }
         })
     }
 
@@ -79,7 +85,7 @@ impl Tally {
 }
 
 /// The 64-bit hash of Fowler, Noll and Vo, variant 1a.
-pub(super) struct Fnv1a(pub(super) u64);
+pub(crate) struct Fnv1a(pub(crate) u64);
 
 impl Default for Fnv1a {
     fn default() -> Self {
@@ -88,7 +94,7 @@ impl Default for Fnv1a {
 }
 
 impl Fnv1a {
-    pub(super) fn write(&mut self, bytes: &[u8]) {
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }

@@ -9,6 +9,8 @@ use crate::workload::{
     Rate, ServiceDistribution, SizeDistribution, Synthetic, TICKS_PER_SECOND, seconds, ticks,
 };
 
+mod ways;
+
 /// Room for any number of jobs of these tests.
 const PLENTY: usize = 10_000;
 

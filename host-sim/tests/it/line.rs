@@ -99,6 +99,21 @@ fn a_run_makes_the_decisions_of_one_in_process() {
 }
 
 #[test]
+fn the_map_of_a_board_is_that_of_this_process() {
+    let board = Board::new(1);
+    let folder = tempfile::tempdir().unwrap();
+    let line =
+        "run --mesh 16x16 --jobs 150 --replications 1 --load .5 --strategy fsl,naive --plot map";
+    host_sim_in(folder.path(), &format!("{line} --plot-output near.svg")).good();
+    let far = format!("{line} --plot-output far.svg --backend {}", board.endpoint);
+    host_sim_in(folder.path(), &far).good();
+    board.join();
+    let [near, far] =
+        ["near.svg", "far.svg"].map(|name| fs::read(folder.path().join(name)).unwrap());
+    assert!(near == far && !near.is_empty());
+}
+
+#[test]
 fn the_table_shows_round_trips() {
     let board = Board::new(1);
     let line = format!(

@@ -264,3 +264,27 @@ fn nobody_listening_is_no_panic() {
         );
     }
 }
+
+#[test]
+fn the_search_time_is_there_if_asked_for() {
+    let line = "run --mesh 8x8 --strategy fsl --jobs 2000 --replications 2 --format json";
+    let plain = host_sim(line).json();
+    assert!(plain["results"][0]["metrics"]["search_time"].is_null());
+    let timed = host_sim(&format!("{line} --search-time")).json();
+    let time = timed["results"][0]["metrics"]["search_time"]["mean"].as_f64();
+    assert!(
+        time.is_some_and(|seconds| seconds > 0.0 && seconds < 1e-3),
+        "{time:?}"
+    );
+    // Nothing else changes.
+    assert_eq!(
+        plain["results"][0]["decision_hash"],
+        timed["results"][0]["decision_hash"]
+    );
+    let shown = host_sim("run --mesh 8x8 --jobs 500 --replications 2 --search-time").good();
+    assert!(shown.contains("(µs/job)"), "{shown}");
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
+}

@@ -1,0 +1,351 @@
+//! Many experiments over several threads, with the results they have on one.
+//!
+//! A run depends on its experiment, its strategy and the number of its replication alone, so it does not
+//! matter which thread carries it out, or when. What could depend on it is how many replications an experiment
+//! has when it goes on until an error is reached. So replications are looked at in the order of their numbers,
+//! as if they had ended in that order: the first with which the error is reached is the last, and those that
+//! were carried out beyond it are dropped.
+//!
+//! Runs that are certain to be needed go first, in the order of the experiments. Only a thread that finds
+//! none carries out a replication that may turn out to be one too many.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::ops::ControlFlow;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{ParallelBridge, ParallelIterator};
+
+use super::{
+    Experiment, ExperimentError, Progress, REPLICATIONS_MIN, Replications, StrategyResult,
+    estimate, run_once,
+};
+use crate::backend::Backends;
+use crate::metrics::Metric;
+use crate::simulation::RunResult;
+use crate::workload::Workload;
+
+/// An experiment that ended early.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct Failed {
+    /// Its place among those that were to be run.
+    pub place: usize,
+    /// What happened.
+    #[source]
+    pub reason: ExperimentError,
+}
+
+/// Runs experiments over `threads` threads, or as many as this process may have. Each run has a controller
+/// from backends of its own, which `backends` makes.
+///
+/// `finished` hears of each experiment as soon as its last run has ended, from the thread that carried it out,
+/// in any order; with [`ControlFlow::Break`] it ends everything early, without an error. The results are
+/// those of [`run`](super::run), whatever the number of threads.
+///
+/// # Errors
+///
+/// Those of [`run`](super::run), and when threads cannot be started. No new run is begun then.
+pub fn run_all<B: Backends>(
+    experiments: &[&Experiment],
+    threads: Option<NonZero<usize>>,
+    backends: &(dyn Fn() -> B + Sync),
+    progress: &dyn Progress,
+    finished: &(dyn Fn(usize, Vec<StrategyResult>) -> ControlFlow<()> + Sync),
+) -> Result<(), Failed> {
+    let mut points = Vec::with_capacity(experiments.len());
+    for (place, experiment) in experiments.iter().enumerate() {
+        let point = Point::new(experiment, progress);
+        points.push(point.map_err(|reason| Failed { place, reason })?);
+        if experiment.strategies.is_empty() && finished(place, Vec::new()).is_break() {
+            return Ok(());
+        }
+    }
+    let board = Mutex::new(Board {
+        points,
+        first_open: 0,
+        usual: REPLICATIONS_MIN,
+        stopped: false,
+        failed: None,
+    });
+    let pool = ThreadPoolBuilder::new()
+        // 0 is as many as there are processors.
+        .num_threads(threads.map_or(0, NonZero::get))
+        .build()
+        .map_err(|error| Failed {
+            place: 0,
+            reason: ExperimentError::Threads(error.to_string()),
+        })?;
+    pool.install(|| {
+        let tasks = std::iter::from_fn(|| lock(&board).next(progress));
+        tasks.par_bridge().for_each(|task| {
+            let experiment = experiments[task.place];
+            let strategy = experiment.strategies[task.column];
+            let mut backends = backends();
+            let outcome = run_once(
+                experiment,
+                strategy,
+                task.replication,
+                &mut backends,
+                progress,
+            );
+            if let Ok(result) = &outcome {
+                progress.run_ended(strategy, task.replication, result);
+            }
+            let results = lock(&board).record(&task, outcome, progress);
+            if let Some(results) = results
+                && finished(task.place, results).is_break()
+            {
+                lock(&board).stopped = true;
+            }
+        });
+    });
+    let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
+    board.failed.map_or(Ok(()), Err)
+}
+
+/// One experiment over several threads.
+///
+/// # Errors
+///
+/// Those of [`run_all`].
+pub fn run_parallel<B: Backends>(
+    experiment: &Experiment,
+    threads: Option<NonZero<usize>>,
+    backends: &(dyn Fn() -> B + Sync),
+    progress: &dyn Progress,
+) -> Result<Vec<StrategyResult>, ExperimentError> {
+    let outcome = Mutex::new(Vec::new());
+    run_all(
+        &[experiment],
+        threads,
+        backends,
+        progress,
+        &|_, results: Vec<StrategyResult>| {
+            *lock(&outcome) = results;
+            ControlFlow::Continue(())
+        },
+    )
+    .map_err(|failed| failed.reason)?;
+    Ok(outcome.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// A thread that panics takes the others with it, so what it leaves behind is not looked at.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One run, to be carried out.
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    /// Which experiment.
+    place: usize,
+    replication: u32,
+    /// Which of its strategies.
+    column: usize,
+}
+
+/// Which runs are to be carried out, and what has come of those that were.
+struct Board<'e> {
+    points: Vec<Point<'e>>,
+    /// All before it have ended.
+    first_open: usize,
+    /// How many replications the latest experiment to end needed, of those that go on until an error is reached.
+    usual: u32,
+    stopped: bool,
+    /// The first in order of those that failed.
+    failed: Option<Failed>,
+}
+
+impl Board<'_> {
+    /// The next run, if any is left.
+    fn next(&mut self, progress: &dyn Progress) -> Option<Task> {
+        if self.stopped || self.failed.is_some() {
+            return None;
+        }
+        while self.points.get(self.first_open)?.ended {
+            self.first_open += 1;
+        }
+        let open = || self.first_open..self.points.len();
+        let certain = open().find(|&place| self.points[place].next_is_certain());
+        let place = certain.or_else(|| open().find(|&place| self.points[place].has_next()))?;
+        let point = &mut self.points[place];
+        let columns = point.columns();
+        let task = Task {
+            place,
+            replication: (point.begun / columns) as u32,
+            column: (point.begun % columns) as usize,
+        };
+        point.begun += 1;
+        point.announce(self.usual, progress);
+        Some(task)
+    }
+
+    /// Keeps what came of a run; the results of its experiment, if this was the last one.
+    fn record(
+        &mut self,
+        task: &Task,
+        outcome: Outcome,
+        progress: &dyn Progress,
+    ) -> Option<Vec<StrategyResult>> {
+        let place = task.place;
+        let point = &mut self.points[place];
+        if point.ended {
+            // One too many.
+            return None;
+        }
+        point.ahead.insert((task.replication, task.column), outcome);
+        if let Err(reason) = point.look() {
+            point.ended = true;
+            if self.failed.as_ref().is_none_or(|first| place < first.place) {
+                self.failed = Some(Failed { place, reason });
+            }
+            return None;
+        }
+        point.announce(self.usual, progress);
+        if !point.ended {
+            return None;
+        }
+        let runs = std::mem::take(&mut point.runs);
+        let results = point.experiment.summaries(runs);
+        let replications = results.first().map_or(0, |result| result.runs.len());
+        if point.is_open_ended() && self.usual != replications as u32 {
+            self.usual = replications as u32;
+            for point in &mut self.points[self.first_open..] {
+                point.announce(self.usual, progress);
+            }
+        }
+        Some(results)
+    }
+}
+
+type Outcome = Result<RunResult, ExperimentError>;
+
+/// How far an experiment has come.
+struct Point<'e> {
+    experiment: &'e Experiment,
+    /// The most replications.
+    most: u32,
+    jobs_per_run: u64,
+    /// Runs handed out, in the order of replications and, within one, of strategies.
+    begun: u64,
+    /// By strategy: the runs of the replications that were looked at.
+    runs: Vec<Vec<RunResult>>,
+    /// What came of runs of later replications, by replication and strategy. That one failed counts only when
+    /// its turn comes: the replication may turn out to be one too many.
+    ahead: BTreeMap<(u32, usize), Outcome>,
+    ended: bool,
+    /// How many runs have been announced.
+    announced: u64,
+}
+
+impl<'e> Point<'e> {
+    fn new(experiment: &'e Experiment, progress: &dyn Progress) -> Result<Self, ExperimentError> {
+        let measured = experiment.measured()?;
+        let mut point = Point {
+            experiment,
+            most: experiment.replications_max()?,
+            jobs_per_run: u64::from(measured.end - measured.first),
+            begun: 0,
+            runs: vec![Vec::new(); experiment.strategies.len()],
+            ahead: BTreeMap::new(),
+            ended: experiment.strategies.is_empty(),
+            announced: 0,
+        };
+        point.announced = point.forecast(REPLICATIONS_MIN);
+        progress.begin(point.announced, point.jobs_per_run);
+        Ok(point)
+    }
+
+    fn columns(&self) -> u64 {
+        self.runs.len() as u64
+    }
+
+    /// Replications that were looked at.
+    fn complete(&self) -> u32 {
+        self.runs.first().map_or(0, Vec::len) as u32
+    }
+
+    fn has_next(&self) -> bool {
+        !self.ended && self.begun < u64::from(self.most) * self.columns()
+    }
+
+    /// Whether the next run is needed whatever comes of those under way.
+    fn next_is_certain(&self) -> bool {
+        let certain = if self.is_open_ended() {
+            self.most.min(REPLICATIONS_MIN.max(self.complete() + 1))
+        } else {
+            self.most
+        };
+        self.has_next() && self.begun < u64::from(certain) * self.columns()
+    }
+
+    /// Looks at the replications of which all runs have ended, in order, up to the last one that is needed.
+    fn look(&mut self) -> Result<(), ExperimentError> {
+        while !self.ended {
+            let replication = self.complete();
+            let mut columns = 0..self.runs.len();
+            if !columns.all(|column| self.ahead.contains_key(&(replication, column))) {
+                break;
+            }
+            for (column, runs) in self.runs.iter_mut().enumerate() {
+                if let Some(outcome) = self.ahead.remove(&(replication, column)) {
+                    runs.push(outcome?);
+                }
+            }
+            self.ended = self.complete() == self.most || self.experiment.is_exact(&self.runs);
+        }
+        Ok(())
+    }
+
+    /// Whether the number of replications depends on what comes of them.
+    fn is_open_ended(&self) -> bool {
+        let given = matches!(self.experiment.replications, Replications::Fixed(_));
+        !given && matches!(self.experiment.workload, Workload::Synthetic(_))
+    }
+
+    /// How many runs there will be, by what is known now; `usual` replications where nothing is.
+    fn forecast(&self, usual: u32) -> u64 {
+        let replications = match self.experiment.replications {
+            Replications::UntilRelativeError { target, .. } if self.is_open_ended() => {
+                let needed = self.runs.iter().map(|runs| self.needed(runs, target));
+                let needed = needed.collect::<Option<Vec<_>>>();
+                let needed = needed.and_then(|needed| needed.into_iter().max());
+                let least = REPLICATIONS_MIN.max(self.complete() + 1);
+                needed.unwrap_or(usual).max(least).min(self.most)
+            }
+            _ => self.most,
+        };
+        u64::from(replications) * self.columns()
+    }
+
+    /// The half-width falls as one over the square root of the number of replications. `None` when there is no
+    /// half-width yet.
+    fn needed(&self, runs: &[RunResult], target: f64) -> Option<u32> {
+        let delay = estimate(runs, Metric::WaitingDelay)?;
+        let error = delay.relative_error()?;
+        Some(if self.experiment.is_saturated(runs) {
+            0
+        } else {
+            (runs.len() as f64 * (error / target).powi(2)).ceil() as u32
+        })
+    }
+
+    /// Tells when more or fewer runs are expected than before.
+    fn announce(&mut self, usual: u32, progress: &dyn Progress) {
+        let expected = if self.ended {
+            self.begun
+        } else {
+            self.forecast(usual).max(self.begun)
+        };
+        if expected != self.announced {
+            let more = expected as i64 - self.announced as i64;
+            progress.expect_more(more * self.jobs_per_run as i64);
+            self.announced = expected;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,296 @@
+//! Maps: who holds which processors at one moment, as a picture to look at.
+//!
+//! A [`Snapshot`] is read from a controller through its [`Backend`](crate::backend::Backend), with the commands any client
+//! has, so it does not matter where the controller is. It is drawn as [`svg`] or on the [`terminal`]; jobs that
+//! touch differ in [colour](colouring).
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::Args;
+use clap::builder::ValueHint;
+use meshalloc::{Configuration, Mesh, StrategyKind, Ticks};
+
+use crate::backend::Backends;
+use crate::experiment::{Experiment, ExperimentError};
+use crate::simulation::{self, Interrupted, Moment};
+use crate::workload::{JOBS_MAX, TIME_MAX, Workload, seconds, ticks};
+
+pub mod colouring;
+pub mod snapshot;
+pub mod svg;
+pub mod terminal;
+
+pub use snapshot::{MapJob, Snapshot};
+
+/// Where the picture goes unless asked otherwise.
+pub const OUTPUT_DEFAULT: &str = "out/map.svg";
+
+/// When to look.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum MapMoment {
+    /// When the last measured job arrives: the mesh is in use.
+    #[default]
+    LastArrival,
+    /// At this time, in seconds of virtual time.
+    Seconds(f64),
+    /// When the first strategy has granted so many jobs; the same time for the others.
+    Jobs(u64),
+}
+
+/// `map`, `map:SECONDS` or `map:jobs=N`, as it is written on the command line.
+impl FromStr for MapMoment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let seconds_max = seconds(TIME_MAX);
+        let expected = || {
+            format!(
+                "expected map, map:SECONDS (0 to {seconds_max:.0}) or map:jobs=N (1 to {JOBS_MAX})"
+            )
+        };
+        if text == "map" {
+            return Ok(MapMoment::LastArrival);
+        }
+        let moment = text.strip_prefix("map:").ok_or_else(expected)?;
+        if let Some(count) = moment.strip_prefix("jobs=") {
+            let count = count.parse::<u64>().ok();
+            let count = count.filter(|count| (1..=u64::from(JOBS_MAX)).contains(count));
+            return count.map(MapMoment::Jobs).ok_or_else(expected);
+        }
+        let at = moment.parse::<f64>().ok();
+        at.filter(|at| (0.0..=seconds_max).contains(at))
+            .map(MapMoment::Seconds)
+            .ok_or_else(expected)
+    }
+}
+
+/// One map with what is said about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Map {
+    /// Whose it is.
+    pub strategy: StrategyKind,
+    /// The virtual time, if there is one.
+    pub at: Option<Ticks>,
+    /// Jobs that wait.
+    pub waiting: u32,
+    /// Who holds what.
+    pub snapshot: Snapshot,
+}
+
+impl Map {
+    /// Three short lines for under the title: jobs, processors, and the largest free submesh.
+    pub fn caption(&self) -> [String; 3] {
+        let snapshot = &self.snapshot;
+        let jobs = |count: usize| if count == 1 { "job" } else { "jobs" };
+        let running = snapshot.jobs.len();
+        let waiting = self.waiting as usize;
+        let mut first = format!("{running} {} running, {waiting} waiting", jobs(running));
+        if let Some(at) = self.at {
+            first = format!("{:.1} s: {first}", seconds(at));
+        }
+        let busy = 100.0 * snapshot.busy_fraction();
+        let mut second = format!("{busy:.1} % busy, {} free", snapshot.free());
+        if !snapshot.faulty.is_empty() {
+            second.push_str(&format!(", {} faulty", snapshot.faulty.len()));
+        }
+        let third = match snapshot.largest_free() {
+            Some(largest) => format!("largest free submesh: {}", largest.sides),
+            None => "nothing is free".to_owned(),
+        };
+        [first, second, third]
+    }
+}
+
+/// The maps of all strategies of an experiment on a mesh, at one moment of its first replication.
+///
+/// Runs that replication again, as far as the moment.
+///
+/// # Errors
+///
+/// When the workload cannot be used, a controller cannot be made ready, or the moment never comes.
+pub fn maps(
+    experiment: &Experiment,
+    mesh: Mesh,
+    moment: MapMoment,
+    backends: &mut dyn Backends,
+) -> Result<Vec<Map>, ExperimentError> {
+    let mut moment = match moment {
+        MapMoment::LastArrival => Moment::Time(last_arrival(experiment)?),
+        MapMoment::Seconds(at) => Moment::Time(ticks(at)),
+        MapMoment::Jobs(count) => Moment::Grants(count),
+    };
+    let mut maps = Vec::new();
+    for &strategy in &experiment.strategies {
+        let map = map(experiment, mesh, strategy, moment, backends)?;
+        moment = map.at.map_or(moment, Moment::Time);
+        maps.push(map);
+    }
+    Ok(maps)
+}
+
+fn last_arrival(experiment: &Experiment) -> Result<Ticks, ExperimentError> {
+    let last = experiment.measured()?.end - 1;
+    let job = match &experiment.workload {
+        Workload::Synthetic(workload) => workload.jobs(experiment.seed, 0)?.nth(last as usize),
+        Workload::Log(log) => log.jobs.get(last as usize).map(|entry| entry.job),
+    };
+    Ok(job.map_or(0, |job| job.arrival))
+}
+
+fn map(
+    experiment: &Experiment,
+    mesh: Mesh,
+    strategy: StrategyKind,
+    moment: Moment,
+    backends: &mut dyn Backends,
+) -> Result<Map, ExperimentError> {
+    let machine = mesh.into();
+    let configuration = Configuration {
+        machine,
+        strategy,
+        scheduler: experiment.scheduler,
+    };
+    let synthetic = match &experiment.workload {
+        Workload::Synthetic(workload) => Some(workload.jobs(experiment.seed, 0)?),
+        Workload::Log(_) => None,
+    };
+    let mut outcome = None;
+    backends.with(configuration, &mut |backend| {
+        let stopped = match &experiment.workload {
+            Workload::Log(log) => {
+                let jobs = log.jobs.iter().map(|entry| entry.job);
+                simulation::run_until(backend, machine, jobs, moment)
+            }
+            Workload::Synthetic(_) => {
+                let jobs = synthetic.clone().into_iter().flatten();
+                simulation::run_until(backend, machine, jobs, moment)
+            }
+        };
+        outcome = Some(stopped.and_then(|stopped| Ok((stopped, Snapshot::read(backend, mesh)?))));
+    })?;
+    let outcome = outcome.expect("a backend that is ready calls its body");
+    let (Interrupted { at, waiting, .. }, snapshot) =
+        outcome.map_err(|reason| ExperimentError::Run {
+            strategy,
+            replication: 1,
+            reason,
+        })?;
+    Ok(Map {
+        strategy,
+        at: Some(at),
+        waiting,
+        snapshot,
+    })
+}
+
+/// A file for a picture, opened before the work that it shows and written after it.
+#[derive(Debug)]
+pub(crate) struct PictureFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl PictureFile {
+    /// Opens the file without changing what is in it, if anything; makes its folder if need be.
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        let parent = path.parent();
+        let folder = parent.filter(|folder| !folder.as_os_str().is_empty());
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        let file = folder
+            .map_or(Ok(()), fs::create_dir_all)
+            .and_then(|()| options.open(path));
+        match file {
+            Ok(file) => Ok(PictureFile {
+                path: path.to_owned(),
+                file,
+            }),
+            Err(error) => Err(failed(path, &error)),
+        }
+    }
+
+    /// Puts the picture in the place of what was there.
+    pub(crate) fn write(mut self, svg: &str) -> Result<(), String> {
+        self.file
+            .set_len(0)
+            .and_then(|()| self.file.write_all(svg.as_bytes()))
+            .map_err(|error| failed(&self.path, &error))
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> String {
+    format!("{}: cannot write the picture: {error}", path.display())
+}
+
+/// The options of commands that can show maps.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct MapArgs {
+    /// Also draw who holds which processors: map, when the last measured job arrives; map:SECONDS, at
+    /// that time; map:jobs=N, when N jobs have been granted
+    #[arg(long, value_name = "map[:WHEN]", value_parser = MapMoment::from_str)]
+    pub(crate) plot: Option<MapMoment>,
+
+    /// Where the map goes (SVG); its folder is made if need be
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = OUTPUT_DEFAULT, requires = "plot")]
+    pub(crate) plot_output: PathBuf,
+}
+
+impl MapArgs {
+    /// What is to be shown and where, if anything. Opens the file: now rather than after a minute's work.
+    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<(MapMoment, Show)>, String> {
+        let Some(moment) = self.plot else {
+            return Ok(None);
+        };
+        let show = Show::open(&self.plot_output, on_terminal)?;
+        Ok(Some((moment, show)))
+    }
+}
+
+/// What the commands need to show maps.
+#[derive(Debug)]
+pub(crate) struct Show {
+    file: PictureFile,
+    on_terminal: bool,
+}
+
+impl Show {
+    /// Opens the file of the picture. The terminal gets one too if `on_terminal`.
+    fn open(path: &Path, on_terminal: bool) -> Result<Self, String> {
+        let file = PictureFile::open(path)?;
+        Ok(Show { file, on_terminal })
+    }
+
+    /// Draws the maps; `subtitle` has the parameters that all of them share.
+    pub(crate) fn maps(
+        self,
+        maps: &[Map],
+        subtitle: &str,
+        output: &mut dyn Write,
+    ) -> Result<(), crate::cli::Failure> {
+        let path = self.file.path.clone();
+        self.file.write(&svg::svg(maps, subtitle)?)?;
+        if self.on_terminal {
+            writeln!(output)?;
+            terminal::draw(maps, terminal::Look::of_stdout(), output)?;
+            writeln!(output, "map: {}", path.display())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for MapMoment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MapMoment::LastArrival => f.write_str("map"),
+            MapMoment::Seconds(at) => write!(f, "map:{at}"),
+            MapMoment::Jobs(count) => write!(f, "map:jobs={count}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! Each rule with made-up measurements, once for each verdict it can come to.
+
+use super::*;
+
+fn estimate(mean: f64, half_width: f64) -> Estimate {
+    Estimate {
+        mean,
+        ci95: Some(half_width),
+        replications: 8,
+    }
+}
+
+fn by(mean: f64, half_width: f64) -> Gain {
+    Gain::By(estimate(mean, half_width))
+}
+
+fn at<T>(values: impl IntoIterator<Item = T>) -> Vec<At<T>> {
+    let named = values.into_iter().enumerate();
+    named
+        .map(|(i, value)| At {
+            at: format!("point {i}"),
+            value,
+        })
+        .collect()
+}
+
+#[test]
+fn range_compares_every_interval_with_the_lower_end() {
+    use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
+    let single = Gain::By(Estimate {
+        ci95: None,
+        ..estimate(0.4, 0.0)
+    });
+    let cases: [(&[Gain], Verdict); 12] = [
+        (&[by(0.31, 0.02), by(0.56, 0.02)], Holds),
+        // An interval that reaches the range is enough, and so is more than the paper claims.
+        (&[by(0.29, 0.03), by(0.70, 0.02)], Holds),
+        (&[by(0.40, 0.02), Gain::OtherSaturated], Holds),
+        (&[by(0.40, 0.02), Gain::BothSaturated], Holds),
+        (&[by(0.20, 0.02), by(0.56, 0.02)], Weaker),
+        (&[by(-0.20, 0.02), by(0.56, 0.02)], DoesNotHold),
+        (&[by(0.40, 0.02), Gain::OwnSaturated], DoesNotHold),
+        // Too wide: the sign is open, or everything overlaps.
+        (&[by(0.02, 0.05)], NotDecided),
+        (&[by(0.40, 0.20)], NotDecided),
+        (&[single], NotDecided),
+        (&[Gain::BothSaturated], NotDecided),
+        (&[], NotDecided),
+    ];
+    for (gains, verdict) in cases {
+        let judgement = range(&at(gains.iter().copied()), 0.31, 0.56);
+        assert_eq!(judgement.verdict, verdict, "{gains:?}: {judgement:?}");
+        assert_eq!(judgement.details.len(), gains.len());
+    }
+}
+
+#[test]
+fn everywhere_wants_the_same_sign_at_all_points() {
+    use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
+    let (over, below, level, open) = (
+        by(0.3, 0.1),
+        by(-0.3, 0.1),
+        by(0.001, 0.002),
+        by(0.05, 0.10),
+    );
+    let cases: [(&[Gain], Verdict); 10] = [
+        (&[over, over, level, Gain::OtherSaturated], Holds),
+        (&[over, over, over, open], Holds),
+        (&[over, over, below], Weaker),
+        (&[over, over, open, Gain::OwnSaturated], Weaker),
+        (&[over, below], DoesNotHold),
+        (&[below, level], DoesNotHold),
+        (&[over, open], NotDecided),
+        (&[level, level], NotDecided),
+        (&[Gain::BothSaturated], NotDecided),
+        (&[], NotDecided),
+    ];
+    for (gains, verdict) in cases {
+        let judgement = everywhere(&at(gains.iter().copied()));
+        assert_eq!(judgement.verdict, verdict, "{gains:?}: {judgement:?}");
+    }
+    let judgement = everywhere(&at([over, over, over, open]));
+    assert!(
+        judgement.ours.ends_with("open: 1 of 4 points"),
+        "{judgement:?}"
+    );
+}
+
+#[test]
+fn grows_compares_the_ends_and_the_steps() {
+    use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
+    let cases: [(&[Gain], Verdict); 8] = [
+        (&[by(0.1, 0.02), by(0.2, 0.02), by(0.3, 0.02)], Holds),
+        (&[by(0.1, 0.02), by(0.2, 0.02), Gain::OtherSaturated], Holds),
+        (&[by(0.1, 0.02), by(0.4, 0.02), by(0.3, 0.02)], Weaker),
+        (&[by(0.3, 0.02), by(0.1, 0.02)], DoesNotHold),
+        (&[by(0.1, 0.2), by(0.2, 0.2)], NotDecided),
+        (&[by(0.1, 0.02), Gain::BothSaturated], NotDecided),
+        (&[by(0.1, 0.02)], NotDecided),
+        (&[], NotDecided),
+    ];
+    for (gains, verdict) in cases {
+        let judgement = grows(&at(gains.iter().copied()));
+        assert_eq!(judgement.verdict, verdict, "{gains:?}: {judgement:?}");
+    }
+}
+
+#[test]
+fn close_has_a_tight_and_a_loose_limit() {
+    use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
+    let cases: [(&[Estimate], Verdict); 6] = [
+        (&[estimate(1.02, 0.02), estimate(0.95, 0.01)], Holds),
+        (&[estimate(1.02, 0.02), estimate(1.20, 0.02)], Weaker),
+        (&[estimate(1.02, 0.02), estimate(1.40, 0.02)], DoesNotHold),
+        (&[estimate(1.09, 0.05)], NotDecided),
+        (&[estimate(1.24, 0.05)], NotDecided),
+        (&[], NotDecided),
+    ];
+    for (ratios, verdict) in cases {
+        let judgement = close(&at(ratios.iter().copied()), 0.10, 0.25);
+        assert_eq!(judgement.verdict, verdict, "{ratios:?}: {judgement:?}");
+    }
+}
+
+#[test]
+fn growth_is_constant_slow_or_proportional() {
+    use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
+    let growth = |mean, half_width| at([estimate(mean, half_width)]).pop();
+    for (growth, constant, proportional_) in [
+        (growth(1.2, 0.1), Holds, Weaker),
+        (growth(1.45, 0.1), NotDecided, Weaker),
+        (growth(3.0, 0.1), Weaker, Weaker),
+        (growth(7.9, 0.5), NotDecided, Holds),
+        (growth(20.0, 0.5), DoesNotHold, Holds),
+        (growth(6.4, 0.3), Weaker, NotDecided),
+        (growth(1.0, 0.1), Holds, NotDecided),
+        (growth(0.8, 0.1), Holds, DoesNotHold),
+        (None, NotDecided, NotDecided),
+    ] {
+        let judgement = nearly_constant(growth.as_ref(), 8.0);
+        assert_eq!(judgement.verdict, constant, "{judgement:?}");
+        let judgement = proportional(growth.as_ref(), 8.0);
+        assert_eq!(judgement.verdict, proportional_, "{judgement:?}");
+    }
+}
+
+#[test]
+fn least_affected_is_near_and_nearest() {
+    use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
+    let others = at([Some(estimate(1.4, 0.1)), None]);
+    for (own, verdict) in [
+        (estimate(1.1, 0.1), Holds),
+        (estimate(1.35, 0.1), Weaker),
+        (estimate(1.5, 0.1), DoesNotHold),
+        (estimate(1.1, 0.5), NotDecided),
+    ] {
+        let judgement = least_affected(&at([own]), &others);
+        assert_eq!(judgement.verdict, verdict, "{judgement:?}");
+    }
+    let nearer = at([Some(estimate(1.01, 0.1))]);
+    assert_eq!(
+        least_affected(&at([estimate(1.1, 0.1)]), &nearer).verdict,
+        Weaker
+    );
+    assert_eq!(least_affected(&[], &others).verdict, NotDecided);
+}
+
+#[test]
+fn a_backlog_is_open_where_replications_disagree() {
+    assert_eq!(Backlog::of(0, 8), Backlog::Level);
+    assert_eq!(Backlog::of(2, 8), Backlog::Level);
+    assert_eq!(Backlog::of(3, 8), Backlog::Open);
+    assert_eq!(Backlog::of(5, 8), Backlog::Open);
+    assert_eq!(Backlog::of(6, 8), Backlog::Grows);
+}
+
+#[test]
+fn saturates_at_all_some_or_no_points() {
+    use Backlog::{Grows, Level, Open};
+    for (points, verdict) in [
+        (&[Grows, Grows][..], Verdict::Holds),
+        (&[Grows, Level], Verdict::Weaker),
+        (&[Level, Level], Verdict::DoesNotHold),
+        (&[Grows, Open], Verdict::NotDecided),
+        (&[Level, Open], Verdict::NotDecided),
+        (&[], Verdict::NotDecided),
+    ] {
+        let judgement = saturates(&at(points.iter().copied()));
+        assert_eq!(judgement.verdict, verdict, "{points:?}: {judgement:?}");
+    }
+}
+
+/// Loads .50, .52, .54, .55 and what became of the backlog.
+fn ladder(backlogs: [Backlog; 4]) -> Ladder {
+    let loads = [0.50, 0.52, 0.54, 0.55];
+    Ladder {
+        name: "it".to_owned(),
+        steps: loads.into_iter().zip(backlogs).collect(),
+    }
+}
+
+#[test]
+fn alone_sustains_what_the_others_do_not() {
+    use Backlog::{Grows, Level, Open};
+    let all = ladder([Level, Level, Level, Grows]);
+    let none = ladder([Level, Grows, Grows, Grows]);
+    let some = ladder([Level, Level, Grows, Grows]);
+    let open = ladder([Level, Level, Open, Grows]);
+    for (own, other, verdict) in [
+        (&all, &none, Verdict::Holds),
+        (&all, &some, Verdict::Weaker),
+        (&some, &none, Verdict::Weaker),
+        (&open, &none, Verdict::Weaker),
+        (&some, &some, Verdict::DoesNotHold),
+        (&none, &some, Verdict::DoesNotHold),
+        (&some, &open, Verdict::NotDecided),
+        (&open, &some, Verdict::NotDecided),
+    ] {
+        let judgement = alone_sustains(own, std::slice::from_ref(other), 0.5, 0.54);
+        assert_eq!(judgement.verdict, verdict, "{judgement:?}");
+    }
+    assert_eq!(
+        alone_sustains(&all, &[], 0.5, 0.54).verdict,
+        Verdict::NotDecided
+    );
+    assert_eq!(
+        alone_sustains(&all, std::slice::from_ref(&none), 0.6, 0.7).verdict,
+        Verdict::NotDecided
+    );
+}
+
+#[test]
+fn saturates_later_in_all_some_or_no_variants() {
+    use Backlog::{Grows, Level, Open};
+    let low = ladder([Level, Grows, Grows, Grows]);
+    let high = ladder([Level, Level, Level, Grows]);
+    let open = ladder([Level, Open, Grows, Grows]);
+    for (own, verdict) in [
+        (vec![high.clone(), high.clone()], Verdict::Holds),
+        (vec![low.clone(), high], Verdict::Weaker),
+        (vec![low.clone(), low.clone()], Verdict::DoesNotHold),
+        (vec![low.clone(), open], Verdict::NotDecided),
+        (vec![], Verdict::NotDecided),
+    ] {
+        let judgement = saturates_later(&own, &low);
+        assert_eq!(judgement.verdict, verdict, "{judgement:?}");
+    }
+}
+
+#[test]
+fn the_mean_of_gains_keeps_their_error() {
+    let gains = at([by(0.2, 0.04), by(0.4, 0.02), Gain::BothSaturated]);
+    let mean = mean_gain(&gains).unwrap();
+    assert!((mean.mean - 0.3).abs() < 1e-12 && (mean.ci95.unwrap() - 0.03).abs() < 1e-12);
+    assert_eq!(mean_gain(&at([Gain::OtherSaturated])), None);
+}
+
+#[test]
+fn many_places_are_counted_and_few_are_named() {
+    let few = everywhere(&at([by(0.3, 0.1), Gain::BothSaturated]));
+    assert!(few.ours.ends_with("both saturated: point 1"), "{few:?}");
+    let many = everywhere(&at([Gain::BothSaturated; 5]));
+    assert_eq!(many.ours, "both saturated: 5 of 5 points");
+}

@@ -1,0 +1,308 @@
+//! One HTML page for a paper: figures, tables, claims and verdicts, with everything inside, so that it can be read
+//! without a network and sent as one file.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::claims::{Claim, Verdict};
+use super::figure::{Figure, Panel, label, scale};
+use super::measure::{Cell, Measurements, Reading};
+use super::paper::Paper;
+use super::{Extent, tally};
+use crate::experiment::{Replications, Stop, WARMUP_FRACTION};
+use crate::metrics::Metric;
+use crate::plot;
+use crate::report::{self, PROGRAM, VERSION};
+
+/// What the page shows.
+pub(super) struct Content<'c> {
+    pub(super) paper: &'c Paper,
+    pub(super) measurements: &'c Measurements,
+    pub(super) claims: &'c [Claim],
+    /// The command that gives the same again.
+    pub(super) command: &'c str,
+    pub(super) extent: &'c Extent,
+}
+
+const STYLE: &str = include_str!("page.css");
+
+/// The page as text.
+///
+/// # Errors
+///
+/// Those of [`plot::svg`].
+pub(super) fn page(content: &Content<'_>) -> Result<String, String> {
+    let paper = content.paper;
+    let title = format!("{}, reproduced", paper.title);
+    let mut numbers: Vec<u32> = paper.figures.iter().map(|figure| figure.number).collect();
+    numbers.dedup();
+    let sections: Result<Vec<Markup>, String> = numbers
+        .iter()
+        .map(|&number| section(content, number))
+        .collect();
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                // Otherwise a browser asks for one.
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    h1 { (title) }
+                    p { (paper.source) "." }
+                }
+                main {
+                    (summary(content, &numbers))
+                    (settings(content))
+                    @for section in sections? { (section) }
+                }
+            }
+        }
+    };
+    Ok(markup.into_string() + "\n")
+}
+
+/// All verdicts in a table of figures.
+fn summary(content: &Content<'_>, numbers: &[u32]) -> Markup {
+    html! {
+        section {
+            h2 { "Verdicts" }
+            p {
+                "Of " (content.claims.len()) " claims: " (tally(content.claims.iter()))
+                ". Every verdict is computed from the measurement by a rule, which stands beside the claim."
+            }
+            ul.contents {
+                @for &number in numbers {
+                    li {
+                        a href={ "#figure-" (number) } { "Figure " (number) }
+                        ": " (tally(content.claims.iter().filter(|claim| claim.figure == number)))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn settings(content: &Content<'_>) -> Markup {
+    let extent = content.extent;
+    let replications = match extent.length.replications {
+        Replications::Fixed(count) => format!("{count} of every point"),
+        Replications::UntilRelativeError { target, max } => format!(
+            "until the waiting delay is within {} %, at most {max}",
+            target * 100.0
+        ),
+    };
+    let clocked = match extent.clocked.replications {
+        Replications::Fixed(count) => format!(
+            "{count} replications of {} jobs, one thread, the fastest of {} times each",
+            extent.clocked.jobs, extent.clocked_repeats
+        ),
+        Replications::UntilRelativeError { .. } => {
+            format!("{} jobs, one thread", extent.clocked.jobs)
+        }
+    };
+    let rows = [
+        ("program", format!("{PROGRAM} {VERSION}")),
+        ("command", content.command.to_owned()),
+        ("length", extent.name.to_owned()),
+        (
+            "jobs in a run",
+            format!(
+                "{}, of which the first {} % are not measured",
+                extent.length.jobs,
+                WARMUP_FRACTION * 100.0
+            ),
+        ),
+        ("replications", replications),
+        ("search times", clocked),
+        ("seed", extent.length.seed.to_string()),
+        (
+            "intervals",
+            "95 %, Student's t over independent replications".to_owned(),
+        ),
+        (
+            "gains",
+            "1 minus the ratio of the means over replications with the same jobs".to_owned(),
+        ),
+    ];
+    html! {
+        section {
+            h2 { "Settings" }
+            dl {
+                @for (name, value) in &rows {
+                    div {
+                        dt { (name) }
+                        dd { @if *name == "command" { code { (value) } } @else { (value) } }
+                    }
+                }
+            }
+            p {
+                "Everything but the search times depends on the seed and the settings alone, and is the same on every \
+                 machine and with any number of threads."
+            }
+            ul {
+                @for remark in &content.paper.remarks { li { (remark) } }
+            }
+        }
+    }
+}
+
+/// A figure, or those of one number: pictures, claims, tables.
+fn section(content: &Content<'_>, number: u32) -> Result<Markup, String> {
+    let figures: Vec<&Figure> = content
+        .paper
+        .figures
+        .iter()
+        .filter(|figure| figure.number == number)
+        .collect();
+    let claims: Vec<&Claim> = content
+        .claims
+        .iter()
+        .filter(|claim| claim.figure == number)
+        .collect();
+    let mut shown = Vec::new();
+    for (place, figure) in figures.iter().enumerate() {
+        let mut pictures = Vec::new();
+        for panel in &figure.panels {
+            pictures.push(picture(figure, panel, content.measurements)?);
+        }
+        shown.push(html! {
+            @if place == 0 {
+                h2 id={ "figure-" (number) } { "Figure " (number) ": " (figure.title) }
+            } @else {
+                h3 { (figure.title) }
+            }
+            p { (figure.note) }
+            div.panels { @for picture in pictures { (picture) } }
+        });
+    }
+    Ok(html! {
+        section {
+            @for part in shown { (part) }
+            @if claims.is_empty() {
+                p { "No claim can be judged by this figure alone." }
+            } @else {
+                (claims_table(number, &claims))
+            }
+            @for figure in figures {
+                @for panel in &figure.panels { (panel_table(panel, content.measurements)) }
+            }
+        }
+    })
+}
+
+fn picture(figure: &Figure, panel: &Panel, measurements: &Measurements) -> Result<Markup, String> {
+    let svg = plot::svg(&panel.picture(measurements))?;
+    let name = format!(
+        "Figure {}: {}, {}",
+        figure.number, figure.title, panel.heading
+    );
+    let name = html! { (name) }.into_string();
+    let attributes = format!("<svg role=\"img\" aria-label=\"{name}\" ");
+    Ok(html! { div.panel { (PreEscaped(svg.replacen("<svg ", &attributes, 1))) } })
+}
+
+fn claims_table(number: u32, claims: &[&Claim]) -> Markup {
+    let caption = format!("Claims of figure {number}");
+    let table = html! {
+        table.claims {
+            caption { (caption) }
+            thead {
+                tr {
+                    th scope="col" { "verdict" }
+                    th scope="col" { "claim" }
+                    th scope="col" { "paper" }
+                    th scope="col" { "here" }
+                }
+            }
+            tbody {
+                @for claim in claims {
+                    tr {
+                        td { span class={ "verdict " (class(claim.judgement.verdict)) } { (claim.judgement.verdict) } }
+                        td { (claim.text) }
+                        td { (claim.paper) }
+                        td {
+                            (claim.judgement.ours)
+                            details {
+                                summary { "rule and points" }
+                                p { (claim.judgement.rule) "." }
+                                ul { @for detail in &claim.judgement.details { li { (detail) } } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    scrolled(&caption, &table)
+}
+
+const fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::Weaker => "weaker",
+        Verdict::DoesNotHold => "fails",
+        Verdict::NotDecided => "open",
+    }
+}
+
+/// The numbers of a panel: a row a place, a column a curve.
+fn panel_table(panel: &Panel, measurements: &Measurements) -> Markup {
+    let rows = panel.curves.first().map_or(0, |curve| curve.cells.len());
+    let caption = format!(
+        "{}: {}, {}",
+        panel.heading,
+        label(panel.metric),
+        panel.parameters
+    );
+    let table = html! {
+        table.numbers {
+            caption { (caption) }
+            thead {
+                tr {
+                    th scope="col" { (panel.axis.name()) }
+                    @for curve in &panel.curves { th scope="col" { (curve.name) } }
+                }
+            }
+            tbody {
+                @for row in 0..rows {
+                    tr {
+                        th scope="row" { (panel.axis.place(&panel.curves[0].cells[row])) }
+                        @for curve in &panel.curves {
+                            td { (number(&curve.cells[row], panel.metric, measurements)) }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    html! {
+        details.data {
+            summary { "Table: " (caption) }
+            (scrolled(&caption, &table))
+        }
+    }
+}
+
+fn number(cell: &Cell, metric: Metric, measurements: &Measurements) -> String {
+    let reading = measurements.reading(cell, metric);
+    let mut text = match reading.estimate() {
+        Some(estimate) => report::number(&estimate, scale(metric)),
+        None if reading == Reading::Saturated => "saturated".to_owned(),
+        None => "-".to_owned(),
+    };
+    let stop = measurements.result(cell, metric).map(|result| result.stop);
+    if stop == Some(Stop::CapReached) {
+        text.push_str(" (less exact than asked)");
+    }
+    text
+}
+
+/// A container of its own, in which a wide table scrolls, also by keyboard.
+fn scrolled(name: &str, table: &Markup) -> Markup {
+    html! { div.scroll role="region" aria-label=(name) tabindex="0" { (table) } }
+}

@@ -1,0 +1,147 @@
+use meshalloc::Mesh;
+
+use super::*;
+use crate::workload::{Rate, ServiceDistribution, SideRange, SizeDistribution};
+
+fn saturation(side: u16, strategies: &[StrategyKind]) -> Saturation {
+    let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
+    let mesh = Mesh::new(side, side).unwrap();
+    Saturation {
+        workload: Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(1.0)),
+        strategies: strategies.to_vec(),
+        scheduler: SchedulerKind::Fcfs,
+        backlog: NonZero::<u32>::MIN,
+        measured: Measured {
+            first: 200,
+            end: 4_000,
+        },
+        repeat: Repeat::Fixed(NonZero::new(4).unwrap()),
+        seed: 1,
+    }
+}
+
+fn run(saturation: &Saturation) -> Vec<SaturationResult> {
+    saturation.run(None, &()).unwrap()
+}
+
+const AS: StrategyKind = StrategyKind::AdaptiveScan;
+const FSL: StrategyKind = StrategyKind::FreeSubmeshList;
+
+#[test]
+fn jobs_of_one_processor_keep_all_busy() {
+    let mut saturation = saturation(4, &[FSL, StrategyKind::Naive]);
+    saturation.workload.widths = SideRange::new(1, 1).unwrap();
+    saturation.workload.heights = SideRange::new(1, 1).unwrap();
+    for result in run(&saturation) {
+        assert_eq!(result.utilization.unwrap().mean, 1.0, "{}", result.strategy);
+    }
+}
+
+#[test]
+fn jobs_of_the_whole_mesh_follow_each_other() {
+    let mut saturation = saturation(4, &[AS]);
+    saturation.workload.widths = SideRange::new(4, 4).unwrap();
+    saturation.workload.heights = SideRange::new(4, 4).unwrap();
+    assert_eq!(run(&saturation)[0].utilization.unwrap().mean, 1.0);
+    // Three columns of four: one job at a time, and a quarter of the mesh never works.
+    saturation.workload.widths = SideRange::new(3, 3).unwrap();
+    assert_eq!(run(&saturation)[0].utilization.unwrap().mean, 0.75);
+}
+
+#[test]
+fn two_half_meshes_saturate_by_renewal_theory() {
+    // Jobs take one or both halves of the mesh, each as likely, for a time of mean 1 (in units of the mean
+    // service time), first come, first served. A cycle is k jobs of one half, P(k) = 2^-(k + 1), then one of
+    // both. The k jobs take (k - 1)/2 while both halves work, and 1 for the last one alone; over all k >= 1
+    // that is 3/4. So a cycle takes 3/4 + 1, and the work in it is 1 * 1/2 + 1.
+    let expected = 1.5 / 1.75;
+    let mut saturation = saturation(2, &[StrategyKind::FirstFit]);
+    saturation.workload.heights = SideRange::new(2, 2).unwrap();
+    saturation.measured.end = 40_000;
+    let utilization = run(&saturation)[0].utilization.unwrap();
+    let half_width = utilization.ci95.unwrap();
+    assert!(half_width < 0.01, "{half_width}");
+    let error = (utilization.mean - expected).abs();
+    assert!(error < 0.01, "{} instead of {expected}", utilization.mean);
+}
+
+#[test]
+fn the_backlog_does_not_matter_to_first_come_first_served() {
+    let one = saturation(16, &[FSL]);
+    let many = Saturation {
+        backlog: NonZero::new(7).unwrap(),
+        ..one.clone()
+    };
+    let [one_hash, many_hash] = [&one, &many].map(|saturation| run(saturation)[0].decision_hash);
+    assert_eq!(one_hash, many_hash);
+    // Jobs arrive six grants earlier, and the window with them.
+    let utilization = |saturation: &Saturation| run(saturation)[0].utilization.unwrap().mean;
+    let difference = utilization(&one) - utilization(&many);
+    assert!(difference.abs() < 0.002, "{difference}");
+}
+
+#[test]
+fn more_threads_change_nothing() {
+    let mut saturation = saturation(16, &[AS, FSL]);
+    saturation.repeat = Repeat::UntilAbsoluteError {
+        target: 0.01,
+        max: NonZero::new(20).unwrap(),
+    };
+    let [one, two] = [1, 2].map(|threads| saturation.run(NonZero::new(threads), &()).unwrap());
+    for (one, two) in one.iter().zip(&two) {
+        assert_eq!(one.runs, two.runs);
+        assert_eq!(one.stop, Stop::ErrorReached);
+        assert!(one.utilization.unwrap().ci95.unwrap() <= 0.01);
+        assert!(one.runs.len() >= 4 && one.runs.len().is_multiple_of(4));
+    }
+    saturation.repeat = Repeat::UntilAbsoluteError {
+        target: 1e-6,
+        max: NonZero::new(5).unwrap(),
+    };
+    let results = run(&saturation);
+    assert!(
+        results
+            .iter()
+            .all(|result| result.stop == Stop::CapReached && result.runs.len() == 5)
+    );
+}
+
+#[test]
+fn it_is_the_load_at_which_queues_begin_to_grow() {
+    use crate::experiment::{self, Experiment, Replications, WARMUP_FRACTION};
+    use crate::workload::Workload;
+    let saturation = saturation(16, &[AS]);
+    let utilization = run(&saturation)[0].utilization.unwrap().mean;
+    for (factor, saturated) in [(0.9, false), (1.1, true)] {
+        let mut workload = saturation.workload;
+        workload.rate = Rate::Load(utilization * factor);
+        let experiment = Experiment {
+            machine: workload.mesh.into(),
+            strategies: vec![AS],
+            scheduler: SchedulerKind::Fcfs,
+            workload: Workload::Synthetic(workload),
+            jobs: 10_000,
+            warmup_fraction: WARMUP_FRACTION,
+            replications: Replications::Fixed(3),
+            seed: 1,
+        };
+        let results = experiment::run(&experiment, &mut InProcessBackends::default(), &()).unwrap();
+        assert_eq!(
+            results[0].saturated,
+            saturated,
+            "load {}",
+            utilization * factor
+        );
+    }
+}
+
+#[test]
+fn strategies_that_do_not_serve_the_mesh_are_left_out() {
+    let buddy = StrategyKind::Buddy;
+    let square = saturation(16, &[]);
+    assert_eq!(square.serving(&[AS, buddy]).unwrap(), [AS, buddy]);
+    let odd = saturation(12, &[buddy]);
+    assert_eq!(odd.serving(&[AS, buddy]).unwrap(), [AS]);
+    let error = odd.run(None, &()).unwrap_err().to_string();
+    assert!(error.contains("does not serve"), "{error}");
+}

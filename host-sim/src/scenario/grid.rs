@@ -1,0 +1,331 @@
+//! Grids: scenario files in which keys have lists of values.
+//!
+//! ```toml
+//! mean-service = 10
+//! [grid]
+//! strategy = ["fsl", "as"]
+//! mesh = ["32x32", "64x64"]
+//! load = [0.3, 0.4, 0.5]
+//! ```
+//!
+//! Every combination of the values under `[grid]` is a point, here six of them, the last key changing fastest. A
+//! key that takes several values even outside of a grid is no dimension of it: the two strategies share the
+//! jobs of each point.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Command, FromArgMatches};
+use serde::Deserialize;
+use toml::Value;
+
+use super::file::{self, Entry, Pairs, Wrong};
+use super::{Scenario, ScenarioArgs, options};
+
+/// The name of the table.
+pub(super) const GRID: &str = "grid";
+
+/// The most points of a grid: more are a slip, or ought to be several files.
+const POINTS_MAX: usize = 100_000;
+
+/// One point of a grid.
+#[derive(Clone, Debug)]
+pub struct GridPoint {
+    /// The keys of the grid, and their values here.
+    pub label: Vec<(String, String)>,
+    /// What is to be run.
+    pub scenario: Scenario,
+}
+
+/// Reads a scenario file with a grid; without one it has a single point.
+///
+/// # Errors
+///
+/// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another or has a value
+/// that its option does not take, or when the values of a point do not go together: one line that says where
+/// and what was expected.
+pub fn grid(path: &Path) -> Result<Vec<GridPoint>, String> {
+    let name = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("{name}: cannot read the scenario: {error}"))?;
+    let grid = Grid::parse(&text, &|file| file::beside(path, file))
+        .map_err(|Wrong { line, reason }| format!("{name}:{line}: {reason}"))?;
+    let points = grid.points().into_iter().map(|choice| {
+        let label: Vec<_> = choice.iter().map(|entry| pair(entry)).collect();
+        let scenario = grid.scenario(&choice).map_err(|reason| match &label[..] {
+            [] => format!("{name}: {reason}"),
+            label => format!("{name}: {}: {reason}", crate::sweep::label_text(label)),
+        })?;
+        Ok(GridPoint { label, scenario })
+    });
+    points.collect()
+}
+
+fn pair(entry: &Entry) -> (String, String) {
+    let value = entry.value.to_string_lossy().into_owned();
+    (entry.key.clone(), value)
+}
+
+/// The keys of a scenario but for those that a sweep decides itself.
+fn keys() -> Command {
+    let all = options();
+    let own = |arg: &clap::Arg| matches!(arg.get_long(), Some("backend" | "format"));
+    let arguments = all.get_arguments().filter(|arg| !own(arg)).cloned();
+    let mut command = Command::new("sweep")
+        .args(arguments.collect::<Vec<_>>())
+        .disable_help_flag(true);
+    command.build();
+    command
+}
+
+/// What a file says.
+#[derive(Debug)]
+struct Grid {
+    /// The same at every point.
+    fixed: Vec<Entry>,
+    /// For each key of the grid its values.
+    axes: Vec<Vec<Entry>>,
+}
+
+impl Grid {
+    fn parse(text: &str, locate: &dyn Fn(&str) -> PathBuf) -> Result<Self, Wrong> {
+        #[derive(Deserialize)]
+        struct WithGrid {
+            #[serde(default)]
+            grid: Pairs,
+        }
+
+        let command = keys();
+        let mut grid = Grid {
+            fixed: Vec::new(),
+            axes: Vec::new(),
+        };
+        let mut lines: Vec<(usize, String)> = Vec::new();
+        for (line, key, value) in file::in_order(text, file::toml(text)?) {
+            let wrong = |reason| Wrong { line, reason };
+            match &value {
+                Value::Table(_) if key == GRID => continue,
+                Value::Table(_) => {
+                    return Err(wrong(format!("unknown table [{key}] (expected [{GRID}])")));
+                }
+                other if key == GRID => {
+                    let reason =
+                        format!("{GRID} is of type {} (expected a table)", other.type_str());
+                    return Err(wrong(reason));
+                }
+                _ => {}
+            }
+            let entry = file::entry(&key, &value, &command, locate).map_err(wrong)?;
+            file::agree(&command, borrowed(&lines), &key).map_err(wrong)?;
+            grid.fixed.push(entry);
+            lines.push((line, key));
+        }
+        let WithGrid { grid: pairs } = file::toml(text)?;
+        for (line, key, value) in file::in_order(text, pairs) {
+            let wrong = |reason| Wrong { line, reason };
+            if let Some((other, _)) = lines.iter().find(|(_, earlier)| *earlier == key) {
+                let reason =
+                    format!("{key} stands in line {other} too (expected only one of them)");
+                return Err(wrong(reason));
+            }
+            let mut values = values(&key, &value, &command, locate).map_err(wrong)?;
+            file::agree(&command, borrowed(&lines), &key).map_err(wrong)?;
+            if shared(&command, &key) {
+                grid.fixed.append(&mut values);
+            } else {
+                grid.axes.push(values);
+            }
+            lines.push((line, key));
+            let sizes = grid.axes.iter().map(Vec::len);
+            let points = sizes.fold(1, usize::saturating_mul);
+            if points > POINTS_MAX {
+                return Err(wrong(format!(
+                    "the grid has {points} points with {} (expected at most {POINTS_MAX})",
+                    lines[lines.len() - 1].1
+                )));
+            }
+        }
+        Ok(grid)
+    }
+
+    /// For each point one value of each axis.
+    fn points(&self) -> Vec<Vec<&Entry>> {
+        let mut points = vec![Vec::new()];
+        for axis in &self.axes {
+            let longer = points.iter().flat_map(|point: &Vec<&Entry>| {
+                axis.iter().map(move |entry| {
+                    let mut point = point.clone();
+                    point.push(entry);
+                    point
+                })
+            });
+            points = longer.collect();
+        }
+        points
+    }
+
+    fn scenario(&self, choice: &[&Entry]) -> Result<Scenario, String> {
+        let entries = self.fixed.iter().chain(choice.iter().copied());
+        let argv = std::iter::once("sweep".into()).chain(entries.map(file::argument));
+        let args = options()
+            .try_get_matches_from(argv)
+            .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
+            .map_err(|error| error.to_string())?;
+        Scenario::new(args)
+    }
+}
+
+fn borrowed(lines: &[(usize, String)]) -> impl Iterator<Item = (usize, &str)> {
+    lines.iter().map(|(line, key)| (*line, key.as_str()))
+}
+
+/// Whether a point has all values of this key.
+fn shared(command: &Command, key: &str) -> bool {
+    file::find(command, key).is_some_and(|arg| arg.get_value_delimiter().is_some())
+}
+
+/// The values of a key of the grid; a single entry for all of them if they are shared.
+fn values(
+    key: &str,
+    value: &Value,
+    command: &Command,
+    locate: &dyn Fn(&str) -> PathBuf,
+) -> Result<Vec<Entry>, String> {
+    let items = match value {
+        Value::Array(items) if !items.is_empty() => items,
+        Value::Array(_) => {
+            return Err(format!("{key} has no values (expected at least one)"));
+        }
+        other => {
+            // An unknown key is worse than a value of another type.
+            file::entry(key, other, command, locate)?;
+            return Err(format!(
+                "{key} is of type {} (expected a list of values, or the key above [{GRID}])",
+                other.type_str()
+            ));
+        }
+    };
+    if shared(command, key) {
+        return Ok(vec![file::entry(key, value, command, locate)?]);
+    }
+    let mut entries: Vec<Entry> = Vec::with_capacity(items.len());
+    for item in items {
+        let entry = file::entry(key, item, command, locate)?;
+        if entries.contains(&entry) {
+            let (_, value) = pair(&entry);
+            return Err(format!("{key} has the value {value} twice (expected once)"));
+        }
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Grid, Wrong> {
+        Grid::parse(text, &|file| Path::new("folder").join(file))
+    }
+
+    fn labels(text: &str) -> Vec<String> {
+        let grid = parse(text).unwrap();
+        let points = grid.points();
+        let labels = points.iter().map(|choice| {
+            let pairs: Vec<_> = choice.iter().map(|entry| pair(entry)).collect();
+            crate::sweep::label_text(&pairs)
+        });
+        labels.collect()
+    }
+
+    #[test]
+    fn the_last_key_changes_fastest() {
+        let text = "jobs = 9\n[grid]\nmesh = [\"8x8\", \"9x9\"]\nload = [0.30, 1e-1, 1]\n";
+        let expected = [
+            "mesh = 8x8, load = 0.3",
+            "mesh = 8x8, load = 0.1",
+            "mesh = 8x8, load = 1",
+            "mesh = 9x9, load = 0.3",
+            "mesh = 9x9, load = 0.1",
+            "mesh = 9x9, load = 1",
+        ];
+        assert_eq!(labels(text), expected);
+    }
+
+    #[test]
+    fn strategies_are_no_dimension() {
+        for text in [
+            "strategy = [\"ff\", \"as\"]\n[grid]\nseed = [1, 2]",
+            "[grid]\nstrategy = [\"ff\", \"as\"]\nseed = [1, 2]",
+        ] {
+            assert_eq!(labels(text), ["seed = 1", "seed = 2"]);
+            let grid = parse(text).unwrap();
+            let scenario = grid.scenario(&grid.points()[1]).unwrap();
+            assert_eq!(scenario.strategies.len(), 2);
+            assert_eq!(scenario.seed, 2);
+        }
+        assert_eq!(labels("strategy = \"ff\""), [""]);
+    }
+
+    #[test]
+    fn errors_name_line_and_reason() {
+        for (text, line, part) in [
+            ("[grid]\nlaod = [0.4]", 2, "did you mean \"load\"?"),
+            ("[grid]\nlaod = 0.4", 2, "did you mean \"load\"?"),
+            ("laod = 0.4\n[grid]", 1, "did you mean \"load\"?"),
+            (
+                "\n[gird]\nload = [0.4]",
+                2,
+                "unknown table [gird] (expected [grid])",
+            ),
+            ("grid = 4", 1, "of type integer (expected a table)"),
+            ("[grid]\n\nload = 0.4", 3, "expected a list of values"),
+            ("[grid]\nload = []", 2, "expected at least one"),
+            ("[grid]\nload = [0.4, true]", 2, "of type boolean"),
+            ("[grid]\nload = [0.4, [0.5]]", 2, "of type array"),
+            ("[grid]\nload = [0.4, -1]", 2, "expected a number over 0"),
+            ("[grid]\nload = [0.4, 0.40]", 2, "0.4 twice"),
+            ("[grid]\nstrategy = [\"fits\"]", 2, "known: "),
+            (
+                "load = 0.4\n[grid]\nload = [0.5]",
+                3,
+                "stands in line 1 too",
+            ),
+            (
+                "load = 0.4\n[grid]\ntraffic = [0.5]",
+                3,
+                "contradicts load in line 1",
+            ),
+            (
+                "[grid]\nload = [0.5]\ntraffic = [0.5]",
+                3,
+                "contradicts load in line 2",
+            ),
+            ("format = \"json\"\n[grid]", 1, "unknown key \"format\""),
+            (
+                "[grid]\nbackend = [\"tcp:a:1\"]",
+                2,
+                "unknown key \"backend\"",
+            ),
+            ("[grid]\nload = [0.4]\nload = [0.5]", 3, "duplicate"),
+            ("jobs = 3\n[grid", 2, ""),
+        ] {
+            let wrong = parse(text).unwrap_err();
+            assert!(
+                wrong.line == line && wrong.reason.contains(part),
+                "{text:?}: {wrong:?}"
+            );
+            assert!(!wrong.reason.contains('\n'), "{text:?}: {wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_grid_too_large_is_refused_before_it_is_made() {
+        let list = |n: usize| (1..=n).map(|i| i.to_string()).collect::<Vec<_>>().join(",");
+        let text = format!("[grid]\nseed = [{0}]\njobs = [{0}]\n", list(317));
+        let wrong = parse(&text).unwrap_err();
+        assert!(
+            wrong.line == 3 && wrong.reason.contains("100489 points"),
+            "{wrong:?}"
+        );
+    }
+}

@@ -1,0 +1,105 @@
+//! Other ways to run: interrupted, with a backlog, with a clock.
+
+use super::*;
+use crate::backend::{Backends, StopwatchBackends};
+
+#[test]
+fn a_run_is_interrupted_after_the_events_of_the_moment() {
+    // 4 x 1: job 0 holds all of it until 10, job 1 then half until 12, job 2 the other half, 3 waits.
+    let jobs = [
+        job(0, 10, 4, 1),
+        job(1, 2, 2, 1),
+        job(2, 9, 2, 1),
+        job(3, 1, 4, 1),
+    ];
+    let stop = |moment| {
+        with_backend(mesh(4, 1), StrategyKind::FirstFit, 8, |backend| {
+            run_until(backend, mesh(4, 1), jobs, moment)
+        })
+    };
+    let interrupted = |second: u64, running, waiting| Interrupted {
+        at: second * TICKS_PER_SECOND,
+        running,
+        waiting,
+    };
+    for (second, running, waiting) in [
+        (0, 1, 0),
+        (2, 1, 2),
+        (10, 2, 1),
+        (12, 1, 1),
+        (19, 1, 0),
+        (99, 0, 0),
+    ] {
+        let moment = Moment::Time(second * TICKS_PER_SECOND);
+        assert_eq!(stop(moment).unwrap(), interrupted(second, running, waiting));
+    }
+    // The second and the third job are granted at the same time.
+    for (grants, second, running, waiting) in
+        [(1, 0, 1, 0), (2, 10, 2, 1), (3, 10, 2, 1), (4, 19, 1, 0)]
+    {
+        let found = stop(Moment::Grants(grants)).unwrap();
+        assert_eq!(found, interrupted(second, running, waiting), "{grants}");
+    }
+    let error = stop(Moment::Grants(5)).unwrap_err();
+    assert!(
+        matches!(error, SimulationError::TooFewGrants { granted: 4 }),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_backlog_is_kept_up() {
+    // One processor, jobs of a second each: one runs, and so many wait.
+    let jobs = (0..).map(|_| job(1_000, 1, 1, 1));
+    let backlog = NonZero::new(3).unwrap();
+    let (result, notes) = with_backend(mesh(1, 1), StrategyKind::FirstFit, 8, |backend| {
+        let mut spy = Spy::new(backend);
+        let result = run_backlogged(&mut spy, mesh(1, 1), jobs, backlog, all(6), &mut |_| {});
+        (result.unwrap(), spy.notes)
+    });
+    let expected = [
+        "0: submit 0",
+        "0: submit 1",
+        "0: submit 2",
+        "0: submit 3",
+        "1: release 0",
+        "1: submit 4",
+        "2: release 1",
+        "2: submit 5",
+    ];
+    let commands = notes
+        .iter()
+        .map(|note| note.split(',').next().unwrap_or(note));
+    assert!(
+        commands.clone().take(expected.len()).eq(expected),
+        "{notes:?}"
+    );
+    assert_eq!(result.values[Metric::Utilization], Some(1.0));
+    assert_eq!(result.values[Metric::CompletionTime], Some(6.0));
+}
+
+#[test]
+fn the_search_time_is_there_only_if_it_is_measured() {
+    let plain = simulate(
+        mesh(8, 8),
+        StrategyKind::FreeSubmeshList,
+        PLENTY,
+        crowd(),
+        all(3_000),
+    );
+    let plain = plain.unwrap();
+    assert_eq!(plain.values[Metric::SearchTime], None);
+    let configuration = Configuration {
+        machine: mesh(8, 8),
+        strategy: StrategyKind::FreeSubmeshList,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    let ready = StopwatchBackends::default().with(configuration, &mut |backend| {
+        let result = run(backend, mesh(8, 8), crowd(), all(3_000), &mut |_| {}).unwrap();
+        let seconds = result.values[Metric::SearchTime].unwrap();
+        // It takes time, but no millisecond.
+        assert!(seconds > 0.0 && seconds < 1e-3, "{seconds}");
+        assert_eq!(result.decision_hash, plain.decision_hash);
+    });
+    ready.unwrap();
+}

@@ -1,0 +1,144 @@
+//! Sweeps: many experiments, each written down as soon as it has ended, so that what was interrupted goes on
+//! where it stopped.
+//!
+//! [`run_points`] takes the points of a grid and a [journal]: points that the journal already has are
+//! not run again, and the others are added to it as they end. What a point gives depends on its experiment
+//! alone, so the same points come out whatever the number of threads, interrupted or not.
+
+use std::num::NonZero;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::backend::InProcessBackends;
+use crate::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
+
+pub(crate) mod command;
+pub mod journal;
+mod results;
+
+use journal::Journal;
+
+/// One point of a grid. All strategies of its experiment share the jobs.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// What sets it apart from the other points: keys and their values.
+    pub label: Vec<(String, String)>,
+    /// What is run.
+    pub experiment: Experiment,
+}
+
+/// A point that has been run.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// That of its [`Point`].
+    pub label: Vec<(String, String)>,
+    /// One result for each strategy, in the order of the experiment.
+    pub results: Vec<StrategyResult>,
+    /// Whether it was in the journal already.
+    pub resumed: bool,
+}
+
+/// How points are run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SweepOptions {
+    /// The number of threads; `None` for as many as this process may have.
+    pub threads: Option<NonZero<usize>>,
+    /// Whether to begin again, even if the journal has points.
+    pub restart: bool,
+}
+
+/// Why a sweep ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SweepError {
+    /// The journal cannot be used.
+    #[error("{path}: {reason}", path = .path.display())]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: journal::JournalError,
+    },
+    /// A point cannot be run.
+    #[error("{point}: {reason}")]
+    Point {
+        /// Its label, as [`label_text`] writes it.
+        point: String,
+        /// What happened.
+        reason: ExperimentError,
+    },
+}
+
+/// A label in a line: `mesh = 16x16, load = 0.3`.
+pub fn label_text(label: &[(String, String)]) -> String {
+    let pairs = label.iter().map(|(key, value)| format!("{key} = {value}"));
+    pairs.collect::<Vec<_>>().join(", ")
+}
+
+/// Runs the points that `journal` does not have yet, in this process and over several threads, and adds each
+/// to it as soon as it has ended. Gives all of them, in the order of `points`.
+///
+/// # Errors
+///
+/// When the journal belongs to other points or another version, is damaged, is in use by another
+/// process or cannot be written, or when a point cannot be run. The points that have ended stay in it.
+pub fn run_points(
+    points: &[Point],
+    journal: &Path,
+    options: SweepOptions,
+    progress: &dyn Progress,
+) -> Result<Vec<Finished>, SweepError> {
+    let of_journal = |reason| SweepError::Journal {
+        path: journal.to_owned(),
+        reason,
+    };
+    let (journal, mut known) =
+        Journal::open(journal, points, options.restart).map_err(of_journal)?;
+    let open: Vec<usize> = (0..points.len()).filter(|&i| known[i].is_none()).collect();
+    let experiments: Vec<&Experiment> = open.iter().map(|&i| &points[i].experiment).collect();
+
+    let written = Mutex::new((journal, Vec::new(), None));
+    let outcome = experiment::run_all(
+        &experiments,
+        options.threads,
+        &InProcessBackends::default,
+        progress,
+        &|place, results| {
+            let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+            let (journal, new, failed) = &mut *written;
+            if failed.is_some() {
+                // A line after a torn one could not be read.
+                return ControlFlow::Break(());
+            }
+            if let Err(error) = journal.add(open[place], &results) {
+                *failed = Some(error);
+                return ControlFlow::Break(());
+            }
+            new.push((open[place], results));
+            ControlFlow::Continue(())
+        },
+    );
+    let (_, new, failed) = written.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = failed {
+        return Err(of_journal(error.into()));
+    }
+    outcome.map_err(|failed| SweepError::Point {
+        point: label_text(&points[open[failed.place]].label),
+        reason: failed.reason,
+    })?;
+    for (i, results) in new {
+        known[i] = Some(results);
+    }
+    let finished = points.iter().zip(known).enumerate();
+    Ok(finished
+        .map(|(i, (point, results))| Finished {
+            label: point.label.clone(),
+            results: results.expect("every point has been run"),
+            resumed: open.binary_search(&i).is_err(),
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests;

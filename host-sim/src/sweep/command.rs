@@ -1,0 +1,93 @@
+//! `sweep`: a grid of scenarios out of a file, results into a folder.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::builder::ValueHint;
+
+use super::{Point, SweepOptions, label_text, results, run_points};
+use crate::cli::Failure;
+use crate::names;
+use crate::run::Bar;
+use crate::scenario;
+
+/// What to sweep, and where the results go.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SweepArgs {
+    /// A scenario file with a table [grid]
+    #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    file: PathBuf,
+
+    /// The folder of the results, made if need be [default: out/sweep/ and the file's name]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    output: Option<PathBuf>,
+
+    /// Threads that share the runs; their number does not change any result [default: all processors]
+    #[arg(long, value_name = "COUNT", value_parser = names::threads, allow_negative_numbers = true)]
+    threads: Option<NonZero<usize>>,
+
+    /// Discard the points that the folder has, and start over
+    #[arg(long)]
+    restart: bool,
+}
+
+/// Runs what is missing and writes the results.
+///
+/// # Errors
+///
+/// When the file is wrong, a point cannot be run, or the folder cannot be written or has other results.
+pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Failure> {
+    let grid = scenario::grid(&args.file)?;
+    let points = grid.iter().map(|point| {
+        let label = point.label.clone();
+        let experiment = point.scenario.experiment().map_err(|reason| {
+            format!("{}: {}: {reason}", args.file.display(), label_text(&label))
+        })?;
+        Ok(Point { label, experiment })
+    });
+    let points = points.collect::<Result<Vec<_>, String>>()?;
+    let folder = args.output.clone().unwrap_or_else(|| {
+        let name = args.file.file_stem().unwrap_or_default();
+        Path::new("out/sweep").join(name)
+    });
+    let options = SweepOptions {
+        threads: args.threads,
+        restart: args.restart,
+    };
+    let bar = Bar::new(None);
+    let finished = run_points(&points, &folder.join("points.jsonl"), options, &bar);
+    bar.clear();
+    let finished = finished.map_err(|error| error.to_string())?;
+
+    let known = finished.iter().filter(|point| point.resumed).count();
+    writeln!(
+        output,
+        "{} points, {known} of them from the journal",
+        points.len()
+    )?;
+    for (name, content) in [
+        ("results.csv", results::csv(&grid, &finished)),
+        ("results.json", results::json(&grid, &points, &finished)),
+    ] {
+        let path = folder.join(name);
+        content
+            .and_then(|content| replace(&path, &content))
+            .map_err(|error| format!("{}: cannot write the results: {error}", path.display()))?;
+        writeln!(output, "{}", path.display())?;
+    }
+    Ok(())
+}
+
+/// Puts a file in the place of another, so that at any time one of the two is there whole.
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    let temporary = PathBuf::from(name);
+    let mut file = File::create(&temporary)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    std::fs::rename(temporary, path)
+}

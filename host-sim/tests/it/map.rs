@@ -1,0 +1,137 @@
+use std::fs;
+use std::path::Path;
+
+use crate::program::{command, host_sim_fed, host_sim_in};
+
+const OPERATIONS: &str = "alloc 1 3 2\nalloc 2 2 2\nalloc 3 1 4\nfree 2\nfault 7 3\n";
+
+fn svg(folder: &Path, name: &str) -> String {
+    let svg = fs::read_to_string(folder.join(name)).unwrap();
+    assert!(
+        svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"),
+        "{svg}"
+    );
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    svg
+}
+
+#[test]
+fn the_end_of_a_file_of_operations() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "replay - --mesh 8x4 --quiet --plot map --plot-output p.svg";
+    let shown = host_sim_fed(folder.path(), line, OPERATIONS).good();
+    let expected = "
+first-fit
+2 jobs running, 0 waiting
+34.4 % busy, 21 free, 1 faulty
+largest free submesh: 5x2
+    ┌────────┐
+    │.....d.x│
+    │.....d..│
+    │bbb..d..│
+  0 ┤bbb..d..│
+    └┬───────┘
+     0
+
+. free, x faulty; jobs that touch have different letters
+map: p.svg
+";
+    assert!(shown.ends_with(expected), "{shown}");
+    let svg = svg(folder.path(), "p.svg");
+    assert!(svg.contains("34.4 % busy, 21 free, 1 faulty"), "{svg}");
+}
+
+#[test]
+fn objects_are_not_mixed_with_a_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "replay - --mesh 8x4 --plot map";
+    let shown = host_sim_fed(folder.path(), line, OPERATIONS).good();
+    for line in shown.lines() {
+        serde_json::from_str::<serde_json::Value>(line).unwrap();
+    }
+    svg(folder.path(), "out/map.svg");
+    let run = "run --mesh 8x8 --jobs 200 --replications 1 --plot map --format json";
+    host_sim_in(folder.path(), run).json();
+    svg(folder.path(), "out/map.svg");
+}
+
+#[test]
+fn strategies_beside_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "run --mesh 16x16 --strategy ff,naive --jobs 300 --replications 1 --plot map:100.5";
+    let shown = host_sim_in(folder.path(), line).good();
+    let titles = shown
+        .lines()
+        .find(|line| line.split_whitespace().eq(["first-fit", "naive"]));
+    assert!(titles.is_some(), "{shown}");
+    assert_eq!(shown.matches("100.5 s: ").count(), 2, "{shown}");
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
+    assert!(shown.ends_with("map: out/map.svg\n"), "{shown}");
+    let first = svg(folder.path(), "out/map.svg");
+    // The same seed gives the same picture.
+    host_sim_in(folder.path(), line).good();
+    assert_eq!(svg(folder.path(), "out/map.svg"), first);
+
+    let line = "compare --mesh 16x16 --jobs 300 --replications 1 --load .3,.6 --plot map:jobs=50 --plot-output m.svg";
+    let shown = host_sim_in(folder.path(), line).good();
+    assert!(shown.contains("picture: out/compare.svg\n"), "{shown}");
+    assert!(shown.ends_with("map: m.svg\n"), "{shown}");
+    let svg = svg(folder.path(), "m.svg");
+    for part in ["load 0.6, mesh 16x16", "adaptive-scan", "free-submesh-list"] {
+        assert!(svg.contains(part), "{part} is missing in {svg}");
+    }
+}
+
+#[test]
+fn colours_only_where_they_are_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "run --mesh 8x8 --jobs 200 --replications 1 --plot map";
+    let run = |variable: Option<(&str, &str)>| {
+        let mut command = command(folder.path(), line);
+        command
+            .env_remove("CLICOLOR_FORCE")
+            .env_remove("NO_COLOR")
+            .envs(variable);
+        let output = command.output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(!run(None).contains('\u{1b}'));
+    assert!(!run(Some(("NO_COLOR", "1"))).contains('\u{1b}'));
+    let coloured = run(Some(("CLICOLOR_FORCE", "1")));
+    assert!(coloured.contains("\u{1b}[48;5;"), "{coloured}");
+    assert!(
+        coloured.contains("white: free, black: faulty"),
+        "{coloured}"
+    );
+}
+
+#[test]
+fn what_cannot_be_shown_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("ops"), OPERATIONS).unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    for (line, part) in [
+        ("run --plot mop", "expected map, map:SECONDS"),
+        ("run --plot map:-3", "expected map, map:SECONDS"),
+        ("run --plot-output m.svg", "--plot"),
+        (
+            "run --plot map --plot-output file/m.svg",
+            "cannot write the picture",
+        ),
+        ("replay ops --plot map:3", "expected map)"),
+        (
+            "run --search-time --backend tcp:127.0.0.1:1",
+            "expected --backend in-process",
+        ),
+    ] {
+        let ended = host_sim_in(folder.path(), line);
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(part),
+            "{line}: {ended}"
+        );
+        assert!(ended.stdout.is_empty(), "{line}: {ended}");
+    }
+}

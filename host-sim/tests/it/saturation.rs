@@ -1,0 +1,102 @@
+use crate::program::host_sim;
+
+const SMALL: &str = "saturation --mesh 16x16 --jobs 4000 --replications 4";
+
+#[test]
+fn a_table_of_all_strategies_that_serve_the_mesh() {
+    let shown = host_sim(SMALL).good();
+    for part in [
+        "adaptive-scan",
+        "buddy",
+        "saturation",
+        " ± ",
+        "seed 1",
+        "100 jobs wait",
+    ] {
+        assert!(shown.contains(part), "{part} is missing in {shown}");
+    }
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
+    let odd = host_sim("saturation --mesh 10x10 --jobs 500 --replications 2").good();
+    assert!(
+        odd.contains("adaptive-scan") && !odd.contains("buddy"),
+        "{odd}"
+    );
+}
+
+#[test]
+fn intervals_are_as_narrow_as_asked() {
+    let line = "saturation --mesh 16x16 --strategy as,fsl --jobs 4000 --until-abs-error 0.005 --format json";
+    let json = host_sim(line).json();
+    assert_eq!(json["scenario"]["until-abs-error"], 0.005);
+    let results = json["results"].as_array().unwrap();
+    let means: Vec<f64> = results
+        .iter()
+        .map(|result| {
+            let utilization = &result["metrics"]["utilization"];
+            assert_eq!(result["stop"], "error-reached");
+            assert!(utilization["ci95"].as_f64().unwrap() <= 0.005, "{result}");
+            utilization["mean"].as_f64().unwrap()
+        })
+        .collect();
+    // Both saturate somewhere above half, the free submesh list later.
+    assert!(
+        0.45 < means[0] && means[0] + 0.01 < means[1] && means[1] < 0.7,
+        "{means:?}"
+    );
+    let capped = host_sim(&line.replace("0.005", "0.00001 --max-replications 4")).json();
+    assert_eq!(capped["results"][0]["stop"], "cap-reached");
+}
+
+#[test]
+fn threads_change_nothing_and_the_seed_does() {
+    let run = |more: &str| host_sim(&format!("{SMALL} --strategy as --format json {more}")).json();
+    assert_eq!(run("--threads 1"), run("--threads 3"));
+    assert_ne!(run(""), run("--seed 2"));
+    // First come, first served looks at the head alone.
+    let hash = |json: serde_json::Value| json["results"][0]["decision_hash"].clone();
+    assert_eq!(hash(run("--backlog 1")), hash(run("--backlog 50")));
+}
+
+#[test]
+fn schedulers_that_look_past_the_head_use_more() {
+    let utilization = |scheduler: &str| {
+        let line = format!("{SMALL} --strategy as --format json --scheduler {scheduler}");
+        let json = host_sim(&line).json();
+        json["results"][0]["metrics"]["utilization"]["mean"]
+            .as_f64()
+            .unwrap()
+    };
+    let fcfs = utilization("fcfs");
+    for scheduler in ["modified-fcfs:static=100", "bypass-queue:1000"] {
+        assert!(utilization(scheduler) > fcfs + 0.05, "{scheduler}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (line, part) in [
+        ("saturation --strategy buddy --mesh 10x10", "does not serve"),
+        (
+            "saturation --backlog 0",
+            "expected a whole number, 1 to 1000",
+        ),
+        (
+            "saturation --backlog 1001",
+            "expected a whole number, 1 to 1000",
+        ),
+        ("saturation --replications 0", "at least 1"),
+        ("saturation --jobs 4294967295", "expected at most"),
+        ("saturation --until-abs-error 2", "expected"),
+        ("saturation --max-replications 3", "--until-abs-error"),
+        ("saturation --strategy al", "unknown strategy"),
+    ] {
+        let ended = host_sim(line);
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(part),
+            "{line}: {ended}"
+        );
+    }
+}

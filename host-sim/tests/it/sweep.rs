@@ -1,0 +1,394 @@
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::program::{command, host_sim_in};
+
+/// Strategies in the grid, a key that is not always there, and a saturated point.
+const SMALL: &str = r#"
+jobs = 300
+replications = 3
+[grid]
+strategy = ["fsl", "as"]
+mesh = ["8x8", "16x11"]
+load = [0.3, 0.5, 2]
+service = ["exponential:5", "uniform:5,10"]
+"#;
+
+const UNTIL: &str = r#"
+jobs = 400
+mesh = "16x16"
+strategy = ["ff", "fsl", "naive"]
+until-rel-error = 0.2
+max-replications = 40
+[grid]
+load = [0.2, 0.3, 0.4, 1.5]
+seed = [1, 2]
+"#;
+
+/// The files that a sweep is for.
+#[derive(Debug, PartialEq, Eq)]
+struct Files {
+    csv: String,
+    json: String,
+}
+
+fn files(folder: &Path) -> Files {
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let names = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["points.jsonl", "results.csv", "results.json"]);
+    Files {
+        csv: read("results.csv"),
+        json: read("results.json"),
+    }
+}
+
+/// What a sweep of this text says, and its files.
+fn sweep(folder: &Path, text: &str, options: &str, output: &str) -> (String, Files) {
+    fs::write(folder.join("grid.toml"), text).unwrap();
+    let line = format!("sweep grid.toml --output {output} {options}");
+    let said = host_sim_in(folder, &line).good();
+    (said, files(&folder.join(output)))
+}
+
+#[test]
+fn the_number_of_threads_does_not_show() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, points) in [(SMALL, 12), (UNTIL, 8)] {
+        let run = |threads: u32| {
+            let output = format!("{points}-{threads}");
+            let options = format!("--threads {threads}");
+            let (said, files) = sweep(folder.path(), text, &options, &output);
+            let expected = format!("{points} points, 0 of them from the journal\n");
+            assert!(said.starts_with(&expected), "{said}");
+            files
+        };
+        let one = run(1);
+        assert_eq!(one, run(2));
+        assert_eq!(one, run(5));
+    }
+    // What the number of replications is decided by was put to the test.
+    let until = fs::read_to_string(folder.path().join("8-1/results.csv")).unwrap();
+    for stop in ["error-reached", "saturated"] {
+        assert!(until.contains(stop), "{until}");
+    }
+}
+
+#[test]
+fn a_killed_sweep_goes_on_where_it_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    // Long enough to be killed on the way.
+    let text = r#"
+jobs = 3000
+replications = 4
+mesh = "32x32"
+[grid]
+strategy = ["fsl", "as"]
+load = [0.3, 0.4, 0.45]
+seed = [1, 2, 3, 4, 5, 6, 7, 8]
+"#;
+    let (_, whole) = sweep(folder.path(), text, "", "whole");
+    let output = folder.path().join("killed");
+    let journal = output.join("points.jsonl");
+    let finished = || {
+        let text = fs::read_to_string(&journal).unwrap_or_default();
+        text.matches('\n').count().saturating_sub(1)
+    };
+    let mut killed = 0;
+    loop {
+        let before = finished();
+        let mut child = command(folder.path(), "sweep grid.toml --output killed")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let begin = Instant::now();
+        // A few points further, or to its end.
+        while finished() < before + 3 && child.try_wait().unwrap().is_none() {
+            assert!(begin.elapsed() < Duration::from_secs(120), "it hangs");
+            thread::sleep(Duration::from_micros(200));
+        }
+        // `SIGKILL` where there are signals.
+        let _ = child.kill();
+        if child.wait().unwrap().success() {
+            break;
+        }
+        assert!(finished() >= before + 3, "a finished point was lost");
+        killed += 1;
+    }
+    assert!(killed >= 1, "the sweep ended before it could be killed");
+    let (said, again) = sweep(folder.path(), text, "", "killed");
+    assert!(
+        said.starts_with("24 points, 24 of them from the journal\n"),
+        "{said}"
+    );
+    assert_eq!(again, whole);
+}
+
+#[test]
+fn a_torn_journal_and_half_written_results_do_not_show() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, whole) = sweep(folder.path(), SMALL, "", "out");
+    let journal = folder.path().join("out/points.jsonl");
+    let bytes = fs::read(&journal).unwrap();
+    for missing in [1, 2, 100, bytes.len() / 2, bytes.len() - 10, bytes.len()] {
+        fs::write(&journal, &bytes[..bytes.len() - missing]).unwrap();
+        fs::write(folder.path().join("out/results.csv.tmp"), "mesh,str").unwrap();
+        fs::remove_file(folder.path().join("out/results.json")).unwrap();
+        let (said, again) = sweep(folder.path(), SMALL, "", "out");
+        assert!(!said.contains("12 of them"), "{said}");
+        assert_eq!(again, whole, "{missing} bytes were missing");
+    }
+}
+
+#[test]
+fn a_row_is_what_run_gives() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, files) = sweep(folder.path(), SMALL, "", "out");
+    let mut rows = csv::Reader::from_reader(files.csv.as_bytes());
+    let columns = rows.headers().unwrap().clone();
+    let json: serde_json::Value = serde_json::from_str(&files.json).unwrap();
+    assert_eq!(json["program"], "host-sim");
+    assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(json["grid"], serde_json::json!(["mesh", "load", "service"]));
+    let mut rows = rows.records().map(Result::unwrap);
+    let mut saturated = 0;
+    for (i, point) in json["points"].as_array().unwrap().iter().enumerate() {
+        let [mesh, load, service] = [
+            ["8x8", "16x11"][i / 6],
+            ["0.3", "0.5", "2"][i / 2 % 3],
+            ["exponential:5", "uniform:5,10"][i % 2],
+        ];
+        let line = format!(
+            "run --strategy fsl,as --mesh {mesh} --load {load} --service {service} --jobs 300 \
+             --replications 3 --format json"
+        );
+        let mut run = host_sim_in(folder.path(), &line).json();
+        for result in run["results"].as_array_mut().unwrap() {
+            for clock in ["elapsed_seconds", "jobs_per_second"] {
+                result.as_object_mut().unwrap().remove(clock).unwrap();
+            }
+        }
+        assert_eq!(point["scenario"], run["scenario"]);
+        assert_eq!(point["results"], run["results"]);
+
+        for result in run["results"].as_array().unwrap() {
+            let row = rows.next().unwrap();
+            let cell = |name: &str| {
+                let place = columns.iter().position(|column| column == name);
+                &row[place.unwrap_or_else(|| panic!("no column {name}"))]
+            };
+            assert_eq!(cell("mesh"), mesh);
+            assert_eq!(cell("load"), load.replace('2', "2.0"));
+            assert_eq!(cell("traffic"), "");
+            assert_eq!(cell("strategy"), result["strategy"]);
+            assert_eq!(cell("saturated"), result["saturated"].to_string());
+            assert_eq!(cell("decision_hash"), result["decision_hash"]);
+            saturated += usize::from(result["saturated"] == true);
+            for (metric, parts) in result["metrics"].as_object().unwrap() {
+                for (part, value) in parts.as_object().unwrap() {
+                    let cell = cell(&format!("{metric}_{part}"));
+                    // To the last bit; what is not there is empty.
+                    assert_eq!(cell.parse().ok(), value.as_f64(), "{metric} {part}");
+                    assert_eq!(cell.is_empty(), value.is_null(), "{metric} {part}");
+                }
+            }
+        }
+    }
+    assert!(rows.next().is_none());
+    assert!(saturated > 0, "no point was saturated");
+}
+
+#[test]
+fn columns_do_not_depend_on_the_grid() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = |text: &str, output: &str| {
+        let (_, files) = sweep(folder.path(), text, "", output);
+        files.csv.lines().next().unwrap().to_owned()
+    };
+    let log = "1 0 -1 10 4 -1 -1 4 -1 -1 1 1 1 -1 -1 -1 -1 -1\n";
+    fs::write(folder.path().join("log.swf"), log).unwrap();
+    let first = header(SMALL, "a");
+    assert!(
+        first.starts_with("mesh,strategy,scheduler,sizes,") && !first.contains("search_time"),
+        "{first}"
+    );
+    assert_eq!(header("jobs = 50\n[grid]\ntraffic = [1]", "b"), first);
+    let of_log = "swf = \"log.swf\"\n[grid]\nmesh = [\"4x4\", \"2x2\"]";
+    assert_eq!(header(of_log, "c"), first);
+    let json = fs::read_to_string(folder.path().join("c/results.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["points"][1]["log"]["jobs"], 1);
+}
+
+#[test]
+fn the_folder_is_named_after_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tiny.toml"), "jobs = 20\nmesh = \"4x4\"").unwrap();
+    let said = host_sim_in(folder.path(), "sweep tiny.toml").good();
+    let out = Path::new("out").join("sweep").join("tiny");
+    assert!(said.starts_with("1 point"), "{said}");
+    assert!(
+        said.contains(&out.join("results.csv").display().to_string()),
+        "{said}"
+    );
+    files(&folder.path().join(out));
+}
+
+#[test]
+fn the_results_of_another_grid_are_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let tiny = "jobs = 20\n[grid]\nload = [0.3, 0.4]";
+    let (_, first) = sweep(folder.path(), tiny, "", "out");
+    // Neither order, blanks nor comments make another grid of it.
+    let same = "# the same\n[grid]\nload = [ 0.30,\n 0.4 ]\njobs = [20]\n";
+    fs::write(folder.path().join("grid.toml"), same).unwrap();
+    let said = host_sim_in(folder.path(), "sweep grid.toml --output out");
+    assert_eq!(said.code, Some(2), "a further key of the grid does: {said}");
+    let same = "# the same\njobs = 0_020\n\n[grid]\nload = [ 0.30,\n 0.4 ]\n".replace("0_0", "");
+    let (said, again) = sweep(folder.path(), &same, "", "out");
+    assert!(said.contains("2 of them from"), "{said}");
+    assert_eq!(again, first);
+
+    let other = tiny.replace("20", "21");
+    fs::write(folder.path().join("grid.toml"), &other).unwrap();
+    let ended = host_sim_in(folder.path(), "sweep grid.toml --output out");
+    assert_eq!(ended.code, Some(2), "{ended}");
+    assert!(
+        ended.stderr.lines().count() == 1
+            && ended
+                .stderr
+                .contains("points.jsonl: belongs to another scenario")
+            && ended.stderr.contains("--restart"),
+        "{ended}"
+    );
+    assert_eq!(files(&folder.path().join("out")), first);
+    let (said, restarted) = sweep(folder.path(), &other, "--restart", "out");
+    assert!(said.contains("0 of them from"), "{said}");
+    assert_ne!(restarted, first);
+}
+
+#[test]
+fn mistakes_are_said_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    for (text, options, parts) in [
+        (
+            "\n[grid]\nlaod = [0.4]",
+            "",
+            &[
+                "grid.toml:3: unknown key \"laod\"",
+                "did you mean \"load\"?",
+            ][..],
+        ),
+        (
+            "stragety = \"ff\"",
+            "",
+            &["grid.toml:1:", "did you mean \"strategy\"?"],
+        ),
+        (
+            "[grid]\nload = 0.4",
+            "",
+            &["grid.toml:2:", "expected a list"],
+        ),
+        (
+            "[grid]\nload = [0.4, 0]",
+            "",
+            &["grid.toml:2:", "number over 0"],
+        ),
+        (
+            "backend = \"tcp:127.0.0.1:4000\"",
+            "",
+            &["grid.toml:1:", "unknown key \"backend\""],
+        ),
+        (
+            "widths = \"1..9\"\n[grid]\nload = [0.4]\nmesh = [\"16x16\", \"8x8\"]",
+            "",
+            &["grid.toml: load = 0.4, mesh = 8x8: widths go to 9 (expected at most 8"],
+        ),
+        (
+            "strategy = \"2db\"\njobs = 20\n[grid]\nmesh = [\"8x8\", \"9x9\"]",
+            "",
+            &["mesh = 9x9: ", "buddy"],
+        ),
+        (
+            "swf = \"none.swf\"\n[grid]\nmesh = [\"8x8\"]",
+            "",
+            &["grid.toml: mesh = 8x8: ", "none.swf"],
+        ),
+        (
+            "jobs = 20",
+            "--output file",
+            &["points.jsonl: cannot read or write"],
+        ),
+    ] {
+        fs::write(folder.path().join("grid.toml"), text).unwrap();
+        let ended = host_sim_in(folder.path(), &format!("sweep grid.toml {options}"));
+        assert!(
+            ended.code == Some(2) && ended.stdout.is_empty() && ended.stderr.lines().count() == 1,
+            "{text}: {ended}"
+        );
+        for part in parts {
+            assert!(ended.stderr.contains(part), "{text}: {part}: {ended}");
+        }
+    }
+    for (line, part) in [
+        ("sweep none.toml", "none.toml: cannot read"),
+        ("sweep", "<FILE.toml>"),
+        ("sweep grid.toml --threads 0", "expected a whole number"),
+        ("run --threads -1", "expected a whole number of at least 1"),
+        (
+            "run --threads 2 --backend tcp:127.0.0.1:1",
+            "expected --backend in-process",
+        ),
+    ] {
+        let ended = host_sim_in(folder.path(), line);
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(part),
+            "{line}: {ended}"
+        );
+    }
+}
+
+#[test]
+fn run_gives_the_same_over_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    for how_often in ["--replications 5", "--until-rel-error .2"] {
+        let run = |threads: u32| {
+            let line = format!(
+                "run --mesh 16x16 --jobs 400 --load .3 --strategy fsl,ff {how_often} \
+                 --threads {threads} --format json"
+            );
+            let mut json = host_sim_in(folder.path(), &line).json();
+            for result in json["results"].as_array_mut().unwrap() {
+                for clock in ["elapsed_seconds", "jobs_per_second"] {
+                    let value = result.as_object_mut().unwrap().remove(clock).unwrap();
+                    assert!(value.as_f64() > Some(0.0), "{value}");
+                }
+            }
+            json.to_string()
+        };
+        let one = run(1);
+        assert_eq!(one, run(2));
+        assert_eq!(one, run(7));
+    }
+}
+
+#[test]
+fn the_sample_is_a_grid() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/kim-yoon-loads.toml");
+    let text = fs::read_to_string(&sample).unwrap();
+    // All of its keys, with fewer jobs.
+    let short = text
+        .replace("jobs = 20_000", "jobs = 40")
+        .replace("max-replications = 30", "max-replications = 3");
+    assert_ne!(text, short);
+    let (said, files) = sweep(folder.path(), &short, "", "out");
+    assert!(said.starts_with("16 points"), "{said}");
+    assert_eq!(files.csv.lines().count(), 1 + 16 * 3);
+}

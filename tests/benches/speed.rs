@@ -1,0 +1,249 @@
+//! How long the strategies search, and how long a whole replication takes.
+//!
+//! ```text
+//! cargo bench -p meshalloc-tests --bench speed [-- STRATEGY...]
+//! ```
+//!
+//! With names of strategies only their search times are measured.
+//!
+//! The paper's *mean search time* is the time spent in allocation attempts and in the release, per job. Here
+//! the commands of a simulated run are recorded (first come, first served, sides uniform on 1 to the
+//! mesh's, load .47, mean service 10 s) and then given to a fresh controller again, with nothing else
+//! between them. Times are CPU times of the thread, and of several rounds the shortest counts: other
+//! processes only make it longer.
+//!
+//! The exit code is 1 if a target is missed:
+//!
+//! - the free submesh list searches less than 1.5 times as long on 512 x 512 as on 16 x 16;
+//! - first fit takes less than 4 microseconds a command on 512 x 512;
+//! - one replication of 100,000 jobs with the free submesh list on 64 x 64, everything included, takes less
+//!   than .1 s.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use cpu_time::ThreadTime;
+use meshalloc::message::Capacity;
+use meshalloc::{Command, Configuration, Controller, Reply, SchedulerKind, StrategyKind, Ticks};
+use meshalloc_host_sim::backend::{
+    Backend, BackendError, Backends, HeapStorage, InProcess, InProcessBackends,
+};
+use meshalloc_host_sim::experiment::{self, Experiment, Replications};
+use meshalloc_host_sim::workload::synthetic::{Rate, Synthetic};
+use meshalloc_host_sim::workload::{ServiceDistribution, SizeDistribution, Workload};
+use meshalloc_tests::rig::mesh;
+
+const SIDES: [u16; 6] = [16, 32, 64, 128, 256, 512];
+const LOAD: f64 = 0.47;
+const JOBS: u32 = 4000;
+const ROUNDS: usize = 9;
+/// Rounds of a slow strategy end when they have taken so long in all.
+const ROUNDS_SECONDS_MAX: f64 = 1.0;
+/// Room for jobs. What does not fit waits in the simulation.
+const ROOM: usize = 1024;
+const SEED: u64 = 1995;
+
+const GROWTH_MAX: f64 = 1.5;
+const FIRST_FIT_MICROSECONDS_MAX: f64 = 4.0;
+const REPLICATION_JOBS: u32 = 100_000;
+const REPLICATION_SECONDS_MAX: f64 = 0.1;
+
+fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
+    let mesh = mesh(side, side);
+    Experiment {
+        machine: mesh.into(),
+        strategies: vec![strategy],
+        scheduler: SchedulerKind::Fcfs,
+        workload: Workload::Synthetic(Synthetic::new(
+            mesh,
+            SizeDistribution::Uniform,
+            ServiceDistribution::Exponential { mean_seconds: 10.0 },
+            Rate::Load(LOAD),
+        )),
+        jobs,
+        warmup_fraction: 0.05,
+        replications: Replications::Fixed(1),
+        seed: SEED,
+    }
+}
+
+/// Keeps what a controller was told.
+struct Recorder<'a, 'm> {
+    inner: InProcess<'m>,
+    commands: &'a mut Vec<(Command, Ticks)>,
+}
+
+impl Backend for Recorder<'_, '_> {
+    fn call(
+        &mut self,
+        command: &Command,
+        now: Ticks,
+        on_reply: &mut dyn FnMut(&Reply),
+    ) -> Result<(), BackendError> {
+        self.commands.push((*command, now));
+        self.inner.call(command, now, on_reply)
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.inner.capacity()
+    }
+}
+
+#[derive(Default)]
+struct RecorderBackends {
+    configuration: Option<Configuration>,
+    commands: Vec<(Command, Ticks)>,
+}
+
+impl Backends for RecorderBackends {
+    fn with(
+        &mut self,
+        configuration: Configuration,
+        body: &mut dyn FnMut(&mut dyn Backend),
+    ) -> Result<(), BackendError> {
+        self.configuration = Some(configuration);
+        let mut storage = HeapStorage::new(configuration.machine, ROOM);
+        body(&mut Recorder {
+            inner: InProcess::new(storage.memory(), configuration)?,
+            commands: &mut self.commands,
+        });
+        Ok(())
+    }
+}
+
+/// The shortest time of several rounds.
+fn shortest(mut round: impl FnMut() -> Duration) -> Duration {
+    let mut rounds = vec![round()];
+    let total = |rounds: &[Duration]| rounds.iter().sum::<Duration>().as_secs_f64();
+    while rounds.len() < ROUNDS && total(&rounds) < ROUNDS_SECONDS_MAX {
+        rounds.push(round());
+    }
+    rounds.into_iter().min().expect("at least one round")
+}
+
+/// What the commands of one run take.
+#[derive(Clone, Copy)]
+struct Search {
+    microseconds_per_job: f64,
+    microseconds_per_command: f64,
+    attempts_per_job: f64,
+}
+
+fn search(side: u16, strategy: StrategyKind) -> Search {
+    let mut recorder = RecorderBackends::default();
+    let experiment = scenario(side, strategy, JOBS);
+    experiment::run_once(&experiment, strategy, 0, &mut recorder, &()).expect("a sound scenario");
+    let configuration = recorder.configuration.expect("the run took place");
+    let mut storage = HeapStorage::new(configuration.machine, ROOM);
+    let mut statistics = None;
+    let time = shortest(|| {
+        let mut controller =
+            Controller::new(storage.memory(), configuration).expect("it has served already");
+        let start = ThreadTime::now();
+        for &(ref command, now) in &recorder.commands {
+            controller.handle(command, now, &mut |reply| {
+                black_box(reply);
+            });
+        }
+        let time = start.elapsed();
+        statistics = Some(controller.statistics());
+        time
+    });
+    let statistics = statistics.expect("at least one round");
+    let microseconds = time.as_secs_f64() * 1e6;
+    let jobs = statistics.granted as f64;
+    Search {
+        microseconds_per_job: microseconds / jobs,
+        microseconds_per_command: microseconds / recorder.commands.len() as f64,
+        attempts_per_job: statistics.attempts as f64 / jobs,
+    }
+}
+
+/// Prints the search times of the strategies. Returns what is wrong with them.
+fn search_times(strategies: &[StrategyKind]) -> Vec<String> {
+    println!("mean search time, microseconds a job: uniform sides, load {LOAD}, {JOBS} jobs\n");
+    print!("{:<18}", "strategy");
+    SIDES
+        .iter()
+        .for_each(|side| print!(" {:>9}", format!("{side}x{side}")));
+    println!(" {:>8} {:>13}", "512/16", "attempts/job");
+    let mut wrong = Vec::new();
+    for &strategy in strategies {
+        let searches = SIDES.map(|side| search(side, strategy));
+        let times = searches.map(|search| search.microseconds_per_job);
+        let growth = times[SIDES.len() - 1] / times[0];
+        print!("{:<18}", strategy.name());
+        times.iter().for_each(|time| print!(" {time:>9.3}"));
+        let largest = searches[SIDES.len() - 1];
+        println!(" {growth:>8.2} {:>13.2}", largest.attempts_per_job);
+        if strategy == StrategyKind::FreeSubmeshList && growth >= GROWTH_MAX {
+            wrong.push(format!(
+                "{strategy} searches {growth:.2} times as long on 512x512 as on 16x16, expected less than {GROWTH_MAX}"
+            ));
+        }
+        if strategy == StrategyKind::FirstFit {
+            let time = largest.microseconds_per_command;
+            println!("{:<18} {time:.3} microseconds a command on 512x512", "");
+            if time >= FIRST_FIT_MICROSECONDS_MAX {
+                wrong.push(format!(
+                    "{strategy} takes {time:.2} microseconds a command on 512x512, expected less than {FIRST_FIT_MICROSECONDS_MAX}"
+                ));
+            }
+        }
+    }
+    wrong
+}
+
+/// Prints the time of one whole replication. Returns what is wrong with it.
+fn replication() -> Option<String> {
+    let strategy = StrategyKind::FreeSubmeshList;
+    let experiment = scenario(64, strategy, REPLICATION_JOBS);
+    let time = shortest(|| {
+        let start = ThreadTime::now();
+        let mut backends = InProcessBackends::default();
+        let result = experiment::run_once(&experiment, strategy, 0, &mut backends, &());
+        black_box(result.expect("a sound scenario"));
+        start.elapsed()
+    });
+    let seconds = time.as_secs_f64();
+    println!(
+        "one replication of {REPLICATION_JOBS} jobs, {strategy}, fcfs, 64x64, load {LOAD}: {seconds:.4} s of CPU\n"
+    );
+    (seconds >= REPLICATION_SECONDS_MAX).then(|| {
+        format!("a replication takes {seconds:.3} s, expected less than {REPLICATION_SECONDS_MAX}")
+    })
+}
+
+fn main() -> ExitCode {
+    // `cargo test --benches` starts this too, without optimisation: times would say nothing.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        println!("measures only under `cargo bench`");
+        return ExitCode::SUCCESS;
+    }
+    let mut strategies = Vec::new();
+    for name in std::env::args().skip(1).filter(|name| name != "--bench") {
+        let Some(strategy) = StrategyKind::from_name(&name) else {
+            let known: Vec<&str> = StrategyKind::built().map(StrategyKind::name).collect();
+            eprintln!(
+                "error: unknown strategy {name:?}, expected one of {}",
+                known.join(", ")
+            );
+            return ExitCode::from(2);
+        };
+        strategies.push(strategy);
+    }
+    let mut wrong = Vec::new();
+    if strategies.is_empty() {
+        strategies.extend(StrategyKind::built());
+        wrong.extend(replication());
+    }
+    wrong.extend(search_times(&strategies));
+    for wrong in &wrong {
+        eprintln!("error: {wrong}");
+    }
+    match wrong.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}

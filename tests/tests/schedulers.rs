@@ -1,0 +1,526 @@
+//! The schedulers against plain models of them: random arrivals, departures, cancellations and faults, and
+//! every grant, its time, its place and its attempts must be the same.
+
+use std::collections::BTreeSet;
+
+use meshalloc::scheduler::Threshold;
+use meshalloc::{
+    Command, Configuration, Controller, Error, Flags, JobId, JobState, Machine, NodeId, Refusal,
+    Reply, Request, SchedulerKind, StrategyKind, Ticks,
+};
+use meshalloc_tests::oracle::Rect;
+use meshalloc_tests::plain::{Strategy, System};
+use meshalloc_tests::random::Random;
+use meshalloc_tests::rig::{Answer, HeapMemory, ask_at, mesh};
+
+const SECOND: Ticks = 1000;
+const STEPS: u32 = 1500;
+const SEEDS: u64 = 6;
+const ROOM: usize = 48;
+
+const STRATEGIES: [StrategyKind; 4] = [
+    StrategyKind::FirstFit,
+    StrategyKind::FixedOrientation,
+    StrategyKind::FreeSubmeshList,
+    StrategyKind::Buddy,
+];
+
+const fn modified(threshold: Threshold) -> SchedulerKind {
+    SchedulerKind::ModifiedFcfs(threshold)
+}
+
+const fn fixed(ticks: Ticks) -> SchedulerKind {
+    modified(Threshold::Static { ticks })
+}
+
+const fn bypass_queue(threshold: Ticks) -> SchedulerKind {
+    SchedulerKind::BypassQueue { threshold }
+}
+
+const DYNAMIC: SchedulerKind = modified(Threshold::Dynamic { second: SECOND });
+const COUNT: SchedulerKind = modified(Threshold::Count);
+
+fn configuration(scheduler: SchedulerKind, strategy: StrategyKind) -> Configuration {
+    Configuration {
+        machine: mesh(8, 8).into(),
+        strategy,
+        scheduler,
+    }
+}
+
+/// Events in random order of time: arrivals, departures of what has been granted, and now and then a
+/// cancellation, a fault or a repair.
+struct Events {
+    random: Random,
+    now: Ticks,
+    next_arrival: Ticks,
+    next_job: u32,
+    ends: BTreeSet<(Ticks, JobId)>,
+    /// Submitted and not granted, oldest first.
+    waiting: Vec<JobId>,
+    faulty: Vec<NodeId>,
+    side_max: u32,
+}
+
+impl Events {
+    fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        Events {
+            now: 0,
+            next_arrival: 1,
+            next_job: 0,
+            ends: BTreeSet::new(),
+            waiting: Vec::new(),
+            faulty: Vec::new(),
+            side_max: random.between(6, 8),
+            random,
+        }
+    }
+
+    /// The next command and its time.
+    fn next(&mut self) -> (Command, Ticks) {
+        let end = self.ends.first().map_or(Ticks::MAX, |&(at, _)| at);
+        if self.random.percent(4) {
+            return (self.disturbance(), self.now);
+        }
+        if end < self.next_arrival {
+            let (at, job) = self.ends.pop_first().expect("there is one");
+            self.now = at;
+            return (Command::Release { job }, at);
+        }
+        self.now = self.next_arrival;
+        self.next_arrival += Ticks::from(self.random.between(1, 1300));
+        self.next_job += 1;
+        let mut side = || self.random.between(1, self.side_max) as u16;
+        let request = Request::submesh(side(), side());
+        let flags = match self.random.percent(10) {
+            true => Flags::NO_WAIT,
+            false => Flags::empty(),
+        };
+        let job = JobId(self.next_job);
+        let request = request.with_flags(flags);
+        (Command::Submit { job, request }, self.now)
+    }
+
+    fn disturbance(&mut self) -> Command {
+        let node = NodeId(self.random.below(64));
+        match self.random.below(7) {
+            0 | 1 => {
+                self.faulty.push(node);
+                Command::MarkFaulty { node }
+            }
+            2 | 3 => Command::ClearFaulty {
+                node: self.faulty.pop().unwrap_or(node),
+            },
+            at => {
+                // The head, most of the time.
+                let len = self.waiting.len().max(1) as u32;
+                let at = if at < 6 { 0 } else { self.random.below(len) };
+                let job = self.waiting.get(at as usize).copied();
+                let job = job.unwrap_or(JobId(u32::MAX));
+                Command::Release { job }
+            }
+        }
+    }
+
+    /// Sees what came of it.
+    fn hear(&mut self, command: &Command, answer: &Answer) {
+        match (command, &answer.last) {
+            (Command::Submit { job, .. }, Reply::Submitted { state, .. }) => {
+                if matches!(state, JobState::Waiting { .. }) {
+                    self.waiting.push(*job);
+                }
+            }
+            (Command::Release { job }, _) => self.waiting.retain(|other| other != job),
+            _ => {}
+        }
+        for granted in &answer.grants {
+            self.waiting.retain(|&other| other != granted.job);
+            let service = Ticks::from(self.random.between(1, 4000));
+            self.ends.insert((granted.at + service, granted.job));
+        }
+    }
+}
+
+/// What a controller answers to all events of a seed. `check` sees each of them.
+fn trace(
+    configuration: Configuration,
+    seed: u64,
+    mut check: impl FnMut(&Command, Ticks, &Answer, &Controller<'_>),
+) -> Vec<Answer> {
+    let Machine::Mesh(mesh) = configuration.machine else {
+        unreachable!("the only kind of machine");
+    };
+    let mut memory = HeapMemory::new(mesh, ROOM);
+    let mut controller = Controller::new(memory.memory(), configuration).unwrap();
+    let mut events = Events::new(seed);
+    let mut answers = Vec::new();
+    for _ in 0..STEPS {
+        let (command, now) = events.next();
+        let answer = ask_at(&mut controller, &command, now);
+        events.hear(&command, &answer);
+        check(&command, now, &answer, &controller);
+        answers.push(answer);
+    }
+    answers
+}
+
+/// Compares with the plain model after every event. Returns all answers.
+fn checked(scheduler: SchedulerKind, strategy: StrategyKind, seed: u64) -> Vec<Answer> {
+    let configuration = configuration(scheduler, strategy);
+    let mut model = System::new(configuration, ROOM);
+    trace(configuration, seed, |command, now, answer, controller| {
+        let expected = model.handle(command, now);
+        let context = || format!("{scheduler:?}, {strategy}, seed {seed}, time {now}, {command:?}");
+        assert!(
+            expected.agrees_with(answer),
+            "{}\nexpected {expected:?}\nanswered {answer:?}",
+            context()
+        );
+        assert_eq!(controller.statistics(), model.statistics(), "{}", context());
+        controller.check_invariants();
+    })
+}
+
+fn unchecked(scheduler: SchedulerKind, strategy: StrategyKind, seed: u64) -> Vec<Answer> {
+    trace(configuration(scheduler, strategy), seed, |_, _, _, _| ())
+}
+
+fn answers_as_its_model(scheduler: SchedulerKind) {
+    for strategy in STRATEGIES {
+        for seed in 0..SEEDS {
+            checked(scheduler, strategy, seed);
+        }
+    }
+}
+
+/// As its model, and so that the threshold has mattered: neither never nor always reached.
+fn a_threshold_that_matters(scheduler: SchedulerKind, never_reached: SchedulerKind) {
+    answers_as_its_model(scheduler);
+    for strategy in STRATEGIES {
+        for other in [SchedulerKind::Fcfs, never_reached] {
+            let differs = |seed: u64| {
+                unchecked(scheduler, strategy, seed) != unchecked(other, strategy, seed)
+            };
+            let different = (0..SEEDS).filter(|&seed| differs(seed)).count();
+            assert!(
+                different * 2 >= SEEDS as usize,
+                "{scheduler:?}, {strategy}: as {other:?} with all but {different} seeds"
+            );
+        }
+    }
+}
+
+#[test]
+fn first_come_first_served() {
+    answers_as_its_model(SchedulerKind::Fcfs);
+}
+
+#[test]
+fn modified_fcfs_static() {
+    for seconds in [1, 4] {
+        a_threshold_that_matters(fixed(seconds * SECOND), fixed(Ticks::MAX));
+    }
+}
+
+#[test]
+fn modified_fcfs_dynamic() {
+    a_threshold_that_matters(DYNAMIC, fixed(Ticks::MAX));
+}
+
+#[test]
+fn modified_fcfs_count() {
+    a_threshold_that_matters(COUNT, fixed(Ticks::MAX));
+}
+
+#[test]
+fn bypass_queue_with_a_threshold() {
+    for seconds in [3, 8] {
+        a_threshold_that_matters(bypass_queue(seconds * SECOND), bypass_queue(Ticks::MAX));
+    }
+}
+
+#[test]
+fn a_threshold_of_zero_is_first_come_first_served() {
+    for strategy in STRATEGIES {
+        for seed in 0..SEEDS {
+            let fcfs = checked(SchedulerKind::Fcfs, strategy, seed);
+            for scheduler in [bypass_queue(0), fixed(0)] {
+                let answers = checked(scheduler, strategy, seed);
+                assert_eq!(answers, fcfs, "{scheduler:?}, {strategy}, seed {seed}");
+            }
+        }
+    }
+}
+
+/// Bypassing without a limit, in a few lines: after a departure all that wait try in order. Under modified
+/// FCFS every arrival tries, in a bypass queue only one that finds nobody waiting.
+struct Greedy {
+    strategy: Strategy,
+    arrivals_try: bool,
+    waiting: Vec<(JobId, Request)>,
+    running: Vec<(JobId, Rect)>,
+    faulty: BTreeSet<(i32, i32)>,
+}
+
+impl Greedy {
+    fn new(strategy: StrategyKind, arrivals_try: bool) -> Self {
+        Greedy {
+            strategy: Strategy::new(strategy, 8, 8),
+            arrivals_try,
+            waiting: Vec::new(),
+            running: Vec::new(),
+            faulty: BTreeSet::new(),
+        }
+    }
+
+    fn place(&mut self, job: JobId, request: &Request) -> bool {
+        let Ok(place) = self.strategy.place(request) else {
+            return false;
+        };
+        self.strategy.take(place);
+        self.running.push((job, place));
+        true
+    }
+
+    fn all_try(&mut self) -> Vec<JobId> {
+        let mut granted = Vec::new();
+        for (job, request) in std::mem::take(&mut self.waiting) {
+            match self.place(job, &request) {
+                true => granted.push(job),
+                false => self.waiting.push((job, request)),
+            }
+        }
+        granted
+    }
+
+    fn handle(&mut self, command: &Command) -> Vec<JobId> {
+        match *command {
+            Command::Submit { job, request } => {
+                let full = self.waiting.len() + self.running.len() >= ROOM;
+                if full || self.strategy.validate(&request).is_err() {
+                    return Vec::new();
+                }
+                let tries = self.arrivals_try || self.waiting.is_empty();
+                if tries && self.place(job, &request) {
+                    return vec![job];
+                }
+                if !request.flags.contains(Flags::NO_WAIT) {
+                    self.waiting.push((job, request));
+                }
+                Vec::new()
+            }
+            Command::Release { job } => {
+                let jobs = self.waiting.len() + self.running.len();
+                self.waiting.retain(|&(other, _)| other != job);
+                if let Some(at) = self.running.iter().position(|&(other, _)| other == job) {
+                    let (_, place) = self.running.remove(at);
+                    let faulty = &self.faulty;
+                    self.strategy
+                        .give_back(place, |x, y| faulty.contains(&(x, y)));
+                }
+                match self.waiting.len() + self.running.len() < jobs {
+                    true => self.all_try(),
+                    false => Vec::new(),
+                }
+            }
+            Command::MarkFaulty { node } | Command::ClearFaulty { node } => {
+                let (x, y) = (node.0 as i32 % 8, node.0 as i32 / 8);
+                let unit = Rect::based_at(x, y, 1, 1);
+                let held = self.running.iter().any(|&(_, place)| place.has(x, y));
+                if matches!(command, Command::MarkFaulty { .. }) {
+                    if self.faulty.insert((x, y)) && !held {
+                        self.strategy.take(unit);
+                    }
+                } else if self.faulty.remove(&(x, y)) && !held {
+                    self.strategy.give_back(unit, |_, _| false);
+                    return self.all_try();
+                }
+                Vec::new()
+            }
+            ref other => unreachable!("{other:?} is no event"),
+        }
+    }
+}
+
+#[test]
+fn a_huge_threshold_is_bypassing_without_limit() {
+    for (scheduler, arrivals_try) in [(fixed(Ticks::MAX), true), (bypass_queue(Ticks::MAX), false)]
+    {
+        for strategy in STRATEGIES {
+            for seed in 0..SEEDS {
+                let mut greedy = Greedy::new(strategy, arrivals_try);
+                let configuration = configuration(scheduler, strategy);
+                trace(configuration, seed, |command, now, answer, _| {
+                    let granted: Vec<_> = answer.grants.iter().map(|grant| grant.job).collect();
+                    let expected = greedy.handle(command);
+                    let context = format!("{scheduler:?}, {strategy}, seed {seed}, time {now}");
+                    assert_eq!(granted, expected, "{context}");
+                });
+            }
+        }
+    }
+}
+
+/// The events bring about what the schedulers must tell apart.
+#[test]
+fn everything_happens() {
+    for scheduler in [DYNAMIC, COUNT, fixed(4 * SECOND), bypass_queue(6 * SECOND)] {
+        let mut seen = BTreeSet::new();
+        let configuration = configuration(scheduler, StrategyKind::FirstFit);
+        for seed in 0..SEEDS {
+            let mut waiting: Vec<JobId> = Vec::new();
+            trace(configuration, seed, |command, _, answer, _| {
+                let head = waiting.first().copied();
+                match (command, &answer.last) {
+                    (_, Reply::Error(Error::Refused(refusal))) => {
+                        seen.insert(refusal.name());
+                    }
+                    (Command::Submit { job, .. }, _) if answer.grants.is_empty() => {
+                        waiting.push(*job);
+                    }
+                    (Command::Submit { .. }, _) if head.is_some() => {
+                        seen.insert("an arrival bypasses");
+                    }
+                    (Command::Release { job }, _) if Some(*job) == head => {
+                        seen.insert(match answer.grants.is_empty() {
+                            true => "a head cancelled",
+                            false => "a head cancelled, others granted",
+                        });
+                    }
+                    (Command::ClearFaulty { .. }, _) if !answer.grants.is_empty() => {
+                        seen.insert("granted by a repair");
+                    }
+                    _ => {}
+                }
+                if answer.grants.len() > 1 {
+                    seen.insert("several granted at once");
+                }
+                for granted in &answer.grants {
+                    let behind = waiting.iter().position(|&job| job == granted.job);
+                    if behind > Some(0) {
+                        seen.insert("one that waits bypasses");
+                    }
+                    waiting.retain(|&job| job != granted.job);
+                }
+                if let Command::Release { job } = command {
+                    waiting.retain(|other| other != job);
+                }
+            });
+        }
+        let mut expected = BTreeSet::from([
+            "several granted at once",
+            "one that waits bypasses",
+            "a head cancelled",
+            "a head cancelled, others granted",
+            "granted by a repair",
+            Refusal::Fragmented.name(),
+            Refusal::QueueNotEmpty.name(),
+        ]);
+        if scheduler.name() == "modified-fcfs" {
+            expected.insert("an arrival bypasses");
+        }
+        let missing: Vec<_> = expected.difference(&seen).collect();
+        assert!(missing.is_empty(), "never with {scheduler:?}: {missing:?}");
+    }
+}
+
+/// A controller on 4 x 4 nodes, first fit, that is asked step by step.
+struct Steps<'m>(Controller<'m>);
+
+impl Steps<'_> {
+    fn submit(&mut self, now: Ticks, job: u32, (w, h): (u16, u16), flags: Flags) -> Answer {
+        let request = Request::submesh(w, h).with_flags(flags);
+        let job = JobId(job);
+        ask_at(&mut self.0, &Command::Submit { job, request }, now)
+    }
+
+    /// Whether the job runs at once.
+    fn runs(&mut self, now: Ticks, job: u32, sides: (u16, u16)) -> bool {
+        let answer = self.submit(now, job, sides, Flags::empty());
+        !answer.grants.is_empty()
+    }
+
+    fn release(&mut self, now: Ticks, job: u32) -> Vec<u32> {
+        let answer = ask_at(&mut self.0, &Command::Release { job: JobId(job) }, now);
+        answer.grants.iter().map(|granted| granted.job.0).collect()
+    }
+}
+
+fn steps(memory: &mut HeapMemory, scheduler: SchedulerKind) -> Steps<'_> {
+    let configuration = Configuration {
+        machine: mesh(4, 4).into(),
+        strategy: StrategyKind::FirstFit,
+        scheduler,
+    };
+    Steps(Controller::new(memory.memory(), configuration).unwrap())
+}
+
+#[test]
+fn a_static_threshold_is_counted_from_becoming_head() {
+    let mut memory = HeapMemory::new(mesh(4, 4), 16);
+    let mut steps = steps(&mut memory, fixed(100));
+    assert!(steps.runs(0, 1, (4, 2)));
+    assert!(!steps.runs(10, 2, (4, 4)));
+    assert!(!steps.runs(20, 3, (4, 3)));
+    assert!(
+        steps.runs(109, 4, (1, 1)),
+        "job 2 has been the head for 99 ticks"
+    );
+    assert!(!steps.runs(110, 5, (1, 1)), "and for 100 now");
+    // Job 3 becomes the head when job 2 is cancelled, and is bypassed at once.
+    assert_eq!(steps.release(150, 2), [5]);
+    assert!(steps.runs(249, 6, (1, 1)));
+    assert!(!steps.runs(250, 7, (1, 1)));
+}
+
+#[test]
+fn a_bypass_queue_counts_from_the_submission_of_the_head() {
+    let mut memory = HeapMemory::new(mesh(4, 4), 16);
+    let mut steps = steps(&mut memory, bypass_queue(100));
+    assert!(steps.runs(0, 1, (4, 1)));
+    assert!(steps.runs(0, 2, (1, 3)));
+    assert!(!steps.runs(10, 3, (4, 4)));
+    assert!(!steps.runs(20, 4, (4, 3)));
+    assert!(!steps.runs(30, 5, (1, 1)), "arrivals only join");
+    assert!(!steps.runs(40, 6, (1, 1)));
+    assert_eq!(
+        steps.release(109, 3),
+        [5, 6],
+        "job 4 has waited for 89 ticks"
+    );
+    assert!(!steps.runs(110, 7, (1, 1)));
+    assert_eq!(steps.release(120, 5), [], "and for 100 now");
+    // A head that is granted is followed by the next one, however long it has waited.
+    assert_eq!(steps.release(130, 6), []);
+    assert_eq!(steps.release(140, 2), [4]);
+    assert_eq!(steps.release(150, 1), [7]);
+}
+
+#[test]
+fn a_no_wait_job_is_tried_if_the_scheduler_lets_it() {
+    let refused = |answer: &Answer| match answer.last {
+        Reply::Error(Error::Refused(refusal)) => Some(refusal),
+        _ => None,
+    };
+    for (scheduler, expected) in [
+        (SchedulerKind::Fcfs, Some(Refusal::QueueNotEmpty)),
+        (bypass_queue(100), Some(Refusal::QueueNotEmpty)),
+        (fixed(100), None),
+    ] {
+        let mut memory = HeapMemory::new(mesh(4, 4), 16);
+        let mut steps = steps(&mut memory, scheduler);
+        assert!(steps.runs(0, 1, (4, 2)));
+        // Nobody waits, so it is tried; it does not stay.
+        let answer = steps.submit(1, 2, (4, 3), Flags::NO_WAIT);
+        assert_eq!(refused(&answer), Some(Refusal::TooFewFree));
+        assert!(!steps.runs(2, 3, (4, 4)));
+        let answer = steps.submit(3, 4, (1, 1), Flags::NO_WAIT);
+        assert_eq!(refused(&answer), expected, "{scheduler:?}");
+        let waits = answer.grants.is_empty();
+        assert_eq!(waits, expected.is_some());
+        // The head's time did not begin anew.
+        assert_eq!(steps.runs(101, 5, (1, 1)), scheduler == fixed(100));
+        assert!(!steps.runs(102, 6, (1, 1)));
+    }
+}
