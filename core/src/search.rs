@@ -117,6 +117,11 @@ fn first_fit_wide(
         let mut row = top;
         while alive && row > seen {
             row -= 1;
+            if row + 1 < top && busy[words(row)] == busy[words(row + 1)] {
+                // Rows through the same blocks are alike; the AND does not change.
+                starts.copy_within(words(row + 1), row * stride);
+                continue;
+            }
             let starts = &mut starts[words(row)];
             for (start, busy) in starts.iter_mut().zip(&busy[words(row)]) {
                 *start = !busy;
