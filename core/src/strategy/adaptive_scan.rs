@@ -52,9 +52,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, first_place};
+use super::{Strategy, demand_either_way, first_place};
 use crate::blocks::Draft;
-use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
@@ -65,11 +64,7 @@ scanning_strategy! {
 
 impl Strategy for AdaptiveScan<'_> {
     fn demand(&self, request: &Request) -> Option<u32> {
-        let mesh = self.mesh.sides();
-        let mut orientations = request.orientations();
-        orientations
-            .find(|sides| sides.fits_in(mesh))
-            .map(Sides::area)
+        demand_either_way(request, self.mesh)
     }
 
     fn propose(

@@ -70,7 +70,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
+use super::{Strategy, demand_as_requested};
 use crate::blocks::Draft;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
@@ -85,8 +85,7 @@ scanning_strategy! {
 
 impl Strategy for BestFit<'_> {
     fn demand(&self, request: &Request) -> Option<u32> {
-        let sides = request.sides()?;
-        sides.fits_in(self.mesh.sides()).then_some(sides.area())
+        demand_as_requested(request, self.mesh)
     }
 
     fn propose(

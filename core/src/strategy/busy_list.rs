@@ -74,7 +74,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
+use super::{Strategy, demand_either_way};
 use crate::blocks::Draft;
 use crate::mesh::{Coord, SIDE_MAX, Sides, Submesh};
 use crate::occupancy::Occupancy;
@@ -89,11 +89,7 @@ scanning_strategy! {
 
 impl Strategy for BusyList<'_> {
     fn demand(&self, request: &Request) -> Option<u32> {
-        let mesh = self.mesh.sides();
-        let mut orientations = request.orientations();
-        orientations
-            .find(|sides| sides.fits_in(mesh))
-            .map(Sides::area)
+        demand_either_way(request, self.mesh)
     }
 
     fn propose(

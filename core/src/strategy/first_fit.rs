@@ -59,7 +59,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, first_place};
+use super::{Strategy, demand_as_requested, first_place};
 use crate::blocks::Draft;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
@@ -71,8 +71,7 @@ scanning_strategy! {
 
 impl Strategy for FirstFit<'_> {
     fn demand(&self, request: &Request) -> Option<u32> {
-        let sides = request.sides()?;
-        sides.fits_in(self.mesh.sides()).then_some(sides.area())
+        demand_as_requested(request, self.mesh)
     }
 
     fn propose(

@@ -84,7 +84,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
+use super::{Strategy, demand_as_requested};
 use crate::blocks::Draft;
 use crate::mesh::{Coord, Submesh};
 use crate::occupancy::Occupancy;
@@ -98,8 +98,7 @@ scanning_strategy! {
 
 impl Strategy for FrameSliding<'_> {
     fn demand(&self, request: &Request) -> Option<u32> {
-        let sides = request.sides()?;
-        sides.fits_in(self.mesh.sides()).then_some(sides.area())
+        demand_as_requested(request, self.mesh)
     }
 
     fn propose(

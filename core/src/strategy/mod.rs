@@ -14,7 +14,7 @@ use core::fmt;
 use crate::blocks::{Draft, Held};
 use crate::error::ConfigureError;
 use crate::machine::{Block, Machine};
-use crate::mesh::{Sides, Submesh};
+use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search;
@@ -339,6 +339,20 @@ macro_rules! strategies {
             }
         }
     };
+}
+
+/// The demand of a strategy that places a request only as it is.
+fn demand_as_requested(request: &Request, mesh: Mesh) -> Option<u32> {
+    let sides = request.sides()?;
+    sides.fits_in(mesh.sides()).then_some(sides.area())
+}
+
+/// The demand of a strategy that may rotate a request.
+fn demand_either_way(request: &Request, mesh: Mesh) -> Option<u32> {
+    let mut orientations = request.orientations();
+    orientations
+        .find(|sides| sides.fits_in(mesh.sides()))
+        .map(Sides::area)
 }
 
 /// The first free submesh of exactly these sides, in row-major order.

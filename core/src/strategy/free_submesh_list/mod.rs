@@ -101,11 +101,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace};
+use super::{Strategy, Workspace, demand_either_way};
 use crate::blocks::{Draft, Held};
 use crate::error::ConfigureError;
 use crate::machine::{Block, Machine};
-use crate::mesh::{Mesh, Sides, Submesh};
+use crate::mesh::{Mesh, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::for_each_maximal;
@@ -186,11 +186,7 @@ impl<'m> FreeSubmeshList<'m> {
 
 impl Strategy for FreeSubmeshList<'_> {
     fn demand(&self, request: &Request) -> Option<u32> {
-        let mesh = self.mesh.sides();
-        let mut orientations = request.orientations();
-        orientations
-            .find(|sides| sides.fits_in(mesh))
-            .map(Sides::area)
+        demand_either_way(request, self.mesh)
     }
 
     fn propose(
