@@ -24,7 +24,7 @@ pub use modified_fcfs::{ModifiedFcfs, Threshold};
 pub enum Event {
     /// This job has just joined the end of the queue.
     Arrival(Slot),
-    /// Processors have become free.
+    /// Processors have become free, or a waiting job has left the queue.
     Departure,
 }
 

@@ -17,8 +17,9 @@
 //! arrivals so far over the time so far. There is no floating point: the comparison is multiplied out in
 //! 128-bit integers.
 //!
-//! An arrival to a blocked head tries itself, if bypassing is allowed; those that wait already have failed on
-//! the same occupancy.
+//! On an arrival to a blocked head only the new job tries, if bypassing is allowed. Those that wait already
+//! are tried again after the next departure, even if this arrival has raised a dynamic threshold and so
+//! made bypassing possible again.
 //!
 //! # Example
 //!

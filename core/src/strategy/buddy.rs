@@ -12,7 +12,8 @@
 //! aligned square that is free while the square of twice its side around it is not, so the lists follow
 //! from the occupancy, and faulty processors need nothing special. Among the smallest sufficient blocks the
 //! one with the first base node in row-major order is taken, and of it, if it is larger than needed, the
-//! lower left part.
+//! lower left part. Squares have no orientation, so
+//! [`Flags::FIXED_ORIENTATION`](crate::Flags) makes no difference.
 //!
 //! # Complexity and memory
 //!

@@ -22,65 +22,28 @@
 //!
 //! ```text
 //!   y
-//!   1  . . . .     A 4 x 2 mesh, # busy. The frames of a request (2, 1) have their bases at
-//!   0  . # . .     x = 0 and 2: <0, 0> is not free, <2, 0> is. Were <2, 0> busy as well, both
-//!      0 1 2 3  x  frames of row 1 would do. For (2, 2) on the same mesh <2, 0> does.
+//!   1  . .     A 2 x 2 mesh, # busy. The first free node is <1, 0>, so the frames of a request
+//!   0  # .     (2, 1) have their bases at x = 1 and 1 mod 2 = 1, where none fits:
+//!      0 1  x  <0, 1>..<1, 1> is missed.
 //! ```
 //!
 //! # Example
 //!
-//! A free submesh that lies between the strides, as in Fig. 2-2 of Alshdefat 2019:
+//! As in Fig. 2-2 of Alshdefat 2019: the frame finds one free submesh and misses another.
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<16, 16, 32, 128>::new();
-//! let mut controller = Controller::new(storage.memory(), Configuration {
-//!     machine: Mesh::new(5, 2)?.into(),
-//!     strategy: StrategyKind::FrameSliding,
-//!     scheduler: SchedulerKind::Fcfs,
-//! })?;
-//! // Busy: <1, 0> and <4, 1>. Free for (2, 2) is only <2, 0>..<3, 1>; the frames are at x = 0 and 2.
-//! for node in [1, 9] {
-//!     controller.handle(&Command::MarkFaulty { node: NodeId(node) }, 0, &mut |_| ());
-//! }
-//! let mut place = |job, w, h| {
-//!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
-//!     let mut granted = None;
-//!     controller.handle(&Command::Submit { job: JobId(job), request }, 0, &mut |reply| {
-//!         if let Reply::Grant(grant) = reply {
-//!             granted = Some(grant.blocks[0]);
-//!         }
-//!     });
-//!     granted
-//! };
-//! assert_eq!(place(1, 2, 2), Some(Submesh::new(2, 0, 2, 2).into()));
-//! // Free now: <0, 0>, <4, 0>, <0, 1> and <1, 1>. (2, 1) is free at <0, 1>, and the frames find it.
-//! assert_eq!(place(2, 2, 1), Some(Submesh::new(0, 1, 2, 1).into()));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! ```
-//! # use meshalloc::*;
-//! let mut storage = Storage::<16, 16, 32, 128>::new();
-//! let mut controller = Controller::new(storage.memory(), Configuration {
-//!     machine: Mesh::new(4, 1)?.into(),
-//!     strategy: StrategyKind::FrameSliding,
-//!     scheduler: SchedulerKind::Fcfs,
-//! })?;
-//! // Busy: <3, 0>. (1, 1) takes <0, 0>; free for (2, 1) is then <1, 0>..<2, 0>, which is where the
-//! // frame starts. With <0, 0> free and <1, 0> busy it would start at <0, 0> and jump over.
-//! controller.handle(&Command::MarkFaulty { node: NodeId(1) }, 0, &mut |_| ());
-//! let mut place = |job, w, h| {
-//!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
-//!     let mut granted = None;
-//!     controller.handle(&Command::Submit { job: JobId(job), request }, 0, &mut |reply| {
-//!         if let Reply::Grant(grant) = reply {
-//!             granted = Some(grant.blocks[0]);
-//!         }
-//!     });
-//!     granted
-//! };
-//! assert_eq!(place(1, 2, 1), Some(Submesh::new(2, 0, 2, 1).into()));
+//! let mut storage = Storage::<2, 16, 32, 4>::new();
+//! let mut allocator = Allocator::new(
+//!     storage.memory(),
+//!     Mesh::new(2, 2)?.into(),
+//!     StrategyKind::FrameSliding,
+//! )?;
+//! allocator.mark_faulty(NodeId(0));
+//! let wide = Request::submesh(2, 1);
+//! assert_eq!(allocator.allocate(&wide).unwrap_err(), Refusal::Fragmented);
+//! let high = allocator.allocate(&Request::submesh(1, 2))?;
+//! assert_eq!(allocator.blocks(&high).next(), Some(Submesh::new(1, 0, 1, 2).into()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
