@@ -37,7 +37,7 @@ pub enum ClientMessage {
     /// A command to the controller. Answered by any number of grants and one final reply.
     Command {
         /// The client's own time, a simulator's for example; `None` for the server's clock. Time does
-        /// not go back: an earlier one counts as the latest.
+        /// not go back: an earlier one counts as the latest, until a configure or a reset.
         at: Option<Ticks>,
         /// The command.
         command: Command,

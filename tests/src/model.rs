@@ -189,7 +189,9 @@ impl Model {
         self.clock = self.clock.max(now);
         let mut grants = Vec::new();
         let last = match *command {
-            Command::Configure(configuration) => self.configure(configuration),
+            Command::Configure(configuration) => {
+                self.configure(configuration).inspect(|_| self.clock = now)
+            }
             Command::Submit { job, request } => self.submit(job, request, &mut grants),
             Command::Release { job } => self.release(job, &mut grants),
             Command::QueryJob { job } => self.query(job, &mut grants),
@@ -198,6 +200,7 @@ impl Model {
             Command::Statistics => Ok(Reply::Statistics(self.statistics())),
             Command::Reset => {
                 self.forget();
+                self.clock = now;
                 Ok(Reply::Done)
             }
             other => unreachable!("{other:?} is compared by other means"),

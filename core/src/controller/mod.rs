@@ -124,7 +124,8 @@ impl<'m> Controller<'m> {
     /// Whoever calls in process may as well use the method for each command; this is the same for
     /// commands that are values.
     ///
-    /// Time does not go back: a `now` before the latest one counts as the latest one.
+    /// Time does not go back: a `now` before the latest one counts as the latest one. It begins anew with
+    /// [`Command::Configure`] and [`Command::Reset`].
     pub fn handle(&mut self, command: &Command, now: Ticks, reply: Sink<'_>) {
         self.clock = self.clock.max(now);
         let outcome = match *command {
@@ -265,17 +266,18 @@ impl<'m> Controller<'m> {
         }
         self.allocator.switch(machine, strategy)?;
         self.configuration = configuration;
-        self.clear();
+        self.clear(now);
         Ok(())
     }
 
     /// Forgets all jobs, faults and statistics; keeps the configuration.
     pub fn reset(&mut self, now: Ticks) {
         self.begin(now);
-        self.clear();
+        self.clear(now);
     }
 
-    fn clear(&mut self) {
+    fn clear(&mut self, now: Ticks) {
+        self.clock = now;
         self.allocator.clear(self.configuration.machine);
         self.jobs.clear();
         self.scheduler = AnyScheduler::new(self.configuration.scheduler);
