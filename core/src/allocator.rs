@@ -96,11 +96,13 @@ impl<'m> Allocator<'m> {
         if (pool.capacity() as usize) < Needs::of(machine).nodes {
             return Err(ConfigureError::MachineTooLarge);
         }
-        Ok(Allocator {
+        let mut allocator = Allocator {
             occupancy: Occupancy::new(machine, busy, faulty)?,
             strategy: AnyStrategy::new(strategy, machine, workspace)?,
             pool,
-        })
+        };
+        allocator.clear(machine);
+        Ok(allocator)
     }
 
     /// Another machine or strategy in the same memory. Whatever was held or faulty is forgotten.
@@ -126,7 +128,8 @@ impl<'m> Allocator<'m> {
 
     /// Forgets whatever is held or faulty.
     pub(crate) fn clear(&mut self, machine: Machine) {
-        self.occupancy.clear(machine);
+        let deferred = !self.strategy.reads_occupancy();
+        self.occupancy.clear(machine, deferred);
         self.pool.clear();
         self.strategy.rebuild(&self.occupancy);
     }

@@ -71,6 +71,13 @@ impl Block {
             Block::Submesh(submesh) => submesh.area(),
         }
     }
+
+    /// Whether the two share a processor.
+    pub const fn overlaps(self, other: Block) -> bool {
+        match (self, other) {
+            (Block::Submesh(one), Block::Submesh(other)) => one.overlaps(other),
+        }
+    }
 }
 
 impl From<Submesh> for Block {

@@ -1,16 +1,27 @@
 //! Which processors are busy: [`Occupancy`], their one owner.
 
+use heapless::Vec;
+
 use crate::error::ConfigureError;
 use crate::machine::{Block, Machine, NodeId};
 use crate::mesh::Submesh;
 use crate::word::{Span, WORD_BITS, Word, words_for};
+
+/// The most blocks that wait to be marked.
+const PENDING_MAX: usize = 16;
 
 /// A bit for each processor: busy (held by a job, or faulty) or free.
 ///
 /// Row `r` of the machine is the words `r * stride..(r + 1) * stride`; bits past the end of a row are
 /// busy, so "outside counts as busy" needs no special case in a search.
 ///
-/// Strategies read it; only the controller changes it.
+/// Strategies read it; only the allocator changes it.
+///
+/// # Deferred marking
+///
+/// A job that holds a quarter of a large mesh covers a thousand words, and a strategy that keeps a list of its own
+/// never looks at them. For such a strategy blocks are noted as pending, and most are given back before
+/// anybody has looked; only when the notes are full are all of them marked.
 #[derive(Debug)]
 pub struct Occupancy<'m> {
     machine: Machine,
@@ -18,11 +29,15 @@ pub struct Occupancy<'m> {
     stride: usize,
     /// Rows in use; the slices may be longer.
     rows: usize,
-    /// Invariant: set for every faulty processor, every held one and all padding.
+    /// Whether blocks are noted first, and marked only when the notes are full.
+    deferred: bool,
+    /// Blocks that are held, but not marked yet. Invariant: empty unless `deferred`; without faulty processors.
+    pending: Vec<Block, PENDING_MAX>,
+    /// Invariant: set for every faulty processor, every held one that is not pending, and all padding.
     busy: &'m mut [Word],
     /// Invariant: no padding.
     faulty: &'m mut [Word],
-    /// Invariant: the number of clear bits in the rows of `busy`.
+    /// Invariant: the number of clear bits in the rows of `busy`, less the pending blocks.
     free: u32,
     /// Invariant: the number of set bits in `faulty`.
     faulty_count: u32,
@@ -51,18 +66,22 @@ impl<'m> Occupancy<'m> {
             machine,
             stride: 0,
             rows: 0,
+            deferred: false,
+            pending: Vec::new(),
             busy,
             faulty,
             free: 0,
             faulty_count: 0,
         };
-        occupancy.clear(machine);
+        occupancy.clear(machine, false);
         Ok(occupancy)
     }
 
     /// Begins anew with this machine, which must fit ([`Occupancy::capacity_words`]).
-    pub(crate) fn clear(&mut self, machine: Machine) {
+    pub(crate) fn clear(&mut self, machine: Machine, deferred: bool) {
         self.machine = machine;
+        self.deferred = deferred;
+        self.pending.clear();
         self.stride = words_for(machine.row_len());
         self.rows = machine.rows() as usize;
         self.free = machine.nodes();
@@ -104,20 +123,45 @@ impl<'m> Occupancy<'m> {
         self.stride
     }
 
-    /// The busy bits of all rows, [`Occupancy::stride`] words each.
+    /// The busy bits of all rows, [`Occupancy::stride`] words each. Only where marking is not deferred.
     #[inline]
     pub(crate) fn busy_rows(&self) -> &[Word] {
+        debug_assert!(!self.deferred);
         &self.busy[..self.rows * self.stride]
     }
 
-    /// The busy bits of one row.
+    /// The busy bits of one row. Only where marking is not deferred.
     #[inline]
-    pub fn busy_row(&self, row: usize) -> &[Word] {
+    pub(crate) fn busy_row(&self, row: usize) -> &[Word] {
+        debug_assert!(!self.deferred);
+        self.marked_row(row)
+    }
+
+    fn marked_row(&self, row: usize) -> &[Word] {
         &self.busy[row * self.stride..(row + 1) * self.stride]
     }
 
+    /// Copies the busy bits of one row, with what is pending.
+    #[cfg(feature = "free-submesh-list")]
+    pub(crate) fn read_row(&self, row: usize, into: &mut [Word]) {
+        into.copy_from_slice(self.marked_row(row));
+        for band in self
+            .pending
+            .iter()
+            .flat_map(|&block| self.machine.bands(block))
+        {
+            if (band.row..band.row + band.rows).contains(&(row as u32)) {
+                let span = Span::new(band.start, band.len);
+                let words = into.iter_mut().enumerate().skip(span.first);
+                for (word, bits) in words.take(span.last + 1 - span.first) {
+                    *bits |= span.mask(word);
+                }
+            }
+        }
+    }
+
     /// The faulty bits of one row.
-    pub fn faulty_row(&self, row: usize) -> &[Word] {
+    pub(crate) fn faulty_row(&self, row: usize) -> &[Word] {
         &self.faulty[row * self.stride..(row + 1) * self.stride]
     }
 
@@ -133,8 +177,11 @@ impl<'m> Occupancy<'m> {
 
     /// Whether the processor is held or faulty. One outside the machine is busy.
     pub fn is_busy(&self, node: NodeId) -> bool {
-        self.place(node)
-            .is_none_or(|(word, bit)| self.busy[word] & bit != 0)
+        let marked = self
+            .place(node)
+            .is_none_or(|(word, bit)| self.busy[word] & bit != 0);
+        let mut pending = self.pending.iter();
+        marked || pending.any(|&block| self.machine.block_contains(block, node))
     }
 
     /// Whether the processor is faulty. One outside the machine is not.
@@ -149,8 +196,9 @@ impl<'m> Occupancy<'m> {
             && self.machine.bands(block).all(|band| {
                 let span = Span::new(band.start, band.len);
                 let mut rows = band.row..band.row + band.rows;
-                rows.all(|row| !span.any(self.busy_row(row as usize)))
+                rows.all(|row| !span.any(self.marked_row(row as usize)))
             })
+            && !self.pending.iter().any(|&pending| pending.overlaps(block))
     }
 
     /// Calls `change` with each word of the block: of `busy`, of `faulty`, and the block's bits in it.
@@ -185,12 +233,32 @@ impl<'m> Occupancy<'m> {
     /// Marks a free block as held.
     pub(crate) fn take(&mut self, block: Block) {
         debug_assert!(self.is_free(block), "{block} is not free");
-        self.for_each_word(block, |busy, _, bits| *busy |= bits);
         self.free -= block.area();
+        if self.deferred {
+            if self.pending.is_full() {
+                self.settle();
+            }
+            // There is room now.
+            let _ = self.pending.push(block);
+            return;
+        }
+        self.for_each_word(block, |busy, _, bits| *busy |= bits);
+    }
+
+    /// Marks what is pending.
+    fn settle(&mut self) {
+        while let Some(block) = self.pending.pop() {
+            self.for_each_word(block, |busy, _, bits| *busy |= bits);
+        }
     }
 
     /// Marks a held block as free; its faulty processors stay busy.
     pub(crate) fn give_back(&mut self, block: Block) {
+        if let Some(at) = self.pending.iter().position(|&pending| pending == block) {
+            self.pending.swap_remove(at);
+            self.free += block.area();
+            return;
+        }
         if self.faulty_count == 0 {
             self.for_each_word(block, |busy, _, bits| *busy &= !bits);
             self.free += block.area();
@@ -208,6 +276,7 @@ impl<'m> Occupancy<'m> {
     /// Marks a processor as faulty. `Some(true)` if it was free, `Some(false)` if it was held,
     /// `None` if it was faulty already or does not exist.
     pub(crate) fn mark_faulty(&mut self, node: NodeId) -> Option<bool> {
+        self.settle();
         let (word, bit) = self.place(node)?;
         if self.faulty[word] & bit != 0 {
             return None;
@@ -225,6 +294,7 @@ impl<'m> Occupancy<'m> {
     /// Marks a faulty processor as working; `held` says whether a job holds it. Returns whether it was
     /// faulty.
     pub(crate) fn clear_faulty(&mut self, node: NodeId, held: bool) -> bool {
+        self.settle();
         let Some((word, bit)) = self.place(node) else {
             return false;
         };
@@ -244,18 +314,21 @@ impl<'m> Occupancy<'m> {
     pub fn check_invariants(&self) {
         let nodes = self.machine.nodes();
         let padding = self.rows as u32 * self.stride as u32 * WORD_BITS - nodes;
-        let busy: u32 = self.busy_rows().iter().map(|word| word.count_ones()).sum();
-        assert_eq!(busy - padding, nodes - self.free, "free count");
+        let marked = &self.busy[..self.rows * self.stride];
+        let marked: u32 = marked.iter().map(|word| word.count_ones()).sum();
+        let pending: u32 = self.pending.iter().map(|block| block.area()).sum();
+        assert_eq!(marked - padding + pending, nodes - self.free, "free count");
+        assert!(self.deferred || pending == 0, "nothing is pending");
         let mut faulty = 0;
         for row in 0..self.rows {
-            for (bad, busy) in self.faulty_row(row).iter().zip(self.busy_row(row)) {
+            for (bad, busy) in self.faulty_row(row).iter().zip(self.marked_row(row)) {
                 assert_eq!(bad & !busy, 0, "a faulty processor is busy");
                 faulty += bad.count_ones();
             }
             let len = self.machine.row_len();
             for at in len..self.stride as u32 * WORD_BITS {
                 let (word, bit) = ((at / WORD_BITS) as usize, at % WORD_BITS);
-                assert_eq!(self.busy_row(row)[word] >> bit & 1, 1, "padding is busy");
+                assert_eq!(self.marked_row(row)[word] >> bit & 1, 1, "padding is busy");
                 assert_eq!(
                     self.faulty_row(row)[word] >> bit & 1,
                     0,

@@ -208,13 +208,29 @@ pub(crate) fn all_bases<'s>(
 #[cfg(feature = "free-submesh-list")]
 pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut found: impl FnMut(Submesh)) {
     let rows = occupancy.machine().rows() as usize;
-    let mut free = [0; STRIDE_MAX];
-    let free = &mut free[..occupancy.stride()];
+    let stride = occupancy.stride();
+    let (mut free, mut below, mut row, mut above) = (
+        [0; STRIDE_MAX],
+        [0; STRIDE_MAX],
+        [0; STRIDE_MAX],
+        [0; STRIDE_MAX],
+    );
+    let (free, below) = (&mut free[..stride], &mut below[..stride]);
+    let (row, above) = (&mut row[..stride], &mut above[..stride]);
+    // Outside is busy.
+    let read = |at: Option<usize>, into: &mut [Word]| match at.filter(|&at| at < rows) {
+        Some(at) => occupancy.read_row(at, into),
+        None => into.fill(Word::MAX),
+    };
     for bottom in 0..rows {
         free.fill(Word::MAX);
+        read(bottom.checked_sub(1), below);
+        read(Some(bottom), above);
         for top in bottom..rows {
+            row.copy_from_slice(above);
+            read(Some(top + 1), above);
             let mut any = 0;
-            for (free, busy) in free.iter_mut().zip(occupancy.busy_row(top)) {
+            for (free, busy) in free.iter_mut().zip(&*row) {
                 *free &= !busy;
                 any |= *free;
             }
@@ -223,9 +239,7 @@ pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut found: impl FnMut(
             }
             for (x, w) in runs(free) {
                 let span = Span::new(x, w);
-                let stopped_below = bottom == 0 || span.any(occupancy.busy_row(bottom - 1));
-                let stopped_above = top + 1 == rows || span.any(occupancy.busy_row(top + 1));
-                if stopped_below && stopped_above {
+                if span.any(below) && span.any(above) {
                     let h = (top - bottom + 1) as u16;
                     found(Submesh::new(x as u16, bottom as u16, w as u16, h));
                 }

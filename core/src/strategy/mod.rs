@@ -53,6 +53,11 @@ pub trait Strategy {
         let _ = occupancy;
     }
 
+    /// Whether [`Strategy::propose`] looks at the occupancy. If it does not, marking is deferred.
+    fn reads_occupancy(&self) -> bool {
+        true
+    }
+
     /// Asserts every invariant of what the strategy keeps. For tests; it may be slow.
     fn check_invariants(&self, occupancy: &Occupancy<'_>) {
         let _ = occupancy;
@@ -327,6 +332,13 @@ macro_rules! strategies {
             fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
                 match self {
                     $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.rebuild(occupancy),)*
+                    AnyStrategy::Never(never, _) => match *never {},
+                }
+            }
+
+            fn reads_occupancy(&self) -> bool {
+                match self {
+                    $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.reads_occupancy(),)*
                     AnyStrategy::Never(never, _) => match *never {},
                 }
             }

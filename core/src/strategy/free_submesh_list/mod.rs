@@ -225,6 +225,11 @@ impl Strategy for FreeSubmeshList<'_> {
         }
     }
 
+    /// The list knows all that is free.
+    fn reads_occupancy(&self) -> bool {
+        false
+    }
+
     fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
         self.build_from(occupancy);
     }
