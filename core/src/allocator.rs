@@ -42,23 +42,15 @@ pub struct Allocator<'m> {
 /// It cannot be copied, so nothing can be released twice.
 #[must_use = "what is not released stays busy"]
 #[derive(Debug)]
-pub struct Allocation {
-    blocks: Chain,
-    processors: u32,
-}
+pub struct Allocation(Chain);
 
 impl Allocation {
-    /// The number of processors.
-    pub const fn processors(&self) -> u32 {
-        self.processors
+    pub(crate) const fn new(blocks: Chain) -> Self {
+        Allocation(blocks)
     }
 
-    pub(crate) const fn into_parts(self) -> (Chain, u32) {
-        (self.blocks, self.processors)
-    }
-
-    pub(crate) const fn from_parts(blocks: Chain, processors: u32) -> Self {
-        Allocation { blocks, processors }
+    pub(crate) const fn into_blocks(self) -> Chain {
+        self.0
     }
 }
 
@@ -197,13 +189,11 @@ impl<'m> Allocator<'m> {
                 false => Refusal::TableFull,
             });
         }
-        let mut processors = 0;
         for block in self.pool.iter(blocks) {
             self.occupancy.take(block);
             self.strategy.taken(&self.occupancy, block);
-            processors += block.area();
         }
-        Ok(Allocation { blocks, processors })
+        Ok(Allocation(blocks))
     }
 
     /// Takes processors back; returns how many. Never fails, and never needs room.
@@ -213,18 +203,27 @@ impl<'m> Allocator<'m> {
     /// That of the strategy, and O(words) of what is released.
     #[inline]
     pub fn release(&mut self, allocation: Allocation) -> u32 {
-        let (mut blocks, processors) = allocation.into_parts();
+        let mut blocks = allocation.into_blocks();
+        let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut blocks) {
             self.occupancy.give_back(block);
             self.strategy
                 .released(&self.occupancy, &Held(&self.pool), block);
+            processors += block.area();
         }
         processors
     }
 
     /// The blocks of an allocation, in the order in which the strategy named them.
+    #[inline]
     pub fn blocks(&self, allocation: &Allocation) -> impl Iterator<Item = Block> + '_ {
-        self.pool.iter(allocation.blocks)
+        self.pool.iter(allocation.0)
+    }
+
+    /// The number of processors of an allocation.
+    #[inline]
+    pub fn processors(&self, allocation: &Allocation) -> u32 {
+        self.blocks(allocation).map(Block::area).sum()
     }
 
     pub(crate) fn chain(&self, blocks: Chain) -> impl Iterator<Item = Block> + '_ {

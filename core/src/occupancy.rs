@@ -254,7 +254,9 @@ impl<'m> Occupancy<'m> {
 
     /// Marks a held block as free; its faulty processors stay busy.
     pub(crate) fn give_back(&mut self, block: Block) {
-        if let Some(at) = self.pending.iter().position(|&pending| pending == block) {
+        if self.deferred
+            && let Some(at) = self.pending.iter().position(|&pending| pending == block)
+        {
             self.pending.swap_remove(at);
             self.free += block.area();
             return;

@@ -390,7 +390,10 @@ impl<'m> Controller<'m> {
         self.counts.misses += u64::from(valid && outcome.is_err());
         self.jobs.count_attempt(slot, valid && outcome.is_err());
 
-        self.jobs.grant(slot, outcome?, self.clock, self.round);
+        let allocation = outcome?;
+        let processors = self.allocator.processors(&allocation);
+        self.jobs
+            .grant(slot, allocation, processors, self.clock, self.round);
         self.counts.granted += 1;
         granted(self.granted(self.jobs.get(slot)));
         Ok(())

@@ -319,21 +319,29 @@ impl<'m> JobTable<'m> {
     }
 
     /// A waiting job becomes a running one that holds this.
-    pub(crate) fn grant(&mut self, slot: Slot, allocation: Allocation, now: Ticks, round: u32) {
+    pub(crate) fn grant(
+        &mut self,
+        slot: Slot,
+        allocation: Allocation,
+        processors: u32,
+        now: Ticks,
+        round: u32,
+    ) {
         self.waiting.remove(self.slots, slot.0);
         self.running.push_back(self.slots, slot.0);
         let job = &mut self.slots[slot.0 as usize];
         job.state = State::Running;
         job.granted_at = now;
         job.round = round;
-        (job.blocks, job.processors) = allocation.into_parts();
+        job.blocks = allocation.into_blocks();
+        job.processors = processors;
     }
 
     /// Takes from a running job what it holds, before it is removed.
     pub(crate) fn take_allocation(&mut self, slot: Slot) -> Allocation {
         let job = &mut self.slots[slot.0 as usize];
-        let blocks = core::mem::replace(&mut job.blocks, Chain::EMPTY);
-        Allocation::from_parts(blocks, core::mem::take(&mut job.processors))
+        job.processors = 0;
+        Allocation::new(core::mem::replace(&mut job.blocks, Chain::EMPTY))
     }
 
     /// Removes a job that waits, or that holds no block any more. Never needs room.

@@ -71,15 +71,14 @@ fn grant(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot, blocks:
     (0..blocks).for_each(|x| draft.push(unit(x)));
     let (chain, complete) = draft.finish();
     match complete {
-        true => table.grant(slot, Allocation::from_parts(chain, blocks.into()), 0, 1),
+        true => table.grant(slot, Allocation::new(chain), blocks.into(), 0, 1),
         false => pool.free(chain),
     }
     complete
 }
 
 fn end(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot) {
-    let (chain, _) = table.take_allocation(slot).into_parts();
-    pool.free(chain);
+    pool.free(table.take_allocation(slot).into_blocks());
     table.remove(slot);
 }
 
