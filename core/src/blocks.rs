@@ -1,7 +1,7 @@
-//! What is held: [`BlockPool`](self), one chain of blocks for each allocation, and [`Draft`], where a
-//! strategy writes a new one.
+//! What is held: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy writes a
+//! new one.
 
-use crate::machine::{Block, Machine, NodeId};
+use crate::machine::Block;
 use crate::mesh::Submesh;
 
 /// An index into a table. Half as wide on the board, whose tables are small.
@@ -208,28 +208,13 @@ impl<'a, 'm> Draft<'a, 'm> {
         self.len += 1;
     }
 
-    /// The blocks so far.
-    pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
-        self.pool.iter(self.chain())
-    }
-
-    /// Whether one of the blocks holds the processor `node` of `machine`.
-    pub fn contains(&self, machine: &Machine, node: NodeId) -> bool {
-        self.blocks()
-            .any(|block| machine.block_contains(block, node))
-    }
-
-    #[inline]
-    const fn chain(&self) -> Chain {
-        Chain {
-            head: self.head,
-            len: self.len,
-        }
-    }
-
     /// The blocks, and whether there was room for all of them.
     #[inline]
     pub(crate) fn finish(self) -> (Chain, bool) {
-        (self.chain(), !self.overflow)
+        let chain = Chain {
+            head: self.head,
+            len: self.len,
+        };
+        (chain, !self.overflow)
     }
 }

@@ -16,7 +16,13 @@
         feature = "free-submesh-list",
         feature = "naive"
     )),
-    allow(dead_code, unused_imports, unused_macros, unused_variables)
+    allow(
+        dead_code,
+        unused_imports,
+        unused_macros,
+        unused_variables,
+        reason = "used by the strategies that are left out"
+    )
 )]
 
 pub mod allocator;

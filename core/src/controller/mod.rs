@@ -1,6 +1,6 @@
-//! The allocator as one object: [`Controller`].
+//! All of it as one object: [`Controller`].
 //!
-//! Machine, strategy, scheduler and job table behind [`Controller::handle`]. No I/O and no clock of its
+//! Allocator, scheduler and job table behind [`Controller::handle`]. No I/O and no clock of its
 //! own: the simulator calls it with its virtual time, the firmware with its clock.
 
 mod answers;
