@@ -84,7 +84,7 @@ impl<'m> Allocator<'m> {
         machine: Machine,
         strategy: StrategyKind,
     ) -> Result<Self, ConfigureError> {
-        let pool = BlockPool::new(blocks);
+        let pool = BlockPool::new(machine, blocks);
         if (pool.capacity() as usize) < Needs::of(machine).nodes {
             return Err(ConfigureError::MachineTooLarge);
         }
@@ -122,7 +122,7 @@ impl<'m> Allocator<'m> {
     pub(crate) fn clear(&mut self, machine: Machine) {
         let deferred = !self.strategy.reads_occupancy();
         self.occupancy.clear(machine, deferred);
-        self.pool.clear();
+        self.pool.clear(machine);
         self.strategy.rebuild(&self.occupancy);
     }
 
@@ -145,17 +145,18 @@ impl<'m> Allocator<'m> {
     ///
     /// # Errors
     ///
-    /// `EmptyRequest`, `Malformed` or `NeverFits`, when it could never be granted.
+    /// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
     #[inline]
     pub fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let area = request.shape.area();
         if area == 0 || request.processors == 0 {
             return Err(Refusal::EmptyRequest);
         }
-        if request.processors > area || !self.occupancy.machine().has_kind_of(request.shape) {
+        if request.processors > area {
             return Err(Refusal::Malformed);
         }
-        self.strategy.demand(request).ok_or(Refusal::NeverFits)
+        self.occupancy.machine().check(request.shape)?;
+        self.strategy.demand(request)
     }
 
     /// Finds processors for a request and takes them.

@@ -1,7 +1,8 @@
 //! What is held: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy writes a
 //! new one.
 
-use crate::machine::Block;
+use crate::cube::Subcube;
+use crate::machine::{Block, Machine, NodeId};
 use crate::mesh::Submesh;
 
 /// An index into a table. Half as wide on the board, whose tables are small.
@@ -14,21 +15,56 @@ pub type Link = u16;
 /// No index.
 pub(crate) const NONE: Link = Link::MAX;
 
-/// No block: what a cell that is not in use holds.
-const NO_BLOCK: Block = Block::Submesh(Submesh::EMPTY);
+/// A block without its kind, which is that of the machine: four numbers, a quarter less than a [`Block`] takes,
+/// and the pool is the largest table there is.
+///
+/// The base node and the sides of a submesh; the first and the last node of a subcube, then 1 and 0.
+#[derive(Clone, Copy, Debug)]
+struct Packed([u16; 4]);
+
+impl Packed {
+    /// No block: what a cell that is not in use holds.
+    const NONE: Packed = Packed([0; 4]);
+
+    #[inline]
+    const fn new(block: Block) -> Packed {
+        match block {
+            Block::Submesh(Submesh { base, sides }) => Packed([base.x, base.y, sides.w, sides.h]),
+            Block::Subcube(subcube) => {
+                // Node numbers of a cube have 16 bits.
+                let (first, last) = (subcube.first().0 as u16, subcube.last().0 as u16);
+                Packed([first, last, 1, 0])
+            }
+        }
+    }
+
+    /// `None` if it is none.
+    #[inline]
+    fn block(self, machine: Machine) -> Option<Block> {
+        let Packed([x, y, w, h]) = self;
+        match machine {
+            _ if w == 0 => None,
+            Machine::Mesh(_) => Some(Submesh::new(x, y, w, h).into()),
+            Machine::Cube(cube) => {
+                let node = |number| NodeId(u32::from(number));
+                Subcube::between(cube, node(x), node(y)).map(Block::from)
+            }
+        }
+    }
+}
 
 /// One cell of the pool.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockCell {
-    /// Invariant: of no processors exactly if the cell is not in use.
-    block: Block,
+    /// Invariant: none exactly if the cell is not in use.
+    block: Packed,
     next: Link,
 }
 
 impl BlockCell {
     /// An unused cell: all zeros, so that a static pool takes no room in flash.
     pub const EMPTY: BlockCell = BlockCell {
-        block: NO_BLOCK,
+        block: Packed::NONE,
         next: 0,
     };
 }
@@ -58,6 +94,8 @@ impl Chain {
 /// processors are always enough; the controller takes no machine for which there are fewer.
 #[derive(Debug)]
 pub(crate) struct BlockPool<'m> {
+    /// Invariant: all blocks are parts of it.
+    machine: Machine,
     cells: &'m mut [BlockCell],
     /// Cells given back, linked through `next`.
     free: Link,
@@ -66,16 +104,18 @@ pub(crate) struct BlockPool<'m> {
 }
 
 impl<'m> BlockPool<'m> {
-    pub(crate) fn new(cells: &'m mut [BlockCell]) -> Self {
+    pub(crate) fn new(machine: Machine, cells: &'m mut [BlockCell]) -> Self {
         let len = cells.len().min(NONE as usize);
         BlockPool {
+            machine,
             cells: &mut cells[..len],
             free: NONE,
             fresh: 0,
         }
     }
 
-    pub(crate) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self, machine: Machine) {
+        self.machine = machine;
         self.free = NONE;
         self.fresh = 0;
     }
@@ -96,7 +136,10 @@ impl<'m> BlockPool<'m> {
         } else {
             return None;
         };
-        self.cells[cell as usize] = BlockCell { block, next: NONE };
+        self.cells[cell as usize] = BlockCell {
+            block: Packed::new(block),
+            next: NONE,
+        };
         Some(cell)
     }
 
@@ -112,11 +155,11 @@ impl<'m> BlockPool<'m> {
             len: chain.len - 1,
         };
         self.cells[cell as usize] = BlockCell {
-            block: NO_BLOCK,
+            block: Packed::NONE,
             next: self.free,
         };
         self.free = cell;
-        Some(block)
+        block.block(self.machine)
     }
 
     pub(crate) fn free(&mut self, mut chain: Chain) {
@@ -131,15 +174,15 @@ impl<'m> BlockPool<'m> {
             }
             let cell = &self.cells[at as usize];
             at = cell.next;
-            Some(cell.block)
+            cell.block.block(self.machine)
         })
     }
 
     /// Every block that is held, in no particular order.
     #[inline]
     pub(crate) fn held(&self) -> impl Iterator<Item = Block> + '_ {
-        let used = self.cells[..self.fresh].iter().map(|cell| cell.block);
-        used.filter(|block| block.area() > 0)
+        let used = self.cells[..self.fresh].iter();
+        used.filter_map(|cell| cell.block.block(self.machine))
     }
 
     /// Asserts that so many cells are in use and every other one is free.

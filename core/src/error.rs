@@ -16,7 +16,8 @@ pub enum Refusal {
     EmptyRequest,
     /// More processors are asked for than the shape has, or the shape is of another kind of machine.
     Malformed,
-    /// The strategy cannot serve this request even on an empty machine without faults.
+    /// The strategy cannot serve this request even on an empty machine without faults. On a cube: more processors
+    /// are asked for than it has.
     NeverFits,
     /// Fewer processors are free than the job would hold.
     TooFewFree,
@@ -28,11 +29,17 @@ pub enum Refusal {
     TableFull,
     /// A job of this name waits or runs already.
     DuplicateJob,
+    /// A radix is larger than the cube's k.
+    RadixAboveK,
+    /// There are more radices than the cube has dimensions.
+    DimensionAboveN,
+    /// A radix is smaller than the cube's k, and the strategy serves none but k.
+    RadixBelowK,
 }
 
 impl Refusal {
     /// Every refusal, in the order of declaration.
-    pub const ALL: [Refusal; 8] = [
+    pub const ALL: [Refusal; 11] = [
         Refusal::EmptyRequest,
         Refusal::Malformed,
         Refusal::NeverFits,
@@ -41,6 +48,9 @@ impl Refusal {
         Refusal::QueueNotEmpty,
         Refusal::TableFull,
         Refusal::DuplicateJob,
+        Refusal::RadixAboveK,
+        Refusal::DimensionAboveN,
+        Refusal::RadixBelowK,
     ];
 
     /// The name in machine-readable output.
@@ -54,6 +64,9 @@ impl Refusal {
             Refusal::QueueNotEmpty => "queue-not-empty",
             Refusal::TableFull => "table-full",
             Refusal::DuplicateJob => "duplicate-job",
+            Refusal::RadixAboveK => "radix-above-k",
+            Refusal::DimensionAboveN => "dimension-above-n",
+            Refusal::RadixBelowK => "radix-below-k",
         }
     }
 
@@ -61,7 +74,12 @@ impl Refusal {
     pub const fn is_temporary(self) -> bool {
         !matches!(
             self,
-            Refusal::EmptyRequest | Refusal::Malformed | Refusal::NeverFits
+            Refusal::EmptyRequest
+                | Refusal::Malformed
+                | Refusal::NeverFits
+                | Refusal::RadixAboveK
+                | Refusal::DimensionAboveN
+                | Refusal::RadixBelowK
         )
     }
 }
@@ -70,13 +88,20 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Refusal::EmptyRequest => "empty request: sides and processors must be at least 1",
-            Refusal::Malformed => "the request's shape and number of processors do not agree",
+            Refusal::Malformed => {
+                "the request's shape does not agree with its number of processors or with the kind of machine"
+            }
             Refusal::NeverFits => "can never fit: too large for the machine under this strategy",
             Refusal::TooFewFree => "not enough free processors",
             Refusal::Fragmented => "enough free processors, but fragmented",
             Refusal::QueueNotEmpty => "would have to wait: others wait before it",
             Refusal::TableFull => "table full",
             Refusal::DuplicateJob => "a job of this name waits or runs already",
+            Refusal::RadixAboveK => "can never fit: a radix is larger than the cube's k",
+            Refusal::DimensionAboveN => "can never fit: more radices than the cube has dimensions",
+            Refusal::RadixBelowK => {
+                "can never fit: the strategy serves only radices equal to the cube's k"
+            }
         })
     }
 }

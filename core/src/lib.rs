@@ -13,8 +13,13 @@
         feature = "fixed-orientation",
         feature = "flex-fold",
         feature = "frame-sliding",
+        feature = "free-list",
         feature = "free-submesh-list",
-        feature = "naive"
+        feature = "naive",
+        feature = "partner",
+        feature = "sniffing",
+        feature = "tree-collapsing",
+        feature = "tree-collapsing-printed"
     )),
     allow(
         dead_code,
@@ -28,6 +33,7 @@
 pub mod allocator;
 pub mod blocks;
 pub mod controller;
+pub mod cube;
 pub mod error;
 pub mod jobs;
 pub mod machine;
@@ -44,8 +50,11 @@ pub mod word;
 pub use allocator::{Allocation, Allocator};
 pub use blocks::{Draft, Held};
 pub use controller::{Controller, Granted};
+pub use cube::{
+    CUBE_NODES_MAX, Cube, CubeError, DIMENSIONS_MAX, Digits, Radices, RadicesError, Subcube,
+};
 pub use error::{ConfigureError, Error, Refusal};
-pub use machine::{Block, Machine, NodeId, Shape};
+pub use machine::{Block, Machine, MachineKind, NodeId, Shape};
 pub use mesh::{Coord, Mesh, MeshSidesError, SIDE_MAX, Sides, Submesh};
 pub use message::{Capacity, Command, Configuration, Grant, JobState, Reply, Statistics};
 pub use occupancy::Occupancy;

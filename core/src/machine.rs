@@ -1,14 +1,17 @@
 //! What is allocated from: [`Machine`], and the names its processors and its parts have.
 //!
-//! Everything above the strategies (job table, schedulers, controller, messages, simulator) speaks of
-//! a `Machine`, a [`Shape`] that is asked for and [`Block`]s that are held, and never of x and y. A new
-//! topology is one variant in each of the three enums of this file.
+//! Everything above the strategies (job table, schedulers, controller, messages) speaks of a `Machine`, a
+//! [`Shape`] that is asked for and [`Block`]s that are held, and never of x and y or of digits. A topology is one
+//! variant in each of the three enums of this file.
 
 use core::fmt;
 
+use crate::cube::{Cube, Radices, Subcube};
+use crate::error::Refusal;
 use crate::mesh::{Mesh, Sides, Submesh};
 
-/// A processor's number, `0..machine.nodes()`. On a mesh it is `y * width + x`.
+/// A processor's number, `0..machine.nodes()`. On a mesh it is `y * width + x`, on a cube the address read as a
+/// number in radix k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -28,6 +31,8 @@ impl fmt::Display for NodeId {
 pub enum Shape {
     /// A submesh of these side lengths.
     Sides(Sides),
+    /// A subcube of these radices.
+    Radices(Radices),
 }
 
 impl Shape {
@@ -35,6 +40,7 @@ impl Shape {
     pub const fn area(self) -> u32 {
         match self {
             Shape::Sides(sides) => sides.area(),
+            Shape::Radices(radices) => radices.area(),
         }
     }
 }
@@ -45,10 +51,17 @@ impl From<Sides> for Shape {
     }
 }
 
+impl From<Radices> for Shape {
+    fn from(radices: Radices) -> Shape {
+        Shape::Radices(radices)
+    }
+}
+
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Shape::Sides(sides) => sides.fmt(f),
+            Shape::Radices(radices) => radices.fmt(f),
         }
     }
 }
@@ -62,6 +75,8 @@ impl fmt::Display for Shape {
 pub enum Block {
     /// A rectangle of a mesh.
     Submesh(Submesh),
+    /// A subcube of a cube.
+    Subcube(Subcube),
 }
 
 impl Block {
@@ -69,13 +84,16 @@ impl Block {
     pub const fn area(self) -> u32 {
         match self {
             Block::Submesh(submesh) => submesh.area(),
+            Block::Subcube(subcube) => subcube.area(),
         }
     }
 
     /// Whether the two share a processor.
-    pub const fn overlaps(self, other: Block) -> bool {
+    pub fn overlaps(self, other: Block) -> bool {
         match (self, other) {
             (Block::Submesh(one), Block::Submesh(other)) => one.overlaps(other),
+            (Block::Subcube(one), Block::Subcube(other)) => one.overlaps(other),
+            _ => false,
         }
     }
 }
@@ -86,10 +104,17 @@ impl From<Submesh> for Block {
     }
 }
 
+impl From<Subcube> for Block {
+    fn from(subcube: Subcube) -> Block {
+        Block::Subcube(subcube)
+    }
+}
+
 impl fmt::Display for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Block::Submesh(submesh) => submesh.fmt(f),
+            Block::Subcube(subcube) => subcube.fmt(f),
         }
     }
 }
@@ -102,33 +127,51 @@ impl fmt::Display for Block {
 pub enum Machine {
     /// A two-dimensional mesh.
     Mesh(Mesh),
+    /// A k-ary n-cube.
+    Cube(Cube),
 }
 
-/// The same processors of consecutive rows: what a block is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Band {
-    /// The first row, `0..machine.rows()`.
-    pub row: u32,
-    /// The number of rows, at least 1.
-    pub rows: u32,
-    /// The first processor's place in each row.
-    pub start: u32,
-    /// The number of processors in each row, at least 1.
-    pub len: u32,
+/// The kinds of machines: what a strategy is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MachineKind {
+    /// [`Machine::Mesh`].
+    Mesh,
+    /// [`Machine::Cube`].
+    Cube,
+}
+
+impl fmt::Display for MachineKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            MachineKind::Mesh => "mesh",
+            MachineKind::Cube => "cube",
+        })
+    }
 }
 
 impl Machine {
+    /// Its kind.
+    pub const fn kind(&self) -> MachineKind {
+        match self {
+            Machine::Mesh(_) => MachineKind::Mesh,
+            Machine::Cube(_) => MachineKind::Cube,
+        }
+    }
+
     /// The number of processors.
     pub const fn nodes(&self) -> u32 {
         match self {
             Machine::Mesh(mesh) => mesh.nodes(),
+            Machine::Cube(cube) => cube.nodes(),
         }
     }
 
-    /// The number of rows the node numbers are divided into; rows start at a word of the occupancy.
+    /// The number of rows the node numbers are divided into; rows start at a word of the occupancy. A cube is one row.
     pub const fn rows(&self) -> u32 {
         match self {
             Machine::Mesh(mesh) => mesh.sides().h as u32,
+            Machine::Cube(_) => 1,
         }
     }
 
@@ -136,33 +179,41 @@ impl Machine {
     pub const fn row_len(&self) -> u32 {
         match self {
             Machine::Mesh(mesh) => mesh.sides().w as u32,
+            Machine::Cube(cube) => cube.nodes(),
         }
     }
 
     /// Whether the block lies within the machine.
-    pub const fn contains(&self, block: Block) -> bool {
+    pub fn contains(&self, block: Block) -> bool {
         match (self, block) {
             (Machine::Mesh(mesh), Block::Submesh(submesh)) => mesh.contains(submesh),
+            (Machine::Cube(cube), Block::Subcube(subcube)) => *cube == subcube.cube(),
+            _ => false,
         }
     }
 
-    /// Whether the shape is one of this kind of machine.
-    pub const fn has_kind_of(&self, shape: Shape) -> bool {
+    /// Whether the shape can be asked of this machine at all, whatever the strategy.
+    ///
+    /// # Errors
+    ///
+    /// `Malformed` for the shape of another kind of machine; for a cube `NeverFits` when there are fewer processors,
+    /// `DimensionAboveN` and `RadixAboveK`.
+    pub const fn check(&self, shape: Shape) -> Result<(), Refusal> {
         match (self, shape) {
-            (Machine::Mesh(_), Shape::Sides(_)) => true,
-        }
-    }
-
-    /// The block's processors, rows in increasing order.
-    #[inline]
-    pub fn bands(&self, block: Block) -> impl Iterator<Item = Band> + use<> {
-        match (self, block) {
-            (Machine::Mesh(_), Block::Submesh(submesh)) => core::iter::once(Band {
-                row: u32::from(submesh.base.y),
-                rows: u32::from(submesh.sides.h),
-                start: u32::from(submesh.base.x),
-                len: u32::from(submesh.sides.w),
-            }),
+            // Whether sides fit depends on what the strategy does with them.
+            (Machine::Mesh(_), Shape::Sides(_)) => Ok(()),
+            (Machine::Cube(cube), Shape::Radices(radices)) => {
+                if radices.area() > cube.nodes() {
+                    Err(Refusal::NeverFits)
+                } else if radices.dimensions() > cube.n() as usize {
+                    Err(Refusal::DimensionAboveN)
+                } else if radices.largest() > cube.k() {
+                    Err(Refusal::RadixAboveK)
+                } else {
+                    Ok(())
+                }
+            }
+            _ => Err(Refusal::Malformed),
         }
     }
 
@@ -172,6 +223,7 @@ impl Machine {
             Machine::Mesh(mesh) => mesh
                 .coord(node)
                 .map(|at| Submesh::new(at.x, at.y, 1, 1).into()),
+            Machine::Cube(cube) => Subcube::between(*cube, node, node).map(Block::from),
         }
     }
 
@@ -181,6 +233,10 @@ impl Machine {
             (Machine::Mesh(mesh), Block::Submesh(submesh)) => {
                 mesh.coord(node).is_some_and(|at| submesh.contains(at))
             }
+            (Machine::Cube(cube), Block::Subcube(subcube)) => {
+                *cube == subcube.cube() && subcube.contains(node)
+            }
+            _ => false,
         }
     }
 }
@@ -191,10 +247,17 @@ impl From<Mesh> for Machine {
     }
 }
 
+impl From<Cube> for Machine {
+    fn from(cube: Cube) -> Machine {
+        Machine::Cube(cube)
+    }
+}
+
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Machine::Mesh(mesh) => write!(f, "mesh {mesh}"),
+            Machine::Cube(cube) => cube.fmt(f),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Which processors are busy: [`Occupancy`], their one owner.
 
+use core::ops::Range;
+
 use heapless::Vec;
 
 use crate::error::ConfigureError;
@@ -41,6 +43,17 @@ pub struct Occupancy<'m> {
     free: u32,
     /// Invariant: the number of set bits in `faulty`.
     faulty_count: u32,
+}
+
+/// The rows of a submesh.
+fn rows_of(submesh: Submesh) -> Range<usize> {
+    let first = usize::from(submesh.base.y);
+    first..first + usize::from(submesh.sides.h)
+}
+
+/// What a submesh takes of each of its rows.
+fn columns_of(submesh: Submesh) -> Span {
+    Span::new(u32::from(submesh.base.x), u32::from(submesh.sides.w))
 }
 
 impl<'m> Occupancy<'m> {
@@ -141,17 +154,16 @@ impl<'m> Occupancy<'m> {
         &self.busy[row * self.stride..(row + 1) * self.stride]
     }
 
-    /// Copies the busy bits of one row, with what is pending.
+    /// Copies the busy bits of one row of a mesh, with what is pending.
     #[cfg(feature = "free-submesh-list")]
     pub(crate) fn read_row(&self, row: usize, into: &mut [Word]) {
         into.copy_from_slice(self.marked_row(row));
-        for band in self
-            .pending
-            .iter()
-            .flat_map(|&block| self.machine.bands(block))
-        {
-            if (band.row..band.row + band.rows).contains(&(row as u32)) {
-                let span = Span::new(band.start, band.len);
+        for &block in &self.pending {
+            let Block::Submesh(submesh) = block else {
+                continue;
+            };
+            if rows_of(submesh).contains(&row) {
+                let span = columns_of(submesh);
                 let words = into.iter_mut().enumerate().skip(span.first);
                 for (word, bits) in words.take(span.last + 1 - span.first) {
                     *bits |= span.mask(word);
@@ -192,30 +204,41 @@ impl<'m> Occupancy<'m> {
 
     /// Whether every processor of the block is free.
     pub fn is_free(&self, block: Block) -> bool {
+        let marked_free = || match block {
+            Block::Submesh(submesh) => {
+                let span = columns_of(submesh);
+                rows_of(submesh).all(|row| !span.any(self.marked_row(row)))
+            }
+            Block::Subcube(subcube) => subcube.words(|word, bits| self.busy[word] & bits == 0),
+        };
         self.machine.contains(block)
-            && self.machine.bands(block).all(|band| {
-                let span = Span::new(band.start, band.len);
-                let mut rows = band.row..band.row + band.rows;
-                rows.all(|row| !span.any(self.marked_row(row as usize)))
-            })
+            && marked_free()
             && !self.pending.iter().any(|&pending| pending.overlaps(block))
     }
 
     /// Calls `change` with each word of the block: of `busy`, of `faulty`, and the block's bits in it.
     #[inline]
     fn for_each_word(&mut self, block: Block, mut change: impl FnMut(&mut Word, Word, Word)) {
-        for band in self.machine.bands(block) {
-            let span = Span::new(band.start, band.len);
-            // One length for both, so that one check of an index serves both.
-            let words = self.rows * self.stride;
-            let (busy, faulty) = (&mut self.busy[..words], &self.faulty[..words]);
-            for word in span.first..=span.last {
-                let bits = span.mask(word);
-                let mut at = band.row as usize * self.stride + word;
-                for _ in 0..band.rows {
-                    change(&mut busy[at], faulty[at], bits);
-                    at += self.stride;
+        // One length for both, so that one check of an index serves both.
+        let words = self.rows * self.stride;
+        let (busy, faulty) = (&mut self.busy[..words], &self.faulty[..words]);
+        match block {
+            Block::Submesh(submesh) => {
+                let (rows, span) = (rows_of(submesh), columns_of(submesh));
+                for word in span.first..=span.last {
+                    let bits = span.mask(word);
+                    let mut at = rows.start * self.stride + word;
+                    for _ in rows.clone() {
+                        change(&mut busy[at], faulty[at], bits);
+                        at += self.stride;
+                    }
                 }
+            }
+            Block::Subcube(subcube) => {
+                subcube.words(|word, bits| {
+                    change(&mut busy[word], faulty[word], bits);
+                    true
+                });
             }
         }
     }

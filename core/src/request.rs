@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::cube::Radices;
 use crate::machine::Shape;
 use crate::mesh::Sides;
 
@@ -27,7 +28,7 @@ bitflags::bitflags! {
     pub struct Flags: u8 {
         /// Grant at once or refuse: the job never waits.
         const NO_WAIT = 1;
-        /// The sides may not be exchanged: `(a, b)` is never served by `b x a`.
+        /// The sides may not be exchanged: `(a, b)` is never served by `b x a`. On a cube: radices keep their order.
         const FIXED_ORIENTATION = 1 << 1;
     }
 }
@@ -63,7 +64,7 @@ impl defmt::Format for Flags {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Request {
-    /// The shape, side lengths on a mesh.
+    /// The shape: side lengths on a mesh, radices on a cube.
     pub shape: Shape,
     /// The number of processors, 1 to the shape's area.
     pub processors: u32,
@@ -89,6 +90,22 @@ impl Request {
         }
     }
 
+    /// A request for a whole subcube of these radices.
+    ///
+    /// ```
+    /// use meshalloc::{Radices, Request};
+    /// let request = Request::subcube(Radices::new(&[4, 2])?);
+    /// assert_eq!(request.processors, 8);
+    /// # Ok::<(), meshalloc::RadicesError>(())
+    /// ```
+    pub const fn subcube(radices: Radices) -> Self {
+        Request {
+            shape: Shape::Radices(radices),
+            processors: radices.area(),
+            flags: Flags::empty(),
+        }
+    }
+
     /// The same request for fewer processors than the shape has.
     #[must_use]
     pub const fn with_processors(mut self, processors: u32) -> Self {
@@ -107,6 +124,15 @@ impl Request {
     pub const fn sides(&self) -> Option<Sides> {
         match self.shape {
             Shape::Sides(sides) => Some(sides),
+            Shape::Radices(_) => None,
+        }
+    }
+
+    /// The radices, when the shape is that of a subcube.
+    pub const fn radices(&self) -> Option<Radices> {
+        match self.shape {
+            Shape::Sides(_) => None,
+            Shape::Radices(radices) => Some(radices),
         }
     }
 
@@ -123,6 +149,12 @@ impl Request {
             .filter(|sides| may_rotate && !sides.is_square())
             .map(Sides::rotated);
         sides.into_iter().chain(rotated)
+    }
+}
+
+impl From<Radices> for Request {
+    fn from(radices: Radices) -> Request {
+        Request::subcube(radices)
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Memory<'m> {
 /// What a machine needs, beside the number of jobs it is to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// Words of each occupancy bitmap, and of scratch.
+    /// Words of each occupancy bitmap; of scratch, twice as many.
     pub words: usize,
     /// Blocks, and submeshes in a strategy's list.
     pub nodes: usize,
@@ -49,7 +49,8 @@ impl Needs {
 
 /// Owns the memory for a controller.
 ///
-/// - `WORDS`: occupancy words; a mesh of `w x h` takes `h * ceil(w / WORD_BITS)`.
+/// - `WORDS`: occupancy words; a mesh of `w x h` takes `h * ceil(w / WORD_BITS)`, a cube
+///   `ceil(k^n / WORD_BITS)`.
 /// - `JOBS`: jobs, waiting and running together.
 /// - `INDEX`: a power of two, at least twice `JOBS`.
 /// - `NODES`: processors of the largest machine.
@@ -77,7 +78,8 @@ impl Needs {
 pub struct Storage<const WORDS: usize, const JOBS: usize, const INDEX: usize, const NODES: usize> {
     busy: [Word; WORDS],
     faulty: [Word; WORDS],
-    scratch: [Word; WORDS],
+    /// Two for each word of occupancy.
+    scratch: [[Word; WORDS]; 2],
     slots: [JobSlot; JOBS],
     index: [Link; INDEX],
     blocks: [BlockCell; NODES],
@@ -107,7 +109,7 @@ impl<const WORDS: usize, const JOBS: usize, const INDEX: usize, const NODES: usi
         Storage {
             busy: [0; WORDS],
             faulty: [0; WORDS],
-            scratch: [0; WORDS],
+            scratch: [[0; WORDS]; 2],
             slots: [JobSlot::EMPTY; JOBS],
             index: [0; INDEX],
             blocks: [BlockCell::EMPTY; NODES],
@@ -124,7 +126,7 @@ impl<const WORDS: usize, const JOBS: usize, const INDEX: usize, const NODES: usi
             index: &mut self.index,
             blocks: &mut self.blocks,
             workspace: Workspace {
-                words: &mut self.scratch,
+                words: self.scratch.as_flattened_mut(),
                 list: &mut self.list,
             },
         }

@@ -13,12 +13,28 @@ pub type Word = u64;
 #[cfg(not(all(target_pointer_width = "64", not(feature = "word32"))))]
 pub type Word = u32;
 
+/// Two words.
+#[cfg(all(target_pointer_width = "64", not(feature = "word32")))]
+pub(crate) type Wide = u128;
+/// Two words.
+#[cfg(not(all(target_pointer_width = "64", not(feature = "word32"))))]
+pub(crate) type Wide = u64;
+
 /// Bits in a [`Word`].
 pub const WORD_BITS: u32 = Word::BITS;
 
 /// The words that a row of so many processors takes.
 pub const fn words_for(bits: u32) -> usize {
     bits.div_ceil(WORD_BITS) as usize
+}
+
+/// A word with its lowest `count` bits set, all of them if it has not so many.
+#[inline]
+pub(crate) const fn ones(count: u32) -> Word {
+    match count < WORD_BITS {
+        true => (1 << count) - 1,
+        false => Word::MAX,
+    }
 }
 
 /// The words that a span of bits touches: the first of them, and a mask for each.

@@ -34,7 +34,7 @@ impl HeapMemory {
         HeapMemory {
             busy: vec![0; words],
             faulty: vec![0; words],
-            scratch: vec![0; words],
+            scratch: vec![0; 2 * words],
             slots: vec![JobSlot::EMPTY; jobs],
             index: vec![0; (2 * jobs).next_power_of_two()],
             blocks: vec![BlockCell::EMPTY; nodes],

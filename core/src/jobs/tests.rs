@@ -9,8 +9,13 @@ use std::vec::Vec;
 
 use super::*;
 use crate::blocks::{BlockPool, Draft};
-use crate::machine::Block;
-use crate::mesh::Submesh;
+use crate::machine::{Block, Machine};
+use crate::mesh::{Mesh, Submesh};
+
+/// Whatever the blocks are parts of.
+fn machine() -> Machine {
+    Mesh::new(64, 64).expect("a mesh").into()
+}
 
 /// Memory for a table.
 struct Memory {
@@ -36,7 +41,7 @@ impl Memory {
     fn table_and_pool(&mut self) -> (JobTable<'_>, BlockPool<'_>) {
         (
             JobTable::new(&mut self.slots, &mut self.index),
-            BlockPool::new(&mut self.blocks),
+            BlockPool::new(machine(), &mut self.blocks),
         )
     }
 }
@@ -280,7 +285,7 @@ fn a_cleared_table_is_as_new() {
     assert!(grant(&mut table, &mut pool, slot, 2));
     wait(&mut table, 2).unwrap();
     table.clear();
-    pool.clear();
+    pool.clear(machine());
     table.check_invariants();
     assert!(table.is_empty());
     assert_eq!(table.find(JobId(1)), None);

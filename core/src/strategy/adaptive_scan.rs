@@ -54,16 +54,17 @@
 
 use super::{Strategy, demand_either_way, first_place};
 use crate::blocks::Draft;
+use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
 scanning_strategy! {
     /// Adaptive scan.
-    AdaptiveScan
+    AdaptiveScan, mesh: Mesh
 }
 
 impl Strategy for AdaptiveScan<'_> {
-    fn demand(&self, request: &Request) -> Option<u32> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_either_way(request, self.mesh)
     }
 

@@ -65,13 +65,14 @@
 
 use super::{Strategy, first_place};
 use crate::blocks::Draft;
+use crate::error::Refusal;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
 scanning_strategy! {
     /// All shapes first fit.
-    AllShapes
+    AllShapes, mesh: Mesh
 }
 
 /// The shapes in the order in which they are tried, those that do not fit the mesh left out.
@@ -98,8 +99,9 @@ fn shapes(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<>
 }
 
 impl Strategy for AllShapes<'_> {
-    fn demand(&self, request: &Request) -> Option<u32> {
-        shapes(request, self.mesh.sides()).next().map(Sides::area)
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        let first = shapes(request, self.mesh.sides()).next();
+        first.map(Sides::area).ok_or(Refusal::NeverFits)
     }
 
     fn propose(

@@ -72,6 +72,7 @@
 
 use super::{Strategy, demand_as_requested};
 use crate::blocks::Draft;
+use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
@@ -80,11 +81,11 @@ use crate::word::{WORD_BITS, Word};
 
 scanning_strategy! {
     /// Best fit.
-    BestFit
+    BestFit, mesh: Mesh
 }
 
 impl Strategy for BestFit<'_> {
-    fn demand(&self, request: &Request) -> Option<u32> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_as_requested(request, self.mesh)
     }
 

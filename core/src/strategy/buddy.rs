@@ -63,9 +63,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace};
+use super::{Strategy, Workspace, mesh_of};
 use crate::blocks::Draft;
-use crate::error::ConfigureError;
+use crate::error::{ConfigureError, Refusal};
 use crate::machine::Machine;
 use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
@@ -88,8 +88,7 @@ impl<'m> Buddy<'m> {
     /// `MachineUnsuitable` unless the mesh is square and its side a power of two; `StrategyMemory` when there are
     /// too few scratch words.
     pub fn check(machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
-        let Machine::Mesh(mesh) = machine;
-        let sides = mesh.sides();
+        let sides = mesh_of(machine)?.sides();
         if !sides.is_square() || !sides.w.is_power_of_two() {
             return Err(ConfigureError::MachineUnsuitable);
         }
@@ -103,8 +102,10 @@ impl<'m> Buddy<'m> {
     /// What [`Buddy::check`] says.
     pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
         Self::check(machine, &workspace)?;
-        let Machine::Mesh(mesh) = machine;
-        Ok(Buddy { mesh, workspace })
+        Ok(Buddy {
+            mesh: mesh_of(machine)?,
+            workspace,
+        })
     }
 
     /// The side of the square that a request takes.
@@ -116,9 +117,10 @@ impl<'m> Buddy<'m> {
 }
 
 impl Strategy for Buddy<'_> {
-    fn demand(&self, request: &Request) -> Option<u32> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         self.side(request)
             .map(|side| u32::from(side) * u32::from(side))
+            .ok_or(Refusal::NeverFits)
     }
 
     fn propose(

@@ -76,6 +76,7 @@
 
 use super::{Strategy, demand_either_way};
 use crate::blocks::Draft;
+use crate::error::Refusal;
 use crate::mesh::{Coord, SIDE_MAX, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
@@ -84,11 +85,11 @@ use crate::word::{Span, WORD_BITS, Word, runs};
 
 scanning_strategy! {
     /// Busy list.
-    BusyList
+    BusyList, mesh: Mesh
 }
 
 impl Strategy for BusyList<'_> {
-    fn demand(&self, request: &Request) -> Option<u32> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_either_way(request, self.mesh)
     }
 

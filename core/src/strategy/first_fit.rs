@@ -61,16 +61,17 @@
 
 use super::{Strategy, demand_as_requested, first_place};
 use crate::blocks::Draft;
+use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
 scanning_strategy! {
     /// First fit.
-    FirstFit
+    FirstFit, mesh: Mesh
 }
 
 impl Strategy for FirstFit<'_> {
-    fn demand(&self, request: &Request) -> Option<u32> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_as_requested(request, self.mesh)
     }
 

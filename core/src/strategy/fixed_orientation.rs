@@ -61,13 +61,14 @@
 
 use super::{Strategy, first_place};
 use crate::blocks::Draft;
+use crate::error::Refusal;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
 scanning_strategy! {
     /// Fixed orientation.
-    FixedOrientation
+    FixedOrientation, mesh: Mesh
 }
 
 impl FixedOrientation<'_> {
@@ -89,9 +90,12 @@ impl FixedOrientation<'_> {
 }
 
 impl Strategy for FixedOrientation<'_> {
-    fn demand(&self, request: &Request) -> Option<u32> {
-        let sides = self.turned(request)?;
-        sides.fits_in(self.mesh.sides()).then_some(sides.area())
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        let turned = self.turned(request);
+        turned
+            .filter(|sides| sides.fits_in(self.mesh.sides()))
+            .map(Sides::area)
+            .ok_or(Refusal::NeverFits)
     }
 
     fn propose(

@@ -54,13 +54,14 @@
 
 use super::{Strategy, first_place};
 use crate::blocks::Draft;
+use crate::error::Refusal;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
 scanning_strategy! {
     /// FlexFold.
-    FlexFold
+    FlexFold, mesh: Mesh
 }
 
 /// The shapes in the order in which they are tried.
@@ -80,10 +81,11 @@ fn shapes(request: &Request) -> impl Iterator<Item = Sides> + use<> {
 }
 
 impl Strategy for FlexFold<'_> {
-    fn demand(&self, request: &Request) -> Option<u32> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let mesh = self.mesh.sides();
         let mut shapes = shapes(request);
-        shapes.find(|sides| sides.fits_in(mesh)).map(Sides::area)
+        let fitting = shapes.find(|sides| sides.fits_in(mesh));
+        fitting.map(Sides::area).ok_or(Refusal::NeverFits)
     }
 
     fn propose(

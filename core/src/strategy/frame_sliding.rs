@@ -49,6 +49,7 @@
 
 use super::{Strategy, demand_as_requested};
 use crate::blocks::Draft;
+use crate::error::Refusal;
 use crate::mesh::{Coord, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
@@ -56,11 +57,11 @@ use crate::word::next_bit;
 
 scanning_strategy! {
     /// Frame sliding.
-    FrameSliding
+    FrameSliding, mesh: Mesh
 }
 
 impl Strategy for FrameSliding<'_> {
-    fn demand(&self, request: &Request) -> Option<u32> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_as_requested(request, self.mesh)
     }
 

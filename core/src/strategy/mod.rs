@@ -12,8 +12,9 @@
 use core::fmt;
 
 use crate::blocks::{Draft, Held};
-use crate::error::ConfigureError;
-use crate::machine::{Block, Machine};
+use crate::cube::Cube;
+use crate::error::{ConfigureError, Refusal};
+use crate::machine::{Block, Machine, MachineKind};
 use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
@@ -22,9 +23,13 @@ use crate::word::Word;
 
 /// A processor allocation strategy.
 pub trait Strategy {
-    /// The least number of free processors with which the request could be granted; `None` when it
-    /// could not be granted on an empty machine without faults.
-    fn demand(&self, request: &Request) -> Option<u32>;
+    /// The least number of free processors with which the request could be granted. The shape is one for the machine
+    /// ([`Machine::check`]).
+    ///
+    /// # Errors
+    ///
+    /// Why it could not be granted on an empty machine without faults.
+    fn demand(&self, request: &Request) -> Result<u32, Refusal>;
 
     /// Looks for a place and writes the blocks into `draft`. Returns whether it found one; if not, what
     /// it has written is thrown away. The occupancy does not change.
@@ -67,47 +72,58 @@ pub trait Strategy {
 /// Memory that a strategy may use as it likes; how much of it a strategy needs is in its docs.
 #[derive(Debug, Default)]
 pub struct Workspace<'m> {
-    /// Scratch rows: as many words as the occupancy has.
+    /// Scratch: as many words as the occupancy has, for a cube twice as many.
     pub words: &'m mut [Word],
     /// A list of submeshes: as many as the machine has processors.
     pub list: &'m mut [Submesh],
 }
 
 impl Workspace<'_> {
+    /// The scratch words that a strategy may need for this machine.
+    pub const fn words_needed(machine: Machine) -> usize {
+        let words = Occupancy::words_needed(machine);
+        match machine {
+            Machine::Mesh(_) => words,
+            Machine::Cube(_) => 2 * words,
+        }
+    }
+
     /// Whether there are enough scratch words for this machine.
     fn check_words(&self, machine: Machine) -> Result<(), ConfigureError> {
-        match self.words.len() >= Occupancy::words_needed(machine) {
+        match self.words.len() >= Self::words_needed(machine) {
             true => Ok(()),
             false => Err(ConfigureError::StrategyMemory),
         }
     }
 }
 
-/// Defines a strategy on a mesh that keeps nothing but scratch words.
+/// Defines a strategy on one kind of machine that keeps nothing but scratch words.
 macro_rules! scanning_strategy {
-    ($(#[$meta:meta])* $name:ident) => {
+    ($(#[$meta:meta])* $name:ident, $machine:ident: $kind:ident) => {
         $(#[$meta])*
         #[derive(Debug)]
         pub struct $name<'m> {
-            mesh: crate::mesh::Mesh,
+            $machine: crate::strategy::$kind,
             pub(super) workspace: crate::strategy::Workspace<'m>,
         }
 
         impl<'m> $name<'m> {
-            /// Whether it could serve the machine: any mesh.
+            /// Whether it could serve the machine: any of its kind.
             ///
             /// # Errors
             ///
-            /// `StrategyMemory` when there are too few scratch words.
+            /// `MachineUnsuitable` for another kind; `StrategyMemory` when there are too few scratch words.
             pub fn check(
                 machine: crate::machine::Machine,
                 workspace: &crate::strategy::Workspace<'_>,
             ) -> Result<(), crate::error::ConfigureError> {
-                let crate::machine::Machine::Mesh(_) = machine;
+                let crate::machine::Machine::$kind(_) = machine else {
+                    return Err(crate::error::ConfigureError::MachineUnsuitable);
+                };
                 workspace.check_words(machine)
             }
 
-            /// The strategy on a mesh.
+            /// The strategy on this machine.
             ///
             /// # Errors
             ///
@@ -117,8 +133,10 @@ macro_rules! scanning_strategy {
                 workspace: crate::strategy::Workspace<'m>,
             ) -> Result<Self, crate::error::ConfigureError> {
                 Self::check(machine, &workspace)?;
-                let crate::machine::Machine::Mesh(mesh) = machine;
-                Ok($name { mesh, workspace })
+                let crate::machine::Machine::$kind($machine) = machine else {
+                    return Err(crate::error::ConfigureError::MachineUnsuitable);
+                };
+                Ok($name { $machine, workspace })
             }
         }
     };
@@ -142,10 +160,20 @@ mod fixed_orientation;
 mod flex_fold;
 #[cfg(feature = "frame-sliding")]
 mod frame_sliding;
+#[cfg(feature = "free-list")]
+mod free_list;
 #[cfg(feature = "free-submesh-list")]
 mod free_submesh_list;
 #[cfg(feature = "naive")]
 mod naive;
+#[cfg(feature = "partner")]
+mod partner;
+#[cfg(feature = "sniffing")]
+mod sniffing;
+#[cfg(feature = "tree-collapsing")]
+mod tree_collapsing;
+#[cfg(feature = "tree-collapsing-printed")]
+mod tree_collapsing_printed;
 
 #[cfg(feature = "adaptive-scan")]
 pub use adaptive_scan::AdaptiveScan;
@@ -165,15 +193,25 @@ pub use fixed_orientation::FixedOrientation;
 pub use flex_fold::FlexFold;
 #[cfg(feature = "frame-sliding")]
 pub use frame_sliding::FrameSliding;
+#[cfg(feature = "free-list")]
+pub use free_list::FreeList;
 #[cfg(feature = "free-submesh-list")]
 pub use free_submesh_list::{FreeSubmeshList, reservation_factor};
 #[cfg(feature = "naive")]
 pub use naive::Naive;
+#[cfg(feature = "partner")]
+pub use partner::Partner;
+#[cfg(feature = "sniffing")]
+pub use sniffing::Sniffing;
+#[cfg(feature = "tree-collapsing")]
+pub use tree_collapsing::TreeCollapsing;
+#[cfg(feature = "tree-collapsing-printed")]
+pub use tree_collapsing_printed::TreeCollapsingPrinted;
 
 macro_rules! strategies {
     ($(
         $(#[$meta:meta])*
-        $kind:ident($type:ident), $feature:literal, $name:literal, [$($alias:literal),*],
+        $kind:ident($type:ident), $feature:literal, $name:literal, [$($alias:literal),*], on: $machine:ident,
         complete: $complete:literal, contiguous: $contiguous:literal, $source:literal;
     )*) => {
         /// The strategies by name. A kind exists also where its code was left out of the build.
@@ -196,6 +234,7 @@ macro_rules! strategies {
                         name: $name,
                         aliases: &[$($alias),*],
                         source: $source,
+                        machine: MachineKind::$machine,
                         complete: $complete,
                         contiguous: $contiguous,
                         built: cfg!(feature = $feature),
@@ -298,7 +337,7 @@ macro_rules! strategies {
 
         impl Strategy for AnyStrategy<'_> {
             #[inline]
-            fn demand(&self, request: &Request) -> Option<u32> {
+            fn demand(&self, request: &Request) -> Result<u32, Refusal> {
                 match self {
                     $(#[cfg(feature = $feature)] AnyStrategy::$kind(s) => s.demand(request),)*
                     AnyStrategy::Never(never, _) => match *never {},
@@ -354,17 +393,42 @@ macro_rules! strategies {
 }
 
 /// The demand of a strategy that places a request only as it is.
-fn demand_as_requested(request: &Request, mesh: Mesh) -> Option<u32> {
-    let sides = request.sides()?;
-    sides.fits_in(mesh.sides()).then_some(sides.area())
+fn demand_as_requested(request: &Request, mesh: Mesh) -> Result<u32, Refusal> {
+    match request.sides() {
+        Some(sides) if sides.fits_in(mesh.sides()) => Ok(sides.area()),
+        _ => Err(Refusal::NeverFits),
+    }
 }
 
 /// The demand of a strategy that may rotate a request.
-fn demand_either_way(request: &Request, mesh: Mesh) -> Option<u32> {
+fn demand_either_way(request: &Request, mesh: Mesh) -> Result<u32, Refusal> {
     let mut orientations = request.orientations();
     orientations
         .find(|sides| sides.fits_in(mesh.sides()))
         .map(Sides::area)
+        .ok_or(Refusal::NeverFits)
+}
+
+/// The machine as a mesh.
+fn mesh_of(machine: Machine) -> Result<Mesh, ConfigureError> {
+    match machine {
+        Machine::Mesh(mesh) => Ok(mesh),
+        Machine::Cube(_) => Err(ConfigureError::MachineUnsuitable),
+    }
+}
+
+/// The machine as a cube.
+fn cube_of(machine: Machine) -> Result<Cube, ConfigureError> {
+    match machine {
+        Machine::Mesh(_) => Err(ConfigureError::MachineUnsuitable),
+        Machine::Cube(cube) => Ok(cube),
+    }
+}
+
+/// The demand of a strategy that allocates exactly the radices of a request.
+fn demand_of_radices(request: &Request) -> Result<u32, Refusal> {
+    let radices = request.radices().ok_or(Refusal::Malformed)?;
+    Ok(radices.area())
 }
 
 /// The first free submesh of exactly these sides, in row-major order.
@@ -394,6 +458,8 @@ pub struct StrategyInfo {
     pub aliases: &'static [&'static str],
     /// Author, year, title and venue.
     pub source: &'static str,
+    /// The kind of machine it is for.
+    pub machine: MachineKind,
     /// Whether it recognises completely: grants every request for which a place exists.
     pub complete: bool,
     /// Whether an allocation is always one block.
@@ -431,36 +497,51 @@ impl fmt::Display for StrategyKind {
 // The table: one line a strategy. The place in it is the number on the wire, so new ones go to the end.
 strategies! {
     /// First fit.
-    FirstFit(FirstFit), "first-fit", "first-fit", ["ff"], complete: false, contiguous: true,
+    FirstFit(FirstFit), "first-fit", "first-fit", ["ff"], on: Mesh, complete: false, contiguous: true,
         "Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected Parallel Computers, J. Parallel and Distributed Computing 16";
     /// Adaptive scan.
-    AdaptiveScan(AdaptiveScan), "adaptive-scan", "adaptive-scan", ["as"], complete: true, contiguous: true,
+    AdaptiveScan(AdaptiveScan), "adaptive-scan", "adaptive-scan", ["as"], on: Mesh, complete: true, contiguous: true,
         "Ding and Bhuyan 1993, An Adaptive Submesh Allocation Strategy for Two-Dimensional Mesh Connected Systems, Int. Conf. on Parallel Processing II";
     /// Free submesh list.
-    FreeSubmeshList(FreeSubmeshList), "free-submesh-list", "free-submesh-list", ["fsl"], complete: true, contiguous: true,
+    FreeSubmeshList(FreeSubmeshList), "free-submesh-list", "free-submesh-list", ["fsl"], on: Mesh, complete: true, contiguous: true,
         "Kim and Yoon 1995, A Dynamic Processor Allocation Strategy for Mesh-Connected Multicomputers";
     /// Naive, non-contiguous.
-    Naive(Naive), "naive", "naive", [], complete: true, contiguous: false,
+    Naive(Naive), "naive", "naive", [], on: Mesh, complete: true, contiguous: false,
         "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7)";
     /// Two-dimensional buddy.
-    Buddy(Buddy), "buddy", "buddy", ["2db"], complete: false, contiguous: true,
+    Buddy(Buddy), "buddy", "buddy", ["2db"], on: Mesh, complete: false, contiguous: true,
         "Li and Cheng 1991, A Two-Dimensional Buddy System for Dynamic Resource Allocation in a Partitionable Mesh Connected System, J. Parallel and Distributed Computing 12";
     /// Frame sliding.
-    FrameSliding(FrameSliding), "frame-sliding", "frame-sliding", ["fs"], complete: false, contiguous: true,
+    FrameSliding(FrameSliding), "frame-sliding", "frame-sliding", ["fs"], on: Mesh, complete: false, contiguous: true,
         "Chuang and Tzeng 1991, An Efficient Submesh Allocation Strategy for Mesh Computer Systems, Int. Conf. on Distributed Computing Systems";
     /// Best fit.
-    BestFit(BestFit), "best-fit", "best-fit", ["bf"], complete: false, contiguous: true,
+    BestFit(BestFit), "best-fit", "best-fit", ["bf"], on: Mesh, complete: false, contiguous: true,
         "Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected Parallel Computers, J. Parallel and Distributed Computing 16";
     /// Busy list.
-    BusyList(BusyList), "busy-list", "busy-list", ["bl"], complete: true, contiguous: true,
+    BusyList(BusyList), "busy-list", "busy-list", ["bl"], on: Mesh, complete: true, contiguous: true,
         "Sharma and Pradhan 1993, A Fast and Efficient Strategy for Submesh Allocation in Mesh-Connected Parallel Computers, IEEE Symp. on Parallel and Distributed Processing";
     /// Fixed orientation.
-    FixedOrientation(FixedOrientation), "fixed-orientation", "fixed-orientation", ["fo"], complete: false, contiguous: true,
+    FixedOrientation(FixedOrientation), "fixed-orientation", "fixed-orientation", ["fo"], on: Mesh, complete: false, contiguous: true,
         "Chang and Mohapatra, An Integrated Processor Management Scheme for the Mesh-Connected Multicomputer Systems";
     /// Flexible folding.
-    FlexFold(FlexFold), "flex-fold", "flex-fold", ["flex"], complete: true, contiguous: true,
+    FlexFold(FlexFold), "flex-fold", "flex-fold", ["flex"], on: Mesh, complete: true, contiguous: true,
         "Gupta and Jayendran 1996, A Flexible Processor Allocation Strategy for Mesh Connected Parallel Systems, Int. Conf. on Parallel Processing";
     /// All shapes first fit.
-    AllShapes(AllShapes), "all-shapes", "all-shapes", ["asff"], complete: true, contiguous: true,
+    AllShapes(AllShapes), "all-shapes", "all-shapes", ["asff"], on: Mesh, complete: true, contiguous: true,
         "Ababneh, Bani-Mohammad and Ould-Khaoua 2010, All Shapes Contiguous Submesh Allocation for 2D Mesh Multicomputers, Int. J. of Parallel, Emergent and Distributed Systems 25(5)";
+    /// Extended tree collapsing, complete.
+    TreeCollapsing(TreeCollapsing), "tree-collapsing", "tree-collapsing", ["tc"], on: Cube, complete: true, contiguous: true,
+        "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors";
+    /// Extended tree collapsing, as printed.
+    TreeCollapsingPrinted(TreeCollapsingPrinted), "tree-collapsing-printed", "tree-collapsing-printed", [], on: Cube, complete: false, contiguous: true,
+        "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors";
+    /// Free list.
+    FreeList(FreeList), "free-list", "free-list", [], on: Cube, complete: false, contiguous: true,
+        "Chen and King 1993, An Efficient Dynamic Processor Allocation Scheme for K-ary n-cube Multicomputers, Int. Conf. on Parallel and Distributed Systems";
+    /// Sniffing.
+    Sniffing(Sniffing), "sniffing", "sniffing", [], on: Cube, complete: false, contiguous: true,
+        "Gautam and Chaudhary 1993, Subcube Allocation Strategies in a K-ary N-cube, ISCA Int. Conf. on Parallel and Distributed Computing Systems";
+    /// k-ary partner.
+    Partner(Partner), "partner", "partner", [], on: Cube, complete: false, contiguous: true,
+        "Windisch, Lo and Bose 1995, Contiguous and Non-Contiguous Processor Allocation Algorithms for K-ary n-cubes, Int. Conf. on Parallel Processing II";
 }

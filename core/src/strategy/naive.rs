@@ -52,9 +52,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace};
+use super::{Strategy, Workspace, mesh_of};
 use crate::blocks::Draft;
-use crate::error::ConfigureError;
+use crate::error::{ConfigureError, Refusal};
 use crate::machine::Machine;
 use crate::mesh::{Mesh, Submesh};
 use crate::occupancy::Occupancy;
@@ -73,10 +73,9 @@ impl<'m> Naive<'m> {
     ///
     /// # Errors
     ///
-    /// None yet.
+    /// `MachineUnsuitable` unless it is a mesh.
     pub fn check(machine: Machine, _workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
-        let Machine::Mesh(_) = machine;
-        Ok(())
+        mesh_of(machine).map(|_| ())
     }
 
     /// Naive on a mesh.
@@ -85,16 +84,20 @@ impl<'m> Naive<'m> {
     ///
     /// What [`Naive::check`] says.
     pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
-        Self::check(machine, &workspace)?;
-        let Machine::Mesh(mesh) = machine;
-        Ok(Naive { mesh, workspace })
+        Ok(Naive {
+            mesh: mesh_of(machine)?,
+            workspace,
+        })
     }
 }
 
 impl Strategy for Naive<'_> {
     /// The shape does not matter, only the number of processors.
-    fn demand(&self, request: &Request) -> Option<u32> {
-        (request.processors <= self.mesh.nodes()).then_some(request.processors)
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        match request.processors <= self.mesh.nodes() {
+            true => Ok(request.processors),
+            false => Err(Refusal::NeverFits),
+        }
     }
 
     fn propose(

@@ -46,7 +46,7 @@ impl HeapStorage {
         HeapStorage {
             busy: vec![0; words],
             faulty: vec![0; words],
-            scratch: vec![0; words],
+            scratch: vec![0; 2 * words],
             slots: vec![JobSlot::EMPTY; jobs],
             index: vec![0; (2 * jobs).next_power_of_two()],
             blocks: vec![BlockCell::EMPTY; blocks],

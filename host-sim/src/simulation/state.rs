@@ -228,11 +228,17 @@ impl State {
     }
 
     fn hash_block(&mut self, block: Block) {
-        for band in self.machine.bands(block) {
-            let node = band.row * self.machine.row_len() + band.start;
-            for number in [node, band.len, band.rows] {
-                self.hash.write(&number.to_le_bytes());
+        let numbers = match (self.machine, block) {
+            (Machine::Mesh(mesh), Block::Submesh(submesh)) => {
+                let base = mesh.node(submesh.base).map_or(u32::MAX, |node| node.0);
+                [base, submesh.sides.w.into(), submesh.sides.h.into()]
             }
+            (_, Block::Subcube(subcube)) => [subcube.first().0, subcube.last().0, 1],
+            // Of no kind that a machine answers with.
+            _ => [u32::MAX; 3],
+        };
+        for number in numbers {
+            self.hash.write(&number.to_le_bytes());
         }
     }
 

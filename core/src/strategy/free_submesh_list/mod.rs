@@ -101,9 +101,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace, demand_either_way};
+use super::{Strategy, Workspace, demand_either_way, mesh_of};
 use crate::blocks::{Draft, Held};
-use crate::error::ConfigureError;
+use crate::error::{ConfigureError, Refusal};
 use crate::machine::{Block, Machine};
 use crate::mesh::{Mesh, Submesh};
 use crate::occupancy::Occupancy;
@@ -132,9 +132,9 @@ impl<'m> FreeSubmeshList<'m> {
     ///
     /// # Errors
     ///
-    /// `StrategyMemory` when the list has fewer entries than the mesh has processors.
+    /// `MachineUnsuitable` unless it is a mesh; `StrategyMemory` when the list has fewer entries than the mesh has processors.
     pub fn check(machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
-        let Machine::Mesh(mesh) = machine;
+        let mesh = mesh_of(machine)?;
         match workspace.list.len() >= mesh.nodes() as usize {
             true => Ok(()),
             false => Err(ConfigureError::StrategyMemory),
@@ -148,7 +148,7 @@ impl<'m> FreeSubmeshList<'m> {
     /// What [`FreeSubmeshList::check`] says.
     pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
         Self::check(machine, &workspace)?;
-        let Machine::Mesh(mesh) = machine;
+        let mesh = mesh_of(machine)?;
         workspace.list[0] = mesh.whole();
         Ok(FreeSubmeshList {
             mesh,
@@ -185,7 +185,7 @@ impl<'m> FreeSubmeshList<'m> {
 }
 
 impl Strategy for FreeSubmeshList<'_> {
-    fn demand(&self, request: &Request) -> Option<u32> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_either_way(request, self.mesh)
     }
 
@@ -202,7 +202,9 @@ impl Strategy for FreeSubmeshList<'_> {
 
     /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
     fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
-        let Block::Submesh(taken) = block;
+        let Block::Submesh(taken) = block else {
+            return;
+        };
         let mut list = List::new(self.workspace.list, self.len);
         if list.carve(taken, Keep::Ordered).is_ok() {
             self.len = list.len();
@@ -213,10 +215,12 @@ impl Strategy for FreeSubmeshList<'_> {
 
     /// `Dealloc`, restricted to what changes.
     fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
-        let Block::Submesh(released) = block;
-        let held = held.blocks().map(|block| {
-            let Block::Submesh(submesh) = block;
-            submesh
+        let Block::Submesh(released) = block else {
+            return;
+        };
+        let held = held.blocks().filter_map(|block| match block {
+            Block::Submesh(submesh) => Some(submesh),
+            Block::Subcube(_) => None,
         });
         let busy = held.chain(occupancy.faulty_nodes());
         match list::release(self.workspace.list, self.len, released, busy) {

@@ -1,0 +1,329 @@
+//! The search for a free subcube, over words of nodes.
+//!
+//! The nodes at which a free subcube of given extents starts are found for all nodes at once: a node is left if it
+//! and those that follow it around the ring of a dimension are free. A dimension of extent e takes log2(e) steps,
+//! each the AND of the bitmap with itself, turned around the rings of that dimension.
+
+use super::{Cube, Digits, Notation, Radices, Subcube, notations};
+use crate::machine::NodeId;
+use crate::occupancy::Occupancy;
+use crate::word::{WORD_BITS, Wide, Word, ones};
+
+/// Which orders of a request's radices are laid along the dimensions of a notation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Orders {
+    /// The request's own alone.
+    AsRequested,
+    /// The request's own, then every other, each once.
+    All,
+}
+
+/// Where a subcube may start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Starts {
+    /// Anywhere.
+    Anywhere,
+    /// Where it does not wrap around.
+    Unwrapped,
+}
+
+/// The first free subcube with these radices: the notations in the order of algorithm G*, for each the orders of the
+/// radices, for each the start positions in the dimensions that extend, then the positions in the others, both in
+/// lexicographic order.
+///
+/// `scratch` has twice as many words as the occupancy. Radices and their number must not be larger than the cube's.
+///
+/// # Time complexity
+///
+/// O(notations * orders * m * log k * words).
+pub(crate) fn first_subcube(
+    occupancy: &Occupancy<'_>,
+    cube: Cube,
+    radices: Radices,
+    orders: Orders,
+    starts: Starts,
+    scratch: &mut [Word],
+) -> Option<Subcube> {
+    let requested = radices.digits();
+    let mut found = None;
+    notations(cube.n, requested.len() as u8).find(|&notation| {
+        let mut order = requested;
+        loop {
+            found = first_along(occupancy, cube, notation, &order, starts, scratch);
+            if found.is_some() {
+                return true;
+            }
+            if orders == Orders::AsRequested || !next_order(&mut order, &requested) {
+                return false;
+            }
+        }
+    });
+    found
+}
+
+/// The next order of the radices, around the circle of all distinct ones in lexicographic order. False when that is
+/// the `first` one again.
+fn next_order(order: &mut Digits, first: &Digits) -> bool {
+    let order = &mut order.digits[..usize::from(order.len)];
+    match order.windows(2).rposition(|pair| pair[0] < pair[1]) {
+        Some(at) => {
+            // There is one, `order[at + 1]` at least.
+            let larger = order.iter().rposition(|&radix| radix > order[at]);
+            order.swap(at, larger.unwrap_or(at));
+            order[at + 1..].reverse();
+        }
+        None => order.reverse(),
+    }
+    *order != **first
+}
+
+/// The first free subcube with these radices along the dimensions in which the notation extends.
+pub(crate) fn first_along(
+    occupancy: &Occupancy<'_>,
+    cube: Cube,
+    notation: Notation,
+    radices: &[u16],
+    starts: Starts,
+    scratch: &mut [Word],
+) -> Option<Subcube> {
+    let busy = occupancy.busy_rows();
+    let (bases, spare) = scratch.split_at_mut(busy.len());
+    let spare = &mut spare[..busy.len()];
+    for (base, busy) in bases.iter_mut().zip(busy) {
+        *base = !busy;
+    }
+    for (dimension, &radix) in notation.stars().zip(radices) {
+        reduce(cube, dimension, radix, bases, spare);
+        if starts == Starts::Unwrapped {
+            keep_below(cube, dimension, cube.k - radix + 1, bases);
+        }
+        if bases.iter().all(|&word| word == 0) {
+            return None;
+        }
+    }
+    for (dimension, &radix) in notation.stars().zip(radices) {
+        // With all nodes of a ring, every start is the same subcube.
+        let around = radix == cube.k;
+        keep_least(cube, dimension, if around { 1 } else { cube.k }, bases);
+    }
+    for dimension in notation.selects() {
+        keep_least(cube, dimension, cube.k, bases);
+    }
+    // One node is left, none only if none was free at first.
+    let word = bases.iter().position(|&word| word != 0)?;
+    let first = NodeId(word as u32 * WORD_BITS + bases[word].trailing_zeros());
+    let mut extents = Digits::new(usize::from(cube.n), |_| 1);
+    for (dimension, &radix) in notation.stars().zip(radices) {
+        extents.digits[usize::from(cube.n) - 1 - dimension] = radix;
+    }
+    Subcube::new(cube, &cube.address(first)?, &extents)
+}
+
+/// Leaves the nodes from which on `extent` nodes around the ring of a dimension are set. `spare` is as long as `bases`.
+fn reduce(cube: Cube, dimension: usize, extent: u16, bases: &mut [Word], spare: &mut [Word]) {
+    let mut known = 1;
+    while known < extent {
+        let step = known.min(extent - known);
+        and_turned(cube, dimension, step, bases, spare);
+        bases.copy_from_slice(spare);
+        known += step;
+    }
+}
+
+/// `into = from & from'`, where `from'` has for each node the one `by` steps further around the ring.
+fn and_turned(cube: Cube, dimension: usize, by: u16, from: &[Word], into: &mut [Word]) {
+    let stride = cube.stride(dimension);
+    let (ahead, behind) = (u32::from(by) * stride, u32::from(cube.k - by) * stride);
+    let (ahead_words, ahead_bits) = ((ahead / WORD_BITS) as usize, ahead % WORD_BITS);
+    let (behind_words, behind_bits) = ((behind / WORD_BITS) as usize, behind % WORD_BITS);
+    let word = |at: Option<usize>| at.and_then(|at| from.get(at)).copied().unwrap_or(0);
+    let mut inside = Below::new(cube, dimension, cube.k - by);
+    for (at, into) in into.iter_mut().enumerate() {
+        let (low, high) = (at + ahead_words, at + ahead_words + 1);
+        let following = join(word(Some(low)), word(Some(high)), ahead_bits);
+        let high = at.checked_sub(behind_words);
+        let low = high.and_then(|high| high.checked_sub(1));
+        // A shift up by some bits is one down by the others.
+        let wrapped = match behind_bits {
+            0 => word(high),
+            bits => join(word(low), word(high), WORD_BITS - bits),
+        };
+        let inside = inside.next_word();
+        *into = from[at] & (following & inside | wrapped & !inside);
+    }
+}
+
+/// The word that begins `bits` above the beginning of `low`; `bits` is less than a word.
+#[inline]
+fn join(low: Word, high: Word, bits: u32) -> Word {
+    match bits {
+        0 => low,
+        bits => low >> bits | high << (WORD_BITS - bits),
+    }
+}
+
+/// Leaves the nodes whose digit in a dimension is below `bound`, 1 to k.
+fn keep_below(cube: Cube, dimension: usize, bound: u16, bases: &mut [Word]) {
+    let mut below = Below::new(cube, dimension, bound);
+    for word in bases {
+        *word &= below.next_word();
+    }
+}
+
+/// Leaves the nodes with the least digit in a dimension, which is known to be below `bound`.
+fn keep_least(cube: Cube, dimension: usize, bound: u16, bases: &mut [Word]) {
+    // Invariant: the digit is at least `low` and below `high`.
+    let (mut low, mut high) = (0, bound);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        let mut below = Below::new(cube, dimension, middle);
+        match bases.iter().any(|&word| word & below.next_word() != 0) {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+    keep_below(cube, dimension, high, bases);
+}
+
+/// The nodes whose digit in a dimension is below a bound, a word at a time from the first on.
+///
+/// The pattern has a period of `k^(dimension + 1)` nodes, of which the first `bound * k^dimension` are set.
+struct Below {
+    period: u32,
+    /// Nodes at the beginning of each period.
+    set: u32,
+    /// The next word's first node, modulo the period.
+    phase: u32,
+    /// The length of a word, modulo the period.
+    step: u32,
+    /// Two words of the pattern from phase 0 on, where the period is shorter than a word.
+    pattern: Wide,
+}
+
+impl Below {
+    #[inline]
+    fn new(cube: Cube, dimension: usize, bound: u16) -> Below {
+        let stride = cube.stride(dimension);
+        let period = stride * u32::from(cube.k);
+        let set = stride * u32::from(bound);
+        let mut pattern: Wide = 0;
+        if period < WORD_BITS {
+            pattern = Wide::from(ones(set));
+            let mut len = period;
+            while len < Wide::BITS {
+                pattern |= pattern << len;
+                len *= 2;
+            }
+        }
+        Below {
+            period,
+            set,
+            phase: 0,
+            step: WORD_BITS % period,
+            pattern,
+        }
+    }
+
+    #[inline]
+    fn next_word(&mut self) -> Word {
+        let phase = self.phase;
+        let next = phase + self.step;
+        self.phase = if next < self.period {
+            next
+        } else {
+            next - self.period
+        };
+        if self.period < WORD_BITS {
+            return (self.pattern >> phase) as Word;
+        }
+        let current = ones(self.set.saturating_sub(phase));
+        // Where the next period begins.
+        let turn = self.period - phase;
+        current | ones(turn.saturating_add(self.set)) & !ones(turn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn orders_go_once_around_from_any_of_them() {
+        for first in [[2, 3, 3, 4], [4, 3, 3, 2], [3, 2, 4, 3]] {
+            let first = Digits::new(4, |at| first[at]);
+            let mut order = first;
+            let mut seen = std::vec![order.to_vec()];
+            while next_order(&mut order, &first) {
+                seen.push(order.to_vec());
+            }
+            assert_eq!(seen.len(), 12);
+            seen.sort();
+            seen.dedup();
+            assert_eq!(seen.len(), 12);
+        }
+        let mut none = Digits::default();
+        assert!(!next_order(&mut none, &Digits::default()));
+    }
+
+    /// Cubes whose periods are shorter than a word, a word, and longer, with padding and without.
+    const CUBES: [(u16, u8); 9] = [
+        (2, 1),
+        (3, 3),
+        (4, 3),
+        (5, 3),
+        (2, 8),
+        (7, 3),
+        (40, 2),
+        (16, 2),
+        (3, 6),
+    ];
+
+    proptest! {
+        #[test]
+        fn reduced_bits_are_those_of_a_node_by_node_scan(
+            which in 0..CUBES.len(),
+            dimension in 0usize..8,
+            extent in 1u16..40,
+            bound in 1u16..40,
+            noise in prop::collection::vec((any::<Word>(), any::<Word>()), 1 + 1600 / WORD_BITS as usize),
+        ) {
+            let (k, n) = CUBES[which];
+            let cube = Cube::new(k, n).unwrap();
+            let dimension = dimension % usize::from(n);
+            let (extent, bound) = ((extent - 1) % k + 1, (bound - 1) % k + 1);
+            let nodes = cube.nodes();
+            let words = nodes.div_ceil(WORD_BITS) as usize;
+            let mut bases: Vec<Word> = noise[..words].iter().map(|(a, b)| a | b).collect();
+            if !nodes.is_multiple_of(WORD_BITS) {
+                bases[words - 1] &= ones(nodes % WORD_BITS);
+            }
+            let bit = |bases: &[Word], node: u32| bases[(node / WORD_BITS) as usize] >> (node % WORD_BITS) & 1 == 1;
+            let stride = cube.stride(dimension);
+            let digit = |node: u32| node / stride % u32::from(k);
+            let expected: Vec<bool> = (0..nodes)
+                .map(|node| (0..u32::from(extent)).all(|by| {
+                    let at = digit(node);
+                    bit(&bases, node - at * stride + (at + by) % u32::from(k) * stride)
+                }))
+                .collect();
+            let mut spare = std::vec![0; words];
+            reduce(cube, dimension, extent, &mut bases, &mut spare);
+            for node in 0..words as u32 * WORD_BITS {
+                prop_assert_eq!(bit(&bases, node), expected.get(node as usize) == Some(&true));
+            }
+            let least = (0..nodes).filter(|&node| bit(&bases, node)).map(digit).min();
+            let mut rest = bases.clone();
+            keep_least(cube, dimension, k, &mut rest);
+            for node in 0..nodes {
+                prop_assert_eq!(bit(&rest, node), bit(&bases, node) && Some(digit(node)) == least);
+            }
+            keep_below(cube, dimension, bound, &mut bases);
+            for node in 0..nodes {
+                prop_assert_eq!(bit(&bases, node), expected[node as usize] && digit(node) < u32::from(bound));
+            }
+        }
+    }
+}

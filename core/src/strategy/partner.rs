@@ -1,0 +1,90 @@
+//! k-ary partner: whole k-ary subcubes, in the lowest dimensions but one.
+//!
+//! # Source
+//!
+//! K. Windisch, V. Lo and B. Bose, "Contiguous and Non-Contiguous Processor Allocation Algorithms for K-ary n-cubes", Proc.
+//! Int. Conf. on Parallel Processing II, 1995; described by Chuang and Wu, section 1.
+//!
+//! # Differences from the paper
+//!
+//! Chuang and Wu say of it that partners are found in a tree of radix k, and that every radix must be k. It is built from
+//! that: an m-dimensional subcube takes the lowest m - 1 dimensions whole, and any one of the others. The dimensions are
+//! tried from the lowest on, and for each the other digits in lexicographic order.
+//!
+//! # Complexity and memory
+//!
+//! O((n - m + 1) * m * log k * k^n / word) for a request of m radices; a release takes nothing. Scratch: twice as many
+//! words as the occupancy.
+//!
+//! # Recognition
+//!
+//! Not complete. A radix below k is refused (`RadixBelowK`), and of the C(n, m) notations only n - m + 1 are tried: on
+//! a 2-ary 3-cube with the nodes 0, 2, 4 and 6 free, the subcube `**0`, a request for (2, 2) is refused.
+//!
+//! # Example
+//!
+//! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<4, 1, 2, 8>::new();
+//! let machine = Cube::new(2, 3)?.into();
+//! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::Partner)?;
+//! for node in [1, 3, 5, 7] {
+//!     allocator.mark_faulty(NodeId(node));
+//! }
+//! let request = Request::subcube(Radices::new(&[2, 2])?);
+//! assert_eq!(allocator.allocate(&request).unwrap_err(), Refusal::Fragmented);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::{Strategy, demand_of_radices};
+use crate::blocks::Draft;
+use crate::cube::search::{Starts, first_along};
+use crate::cube::{DIMENSIONS_MAX, Notation};
+use crate::error::Refusal;
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+
+scanning_strategy! {
+    /// k-ary partner.
+    Partner, cube: Cube
+}
+
+impl Strategy for Partner<'_> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        let demand = demand_of_radices(request)?;
+        let radices = request.radices().unwrap_or_default().digits();
+        match radices.iter().all(|&radix| radix == self.cube.k()) {
+            true => Ok(demand),
+            false => Err(Refusal::RadixBelowK),
+        }
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let radices = request.radices().unwrap_or_default().digits();
+        let (n, m) = (usize::from(self.cube.n()), radices.len());
+        // Without a radix there is one notation.
+        let mut others = m.saturating_sub(1)..if m == 0 { 1 } else { n };
+        let found = others.find_map(|other| {
+            let mut stars = [false; DIMENSIONS_MAX];
+            for dimension in (0..m.saturating_sub(1)).chain((m > 0).then_some(other)) {
+                stars[n - 1 - dimension] = true;
+            }
+            let notation = Notation::new(&stars[..n])?;
+            let scratch = &mut *self.workspace.words;
+            first_along(
+                occupancy,
+                self.cube,
+                notation,
+                &radices,
+                Starts::Anywhere,
+                scratch,
+            )
+        });
+        found.map(|subcube| draft.push(subcube)).is_some()
+    }
+}

@@ -1,0 +1,90 @@
+//! Extended tree collapsing (TC), complete: every way to lay the radices of a request along the dimensions of a cube.
+//!
+//! # Source
+//!
+//! P.-J. Chuang and C.-M. Wu, "Processor Allocation in k-ary n-cube Multiprocessors", section 2: algorithm G* with
+//! subnotations.
+//!
+//! # Differences from the paper
+//!
+//! - The paper assigns the radices of a request to the dimensions of a notation from left to right only, and so does
+//!   not recognise all subcubes, as it claims (see
+//!   [`TreeCollapsingPrinted`](super::TreeCollapsingPrinted)). Here each notation is tried with
+//!   every distinct order of the radices: the one that was requested, then the others in lexicographic order,
+//!   the first following the last. A request with
+//!   [`Flags::FIXED_ORIENTATION`](crate::Flags::FIXED_ORIENTATION) keeps its order.
+//! - The paper tries one subcube after the other. Here a notation with an order of radices is tried at all nodes at
+//!   once in a bitmap, and the first subcube in the paper's order is taken: start positions lexicographic, then
+//!   select digits.
+//!
+//! # Complexity and memory
+//!
+//! O(notations * orders * m * log k * k^n / word) for a request of m radices: at most C(n, m) notations and m! orders. The
+//! search stops at the first subcube; a release takes nothing. Scratch: twice as many words as the occupancy.
+//!
+//! # Recognition
+//!
+//! Complete: a free subcube with the requested radices is found whenever there is one, whatever the order of its
+//! extents and wherever it wraps around. Nothing is allocated beyond the request.
+//!
+//! # Example
+//!
+//! The paper's 4 x 2 mesh on an empty 4-ary 3-cube: `0(*0)4(*0)2`.
+//!
+//! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<4, 1, 2, 64>::new();
+//! let machine = Cube::new(4, 3)?.into();
+//! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::TreeCollapsing)?;
+//! let mesh = allocator.allocate(&Request::subcube(Radices::new(&[4, 2])?))?;
+//! let Some(Block::Subcube(subcube)) = allocator.blocks(&mesh).next() else {
+//!     panic!("one subcube");
+//! };
+//! assert_eq!(subcube.to_string(), "(0, 0, 0)+(1, 4, 2)");
+//! let nodes: Vec<u32> = (0..64).filter(|&node| subcube.contains(NodeId(node))).collect();
+//! // (0,0,0), (0,0,1), (0,1,0), (0,1,1), (0,2,0), (0,2,1), (0,3,0) and (0,3,1).
+//! assert_eq!(nodes, [0, 1, 4, 5, 8, 9, 12, 13]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::{Strategy, demand_of_radices};
+use crate::blocks::Draft;
+use crate::cube::search::{Orders, Starts, first_subcube};
+use crate::error::Refusal;
+use crate::occupancy::Occupancy;
+use crate::request::{Flags, Request};
+
+scanning_strategy! {
+    /// Extended tree collapsing, complete.
+    TreeCollapsing, cube: Cube
+}
+
+impl Strategy for TreeCollapsing<'_> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        demand_of_radices(request)
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let orders = match request.flags.contains(Flags::FIXED_ORIENTATION) {
+            true => Orders::AsRequested,
+            false => Orders::All,
+        };
+        let found = request.radices().and_then(|radices| {
+            let scratch = &mut *self.workspace.words;
+            first_subcube(
+                occupancy,
+                self.cube,
+                radices,
+                orders,
+                Starts::Anywhere,
+                scratch,
+            )
+        });
+        found.map(|subcube| draft.push(subcube)).is_some()
+    }
+}
