@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::str::FromStr;
 
 use meshalloc::scheduler::Threshold;
-use meshalloc::{Mesh, SIDE_MAX, SchedulerKind, StrategyKind};
+use meshalloc::{CUBE_NODES_MAX, Cube, Mesh, Radices, SIDE_MAX, SchedulerKind, StrategyKind};
 
 use crate::workload::TICKS_PER_SECOND;
 
@@ -47,12 +47,61 @@ pub fn mesh(text: &str) -> Result<Mesh, String> {
     let (w, h) = text
         .split_once(['x', 'X'])
         .ok_or_else(|| expected.clone())?;
-    let side = |text: &str| {
-        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        let side = text.parse::<u16>().ok();
-        side.filter(|_| digits).ok_or_else(|| expected.clone())
-    };
+    let side = |text: &str| whole(text).ok_or_else(|| expected.clone());
     Mesh::new(side(w)?, side(h)?).map_err(|_| expected)
+}
+
+/// Reads a cube, `k=RADIX,n=DIMENSIONS`, in either order.
+///
+/// # Errors
+///
+/// When it is written in another way or is out of range.
+///
+/// ```
+/// use meshalloc_host_sim::names::cube;
+/// assert_eq!(cube("k=4,n=3").unwrap().nodes(), 64);
+/// assert!(cube("k=4").unwrap_err().contains("expected k=RADIX,n=DIMENSIONS"));
+/// ```
+pub fn cube(text: &str) -> Result<Cube, String> {
+    let expected = "expected k=RADIX,n=DIMENSIONS, such as k=4,n=3";
+    let read = || {
+        let (one, other) = text.split_once(',')?;
+        let pairs = [one.split_once('=')?, other.split_once('=')?];
+        let value = |name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1);
+        Some((whole(value("k")?)?, whole(value("n")?)?))
+    };
+    let (k, n): (u32, u32) = read().ok_or(expected)?;
+    let cube = u16::try_from(k).ok().zip(u8::try_from(n).ok());
+    cube.and_then(|(k, n)| Cube::new(k, n).ok()).ok_or_else(|| {
+        format!("{expected}: k at least 2, n at least 1, k^n at most {CUBE_NODES_MAX}, not {k}^{n}")
+    })
+}
+
+/// Reads the radices that are asked of a cube, `R0xR1x...`, the last for dimension 0; `1` is none, one processor.
+///
+/// # Errors
+///
+/// When they are written in another way, one is below 2, or no cube has room for them.
+///
+/// ```
+/// use meshalloc_host_sim::names::radices;
+/// assert_eq!(*radices("4x2").unwrap().digits(), [4, 2]);
+/// assert!(radices("4x1").unwrap_err().contains("at least 2"));
+/// ```
+pub fn radices(text: &str) -> Result<Radices, String> {
+    if text == "1" {
+        return Ok(Radices::NONE);
+    }
+    let radices: Option<Vec<u16>> = text.split(['x', 'X']).map(whole).collect();
+    let radices =
+        radices.ok_or("expected radices R0xR1x..., such as 4x2, or 1 for one processor")?;
+    Radices::new(&radices).map_err(|error| error.to_string())
+}
+
+/// Reads decimal digits and nothing else.
+fn whole<N: FromStr>(text: &str) -> Option<N> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| digits)
 }
 
 /// Reads a strategy's name or its abbreviation.
