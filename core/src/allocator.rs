@@ -3,9 +3,11 @@
 //! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. Who has those already, or
 //! needs none, uses the allocator alone.
 
-use crate::blocks::{BlockCell, BlockPool, Chain, Draft, Held};
+use crate::blocks::{BlockCell, BlockPool, Chain, Draft, Held, Part};
+use crate::cube::Subcube;
 use crate::error::{ConfigureError, Refusal};
 use crate::machine::{Block, Machine, NodeId};
+use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::storage::{Memory, Needs};
@@ -148,14 +150,13 @@ impl<'m> Allocator<'m> {
     /// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
     #[inline]
     pub fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let area = request.shape.area();
+        let area = self.occupancy.machine().check(request.shape)?;
         if area == 0 || request.processors == 0 {
             return Err(Refusal::EmptyRequest);
         }
         if request.processors > area {
             return Err(Refusal::Malformed);
         }
-        self.occupancy.machine().check(request.shape)?;
         self.strategy.demand(request)
     }
 
@@ -190,11 +191,19 @@ impl<'m> Allocator<'m> {
                 false => Refusal::TableFull,
             });
         }
-        for block in self.pool.iter(blocks) {
-            self.occupancy.take(block);
-            self.strategy.taken(&self.occupancy, block);
+        match self.occupancy.machine() {
+            Machine::Mesh(mesh) => self.take::<Submesh>(mesh, blocks),
+            Machine::Cube(cube) => self.take::<Subcube>(cube, blocks),
         }
         Ok(Allocation(blocks))
+    }
+
+    #[inline]
+    fn take<P: Part>(&mut self, machine: P::Machine, blocks: Chain) {
+        for part in self.pool.parts::<P>(machine, blocks) {
+            self.occupancy.take(part);
+            self.strategy.taken(&self.occupancy, part.into());
+        }
     }
 
     /// Takes processors back; returns how many. Never fails, and never needs room.
@@ -204,13 +213,21 @@ impl<'m> Allocator<'m> {
     /// That of the strategy, and O(words) of what is released.
     #[inline]
     pub fn release(&mut self, allocation: Allocation) -> u32 {
-        let mut blocks = allocation.into_blocks();
+        let blocks = allocation.into_blocks();
+        match self.occupancy.machine() {
+            Machine::Mesh(mesh) => self.give_back::<Submesh>(mesh, blocks),
+            Machine::Cube(cube) => self.give_back::<Subcube>(cube, blocks),
+        }
+    }
+
+    #[inline]
+    fn give_back<P: Part>(&mut self, machine: P::Machine, mut blocks: Chain) -> u32 {
         let mut processors = 0;
-        while let Some(block) = self.pool.pop(&mut blocks) {
-            self.occupancy.give_back(block);
+        while let Some(part) = self.pool.pop::<P>(machine, &mut blocks) {
+            self.occupancy.give_back(part);
             self.strategy
-                .released(&self.occupancy, &Held(&self.pool), block);
-            processors += block.area();
+                .released(&self.occupancy, &Held(&self.pool), part.into());
+            processors += part.area();
         }
         processors
     }

@@ -1,9 +1,12 @@
 //! What is held: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy writes a
 //! new one.
 
-use crate::cube::Subcube;
-use crate::machine::{Block, Machine, NodeId};
-use crate::mesh::Submesh;
+use core::ops::Range;
+
+use crate::cube::{Cube, Subcube};
+use crate::machine::{Block, Machine};
+use crate::mesh::{Mesh, Submesh};
+use crate::word::{Span, Word};
 
 /// An index into a table. Half as wide on the board, whose tables are small.
 #[cfg(target_pointer_width = "64")]
@@ -20,37 +23,115 @@ pub(crate) const NONE: Link = Link::MAX;
 ///
 /// The base node and the sides of a submesh; the first and the last node of a subcube, then 1 and 0.
 #[derive(Clone, Copy, Debug)]
-struct Packed([u16; 4]);
+pub(crate) struct Packed([u16; 4]);
 
 impl Packed {
     /// No block: what a cell that is not in use holds.
     const NONE: Packed = Packed([0; 4]);
 
     #[inline]
-    const fn new(block: Block) -> Packed {
-        match block {
-            Block::Submesh(Submesh { base, sides }) => Packed([base.x, base.y, sides.w, sides.h]),
-            Block::Subcube(subcube) => {
-                // Node numbers of a cube have 16 bits.
-                let (first, last) = (subcube.first().0 as u16, subcube.last().0 as u16);
-                Packed([first, last, 1, 0])
-            }
-        }
+    const fn is_none(self) -> bool {
+        self.0[2] == 0
     }
 
-    /// `None` if it is none.
     #[inline]
-    fn block(self, machine: Machine) -> Option<Block> {
-        let Packed([x, y, w, h]) = self;
+    fn block(self, machine: Machine) -> Block {
         match machine {
-            _ if w == 0 => None,
-            Machine::Mesh(_) => Some(Submesh::new(x, y, w, h).into()),
-            Machine::Cube(cube) => {
-                let node = |number| NodeId(u32::from(number));
-                Subcube::between(cube, node(x), node(y)).map(Block::from)
-            }
+            Machine::Mesh(mesh) => Submesh::unpacked(mesh, self).into(),
+            Machine::Cube(cube) => Subcube::unpacked(cube, self).into(),
         }
     }
+}
+
+/// A block whose kind is known when the code is compiled. What is done for every allocation is done with these: the
+/// tagged [`Block`] goes through memory, not through a register, which costs a tenth of first fit's time.
+pub(crate) trait Part: Copy + Into<Block> {
+    /// What it is a part of.
+    type Machine: Copy + 'static;
+
+    fn packed(self) -> Packed;
+
+    fn unpacked(machine: Self::Machine, packed: Packed) -> Self;
+
+    /// The number of processors.
+    fn area(self) -> u32;
+
+    /// Calls `visit` with the words of the occupancy that it touches, `stride` of them in a row, and its bits in
+    /// them, until that returns false. Returns whether it never did.
+    fn words(self, stride: usize, visit: impl FnMut(usize, Word) -> bool) -> bool;
+}
+
+impl Part for Submesh {
+    type Machine = Mesh;
+
+    #[inline]
+    fn packed(self) -> Packed {
+        let Submesh { base, sides } = self;
+        Packed([base.x, base.y, sides.w, sides.h])
+    }
+
+    #[inline]
+    fn unpacked(_: Mesh, Packed([x, y, w, h]): Packed) -> Submesh {
+        Submesh::new(x, y, w, h)
+    }
+
+    #[inline]
+    fn area(self) -> u32 {
+        self.area()
+    }
+
+    #[inline]
+    fn words(self, stride: usize, mut visit: impl FnMut(usize, Word) -> bool) -> bool {
+        let (rows, span) = (rows_of(self), columns_of(self));
+        (span.first..=span.last).all(|word| {
+            let bits = span.mask(word);
+            let mut at = rows.start * stride + word;
+            rows.clone().all(|_| {
+                let go_on = visit(at, bits);
+                at += stride;
+                go_on
+            })
+        })
+    }
+}
+
+impl Part for Subcube {
+    type Machine = Cube;
+
+    #[inline]
+    fn packed(self) -> Packed {
+        // Node numbers of a cube have 16 bits.
+        let (first, last) = (self.first().0 as u16, self.last().0 as u16);
+        Packed([first, last, 1, 0])
+    }
+
+    #[inline]
+    fn unpacked(cube: Cube, Packed([first, last, ..]): Packed) -> Subcube {
+        Subcube::from_numbers(cube, first, last)
+    }
+
+    #[inline]
+    fn area(self) -> u32 {
+        self.area()
+    }
+
+    #[inline]
+    fn words(self, _: usize, visit: impl FnMut(usize, Word) -> bool) -> bool {
+        self.words(visit)
+    }
+}
+
+/// The rows of a submesh.
+#[inline]
+pub(crate) fn rows_of(submesh: Submesh) -> Range<usize> {
+    let first = usize::from(submesh.base.y);
+    first..first + usize::from(submesh.sides.h)
+}
+
+/// What a submesh takes of each of its rows.
+#[inline]
+pub(crate) fn columns_of(submesh: Submesh) -> Span {
+    Span::new(u32::from(submesh.base.x), u32::from(submesh.sides.w))
 }
 
 /// One cell of the pool.
@@ -125,7 +206,8 @@ impl<'m> BlockPool<'m> {
     }
 
     /// A cell that holds the block and ends a chain; `None` when all are in use.
-    fn cell(&mut self, block: Block) -> Option<Link> {
+    #[inline]
+    fn cell(&mut self, block: Packed) -> Option<Link> {
         let cell = if self.free != NONE {
             let cell = self.free;
             self.free = self.cells[cell as usize].next;
@@ -136,15 +218,19 @@ impl<'m> BlockPool<'m> {
         } else {
             return None;
         };
-        self.cells[cell as usize] = BlockCell {
-            block: Packed::new(block),
-            next: NONE,
-        };
+        self.cells[cell as usize] = BlockCell { block, next: NONE };
         Some(cell)
     }
 
     /// Removes the first block of a chain.
-    pub(crate) fn pop(&mut self, chain: &mut Chain) -> Option<Block> {
+    #[inline]
+    pub(crate) fn pop<P: Part>(&mut self, machine: P::Machine, chain: &mut Chain) -> Option<P> {
+        let packed = self.pop_packed(chain)?;
+        Some(P::unpacked(machine, packed))
+    }
+
+    #[inline]
+    fn pop_packed(&mut self, chain: &mut Chain) -> Option<Packed> {
         if chain.head == NONE {
             return None;
         }
@@ -159,14 +245,31 @@ impl<'m> BlockPool<'m> {
             next: self.free,
         };
         self.free = cell;
-        block.block(self.machine)
+        Some(block)
     }
 
     pub(crate) fn free(&mut self, mut chain: Chain) {
-        while self.pop(&mut chain).is_some() {}
+        while self.pop_packed(&mut chain).is_some() {}
     }
 
+    #[inline]
     pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = Block> + '_ {
+        self.packed(chain).map(|packed| packed.block(self.machine))
+    }
+
+    /// [`BlockPool::iter`] for blocks of a known kind.
+    #[inline]
+    pub(crate) fn parts<P: Part>(
+        &self,
+        machine: P::Machine,
+        chain: Chain,
+    ) -> impl Iterator<Item = P> + '_ {
+        let parts = self.packed(chain);
+        parts.map(move |packed| P::unpacked(machine, packed))
+    }
+
+    #[inline]
+    fn packed(&self, chain: Chain) -> impl Iterator<Item = Packed> + '_ {
         let mut at = chain.head;
         core::iter::from_fn(move || {
             if at == NONE {
@@ -174,15 +277,21 @@ impl<'m> BlockPool<'m> {
             }
             let cell = &self.cells[at as usize];
             at = cell.next;
-            cell.block.block(self.machine)
+            Some(cell.block)
         })
     }
 
     /// Every block that is held, in no particular order.
     #[inline]
     pub(crate) fn held(&self) -> impl Iterator<Item = Block> + '_ {
-        let used = self.cells[..self.fresh].iter();
-        used.filter_map(|cell| cell.block.block(self.machine))
+        let held = self.held_packed();
+        held.map(|packed| packed.block(self.machine))
+    }
+
+    #[inline]
+    fn held_packed(&self) -> impl Iterator<Item = Packed> + '_ {
+        let used = self.cells[..self.fresh].iter().map(|cell| cell.block);
+        used.filter(|packed| !packed.is_none())
     }
 
     /// Asserts that so many cells are in use and every other one is free.
@@ -212,6 +321,14 @@ impl Held<'_, '_> {
     pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
         self.0.held()
     }
+
+    /// [`Held::blocks`] of a mesh.
+    #[inline]
+    #[cfg(feature = "free-submesh-list")]
+    pub(crate) fn submeshes(&self, mesh: Mesh) -> impl Iterator<Item = Submesh> + '_ {
+        let held = self.0.held_packed();
+        held.map(move |packed| Submesh::unpacked(mesh, packed))
+    }
 }
 
 /// A proposal in the making: where a strategy writes the blocks it has found.
@@ -238,8 +355,11 @@ impl<'a, 'm> Draft<'a, 'm> {
     /// Adds a block. One for which the pool has no room makes the whole proposal fail as `TableFull`.
     #[inline]
     pub fn push(&mut self, block: impl Into<Block>) {
-        let block = block.into();
-        let Some(cell) = self.pool.cell(block) else {
+        let packed = match block.into() {
+            Block::Submesh(submesh) => submesh.packed(),
+            Block::Subcube(subcube) => subcube.packed(),
+        };
+        let Some(cell) = self.pool.cell(packed) else {
             self.overflow = true;
             return;
         };

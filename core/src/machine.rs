@@ -192,16 +192,17 @@ impl Machine {
         }
     }
 
-    /// Whether the shape can be asked of this machine at all, whatever the strategy.
+    /// The number of processors in a shape that can be asked of this machine, whatever the strategy.
     ///
     /// # Errors
     ///
     /// `Malformed` for the shape of another kind of machine; for a cube `NeverFits` when there are fewer processors,
     /// `DimensionAboveN` and `RadixAboveK`.
-    pub const fn check(&self, shape: Shape) -> Result<(), Refusal> {
+    #[inline]
+    pub const fn check(&self, shape: Shape) -> Result<u32, Refusal> {
         match (self, shape) {
             // Whether sides fit depends on what the strategy does with them.
-            (Machine::Mesh(_), Shape::Sides(_)) => Ok(()),
+            (Machine::Mesh(_), Shape::Sides(sides)) => Ok(sides.area()),
             (Machine::Cube(cube), Shape::Radices(radices)) => {
                 if radices.area() > cube.nodes() {
                     Err(Refusal::NeverFits)
@@ -210,7 +211,7 @@ impl Machine {
                 } else if radices.largest() > cube.k() {
                     Err(Refusal::RadixAboveK)
                 } else {
-                    Ok(())
+                    Ok(radices.area())
                 }
             }
             _ => Err(Refusal::Malformed),

@@ -1,13 +1,12 @@
 //! Which processors are busy: [`Occupancy`], their one owner.
 
-use core::ops::Range;
-
 use heapless::Vec;
 
+use crate::blocks::{Part, columns_of, rows_of};
 use crate::error::ConfigureError;
 use crate::machine::{Block, Machine, NodeId};
 use crate::mesh::Submesh;
-use crate::word::{Span, WORD_BITS, Word, words_for};
+use crate::word::{WORD_BITS, Word, words_for};
 
 /// The most blocks that wait to be marked.
 const PENDING_MAX: usize = 16;
@@ -43,17 +42,6 @@ pub struct Occupancy<'m> {
     free: u32,
     /// Invariant: the number of set bits in `faulty`.
     faulty_count: u32,
-}
-
-/// The rows of a submesh.
-fn rows_of(submesh: Submesh) -> Range<usize> {
-    let first = usize::from(submesh.base.y);
-    first..first + usize::from(submesh.sides.h)
-}
-
-/// What a submesh takes of each of its rows.
-fn columns_of(submesh: Submesh) -> Span {
-    Span::new(u32::from(submesh.base.x), u32::from(submesh.sides.w))
 }
 
 impl<'m> Occupancy<'m> {
@@ -204,43 +192,26 @@ impl<'m> Occupancy<'m> {
 
     /// Whether every processor of the block is free.
     pub fn is_free(&self, block: Block) -> bool {
+        let is_clear = |word: usize, bits| self.busy[word] & bits == 0;
         let marked_free = || match block {
-            Block::Submesh(submesh) => {
-                let span = columns_of(submesh);
-                rows_of(submesh).all(|row| !span.any(self.marked_row(row)))
-            }
-            Block::Subcube(subcube) => subcube.words(|word, bits| self.busy[word] & bits == 0),
+            Block::Submesh(submesh) => Part::words(submesh, self.stride, is_clear),
+            Block::Subcube(subcube) => Part::words(subcube, self.stride, is_clear),
         };
         self.machine.contains(block)
             && marked_free()
             && !self.pending.iter().any(|&pending| pending.overlaps(block))
     }
 
-    /// Calls `change` with each word of the block: of `busy`, of `faulty`, and the block's bits in it.
+    /// Calls `change` with each word of the part: of `busy`, of `faulty`, and the part's bits in it.
     #[inline]
-    fn for_each_word(&mut self, block: Block, mut change: impl FnMut(&mut Word, Word, Word)) {
+    fn for_each_word(&mut self, part: impl Part, mut change: impl FnMut(&mut Word, Word, Word)) {
         // One length for both, so that one check of an index serves both.
         let words = self.rows * self.stride;
         let (busy, faulty) = (&mut self.busy[..words], &self.faulty[..words]);
-        match block {
-            Block::Submesh(submesh) => {
-                let (rows, span) = (rows_of(submesh), columns_of(submesh));
-                for word in span.first..=span.last {
-                    let bits = span.mask(word);
-                    let mut at = rows.start * self.stride + word;
-                    for _ in rows.clone() {
-                        change(&mut busy[at], faulty[at], bits);
-                        at += self.stride;
-                    }
-                }
-            }
-            Block::Subcube(subcube) => {
-                subcube.words(|word, bits| {
-                    change(&mut busy[word], faulty[word], bits);
-                    true
-                });
-            }
-        }
+        part.words(self.stride, |word, bits| {
+            change(&mut busy[word], faulty[word], bits);
+            true
+        });
     }
 
     /// The faulty processors of a mesh as submeshes of one node each, in row-major order.
@@ -253,44 +224,52 @@ impl<'m> Occupancy<'m> {
         })
     }
 
-    /// Marks a free block as held.
-    pub(crate) fn take(&mut self, block: Block) {
-        debug_assert!(self.is_free(block), "{block} is not free");
-        self.free -= block.area();
+    /// Marks a free part as held.
+    #[inline]
+    pub(crate) fn take(&mut self, part: impl Part) {
+        debug_assert!(self.is_free(part.into()), "{} is not free", part.into());
+        self.free -= part.area();
         if self.deferred {
             if self.pending.is_full() {
                 self.settle();
             }
             // There is room now.
-            let _ = self.pending.push(block);
+            let _ = self.pending.push(part.into());
             return;
         }
-        self.for_each_word(block, |busy, _, bits| *busy |= bits);
+        self.for_each_word(part, |busy, _, bits| *busy |= bits);
     }
 
     /// Marks what is pending.
     fn settle(&mut self) {
         while let Some(block) = self.pending.pop() {
-            self.for_each_word(block, |busy, _, bits| *busy |= bits);
+            match block {
+                Block::Submesh(part) => self.for_each_word(part, |busy, _, bits| *busy |= bits),
+                Block::Subcube(part) => self.for_each_word(part, |busy, _, bits| *busy |= bits),
+            }
         }
     }
 
-    /// Marks a held block as free; its faulty processors stay busy.
-    pub(crate) fn give_back(&mut self, block: Block) {
+    /// Marks a held part as free; its faulty processors stay busy.
+    #[inline]
+    pub(crate) fn give_back(&mut self, part: impl Part) {
         if self.deferred
-            && let Some(at) = self.pending.iter().position(|&pending| pending == block)
+            && let Some(at) = self
+                .pending
+                .iter()
+                .position(|&pending| pending == part.into())
         {
             self.pending.swap_remove(at);
-            self.free += block.area();
+            self.free += part.area();
             return;
         }
         if self.faulty_count == 0 {
-            self.for_each_word(block, |busy, _, bits| *busy &= !bits);
-            self.free += block.area();
+            self.for_each_word(part, |busy, _, bits| *busy &= !bits);
+            self.free += part.area();
             return;
         }
         let mut freed = 0;
-        self.for_each_word(block, |busy, faulty, bits| {
+        self.for_each_word(part, |busy, faulty, bits| {
             let working = bits & !faulty;
             *busy &= !working;
             freed += working.count_ones();

@@ -351,7 +351,7 @@ impl fmt::Display for Radices {
 #[cfg(feature = "defmt")]
 impl defmt::Format for Radices {
     fn format(&self, f: defmt::Formatter<'_>) {
-        defmt::write!(f, "Radices({=[u16]})", &*self.digits());
+        defmt::write!(f, "Radices({=[?]})", &*self.digits());
     }
 }
 
@@ -454,6 +454,12 @@ impl Subcube {
         Subcube::between(cube, first, cube.node(&last)?)
     }
 
+    /// The subcube between two nodes that are known to be in the cube.
+    #[inline]
+    pub(crate) const fn from_numbers(cube: Cube, first: u16, last: u16) -> Subcube {
+        Subcube { cube, first, last }
+    }
+
     /// The cube it is a part of.
     pub const fn cube(self) -> Cube {
         self.cube
@@ -498,6 +504,8 @@ impl Subcube {
     }
 
     /// The number of processors, the product of the extents.
+    // Apart from what a mesh does in the same place, whose code it would only push out.
+    #[inline(never)]
     pub const fn area(self) -> u32 {
         let k = self.cube.k;
         let (mut first, mut last) = (self.first, self.last);
@@ -514,6 +522,7 @@ impl Subcube {
     }
 
     /// Whether the node belongs to the subcube.
+    #[inline(never)]
     pub fn contains(self, node: NodeId) -> bool {
         let k = u32::from(self.cube.k);
         let mut rest = node.0;
@@ -527,6 +536,7 @@ impl Subcube {
     }
 
     /// Whether the two share a processor. Those of different cubes share none.
+    #[inline(never)]
     pub fn overlaps(self, other: Subcube) -> bool {
         let k = u32::from(self.cube.k);
         let meet = |(a, a_len): (u16, u16), (b, b_len): (u16, u16)| {
@@ -542,6 +552,7 @@ impl Subcube {
     ///
     /// The lowest dimensions, whose nodes together fit into a word, are put together as one pattern, which is laid down
     /// wherever the higher dimensions say; if they are full, runs of nodes are laid down instead.
+    #[inline(never)]
     pub(crate) fn words(self, mut visit: impl FnMut(usize, Word) -> bool) -> bool {
         let k = u32::from(self.cube.k);
         let n = usize::from(self.cube.n);

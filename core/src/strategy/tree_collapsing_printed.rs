@@ -18,12 +18,38 @@
 //!
 //! # Recognition
 //!
-//! Not complete, although the paper says so. The smallest counter-example is the 3-ary 2-cube with two free
-//! processors, 00 and 01... see the example.
+//! Not complete, although the paper says so: a subcube whose extents are the radices in another order is not found. Of
+//! the 39 requests that a 4-ary 3-cube can be asked for, 30 have such subcubes.
+//!
+//! The smallest counter-example is a 3-ary 2-cube, since it takes two dimensions and two different radices from 2 to k,
+//! with six free processors. The request (3, 2) is laid along A[1] and A[0] in this order only, and refused, although
+//! the six form a subcube with the extents (2, 3):
+//!
+//! ```text
+//!   A[1]
+//!   2  # # #
+//!   1  . . .
+//!   0  . . .
+//!      0 1 2  A[0]
+//! ```
 //!
 //! # Example
 //!
 //! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<1, 1, 2, 9>::new();
+//! let mut place = |strategy| {
+//!     let machine = Cube::new(3, 2)?.into();
+//!     let mut allocator = Allocator::new(storage.memory(), machine, strategy)?;
+//!     for node in [6, 7, 8] {
+//!         allocator.mark_faulty(NodeId(node));
+//!     }
+//!     let allocation = allocator.allocate(&Request::subcube(Radices::new(&[3, 2])?));
+//!     Ok::<_, Box<dyn std::error::Error>>(allocation.map(|held| allocator.processors(&held)))
+//! };
+//! assert_eq!(place(StrategyKind::TreeCollapsingPrinted)?, Err(Refusal::Fragmented));
+//! assert_eq!(place(StrategyKind::TreeCollapsing)?, Ok(6));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use super::{Strategy, demand_of_radices};

@@ -218,11 +218,7 @@ impl Strategy for FreeSubmeshList<'_> {
         let Block::Submesh(released) = block else {
             return;
         };
-        let held = held.blocks().filter_map(|block| match block {
-            Block::Submesh(submesh) => Some(submesh),
-            Block::Subcube(_) => None,
-        });
-        let busy = held.chain(occupancy.faulty_nodes());
+        let busy = held.submeshes(self.mesh).chain(occupancy.faulty_nodes());
         match list::release(self.workspace.list, self.len, released, busy) {
             Ok(len) => self.len = len,
             Err(list::NoRoom) => self.build_from(occupancy),
