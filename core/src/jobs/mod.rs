@@ -99,6 +99,11 @@ impl JobSlot {
         self.processors
     }
 
+    /// The processors it holds beyond those it asked for: internal fragmentation. 0 while it waits.
+    pub const fn internal_fragmentation(&self) -> u32 {
+        self.processors.saturating_sub(self.request.processors)
+    }
+
     /// The number of blocks it holds.
     pub const fn blocks_len(&self) -> u32 {
         self.blocks.len()
