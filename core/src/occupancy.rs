@@ -42,6 +42,8 @@ pub struct Occupancy<'m> {
     free: u32,
     /// Invariant: the number of set bits in `faulty`.
     faulty_count: u32,
+    /// How often a processor became free.
+    releases: u64,
 }
 
 impl<'m> Occupancy<'m> {
@@ -73,6 +75,7 @@ impl<'m> Occupancy<'m> {
             faulty,
             free: 0,
             faulty_count: 0,
+            releases: 0,
         };
         occupancy.clear(machine, false);
         Ok(occupancy)
@@ -87,6 +90,7 @@ impl<'m> Occupancy<'m> {
         self.rows = machine.rows() as usize;
         self.free = machine.nodes();
         self.faulty_count = 0;
+        self.releases += 1;
         self.faulty.fill(0);
         let tail = machine.row_len() % WORD_BITS;
         let padding = if tail == 0 { 0 } else { Word::MAX << tail };
@@ -116,6 +120,13 @@ impl<'m> Occupancy<'m> {
     /// The number of faulty processors.
     pub const fn faulty_count(&self) -> u32 {
         self.faulty_count
+    }
+
+    /// A number that grows whenever a processor becomes free: what could not be placed before it grows cannot be placed
+    /// now.
+    #[inline]
+    pub(crate) const fn releases(&self) -> u64 {
+        self.releases
     }
 
     /// Words in a row.
@@ -253,6 +264,7 @@ impl<'m> Occupancy<'m> {
     /// Marks a held part as free; its faulty processors stay busy.
     #[inline]
     pub(crate) fn give_back(&mut self, part: impl Part) {
+        self.releases += 1;
         if self.deferred
             && let Some(at) = self
                 .pending
@@ -310,6 +322,7 @@ impl<'m> Occupancy<'m> {
         if !held {
             self.busy[word] &= !bit;
             self.free += 1;
+            self.releases += 1;
         }
         true
     }

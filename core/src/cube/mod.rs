@@ -34,6 +34,7 @@ use core::ops::Deref;
 
 use crate::machine::NodeId;
 
+mod failed;
 mod notation;
 mod radices;
 pub(crate) mod search;
@@ -68,6 +69,12 @@ impl Digits {
             len: len as u8,
             digits,
         }
+    }
+}
+
+impl Digits {
+    pub(crate) fn sort_descending(&mut self) {
+        self.digits[..usize::from(self.len)].sort_unstable_by(|one, other| other.cmp(one));
     }
 }
 

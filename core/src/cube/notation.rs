@@ -106,15 +106,7 @@ impl fmt::Display for Notation {
 /// assert_eq!(names, ["□**", "*□*", "**□"]);
 /// ```
 pub fn notations(n: u8, m: u8) -> impl Iterator<Item = Notation> {
-    assert!(m <= n && usize::from(n) <= DIMENSIONS_MAX, "m <= n <= 16");
-    Walk {
-        m,
-        last_level: n.saturating_sub(m + 1),
-        next: Some(Notation::primary(n, m)),
-        // With m = 0 or m = n there is only the primary notation.
-        frames: [Frame::default(); DIMENSIONS_MAX],
-        depth: 0,
-    }
+    Notations::new(n, m)
 }
 
 /// A call of the paper's procedures that has not returned.
@@ -122,80 +114,134 @@ pub fn notations(n: u8, m: u8) -> impl Iterator<Item = Notation> {
 struct Frame {
     /// `i`, the loop's counter.
     level: u8,
-    /// Whether the loop has ended.
-    done: bool,
-    /// What it rotates, as bits.
+    /// What it rotates.
     stars: u16,
 }
 
-struct Walk {
+/// [`notations`], parts of which can be left out.
+///
+/// The calls of algorithm G* form a tree. What is named within a call of `subsequent_rotate` with the step s has the
+/// leftmost s `*` in common.
+pub(crate) struct Notations {
+    n: u8,
     m: u8,
-    /// n - m - 1, the bound of all loops.
-    last_level: u8,
-    next: Option<Notation>,
-    /// The call of `main`, then those of `subsequent_rotate` with step 1, 2, and so on.
+    latest: Option<Notation>,
+    /// Whether the calls below the latest notation are made.
+    descend: bool,
+    /// The call of `main`, then those of `subsequent_rotate` with step 1, 2, and so on. Those with a depth of d have
+    /// named notations of which d `*` will not change any more.
     frames: [Frame; DIMENSIONS_MAX],
     depth: usize,
 }
 
-impl Iterator for Walk {
-    type Item = Notation;
+impl Notations {
+    pub(crate) fn new(n: u8, m: u8) -> Notations {
+        assert!(m <= n && usize::from(n) <= DIMENSIONS_MAX, "m <= n <= 16");
+        Notations {
+            n,
+            m,
+            latest: None,
+            // With m = 0 or m = n there is only the primary notation.
+            descend: 0 < m && m < n,
+            frames: [Frame::default(); DIMENSIONS_MAX],
+            depth: 0,
+        }
+    }
 
-    fn next(&mut self) -> Option<Notation> {
-        let current = self.next?;
-        let n = current.n;
-        self.next = None;
-        let calls = match self.depth {
-            // The primary notation: `main` begins its loop.
-            0 => self.m > 0 && self.m < n,
-            // `subsequent_rotate` returns at once when its step is m.
-            step => step < usize::from(self.m),
-        };
-        if calls {
-            // `main` counts down from the last level, `subsequent_rotate` up from the caller's.
-            let level = match self.depth.checked_sub(1) {
-                None => self.last_level,
-                Some(caller) => self.frames[caller].level,
-            };
-            self.frames[self.depth] = Frame {
-                level,
-                done: false,
-                stars: current.stars,
-            };
-            self.depth += 1;
-        } else {
-            self.advance();
+    /// Leaves out those of the notations to come that have the leftmost `stars` `*` in common with the latest one, as
+    /// long as they follow without a break.
+    pub(crate) fn leave_out(&mut self, stars: usize) {
+        if stars <= self.depth {
+            self.depth = stars;
+            self.descend = false;
         }
-        // Loops that have ended return to their callers.
-        while self.depth > 0 && self.frames[self.depth - 1].done {
-            self.depth -= 1;
-            self.advance();
+    }
+
+    /// The bound of all loops, n - m - 1. Only where there are loops.
+    const fn last_level(&self) -> u8 {
+        self.n - self.m - 1
+    }
+
+    /// Counts the innermost loop on, and those around it when it has ended. False when all have.
+    fn advance(&mut self) -> bool {
+        while let Some(innermost) = self.depth.checked_sub(1) {
+            let last_level = self.last_level();
+            let level = &mut self.frames[innermost].level;
+            // `main` counts down, `subsequent_rotate` up.
+            match innermost {
+                0 if *level > 0 => *level -= 1,
+                1.. if *level < last_level => *level += 1,
+                _ => {
+                    self.depth -= 1;
+                    continue;
+                }
+            }
+            return true;
         }
-        if self.depth > 0 {
-            let step = self.depth - 1;
-            let frame = self.frames[step];
-            let pre = Notation {
-                n,
-                stars: frame.stars,
-            };
-            self.next = Some(pre.rotated(frame.level + step as u8));
-        }
-        Some(current)
+        false
     }
 }
 
-impl Walk {
-    /// Counts the innermost loop on.
-    fn advance(&mut self) {
-        let Some(innermost) = self.depth.checked_sub(1) else {
-            return;
+impl Iterator for Notations {
+    type Item = Notation;
+
+    fn next(&mut self) -> Option<Notation> {
+        let Some(latest) = self.latest else {
+            self.latest = Some(Notation::primary(self.n, self.m));
+            return self.latest;
         };
-        let frame = &mut self.frames[innermost];
-        match innermost {
-            0 if frame.level == 0 => frame.done = true,
-            0 => frame.level -= 1,
-            _ if frame.level == self.last_level => frame.done = true,
-            _ => frame.level += 1,
+        if self.descend {
+            // `main` starts at the last level, `subsequent_rotate` at the caller's.
+            let level = match self.depth.checked_sub(1) {
+                None => self.last_level(),
+                Some(caller) => self.frames[caller].level,
+            };
+            let stars = latest.stars;
+            self.frames[self.depth] = Frame { level, stars };
+            self.depth += 1;
+        } else if !self.advance() {
+            return None;
+        }
+        let step = self.depth - 1;
+        let Frame { level, stars } = self.frames[step];
+        let before = Notation { n: self.n, stars };
+        self.latest = Some(before.rotated(level + step as u8));
+        // `subsequent_rotate` returns at once when its step is m.
+        self.descend = self.depth < usize::from(self.m);
+        self.latest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn what_is_left_out_begins_like_what_is_kept() {
+        for (n, m) in [(5, 2), (6, 3), (7, 4), (6, 6), (6, 1)] {
+            let all: Vec<Notation> = notations(n, m).collect();
+            for stars in 1..=usize::from(m) {
+                let prefix = |notation: &Notation| notation.stars().take(stars).collect::<Vec<_>>();
+                let mut walk = Notations::new(n, m);
+                let mut kept = Vec::new();
+                while let Some(notation) = walk.next() {
+                    kept.push(notation);
+                    walk.leave_out(stars);
+                }
+                // Every beginning is still there.
+                let mut prefixes: Vec<_> = kept.iter().map(prefix).collect();
+                let mut all_prefixes: Vec<_> = all.iter().map(prefix).collect();
+                for prefixes in [&mut prefixes, &mut all_prefixes] {
+                    prefixes.sort();
+                    prefixes.dedup();
+                }
+                assert_eq!(prefixes, all_prefixes);
+                if stars < usize::from(m) && m < n {
+                    assert!(kept.len() < all.len(), "{n} {m} {stars}");
+                }
+            }
         }
     }
 }

@@ -4,8 +4,9 @@
 //! and those that follow it around the ring of a dimension are free. A dimension of extent e takes log2(e) steps,
 //! each the AND of the bitmap with itself, turned around the rings of that dimension.
 
-use super::{Cube, Digits, Notation, Radices, Subcube, notations};
-use crate::machine::NodeId;
+use super::failed::Failed;
+use super::notation::Notations;
+use super::{Cube, Digits, Notation, Radices, Subcube};
 use crate::occupancy::Occupancy;
 use crate::word::{WORD_BITS, Wide, Word, ones};
 
@@ -27,16 +28,71 @@ pub(crate) enum Starts {
     Unwrapped,
 }
 
-/// The first free subcube with these radices: the notations in the order of algorithm G*, for each the orders of the
-/// radices, for each the start positions in the dimensions that extend, then the positions in the others, both in
-/// lexicographic order.
-///
-/// `scratch` has twice as many words as the occupancy. Radices and their number must not be larger than the cube's.
-///
-/// # Time complexity
-///
-/// O(notations * orders * m * log k * words).
-pub(crate) fn first_subcube(
+/// Finds subcubes of one cube, and remembers where there is nothing to find.
+#[derive(Debug)]
+pub(crate) struct SubcubeSearch {
+    cube: Cube,
+    failed: Failed,
+}
+
+impl From<Cube> for SubcubeSearch {
+    fn from(cube: Cube) -> SubcubeSearch {
+        SubcubeSearch {
+            cube,
+            failed: Failed::default(),
+        }
+    }
+}
+
+impl SubcubeSearch {
+    pub(crate) const fn cube(&self) -> Cube {
+        self.cube
+    }
+
+    /// The first free subcube with these radices: the notations in the order of algorithm G*, for each the orders of the
+    /// radices, for each the start positions in the dimensions that extend, then the positions in the others, both in
+    /// lexicographic order.
+    ///
+    /// `scratch` has twice as many words as the occupancy. Radices and their number must not be larger than the cube's.
+    /// Where it may start must be the same in every call.
+    ///
+    /// # Time complexity
+    ///
+    /// O(notations * orders * m * log k * words).
+    pub(crate) fn first_subcube(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        radices: Radices,
+        orders: Orders,
+        starts: Starts,
+        scratch: &mut [Word],
+    ) -> Option<Subcube> {
+        self.unless_known(occupancy, radices, orders, |cube| {
+            first_subcube(occupancy, cube, radices, orders, starts, scratch)
+        })
+    }
+
+    /// What `search` finds, which is not asked where it is known that there is nothing.
+    pub(crate) fn unless_known(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        radices: Radices,
+        orders: Orders,
+        search: impl FnOnce(Cube) -> Option<Subcube>,
+    ) -> Option<Subcube> {
+        if self.failed.has(occupancy, radices, orders) {
+            return None;
+        }
+        let found = search(self.cube);
+        if found.is_none() {
+            self.failed.note(radices, orders);
+        }
+        found
+    }
+}
+
+/// [`SubcubeSearch::first_subcube`] without a memory.
+fn first_subcube(
     occupancy: &Occupancy<'_>,
     cube: Cube,
     radices: Radices,
@@ -45,26 +101,38 @@ pub(crate) fn first_subcube(
     scratch: &mut [Word],
 ) -> Option<Subcube> {
     let requested = radices.digits();
-    let mut found = None;
-    notations(cube.n, requested.len() as u8).find(|&notation| {
+    let mut notations = Notations::new(cube.n, requested.len() as u8);
+    while let Some(notation) = notations.next() {
         let mut order = requested;
+        // The most dimensions after which no node was left, over all orders.
+        let mut exhausted = 0;
         loop {
-            found = first_along(occupancy, cube, notation, &order, starts, scratch);
-            if found.is_some() {
-                return true;
-            }
-            if orders == Orders::AsRequested || !next_order(&mut order, &requested) {
-                return false;
+            match first_along(occupancy, cube, notation, &order, starts, scratch) {
+                Ok(subcube) => return Some(subcube),
+                Err(NoneLeft { dimensions }) => {
+                    exhausted = exhausted.max(dimensions);
+                    if orders == Orders::AsRequested
+                        || !next_order(&mut order, &requested, dimensions)
+                    {
+                        break;
+                    }
+                }
             }
         }
-    });
-    found
+        notations.leave_out(exhausted);
+    }
+    None
 }
 
-/// The next order of the radices, around the circle of all distinct ones in lexicographic order. False when that is
-/// the `first` one again.
-fn next_order(order: &mut Digits, first: &Digits) -> bool {
+/// The next order of the radices with other leftmost `exhausted` ones, around the circle of all distinct orders in
+/// lexicographic order. False when the circle ends, which it does at the `first` one.
+fn next_order(order: &mut Digits, first: &Digits, exhausted: usize) -> bool {
     let order = &mut order.digits[..usize::from(order.len)];
+    // All with the same beginning follow each other, so the circle may end among them.
+    if order[..exhausted] == first[..exhausted] && *order < **first {
+        return false;
+    }
+    order[exhausted..].sort_unstable_by(|one, other| other.cmp(one));
     match order.windows(2).rposition(|pair| pair[0] < pair[1]) {
         Some(at) => {
             // There is one, `order[at + 1]` at least.
@@ -77,6 +145,11 @@ fn next_order(order: &mut Digits, first: &Digits) -> bool {
     *order != **first
 }
 
+/// There is no free subcube: no node was left after so many of the dimensions in which it was to extend.
+pub(crate) struct NoneLeft {
+    dimensions: usize,
+}
+
 /// The first free subcube with these radices along the dimensions in which the notation extends.
 pub(crate) fn first_along(
     occupancy: &Occupancy<'_>,
@@ -85,20 +158,20 @@ pub(crate) fn first_along(
     radices: &[u16],
     starts: Starts,
     scratch: &mut [Word],
-) -> Option<Subcube> {
+) -> Result<Subcube, NoneLeft> {
     let busy = occupancy.busy_rows();
     let (bases, spare) = scratch.split_at_mut(busy.len());
     let spare = &mut spare[..busy.len()];
     for (base, busy) in bases.iter_mut().zip(busy) {
         *base = !busy;
     }
-    for (dimension, &radix) in notation.stars().zip(radices) {
+    for ((dimension, &radix), dimensions) in notation.stars().zip(radices).zip(1..) {
         reduce(cube, dimension, radix, bases, spare);
         if starts == Starts::Unwrapped {
             keep_below(cube, dimension, cube.k - radix + 1, bases);
         }
         if bases.iter().all(|&word| word == 0) {
-            return None;
+            return Err(NoneLeft { dimensions });
         }
     }
     for (dimension, &radix) in notation.stars().zip(radices) {
@@ -109,14 +182,20 @@ pub(crate) fn first_along(
     for dimension in notation.selects() {
         keep_least(cube, dimension, cube.k, bases);
     }
-    // One node is left, none only if none was free at first.
-    let word = bases.iter().position(|&word| word != 0)?;
-    let first = NodeId(word as u32 * WORD_BITS + bases[word].trailing_zeros());
-    let mut extents = Digits::new(usize::from(cube.n), |_| 1);
+    // One node is left; none only if none was free at first.
+    let Some(word) = bases.iter().position(|&word| word != 0) else {
+        return Err(NoneLeft { dimensions: 0 });
+    };
+    let first = word as u32 * WORD_BITS + bases[word].trailing_zeros();
+    // A subcube's last node is its first one, turned around each ring by the extent less one.
+    let mut last = first;
     for (dimension, &radix) in notation.stars().zip(radices) {
-        extents.digits[usize::from(cube.n) - 1 - dimension] = radix;
+        let (k, stride) = (u32::from(cube.k), cube.stride(dimension));
+        let digit = first / stride % k;
+        let turned = (digit + u32::from(radix) - 1) % k;
+        last = last + turned * stride - digit * stride;
     }
-    Subcube::new(cube, &cube.address(first)?, &extents)
+    Ok(Subcube::from_numbers(cube, first as u16, last as u16))
 }
 
 /// Leaves the nodes from which on `extent` nodes around the ring of a dimension are set. `spare` is as long as `bases`.
@@ -254,18 +333,25 @@ mod tests {
     fn orders_go_once_around_from_any_of_them() {
         for first in [[2, 3, 3, 4], [4, 3, 3, 2], [3, 2, 4, 3]] {
             let first = Digits::new(4, |at| first[at]);
-            let mut order = first;
-            let mut seen = std::vec![order.to_vec()];
-            while next_order(&mut order, &first) {
-                seen.push(order.to_vec());
+            for exhausted in 1..=4 {
+                let mut order = first;
+                let mut seen = std::vec![order[..exhausted].to_vec()];
+                while next_order(&mut order, &first, exhausted) {
+                    seen.push(order[..exhausted].to_vec());
+                }
+                // Every beginning once, but that of the first order may come again at the end.
+                let last = seen.len() - 1;
+                if seen[last] == seen[0] && last > 0 {
+                    seen.pop();
+                }
+                let len = seen.len();
+                seen.sort();
+                seen.dedup();
+                assert_eq!((len, seen.len()), ([3, 7, 12, 12][exhausted - 1], len));
             }
-            assert_eq!(seen.len(), 12);
-            seen.sort();
-            seen.dedup();
-            assert_eq!(seen.len(), 12);
         }
         let mut none = Digits::default();
-        assert!(!next_order(&mut none, &Digits::default()));
+        assert!(!next_order(&mut none, &Digits::default(), 0));
     }
 
     /// Cubes whose periods are shorter than a word, a word, and longer, with padding and without.

@@ -60,7 +60,7 @@ use crate::request::Request;
 
 scanning_strategy! {
     /// Adaptive scan.
-    AdaptiveScan, mesh: Mesh
+    AdaptiveScan, mesh: Mesh, on Mesh
 }
 
 impl Strategy for AdaptiveScan<'_> {

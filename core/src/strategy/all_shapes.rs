@@ -72,7 +72,7 @@ use crate::request::Request;
 
 scanning_strategy! {
     /// All shapes first fit.
-    AllShapes, mesh: Mesh
+    AllShapes, mesh: Mesh, on Mesh
 }
 
 /// The shapes in the order in which they are tried, those that do not fit the mesh left out.

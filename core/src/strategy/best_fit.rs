@@ -81,7 +81,7 @@ use crate::word::{WORD_BITS, Word};
 
 scanning_strategy! {
     /// Best fit.
-    BestFit, mesh: Mesh
+    BestFit, mesh: Mesh, on Mesh
 }
 
 impl Strategy for BestFit<'_> {

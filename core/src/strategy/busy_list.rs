@@ -85,7 +85,7 @@ use crate::word::{Span, WORD_BITS, Word, runs};
 
 scanning_strategy! {
     /// Busy list.
-    BusyList, mesh: Mesh
+    BusyList, mesh: Mesh, on Mesh
 }
 
 impl Strategy for BusyList<'_> {

@@ -67,7 +67,7 @@ use crate::request::Request;
 
 scanning_strategy! {
     /// First fit.
-    FirstFit, mesh: Mesh
+    FirstFit, mesh: Mesh, on Mesh
 }
 
 impl Strategy for FirstFit<'_> {

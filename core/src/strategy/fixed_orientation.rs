@@ -68,7 +68,7 @@ use crate::request::Request;
 
 scanning_strategy! {
     /// Fixed orientation.
-    FixedOrientation, mesh: Mesh
+    FixedOrientation, mesh: Mesh, on Mesh
 }
 
 impl FixedOrientation<'_> {

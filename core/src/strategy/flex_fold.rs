@@ -61,7 +61,7 @@ use crate::request::Request;
 
 scanning_strategy! {
     /// FlexFold.
-    FlexFold, mesh: Mesh
+    FlexFold, mesh: Mesh, on Mesh
 }
 
 /// The shapes in the order in which they are tried.

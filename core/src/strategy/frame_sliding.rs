@@ -57,7 +57,7 @@ use crate::word::next_bit;
 
 scanning_strategy! {
     /// Frame sliding.
-    FrameSliding, mesh: Mesh
+    FrameSliding, mesh: Mesh, on Mesh
 }
 
 impl Strategy for FrameSliding<'_> {

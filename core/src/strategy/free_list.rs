@@ -35,8 +35,8 @@
 
 use super::{Strategy, Workspace, cube_of};
 use crate::blocks::Draft;
-use crate::cube::search::{Orders, Starts, first_subcube};
-use crate::cube::{Cube, Radices};
+use crate::cube::Radices;
+use crate::cube::search::{Orders, Starts, SubcubeSearch};
 use crate::error::{ConfigureError, Refusal};
 use crate::machine::Machine;
 use crate::occupancy::Occupancy;
@@ -45,7 +45,7 @@ use crate::request::Request;
 /// Free list.
 #[derive(Debug)]
 pub struct FreeList<'m> {
-    cube: Cube,
+    search: SubcubeSearch,
     pub(super) workspace: Workspace<'m>,
 }
 
@@ -71,7 +71,7 @@ impl<'m> FreeList<'m> {
     pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
         Self::check(machine, &workspace)?;
         Ok(FreeList {
-            cube: cube_of(machine)?,
+            search: cube_of(machine)?.into(),
             workspace,
         })
     }
@@ -96,10 +96,14 @@ impl Strategy for FreeList<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let (orders, starts) = (Orders::All, Starts::Anywhere);
+        let orders = match request.may_rotate() {
+            true => Orders::All,
+            false => Orders::AsRequested,
+        };
+        let starts = Starts::Anywhere;
         let found = rounded(request).ok().and_then(|radices| {
-            let scratch = &mut *self.workspace.words;
-            first_subcube(occupancy, self.cube, radices, orders, starts, scratch)
+            let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
+            search.first_subcube(occupancy, radices, orders, starts, scratch)
         });
         found.map(|subcube| draft.push(subcube)).is_some()
     }

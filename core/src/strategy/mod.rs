@@ -13,6 +13,7 @@ use core::fmt;
 
 use crate::blocks::{Draft, Held};
 use crate::cube::Cube;
+use crate::cube::search::SubcubeSearch;
 use crate::error::{ConfigureError, Refusal};
 use crate::machine::{Block, Machine, MachineKind};
 use crate::mesh::{Mesh, Sides, Submesh};
@@ -99,11 +100,11 @@ impl Workspace<'_> {
 
 /// Defines a strategy on one kind of machine that keeps nothing but scratch words.
 macro_rules! scanning_strategy {
-    ($(#[$meta:meta])* $name:ident, $machine:ident: $kind:ident) => {
+    ($(#[$meta:meta])* $name:ident, $field:ident: $type:ident, on $kind:ident) => {
         $(#[$meta])*
         #[derive(Debug)]
         pub struct $name<'m> {
-            $machine: crate::strategy::$kind,
+            $field: crate::strategy::$type,
             pub(super) workspace: crate::strategy::Workspace<'m>,
         }
 
@@ -133,10 +134,13 @@ macro_rules! scanning_strategy {
                 workspace: crate::strategy::Workspace<'m>,
             ) -> Result<Self, crate::error::ConfigureError> {
                 Self::check(machine, &workspace)?;
-                let crate::machine::Machine::$kind($machine) = machine else {
+                let crate::machine::Machine::$kind(machine) = machine else {
                     return Err(crate::error::ConfigureError::MachineUnsuitable);
                 };
-                Ok($name { $machine, workspace })
+                Ok($name {
+                    $field: machine.into(),
+                    workspace,
+                })
             }
         }
     };

@@ -38,7 +38,7 @@
 
 use super::{Strategy, demand_of_radices};
 use crate::blocks::Draft;
-use crate::cube::search::{Starts, first_along};
+use crate::cube::search::{Orders, Starts, first_along};
 use crate::cube::{DIMENSIONS_MAX, Notation};
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
@@ -46,14 +46,14 @@ use crate::request::Request;
 
 scanning_strategy! {
     /// k-ary partner.
-    Partner, cube: Cube
+    Partner, search: SubcubeSearch, on Cube
 }
 
 impl Strategy for Partner<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let demand = demand_of_radices(request)?;
         let radices = request.radices().unwrap_or_default().digits();
-        match radices.iter().all(|&radix| radix == self.cube.k()) {
+        match radices.iter().all(|&radix| radix == self.search.cube().k()) {
             true => Ok(demand),
             false => Err(Refusal::RadixBelowK),
         }
@@ -65,25 +65,30 @@ impl Strategy for Partner<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let radices = request.radices().unwrap_or_default().digits();
-        let (n, m) = (usize::from(self.cube.n()), radices.len());
-        // Without a radix there is one notation.
-        let mut others = m.saturating_sub(1)..if m == 0 { 1 } else { n };
-        let found = others.find_map(|other| {
-            let mut stars = [false; DIMENSIONS_MAX];
-            for dimension in (0..m.saturating_sub(1)).chain((m > 0).then_some(other)) {
-                stars[n - 1 - dimension] = true;
-            }
-            let notation = Notation::new(&stars[..n])?;
-            let scratch = &mut *self.workspace.words;
-            first_along(
-                occupancy,
-                self.cube,
-                notation,
-                &radices,
-                Starts::Anywhere,
-                scratch,
-            )
+        let radices = request.radices().unwrap_or_default();
+        let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
+        // All radices are k, so their order says nothing.
+        let found = search.unless_known(occupancy, radices, Orders::All, |cube| {
+            let radices = radices.digits();
+            let (n, m) = (usize::from(cube.n()), radices.len());
+            // Without a radix there is one notation.
+            let mut others = m.saturating_sub(1)..if m == 0 { 1 } else { n };
+            others.find_map(|other| {
+                let mut stars = [false; DIMENSIONS_MAX];
+                for dimension in (0..m.saturating_sub(1)).chain((m > 0).then_some(other)) {
+                    stars[n - 1 - dimension] = true;
+                }
+                let notation = Notation::new(&stars[..n])?;
+                first_along(
+                    occupancy,
+                    cube,
+                    notation,
+                    &radices,
+                    Starts::Anywhere,
+                    scratch,
+                )
+                .ok()
+            })
         });
         found.map(|subcube| draft.push(subcube)).is_some()
     }

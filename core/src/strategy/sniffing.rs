@@ -37,14 +37,14 @@
 use super::Strategy;
 use crate::blocks::Draft;
 use crate::cube::Radices;
-use crate::cube::search::{Orders, Starts, first_subcube};
+use crate::cube::search::{Orders, Starts};
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
 scanning_strategy! {
     /// Sniffing.
-    Sniffing, cube: Cube
+    Sniffing, search: SubcubeSearch, on Cube
 }
 
 /// The radices that are searched for.
@@ -68,8 +68,8 @@ impl Strategy for Sniffing<'_> {
     ) -> bool {
         let (orders, starts) = (Orders::AsRequested, Starts::Unwrapped);
         let found = cubic(request).ok().and_then(|radices| {
-            let scratch = &mut *self.workspace.words;
-            first_subcube(occupancy, self.cube, radices, orders, starts, scratch)
+            let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
+            search.first_subcube(occupancy, radices, orders, starts, scratch)
         });
         found.map(|subcube| draft.push(subcube)).is_some()
     }

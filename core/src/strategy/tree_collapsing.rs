@@ -49,14 +49,14 @@
 
 use super::{Strategy, demand_of_radices};
 use crate::blocks::Draft;
-use crate::cube::search::{Orders, Starts, first_subcube};
+use crate::cube::search::{Orders, Starts};
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, Request};
 
 scanning_strategy! {
     /// Extended tree collapsing, complete.
-    TreeCollapsing, cube: Cube
+    TreeCollapsing, search: SubcubeSearch, on Cube
 }
 
 impl Strategy for TreeCollapsing<'_> {
@@ -75,15 +75,8 @@ impl Strategy for TreeCollapsing<'_> {
             false => Orders::All,
         };
         let found = request.radices().and_then(|radices| {
-            let scratch = &mut *self.workspace.words;
-            first_subcube(
-                occupancy,
-                self.cube,
-                radices,
-                orders,
-                Starts::Anywhere,
-                scratch,
-            )
+            let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
+            search.first_subcube(occupancy, radices, orders, Starts::Anywhere, scratch)
         });
         found.map(|subcube| draft.push(subcube)).is_some()
     }

@@ -54,14 +54,14 @@
 
 use super::{Strategy, demand_of_radices};
 use crate::blocks::Draft;
-use crate::cube::search::{Orders, Starts, first_subcube};
+use crate::cube::search::{Orders, Starts};
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
 scanning_strategy! {
     /// Extended tree collapsing, as printed.
-    TreeCollapsingPrinted, cube: Cube
+    TreeCollapsingPrinted, search: SubcubeSearch, on Cube
 }
 
 impl Strategy for TreeCollapsingPrinted<'_> {
@@ -77,8 +77,8 @@ impl Strategy for TreeCollapsingPrinted<'_> {
     ) -> bool {
         let (orders, starts) = (Orders::AsRequested, Starts::Anywhere);
         let found = request.radices().and_then(|radices| {
-            let scratch = &mut *self.workspace.words;
-            first_subcube(occupancy, self.cube, radices, orders, starts, scratch)
+            let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
+            search.first_subcube(occupancy, radices, orders, starts, scratch)
         });
         found.map(|subcube| draft.push(subcube)).is_some()
     }

@@ -1,0 +1,95 @@
+//! Searches that need not be made again: [`Failed`].
+
+use heapless::Vec;
+
+use super::Radices;
+use super::search::Orders;
+use crate::occupancy::Occupancy;
+
+/// The most searches that are remembered.
+const REMEMBERED_MAX: usize = 16;
+
+/// The latest searches that found nothing, since a processor became free.
+///
+/// Until then they find nothing either, and so does any search for more. A scheduler that lets many waiting jobs try,
+/// one after the other, would otherwise repeat what takes longest, a search in vain: on a cube of many dimensions
+/// some hundred times.
+#[derive(Debug, Default)]
+pub(crate) struct Failed {
+    searches: Vec<(Radices, Orders), REMEMBERED_MAX>,
+    /// [`Occupancy::releases`] at that time.
+    releases: u64,
+}
+
+impl Failed {
+    /// Whether it is known that the search finds nothing.
+    #[inline]
+    pub(crate) fn has(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        radices: Radices,
+        orders: Orders,
+    ) -> bool {
+        if self.releases != occupancy.releases() {
+            self.releases = occupancy.releases();
+            self.searches.clear();
+        }
+        let mut searches = self.searches.iter();
+        searches.any(|&(failed, tried)| match (tried, orders) {
+            (Orders::All, _) => fits_within(failed, radices),
+            (Orders::AsRequested, Orders::AsRequested) => failed == radices,
+            (Orders::AsRequested, Orders::All) => false,
+        })
+    }
+
+    /// The search has found nothing.
+    pub(crate) fn note(&mut self, radices: Radices, orders: Orders) {
+        if self.searches.is_full() {
+            self.searches.remove(0);
+        }
+        // There is room now.
+        let _ = self.searches.push((radices, orders));
+    }
+}
+
+/// Whether a subcube with the radices `outer`, in some order, has one with the radices `inner` within it: the largest of
+/// the one is not larger than the largest of the other, and so on.
+fn fits_within(inner: Radices, outer: Radices) -> bool {
+    let sorted = |radices: Radices| {
+        let mut digits = radices.digits();
+        digits.sort_descending();
+        digits
+    };
+    let (inner, outer) = (sorted(inner), sorted(outer));
+    inner.len() <= outer.len()
+        && inner
+            .iter()
+            .zip(&*outer)
+            .all(|(inner, outer)| inner <= outer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn radices_fit_within_larger_and_more_ones() {
+        let radices = |radices: &[u16]| Radices::new(radices).unwrap();
+        for (inner, outer, fits) in [
+            (&[][..], &[][..], true),
+            (&[], &[2], true),
+            (&[2], &[], false),
+            (&[2, 4], &[4, 2], true),
+            (&[3, 3], &[4, 2], false),
+            (&[3, 3], &[2, 3, 4], true),
+            (&[2, 2, 2], &[4, 4], false),
+            (&[4], &[3, 3, 3], false),
+        ] {
+            assert_eq!(
+                fits_within(radices(inner), radices(outer)),
+                fits,
+                "{inner:?} {outer:?}"
+            );
+        }
+    }
+}
