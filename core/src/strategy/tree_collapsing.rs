@@ -16,6 +16,8 @@
 //! - The paper tries one subcube after the other. Here a notation with an order of radices is tried at all nodes at
 //!   once in a bitmap, and the first subcube in the paper's order is taken: start positions lexicographic, then
 //!   select digits.
+//! - What cannot succeed is not tried: notations and orders that begin like one for which no node was left, and
+//!   requests at least as large as one that has failed since a processor last became free.
 //!
 //! # Complexity and memory
 //!
