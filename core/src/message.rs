@@ -191,7 +191,7 @@ impl Grant {
 pub struct Capacity {
     /// Words of occupancy.
     pub words: u32,
-    /// Bits in each of them. A mesh takes `h * ceil(w / word_bits)` words.
+    /// Bits in each of them. A mesh takes `h * ceil(w / word_bits)` words, a cube `ceil(k^n / word_bits)`.
     pub word_bits: u8,
     /// Jobs, waiting and running together.
     pub jobs: u32,

@@ -1,7 +1,7 @@
 //! What travels over the line: [`ClientMessage`] and [`ServerMessage`], and how long they can get.
 //!
-//! `PROTOCOL.md` beside this crate specifies the bytes; the golden frames in `tests/golden` hold both
-//! to it. Messages are postcard, so the *order* of variants and fields is the format: new ones go to
+//! `PROTOCOL.md` beside this crate specifies the bytes; the golden frames at its end hold both to it
+//! (`tests/it/golden.rs`). Messages are postcard, so the *order* of variants and fields is the format: new ones go to
 //! the end, and whatever else changes is a new [`PROTOCOL_VERSION`].
 
 use core::fmt;
@@ -194,14 +194,14 @@ impl fmt::Display for ProtocolError {
 
 impl core::error::Error for ProtocolError {}
 
-/// The longest body of a [`ClientMessage`], in bytes; `tests/sizes.rs` builds it.
+/// The longest body of a [`ClientMessage`], in bytes; `tests/it/longest.rs` builds it.
 pub const CLIENT_BODY_MAX: usize = {
     let submit = size::U32 + size::REQUEST;
     let configure = size::CONFIGURATION;
     size::TAG + size::OPTION + size::U64 + size::TAG + size::max(submit, configure)
 };
 
-/// The longest body of a [`ServerMessage`], in bytes; `tests/sizes.rs` builds it.
+/// The longest body of a [`ServerMessage`], in bytes; `tests/it/longest.rs` builds it.
 pub const SERVER_BODY_MAX: usize = {
     let grant = 5 * size::U32 + size::U64 + size::list(GRANT_BLOCKS_MAX, size::BLOCK);
     let jobs = size::list(LIST_JOBS_MAX, 2 * size::U32) + size::OPTION + size::U32;
@@ -211,7 +211,7 @@ pub const SERVER_BODY_MAX: usize = {
         + size::list(BUILD_BYTES_MAX, 1)
         + size::CAPACITY
         + size::list(STRATEGIES_MAX, size::TAG)
-        + size::list(SCHEDULERS_MAX, size::TAG)
+        + size::list(SCHEDULERS_MAX, size::FORM)
         + size::CONFIGURATION
         + size::U16;
     let reply = size::TAG + size::max(size::max(grant, jobs), occupancy);
@@ -220,6 +220,8 @@ pub const SERVER_BODY_MAX: usize = {
 
 /// The most bytes postcard takes for each kind of field.
 mod size {
+    use meshalloc::DIMENSIONS_MAX;
+
     /// A variant's number, below 128.
     pub(super) const TAG: usize = 1;
     pub(super) const OPTION: usize = 1;
@@ -227,11 +229,24 @@ mod size {
     pub(super) const U32: usize = 5;
     pub(super) const U64: usize = 10;
     const SIDES: usize = 2 * U16;
+    /// k and n.
+    const CUBE: usize = U16 + 1;
+    /// The most radices, a byte each. From 128 on a radix takes more, but lists with one of that size have at most
+    /// five radices.
+    const RADICES: usize = list(DIMENSIONS_MAX, 1);
+    const SHAPE: usize = TAG + max(SIDES, RADICES);
     /// Shape, processors, flags.
-    pub(super) const REQUEST: usize = TAG + SIDES + U32 + 1;
-    pub(super) const BLOCK: usize = TAG + 2 * U16 + SIDES;
+    pub(super) const REQUEST: usize = SHAPE + U32 + 1;
+    const SUBMESH: usize = 2 * U16 + SIDES;
+    /// The cube, the first and the last node.
+    const SUBCUBE: usize = CUBE + 2 * U16;
+    pub(super) const BLOCK: usize = TAG + max(SUBMESH, SUBCUBE);
+    const MACHINE: usize = TAG + max(SIDES, CUBE);
     /// Machine, strategy, scheduler.
-    pub(super) const CONFIGURATION: usize = TAG + SIDES + TAG + TAG;
+    pub(super) const CONFIGURATION: usize = MACHINE + TAG + SCHEDULER;
+    const SCHEDULER: usize = TAG + TAG + U64;
+    /// A form of a scheduler, whose time is 0 or 1.
+    pub(super) const FORM: usize = TAG + TAG + 1;
     pub(super) const CAPACITY: usize = 4 * U32 + 1;
 
     /// A list of at most `len` elements, `len` below 2^14.

@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use meshalloc::{Reply, Ticks};
 use meshalloc_firmware::{Client, ClientError, IoLine, Line, Options};
 use tempfile::NamedTempFile;
 
@@ -52,8 +53,23 @@ impl Qemu {
     /// When something is missing and [`REQUIRE`] is set, when the image does not build, and when QEMU
     /// does not start.
     pub fn start() -> Option<Qemu> {
+        Self::start_with(&[])
+    }
+
+    /// The same with a clock that counts instructions: each takes 64 ns, which is one cycle of the board's 16 MHz but
+    /// for 2 %. What the firmware does, and waits for, takes the same time by its clock in every run, however busy
+    /// this machine is. A real processor takes more than a cycle for some instructions.
+    ///
+    /// # Panics
+    ///
+    /// As [`Qemu::start`].
+    pub fn start_counting() -> Option<Qemu> {
+        Self::start_with(&["-icount", "shift=6,sleep=off"])
+    }
+
+    fn start_with(options: &[&str]) -> Option<Qemu> {
         match image() {
-            Ok(image) => Some(Self::boot(image)),
+            Ok(image) => Some(Self::boot(image, options)),
             Err(missing) => {
                 assert!(
                     env::var_os(REQUIRE).is_none_or(|value| value != "1"),
@@ -65,10 +81,10 @@ impl Qemu {
         }
     }
 
-    fn boot(image: &Path) -> Qemu {
+    fn boot(image: &Path, options: &[&str]) -> Qemu {
         let mut last = String::new();
         for _ in 0..START_TRIES {
-            match Self::try_boot(image) {
+            match Self::try_boot(image, options) {
                 Ok(qemu) => return qemu,
                 Err(error) => last = error.to_string(),
             }
@@ -76,12 +92,13 @@ impl Qemu {
         panic!("{QEMU} did not start in {START_TRIES} tries: {last}");
     }
 
-    fn try_boot(image: &Path) -> io::Result<Qemu> {
+    fn try_boot(image: &Path, options: &[&str]) -> io::Result<Qemu> {
         let (serial, monitor) = free_ports()?;
         let log = NamedTempFile::new()?;
         let mut child = Command::new(QEMU)
             .args(["-M", MACHINE, "-display", "none", "-kernel"])
             .arg(image)
+            .args(options)
             // A character device for semihosting stays empty; standard output does not.
             .args(["-semihosting-config", "enable=on,target=native"])
             .arg("-monitor")
@@ -178,6 +195,21 @@ impl Drop for Qemu {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// All replies to a command; `at` is its time, `None` for the firmware's own clock.
+///
+/// # Errors
+///
+/// When no whole reply comes.
+pub fn call_at(
+    client: &mut Client<impl Line>,
+    command: meshalloc::Command,
+    at: Option<Ticks>,
+) -> Result<Vec<Reply>, ClientError> {
+    let mut replies = Vec::new();
+    client.call(&command, at, &mut |reply| replies.push(reply.clone()))?;
+    Ok(replies)
 }
 
 /// Two ports of the loopback device that are free at the moment.

@@ -2,17 +2,18 @@
 
 use std::time::{Duration, Instant};
 
+use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, Controller, Error, JobId, JobState, Machine, Mesh, NodeId, Refusal,
-    Reply, Request, SchedulerKind, Storage, StrategyKind, Submesh,
+    Command, Configuration, Controller, Cube, Error, Flags, JobId, JobState, Machine, Mesh, NodeId,
+    Radices, Refusal, Reply, Request, SchedulerKind, Storage, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
 use meshalloc_firmware::{Client, ClientError, ClientMessage, Line, PROTOCOL_VERSION};
-use meshalloc_tests::qemu::Qemu;
+use meshalloc_tests::qemu::{Qemu, call_at};
 
 fn configuration(w: u16, h: u16, strategy: StrategyKind) -> Configuration {
     Configuration {
-        machine: Machine::Mesh(Mesh::new(w, h).expect("sides in range")),
+        machine: Mesh::new(w, h).expect("sides in range").into(),
         strategy,
         scheduler: SchedulerKind::Fcfs,
     }
@@ -31,16 +32,6 @@ fn release(job: u32) -> Command {
 
 fn call(client: &mut Client<impl Line>, command: Command) -> Vec<Reply> {
     call_at(client, command, None).unwrap_or_else(|error| panic!("{command:?}: {error}"))
-}
-
-fn call_at(
-    client: &mut Client<impl Line>,
-    command: Command,
-    at: Option<u64>,
-) -> Result<Vec<Reply>, ClientError> {
-    let mut replies = Vec::new();
-    client.call(&command, at, &mut |reply| replies.push(reply.clone()))?;
-    Ok(replies)
 }
 
 #[test]
@@ -100,15 +91,67 @@ fn qemu_greets_and_allocates() {
     );
 }
 
-/// Every strategy, every command, on a full machine: the board says what a controller in process says.
+/// The machines on which the decisions are compared. Every strategy serves two of them at least.
+fn machines() -> [Machine; 8] {
+    let mesh = |w, h| Mesh::new(w, h).expect("sides in range").into();
+    let cube = |k, n| Cube::new(k, n).expect("a cube").into();
+    [
+        mesh(64, 64),
+        mesh(33, 20),
+        mesh(16, 16),
+        mesh(16, 22),
+        cube(4, 3),
+        cube(3, 5),
+        cube(16, 3),
+        cube(2, 12),
+    ]
+}
+
+/// A request of up to 256 processors on a mesh, and of any m and any radices on a cube; `random` has numbers below
+/// its argument.
+fn request(machine: Machine, random: &mut impl FnMut(u32) -> u32) -> Request {
+    let request = match machine {
+        Machine::Cube(cube) => {
+            let dimensions = random(u32::from(cube.n()) + 1);
+            // Half of the requests are for whole rings, since one strategy serves no other.
+            let rings = random(2) == 0;
+            let radices: Vec<u16> = (0..dimensions)
+                .map(|_| match rings {
+                    true => cube.k(),
+                    false => 2 + random(u32::from(cube.k()) - 1) as u16,
+                })
+                .collect();
+            Request::subcube(Radices::new(&radices).expect("radices of this cube"))
+        }
+        _ => Request::submesh(1 + random(16) as u16, 1 + random(16) as u16),
+    };
+    let mut flags = Flags::empty();
+    flags.set(Flags::FIXED_ORIENTATION, random(4) == 0);
+    // A large one at the head of the queue would keep the others waiting for long.
+    flags.set(Flags::NO_WAIT, request.processors > machine.nodes() / 8);
+    request.with_flags(flags)
+}
+
+/// Every strategy, every command, on a full machine of either kind: the board says what a controller in process
+/// says, whose words are twice as long.
 #[test]
 fn qemu_decides_as_in_process() {
     let Some(qemu) = Qemu::start() else { return };
     let mut client = qemu.client().unwrap();
+    let schedulers = [
+        SchedulerKind::Fcfs,
+        SchedulerKind::BypassQueue { threshold: 50 },
+        SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 10 }),
+    ];
     let mut served = 0;
-    for (w, h) in [(64, 64), (33, 20), (16, 22)] {
-        for strategy in StrategyKind::built() {
-            let configuration = configuration(w, h, strategy);
+    for strategy in StrategyKind::built() {
+        let (mut rounds, mut granted) = (0, 0);
+        for machine in machines() {
+            let configuration = Configuration {
+                machine,
+                strategy,
+                scheduler: schedulers[rounds % schedulers.len()],
+            };
             let mut storage = Box::new(Storage::<128, 512, 1024, 4096>::new());
             assert_eq!(
                 call_at(&mut client, Command::Reset, Some(0)).unwrap(),
@@ -118,7 +161,7 @@ fn qemu_decides_as_in_process() {
                 Ok(reference) => reference,
                 Err(error) => {
                     // The board refuses what is refused in process, such as a buddy system on a mesh that
-                    // is not a square of a power of two.
+                    // is not a square of a power of two, or a machine of the other kind.
                     let refusal = [Reply::Error(Error::Configure(error))];
                     assert_eq!(
                         call(&mut client, Command::Configure(configuration)),
@@ -131,7 +174,7 @@ fn qemu_decides_as_in_process() {
                 call_at(&mut client, Command::Configure(configuration), Some(0)).unwrap(),
                 [Reply::Done]
             );
-            served += 1;
+            rounds += 1;
             let mut state = 1_u32;
             let mut random = |end: u32| {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -139,28 +182,38 @@ fn qemu_decides_as_in_process() {
             };
             for step in 0..400 {
                 let job = JobId(random(60));
-                let node = NodeId(random(u32::from(w) * u32::from(h)) / 8 * 8);
-                let command = match random(16) {
+                let node = NodeId(random(machine.nodes()) / 8 * 8);
+                let command = match random(32) {
                     0 => Command::MarkFaulty { node },
-                    1 => Command::ClearFaulty { node },
-                    2 => Command::Occupancy { from: node },
-                    3 => Command::ListJobs { from: job.0 },
-                    4 => Command::QueryJob { job },
-                    5..=8 => Command::Release { job },
-                    _ => submit(job.0, 1 + random(16) as u16, 1 + random(16) as u16),
+                    1..=3 => Command::ClearFaulty { node },
+                    4 => Command::Occupancy { from: node },
+                    5 => Command::ListJobs { from: job.0 },
+                    6 => Command::QueryJob { job },
+                    7..=16 => Command::Release { job },
+                    _ => Command::Submit {
+                        job,
+                        request: request(machine, &mut random),
+                    },
                 };
                 let on_board = call_at(&mut client, command, Some(step)).unwrap();
                 let mut in_process = Vec::new();
                 reference.handle(&command, step, &mut |reply| in_process.push(reply.clone()));
                 assert_eq!(
                     on_board, in_process,
-                    "{strategy} on {w}x{h}, step {step}: {command:?}"
+                    "{strategy} on {machine}, step {step}: {command:?}"
                 );
+                let granted_now =
+                    |reply: &Reply| matches!(reply, Reply::Grant(grant) if grant.first == 0);
+                granted += in_process.iter().filter(|reply| granted_now(reply)).count();
             }
+            reference.check_invariants();
         }
+        assert!(rounds >= 2, "{strategy} serves {rounds} of the machines");
+        assert!(granted >= 50, "{strategy}: {granted} grants");
+        served += rounds;
     }
     assert!(
-        served > 2 * StrategyKind::built().count(),
+        served > 3 * StrategyKind::built().count(),
         "{served} rounds"
     );
 }

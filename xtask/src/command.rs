@@ -52,15 +52,6 @@ impl Cmd {
         self
     }
 
-    /// A program by its path, which may have spaces in it, without arguments.
-    pub(crate) fn program(path: &Path) -> Self {
-        Cmd {
-            program: path.display().to_string(),
-            args: Vec::new(),
-            env: Vec::new(),
-        }
-    }
-
     /// The same with an environment variable set.
     pub(crate) fn env(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.env.push((name, value.into()));

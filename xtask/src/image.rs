@@ -40,24 +40,6 @@ fn folder() -> PathBuf {
         .map_or(folder.clone(), PathBuf::from)
 }
 
-/// The strategies, each a feature of core: those that are in by default.
-pub(crate) fn strategies() -> Result<Vec<String>> {
-    let metadata = Cmd::new("cargo metadata --no-deps --format-version 1").output()?;
-    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
-    metadata["packages"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find(|package| package["name"] == "meshalloc")
-        .and_then(|core| core["features"]["default"].as_array())
-        .into_iter()
-        .flatten()
-        .map(|feature| feature.as_str().map(String::from))
-        .collect::<Option<Vec<String>>>()
-        .filter(|strategies| !strategies.is_empty())
-        .context("core/Cargo.toml lists no strategy among its default features")
-}
-
 /// Where the latest build has left the image.
 pub(crate) fn path() -> PathBuf {
     root()

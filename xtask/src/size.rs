@@ -3,8 +3,8 @@
 use std::fmt;
 
 use anyhow::{Context, Result, bail};
+use meshalloc::StrategyKind;
 
-use crate::command::Cmd;
 use crate::image::{self, FLASH_BYTES, Image, RAM_BYTES};
 use crate::{setup, stack};
 
@@ -20,20 +20,16 @@ struct Row {
 pub(crate) fn print() -> Result<()> {
     setup::target()?;
     setup::qemu()?;
-    let strategies = image::strategies()?;
-    Cmd::new("cargo build --workspace --bin host-sim").run()?;
 
     // The images for QEMU differ from that of the board by a feature alone, and they can be run.
     let mut rows = Vec::new();
-    for strategy in &strategies {
+    for &strategy in StrategyKind::ALL {
+        // Its feature has its name.
         let features = format!("board,qemu,meshalloc/{strategy}");
         image::build_command(&features)
             .args("--no-default-features")
             .run()?;
-        rows.push(measured(
-            &format!("QEMU, {strategy}"),
-            &[strategy.as_str()],
-        )?);
+        rows.push(measured(&format!("QEMU, {strategy}"), &[strategy])?);
     }
     image::build_command("board").run()?;
     let board = Row {
@@ -42,8 +38,7 @@ pub(crate) fn print() -> Result<()> {
         deepest: None,
     };
     image::build_command("board,qemu").run()?;
-    let names: Vec<&str> = strategies.iter().map(String::as_str).collect();
-    let all = measured("QEMU, all strategies", &names)?;
+    let all = measured("QEMU, all strategies", StrategyKind::ALL)?;
     if let Some(row) = rows.iter().find(|row| row.image.flash >= all.image.flash) {
         bail!(
             "the image \"{}\" is no smaller than \"{}\"",
@@ -54,24 +49,27 @@ pub(crate) fn print() -> Result<()> {
     rows.extend([all, board]);
 
     println!("\nBytes; the board has {FLASH_BYTES} of flash and {RAM_BYTES} of RAM.\n");
-    println!("image                       flash  static RAM  room for stack  deepest stack");
+    println!("image                              flash  static RAM  room for stack  deepest stack");
     for row in &rows {
         println!("{row}");
     }
     println!(
         "\nThe deepest stack is a high-water mark: measured in QEMU while the image was asked to place\n\
-         {} jobs on a {} mesh with each of its strategies. Paths not taken are not in it.",
+         {} jobs with each of its strategies on those of these machines that it serves:\n\
+         {}. Paths not taken are not in it.",
         stack::JOBS,
-        stack::MESH
+        stack::MACHINES
+            .map(|machine| machine.to_string())
+            .join(", ")
     );
     Ok(())
 }
 
 /// The image that was built last, with its deepest stack under all these strategies.
-fn measured(name: &str, strategies: &[&str]) -> Result<Row> {
+fn measured(name: &str, strategies: &[StrategyKind]) -> Result<Row> {
     let image = Image::read()?;
     let mut deepest = 0;
-    for strategy in strategies {
+    for &strategy in strategies {
         let bytes = stack::high_water(&image, strategy).with_context(|| {
             format!("measuring the stack of the image \"{name}\" with {strategy}")
         })?;
@@ -94,7 +92,7 @@ impl fmt::Display for Row {
         let deepest = deepest.map_or_else(|| "not run".to_owned(), |bytes| bytes.to_string());
         write!(
             f,
-            "{name:24} {:>8}  {:>10}  {:>14}  {deepest:>13}",
+            "{name:31} {:>8}  {:>10}  {:>14}  {deepest:>13}",
             image.flash,
             image.ram,
             image.stack_room()

@@ -4,7 +4,6 @@
 //! lowest byte that differs tells how far the stack has grown. The image itself needs no change for it.
 //! Interrupts use the same stack and are in the figure. A path that the work does not take is not.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -12,14 +11,32 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use meshalloc::{
+    Command, Configuration, Cube, Error, Flags, JobId, Machine, Mesh, NodeId, Radices, Reply,
+    Request, SchedulerKind, StrategyKind,
+};
+use meshalloc_firmware::{Client, IoLine, Line, Options};
 
 use crate::board::qemu_command;
-use crate::command::{Cmd, target_dir};
 use crate::image::{self, Image};
 
-/// The mesh the work is done on: the largest that the board has room for by default.
-pub(crate) const MESH: &str = "64x64";
-/// Jobs that the work asks to place.
+/// The machines the work is done on, as far as a strategy serves them: of the largest that the board has room for, the
+/// mesh, a cube of long rings and the one of the most dimensions.
+pub(crate) const MACHINES: [Machine; 3] = [
+    match Mesh::new(64, 64) {
+        Ok(mesh) => Machine::Mesh(mesh),
+        Err(_) => panic!("64 x 64 is a mesh"),
+    },
+    match Cube::new(16, 3) {
+        Ok(cube) => Machine::Cube(cube),
+        Err(_) => panic!("16^3 is a cube"),
+    },
+    match Cube::new(2, 12) {
+        Ok(cube) => Machine::Cube(cube),
+        Err(_) => panic!("2^12 is a cube"),
+    },
+];
+/// Jobs that the work asks to place on each of them.
 pub(crate) const JOBS: u32 = 1500;
 
 const PAINT: u8 = 0xa5;
@@ -29,14 +46,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 ///
-/// When QEMU or the simulator fails, or the stack has used all its room.
-pub(crate) fn high_water(image: &Image, strategy: &str) -> Result<u64> {
+/// When QEMU or the image fails, or the stack has used all its room.
+pub(crate) fn high_water(image: &Image, strategy: StrategyKind) -> Result<u64> {
     let folder = tempfile::tempdir()?;
     let file = |name: &str| folder.path().join(name);
     let paint = file("paint");
     fs::write(&paint, vec![PAINT; usize::try_from(image.stack_room())?])?;
-    let operations = file("operations");
-    fs::write(&operations, work())?;
     let dump = file("stack");
 
     let port = free_port()?;
@@ -56,14 +71,14 @@ pub(crate) fn high_water(image: &Image, strategy: &str) -> Result<u64> {
             .with_context(|| format!("`{command}` cannot be started"))?,
     );
     await_port(port)?;
-    let host_sim = target_dir().join("debug").join("host-sim");
-    Cmd::program(&host_sim)
-        .args("replay")
-        .arg(operations.display().to_string())
-        .args(&format!(
-            "--mesh {MESH} --strategy {strategy} --backend tcp:127.0.0.1:{port} --quiet"
-        ))
-        .output()?;
+    let line = IoLine::tcp(TcpStream::connect((Ipv4Addr::LOCALHOST, port))?)?;
+    let mut client = Client::connect(line, Options::default())?;
+    for machine in MACHINES {
+        if machine.kind() == strategy.info().machine {
+            do_work(&mut client, machine, strategy)
+                .with_context(|| format!("the work on a {machine}"))?;
+        }
+    }
     qemu.save_memory(
         image.stack_end,
         image.stack_room(),
@@ -125,25 +140,87 @@ fn await_port(port: u16) -> Result<()> {
     Ok(())
 }
 
-/// Operations that fill the mesh with jobs of many sizes, large ones first and then small ones, while
-/// earlier jobs leave out of order and processors fail and are repaired.
-fn work() -> String {
-    let mut lines = String::new();
-    for job in 1..=JOBS {
-        let longest = if job < JOBS / 2 { 17 } else { 5 };
-        let (w, h) = (1 + job * 7 % longest, 1 + job * job % longest);
-        // Writing to a string cannot fail.
-        let _ = writeln!(lines, "alloc {job} {w} {h}");
-        if job % 4 != 0 && job > 40 {
-            let _ = writeln!(lines, "free {}", job - 8 * (1 + job % 5));
-        }
-        if job % 50 == 0 {
-            let verb = if job % 100 == 0 { "repair" } else { "fault" };
-            let place = job / 100 % 64;
-            let _ = writeln!(lines, "{verb} {place} {}", 63 - place);
+/// Has the image do the work.
+fn do_work(client: &mut Client<impl Line>, machine: Machine, strategy: StrategyKind) -> Result<()> {
+    let configuration = Configuration {
+        machine,
+        strategy,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    let first = [Command::Reset, Command::Configure(configuration)];
+    let mut granted = 0;
+    for command in first.into_iter().chain(work(machine, strategy)) {
+        let mut failed = None;
+        client.call(&command, Some(0), &mut |reply| match reply {
+            Reply::Grant(grant) if grant.first == 0 => granted += 1,
+            Reply::Error(Error::Configure(error)) => failed = Some(*error),
+            _ => {}
+        })?;
+        if let Some(error) = failed {
+            bail!("it is not served: {error}");
         }
     }
-    lines
+    if granted < JOBS / 10 {
+        bail!("only {granted} of {JOBS} jobs were placed");
+    }
+    Ok(())
+}
+
+/// Commands that fill the machine with jobs of many sizes, large ones first and then small ones, while earlier jobs
+/// leave out of order and processors fail and are repaired; in between, all that can be asked.
+fn work(machine: Machine, strategy: StrategyKind) -> Vec<Command> {
+    let mut commands = Vec::new();
+    for job in 1..=JOBS {
+        let request = request(machine, strategy, job);
+        commands.push(Command::Submit {
+            job: JobId(job),
+            request: request.with_flags(Flags::NO_WAIT),
+        });
+        if job % 4 != 0 && job > 40 {
+            let job = JobId(job - 8 * (1 + job % 5));
+            commands.push(Command::Release { job });
+        }
+        if job % 50 == 0 {
+            let node = NodeId(job * 63 / 100 % machine.nodes());
+            commands.extend([
+                Command::MarkFaulty { node },
+                Command::QueryJob {
+                    job: JobId(job - 1),
+                },
+                Command::ListJobs { from: 0 },
+                Command::Occupancy { from: NodeId(0) },
+                Command::Statistics,
+            ]);
+            if job % 100 == 0 {
+                commands.push(Command::ClearFaulty { node });
+            }
+        }
+    }
+    commands
+}
+
+/// What the job asks for: of the first half of the jobs up to a few hundred processors, of the others less.
+fn request(machine: Machine, strategy: StrategyKind, job: u32) -> Request {
+    let large = job < JOBS / 2;
+    match machine {
+        Machine::Cube(cube) => {
+            let (k, n) = (u32::from(cube.k()), u32::from(cube.n()));
+            let dimensions = job * 7 % (if large { 2 * n / 3 } else { n / 3 } + 1);
+            let radices: Vec<u16> = (0..dimensions)
+                .map(|dimension| match strategy {
+                    // It serves no other radix.
+                    StrategyKind::Partner => cube.k(),
+                    _ => (2 + (job * job + 5 * dimension) % (k - 1)) as u16,
+                })
+                .collect();
+            Request::subcube(Radices::new(&radices).expect("radices of this cube"))
+        }
+        _ => {
+            let longest = if large { 17 } else { 5 };
+            let (w, h) = (1 + job * 7 % longest, 1 + job * job % longest);
+            Request::submesh(w as u16, h as u16)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -151,12 +228,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_work_has_every_operation() {
-        let work = work();
-        for verb in ["alloc", "free", "fault", "repair"] {
-            let lines = work.lines().filter(|line| line.starts_with(verb)).count();
-            assert!(lines >= 10, "{verb}: {lines}");
+    fn the_work_has_every_command_and_shapes_of_the_machine() {
+        for machine in MACHINES {
+            let strategies = StrategyKind::ALL.iter();
+            for &strategy in strategies.filter(|kind| kind.info().machine == machine.kind()) {
+                let work = work(machine, strategy);
+                let count =
+                    |pattern: fn(&Command) -> bool| work.iter().filter(|c| pattern(c)).count();
+                assert_eq!(
+                    count(|c| matches!(c, Command::Submit { .. })),
+                    JOBS as usize
+                );
+                assert!(count(|c| matches!(c, Command::Release { .. })) > 1000);
+                assert!(count(|c| matches!(c, Command::MarkFaulty { .. })) >= 30);
+                assert!(count(|c| matches!(c, Command::ClearFaulty { .. })) >= 15);
+                for command in work {
+                    if let Command::Submit { request, .. } = command {
+                        assert!(machine.check(request.shape).is_ok(), "{request:?}");
+                    }
+                }
+            }
         }
-        assert_eq!(work.matches("alloc").count() as u32, JOBS);
     }
 }

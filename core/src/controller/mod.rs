@@ -67,6 +67,8 @@ pub struct Controller<'m> {
     /// Counts the commands that change something; a job remembers the one that granted it.
     round: u32,
     counts: Counts,
+    /// Called before each attempt to place a job.
+    on_attempt: Option<fn()>,
 }
 
 /// The counting part of [`Statistics`].
@@ -115,7 +117,14 @@ impl<'m> Controller<'m> {
             clock: 0,
             round: 0,
             counts: Counts::default(),
+            on_attempt: None,
         })
+    }
+
+    /// From now on `on_attempt` is called before each attempt to place a job. One command can bring about as many of them
+    /// as jobs wait; this lets a watchdog know that it goes on.
+    pub const fn on_attempt(&mut self, on_attempt: fn()) {
+        self.on_attempt = Some(on_attempt);
     }
 
     /// Carries out one command at the time `now`, and says what comes of it: any number of parts
@@ -373,6 +382,9 @@ impl<'m> Controller<'m> {
 
     /// Tries to give a waiting job its processors.
     fn place(&mut self, slot: Slot, granted: Grants<'_>) -> Result<(), Refusal> {
+        if let Some(on_attempt) = self.on_attempt {
+            on_attempt();
+        }
         let job = self.jobs.get(slot);
         let (request, demand) = (*job.request(), job.demand());
         // Before anything is taken.

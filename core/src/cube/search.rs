@@ -213,10 +213,29 @@ fn reduce(cube: Cube, dimension: usize, extent: u16, bases: &mut [Word], spare: 
 fn and_turned(cube: Cube, dimension: usize, by: u16, from: &[Word], into: &mut [Word]) {
     let stride = cube.stride(dimension);
     let (ahead, behind) = (u32::from(by) * stride, u32::from(cube.k - by) * stride);
+    if cube.k.is_power_of_two() && stride >= WORD_BITS {
+        // The rings go through whole words.
+        let period = (stride / WORD_BITS) as usize * usize::from(cube.k);
+        let ahead = (ahead / WORD_BITS) as usize;
+        for (from, into) in from.chunks_exact(period).zip(into.chunks_exact_mut(period)) {
+            let (inside, wrapped) = into.split_at_mut(period - ahead);
+            and(from, &from[ahead..], inside);
+            and(&from[period - ahead..], from, wrapped);
+        }
+        return;
+    }
+    let mut inside = Below::new(cube, dimension, cube.k - by);
+    if cube.k.is_power_of_two() && stride * u32::from(cube.k) <= WORD_BITS {
+        // The rings lie within the words, in each at the same places.
+        let inside = inside.next_word();
+        for (into, &from) in into.iter_mut().zip(from) {
+            *into = from & (from >> ahead & inside | from << behind & !inside);
+        }
+        return;
+    }
     let (ahead_words, ahead_bits) = ((ahead / WORD_BITS) as usize, ahead % WORD_BITS);
     let (behind_words, behind_bits) = ((behind / WORD_BITS) as usize, behind % WORD_BITS);
     let word = |at: Option<usize>| at.and_then(|at| from.get(at)).copied().unwrap_or(0);
-    let mut inside = Below::new(cube, dimension, cube.k - by);
     for (at, into) in into.iter_mut().enumerate() {
         let (low, high) = (at + ahead_words, at + ahead_words + 1);
         let following = join(word(Some(low)), word(Some(high)), ahead_bits);
@@ -232,6 +251,13 @@ fn and_turned(cube: Cube, dimension: usize, by: u16, from: &[Word], into: &mut [
     }
 }
 
+/// `into = one & other`, as far as all of them go.
+fn and(one: &[Word], other: &[Word], into: &mut [Word]) {
+    for ((into, one), other) in into.iter_mut().zip(one).zip(other) {
+        *into = one & other;
+    }
+}
+
 /// The word that begins `bits` above the beginning of `low`; `bits` is less than a word.
 #[inline]
 fn join(low: Word, high: Word, bits: u32) -> Word {
@@ -243,7 +269,20 @@ fn join(low: Word, high: Word, bits: u32) -> Word {
 
 /// Leaves the nodes whose digit in a dimension is below `bound`, 1 to k.
 fn keep_below(cube: Cube, dimension: usize, bound: u16, bases: &mut [Word]) {
+    let stride = cube.stride(dimension);
+    if cube.k.is_power_of_two() && stride >= WORD_BITS {
+        let words = (stride / WORD_BITS) as usize;
+        for ring in bases.chunks_exact_mut(words * usize::from(cube.k)) {
+            ring[words * usize::from(bound)..].fill(0);
+        }
+        return;
+    }
     let mut below = Below::new(cube, dimension, bound);
+    if cube.k.is_power_of_two() && stride * u32::from(cube.k) <= WORD_BITS {
+        let below = below.next_word();
+        bases.iter_mut().for_each(|word| *word &= below);
+        return;
+    }
     for word in bases {
         *word &= below.next_word();
     }

@@ -1,19 +1,27 @@
 //! Controllers as on a board, and in process beside it.
 
 use meshalloc::{
-    Command, Configuration, Controller, JobId, Machine, Mesh, Reply, Request, SchedulerKind,
+    Command, Configuration, Controller, Cube, JobId, Mesh, Radices, Reply, Request, SchedulerKind,
     Storage, StrategyKind,
 };
 
 /// The jobs a [`Board`] has room for.
 pub(crate) const JOBS: usize = 24;
 
-/// The memory of a small board: up to 16 x 16 with words of 32 or 64 bits.
+/// The memory of a small board: up to 16 x 16, or a cube of 256, with words of 32 or 64 bits.
 pub(crate) type Board = Storage<16, JOBS, 64, 256>;
 
 pub(crate) fn configuration(w: u16, h: u16, strategy: StrategyKind) -> Configuration {
     Configuration {
-        machine: Machine::Mesh(Mesh::new(w, h).expect("sides in range")),
+        machine: Mesh::new(w, h).expect("sides in range").into(),
+        strategy,
+        scheduler: SchedulerKind::Fcfs,
+    }
+}
+
+pub(crate) fn on_cube(k: u16, n: u8, strategy: StrategyKind) -> Configuration {
+    Configuration {
+        machine: Cube::new(k, n).expect("a cube").into(),
         strategy,
         scheduler: SchedulerKind::Fcfs,
     }
@@ -29,6 +37,17 @@ pub(crate) fn submit(job: u32, w: u16, h: u16) -> Command {
     Command::Submit {
         job: JobId(job),
         request: Request::submesh(w, h),
+    }
+}
+
+pub(crate) fn radices(radices: &[u16]) -> Request {
+    Request::subcube(Radices::new(radices).expect("radices of some cube"))
+}
+
+pub(crate) fn submit_subcube(job: u32, of: &[u16]) -> Command {
+    Command::Submit {
+        job: JobId(job),
+        request: radices(of),
     }
 }
 

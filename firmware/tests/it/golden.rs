@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use meshalloc::{Block, Command, Cube, Grant, NodeId, Reply, StrategyKind, Subcube};
 use meshalloc_firmware::frame::{
     CLIENT_FRAME_MAX, ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX, SERVER_FRAME_MAX,
     ServerFrameBuffer,
@@ -15,9 +16,9 @@ use meshalloc_firmware::{ClientMessage, ServerMessage};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::samples::{
-    client_messages, longest_client_messages, longest_server_messages, server_messages,
-};
+use crate::board::{Board, at_reset, handle, on_cube, submit, submit_subcube};
+use crate::longest::{longest_client_messages, longest_server_messages};
+use crate::samples::{client_messages, server_messages};
 
 const BEGIN: &str = "<!-- golden frames: begin -->\n";
 const END: &str = "<!-- golden frames: end -->";
@@ -105,13 +106,77 @@ fn the_worked_example_is_right() {
     let mut buffer = ClientFrameBuffer::new();
     let message = ClientMessage::Command {
         at: None,
-        command: crate::board::submit(5, 4, 3),
+        command: submit(5, 4, 3),
     };
     assert_eq!(buffer.encode(Header::new(42, 0), &message), Ok(&line[..]));
     let hex: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
     for shown in [content, &hex.join(" ")] {
         assert!(text.contains(shown), "PROTOCOL.md does not show {shown}");
     }
+}
+
+/// The content of the message's frame, part 0.
+fn content(seq: u32, message: &impl Serialize) -> Vec<u8> {
+    let mut buffer = ServerFrameBuffer::new();
+    let frame = buffer.encode(Header::new(seq, 0), message);
+    let frame = frame.expect("it fits").iter();
+    let inside: Vec<u8> = frame.copied().filter(|&byte| byte != 0).collect();
+    let mut content = vec![0; inside.len()];
+    let report = cobs::decode(&inside, &mut content).expect("it is COBS");
+    content.truncate(report.frame_size());
+    content
+}
+
+/// The frames that `PROTOCOL.md` explains field by field, as bytes: a block of lines with a remark behind each.
+fn explained() -> Vec<Vec<u8>> {
+    let text = include_str!("../../PROTOCOL.md");
+    let (_, section) = text.split_once("## 5 Examples").expect("section 5");
+    let (section, _) = section.split_once("## 6 ").expect("section 6");
+    let blocks = section.split("```text\n").skip(1);
+    let blocks = blocks.filter_map(|block| block.split_once("```"));
+    blocks
+        .filter(|(block, _)| block.contains("version"))
+        .map(|(block, _)| {
+            let fields = block.lines().filter_map(|line| line.split("  ").next());
+            fields
+                .flat_map(|field| field.split(' '))
+                .map(|byte| u8::from_str_radix(byte, 16).expect("hex"))
+                .collect()
+        })
+        .collect()
+}
+
+#[test]
+fn what_the_examples_explain_is_what_is_sent() {
+    let (on_a_mesh, on_a_cube) = (submit(5, 4, 3), submit_subcube(5, &[4, 2]));
+    let mut board = Board::new();
+    let mut controller = at_reset(&mut board);
+    let cube = Command::Configure(on_cube(4, 3, StrategyKind::TreeCollapsing));
+    assert_eq!(handle(&mut controller, &cube, 0), [Reply::Done]);
+    let grant = handle(&mut controller, &on_a_cube, 0).swap_remove(0);
+    let Reply::Grant(Grant { blocks, .. }) = &grant else {
+        panic!("{grant:?}");
+    };
+    let nodes = |block: &Block| {
+        let Block::Subcube(subcube) = *block else {
+            panic!("{block:?}");
+        };
+        let nodes = (0..64).filter(|&node| subcube.contains(NodeId(node)));
+        nodes.collect::<Vec<u32>>()
+    };
+    assert_eq!(nodes(&blocks[0]), [0, 1, 4, 5, 8, 9, 12, 13]);
+    let cube = Cube::new(4, 3).expect("a cube");
+    let around = Subcube::between(cube, NodeId(51), NodeId(4)).expect("in the cube");
+    assert_eq!(around.to_string(), "(3, 0, 3)+(2, 2, 2)");
+    assert_eq!(nodes(&around.into()), [0, 3, 4, 7, 48, 51, 52, 55]);
+
+    let command = |command| ClientMessage::Command { at: None, command };
+    let sent = [
+        content(42, &command(on_a_mesh)),
+        content(43, &command(on_a_cube)),
+        content(43, &ServerMessage::Reply(grant)),
+    ];
+    assert_eq!(explained(), sent);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Frames that are not as they should be: counted, answered where a number can be read, and never to
 //! the harm of the next one.
 
-use meshalloc::Reply;
+use meshalloc::{
+    Command, ConfigureError, Cube, Error, NodeId, Refusal, Reply, StrategyKind, Subcube,
+};
 use meshalloc_firmware::frame::{
     CLIENT_FRAME_MAX, ClientFrameBuffer, Decoder, FrameBuffer, Header, SERVER_CONTENT_MAX,
 };
@@ -10,7 +12,7 @@ use meshalloc_firmware::{
     ServerMessage,
 };
 
-use crate::board::{Board, at_reset, submit};
+use crate::board::{Board, at_reset, on_cube, submit};
 use crate::line::{MemoryLine, OPTIONS, Random, call};
 
 fn frame(header: Header, message: &ClientMessage) -> Vec<u8> {
@@ -176,13 +178,122 @@ fn a_body_that_is_no_message_is_answered() {
         encode(&mut buffer, &too_long),
         encode(&mut buffer, &unknown_flag),
     ] {
-        check(
-            &frame,
-            Some((7, ProtocolError::BadMessage)),
-            LineCounters {
-                bad_message: 1,
-                ..LineCounters::default()
-            },
+        check_bad_message(&frame);
+    }
+}
+
+fn check_bad_message(frame: &[u8]) {
+    check(
+        frame,
+        Some((7, ProtocolError::BadMessage)),
+        LineCounters {
+            bad_message: 1,
+            ..LineCounters::default()
+        },
+    );
+}
+
+#[test]
+fn a_cube_that_there_cannot_be_is_no_message() {
+    let mut buffer = ClientFrameBuffer::new();
+    // Command, no time, Configure, Cube, k, n, tree collapsing, FCFS.
+    let mut configure = |k: u16, n: u8| {
+        let body = (1_u8, 0_u8, 0_u8, 1_u8, k, n, 11_u8, 0_u8);
+        encode(&mut buffer, &body)
+    };
+    for (k, n) in [
+        (0, 3),
+        (1, 3),
+        (4, 0),
+        (2, 17),
+        (257, 2),
+        (41, 3),
+        (65_535, 2),
+        (2, 255),
+    ] {
+        check_bad_message(&configure(k, n));
+    }
+    // The largest there are; this board has no room for them, which is another error.
+    for (k, n) in [(2, 16), (256, 2), (40, 3), (65_535, 1)] {
+        let mut board = Board::new();
+        let mut server = Server::new(at_reset(&mut board));
+        answers(&mut server, &hello(1));
+        let too_large = Error::Configure(ConfigureError::MachineTooLarge);
+        assert_eq!(
+            answers(&mut server, &configure(k, n)),
+            [(7, 0, ServerMessage::Reply(Reply::Error(too_large)))]
+        );
+    }
+}
+
+#[test]
+fn radices_that_no_cube_has_are_no_message() {
+    let mut buffer = ClientFrameBuffer::new();
+    // Command, no time, Submit, job, Radices, processors, flags.
+    let mut submit = |radices: &[u16]| {
+        let body = (1_u8, 0_u8, 1_u8, 5_u8, 1_u8, radices, 1_u8, 0_u8);
+        encode(&mut buffer, &body)
+    };
+    for radices in [
+        &[0][..],
+        &[1],
+        &[4, 1, 2],
+        &[2; 17],
+        &[2, 2, 65_535, 2],
+        &[5; 14],
+    ] {
+        check_bad_message(&submit(radices));
+    }
+    // Those at the edge are read, and refused as too large for the machine.
+    for radices in [&[2; 16][..], &[2, 2, 65_535], &[5; 13]] {
+        let mut board = Board::new();
+        let mut server = Server::new(at_reset(&mut board));
+        answers(&mut server, &hello(1));
+        let cube = ClientMessage::Command {
+            at: None,
+            command: Command::Configure(on_cube(4, 3, StrategyKind::TreeCollapsing)),
+        };
+        let done = ServerMessage::Reply(Reply::Done);
+        let configured = answers(&mut server, &frame(Header::new(2, 0), &cube));
+        assert_eq!(configured, [(2, 0, done)]);
+        let never = Error::Refused(Refusal::NeverFits);
+        assert_eq!(
+            answers(&mut server, &submit(radices)),
+            [(7, 0, ServerMessage::Reply(Reply::Error(never)))]
+        );
+    }
+}
+
+#[test]
+fn a_subcube_outside_its_cube_is_no_message() {
+    // Reply, Grant, job, time, attempts, misses, blocks in all, first, one block: Subcube, k, n, first, last.
+    let grant = |cube: (u16, u8), first: u16, last: u16| {
+        let body = (
+            (1_u8, 0_u8, 1_u8, 0_u8, 1_u8, 0_u8, 1_u8, 0_u8, 1_u8),
+            (1_u8, cube, first, last),
+        );
+        let mut room = [0; 64];
+        let bytes = postcard::to_slice(&body, &mut room).expect("64 bytes");
+        postcard::from_bytes::<ServerMessage>(bytes)
+    };
+    for (cube, first, last) in [
+        ((4, 3), 64, 0),
+        ((4, 3), 0, 64),
+        ((4, 3), 65_535, 65_535),
+        ((1, 3), 0, 0),
+        ((2, 17), 0, 0),
+    ] {
+        let message = grant(cube, first, last);
+        assert!(message.is_err(), "{message:?}");
+    }
+    for ((k, n), first, last) in [((4, 3), 63, 0), ((2, 16), 65_535, 65_535)] {
+        let cube = Cube::new(k, n).expect("a cube");
+        let node = |number| NodeId(u32::from(number));
+        let subcube = Subcube::between(cube, node(first), node(last)).expect("in the cube");
+        let message = grant((k, n), first, last);
+        assert!(
+            matches!(&message, Ok(ServerMessage::Reply(Reply::Grant(grant))) if grant.blocks[0] == subcube.into()),
+            "{message:?}"
         );
     }
 }
@@ -248,12 +359,13 @@ fn no_bytes_at_all_make_the_server_panic_or_deaf() {
         let mut server = Server::new(at_reset(&mut board));
         let mut bytes = Vec::new();
         for _ in 0..20 {
-            let mut piece = match random.below(4) {
+            let mut piece = match random.below(6) {
                 0 => (0..random.below(600))
                     .map(|_| random.next() as u8)
                     .collect(),
                 1 => hello(random.next() as u32),
                 2 => submission(random.next() as u32, random.next() as u32),
+                3 | 4 => wrong_inside(&mut random),
                 _ => vec![0xff; random.below(600)],
             };
             for _ in 0..random.below(3) {
@@ -272,6 +384,36 @@ fn no_bytes_at_all_make_the_server_panic_or_deaf() {
         );
         server.controller().check_invariants();
     }
+}
+
+/// A whole frame around a message in which some bytes are others, so that they are read as numbers, tags and lengths.
+fn wrong_inside(random: &mut Random) -> Vec<u8> {
+    struct Raw<'a>(&'a [u8]);
+    impl serde::Serialize for Raw<'_> {
+        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            // A tuple has no length on the line.
+            let mut bytes = serializer.serialize_tuple(self.0.len())?;
+            for byte in self.0 {
+                serde::ser::SerializeTuple::serialize_element(&mut bytes, byte)?;
+            }
+            serde::ser::SerializeTuple::end(bytes)
+        }
+    }
+    let messages = crate::samples::client_messages();
+    let (_, message) = &messages[random.below(messages.len())];
+    let mut room = [0; 64];
+    let body = postcard::to_slice(message, &mut room).expect("64 bytes");
+    for _ in 0..random.below(4) {
+        body[random.below(body.len())] = match random.below(3) {
+            0 => random.next() as u8,
+            1 => random.below(20) as u8,
+            _ => 0xff,
+        };
+    }
+    let mut buffer = ClientFrameBuffer::new();
+    let header = Header::new(random.next() as u32, 0);
+    let frame = buffer.encode(header, &Raw(body));
+    frame.expect("it fits").to_vec()
 }
 
 #[test]

@@ -183,7 +183,7 @@ impl Line for MemoryLine<'_, '_> {
 /// Patient enough for any line of these tests.
 pub(crate) const OPTIONS: Options = Options {
     timeout: Duration::from_secs(1),
-    tries: 1000,
+    tries: 100_000,
     first_seq: Some(u32::MAX - 1),
 };
 

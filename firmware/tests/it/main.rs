@@ -4,5 +4,6 @@ mod board;
 mod golden;
 mod hostile;
 mod line;
+mod longest;
 mod samples;
 mod session;

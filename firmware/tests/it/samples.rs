@@ -1,20 +1,16 @@
-//! A message of every variant, each with a name, and the longest of every kind.
+//! A message of every variant, each with a name.
 
 use heapless::Vec as Bounded;
-use meshalloc::message::{
-    GRANT_BLOCKS_MAX, JobList, JobReport, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX, OccupancyChunk,
-};
+use meshalloc::message::{JobList, JobReport, OccupancyChunk};
 use meshalloc::{
-    Block, Capacity, Command, Configuration, ConfigureError, Error, Flags, Grant, JobId, JobState,
-    Machine, Mesh, NodeId, Refusal, Reply, Request, SIDE_MAX, SchedulerKind, Statistics,
-    StrategyKind, Submesh,
+    Capacity, Command, Configuration, ConfigureError, Cube, DIMENSIONS_MAX, Error, Flags, Grant,
+    JobId, JobState, MachineKind, NodeId, Refusal, Reply, Request, SchedulerKind, Statistics,
+    StrategyKind, Subcube, Submesh,
 };
-use meshalloc_firmware::protocol::{
-    BUILD_BYTES_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
-};
+use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::{ClientMessage, Greeting, LineCounters, ProtocolError, ServerMessage};
 
-use crate::board::configuration;
+use crate::board::{configuration, on_cube, radices, submit_subcube};
 
 /// Every variant of what a client says.
 pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
@@ -61,6 +57,39 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
         ),
         ("statistics", command(Command::Statistics)),
         ("reset", command(Command::Reset)),
+        ("submit radices", command(submit_subcube(1, &[4, 2]))),
+        ("submit without a radix", command(submit_subcube(2, &[]))),
+        (
+            "submit radices at a time, with flags",
+            at(
+                Some(1_000_000),
+                Command::Submit {
+                    job,
+                    request: radices(&[200, 2, 3])
+                        .with_flags(Flags::NO_WAIT | Flags::FIXED_ORIENTATION),
+                },
+            ),
+        ),
+        (
+            "submit as many radices as there can be",
+            command(submit_subcube(3, &[2; DIMENSIONS_MAX])),
+        ),
+        (
+            "configure a cube of one dimension",
+            command(Command::Configure(on_cube(
+                4096,
+                1,
+                StrategyKind::TreeCollapsing,
+            ))),
+        ),
+        (
+            "configure a hypercube",
+            command(Command::Configure(on_cube(
+                2,
+                12,
+                StrategyKind::TreeCollapsing,
+            ))),
+        ),
     ]
     .into_iter()
     .map(|(name, message)| (name.to_owned(), message))
@@ -71,12 +100,20 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
                 format!("configure {strategy}, {scheduler:?}"),
                 command(Command::Configure(Configuration {
                     scheduler,
-                    ..configuration(16, 22, strategy)
+                    ..served(strategy)
                 })),
             ));
         }
     }
     messages
+}
+
+/// A machine of the strategy's kind.
+fn served(strategy: StrategyKind) -> Configuration {
+    match strategy.info().machine {
+        MachineKind::Cube => on_cube(4, 3, strategy),
+        _ => configuration(16, 22, strategy),
+    }
 }
 
 /// Every variant of what a server says.
@@ -85,12 +122,17 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
     let mut messages = vec![
         ("greeting".to_owned(), ServerMessage::Hello(greeting())),
         (
+            "greeting, on a cube".to_owned(),
+            ServerMessage::Hello(greeting_on_a_cube()),
+        ),
+        (
             "line counters".to_owned(),
             ServerMessage::LineCounters(line_counters()),
         ),
     ];
     for (name, reply) in [
         ("grant", Reply::Grant(grant())),
+        ("grant of a subcube", Reply::Grant(grant_of_a_subcube())),
         ("done", Reply::Done),
         (
             "submitted, runs",
@@ -120,6 +162,15 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
                 request: Request::submesh(4, 3).with_processors(11),
                 submitted: 1_000_000,
                 state: JobState::Running { processors: 12 },
+            }),
+        ),
+        (
+            "job, on a cube",
+            Reply::Job(JobReport {
+                job,
+                request: radices(&[3, 2]),
+                submitted: 1_000_000,
+                state: JobState::Running { processors: 8 },
             }),
         ),
         (
@@ -202,6 +253,7 @@ fn errors() -> Vec<Error> {
     errors
 }
 
+/// The greeting of an image with no strategy but those for meshes.
 fn greeting() -> Greeting {
     Greeting {
         protocol: 1,
@@ -216,10 +268,23 @@ fn greeting() -> Greeting {
             blocks: 4096,
             list: 4096,
         },
-        strategies: StrategyKind::ALL.iter().copied().collect(),
+        strategies: StrategyKind::ALL
+            .iter()
+            .copied()
+            .filter(|strategy| strategy.info().machine == MachineKind::Mesh)
+            .collect(),
         schedulers: SchedulerKind::ALL.iter().copied().collect(),
         configuration: configuration(64, 64, StrategyKind::FirstFit),
         frame_bytes_max: 45,
+    }
+}
+
+fn greeting_on_a_cube() -> Greeting {
+    Greeting {
+        strategies: StrategyKind::ALL.iter().copied().collect(),
+        configuration: on_cube(16, 3, StrategyKind::TreeCollapsing),
+        frame_bytes_max: CLIENT_FRAME_MAX as u16,
+        ..greeting()
     }
 }
 
@@ -254,6 +319,21 @@ fn grant() -> Grant {
     }
 }
 
+/// It wraps around: from (3, 0, 3) upwards to (0, 1, 0) of the 4-ary 3-cube.
+fn grant_of_a_subcube() -> Grant {
+    let cube = Cube::new(4, 3).expect("a cube");
+    let subcube = Subcube::new(cube, &[3, 0, 3], &[2, 2, 2]).expect("in the cube");
+    Grant {
+        job: JobId(300),
+        at: 1_000_000,
+        attempts: 2,
+        misses: 1,
+        blocks_total: 1,
+        first: 0,
+        blocks: Bounded::from_slice(&[subcube.into()]).expect("1 block fits"),
+    }
+}
+
 fn statistics() -> Statistics {
     Statistics {
         nodes: 4096,
@@ -269,132 +349,4 @@ fn statistics() -> Statistics {
         valid_attempts: 9,
         misses: 10,
     }
-}
-
-/// The longest of every kind of message that a client sends.
-pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
-    let side = u16::MAX;
-    let request = Request::submesh(side, side)
-        .with_processors(u32::MAX)
-        .with_flags(Flags::all());
-    let job = JobId(u32::MAX);
-    let node = NodeId(u32::MAX);
-    let last = *StrategyKind::ALL.last().expect("there are strategies");
-    [
-        Command::Submit { job, request },
-        Command::Configure(configuration(SIDE_MAX, SIDE_MAX, last)),
-        Command::Release { job },
-        Command::QueryJob { job },
-        Command::ListJobs { from: u32::MAX },
-        Command::Occupancy { from: node },
-        Command::MarkFaulty { node },
-        Command::ClearFaulty { node },
-    ]
-    .into_iter()
-    .map(|command| ClientMessage::Command {
-        at: Some(u64::MAX),
-        command,
-    })
-    .collect()
-}
-
-/// The longest of every kind of message that a server sends.
-pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
-    let (job, node) = (JobId(u32::MAX), NodeId(u32::MAX));
-    let block = Block::Submesh(Submesh::new(u16::MAX, u16::MAX, u16::MAX, u16::MAX));
-    let most = u32::MAX;
-    let state = JobState::Running { processors: most };
-    let text = |len: usize| "x".repeat(len);
-    let mut messages = vec![
-        ServerMessage::Hello(Greeting {
-            protocol: u8::MAX,
-            software: text(SOFTWARE_BYTES_MAX).as_str().try_into().expect("fits"),
-            build: text(BUILD_BYTES_MAX).as_str().try_into().expect("fits"),
-            capacity: Capacity {
-                words: most,
-                word_bits: u8::MAX,
-                jobs: most,
-                blocks: most,
-                list: most,
-            },
-            strategies: std::iter::repeat_n(StrategyKind::ALL[0], STRATEGIES_MAX).collect(),
-            schedulers: std::iter::repeat_n(SchedulerKind::ALL[0], SCHEDULERS_MAX).collect(),
-            configuration: Configuration {
-                machine: Machine::Mesh(Mesh::new(SIDE_MAX, SIDE_MAX).expect("in range")),
-                ..configuration(1, 1, StrategyKind::ALL[0])
-            },
-            frame_bytes_max: u16::MAX,
-        }),
-        ServerMessage::LineCounters(LineCounters {
-            frames: most,
-            repeated: most,
-            before_hello: most,
-            bad_cobs: most,
-            too_short: most,
-            too_long: most,
-            bad_crc: most,
-            wrong_version: most,
-            bad_message: most,
-            overruns: most,
-        }),
-        ServerMessage::Error(ProtocolError::WrongVersion { ours: u8::MAX }),
-    ];
-    messages.extend(
-        [
-            Reply::Grant(Grant {
-                job,
-                at: u64::MAX,
-                attempts: most,
-                misses: most,
-                blocks_total: most,
-                first: most,
-                blocks: std::iter::repeat_n(block, GRANT_BLOCKS_MAX).collect(),
-            }),
-            Reply::Submitted { job, state },
-            Reply::Released {
-                job,
-                processors: most,
-            },
-            Reply::Job(JobReport {
-                job,
-                request: Request::submesh(u16::MAX, u16::MAX)
-                    .with_processors(most)
-                    .with_flags(Flags::all()),
-                submitted: u64::MAX,
-                state,
-            }),
-            Reply::Jobs(JobList {
-                jobs: std::iter::repeat_n((job, most), LIST_JOBS_MAX).collect(),
-                next: Some(most),
-            }),
-            Reply::Occupancy(OccupancyChunk {
-                from: node,
-                nodes: most,
-                busy: std::iter::repeat_n(0xff, OCCUPANCY_BYTES_MAX).collect(),
-                faulty: std::iter::repeat_n(0xff, OCCUPANCY_BYTES_MAX).collect(),
-            }),
-            Reply::Fault {
-                node,
-                job: Some(job),
-                changed: true,
-            },
-            Reply::Statistics(Statistics {
-                nodes: most,
-                free: most,
-                faulty: most,
-                waiting: most,
-                running: most,
-                submitted: u64::MAX,
-                granted: u64::MAX,
-                released: u64::MAX,
-                refused: u64::MAX,
-                attempts: u64::MAX,
-                valid_attempts: u64::MAX,
-                misses: u64::MAX,
-            }),
-            Reply::Error(Error::UnknownNode(node)),
-        ]
-        .map(ServerMessage::Reply),
-    );
-    messages
 }

@@ -2,12 +2,14 @@
 
 use meshalloc::message::GRANT_BLOCKS_MAX;
 use meshalloc::{
-    Command, ConfigureError, Error, Flags, JobId, JobState, NodeId, Refusal, Reply, Request,
-    StrategyKind,
+    Block, Command, Configuration, ConfigureError, Cube, Error, Flags, JobId, JobState,
+    MachineKind, NodeId, Refusal, Reply, Request, StrategyKind, Subcube,
 };
 use meshalloc_firmware::{BUILD, Client, ClientError, PROTOCOL_VERSION, SOFTWARE, Server};
 
-use crate::board::{Board, JOBS, at_reset, configuration, handle, release, submit};
+use crate::board::{
+    Board, JOBS, at_reset, configuration, handle, on_cube, radices, release, submit, submit_subcube,
+};
 use crate::line::{Faults, MemoryLine, OPTIONS, Random, call};
 
 #[test]
@@ -33,20 +35,57 @@ fn the_greeting_says_who_the_server_is() {
     );
 }
 
-/// Commands of every kind, many of them wrong in some way, on a machine that is nearly always full.
-fn commands(random: &mut Random, count: usize) -> Vec<Command> {
-    let strategies: Vec<StrategyKind> = StrategyKind::built().collect();
+/// Machines of which the board has room for most; on some of them not every strategy works.
+fn some_configuration(random: &mut Random, kind: MachineKind) -> Configuration {
+    let strategies: Vec<StrategyKind> = StrategyKind::built()
+        .filter(|strategy| strategy.info().machine == kind)
+        .collect();
+    let strategy = strategies[random.below(strategies.len())];
+    match kind {
+        MachineKind::Cube => {
+            let cubes = [(4, 3), (4, 3), (2, 8), (16, 2), (3, 5), (6, 3), (7, 3)];
+            let (k, n) = cubes[random.below(cubes.len())];
+            on_cube(k, n, strategy)
+        }
+        _ => configuration(
+            1 + random.below(20) as u16,
+            1 + random.below(16) as u16,
+            strategy,
+        ),
+    }
+}
+
+fn some_request(random: &mut Random, kind: MachineKind) -> Request {
+    let request = match kind {
+        MachineKind::Cube => {
+            // Half of them of whole rings of a 4-ary cube, as one strategy serves no other.
+            let rings = random.below(2) == 0;
+            let of: Vec<u16> = (0..random.below(4))
+                .map(|_| if rings { 4 } else { 2 + random.below(4) as u16 })
+                .collect();
+            radices(&of)
+        }
+        _ => Request::submesh(random.below(9) as u16, random.below(9) as u16),
+    };
+    request.with_flags(Flags::from_bits_truncate(random.below(16) as u8))
+}
+
+/// Commands of every kind, many of them wrong in some way, on a machine, mostly of this kind, that is nearly always
+/// full.
+fn commands(random: &mut Random, count: usize, kind: MachineKind) -> Vec<Command> {
+    let kinds = [MachineKind::Mesh, MachineKind::Cube];
     (0..count)
-        .map(|_| {
+        .map(|i| {
+            let kind = match random.below(20) {
+                0 => kinds[random.below(2)],
+                _ => kind,
+            };
             let job = random.below(40) as u32;
             let node = NodeId(random.below(130) as u32);
             match random.below(100) {
+                _ if i == 0 => Command::Configure(some_configuration(random, kind)),
                 0 => Command::Reset,
-                1..=3 => Command::Configure(configuration(
-                    1 + random.below(20) as u16,
-                    1 + random.below(16) as u16,
-                    strategies[random.below(strategies.len())],
-                )),
+                1..=3 => Command::Configure(some_configuration(random, kind)),
                 4..=6 => Command::MarkFaulty { node },
                 7..=9 => Command::ClearFaulty { node },
                 10..=14 => Command::QueryJob { job: JobId(job) },
@@ -56,23 +95,42 @@ fn commands(random: &mut Random, count: usize) -> Vec<Command> {
                 24..=59 => release(job),
                 _ => Command::Submit {
                     job: JobId(job),
-                    request: Request::submesh(random.below(9) as u16, random.below(9) as u16)
-                        .with_flags(Flags::from_bits_truncate(random.below(16) as u8)),
+                    request: some_request(random, kind),
                 },
             }
         })
         .collect()
 }
 
+/// What a comparison saw.
+#[derive(Debug, Default)]
+struct Seen {
+    retries: u64,
+    /// Faults of the line.
+    happened: [u32; 6],
+    submeshes: usize,
+    subcubes: usize,
+}
+
+impl Seen {
+    fn add(&mut self, other: &Seen) {
+        self.retries += other.retries;
+        self.happened = std::array::from_fn(|i| self.happened[i] + other.happened[i]);
+        self.submeshes += other.submeshes;
+        self.subcubes += other.subcubes;
+    }
+}
+
 /// Runs the commands over a line with these faults and in process, and compares every reply.
-fn compare(seed: u64, faults: Faults, count: usize) -> (u64, [u32; 6]) {
+fn compare(seed: u64, faults: Faults, count: usize, kind: MachineKind) -> Seen {
     let (mut there, mut here) = (Board::new(), Board::new());
     let mut server = Server::new(at_reset(&mut there));
     let mut reference = at_reset(&mut here);
     let line = MemoryLine::with_faults(&mut server, faults, seed);
     let mut client = Client::connect(line, OPTIONS).expect("the line lets some frames through");
     let mut random = Random(seed ^ 0x5eed);
-    for (i, command) in commands(&mut random, count).iter().enumerate() {
+    let mut seen = Seen::default();
+    for (i, command) in commands(&mut random, count, kind).iter().enumerate() {
         let now = 10 * i as u64;
         let over_line = call(&mut client, command, Some(now))
             .unwrap_or_else(|error| panic!("seed {seed}, command {i}: {error}"));
@@ -81,18 +139,31 @@ fn compare(seed: u64, faults: Faults, count: usize) -> (u64, [u32; 6]) {
             over_line, in_process,
             "seed {seed}, command {i}: {command:?}"
         );
+        for reply in &over_line {
+            if let Reply::Grant(grant) = reply {
+                match grant.blocks[0] {
+                    Block::Subcube(_) => seen.subcubes += 1,
+                    _ => seen.submeshes += 1,
+                }
+            }
+        }
     }
-    let retries = client.counters().retries;
-    let happened = client.line_mut().happened();
+    seen.retries = client.counters().retries;
+    seen.happened = client.line_mut().happened();
     server.controller().check_invariants();
-    (retries, happened)
+    seen
 }
 
 #[test]
 fn on_a_good_line_every_reply_equals_the_one_in_process() {
-    for seed in 0..8 {
-        assert_eq!(compare(seed, Faults::default(), 600), (0, [0; 6]));
+    let mut all = Seen::default();
+    for seed in 0..16 {
+        for kind in [MachineKind::Mesh, MachineKind::Cube] {
+            all.add(&compare(seed, Faults::default(), 600, kind));
+        }
     }
+    assert_eq!((all.retries, all.happened), (0, [0; 6]));
+    assert!(all.submeshes > 500 && all.subcubes > 500, "{all:?}");
 }
 
 #[test]
@@ -109,20 +180,17 @@ fn on_a_bad_line_every_reply_equals_the_one_in_process() {
             hold: rate(),
         }
     };
-    let (mut retries, mut happened) = (0, [0; 6]);
-    for seed in 0..40 {
-        let (more, faults) = compare(seed, one(seed), 250);
-        retries += more;
-        happened = std::array::from_fn(|i| happened[i] + faults[i]);
+    for kind in [MachineKind::Mesh, MachineKind::Cube] {
+        let mut all = Seen::default();
+        for seed in 0..40 {
+            all.add(&compare(seed, one(seed), 250, kind));
+        }
+        assert!(
+            all.retries > 1000 && all.happened.iter().all(|&times| times > 500),
+            "the faults did not bite: {all:?}"
+        );
+        assert!(all.submeshes + all.subcubes > 500, "{all:?}");
     }
-    assert!(
-        retries > 1000,
-        "only {retries} retries: the faults did not bite"
-    );
-    assert!(
-        happened.iter().all(|&times| times > 500),
-        "not every kind of fault happened: {happened:?}"
-    );
 }
 
 #[test]
@@ -190,6 +258,103 @@ fn a_long_grant_comes_in_parts_and_again_when_one_is_lost() {
 }
 
 #[test]
+fn a_lost_grant_of_a_subcube_comes_again() {
+    let mut board = Board::new();
+    let mut server = Server::new(at_reset(&mut board));
+    let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
+    let cube = on_cube(4, 3, StrategyKind::TreeCollapsing);
+    call(&mut client, &Command::Configure(cube), None).unwrap();
+    client.line_mut().set_faults(Faults {
+        lose: 2,
+        ..Faults::default()
+    });
+    // Four planes are all of the cube; the fifth job gets the first to be free.
+    for job in 1..=4 {
+        let replies = call(&mut client, &submit_subcube(job, &[4, 4]), None).unwrap();
+        assert_eq!(replies.len(), 2, "{replies:?}");
+    }
+    let waits = call(&mut client, &submit_subcube(5, &[4, 4]), None).unwrap();
+    assert_eq!(waits.len(), 1, "{waits:?}");
+    let replies = call(&mut client, &release(3), None).unwrap();
+    let plane = Subcube::between(Cube::new(4, 3).unwrap(), NodeId(32), NodeId(47));
+    assert!(
+        matches!(&replies[..], [Reply::Grant(grant), Reply::Released { processors: 16, .. }]
+            if grant.job == JobId(5) && grant.blocks[..] == [plane.unwrap().into()]),
+        "{replies:?}"
+    );
+    assert!(client.counters().retries > 0, "nothing was lost");
+    assert_eq!(server.controller().statistics().granted, 5);
+}
+
+#[test]
+fn everything_can_be_asked_of_a_cube() {
+    let mut board = Board::new();
+    let mut server = Server::new(at_reset(&mut board));
+    let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
+    let mut ask = |command: &Command| call(&mut client, command, None).unwrap();
+    // 243 processors, which fill 30 bytes and three bits.
+    let cube = on_cube(3, 5, StrategyKind::TreeCollapsing);
+    assert_eq!(ask(&Command::Configure(cube)), [Reply::Done]);
+    let ring = submit_subcube(1, &[3]);
+    assert_eq!(ask(&ring).len(), 2);
+    let last = NodeId(242);
+    assert_eq!(
+        ask(&Command::MarkFaulty { node: last }),
+        [Reply::Fault {
+            node: last,
+            job: None,
+            changed: true
+        }]
+    );
+    assert_eq!(
+        ask(&Command::MarkFaulty { node: NodeId(2) }),
+        [Reply::Fault {
+            node: NodeId(2),
+            job: Some(JobId(1)),
+            changed: true
+        }]
+    );
+    let beyond = NodeId(243);
+    assert_eq!(
+        ask(&Command::MarkFaulty { node: beyond }),
+        [Reply::Error(Error::UnknownNode(beyond))]
+    );
+    let replies = ask(&Command::Occupancy { from: NodeId(0) });
+    let [Reply::Occupancy(chunk)] = &replies[..] else {
+        panic!("{replies:?}");
+    };
+    assert_eq!(
+        (chunk.nodes, chunk.busy.len(), chunk.faulty.len()),
+        (243, 31, 31)
+    );
+    // The ring is (0, 0, 0, 0, *): the processors 0, 1 and 2.
+    assert_eq!((chunk.busy[0], chunk.busy[30]), (0b111, 0b100));
+    assert_eq!((chunk.faulty[0], chunk.faulty[30]), (0b100, 0b100));
+    let replies = ask(&Command::QueryJob { job: JobId(1) });
+    assert!(
+        matches!(&replies[..], [Reply::Grant(grant), Reply::Job(report)]
+            if grant.blocks[0].to_string() == "(0, 0, 0, 0, 0)+(1, 1, 1, 1, 3)"
+                && report.request == radices(&[3])),
+        "{replies:?}"
+    );
+    // A whole cube never fits while a processor is faulty, and waits.
+    assert_eq!(ask(&submit_subcube(2, &[3; 5])).len(), 1);
+    for (command, refusal) in [
+        (submit_subcube(3, &[4]), Refusal::RadixAboveK),
+        (submit_subcube(3, &[2; 6]), Refusal::DimensionAboveN),
+        (submit_subcube(3, &[3; 6]), Refusal::NeverFits),
+        (submit(3, 2, 2), Refusal::Malformed),
+        (ring, Refusal::DuplicateJob),
+    ] {
+        assert_eq!(
+            ask(&command),
+            [Reply::Error(Error::Refused(refusal))],
+            "{command:?}"
+        );
+    }
+}
+
+#[test]
 fn after_a_reset_of_the_server_nothing_old_is_carried_out() {
     let (mut one, mut two) = (Board::new(), Board::new());
     let mut before = Server::new(at_reset(&mut one));
@@ -246,13 +411,34 @@ fn a_configuration_that_does_not_fit_leaves_the_old_one() {
     let mut board = Board::new();
     let mut server = Server::new(at_reset(&mut board));
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
-    let large = Command::Configure(configuration(1024, 1024, StrategyKind::FirstFit));
-    assert_eq!(
-        call(&mut client, &large, None).unwrap(),
-        [Reply::Error(Error::Configure(
-            ConfigureError::MachineTooLarge
-        ))]
-    );
+    for (refused, why) in [
+        (
+            configuration(1024, 1024, StrategyKind::FirstFit),
+            ConfigureError::MachineTooLarge,
+        ),
+        (
+            on_cube(2, 9, StrategyKind::TreeCollapsing),
+            ConfigureError::MachineTooLarge,
+        ),
+        (
+            on_cube(4, 3, StrategyKind::FirstFit),
+            ConfigureError::MachineUnsuitable,
+        ),
+        (
+            configuration(8, 8, StrategyKind::Partner),
+            ConfigureError::MachineUnsuitable,
+        ),
+        (
+            on_cube(3, 2, StrategyKind::FreeList),
+            ConfigureError::MachineUnsuitable,
+        ),
+    ] {
+        assert_eq!(
+            call(&mut client, &Command::Configure(refused), None).unwrap(),
+            [Reply::Error(Error::Configure(why))],
+            "{refused:?}"
+        );
+    }
     assert_eq!(
         client.hello().unwrap().configuration,
         configuration(16, 16, StrategyKind::FirstFit)
