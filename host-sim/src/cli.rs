@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::builder::ValueHint;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use meshalloc::{Configuration, Mesh, SchedulerKind, StrategyKind};
+use meshalloc::{Configuration, Cube, Mesh, SchedulerKind, StrategyKind};
 
 use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
@@ -70,6 +70,7 @@ enum Command {
 const RUN_EXAMPLES: &str = "\
 Examples:
   host-sim run --strategy fsl,as --load .47
+  host-sim run --cube k=4,n=3 --strategy tc,sniffing --tasks 100 --residence 5,10
   host-sim run --mesh 16x22 --swf log.swf.gz --partition 2 --format json
   host-sim run --scenario paper.toml --seed 7
 
@@ -94,10 +95,16 @@ interruption, runs only the points that are missing there and gives the same fil
 
 const REPLAY_FORMAT: &str = "\
 One operation a line; `#` begins a comment:
-  alloc ID W H   job ID asks for W by H processors, now or never
-  free ID        job ID gives its processors back
-  fault X Y      processor <X, Y> becomes faulty
-  repair X Y     processor <X, Y> works again";
+  alloc ID W H          job ID asks for W by H processors, now or never
+  free ID               job ID gives its processors back
+  fault X Y             processor <X, Y> becomes faulty
+  repair X Y            processor <X, Y> works again
+
+On a cube (--cube):
+  alloc ID R0xR1x...    job ID asks for these radices, the last for dimension 0; 1: one processor
+  fault A[n-1] .. A[0]  the processor with these digits becomes faulty
+  repair A[n-1] .. A[0]
+A grant on a cube lists {\"start\":[..],\"extent\":[..]} for each subcube, dimension 0 last.";
 
 #[derive(Args, Debug)]
 struct RunArgs {
@@ -132,9 +139,14 @@ struct ReplayArgs {
     #[arg(long, value_name = "WxH", value_parser = names::mesh, default_value = MESH_DEFAULT)]
     mesh: Mesh,
 
-    /// Allocation strategy; `host-sim list` shows them
-    #[arg(long, value_name = "NAME", value_parser = names::strategy, default_value = "first-fit")]
-    strategy: StrategyKind,
+    /// A k-ary n-cube in place of the mesh, such as k=4,n=3: up to 65536 processors
+    #[arg(long, value_name = "k=K,n=N", value_parser = names::cube, conflicts_with = "mesh")]
+    cube: Option<Cube>,
+
+    /// Allocation strategy; `host-sim list` shows them [default: first-fit, on a cube
+    /// tree-collapsing]
+    #[arg(long, value_name = "NAME", value_parser = names::strategy)]
+    strategy: Option<StrategyKind>,
 
     /// The controller: in-process, tcp:HOST:PORT or serial:DEVICE@BAUD
     #[arg(long, value_name = "WHERE", value_parser = scenario::backend, default_value = "in-process")]
@@ -234,6 +246,12 @@ fn carry_out(
 }
 
 fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure> {
+    let (machine, default) = match args.cube {
+        Some(cube) => (cube.into(), StrategyKind::TreeCollapsing),
+        None => (args.mesh.into(), StrategyKind::FirstFit),
+    };
+    let strategy = args.strategy.unwrap_or(default);
+    scenario::check_kind(machine, strategy)?;
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = args.quiet || io::stdout().is_terminal();
     let show = match args.map.show(for_people)? {
@@ -246,8 +264,8 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     };
     let (name, input) = open(&args.operations)?;
     let configuration = Configuration {
-        machine: args.mesh.into(),
-        strategy: args.strategy,
+        machine,
+        strategy,
         scheduler: SchedulerKind::Fcfs,
     };
     let mut line = None;
@@ -266,9 +284,9 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     let ready = backends.with(configuration, &mut |backend| {
         let Some(input) = input.take() else { return };
         let objects: &mut dyn Write = if args.quiet { &mut sink } else { output };
-        outcome = Some(replay::replay(&name, input, args.mesh, backend, objects));
+        outcome = Some(replay::replay(&name, input, machine, backend, objects));
         if show.is_some() {
-            snapshot = Some(Snapshot::read(backend, args.mesh));
+            snapshot = Some(Snapshot::read(backend, machine));
         }
     });
     ready.map_err(|error| error.to_string())?;
@@ -276,14 +294,14 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         Some(Err(ReplayError::Write(error))) => return Err(error.into()),
         Some(Err(error)) => return Err(error.to_string().into()),
         Some(Ok(counts)) if args.quiet => {
-            let trips = line.map(|line| line.round_trips(args.strategy));
+            let trips = line.map(|line| line.round_trips(strategy));
             counts.write(trips, output)?;
         }
         _ => {}
     }
     if let (Some(show), Some(snapshot)) = (show, snapshot) {
         let map = Map {
-            strategy: args.strategy,
+            strategy,
             at: None,
             waiting: 0,
             snapshot: snapshot.map_err(|error| error.to_string())?,

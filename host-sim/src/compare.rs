@@ -8,10 +8,10 @@ use std::thread;
 
 use clap::Args;
 use clap::builder::ValueHint;
-use meshalloc::{Mesh, SchedulerKind, StrategyKind};
+use meshalloc::{SchedulerKind, StrategyKind};
 use serde_json::json;
 
-use crate::backend::InProcessBackends;
+use crate::backend::{self, InProcessBackends};
 use crate::cli::Failure;
 use crate::experiment::{self, Experiment, Replications, StrategyResult, WARMUP_FRACTION};
 use crate::map::{self, MapArgs, PictureFile};
@@ -20,27 +20,23 @@ use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::report::{self, PROGRAM, VERSION, cell, shown, table, trimmed};
 use crate::run::Bar;
-use crate::scenario::{self, Format, MESH_DEFAULT};
-use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use crate::scenario::{self, Format, RequestArgs};
+use crate::workload::{Arrivals, Rate, Requests, ServiceDistribution, Synthetic, Workload};
 
 /// What to compare; the defaults take well under a minute on two processors.
 #[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
-    /// Columns and rows of the mesh, 1 to 1024 each
-    #[arg(long, value_name = "WxH", value_parser = names::mesh, default_value = MESH_DEFAULT)]
-    mesh: Mesh,
+    #[command(flatten)]
+    requests: RequestArgs,
 
-    /// Allocation strategies, separated by commas [default: ff,as,fsl,naive]
+    /// Allocation strategies, separated by commas [default: ff,as,fsl,naive; on a cube: those of
+    /// tree-collapsing, tree-collapsing-printed, free-list and sniffing that serve it]
     #[arg(long, value_name = "NAME,...", value_parser = names::strategy, value_delimiter = ',')]
     strategy: Option<Vec<StrategyKind>>,
 
     /// Which waiting job may try
     #[arg(long, value_name = "NAME", value_parser = names::scheduler, default_value = "fcfs")]
     scheduler: SchedulerKind,
-
-    /// Distribution of the side lengths of jobs, over 1 to the mesh's sides; `host-sim list` shows them
-    #[arg(long, value_name = "NAME", value_parser = scenario::sizes, default_value = "uniform")]
-    sizes: SizeDistribution,
 
     /// Offered loads, separated by commas: processor seconds requested per processor second there is
     #[arg(
@@ -87,13 +83,27 @@ struct Row {
     results: Vec<StrategyResult>,
 }
 
-/// What is compared unless said otherwise: a scan, a complete one, the best fit, and no contiguity at all.
-const DEFAULT: [StrategyKind; 4] = [
+/// What is compared unless said otherwise, as far as it serves the machine. On a mesh a scan, a complete one, the best
+/// fit, and no contiguity at all; on a cube what Chuang and Wu compare.
+const DEFAULT: [StrategyKind; 8] = [
     StrategyKind::FirstFit,
     StrategyKind::AdaptiveScan,
     StrategyKind::FreeSubmeshList,
     StrategyKind::Naive,
+    StrategyKind::TreeCollapsing,
+    StrategyKind::TreeCollapsingPrinted,
+    StrategyKind::FreeList,
+    StrategyKind::Sniffing,
 ];
+
+/// What is compared, every parameter known.
+struct Comparison<'a> {
+    args: &'a CompareArgs,
+    requests: Requests,
+    strategies: Vec<StrategyKind>,
+    /// In ascending order.
+    loads: Vec<f64>,
+}
 
 /// Compares, draws and reports.
 ///
@@ -101,76 +111,101 @@ const DEFAULT: [StrategyKind; 4] = [
 ///
 /// When the workload cannot be used, or the picture or the report cannot be written.
 pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let mut loads = args.load.clone();
-    loads.sort_by(f64::total_cmp);
-    loads.dedup();
-    let mut strategies = Vec::new();
-    for kind in args.strategy.clone().unwrap_or_else(|| {
-        DEFAULT
-            .into_iter()
-            .filter(|kind| kind.info().built)
-            .collect()
-    }) {
-        if !strategies.contains(&kind) {
-            strategies.push(kind);
-        }
-    }
+    let compared = Comparison::new(args)?;
     // Now rather than after a minute's work.
     let file = PictureFile::open(&args.output)?;
     let show = args.map.show(args.format == Format::Table)?;
-    let rows = measure(args, &loads, &strategies)?;
-    let picture = picture(args, &strategies, &rows);
+    let rows = measure(&compared)?;
+    let picture = picture(&compared, &rows);
     file.write(&plot::svg(&picture)?)?;
     match args.format {
-        Format::Table => write_tables(args, &strategies, &rows, output)?,
-        Format::Json => write_json(args, &strategies, &rows, output)?,
+        Format::Table => write_tables(&compared, &rows, output)?,
+        Format::Json => write_json(&compared, &rows, output)?,
     }
-    if let (Some((moment, show)), Some(&load)) = (show, loads.last()) {
-        let experiment = Experiment {
-            strategies,
-            ..args.experiment(load, StrategyKind::FirstFit)
-        };
-        let maps = map::maps(
-            &experiment,
-            args.mesh,
-            moment,
-            &mut InProcessBackends::default(),
-        );
+    if let (Some((moment, show)), Some(&load)) = (show, compared.loads.last()) {
+        let experiment = compared.experiment(load, compared.strategies.clone());
+        let maps = map::maps(&experiment, moment, &mut InProcessBackends::default());
         let maps = maps.map_err(|error| error.to_string())?;
-        show.maps(&maps, &format!("load {load}, {}", parameters(args)), output)?;
+        show.maps(
+            &maps,
+            &format!("load {load}, {}", compared.parameters()),
+            output,
+        )?;
     }
     Ok(())
 }
 
-impl CompareArgs {
-    fn workload(&self, load: f64) -> Synthetic {
-        let service = ServiceDistribution::Exponential {
-            mean_seconds: self.mean_service,
-        };
-        Synthetic::new(self.mesh, self.sizes, service, Rate::Load(load))
+impl<'a> Comparison<'a> {
+    fn new(args: &'a CompareArgs) -> Result<Self, String> {
+        let requests = args.requests.requests()?;
+        let machine = requests.machine();
+        let built = DEFAULT.into_iter().filter(|kind| kind.info().built);
+        let default = backend::serving(machine, args.scheduler, built);
+        let default = default.map_err(|error| error.to_string())?;
+        let mut loads = args.load.clone();
+        loads.sort_by(f64::total_cmp);
+        loads.dedup();
+        Ok(Comparison {
+            args,
+            requests,
+            strategies: scenario::strategies(machine, args.strategy.as_deref(), &default)?,
+            loads,
+        })
     }
 
-    fn experiment(&self, load: f64, strategy: StrategyKind) -> Experiment {
+    fn experiment(&self, load: f64, strategies: Vec<StrategyKind>) -> Experiment {
+        let args = self.args;
+        let workload = Synthetic {
+            requests: self.requests,
+            service: ServiceDistribution::Exponential {
+                mean_seconds: args.mean_service,
+            },
+            arrivals: Arrivals::Poisson(Rate::Load(load)),
+        };
         Experiment {
-            machine: self.mesh.into(),
-            strategies: vec![strategy],
-            scheduler: self.scheduler,
-            workload: Workload::Synthetic(self.workload(load)),
-            jobs: self.jobs,
+            machine: self.requests.machine(),
+            strategies,
+            scheduler: args.scheduler,
+            workload: Workload::Synthetic(workload),
+            jobs: args.jobs,
             warmup_fraction: WARMUP_FRACTION,
-            replications: Replications::Fixed(self.replications),
-            seed: self.seed,
+            replications: Replications::Fixed(args.replications),
+            seed: args.seed,
         }
+    }
+
+    /// The measured jobs of all runs; `None` where there are none, which each experiment says for itself.
+    fn measured_jobs(&self) -> Option<u64> {
+        let experiment = self.experiment(*self.loads.first()?, Vec::new());
+        let measured = experiment.measured().ok()?;
+        let runs = self.loads.len() as u64
+            * self.strategies.len() as u64
+            * u64::from(self.args.replications);
+        Some(runs * u64::from(measured.end - measured.first))
+    }
+
+    /// All parameters but the loads.
+    fn parameters(&self) -> String {
+        let args = self.args;
+        format!(
+            "{}, {}, mean service {} s, {}, {} x {} jobs, seed {}",
+            self.requests.machine(),
+            report::requests_text(&self.requests),
+            args.mean_service,
+            names::scheduler_text(args.scheduler),
+            args.replications,
+            args.jobs,
+            args.seed
+        )
     }
 }
 
 /// Every strategy at every load, as many at once as there are processors. An experiment depends on the seed
 /// alone, so its result is the same in whichever order they run.
-fn measure(
-    args: &CompareArgs,
-    loads: &[f64],
-    strategies: &[StrategyKind],
-) -> Result<Vec<Row>, String> {
+fn measure(compared: &Comparison<'_>) -> Result<Vec<Row>, String> {
+    let Comparison {
+        strategies, loads, ..
+    } = compared;
     // The highest loads take longest, so they go first.
     let tasks = loads.iter().enumerate().rev();
     let tasks = tasks.flat_map(|(row, &load)| {
@@ -179,14 +214,14 @@ fn measure(
     });
     let tasks = Mutex::new(tasks);
     let results = Mutex::new(Vec::new());
-    let bar = Bar::new(measured_jobs(args, loads, strategies));
+    let bar = Bar::new(compared.measured_jobs());
     let worker = || {
         loop {
             let next = tasks.lock().ok().and_then(|mut tasks| tasks.next());
             let Some((row, column, load, strategy)) = next else {
                 return;
             };
-            let experiment = args.experiment(load, strategy);
+            let experiment = compared.experiment(load, vec![strategy]);
             let result = experiment::run(&experiment, &mut InProcessBackends::default(), &bar);
             if let Ok(mut results) = results.lock() {
                 results.push(((row, column), result));
@@ -218,15 +253,7 @@ fn measure(
     Ok(rows)
 }
 
-/// The measured jobs of all runs; `None` where there are none, which each experiment says for itself.
-fn measured_jobs(args: &CompareArgs, loads: &[f64], strategies: &[StrategyKind]) -> Option<u64> {
-    let experiment = args.experiment(*loads.first()?, *strategies.first()?);
-    let measured = experiment.measured().ok()?;
-    let runs = loads.len() as u64 * strategies.len() as u64 * u64::from(args.replications);
-    Some(runs * u64::from(measured.end - measured.first))
-}
-
-fn picture(args: &CompareArgs, strategies: &[StrategyKind], rows: &[Row]) -> Picture {
+fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
     let metric = Metric::WaitingDelay;
     let point = |row: &Row, column: usize| Point {
         x: row.load,
@@ -235,13 +262,14 @@ fn picture(args: &CompareArgs, strategies: &[StrategyKind], rows: &[Row]) -> Pic
             half_width: estimate.ci95,
         }),
     };
-    let series = strategies.iter().enumerate().map(|(column, kind)| Series {
+    let strategies = compared.strategies.iter().enumerate();
+    let series = strategies.map(|(column, kind)| Series {
         name: kind.name().to_owned(),
         points: rows.iter().map(|row| point(row, column)).collect(),
     });
     Picture {
         title: "Mean waiting delay".to_owned(),
-        subtitle: parameters(args),
+        subtitle: compared.parameters(),
         x_label: "offered load (fraction of the processors)".to_owned(),
         x_scale: Scale::Linear,
         layout: Layout::Page,
@@ -250,34 +278,20 @@ fn picture(args: &CompareArgs, strategies: &[StrategyKind], rows: &[Row]) -> Pic
     }
 }
 
-/// All parameters but the loads.
-fn parameters(args: &CompareArgs) -> String {
-    format!(
-        "mesh {}, {} sides, mean service {} s, {}, {} x {} jobs, seed {}",
-        args.mesh,
-        args.sizes,
-        args.mean_service,
-        names::scheduler_text(args.scheduler),
-        args.replications,
-        args.jobs,
-        args.seed
-    )
-}
-
 fn write_tables(
-    args: &CompareArgs,
-    strategies: &[StrategyKind],
+    compared: &Comparison<'_>,
     rows: &[Row],
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    writeln!(output, "{}", parameters(args))?;
+    let args = compared.args;
+    writeln!(output, "{}", compared.parameters())?;
     let titles = [
         (Metric::WaitingDelay, "Mean waiting delay (s)"),
         (Metric::AllocationMiss, "Allocation miss (%)"),
         (Metric::Utilization, "Utilization (%)"),
     ];
     for (metric, title) in titles {
-        let names = strategies.iter().map(|kind| kind.name());
+        let names = compared.strategies.iter().map(|kind| kind.name());
         let mut table = table(std::iter::once("load").chain(names));
         for row in rows {
             let cells = row.results.iter().map(|result| cell(result, metric));
@@ -300,8 +314,7 @@ fn write_tables(
 }
 
 fn write_json(
-    args: &CompareArgs,
-    strategies: &[StrategyKind],
+    compared: &Comparison<'_>,
     rows: &[Row],
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -313,22 +326,28 @@ fn write_json(
             json!({"load": row.load, "results": results.collect::<Vec<_>>()})
         })
         .collect();
-    let names: Vec<_> = strategies.iter().map(|kind| kind.name()).collect();
+    let args = compared.args;
+    let strategies = compared.strategies.iter();
+    let names: Vec<_> = strategies.map(|kind| kind.name()).collect();
     let loads: Vec<_> = rows.iter().map(|row| row.load).collect();
+    let (machine, name) = names::machine_option(compared.requests.machine());
+    let mut scenario = json!({
+        machine: name,
+        "strategy": names,
+        "scheduler": names::scheduler_text(args.scheduler),
+    });
+    for (key, value) in scenario::distributions(&compared.requests) {
+        scenario[key] = value.into();
+    }
+    scenario["load"] = loads.into();
+    scenario["mean-service"] = args.mean_service.into();
+    scenario["warmup"] = WARMUP_FRACTION.into();
+    scenario["jobs"] = args.jobs.into();
+    scenario["replications"] = args.replications.into();
     let document = json!({
         "program": PROGRAM,
         "version": VERSION,
-        "scenario": {
-            "mesh": args.mesh.to_string(),
-            "strategy": names,
-            "scheduler": names::scheduler_text(args.scheduler),
-            "sizes": args.sizes.to_string(),
-            "load": loads,
-            "mean-service": args.mean_service,
-            "warmup": WARMUP_FRACTION,
-            "jobs": args.jobs,
-            "replications": args.replications,
-        },
+        "scenario": scenario,
         "seed": args.seed,
         "picture": args.output.to_string_lossy(),
         "points": points,

@@ -10,7 +10,7 @@ use crate::backend::{BackendError, Backends};
 use crate::metrics::{Estimates, Metric, PerMetric, Refusals};
 use crate::simulation::{self, Measured, RunResult, SimulationError};
 use crate::statistics::Estimate;
-use crate::workload::{JOBS_MAX, Workload, WorkloadError};
+use crate::workload::{Arrivals, JOBS_MAX, Synthetic, Workload, WorkloadError};
 
 mod parallel;
 
@@ -50,7 +50,7 @@ pub struct Experiment {
     /// Where the jobs come from.
     pub workload: Workload,
     /// How many jobs of a synthetic workload one run is about, [`WARMUP_FRACTION`] of which are not
-    /// measured. A log's are all measured.
+    /// measured. Of a log and of a closed workload all jobs are measured, whatever this says.
     pub jobs: u32,
     /// The part of a synthetic workload's jobs, the first to arrive, that is not measured.
     pub warmup_fraction: f64,
@@ -231,9 +231,16 @@ pub fn run_once(
                 let jobs = log.jobs.iter().map(|entry| entry.job);
                 simulation::run(backend, machine, jobs, measured, &mut advance)
             }
-            (Workload::Synthetic(_), jobs) => {
+            (Workload::Synthetic(workload), jobs) => {
                 let jobs = jobs.clone().into_iter().flatten();
-                simulation::run(backend, machine, jobs, measured, &mut advance)
+                match workload.arrivals {
+                    Arrivals::Poisson(_) => {
+                        simulation::run(backend, machine, jobs, measured, &mut advance)
+                    }
+                    Arrivals::AtOnce { tasks } => {
+                        simulation::run_closed(backend, machine, jobs, tasks, &mut advance)
+                    }
+                }
             }
         });
     })?;
@@ -246,6 +253,47 @@ pub fn run_once(
 }
 
 impl Experiment {
+    /// Strategies on a closed workload, first come, first served: what Chuang and Wu measure.
+    ///
+    /// ```
+    /// use meshalloc::{Cube, StrategyKind};
+    /// use meshalloc_host_sim::backend::InProcessBackends;
+    /// use meshalloc_host_sim::experiment::{self, Experiment, Replications};
+    /// use meshalloc_host_sim::metrics::Metric;
+    /// use meshalloc_host_sim::workload::{ServiceDistribution, Subcubes, Synthetic, TaskDistribution};
+    ///
+    /// let requests = Subcubes {
+    ///     cube: Cube::new(4, 3).unwrap(),
+    ///     dims: TaskDistribution::Uniform,
+    ///     radices: TaskDistribution::Uniform,
+    /// };
+    /// let residence = ServiceDistribution::Uniform { lo_seconds: 5.0, hi_seconds: 10.0 };
+    /// let workload = Synthetic::closed(requests, residence, 100);
+    /// let strategies = vec![StrategyKind::TreeCollapsing, StrategyKind::Sniffing];
+    /// let experiment = Experiment::closed(workload, strategies, Replications::Fixed(10), 1);
+    /// let results = experiment::run_parallel(&experiment, None, &InProcessBackends::default, &())?;
+    /// let utilization = results[0].metrics[Metric::Utilization].unwrap();
+    /// assert!((utilization.mean - 0.677).abs() < 0.021);
+    /// # Ok::<(), experiment::ExperimentError>(())
+    /// ```
+    pub fn closed(
+        workload: Synthetic,
+        strategies: Vec<StrategyKind>,
+        replications: Replications,
+        seed: u64,
+    ) -> Self {
+        Experiment {
+            machine: workload.machine(),
+            strategies,
+            scheduler: SchedulerKind::Fcfs,
+            workload: Workload::Synthetic(workload),
+            jobs: 0,
+            warmup_fraction: 0.0,
+            replications,
+            seed,
+        }
+    }
+
     /// Which jobs of a run are measured.
     ///
     /// # Errors
@@ -253,7 +301,10 @@ impl Experiment {
     /// When there is none, or there are too many.
     pub fn measured(&self) -> Result<Measured, WorkloadError> {
         let (jobs, warmup_fraction) = match &self.workload {
-            Workload::Synthetic(_) => (self.jobs, self.warmup_fraction),
+            Workload::Synthetic(workload) => match workload.arrivals {
+                Arrivals::Poisson(_) => (self.jobs, self.warmup_fraction),
+                Arrivals::AtOnce { tasks } => (tasks, 0.0),
+            },
             // Reading it has limited its length.
             Workload::Log(log) => (log.jobs.len() as u32, 0.0),
         };

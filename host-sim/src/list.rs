@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::report::{PROGRAM, VERSION};
 use crate::scenario::Format;
 use crate::workload::distributions::DistributionInfo;
-use crate::workload::{ServiceDistribution, ShapeRule, SizeDistribution};
+use crate::workload::{ServiceDistribution, ShapeRule, SizeDistribution, TaskDistribution};
 
 /// Columns of a terminal.
 const WIDTH: usize = 80;
@@ -51,7 +51,8 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
         } else {
             ", left out of this build"
         };
-        let properties = format!("{contiguous}, {complete}{built}");
+        let machine = info.machine;
+        let properties = format!("for a {machine}: {contiguous}, {complete}{built}");
         item(output, &names.join(", "), &properties, info.source)?;
     }
     writeln!(output, "\nSchedulers (--scheduler)")?;
@@ -66,6 +67,10 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
         (
             "Distributions of service times (--service)",
             ServiceDistribution::LIST,
+        ),
+        (
+            "Distributions of dimensions and radices on a cube (--dims, --radices)",
+            TaskDistribution::LIST,
         ),
     ] {
         writeln!(output, "\n{title}")?;
@@ -117,6 +122,7 @@ fn json() -> Value {
                 "name": info.name,
                 "aliases": info.aliases,
                 "source": info.source,
+                "machine": info.machine.to_string(),
                 "complete": info.complete,
                 "contiguous": info.contiguous,
                 "built": info.built,
@@ -144,6 +150,8 @@ fn json() -> Value {
         "schedulers": schedulers,
         "sizes": distributions(SizeDistribution::LIST),
         "service": distributions(ServiceDistribution::LIST),
+        "dims": distributions(TaskDistribution::LIST),
+        "radices": distributions(TaskDistribution::LIST),
         "shapes": shapes,
     })
 }
@@ -159,11 +167,14 @@ mod tests {
         let shown = String::from_utf8(bytes).unwrap();
         let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         for kind in StrategyKind::ALL {
-            assert!(flat.contains(kind.name()) && flat.contains(kind.info().source));
+            let info = kind.info();
+            assert!(flat.contains(info.name) && flat.contains(info.source));
+            assert!(flat.contains(&format!("for a {}:", info.machine)));
         }
         for info in SizeDistribution::LIST
             .iter()
             .chain(ServiceDistribution::LIST)
+            .chain(TaskDistribution::LIST)
         {
             assert!(flat.contains(info.name) && flat.contains(info.source));
         }

@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::ValueHint;
-use meshalloc::{Configuration, Mesh, StrategyKind, Ticks};
+use meshalloc::{Block, Configuration, StrategyKind, Ticks};
 
 use crate::backend::Backends;
 use crate::experiment::{Experiment, ExperimentError};
@@ -20,6 +20,8 @@ use crate::simulation::{self, Interrupted, Moment};
 use crate::workload::{JOBS_MAX, TIME_MAX, Workload, seconds, ticks};
 
 pub mod colouring;
+pub mod grid;
+pub mod largest;
 pub mod snapshot;
 pub mod svg;
 pub mod terminal;
@@ -32,7 +34,7 @@ pub const OUTPUT_DEFAULT: &str = "out/map.svg";
 /// When to look.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum MapMoment {
-    /// When the last measured job arrives: the mesh is in use.
+    /// When the last measured job arrives: the machine is in use.
     #[default]
     LastArrival,
     /// At this time, in seconds of virtual time.
@@ -82,7 +84,7 @@ pub struct Map {
 }
 
 impl Map {
-    /// Three short lines for under the title: jobs, processors, and the largest free submesh.
+    /// Three short lines for under the title: jobs, processors, and the largest free submesh or subcube.
     pub fn caption(&self) -> [String; 3] {
         let snapshot = &self.snapshot;
         let jobs = |count: usize| if count == 1 { "job" } else { "jobs" };
@@ -98,14 +100,27 @@ impl Map {
             second.push_str(&format!(", {} faulty", snapshot.faulty.len()));
         }
         let third = match snapshot.largest_free() {
-            Some(largest) => format!("largest free submesh: {}", largest.sides),
+            Some(Block::Submesh(largest)) => format!("largest free submesh: {}", largest.sides),
+            // As one asks for it.
+            Some(Block::Subcube(largest)) => {
+                let extents = largest.extents();
+                let radices = extents.iter().filter(|&&extent| extent > 1);
+                let radices: Vec<_> = radices.map(u16::to_string).collect();
+                let radices = if radices.is_empty() {
+                    "1".to_owned()
+                } else {
+                    radices.join("x")
+                };
+                format!("largest free subcube: {radices}")
+            }
+            Some(other) => unreachable!("there is no such block: {other}"),
             None => "nothing is free".to_owned(),
         };
         [first, second, third]
     }
 }
 
-/// The maps of all strategies of an experiment on a mesh, at one moment of its first replication.
+/// The maps of all strategies of an experiment, at one moment of its first replication.
 ///
 /// Runs that replication again, as far as the moment.
 ///
@@ -114,7 +129,6 @@ impl Map {
 /// When the workload cannot be used, a controller cannot be made ready, or the moment never comes.
 pub fn maps(
     experiment: &Experiment,
-    mesh: Mesh,
     moment: MapMoment,
     backends: &mut dyn Backends,
 ) -> Result<Vec<Map>, ExperimentError> {
@@ -125,7 +139,7 @@ pub fn maps(
     };
     let mut maps = Vec::new();
     for &strategy in &experiment.strategies {
-        let map = map(experiment, mesh, strategy, moment, backends)?;
+        let map = map(experiment, strategy, moment, backends)?;
         moment = map.at.map_or(moment, Moment::Time);
         maps.push(map);
     }
@@ -143,12 +157,11 @@ fn last_arrival(experiment: &Experiment) -> Result<Ticks, ExperimentError> {
 
 fn map(
     experiment: &Experiment,
-    mesh: Mesh,
     strategy: StrategyKind,
     moment: Moment,
     backends: &mut dyn Backends,
 ) -> Result<Map, ExperimentError> {
-    let machine = mesh.into();
+    let machine = experiment.machine;
     let configuration = Configuration {
         machine,
         strategy,
@@ -170,7 +183,8 @@ fn map(
                 simulation::run_until(backend, machine, jobs, moment)
             }
         };
-        outcome = Some(stopped.and_then(|stopped| Ok((stopped, Snapshot::read(backend, mesh)?))));
+        outcome =
+            Some(stopped.and_then(|stopped| Ok((stopped, Snapshot::read(backend, machine)?))));
     })?;
     let outcome = outcome.expect("a backend that is ready calls its body");
     let (Interrupted { at, waiting, .. }, snapshot) =

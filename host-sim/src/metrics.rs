@@ -71,7 +71,7 @@ metrics! {
     /// Mean time from allocation to departure.
     Service, "service", Seconds;
     /// Requested processors in use, as a part of all, averaged over the time from the arrival of the
-    /// first measured job to that of the last.
+    /// first measured job to that of the last; of a closed workload, over the time from 0 to the last departure.
     Utilization, "utilization", Fraction;
     /// Failed attempts with at least as many free processors as requested, as a part of all such attempts.
     AllocationMiss, "allocation_miss", Fraction;
@@ -84,6 +84,10 @@ metrics! {
     /// Mean time on the wall clock that the controller took for submit and release of a job, with every
     /// attempt that these two brought about; only where it is measured.
     SearchTime, "search_time", WallSeconds;
+    /// Free processors, as a part of all, averaged over the same time as the utilization: they count while the first
+    /// job that waits asks for no more than there are free, and at all other times as 0. Processors that a job
+    /// holds beyond its request are not free.
+    ExternalFragmentation, "external_fragmentation", Fraction;
 }
 
 /// One value for each metric.

@@ -5,7 +5,9 @@ use std::num::NonZero;
 use std::str::FromStr;
 
 use meshalloc::scheduler::Threshold;
-use meshalloc::{CUBE_NODES_MAX, Cube, Mesh, Radices, SIDE_MAX, SchedulerKind, StrategyKind};
+use meshalloc::{
+    CUBE_NODES_MAX, Cube, Machine, Mesh, Radices, SIDE_MAX, SchedulerKind, StrategyKind,
+};
 
 use crate::workload::TICKS_PER_SECOND;
 
@@ -75,6 +77,16 @@ pub fn cube(text: &str) -> Result<Cube, String> {
     cube.and_then(|(k, n)| Cube::new(k, n).ok()).ok_or_else(|| {
         format!("{expected}: k at least 2, n at least 1, k^n at most {CUBE_NODES_MAX}, not {k}^{n}")
     })
+}
+
+/// A machine as it is written on the command line: the option's name, without the dashes, and its value.
+pub fn machine_option(machine: Machine) -> (&'static str, String) {
+    match machine {
+        Machine::Cube(cube) => ("cube", format!("k={},n={}", cube.k(), cube.n())),
+        Machine::Mesh(mesh) => ("mesh", mesh.to_string()),
+        // There is no option for others.
+        other => ("machine", other.to_string()),
+    }
 }
 
 /// Reads the radices that are asked of a cube, `R0xR1x...`, the last for dimension 0; `1` is none, one processor.

@@ -1,4 +1,5 @@
-//! Pictures of measurements: a measure over the offered load, or over the side of the mesh, one line a strategy.
+//! Pictures of measurements: a measure over the offered load, or over the side of the mesh, one line a strategy; over
+//! categories, one bar a strategy.
 //!
 //! It is made to be printed: every strategy has a marker and a dash pattern of its own beside its
 //! colour, the legend stands outside the axes, and a saturated point, which has no mean, stands in a
@@ -9,6 +10,7 @@
 use std::fmt::Display;
 
 use axis::ValueAxis;
+use bars::{Slot, draw_swatch};
 use horizontal::HorizontalAxis;
 use marks::{Look, draw_line, draw_marker};
 use plotters::coord::Shift;
@@ -16,6 +18,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 mod axis;
+mod bars;
 mod horizontal;
 mod marks;
 
@@ -63,13 +66,15 @@ pub struct Picture {
 }
 
 /// What is equally far apart on the horizontal axis.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Equal differences.
     #[default]
     Linear,
     /// Doublings; for values over 0, powers of two as a rule.
     Doubling,
+    /// Categories with these names: point `x` stands at number `x`, from 0, and the series beside each other.
+    Categories(Vec<String>),
 }
 
 /// The shape of a picture.
@@ -152,6 +157,11 @@ fn has_bars(picture: &Picture) -> bool {
     points.any(|point| point.y.is_some_and(|y| y.half_width.is_some()))
 }
 
+/// Whether the horizontal axis has categories, so that each series has bars and no line.
+const fn has_categories(picture: &Picture) -> bool {
+    matches!(picture.x_scale, Scale::Categories(_))
+}
+
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<HorizontalAxis, ValueAxis>>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
@@ -205,9 +215,12 @@ fn draw(picture: &Picture, text: &mut String) -> Drawn {
     } else {
         picture.y_label.clone()
     };
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
+    let mut grid = chart.configure_mesh();
+    if has_categories(picture) {
+        // A line through each category would run through its bars.
+        grid.disable_x_mesh();
+    }
+    grid.light_line_style(TRANSPARENT)
         .bold_line_style(BLACK.mix(0.12).stroke_width(THIN))
         .axis_style(BLACK.stroke_width(THIN))
         .set_all_tick_mark_size(units(5))
@@ -221,9 +234,10 @@ fn draw(picture: &Picture, text: &mut String) -> Drawn {
         draw_strip(&root, &chart, picture, strip_height)?;
     }
     for (index, series) in picture.series.iter().enumerate() {
-        draw_series(&root, &chart, &axis, series, &Look::of(index))?;
+        let slot = Slot::of(picture, index);
+        draw_series(&root, &chart, &axis, series, &Look::of(index), slot)?;
     }
-    draw_legend(&legend, picture)?;
+    draw_legend(&legend, picture, !axis.is_logarithmic())?;
     root.present()?;
     Ok(())
 }
@@ -249,15 +263,21 @@ fn draw_series(
     axis: &ValueAxis,
     series: &Series,
     look: &Look,
+    slot: Option<Slot>,
 ) -> Drawn {
-    let place = |x: f64, y: f64| chart.plotting_area().map_coordinate(&(x, y));
-    // A saturated point interrupts the line: there is no number to lead it to.
-    for stretch in series.points.split(|point| point.y.is_none()) {
-        let path: Vec<(i32, i32)> = stretch
-            .iter()
-            .filter_map(|point| point.y.map(|y| place(point.x, y.mean)))
-            .collect();
-        draw_line(root, &path, look)?;
+    let offset = slot.map_or(0.0, |slot| slot.offset);
+    let place = |x: f64, y: f64| chart.plotting_area().map_coordinate(&(x + offset, y));
+    if let Some(slot) = slot {
+        slot.draw(root, chart, axis, series, look)?;
+    } else {
+        // A saturated point interrupts the line: there is no number to lead it to.
+        for stretch in series.points.split(|point| point.y.is_none()) {
+            let path: Vec<(i32, i32)> = stretch
+                .iter()
+                .filter_map(|point| point.y.map(|y| place(point.x, y.mean)))
+                .collect();
+            draw_line(root, &path, look)?;
+        }
     }
     for point in &series.points {
         let Some(y) = point.y else { continue };
@@ -305,8 +325,11 @@ fn draw_strip(root: &Area<'_>, chart: &Chart<'_, '_>, picture: &Picture, height:
     let mut row_y = top + STRIP_ROW / 2 + 3 * PIXEL;
     for (index, series) in picture.series.iter().enumerate() {
         let mut drawn = false;
+        let offset = Slot::of(picture, index).map_or(0.0, |slot| slot.offset);
         for point in series.points.iter().filter(|point| point.y.is_none()) {
-            let (x, _) = chart.plotting_area().map_coordinate(&(point.x, 1.0));
+            let (x, _) = chart
+                .plotting_area()
+                .map_coordinate(&(point.x + offset, 1.0));
             draw_marker(root, (x, row_y), &Look::of(index))?;
             drawn = true;
         }
@@ -317,7 +340,8 @@ fn draw_strip(root: &Area<'_>, chart: &Chart<'_, '_>, picture: &Picture, height:
     Ok(())
 }
 
-fn draw_legend(area: &Area<'_>, picture: &Picture) -> Drawn {
+/// `bars`: series over categories have bars, and not their markers alone.
+fn draw_legend(area: &Area<'_>, picture: &Picture, bars: bool) -> Drawn {
     let columns = legend_columns(picture);
     let (left, column_width) = match picture.layout {
         Layout::Page => (6, LEGEND_WIDTH),
@@ -331,7 +355,11 @@ fn draw_legend(area: &Area<'_>, picture: &Picture) -> Drawn {
     for (index, series) in picture.series.iter().enumerate() {
         let look = Look::of(index);
         let (x, y) = place(index);
-        draw_line(area, &[at(x, y), at(x + 44, y)], &look)?;
+        match picture.x_scale {
+            Scale::Categories(_) if bars => draw_swatch(area, at(x + 22, y), &look)?,
+            Scale::Categories(_) => {}
+            _ => draw_line(area, &[at(x, y), at(x + 44, y)], &look)?,
+        }
         draw_marker(area, at(x + 22, y), &look)?;
         label(area, &series.name, at(x + 52, y), 16, HPos::Left)?;
     }
@@ -361,93 +389,4 @@ fn label(area: &Area<'_>, text: impl Display, at: (i32, i32), size: i32, side: H
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn picture() -> Picture {
-        let line = |name: &str, factor: f64, saturated_from: usize| Series {
-            name: name.to_owned(),
-            points: (0..5)
-                .map(|i| Point {
-                    x: 0.3 + 0.05 * f64::from(i),
-                    y: ((i as usize) < saturated_from).then(|| Measured {
-                        mean: factor * f64::from(i + 1).powi(2),
-                        half_width: Some(factor * f64::from(i + 1) / 2.0),
-                    }),
-                })
-                .collect(),
-        };
-        Picture {
-            title: "Mean waiting delay & <more>".to_owned(),
-            subtitle: "64x64, uniform sides".to_owned(),
-            x_label: "offered load (fraction of the processors)".to_owned(),
-            x_scale: Scale::Linear,
-            layout: Layout::Page,
-            y_label: "mean waiting delay (s)".to_owned(),
-            series: vec![
-                line("first-fit", 4.0, 3),
-                line("adaptive-scan", 3.0, 4),
-                line("free-submesh-list", 2.0, 5),
-                line("naive", 0.5, 5),
-            ],
-        }
-    }
-
-    #[test]
-    fn all_texts_are_in_the_picture_and_escaped() {
-        let svg = svg(&picture()).unwrap();
-        assert!(svg.starts_with("<svg"), "{svg}");
-        assert!(
-            svg.contains("Mean waiting delay &amp; &lt;more&gt;"),
-            "{svg}"
-        );
-        for text in [
-            "first-fit",
-            "naive",
-            "saturated",
-            "95 % confidence",
-            "offered load",
-            "(s)",
-        ] {
-            assert!(svg.contains(text), "{text} is missing in {svg}");
-        }
-    }
-
-    #[test]
-    fn without_a_saturated_point_there_is_no_strip() {
-        let mut picture = picture();
-        picture.series.truncate(4);
-        picture.series.drain(..2);
-        assert!(!svg(&picture).unwrap().contains("saturated"));
-    }
-
-    #[test]
-    fn a_column_has_room_for_every_entry_of_its_legend() {
-        let mut picture = picture();
-        picture.layout = Layout::Column;
-        let (width, two_beside) = size(&picture);
-        assert_eq!(width, COLUMN_SIZE.0);
-        let drawn = svg(&picture).unwrap();
-        let dimensions = format!("width=\"{width}\" height=\"{two_beside}\"");
-        assert!(drawn.contains(&dimensions), "{drawn}");
-        picture.series[0].name = "a name that is too long for half a column".to_owned();
-        assert_eq!(size(&picture).1, two_beside + 2 * LEGEND_ROW);
-    }
-
-    #[test]
-    fn nothing_measured_is_still_a_picture() {
-        let mut picture = picture();
-        for series in &mut picture.series {
-            for point in &mut series.points {
-                point.y = None;
-            }
-        }
-        let drawn = svg(&picture).unwrap();
-        assert!(
-            drawn.contains("saturated") && !drawn.contains("NaN"),
-            "{drawn}"
-        );
-        picture.series.clear();
-        assert!(svg(&picture).unwrap().contains("mean waiting delay (s)"));
-    }
-}
+mod tests;

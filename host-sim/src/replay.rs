@@ -8,20 +8,31 @@
 //! repair 0 5
 //! ```
 //!
+//! On a cube a job asks for radices, and a processor is named by the digits of its address; both are written from the
+//! highest dimension to dimension 0:
+//!
+//! ```text
+//! # job 17 asks for 4 x 2 processors, job 18 for one
+//! alloc 17 4x2
+//! alloc 18 1
+//! fault 0 3 2    # the processor with A[2] = 0, A[1] = 3 and A[0] = 2
+//! ```
+//!
 //! Each operation gives one JSON object on a line. A job that does not fit is refused, it never waits.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::time::{Duration, Instant};
 
-use meshalloc::{Block, Command, Coord, Error, Mesh, Reply};
-use serde::Serialize;
+use meshalloc::{Command, Error, Machine, NodeId, Reply};
 
 use crate::backend::line::RoundTrips;
 use crate::backend::{Backend, BackendError};
 use crate::metrics::Refusals;
 
+mod object;
 mod operation;
 
+use object::{Failed, Freed, Granted, Part, Place, Set, json};
 pub use operation::Operation;
 
 /// Bytes read at once.
@@ -102,7 +113,7 @@ pub enum ReplayError {
         /// Why not.
         source: io::Error,
     },
-    /// A line is not an operation on this mesh.
+    /// A line is not an operation on this machine.
     #[error("{file}:{line}: {reason}")]
     Line {
         /// The file, as it was named.
@@ -130,7 +141,7 @@ pub enum ReplayError {
     Write(#[from] io::Error),
 }
 
-/// Carries out all operations of `input`, on a controller that serves `mesh` and knows no job.
+/// Carries out all operations of `input`, on a controller that serves `machine` and knows no job.
 ///
 /// One JSON object for each goes to `output`, which is flushed whenever the input has to be waited for,
 /// at the end, and also before an error is returned.
@@ -141,7 +152,7 @@ pub enum ReplayError {
 pub fn replay(
     file: &str,
     input: impl Read,
-    mesh: Mesh,
+    machine: Machine,
     backend: &mut dyn Backend,
     mut output: impl Write,
 ) -> Result<Counts, ReplayError> {
@@ -149,7 +160,7 @@ pub fn replay(
     let mut replay = Replay {
         file,
         line: 0,
-        mesh,
+        machine,
         counts: Counts::default(),
         blocks: Vec::new(),
     };
@@ -163,10 +174,10 @@ pub fn replay(
 struct Replay<'f> {
     file: &'f str,
     line: u64,
-    mesh: Mesh,
+    machine: Machine,
     counts: Counts,
     /// The blocks of the latest grant; kept for its memory.
-    blocks: Vec<Rectangle>,
+    blocks: Vec<Part>,
 }
 
 impl Replay<'_> {
@@ -192,7 +203,7 @@ impl Replay<'_> {
                 return Ok(());
             }
             self.line += 1;
-            let operation = Operation::parse(&line, self.mesh);
+            let operation = Operation::parse(&line, self.machine);
             match operation.map_err(|reason| self.line_error(reason))? {
                 Some(operation) => self.one(operation, backend, output)?,
                 None => continue,
@@ -209,7 +220,6 @@ impl Replay<'_> {
         self.counts.operations += 1;
         let now = self.counts.operations;
         let line = self.line;
-        let node = |at| self.mesh.node(at).expect("the parser has checked it");
         match operation {
             Operation::Alloc { job, request } => {
                 let (op, id) = ("alloc", job.0);
@@ -276,14 +286,15 @@ impl Replay<'_> {
                     other => return Err(self.reply_error(&other)),
                 }
             }
-            Operation::Fault { at } => {
-                let command = Command::MarkFaulty { node: node(at) };
-                self.counts.faults += u64::from(self.set(backend, output, "fault", at, &command)?);
+            Operation::Fault { node } => {
+                let command = Command::MarkFaulty { node };
+                let changed = self.set(backend, output, "fault", node, &command)?;
+                self.counts.faults += u64::from(changed);
             }
-            Operation::Repair { at } => {
-                let command = Command::ClearFaulty { node: node(at) };
-                self.counts.repairs +=
-                    u64::from(self.set(backend, output, "repair", at, &command)?);
+            Operation::Repair { node } => {
+                let command = Command::ClearFaulty { node };
+                let changed = self.set(backend, output, "repair", node, &command)?;
+                self.counts.repairs += u64::from(changed);
             }
         }
         Ok(())
@@ -295,20 +306,20 @@ impl Replay<'_> {
         backend: &mut dyn Backend,
         output: &mut impl Write,
         op: &'static str,
-        at: Coord,
+        node: NodeId,
         command: &Command,
     ) -> Result<bool, ReplayError> {
         match self.call(backend, command, self.counts.operations)? {
             Reply::Fault { job, changed, .. } => {
                 let line = self.line;
-                let (x, y, job) = (at.x, at.y, job.map(|job| job.0));
+                let job = job.map(|job| job.0);
+                let place = Place::of(node, self.machine);
                 json(
                     output,
                     &Set {
                         line,
                         op,
-                        x,
-                        y,
+                        place,
                         changed,
                         job,
                     },
@@ -330,7 +341,7 @@ impl Replay<'_> {
         blocks.clear();
         let mut last = None;
         backend.call(command, now, &mut |reply| match reply {
-            Reply::Grant(grant) => blocks.extend(grant.blocks.iter().map(Rectangle::from)),
+            Reply::Grant(grant) => blocks.extend(grant.blocks.iter().map(Part::from)),
             reply => last = Some(reply.clone()),
         })?;
         last.ok_or_else(|| ReplayError::Reply {
@@ -355,66 +366,4 @@ impl Replay<'_> {
             reply: format!("{reply:?}"),
         }
     }
-}
-
-/// A block as the output has it.
-#[derive(Serialize)]
-struct Rectangle {
-    x: u16,
-    y: u16,
-    w: u16,
-    h: u16,
-}
-
-impl From<&Block> for Rectangle {
-    fn from(block: &Block) -> Self {
-        match block {
-            Block::Submesh(submesh) => Rectangle {
-                x: submesh.base.x,
-                y: submesh.base.y,
-                w: submesh.sides.w,
-                h: submesh.sides.h,
-            },
-            other => unreachable!("a mesh has no such block: {other}"),
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct Granted<'b> {
-    line: u64,
-    op: &'static str,
-    id: u32,
-    granted: &'b [Rectangle],
-}
-
-#[derive(Serialize)]
-struct Freed {
-    line: u64,
-    op: &'static str,
-    id: u32,
-    released: u32,
-}
-
-#[derive(Serialize)]
-struct Failed {
-    line: u64,
-    op: &'static str,
-    id: u32,
-    error: &'static str,
-}
-
-#[derive(Serialize)]
-struct Set {
-    line: u64,
-    op: &'static str,
-    x: u16,
-    y: u16,
-    changed: bool,
-    job: Option<u32>,
-}
-
-fn json(output: &mut impl Write, object: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *output, object)?;
-    output.write_all(b"\n")
 }

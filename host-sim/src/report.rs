@@ -7,17 +7,22 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
-
 use crate::backend::line::RoundTrips;
 use crate::experiment::{Replications, Stop, StrategyResult};
 use crate::metrics::{Metric, Unit};
 use crate::names;
 use crate::scenario::{JobSource, Scenario};
 use crate::statistics::Estimate;
-use crate::workload::Log;
+use crate::workload::{Arrivals, Log, Rate, Requests, Synthetic};
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use meshalloc::MachineKind;
+
+/// The width of a terminal, in characters.
+const WIDTH_MAX: usize = 80;
+
+mod json;
+
+pub(crate) use json::{log_json, result_json};
 
 /// The program's name in results.
 pub const PROGRAM: &str = "host-sim";
@@ -72,40 +77,6 @@ pub(crate) const fn stop_name(stop: Stop) -> &'static str {
 }
 
 impl Report<'_> {
-    /// Writes one JSON object.
-    ///
-    /// # Errors
-    ///
-    /// When `output` does not take it.
-    pub fn json(&self, output: &mut dyn Write) -> io::Result<()> {
-        #[derive(Serialize)]
-        struct Document<'r> {
-            program: &'static str,
-            version: &'static str,
-            scenario: &'r Scenario,
-            seed: u64,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            log: Option<Value>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            controller: Option<&'r str>,
-            results: Vec<Value>,
-        }
-        let rows = self.results.iter().zip(self.timings);
-        let document = Document {
-            program: PROGRAM,
-            version: VERSION,
-            scenario: self.scenario,
-            seed: self.scenario.seed,
-            log: self.log.map(log_json),
-            controller: self.controller.as_deref(),
-            results: rows
-                .map(|(result, timing)| result_json(result, self.results, Some(timing)))
-                .collect(),
-        };
-        serde_json::to_writer_pretty(&mut *output, &document)?;
-        writeln!(output)
-    }
-
     /// Writes tables of at most 80 columns.
     ///
     /// # Errors
@@ -119,26 +90,10 @@ impl Report<'_> {
         if let Some(controller) = &self.controller {
             writeln!(output, "controller: {controller}")?;
         }
-        let delays = [
-            Metric::WaitingDelay,
-            Metric::Turnaround,
-            Metric::Utilization,
-            Metric::AllocationMiss,
-        ];
-        let others = [
-            Metric::TurnaroundVariance,
-            Metric::Service,
-            Metric::InternalFragmentation,
-            Metric::CompletionTime,
-        ];
-        for metrics in [delays, others] {
-            let mut table = table(std::iter::once("strategy").chain(metrics.map(header)));
-            for result in self.results {
-                let values = metrics.map(|metric| cell(result, metric));
-                let row = std::iter::once(result.strategy.name().to_owned()).chain(values);
-                table.add_row(row);
+        for metrics in self.metric_groups() {
+            for table in self.metric_tables(metrics) {
+                writeln!(output, "\n{table}")?;
             }
-            writeln!(output, "\n{}", trimmed(&table))?;
         }
         writeln!(output, "\n{}", trimmed(&self.runs_table()))?;
         for line in self.notes() {
@@ -147,9 +102,63 @@ impl Report<'_> {
         Ok(())
     }
 
+    /// Metrics that belong together, first those that the workload is about.
+    fn metric_groups(&self) -> [[Metric; 4]; 2] {
+        use Metric::*;
+        let delays = [WaitingDelay, Turnaround, Utilization, AllocationMiss];
+        match self.scenario.machine.kind() {
+            _ if self.scenario.is_closed() => [
+                [
+                    Utilization,
+                    CompletionTime,
+                    InternalFragmentation,
+                    ExternalFragmentation,
+                ],
+                [WaitingDelay, Turnaround, Service, AllocationMiss],
+            ],
+            MachineKind::Cube => [
+                delays,
+                [
+                    TurnaroundVariance,
+                    Service,
+                    InternalFragmentation,
+                    ExternalFragmentation,
+                ],
+            ],
+            _ => [
+                delays,
+                [
+                    TurnaroundVariance,
+                    Service,
+                    InternalFragmentation,
+                    CompletionTime,
+                ],
+            ],
+        }
+    }
+
+    /// The metrics in as few tables as fit.
+    fn metric_tables(&self, metrics: [Metric; 4]) -> Vec<String> {
+        let of = |metrics: &[Metric]| {
+            let headers = metrics.iter().map(|&metric| header(metric));
+            let mut table = table(std::iter::once("strategy").chain(headers));
+            for result in self.results {
+                let values = metrics.iter().map(|&metric| cell(result, metric));
+                let row = std::iter::once(result.strategy.name().to_owned()).chain(values);
+                table.add_row(row);
+            }
+            trimmed(&table)
+        };
+        let whole = of(&metrics);
+        if whole.lines().all(|line| line.chars().count() <= WIDTH_MAX) {
+            return vec![whole];
+        }
+        metrics.chunks(2).map(of).collect()
+    }
+
     fn headline(&self) -> String {
         let Scenario {
-            mesh,
+            machine,
             scheduler,
             seed,
             ..
@@ -157,12 +166,14 @@ impl Report<'_> {
         let jobs = match &self.scenario.jobs {
             JobSource::Synthetic { workload, jobs, .. } => {
                 let workload = workload_text(workload);
-                format!("seed {seed}, {jobs} jobs a run\n{workload}")
+                let closed = self.scenario.is_closed();
+                let jobs = (!closed).then(|| format!(", {jobs} jobs a run"));
+                format!("seed {seed}{}\n{workload}", jobs.unwrap_or_default())
             }
             JobSource::Log { shape, .. } => format!("a log, shapes {shape}"),
         };
         let scheduler = names::scheduler_text(*scheduler);
-        format!("mesh {mesh}, {scheduler}, {jobs}")
+        format!("{machine}, {scheduler}, {jobs}")
     }
 
     fn runs_table(&self) -> Table {
@@ -242,15 +253,24 @@ impl Report<'_> {
 }
 
 /// A synthetic workload in a few words.
-pub fn workload_text(workload: &crate::workload::Synthetic) -> String {
-    let rate = match workload.rate {
-        crate::workload::Rate::Load(load) => format!("load {load}"),
-        crate::workload::Rate::Traffic(traffic) => format!("traffic ratio {traffic}"),
+pub fn workload_text(workload: &Synthetic) -> String {
+    let arrivals = match workload.arrivals {
+        Arrivals::Poisson(Rate::Load(load)) => format!("load {load}"),
+        Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic ratio {traffic}"),
+        Arrivals::AtOnce { tasks } => format!("{tasks} tasks at time 0"),
     };
-    format!(
-        "{} sides, {rate}, service {} s",
-        workload.sizes, workload.service
-    )
+    let requests = requests_text(&workload.requests);
+    format!("{requests}, {arrivals}, service {} s", workload.service)
+}
+
+/// What jobs ask for, in a few words.
+pub fn requests_text(requests: &Requests) -> String {
+    match requests {
+        Requests::Submeshes(submeshes) => format!("{} sides", submeshes.sizes),
+        Requests::Subcubes(subcubes) => {
+            format!("{} dimensions, {} radices", subcubes.dims, subcubes.radices)
+        }
+    }
 }
 
 /// How far the others are below the strategy with the longest mean waiting delay.
@@ -297,90 +317,6 @@ fn log_line(log: &Log) -> String {
     line
 }
 
-pub(crate) fn log_json(log: &Log) -> Value {
-    json!({
-        "file": log.path.to_string_lossy(),
-        "computer": log.header.computer,
-        "installation": log.header.installation,
-        "acknowledge": log.header.acknowledge,
-        "jobs": log.jobs.len(),
-        "records": log.records,
-        "other_partitions": log.filtered,
-        "dropped_no_processors": log.dropped_no_processors,
-        "dropped_no_run_time": log.dropped_no_run_time,
-    })
-}
-
-/// One strategy's results; `all` are those it is compared with.
-pub(crate) fn result_json(
-    result: &StrategyResult,
-    all: &[StrategyResult],
-    timing: Option<&Timing>,
-) -> Value {
-    let mut metrics = Map::new();
-    for (metric, estimate) in result.metrics.iter() {
-        // Results of the same seed must be the same unless a clock was asked for.
-        if estimate.is_none() && !metric.is_reproducible() {
-            continue;
-        }
-        let shown = estimate.filter(|_| !(result.saturated && depends_on_length(metric)));
-        let value = json!({
-            "mean": shown.map(|estimate| estimate.mean),
-            "ci95": shown.and_then(|estimate| estimate.ci95),
-            "replications": estimate.map_or(0, |estimate| estimate.replications),
-        });
-        metrics.insert(metric.name().to_owned(), value);
-    }
-    let refused: Map<String, Value> = result
-        .refused
-        .iter()
-        .map(|(reason, count)| (reason.name().to_owned(), count.into()))
-        .collect();
-    let mut object = json!({
-        "strategy": result.strategy.name(),
-        "scheduler": names::scheduler_text(result.scheduler),
-        "metrics": metrics,
-        "saturated": result.saturated,
-        "replications": result.runs.len(),
-        "stop": stop_name(result.stop),
-        "waiting_delay_gains": gains_json(result, all),
-        "refused": refused,
-        "table_limited": result.table_limited,
-        "decisions": result.decisions,
-        "decision_hash": hash(result.decision_hash),
-    });
-    if let Some(timing) = timing {
-        object["elapsed_seconds"] = timing.elapsed.as_secs_f64().into();
-        object["jobs_per_second"] = jobs_per_second(result, timing).into();
-        if let Some(trips) = &timing.round_trips {
-            let mut trips = trips.clone();
-            object["round_trip"] = json!({
-                "commands": trips.len(),
-                "median_seconds": trips.quantile_seconds(0.5),
-                "p99_seconds": trips.quantile_seconds(0.99),
-            });
-        }
-    }
-    object
-}
-
-fn gains_json(result: &StrategyResult, all: &[StrategyResult]) -> Vec<Value> {
-    let others = all
-        .iter()
-        .filter(|other| other.strategy != result.strategy && !other.saturated && !result.saturated);
-    others
-        .filter_map(|other| {
-            let gain = result.gain_over(other, Metric::WaitingDelay)?;
-            Some(json!({
-                "over": other.strategy.name(),
-                "mean": gain.mean,
-                "ci95": gain.ci95,
-                "replications": gain.replications,
-            }))
-        })
-        .collect()
-}
-
 /// A hash as it is printed everywhere.
 pub fn hash(value: u64) -> String {
     format!("{value:016x}")
@@ -409,6 +345,7 @@ fn header(metric: Metric) -> &'static str {
         Metric::Utilization => "utilization\n(%)",
         Metric::AllocationMiss => "allocation\nmiss (%)",
         Metric::InternalFragmentation => "int. frag-\nment. (%)",
+        Metric::ExternalFragmentation => "ext. frag-\nment. (%)",
         Metric::CompletionTime => "last departure\n(s)",
         Metric::SearchTime => "search\n(µs/job)",
         other => other.name(),

@@ -21,8 +21,10 @@ use crate::run::Bar;
 use crate::scenario;
 use crate::simulation::Fnv1a;
 use crate::sweep::{self, SweepOptions};
+use crate::workload::Arrivals;
 
 pub mod chang_mohapatra;
+pub mod chuang_wu;
 pub mod claims;
 pub mod figure;
 pub mod kim_yoon;
@@ -32,7 +34,7 @@ pub mod paper;
 
 use claims::{Claim, Verdict};
 use figure::Figure;
-use measure::{Length, Measurements, Plan};
+use measure::{Length, Measurements, Plan, Setting};
 use paper::{Findings, Paper};
 
 /// A paper that can be reproduced.
@@ -42,6 +44,8 @@ enum Choice {
     KimYoon,
     /// Bypass queue and fixed orientation: Figs. 3 to 6
     ChangMohapatra,
+    /// Tree collapsing on k-ary n-cubes: Fig. 2, and a Fig. 3 of larger cubes that is not in the paper
+    ChuangWu,
 }
 
 impl Choice {
@@ -49,6 +53,7 @@ impl Choice {
         match self {
             Choice::KimYoon => &kim_yoon::FIGURES,
             Choice::ChangMohapatra => &chang_mohapatra::FIGURES,
+            Choice::ChuangWu => &chuang_wu::FIGURES,
         }
     }
 
@@ -56,6 +61,18 @@ impl Choice {
         match self {
             Choice::KimYoon => "kim-yoon",
             Choice::ChangMohapatra => "chang-mohapatra",
+            Choice::ChuangWu => "chuang-wu",
+        }
+    }
+
+    /// Its machines, if one cannot choose among them.
+    const fn fixed_machines(self) -> Option<&'static str> {
+        match self {
+            Choice::KimYoon => None,
+            Choice::ChangMohapatra => Some("chang-mohapatra has one mesh, 32x32"),
+            Choice::ChuangWu => {
+                Some("the machines of chuang-wu are cubes, the largest of 4096 nodes")
+            }
         }
     }
 }
@@ -71,15 +88,16 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "NUMBER", value_parser = names::count::<u32>, allow_negative_numbers = true)]
     figure: Vec<u32>,
 
-    /// Short runs, meshes up to 128x128: minutes; this is the default
+    /// Short runs, meshes up to 128x128: a minute for chuang-wu, minutes for the others; this is the default
     #[arg(long, conflicts_with = "full")]
     quick: bool,
 
-    /// The paper's lengths and meshes: hours for kim-yoon
+    /// The papers' lengths and meshes, or more: hours for kim-yoon
     #[arg(long)]
     full: bool,
 
-    /// Jobs in one replication, the first 5 % of which are not measured, in place of the chosen length's
+    /// Jobs in one replication, the first 5 % of which are not measured, in place of the chosen length's; the 100 tasks
+    /// that chuang-wu has at time 0 in its Fig. 2 stay 100
     #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true)]
     jobs: Option<u32>,
 
@@ -113,7 +131,10 @@ fn sides() -> impl TypedValueParser<Value = u16> {
 struct Extent {
     /// `quick` or `full`.
     name: &'static str,
+    /// The length of runs whose jobs arrive over time.
     length: Length,
+    /// How often runs whose jobs are all there at time 0 are made. They are short, and cost a millisecond or so.
+    closed_replications: Replications,
     largest_side: u16,
     /// The length of runs that are measured with a clock. Search times need fewer jobs than delays, which depend on
     /// rare long queues.
@@ -125,7 +146,8 @@ struct Extent {
 
 impl ReproduceArgs {
     /// Kim and Yoon: "100,000 requests per run of simulation under 95% confidence level with the error range of 3 %".
-    /// Chang and Mohapatra: "the completion of 10,000 jobs".
+    /// Chang and Mohapatra: "the completion of 10,000 jobs". Chuang and Wu: "10 random seeds" of 100 tasks, which are
+    /// the first ten here.
     fn extent(&self) -> Extent {
         let fixed = Replications::Fixed;
         let exact = |max| Replications::UntilRelativeError { target: 0.03, max };
@@ -134,7 +156,10 @@ impl ReproduceArgs {
             (Choice::KimYoon, true) => (100_000, exact(60), 512, (20_000, 10, 3)),
             (Choice::ChangMohapatra, false) => (10_000, fixed(20), 0, (10_000, 5, 9)),
             (Choice::ChangMohapatra, true) => (10_000, exact(400), 0, (10_000, 20, 15)),
+            (Choice::ChuangWu, false) => (10_000, fixed(10), 0, (4_000, 6, 5)),
+            (Choice::ChuangWu, true) => (50_000, fixed(20), 0, (10_000, 10, 9)),
         };
+        let closed = if self.full { 2_000 } else { 200 };
         let length = Length {
             jobs: self.jobs.unwrap_or(jobs),
             replications: self.replications.map_or(replications, fixed),
@@ -143,6 +168,7 @@ impl ReproduceArgs {
         Extent {
             name: if self.full { "full" } else { "quick" },
             length,
+            closed_replications: fixed(self.replications.unwrap_or(closed)),
             largest_side: self.largest_mesh.unwrap_or(largest_side),
             clocked: Length {
                 jobs: length.jobs.min(clocked.0),
@@ -193,17 +219,35 @@ impl ReproduceArgs {
     }
 }
 
+impl Extent {
+    /// The length of simulated runs of this setting.
+    fn simulated(&self, setting: &Setting) -> Length {
+        match setting.workload.arrivals {
+            Arrivals::Poisson(_) => self.length,
+            Arrivals::AtOnce { tasks } => Length {
+                jobs: tasks,
+                replications: self.closed_replications,
+                ..self.length
+            },
+        }
+    }
+}
+
 /// Measures, judges, and writes everything down.
 pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let numbers = args.figures()?;
-    if args.paper != Choice::KimYoon && args.largest_mesh.is_some() {
-        let message = "largest-mesh is about kim-yoon: chang-mohapatra has one mesh, 32x32";
-        return Err(message.to_owned().into());
+    if let Some(machines) = args
+        .paper
+        .fixed_machines()
+        .filter(|_| args.largest_mesh.is_some())
+    {
+        return Err(format!("largest-mesh is about kim-yoon: {machines}").into());
     }
     let extent = args.extent();
     let paper = match args.paper {
         Choice::KimYoon => kim_yoon::paper(&numbers, extent.largest_side),
         Choice::ChangMohapatra => chang_mohapatra::paper(&numbers),
+        Choice::ChuangWu => chuang_wu::paper(&numbers),
     };
     let default = || Path::new("out").join(paper.name);
     let folder = args.output.clone().unwrap_or_else(default);
@@ -214,15 +258,14 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     let claims = (paper.claims)(&Findings::new(&measurements, &paper.figures));
     for figure in &paper.figures {
         let stem = figure.file_stem();
-        let length = if figure.is_clocked() {
-            extent.clocked
-        } else {
-            extent.length
-        };
-        write(
-            &folder.join(format!("{stem}.csv")),
-            &figure.csv(&measurements, length)?,
-        )?;
+        let table = figure.csv(&measurements, |setting| {
+            if figure.is_clocked() {
+                extent.clocked
+            } else {
+                extent.simulated(setting)
+            }
+        })?;
+        write(&folder.join(format!("{stem}.csv")), &table)?;
         write(
             &folder.join(format!("{stem}.svg")),
             &figure.svg(&measurements)?,
@@ -260,7 +303,7 @@ fn measure(
         .iter()
         .map(|(setting, strategies)| sweep::Point {
             label: vec![("setting".to_owned(), setting.label())],
-            experiment: setting.experiment(strategies.clone(), extent.length),
+            experiment: setting.experiment(strategies.clone(), extent.simulated(setting)),
         })
         .collect();
     // Other options have another journal: what was interrupted goes on only as what it was.

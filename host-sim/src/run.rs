@@ -116,7 +116,7 @@ pub(crate) fn run(
         Some(line) => line,
         None => &mut in_process,
     };
-    let maps = map::maps(&experiment, scenario.mesh, moment, backends);
+    let maps = map::maps(&experiment, moment, backends);
     show.maps(&maps.map_err(|error| error.to_string())?, &subtitle, output)
 }
 

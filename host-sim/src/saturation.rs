@@ -14,7 +14,7 @@ use meshalloc::{Configuration, SchedulerKind, StrategyKind};
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
-use crate::backend::{BackendError, Backends, InProcessBackends};
+use crate::backend::{Backends, InProcessBackends};
 use crate::experiment::{ExperimentError, Progress, Stop};
 use crate::metrics::{Metric, Refusals};
 use crate::simulation::{self, Measured, RunResult};
@@ -48,7 +48,7 @@ pub enum Repeat {
 /// What is to be run.
 #[derive(Clone, Debug)]
 pub struct Saturation {
-    /// The jobs, on which mesh. The rate at which they arrive does not matter.
+    /// The jobs, on which machine. The rate at which they arrive does not matter, but it must have no end.
     pub workload: Synthetic,
     /// The strategies to compare.
     pub strategies: Vec<StrategyKind>,
@@ -56,7 +56,7 @@ pub struct Saturation {
     pub scheduler: SchedulerKind,
     /// Jobs that wait at all times.
     pub backlog: NonZero<u32>,
-    /// Which jobs of a run are measured; those before let the mesh fill.
+    /// Which jobs of a run are measured; those before let the machine fill.
     pub measured: Measured,
     /// How often a run is repeated.
     pub repeat: Repeat,
@@ -84,27 +84,6 @@ pub struct SaturationResult {
 }
 
 impl Saturation {
-    /// Those of `strategies` that serve the mesh at all.
-    ///
-    /// # Errors
-    ///
-    /// When the scheduler or the mesh cannot be served by any strategy for another reason.
-    pub fn serving(&self, strategies: &[StrategyKind]) -> Result<Vec<StrategyKind>, BackendError> {
-        use meshalloc::ConfigureError::MachineUnsuitable;
-        let mut serving = Vec::new();
-        for &strategy in strategies {
-            match InProcessBackends::default().with(self.configuration(strategy), &mut |_| {}) {
-                Ok(()) => serving.push(strategy),
-                Err(BackendError::Configure {
-                    reason: MachineUnsuitable,
-                    ..
-                }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(serving)
-    }
-
     /// Runs all strategies over `threads` threads, or as many as this process may have.
     ///
     /// # Errors
@@ -191,7 +170,7 @@ impl Saturation {
 
     fn configuration(&self, strategy: StrategyKind) -> Configuration {
         Configuration {
-            machine: self.workload.mesh.into(),
+            machine: self.workload.machine(),
             strategy,
             scheduler: self.scheduler,
         }

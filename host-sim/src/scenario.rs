@@ -5,18 +5,23 @@ use std::path::PathBuf;
 
 use clap::builder::ValueHint;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use meshalloc::{Mesh, SchedulerKind, StrategyKind};
+use meshalloc::{Cube, Mesh, SchedulerKind, StrategyKind};
 
 use crate::backend::line::Endpoint;
 use crate::names;
-use crate::workload::{ServiceDistribution, ShapeRule, SideRange, SizeDistribution, WorkloadError};
+use crate::workload::{
+    JOBS_MAX, ServiceDistribution, ShapeRule, SideRange, SizeDistribution, TaskDistribution,
+    WorkloadError,
+};
 
 mod effective;
 mod file;
 mod grid;
+mod requests;
 
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
 pub use grid::{GridPoint, grid};
+pub(crate) use requests::{RequestArgs, check_kind, default_strategy, distributions, strategies};
 
 /// The mesh of a scenario that names none.
 pub const MESH_DEFAULT: &str = "64x64";
@@ -28,8 +33,15 @@ pub const JOBS_DEFAULT: u32 = 40_000;
 pub const REPLICATIONS_DEFAULT: u32 = 8;
 /// The cap where replications go on until an error is reached.
 pub const REPLICATIONS_MAX_DEFAULT: u32 = 100;
-/// The offered load of a scenario that names none.
+/// The offered load of a scenario on a mesh that names none.
 pub const LOAD_DEFAULT: f64 = 0.4;
+/// The tasks of a scenario on a cube that names neither a load nor a traffic ratio: Chuang and Wu's.
+pub const TASKS_DEFAULT: u32 = 100;
+/// How long these tasks run, in seconds: one of Chuang and Wu's two distributions.
+pub const RESIDENCE_DEFAULT: ServiceDistribution = ServiceDistribution::Uniform {
+    lo_seconds: 5.0,
+    hi_seconds: 10.0,
+};
 
 /// Where the controller is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,8 +115,13 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "WxH", value_parser = names::mesh, help_heading = MACHINE)]
     pub mesh: Option<Mesh>,
 
+    /// A k-ary n-cube in place of a mesh: k at least 2, n at least 1, k^n at most 65536
+    #[arg(long, value_name = "k=K,n=N", value_parser = names::cube, help_heading = MACHINE,
+        conflicts_with_all = ["mesh", "sizes", "widths", "heights"])]
+    pub cube: Option<Cube>,
+
     /// Allocation strategies, separated by commas; all get the same jobs. `host-sim list` shows
-    /// them [default: first-fit]
+    /// them [default: first-fit; on a cube: tree-collapsing]
     #[arg(long, value_name = "NAME,...", value_parser = names::strategy, value_delimiter = ',', help_heading = MACHINE)]
     pub strategy: Option<Vec<StrategyKind>>,
 
@@ -125,7 +142,23 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC)]
     pub heights: Option<SideRange>,
 
-    /// Offered load: processor seconds requested per processor second there is [default: 0.4]
+    /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
+    /// [default: uniform]
+    #[arg(long, value_name = "NAME", value_parser = task_distribution, help_heading = SYNTHETIC)]
+    pub dims: Option<TaskDistribution>,
+
+    /// On a cube: distribution of the radices of jobs, 2 to k: uniform or normal [default: uniform]
+    #[arg(long, value_name = "NAME", value_parser = task_distribution, help_heading = SYNTHETIC)]
+    pub radices: Option<TaskDistribution>,
+
+    /// So many tasks, all there at time 0, and no arrivals later; all are measured [default on a
+    /// cube without --load and --traffic: 100]
+    #[arg(long, value_name = "COUNT", value_parser = tasks, allow_negative_numbers = true, help_heading = SYNTHETIC,
+        conflicts_with_all = ["load", "traffic", "jobs", "warmup"])]
+    pub tasks: Option<u32>,
+
+    /// Offered load: processor seconds requested per processor second there is [default on a mesh:
+    /// 0.4]
     #[arg(long, value_name = "FRACTION", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with = "traffic")]
     pub load: Option<f64>,
 
@@ -140,6 +173,12 @@ pub struct ScenarioArgs {
     /// Another service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
     #[arg(long, value_name = "DISTRIBUTION", value_parser = service, help_heading = SYNTHETIC)]
     pub service: Option<ServiceDistribution>,
+
+    /// Uniform service time, in seconds: short for --service uniform:LO,HI [default with tasks on a
+    /// cube: 5,10]
+    #[arg(long, value_name = "LO,HI", value_parser = residence, allow_negative_numbers = true, help_heading = SYNTHETIC,
+        conflicts_with_all = ["mean_service", "service"])]
+    pub residence: Option<ServiceDistribution>,
 
     /// Part of the jobs, the first to arrive, that is not measured, 0 to below 1 [default: 0.05]
     #[arg(long, value_name = "FRACTION", value_parser = warmup, allow_negative_numbers = true, help_heading = SYNTHETIC)]
@@ -169,8 +208,8 @@ pub struct ScenarioArgs {
 
     /// A log in the Standard Workload Format, plain or .gz; measured whole, run once
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = LOG,
-        conflicts_with_all = ["sizes", "widths", "heights", "load", "traffic", "mean_service",
-            "service", "warmup", "replications", "until_rel_error", "max_replications"])]
+        conflicts_with_all = ["cube", "sizes", "widths", "heights", "dims", "radices", "tasks", "load",
+            "traffic", "mean_service", "service", "residence", "warmup", "replications", "until_rel_error", "max_replications"])]
     pub swf: Option<PathBuf>,
 
     /// Only the log's jobs of this partition [default: all]
@@ -204,6 +243,25 @@ pub(crate) fn sizes(text: &str) -> Result<SizeDistribution, String> {
 /// Reads a distribution of service times.
 pub(crate) fn service(text: &str) -> Result<ServiceDistribution, WorkloadError> {
     text.parse()
+}
+
+/// Reads `uniform` or `normal`.
+pub(crate) fn task_distribution(text: &str) -> Result<TaskDistribution, WorkloadError> {
+    text.parse()
+}
+
+/// Reads `LO,HI`, the ends of a uniform distribution.
+pub(crate) fn residence(text: &str) -> Result<ServiceDistribution, String> {
+    format!("uniform:{text}")
+        .parse()
+        .map_err(|_| "expected LO,HI, seconds over 0, LO not over HI, such as 5,10".to_owned())
+}
+
+fn tasks(text: &str) -> Result<u32, String> {
+    let count = text.parse::<u32>().ok();
+    count
+        .filter(|count| (1..=JOBS_MAX).contains(count))
+        .ok_or_else(|| format!("expected a whole number, 1 to {JOBS_MAX}"))
 }
 
 /// Reads a seed.

@@ -49,11 +49,13 @@ use crate::backend::{Backend, BackendError};
 use crate::metrics::{Refusals, RunValues};
 use crate::workload::{JOBS_MAX, Job, TICKS_PER_SECOND, TIME_MAX};
 
+mod interrupt;
 mod state;
 mod tally;
 #[cfg(test)]
 mod tests;
 
+pub use interrupt::{Interrupted, Moment, run_until};
 use state::State;
 pub(crate) use tally::Fnv1a;
 
@@ -64,6 +66,15 @@ pub struct Measured {
     pub first: u32,
     /// One past the last, at most [`JOBS_MAX`].
     pub end: u32,
+}
+
+/// What averages over time are taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Span {
+    /// From the arrival of the first measured job to that of the last: jobs go on arriving all the while.
+    Arrivals,
+    /// From the start to the last departure of a measured job: the machine fills and empties within.
+    Run,
 }
 
 /// What came out of one run.
@@ -144,7 +155,7 @@ pub fn run(
     measured: Measured,
     advance: &mut dyn FnMut(u64),
 ) -> Result<RunResult, SimulationError> {
-    Run::new(backend, machine, jobs.into_iter(), None, measured).carry_out(advance)
+    Run::new(backend, machine, jobs.into_iter(), measured).carry_out(advance)
 }
 
 /// The same with a queue that never runs empty: jobs arrive in their order, but as soon as fewer than
@@ -163,66 +174,31 @@ pub fn run_backlogged(
     measured: Measured,
     advance: &mut dyn FnMut(u64),
 ) -> Result<RunResult, SimulationError> {
-    Run::new(backend, machine, jobs.into_iter(), Some(backlog), measured).carry_out(advance)
+    let mut run = Run::new(backend, machine, jobs.into_iter(), measured);
+    run.backlog = Some(backlog);
+    run.carry_out(advance)
 }
 
-/// When a run is to be interrupted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
-    /// At this time.
-    Time(Ticks),
-    /// When so many jobs have been granted.
-    Grants(u64),
-}
-
-/// How an interrupted run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interrupted {
-    /// The time. All events of this time have happened.
-    pub at: Ticks,
-    /// Jobs that run.
-    pub running: u32,
-    /// Jobs that wait, in the controller or here.
-    pub waiting: u32,
-}
-
-/// Runs `jobs`, which come in order of arrival, through a controller that knows no job yet, up to a moment,
-/// and leaves the controller as it is then.
+/// The same for a closed workload: so many tasks and no more. All are measured, averages over time are taken over the
+/// whole run, from 0 to the last departure, and it is not asked whether the backlog grew.
 ///
 /// # Errors
 ///
-/// When the controller is lost or answers nonsense, when the moment never comes, or when more than
-/// [`JOBS_MAX`] jobs arrive before it.
-pub fn run_until(
+/// Those of [`run`].
+pub fn run_closed(
     backend: &mut dyn Backend,
     machine: Machine,
     jobs: impl IntoIterator<Item = Job>,
-    moment: Moment,
-) -> Result<Interrupted, SimulationError> {
-    let nothing = Measured { first: 0, end: 0 };
-    let mut run = Run::new(backend, machine, jobs.into_iter(), None, nothing);
-    let at = match moment {
-        Moment::Time(at) => at,
-        Moment::Grants(grants) => {
-            while run.state.decisions < grants {
-                if !run.step(Ticks::MAX)? {
-                    let granted = run.state.decisions;
-                    return Err(SimulationError::TooFewGrants { granted });
-                }
-            }
-            run.state.now
-        }
+    tasks: u32,
+    advance: &mut dyn FnMut(u64),
+) -> Result<RunResult, SimulationError> {
+    let measured = Measured {
+        first: 0,
+        end: tasks,
     };
-    while run.step(at)? {
-        if run.state.arrived > JOBS_MAX {
-            return Err(SimulationError::TooLong);
-        }
-    }
-    Ok(Interrupted {
-        at,
-        running: run.state.running,
-        waiting: run.waiting(),
-    })
+    let mut run = Run::new(backend, machine, jobs.into_iter(), measured);
+    run.state.span = Span::Run;
+    run.carry_out(advance)
 }
 
 struct Run<'b, J> {
@@ -251,7 +227,6 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         backend: &'b mut dyn Backend,
         machine: Machine,
         mut jobs: J,
-        backlog: Option<NonZero<u32>>,
         measured: Measured,
     ) -> Self {
         let room = backend.capacity().jobs;
@@ -265,7 +240,7 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
             table_limited: 0,
             jobs,
             next,
-            backlog,
+            backlog: None,
         }
     }
 
@@ -291,6 +266,7 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
     }
 
     /// Carries out the next event, unless there is none up to this time. False if there is none.
+    #[inline]
     fn step(&mut self, until: Ticks) -> Result<bool, SimulationError> {
         let arrival = self.next_arrival();
         let departure = self.state.departures.peek().map(|event| event.0.key());
@@ -439,7 +415,7 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         RunResult {
             values: state.tally.values(state.machine),
             refused: state.tally.refused,
-            saturated: state.tally.saturated(),
+            saturated: state.span == Span::Arrivals && state.tally.saturated(),
             decision_hash: state.hash.0,
             decisions: state.decisions,
             table_limited: self.table_limited,

@@ -1,4 +1,5 @@
-//! How long the strategies search, and how long a whole replication takes.
+//! How long the strategies for meshes search, and how long a whole replication takes. For cubes there is the bench
+//! `cubes`.
 //!
 //! ```text
 //! cargo bench -p meshalloc-tests --bench speed [-- STRATEGY...]
@@ -25,7 +26,9 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use meshalloc::message::Capacity;
-use meshalloc::{Command, Configuration, Controller, Reply, SchedulerKind, StrategyKind, Ticks};
+use meshalloc::{
+    Command, Configuration, Controller, MachineKind, Reply, SchedulerKind, StrategyKind, Ticks,
+};
 use meshalloc_host_sim::backend::{
     Backend, BackendError, Backends, HeapStorage, InProcess, InProcessBackends,
 };
@@ -215,6 +218,11 @@ fn replication() -> Option<String> {
     })
 }
 
+/// The strategies for meshes in this build.
+fn built() -> impl Iterator<Item = StrategyKind> {
+    StrategyKind::built().filter(|kind| kind.info().machine == MachineKind::Mesh)
+}
+
 fn main() -> ExitCode {
     // `cargo test --benches` starts this too, without optimisation: times would say nothing.
     if !std::env::args().any(|argument| argument == "--bench") {
@@ -223,10 +231,11 @@ fn main() -> ExitCode {
     }
     let mut strategies = Vec::new();
     for name in std::env::args().skip(1).filter(|name| name != "--bench") {
-        let Some(strategy) = StrategyKind::from_name(&name) else {
-            let known: Vec<&str> = StrategyKind::built().map(StrategyKind::name).collect();
+        let Some(strategy) = built().find(|&kind| StrategyKind::from_name(&name) == Some(kind))
+        else {
+            let known: Vec<&str> = built().map(StrategyKind::name).collect();
             eprintln!(
-                "error: unknown strategy {name:?}, expected one of {}",
+                "error: unknown strategy for meshes {name:?}, expected one of {}",
                 known.join(", ")
             );
             return ExitCode::from(2);
@@ -235,7 +244,7 @@ fn main() -> ExitCode {
     }
     let mut wrong = Vec::new();
     if strategies.is_empty() {
-        strategies.extend(StrategyKind::built());
+        strategies.extend(built());
         wrong.extend(replication());
     }
     wrong.extend(search_times(&strategies));

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use meshalloc::{Refusal, Request, StrategyKind, Submesh};
+use meshalloc::{Block, Refusal, Request, StrategyKind, Submesh};
 
 /// The strategies whose decisions are known here.
 pub const STRATEGIES: [StrategyKind; 4] = [
@@ -83,6 +83,16 @@ impl fmt::Display for Rect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Rect { x1, y1, x2, y2 } = self;
         write!(f, "(<{x1}, {y1}>, <{x2}, {y2}>)")
+    }
+}
+
+impl From<Block> for Rect {
+    /// A block of a mesh.
+    fn from(block: Block) -> Rect {
+        match block {
+            Block::Submesh(submesh) => submesh.into(),
+            other => unreachable!("a mesh has no block {other}"),
+        }
     }
 }
 

@@ -4,8 +4,9 @@ use meshalloc::jobs::{BlockCell, JobSlot};
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    AnyStrategy, Block, Command, Configuration, Controller, JobId, Memory, Mesh, NodeId, Reply,
-    Request, SchedulerKind, StrategyKind, Submesh, Ticks, Workspace,
+    AnyStrategy, Block, Command, Configuration, Controller, Cube, JobId, Machine, Memory, Mesh,
+    NodeId, Radices, Reply, Request, SchedulerKind, StrategyKind, Subcube, Submesh, Ticks,
+    Workspace,
 };
 
 /// Memory for a controller, every slice exactly as long as the machine and the jobs need.
@@ -21,20 +22,23 @@ pub struct HeapMemory {
 }
 
 impl HeapMemory {
-    /// Memory for this mesh and so many jobs, waiting and running together, and nothing to spare.
-    pub fn new(mesh: Mesh, jobs: usize) -> Self {
-        Self::for_largest_of(&[mesh], jobs)
+    /// Memory for this machine and so many jobs, waiting and running together, and nothing to spare.
+    pub fn new(machine: impl Into<Machine>, jobs: usize) -> Self {
+        Self::for_largest_of(&[machine.into()], jobs)
     }
 
-    /// Memory in which each of the meshes can be served.
-    pub fn for_largest_of(meshes: &[Mesh], jobs: usize) -> Self {
-        let needs = meshes.iter().map(|&mesh| Needs::of(mesh.into()));
-        let words = needs.clone().map(|needs| needs.words).max().unwrap_or(0);
-        let nodes = needs.map(|needs| needs.nodes).max().unwrap_or(0);
+    /// Memory in which each of the machines can be served.
+    pub fn for_largest_of(machines: &[impl Into<Machine> + Copy], jobs: usize) -> Self {
+        let most = |need: fn(Machine) -> usize| {
+            let needs = machines.iter().map(|&machine| need(machine.into()));
+            needs.max().unwrap_or(0)
+        };
+        let words = most(|machine| Needs::of(machine).words);
+        let nodes = most(|machine| Needs::of(machine).nodes);
         HeapMemory {
             busy: vec![0; words],
             faulty: vec![0; words],
-            scratch: vec![0; 2 * words],
+            scratch: vec![0; most(Workspace::words_needed)],
             slots: vec![JobSlot::EMPTY; jobs],
             index: vec![0; (2 * jobs).next_power_of_two()],
             blocks: vec![BlockCell::EMPTY; nodes],
@@ -67,10 +71,28 @@ pub fn mesh(w: u16, h: u16) -> Mesh {
     Mesh::new(w, h).expect("sides of a test mesh")
 }
 
-/// First come, first served on this mesh.
-pub fn configuration(mesh: Mesh, strategy: StrategyKind) -> Configuration {
+/// A cube whose k and n are known to be right.
+///
+/// # Panics
+///
+/// When they are not.
+pub fn cube(k: u16, n: u8) -> Cube {
+    Cube::new(k, n).expect("k and n of a test cube")
+}
+
+/// A request for a subcube of these radices, dimension 0 last.
+///
+/// # Panics
+///
+/// When no cube could serve them.
+pub fn subcube(radices: &[u16]) -> Request {
+    Request::subcube(Radices::new(radices).expect("radices of a test request"))
+}
+
+/// First come, first served on this machine.
+pub fn configuration(machine: impl Into<Machine>, strategy: StrategyKind) -> Configuration {
     Configuration {
-        machine: mesh.into(),
+        machine: machine.into(),
         strategy,
         scheduler: SchedulerKind::Fcfs,
     }
@@ -97,17 +119,33 @@ pub struct Granted {
     /// How often it failed although enough processors were free.
     pub misses: u32,
     /// What it holds.
-    pub blocks: Vec<Submesh>,
+    pub blocks: Vec<Block>,
 }
 
 impl Answer {
-    /// The one submesh that the command brought about, if that is all it brought about.
-    pub fn submesh(&self) -> Option<Submesh> {
+    /// The one block that the command brought about, if that is all it brought about.
+    pub fn block(&self) -> Option<Block> {
         match self.grants.as_slice() {
             [granted] => match granted.blocks.as_slice() {
-                [submesh] => Some(*submesh),
+                [block] => Some(*block),
                 _ => None,
             },
+            _ => None,
+        }
+    }
+
+    /// The one submesh, likewise.
+    pub fn submesh(&self) -> Option<Submesh> {
+        match self.block() {
+            Some(Block::Submesh(submesh)) => Some(submesh),
+            _ => None,
+        }
+    }
+
+    /// The one subcube, likewise.
+    pub fn subcube(&self) -> Option<Subcube> {
+        match self.block() {
+            Some(Block::Subcube(subcube)) => Some(subcube),
             _ => None,
         }
     }
@@ -153,12 +191,7 @@ impl Collector {
         assert_eq!(granted.job, grant.job, "one job at a time");
         assert_eq!(granted.blocks.len(), grant.first as usize, "no gap");
         assert!(!grant.blocks.is_empty(), "at least one block");
-        granted.blocks.extend(grant.blocks.iter().map(|block| {
-            let Block::Submesh(submesh) = *block else {
-                unreachable!("a mesh has only submeshes")
-            };
-            submesh
-        }));
+        granted.blocks.extend(&grant.blocks);
         self.missing -= grant.blocks.len() as u32;
         assert_eq!(grant.is_last(), self.missing == 0);
     }

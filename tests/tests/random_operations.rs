@@ -423,6 +423,14 @@ fn everything_happens() {
             "a waiting job queried",
         ]);
         missing.extend(Refusal::ALL.map(Refusal::name));
+        // Said of requests to a cube.
+        for refusal in [
+            Refusal::DimensionAboveN,
+            Refusal::RadixAboveK,
+            Refusal::RadixBelowK,
+        ] {
+            missing.remove(refusal.name());
+        }
         if strategy == StrategyKind::Naive {
             missing.remove(Refusal::Fragmented.name());
         }

@@ -1,7 +1,9 @@
 //! Where commands are carried out: in this process, or on a controller at the end of a line.
 
 use meshalloc::message::Capacity;
-use meshalloc::{Command, Configuration, ConfigureError, Reply, Ticks};
+use meshalloc::{
+    Command, Configuration, ConfigureError, Machine, Reply, SchedulerKind, StrategyKind, Ticks,
+};
 
 pub mod in_process;
 pub mod line;
@@ -67,12 +69,55 @@ impl<B: Backends + ?Sized> Backends for &mut B {
     }
 }
 
+/// Those of `strategies` that serve the machine at all.
+///
+/// # Errors
+///
+/// When the scheduler or the machine cannot be served by any strategy for another reason.
+pub fn serving(
+    machine: Machine,
+    scheduler: SchedulerKind,
+    strategies: impl IntoIterator<Item = StrategyKind>,
+) -> Result<Vec<StrategyKind>, BackendError> {
+    let mut serving = Vec::new();
+    for strategy in strategies {
+        let configuration = Configuration {
+            machine,
+            strategy,
+            scheduler,
+        };
+        match InProcessBackends::default().with(configuration, &mut |_| {}) {
+            Ok(()) => serving.push(strategy),
+            Err(BackendError::Configure {
+                reason: ConfigureError::MachineUnsuitable,
+                ..
+            }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(serving)
+}
+
+/// What a strategy expects of the machine, where that is why it does not serve this one.
+fn expected(strategy: StrategyKind, reason: ConfigureError) -> &'static str {
+    match (reason, strategy) {
+        (ConfigureError::MachineUnsuitable, StrategyKind::FreeList) => {
+            " (expected a cube whose k is a power of two)"
+        }
+        (ConfigureError::MachineUnsuitable, StrategyKind::Buddy) => {
+            " (expected a square mesh whose side is a power of two)"
+        }
+        _ => "",
+    }
+}
+
 /// Why a backend cannot go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackendError {
     /// The controller does not take the configuration.
-    #[error("{strategy} on a {machine}: {reason}", strategy = .configuration.strategy, machine = .configuration.machine)]
+    #[error("{strategy} on a {machine}: {reason}{hint}", strategy = .configuration.strategy,
+        machine = .configuration.machine, hint = expected(.configuration.strategy, *.reason))]
     Configure {
         /// What was asked for.
         configuration: Configuration,

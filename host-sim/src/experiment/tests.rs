@@ -1,11 +1,14 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use meshalloc::Mesh;
+use meshalloc::{Cube, Mesh};
 
 use super::*;
 use crate::backend::InProcessBackends;
-use crate::workload::{Log, LogOptions, Rate, ServiceDistribution, SizeDistribution, Synthetic};
+use crate::workload::{
+    Log, LogOptions, Rate, ServiceDistribution, SizeDistribution, Subcubes, Synthetic,
+    TaskDistribution,
+};
 
 fn synthetic(side: u16, load: f64, jobs: u32, strategies: &[StrategyKind]) -> Experiment {
     let mesh = Mesh::new(side, side).unwrap();
@@ -245,4 +248,70 @@ fn the_kth_log_has_its_independent_value() {
     assert_eq!(mean(Metric::InternalFragmentation), 0.0);
     assert_eq!((result.decisions, result.refused.total()), (28_475, 0));
     assert!(!result.saturated);
+}
+
+fn chuang_wu(strategies: &[StrategyKind], replications: u32) -> Experiment {
+    let requests = Subcubes {
+        cube: Cube::new(4, 3).unwrap(),
+        dims: TaskDistribution::Uniform,
+        radices: TaskDistribution::Uniform,
+    };
+    let residence = ServiceDistribution::Uniform {
+        lo_seconds: 5.0,
+        hi_seconds: 10.0,
+    };
+    let workload = Synthetic::closed(requests, residence, 100);
+    let replications = Replications::Fixed(replications);
+    Experiment::closed(workload, strategies.to_vec(), replications, 1)
+}
+
+#[test]
+fn the_cell_of_chuang_and_wu_has_its_independent_values() {
+    // U*U, residence 5 to 10 s: utilization of an independent implementation, and its half-width.
+    let expected = [
+        (StrategyKind::TreeCollapsing, 0.677, 0.021),
+        (StrategyKind::TreeCollapsingPrinted, 0.605, 0.014),
+        (StrategyKind::FreeList, 0.555, 0.021),
+        (StrategyKind::Sniffing, 0.396, 0.014),
+    ];
+    let strategies = expected.map(|(strategy, ..)| strategy);
+    for replications in [10, 200] {
+        let results = results(&chuang_wu(&strategies, replications));
+        for (result, (strategy, mean, margin)) in results.iter().zip(expected) {
+            let utilization = result.metrics[Metric::Utilization].unwrap();
+            assert!(
+                (utilization.mean - mean).abs() <= margin,
+                "{strategy}, {replications}: {utilization:?}"
+            );
+            assert!(!result.saturated);
+            assert_eq!(result.metrics[Metric::Jobs].unwrap().mean, 100.0);
+        }
+        let internal =
+            |place: usize| results[place].metrics[Metric::InternalFragmentation].unwrap();
+        assert_eq!((internal(0).mean, internal(1).mean), (0.0, 0.0));
+        let sniffing = internal(3);
+        let margin = sniffing.ci95.unwrap().max(0.01);
+        assert!((sniffing.mean - 0.42).abs() <= margin, "{sniffing:?}");
+    }
+}
+
+#[test]
+fn a_closed_workload_runs_as_a_whole_and_the_same_over_threads() {
+    let strategies = [StrategyKind::TreeCollapsing, StrategyKind::Sniffing];
+    let experiment = chuang_wu(&strategies, 6);
+    assert_eq!(
+        experiment.measured().unwrap(),
+        Measured { first: 0, end: 100 }
+    );
+    let one = results(&experiment);
+    let many = run_parallel(&experiment, None, &InProcessBackends::default, &()).unwrap();
+    for (one, many) in one.iter().zip(&many) {
+        assert_eq!(one.runs, many.runs);
+        assert_eq!(one.decisions, 600);
+    }
+    // The same tasks for both.
+    assert_eq!(
+        one[0].metrics[Metric::Service],
+        one[1].metrics[Metric::Service]
+    );
 }

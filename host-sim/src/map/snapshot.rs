@@ -1,7 +1,9 @@
 //! What a controller says about its processors at one moment.
 
-use meshalloc::{Block, Command, Coord, JobId, Mesh, NodeId, Reply, Submesh};
+use meshalloc::{Block, Command, JobId, Machine, NodeId, Reply};
 
+use super::grid::Grid;
+use super::largest;
 use crate::backend::Backend;
 use crate::simulation::SimulationError;
 
@@ -11,18 +13,18 @@ pub struct MapJob {
     /// Its name.
     pub id: JobId,
     /// What it holds, in the order in which it was granted.
-    pub blocks: Vec<Submesh>,
+    pub blocks: Vec<Block>,
 }
 
-/// Who holds which processors of a mesh.
+/// Who holds which processors of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The mesh.
-    pub mesh: Mesh,
+    /// The machine.
+    pub machine: Machine,
     /// The running jobs, by name.
     pub jobs: Vec<MapJob>,
-    /// The faulty processors, in row-major order. A job may hold some of them still.
-    pub faulty: Vec<Coord>,
+    /// The faulty processors, by number. A job may hold some of them still.
+    pub faulty: Vec<NodeId>,
 }
 
 /// Whose a processor is.
@@ -34,19 +36,29 @@ pub enum Owner {
     Job(usize),
 }
 
-/// The owners of all processors.
+/// The owners of all processors, by their places in the picture.
 #[derive(Clone, Debug)]
 pub struct Owners {
     width: usize,
     height: usize,
     owners: Vec<Owner>,
+    faulty: Vec<bool>,
 }
 
 impl Owners {
-    /// The owner of `<x, y>`; `None` outside the mesh.
+    /// The owner of the processor in this column and row; `None` outside the picture.
     pub fn get(&self, x: usize, y: usize) -> Option<Owner> {
+        self.index(x, y).map(|index| self.owners[index])
+    }
+
+    /// Whether the processor in this column and row is faulty.
+    pub fn is_faulty(&self, x: usize, y: usize) -> bool {
+        self.index(x, y).is_some_and(|index| self.faulty[index])
+    }
+
+    fn index(&self, x: usize, y: usize) -> Option<usize> {
         let inside = x < self.width && y < self.height;
-        inside.then(|| self.owners[y * self.width + x])
+        inside.then(|| y * self.width + x)
     }
 
     /// Columns.
@@ -61,12 +73,12 @@ impl Owners {
 }
 
 impl Snapshot {
-    /// Asks a controller that serves `mesh`; changes nothing there.
+    /// Asks a controller that serves `machine`; changes nothing there.
     ///
     /// # Errors
     ///
     /// When the controller is lost or answers nonsense.
-    pub fn read(backend: &mut dyn Backend, mesh: Mesh) -> Result<Self, SimulationError> {
+    pub fn read(backend: &mut dyn Backend, machine: Machine) -> Result<Self, SimulationError> {
         let mut ids = Vec::new();
         let mut from = Some(0);
         while let Some(begin) = from {
@@ -88,17 +100,16 @@ impl Snapshot {
             let command = Command::QueryJob { job: id };
             let mut blocks = Vec::new();
             ask(backend, &command, &mut |block| blocks.push(block))?;
-            let blocks = blocks.into_iter().map(|block| match block {
-                Block::Submesh(submesh) if mesh.contains(submesh) => Ok(submesh),
-                other => Err(odd(&command, &format!("{other}, which the mesh has not"))),
-            });
-            let blocks = blocks.collect::<Result<_, _>>()?;
+            if let Some(block) = blocks.iter().find(|&&block| !machine.contains(block)) {
+                let reply = format!("{block}, which the machine has not");
+                return Err(odd(&command, &reply));
+            }
             jobs.push(MapJob { id, blocks });
         }
 
         let mut faulty = Vec::new();
         let mut from = 0;
-        while from < mesh.nodes() {
+        while from < machine.nodes() {
             let command = Command::Occupancy { from: NodeId(from) };
             let Reply::Occupancy(chunk) = ask(backend, &command, &mut |_| {})? else {
                 return Err(odd(&command, "another kind of reply"));
@@ -110,46 +121,52 @@ impl Snapshot {
                 let nodes = (0..8)
                     .filter(|bit| byte >> bit & 1 == 1)
                     .map(|bit| from + bit);
-                faulty.extend(nodes.filter_map(|node| mesh.coord(NodeId(node))));
+                faulty.extend(nodes.filter(|&node| node < machine.nodes()).map(NodeId));
                 from += 8;
             }
         }
-        Ok(Snapshot { mesh, jobs, faulty })
+        Ok(Snapshot {
+            machine,
+            jobs,
+            faulty,
+        })
     }
 
     /// The owner of every processor.
     pub fn owners(&self) -> Owners {
-        let sides = self.mesh.sides();
-        let (width, height) = (usize::from(sides.w), usize::from(sides.h));
+        // Gaps move nothing to another column or row.
+        let grid = Grid::new(self.machine, 1);
+        let (width, height) = (grid.across.len(), grid.up.len());
         let mut owners = vec![Owner::Free; width * height];
         for (place, job) in self.jobs.iter().enumerate() {
-            for block in &job.blocks {
-                let (x, w) = (usize::from(block.base.x), usize::from(block.sides.w));
-                let y = usize::from(block.base.y);
-                for row in y..y + usize::from(block.sides.h) {
-                    owners[row * width + x..][..w].fill(Owner::Job(place));
+            for rect in job.blocks.iter().flat_map(|&block| grid.rectangles(block)) {
+                for y in rect.y {
+                    owners[y * width..][rect.x.clone()].fill(Owner::Job(place));
                 }
             }
+        }
+        let mut faulty = vec![false; width * height];
+        for (x, y) in self.faulty.iter().map(|&node| grid.place(node)) {
+            faulty[y * width + x] = true;
         }
         Owners {
             width,
             height,
             owners,
+            faulty,
         }
     }
 
-    /// Which processors are neither held nor faulty, in row-major order.
+    /// Which processors are neither held nor faulty, by number.
     fn free_nodes(&self) -> Vec<bool> {
+        let grid = Grid::new(self.machine, 1);
         let owners = self.owners();
-        let mut free: Vec<bool> = owners
-            .owners
-            .iter()
-            .map(|&owner| owner == Owner::Free)
-            .collect();
-        for at in &self.faulty {
-            free[usize::from(at.y) * owners.width + usize::from(at.x)] = false;
-        }
-        free
+        let nodes = (0..self.machine.nodes()).map(NodeId);
+        let free = nodes.map(|node| {
+            let (x, y) = grid.place(node);
+            owners.get(x, y) == Some(Owner::Free) && !owners.is_faulty(x, y)
+        });
+        free.collect()
     }
 
     /// The number of processors that are neither held nor faulty.
@@ -159,43 +176,12 @@ impl Snapshot {
 
     /// Processors held or faulty, as a part of all.
     pub fn busy_fraction(&self) -> f64 {
-        1.0 - self.free() as f64 / f64::from(self.mesh.nodes())
+        1.0 - self.free() as f64 / f64::from(self.machine.nodes())
     }
 
-    /// The free submesh with the most processors; of several the first in row-major order of their highest
-    /// rows. `None` if nothing is free.
-    ///
-    /// # Time complexity
-    ///
-    /// O(processors): for each row, the largest rectangle under the histogram of free processors below it.
-    pub fn largest_free(&self) -> Option<Submesh> {
-        let free = self.free_nodes();
-        let width = usize::from(self.mesh.sides().w);
-        let mut heights = vec![0usize; width];
-        let mut best: Option<(usize, Submesh)> = None;
-        for (y, row) in free.chunks_exact(width).enumerate() {
-            for (height, &free) in heights.iter_mut().zip(row) {
-                *height = if free { *height + 1 } else { 0 };
-            }
-            // Columns where a rectangle begins, with its height; heights rise.
-            let mut open: Vec<(usize, usize)> = Vec::new();
-            for x in 0..=width {
-                let height = heights.get(x).copied().unwrap_or(0);
-                let mut begin = x;
-                while let Some(&(start, tall)) = open.last().filter(|(_, tall)| *tall >= height) {
-                    open.pop();
-                    begin = start;
-                    let area = tall * (x - start);
-                    if area > best.map_or(0, |(most, _)| most) {
-                        let [x0, y0, w, h] =
-                            [start, y + 1 - tall, x - start, tall].map(|side| side as u16);
-                        best = Some((area, Submesh::new(x0, y0, w, h)));
-                    }
-                }
-                open.push((begin, height));
-            }
-        }
-        best.map(|(_, submesh)| submesh)
+    /// The free submesh or subcube with the most processors: [`largest::largest_free`].
+    pub fn largest_free(&self) -> Option<Block> {
+        largest::largest_free(self.machine, &self.free_nodes())
     }
 }
 

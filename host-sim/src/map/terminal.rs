@@ -1,14 +1,21 @@
 //! Maps on a terminal: coloured half-blocks, two rows of processors in a line; letters where there are no
 //! colours.
+//!
+//! A map that is too wide is drawn smaller: the narrowest gaps between the planes of a cube go first, if the planes are
+//! small, and then one field stands for several processors.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use console::{Style, Term};
 
 use super::Map;
 use super::colouring::{self, PALETTE};
 use super::snapshot::{Owner, Owners};
+use measure::Measure;
+
+mod measure;
 
 /// How wide, and whether in colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +49,7 @@ const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWYZ01234
 const FREE: char = '.';
 const FAULTY: char = 'x';
 
-/// Characters left of a map (row numbers and frame), right of it, and between two.
-const LEFT: usize = 5;
+/// Characters right of a map, for its frame, and between two maps.
 const RIGHT: usize = 1;
 const BETWEEN: usize = 2;
 /// The least width of a map, for its caption.
@@ -56,22 +62,24 @@ const WIDTH_MIN: usize = 38;
 ///
 /// When `output` does not take them.
 pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> {
-    let widest = maps.iter().map(|map| map.snapshot.mesh.sides().w).max();
-    let nodes = usize::from(widest.unwrap_or(1));
-    let width = |scale: usize| WIDTH_MIN.max(LEFT + nodes.div_ceil(scale) + RIGHT);
-    let beside =
-        |count: usize| (1..=nodes).find(|&scale| row_width(count, width(scale)) <= look.columns);
-    let scale = beside(maps.len().min(2)).or(beside(1)).unwrap_or(nodes);
-    let width = width(scale);
-    let beside = (1..=maps.len()).rev();
-    let count = beside
-        .clone()
-        .find(|&count| row_width(count, width) <= look.columns);
+    let Some(machine) = maps.first().map(|map| map.snapshot.machine) else {
+        return Ok(());
+    };
+    let with_frame = |width: usize| WIDTH_MIN.max(width + RIGHT);
+    let beside = |count: usize| {
+        let fits = |width| row_width(count, with_frame(width)) <= look.columns;
+        Measure::fitting(machine, fits)
+    };
+    let measure = beside(maps.len().min(2)).or_else(|| beside(1));
+    let measure = measure.unwrap_or_else(|| Measure::least(machine));
+    let width = with_frame(measure.width());
+    let mut beside = (1..=maps.len()).rev();
+    let count = beside.find(|&count| row_width(count, width) <= look.columns);
 
     for row in maps.chunks(count.unwrap_or(1)) {
         let panels: Vec<_> = row
             .iter()
-            .map(|map| panel(map, scale, look.colours))
+            .map(|map| panel(map, &measure, look.colours))
             .collect();
         let lines = panels.iter().map(Vec::len).max().unwrap_or(0);
         for line in 0..lines {
@@ -89,14 +97,15 @@ pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> 
         }
         writeln!(output)?;
     }
-    writeln!(output, "{}", legend(scale, look.colours))
+    writeln!(output, "{}", legend(&measure, look.colours))
 }
 
 fn row_width(count: usize, width: usize) -> usize {
     count * width + count.saturating_sub(1) * BETWEEN
 }
 
-fn legend(scale: usize, colours: bool) -> String {
+fn legend(measure: &Measure, colours: bool) -> String {
+    let scale = measure.scale;
     let mut legend = match colours {
         true => "white: free, black: faulty; jobs that touch differ in colour".to_owned(),
         false => format!("{FREE} free, {FAULTY} faulty; jobs that touch have different letters"),
@@ -111,6 +120,9 @@ fn legend(scale: usize, colours: bool) -> String {
         legend.push_str(&format!(
             "\n{each}: what most of {scale} x {height} processors are"
         ));
+    }
+    for line in measure.grid.directions() {
+        legend.push_str(&format!("\n{line}"));
     }
     legend
 }
@@ -137,102 +149,60 @@ enum Field {
 }
 
 /// The lines of one map.
-fn panel(map: &Map, scale: usize, colours: bool) -> Vec<Line> {
+fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
     let snapshot = &map.snapshot;
-    let owners = snapshot.owners();
     let letters = !colours;
-    // A character is about twice as high as wide. With colours it has two fields, one above the other;
-    // a letter stands for one processor as long as there is room.
-    let field_height = if letters && scale > 1 {
-        2 * scale
-    } else {
-        scale
-    };
-    let line_height = if letters {
-        field_height
-    } else {
-        2 * field_height
-    };
     let palette = if letters { LETTERS.len() } else { PALETTE };
-    let fields = Fields {
-        map,
-        owners,
-        width: scale,
-        height: field_height,
-    };
+    let owners = snapshot.owners();
     let paint = Paint {
         numbers: colouring::colours(snapshot, palette),
         letters,
     };
 
-    let (w, h) = (fields.owners.width(), fields.owners.height());
-    let columns = w.div_ceil(scale);
+    let columns = measure.columns();
+    let characters = columns.len();
+    let indent = " ".repeat(measure.left - 1);
     let mut lines: Vec<Line> = vec![map.strategy.name().to_owned().into()];
     lines.extend(map.caption().into_iter().map(Line::from));
-    lines.push(format!("{}┌{}┐", " ".repeat(LEFT - 1), "─".repeat(columns)).into());
-    for line in (0..h.div_ceil(line_height)).rev() {
-        let y = line * line_height;
-        let mut text = match line % 4 {
-            0 => format!("{y:>width$} ┤", width = LEFT - 2),
-            _ => format!("{}│", " ".repeat(LEFT - 1)),
-        };
-        for column in 0..columns {
-            let lower = fields.at(column * scale, y);
-            let upper = fields.at(column * scale, y + field_height);
+    lines.push(format!("{indent}┌{}┐", "─".repeat(characters)).into());
+    for row in measure.rows(letters) {
+        let mut text = measure.row_begin(row.as_ref());
+        for column in &columns {
+            let (Some(x), Some(row)) = (column, &row) else {
+                text.push(' ');
+                continue;
+            };
+            let [upper, lower] = [&row.upper, &row.lower].map(|y| field(&owners, x, y));
             text.push_str(&paint.character(upper, lower));
         }
         text.push('│');
-        let width = LEFT + columns + RIGHT;
+        let width = measure.width() + RIGHT;
         lines.push(Line { text, width });
     }
-    let (mut axis, mut numbers) = (String::new(), " ".repeat(LEFT));
-    for column in 0..columns {
-        axis.push(if column % 8 == 0 { '┬' } else { '─' });
-        if column % 8 == 0 && column + 4 <= columns.max(4) {
-            let number = (column * scale).to_string();
-            numbers.push_str(&" ".repeat((LEFT + column).saturating_sub(numbers.len())));
-            numbers.push_str(&number);
-        }
-    }
-    lines.push(format!("{}└{axis}┘", " ".repeat(LEFT - 1)).into());
-    lines.push(numbers.into());
+    lines.push(format!("{indent}└{}┘", measure.ticks()).into());
+    lines.extend(measure.numbers().into_iter().map(Line::from));
     lines
 }
 
-/// The fields of a map: so many processors wide and high.
-struct Fields<'m> {
-    map: &'m Map,
-    owners: Owners,
-    width: usize,
-    height: usize,
-}
-
-impl Fields<'_> {
-    /// The field from `<x, y>` on: faulty if any processor is, else what most of them are. `None`
-    /// outside the mesh.
-    fn at(&self, x: usize, y: usize) -> Option<Field> {
-        let (columns, rows) = (x..x + self.width, y..y + self.height);
-        let faulty =
-            self.map.snapshot.faulty.iter().any(|at| {
-                columns.contains(&usize::from(at.x)) && rows.contains(&usize::from(at.y))
-            });
-        if faulty {
-            return Some(Field::Faulty);
-        }
-        let mut counts = BTreeMap::new();
-        for y in rows {
-            for x in columns.clone() {
-                let field = match self.owners.get(x, y) {
-                    Some(Owner::Job(place)) => Field::Job(place),
-                    Some(Owner::Free) => Field::Free,
-                    None => continue,
-                };
-                *counts.entry(field).or_insert(0u32) += 1;
+/// What these columns and rows show: faulty if any processor is, else what most of them are. `None` outside
+/// the machine.
+fn field(owners: &Owners, x: &Range<usize>, y: &Range<usize>) -> Option<Field> {
+    let mut counts = BTreeMap::new();
+    for y in y.clone() {
+        for x in x.clone() {
+            if owners.is_faulty(x, y) {
+                return Some(Field::Faulty);
             }
+            let field = match owners.get(x, y) {
+                Some(Owner::Job(place)) => Field::Job(place),
+                Some(Owner::Free) => Field::Free,
+                None => continue,
+            };
+            *counts.entry(field).or_insert(0u32) += 1;
         }
-        let most = counts.into_iter().max_by_key(|(_, count)| *count);
-        most.map(|(field, _)| field)
     }
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    most.map(|(field, _)| field)
 }
 
 /// How fields look.
@@ -258,7 +228,7 @@ impl Paint {
                 .on_color256(lower)
                 .apply_to('▀')
                 .to_string(),
-            // The mesh ends between the two.
+            // The plane ends between the two.
             (None, Some(lower)) => style.color256(lower).apply_to('▄').to_string(),
             (_, None) => " ".to_owned(),
         }

@@ -1,4 +1,4 @@
-use meshalloc::{Coord, JobId, Request, SchedulerKind, Submesh};
+use meshalloc::{Coord, JobId, MachineKind, Mesh, NodeId, Request, SchedulerKind, Submesh};
 
 use super::colouring::{self, PALETTE};
 use super::snapshot::Owner;
@@ -13,10 +13,19 @@ fn mesh(w: u16, h: u16) -> Mesh {
 }
 
 fn job(id: u32, blocks: &[(u16, u16, u16, u16)]) -> MapJob {
-    let blocks = blocks.iter().map(|&(x, y, w, h)| Submesh::new(x, y, w, h));
+    let blocks = blocks
+        .iter()
+        .map(|&(x, y, w, h)| Submesh::new(x, y, w, h).into());
     MapJob {
         id: JobId(id),
         blocks: blocks.collect(),
+    }
+}
+
+fn submesh(block: Block) -> Option<Submesh> {
+    match block {
+        Block::Submesh(submesh) => Some(submesh),
+        _ => None,
     }
 }
 
@@ -32,13 +41,13 @@ fn small() -> Map {
         at: Some(1_500_000),
         waiting: 1,
         snapshot: Snapshot {
-            mesh: mesh(6, 4),
+            machine: mesh(6, 4).into(),
             jobs: vec![
                 job(1, &[(0, 0, 2, 3)]),
                 job(2, &[(2, 0, 3, 2)]),
                 job(3, &[(5, 0, 1, 1)]),
             ],
-            faulty: vec![Coord::new(4, 3)],
+            faulty: vec![NodeId(3 * 6 + 4)],
         },
     }
 }
@@ -78,7 +87,10 @@ fn the_caption_counts() {
         ]
     );
     // Three are as large; the one whose highest row comes first counts.
-    assert_eq!(map.snapshot.largest_free(), Some(Submesh::new(2, 2, 4, 1)));
+    assert_eq!(
+        map.snapshot.largest_free(),
+        Some(Submesh::new(2, 2, 4, 1).into())
+    );
 }
 
 #[test]
@@ -88,13 +100,15 @@ fn the_largest_free_submesh_is_that_of_trying_all() {
     let experiment = experiment(mesh, &[StrategyKind::FirstFit, StrategyKind::Naive]);
     for second in 1..40 {
         let moment = MapMoment::Seconds(f64::from(second) * 20.0);
-        for mut map in maps(&experiment, mesh, moment, backends).unwrap() {
-            map.snapshot.faulty.push(Coord::new(second as u16 % 13, 4));
+        for mut map in maps(&experiment, moment, backends).unwrap() {
+            map.snapshot
+                .faulty
+                .push(mesh.node(Coord::new(second as u16 % 13, 4)).unwrap());
             let snapshot = &map.snapshot;
             let owners = snapshot.owners();
             let is_free = |x: u16, y: u16| {
                 owners.get(x.into(), y.into()) == Some(Owner::Free)
-                    && !snapshot.faulty.contains(&Coord::new(x, y))
+                    && !owners.is_faulty(x.into(), y.into())
             };
             let all_free = |submesh: Submesh| {
                 let (from, to) = (submesh.lower_left(), submesh.upper_right());
@@ -110,8 +124,9 @@ fn the_largest_free_submesh_is_that_of_trying_all() {
                 }
             }
             let largest = snapshot.largest_free();
+            assert_eq!(largest.map_or(0, Block::area), most);
+            let largest = largest.and_then(submesh);
             assert!(largest.is_none_or(all_free), "{largest:?}");
-            assert_eq!(largest.map_or(0, Submesh::area), most);
         }
     }
 }
@@ -121,13 +136,13 @@ fn jobs_that_touch_differ() {
     let backends = &mut InProcessBackends::default();
     let mesh = mesh(24, 24);
     let strategies: Vec<_> = StrategyKind::built()
-        .filter(|&kind| kind != StrategyKind::Buddy)
+        .filter(|&kind| kind.info().machine == MachineKind::Mesh && kind != StrategyKind::Buddy)
         .collect();
     let experiment = experiment(mesh, &strategies);
     let mut pairs = 0;
     for second in 1..20 {
         let moment = MapMoment::Seconds(f64::from(second) * 30.0);
-        for map in maps(&experiment, mesh, moment, backends).unwrap() {
+        for map in maps(&experiment, moment, backends).unwrap() {
             let neighbours = colouring::neighbours(&map.snapshot);
             // So few are never enough, and there are others then.
             for palette in [2, PALETTE, 60] {
@@ -153,7 +168,7 @@ fn touching_is_along_edges_and_at_corners() {
         .collect();
     assert_eq!(places, [vec![1], vec![0, 2], vec![1]]);
     let corner = Snapshot {
-        mesh: mesh(4, 4),
+        machine: mesh(4, 4).into(),
         jobs: vec![
             job(1, &[(0, 2, 2, 2)]),
             job(2, &[(2, 0, 2, 2)]),
@@ -235,7 +250,7 @@ fn colours_show_two_rows_in_a_line() {
     );
     // An odd number of rows ends within a line.
     let mut odd = small();
-    odd.snapshot.mesh = mesh(6, 3);
+    odd.snapshot.machine = mesh(6, 3).into();
     odd.snapshot.faulty.clear();
     let text = drawn(&[odd], look);
     assert!(text.contains(&format!("\u{1b}[38;5;{colour}m▄")), "{text}");
@@ -244,7 +259,7 @@ fn colours_show_two_rows_in_a_line() {
 #[test]
 fn maps_fit_the_terminal() {
     let mut large = small();
-    large.snapshot.mesh = mesh(512, 200);
+    large.snapshot.machine = mesh(512, 200).into();
     large.snapshot.jobs = vec![job(1, &[(0, 0, 300, 190)])];
     for count in 1..=4 {
         for columns in [20, 40, 80, 132, 300] {
@@ -298,7 +313,7 @@ fn a_large_mesh_makes_no_large_picture() {
         jobs.push(job(id, &[(x, 0, 64, 300)]));
     }
     let snapshot = Snapshot {
-        mesh,
+        machine: mesh.into(),
         jobs,
         faulty: Vec::new(),
     };
@@ -342,12 +357,13 @@ fn a_snapshot_says_what_the_controller_holds() {
             let node = mesh.node(at).unwrap();
             tell(&meshalloc::Command::MarkFaulty { node });
         }
-        let snapshot = Snapshot::read(backend, mesh).unwrap();
+        let snapshot = Snapshot::read(backend, mesh.into()).unwrap();
         let ids: Vec<u32> = snapshot.jobs.iter().map(|job| job.id.0).collect();
         assert_eq!(ids, (0..60).filter(|id| id % 2 == 1).collect::<Vec<_>>());
         for job in &snapshot.jobs {
             assert_eq!(job.blocks.iter().map(|block| block.area()).sum::<u32>(), 20);
         }
+        let faulty = faulty.map(|at| mesh.node(at).unwrap());
         assert_eq!(snapshot.faulty, faulty);
         let held_and_faulty = snapshot.owners().get(1, 1) != Some(Owner::Free);
         let busy = 30 * 20 + 1 + usize::from(!held_and_faulty);
@@ -370,7 +386,7 @@ fn all_strategies_are_shown_at_the_same_time() {
         MapMoment::Jobs(100),
         MapMoment::Seconds(250.0),
     ] {
-        let maps = maps(&experiment, mesh, moment, backends).unwrap();
+        let maps = maps(&experiment, moment, backends).unwrap();
         assert_eq!(maps.len(), 2);
         assert_eq!(maps[0].at, maps[1].at);
         assert!(
@@ -419,3 +435,5 @@ fn moments_are_read_and_written() {
         );
     }
 }
+
+mod cubes;

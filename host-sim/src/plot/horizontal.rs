@@ -1,4 +1,4 @@
-//! The horizontal axis: linear for loads, by doublings for the sides of meshes.
+//! The horizontal axis: linear for loads, by doublings for the sides of meshes, and categories by name.
 
 use std::ops::Range;
 
@@ -22,11 +22,13 @@ impl HorizontalAxis {
             .map(|point| point.x)
             .fold(f64::NEG_INFINITY, f64::max);
         // There is no doubling from 0 or below.
-        let scale = match picture.x_scale {
-            Scale::Doubling if low > 0.0 => Scale::Doubling,
-            _ => Scale::Linear,
+        let scale = match &picture.x_scale {
+            Scale::Doubling if low <= 0.0 => Scale::Linear,
+            other => other.clone(),
         };
-        let range = match scale {
+        let range = match &scale {
+            // Each has a unit of width, in the middle of which it stands.
+            Scale::Categories(names) => -0.5..names.len().max(1) as f64 - 0.5,
             _ if low > high => 0.0..1.0,
             Scale::Doubling => low / 1.25..high * 1.25,
             Scale::Linear => {
@@ -51,8 +53,8 @@ impl Ranged for HorizontalAxis {
     type ValueType = f64;
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        match self.scale {
-            Scale::Linear => self.linear().map(value, limit),
+        match &self.scale {
+            Scale::Linear | Scale::Categories(_) => self.linear().map(value, limit),
             Scale::Doubling => {
                 let Range { start, end } = self.range;
                 let share = (value / start).ln() / (end / start).ln();
@@ -62,7 +64,8 @@ impl Ranged for HorizontalAxis {
     }
 
     fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
-        match self.scale {
+        match &self.scale {
+            Scale::Categories(names) => (0..names.len()).map(|i| i as f64).collect(),
             Scale::Linear => self.linear().key_points(hint),
             Scale::Doubling => {
                 let (first, last) = (
@@ -81,7 +84,11 @@ impl Ranged for HorizontalAxis {
 
 impl ValueFormatter<f64> for HorizontalAxis {
     fn format_ext(&self, value: &f64) -> String {
-        super::short(*value)
+        let name = match &self.scale {
+            Scale::Categories(names) => names.get(value.round() as usize),
+            Scale::Linear | Scale::Doubling => None,
+        };
+        name.cloned().unwrap_or_else(|| super::short(*value))
     }
 }
 
@@ -117,11 +124,23 @@ mod tests {
     }
 
     #[test]
+    fn categories_are_named_and_equally_far_apart() {
+        let names = ["U*U", "U*N"].map(str::to_owned).to_vec();
+        let axis = axis(Scale::Categories(names), &[0.0, 1.0]);
+        assert_eq!(axis.key_points(1), [0.0, 1.0]);
+        assert_eq!(axis.format_ext(&0.0), "U*U");
+        assert_eq!(axis.format_ext(&1.0), "U*N");
+        assert_eq!(axis.map(&0.0, (0, 400)), 100);
+        assert_eq!(axis.map(&1.0, (0, 400)), 300);
+    }
+
+    #[test]
     fn one_value_none_and_zero_still_give_an_axis() {
         for (scale, values) in [
             (Scale::Linear, &[0.5][..]),
             (Scale::Linear, &[]),
             (Scale::Doubling, &[]),
+            (Scale::Categories(Vec::new()), &[]),
             (Scale::Doubling, &[0.0, 1.0]),
         ] {
             let range = axis(scale, values).range();

@@ -6,7 +6,7 @@ use super::figure::{Axis, Curve, Figure, Panel};
 use super::measure::Setting;
 use super::paper::{Paper, curve};
 use crate::metrics::Metric;
-use crate::workload::{Rate, SizeDistribution, Spread, ticks};
+use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Spread, Synthetic, ticks};
 
 mod claims;
 
@@ -52,11 +52,12 @@ fn bypass(threshold: f64) -> SchedulerKind {
 
 /// Over the traffic ratios.
 fn settings(sizes: SizeDistribution, scheduler: SchedulerKind) -> Vec<Setting> {
+    let mesh = Mesh::new(SIDE, SIDE).expect("the side above is in range");
+    let service = ServiceDistribution::Exponential {
+        mean_seconds: MEAN_SERVICE,
+    };
     let setting = |traffic| Setting {
-        mesh: Mesh::new(SIDE, SIDE).expect("the side above is in range"),
-        sizes,
-        rate: Rate::Traffic(traffic),
-        mean_service: MEAN_SERVICE,
+        workload: Synthetic::new(mesh, sizes, service, Rate::Traffic(traffic)),
         scheduler,
     };
     TRAFFICS.into_iter().map(setting).collect()
@@ -147,6 +148,7 @@ fn figures(number: u32) -> Vec<Figure> {
         number,
         title: title.to_owned(),
         note: note.to_owned(),
+        paper_replications: None,
         panels,
     };
     match number {

@@ -15,6 +15,9 @@
 //! | [`saturates`] | saturated at every point | at some | at none |
 //! | [`alone_sustains`] | it sustains the loads in question, the others none of them | it sustains more than the others | otherwise |
 //! | [`saturates_later`] | it sustains more in every variant | in some | in none |
+//! | [`number`] | the interval reaches the paper's number less the paper's own error | it is over 0 | it is below 0 |
+//! | [`nothing`] | a share is 0 in every replication | it is level with 0 | otherwise |
+//! | [`exact`] | every relative error is within the limit | half of them are | otherwise |
 //!
 //! Where an interval is too wide for these distinctions the verdict is "not decided".
 
@@ -342,7 +345,7 @@ fn sides(gains: &[At<Gain>]) -> Vec<Side> {
 }
 
 /// A number without digits it does not have: `31`, `0.5`.
-fn percent(part: f64) -> f64 {
+pub fn percent(part: f64) -> f64 {
     (part * 1000.0).round() / 10.0
 }
 
@@ -404,9 +407,11 @@ fn judgement(verdict: Verdict, gains: &[At<Gain>], rule: String) -> Judgement {
 }
 
 mod growth;
+mod number;
 mod saturation;
 #[cfg(test)]
 mod tests;
 
 pub use growth::{least_affected, nearly_constant, proportional};
+pub use number::{exact, nothing, number};
 pub use saturation::{Backlog, Ladder, alone_sustains, saturates, saturates_later};

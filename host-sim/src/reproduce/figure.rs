@@ -2,12 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::measure::{Cell, Length, Measurements, Plan, Reading};
+use meshalloc::Machine;
+
+use super::measure::{Cell, Length, Measurements, Plan, Reading, Setting};
 use crate::metrics::{Metric, Unit};
 use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::report::VERSION;
-use crate::workload::Rate;
+use crate::statistics::Estimate;
+use crate::workload::{Rate, Requests, TaskDistribution};
 
 /// What a horizontal axis shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +21,10 @@ pub enum Axis {
     Load,
     /// The traffic ratio.
     Traffic,
+    /// How dimensions and radices of tasks are distributed, a category each.
+    Tasks,
+    /// The cube, a category each.
+    Cube,
 }
 
 impl Axis {
@@ -27,6 +34,8 @@ impl Axis {
             Axis::Side => "mesh_side",
             Axis::Load => "load",
             Axis::Traffic => "traffic",
+            Axis::Tasks => "dimension_radix",
+            Axis::Cube => "cube",
         }
     }
 
@@ -35,27 +44,49 @@ impl Axis {
             Axis::Side => "side of the square mesh (processors)",
             Axis::Load => "offered load (fraction of the processors)",
             Axis::Traffic => "traffic ratio (arrivals in a mean service time)",
+            Axis::Tasks => "dimensions * radices (U: uniform, N: normal)",
+            Axis::Cube => "cube",
         }
     }
 
-    /// Where a cell stands on it.
-    pub fn place(self, cell: &Cell) -> f64 {
-        let rate = match cell.setting.rate {
-            Rate::Load(rate) | Rate::Traffic(rate) => rate,
-        };
+    /// Where a cell stands on it; `None` on an axis of categories, which have no distances.
+    pub fn place(self, cell: &Cell) -> Option<f64> {
         match self {
-            Axis::Side => f64::from(cell.setting.mesh.sides().w),
-            Axis::Load | Axis::Traffic => rate,
+            Axis::Side => match cell.setting.workload.machine() {
+                Machine::Mesh(mesh) => Some(f64::from(mesh.sides().w)),
+                _ => None,
+            },
+            Axis::Load | Axis::Traffic => match cell.setting.rate()? {
+                Rate::Load(rate) | Rate::Traffic(rate) => Some(rate),
+            },
+            Axis::Tasks | Axis::Cube => None,
         }
     }
 
-    /// A place in words, for instance `64x64` or `load 0.47`.
+    /// A place in words, for instance `64x64`, `load 0.47` or `U*N`.
     pub fn place_text(self, cell: &Cell) -> String {
         match self {
-            Axis::Side => cell.setting.mesh.to_string(),
-            Axis::Load => format!("load {}", self.place(cell)),
-            Axis::Traffic => format!("traffic {}", self.place(cell)),
+            Axis::Side | Axis::Cube => cell.setting.machine_text(),
+            Axis::Load | Axis::Traffic => cell.setting.offered_text(),
+            Axis::Tasks => match &cell.setting.workload.requests {
+                Requests::Subcubes(of) => format!("{}*{}", letter(of.dims), letter(of.radices)),
+                Requests::Submeshes(of) => of.sizes.to_string(),
+            },
         }
+    }
+
+    /// A place as tables have it: the number alone where there is one.
+    pub fn entry(self, cell: &Cell) -> String {
+        let number = self.place(cell).map(|place| place.to_string());
+        number.unwrap_or_else(|| self.place_text(cell))
+    }
+}
+
+/// As the paper abbreviates it.
+const fn letter(distribution: TaskDistribution) -> &'static str {
+    match distribution {
+        TaskDistribution::Uniform => "U",
+        TaskDistribution::Normal => "N",
     }
 }
 
@@ -94,6 +125,8 @@ pub struct Figure {
     pub title: String,
     /// What must be known to read it beside the paper's.
     pub note: String,
+    /// So many replications the paper has: tables show what the first so many give beside what all give.
+    pub paper_replications: Option<usize>,
     /// Its panels.
     pub panels: Vec<Panel>,
 }
@@ -106,6 +139,10 @@ pub fn column(metric: Metric) -> &'static str {
         Metric::TurnaroundVariance => "turnaround_variance_s2",
         Metric::AllocationMiss => "allocation_miss_percent",
         Metric::SearchTime => "search_time_us",
+        Metric::Utilization => "utilization_percent",
+        Metric::CompletionTime => "completion_time_s",
+        Metric::InternalFragmentation => "internal_fragmentation_percent",
+        Metric::ExternalFragmentation => "external_fragmentation_percent",
         other => other.name(),
     }
 }
@@ -118,6 +155,10 @@ pub fn label(metric: Metric) -> &'static str {
         Metric::TurnaroundVariance => "variance of the turnaround (s²)",
         Metric::AllocationMiss => "allocation miss (% of valid attempts)",
         Metric::SearchTime => "mean search time (µs a job)",
+        Metric::Utilization => "processor utilization (%)",
+        Metric::CompletionTime => "completion time (s)",
+        Metric::InternalFragmentation => "internal fragmentation (% of those held)",
+        Metric::ExternalFragmentation => "external fragmentation (% of all)",
         other => other.name(),
     }
 }
@@ -141,10 +182,15 @@ impl Figure {
             } else {
                 &mut *clocked
             };
-            for &cell in panel.curves.iter().flat_map(|curve| &curve.cells) {
+            for &cell in panel.cells() {
                 plan.add(cell);
             }
         }
+    }
+
+    /// Every point of every panel.
+    pub fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.panels.iter().flat_map(Panel::cells)
     }
 
     /// Whether a clock measured it, so that it differs from run to run.
@@ -159,68 +205,81 @@ impl Figure {
         format!("figure-{:02}{ending}", self.number)
     }
 
-    /// Every point, measured in runs of this length, in a line, all panels under each other. A number that does not exist is an empty field.
+    /// Every point in a line, all panels under each other; `length` is that of the runs of a setting. A number that
+    /// does not exist is an empty field.
     ///
     /// # Errors
     ///
     /// What went wrong, in words. Writing into memory gives no cause for it to happen.
-    pub fn csv(&self, measurements: &Measurements, length: Length) -> Result<String, String> {
+    pub fn csv(
+        &self,
+        measurements: &Measurements,
+        length: impl Fn(&Setting) -> Length,
+    ) -> Result<String, String> {
         let failed = |error: csv::Error| format!("cannot write the table: {error}");
         let mut writer = csv::Writer::from_writer(Vec::new());
-        let header = [
-            "figure",
-            "panel",
-            "axis",
-            "x",
-            "strategy",
-            "scheduler",
-            "sizes",
-            "mesh",
-            "offered",
-            "mean_service_s",
-            "measure",
-            "mean",
-            "ci95",
-            "replications",
-            "saturated",
-            "jobs",
-            "seed",
-            "version",
-        ];
-        writer.write_record(header).map_err(failed)?;
+        let mut header = Vec::new();
         for panel in &self.panels {
-            for cell in panel.curves.iter().flat_map(|curve| &curve.cells) {
-                let estimate = measurements.reading(cell, panel.metric).estimate();
-                let result = measurements.result(cell, panel.metric);
-                let number = |value: Option<f64>| match value {
-                    Some(value) => (value * scale(panel.metric)).to_string(),
-                    None => String::new(),
-                };
-                let record = [
-                    self.number.to_string(),
-                    panel.name.clone(),
-                    panel.axis.name().to_owned(),
-                    panel.axis.place(cell).to_string(),
-                    cell.strategy.name().to_owned(),
-                    names::scheduler_text(cell.setting.scheduler),
-                    cell.setting.sizes.to_string(),
-                    cell.setting.mesh.to_string(),
-                    cell.setting.rate_text(),
-                    cell.setting.mean_service.to_string(),
-                    column(panel.metric).to_owned(),
-                    number(estimate.map(|estimate| estimate.mean)),
-                    number(estimate.and_then(|estimate| estimate.ci95)),
-                    result.map_or(0, |result| result.runs.len()).to_string(),
-                    result.is_some_and(|result| result.saturated).to_string(),
-                    length.jobs.to_string(),
-                    length.seed.to_string(),
-                    VERSION.to_owned(),
-                ];
-                writer.write_record(record).map_err(failed)?;
+            for cell in panel.cells() {
+                let length = length(&cell.setting);
+                let record = self.record(panel, cell, measurements, length);
+                if header.is_empty() {
+                    header = record.iter().map(|(name, _)| name.clone()).collect();
+                    writer.write_record(&header).map_err(failed)?;
+                }
+                let values = record.iter().map(|(_, value)| value);
+                writer.write_record(values).map_err(failed)?;
             }
         }
         let bytes = writer.into_inner().map_err(|error| error.to_string())?;
         String::from_utf8(bytes).map_err(|error| error.to_string())
+    }
+
+    /// One point: the columns' names and values.
+    fn record(
+        &self,
+        panel: &Panel,
+        cell: &Cell,
+        measurements: &Measurements,
+        length: Length,
+    ) -> Vec<(String, String)> {
+        let reading = measurements.reading(cell, panel.metric);
+        let result = measurements.result(cell, panel.metric);
+        let number = |value: Option<f64>| match value {
+            Some(value) => (value * scale(panel.metric)).to_string(),
+            None => String::new(),
+        };
+        let mean = |estimate: Option<Estimate>| number(estimate.map(|estimate| estimate.mean));
+        let ci95 = |estimate: Option<Estimate>| number(estimate.and_then(|e| e.ci95));
+        let all = reading.estimate();
+
+        let mut record = Vec::new();
+        let mut add = |name: &str, value: String| record.push((name.to_owned(), value));
+        add("figure", self.number.to_string());
+        add("panel", panel.name.clone());
+        add("axis", panel.axis.name().to_owned());
+        add("x", panel.axis.entry(cell));
+        add("strategy", cell.strategy.name().to_owned());
+        add("scheduler", names::scheduler_text(cell.setting.scheduler));
+        for (name, value) in cell.setting.columns() {
+            add(name, value);
+        }
+        add("measure", column(panel.metric).to_owned());
+        add("mean", mean(all));
+        add("ci95", ci95(all));
+        let runs = result.map_or(0, |result| result.runs.len());
+        add("replications", runs.to_string());
+        if let Some(count) = self.paper_replications {
+            let first = reading.estimate_of_first(count);
+            add(&format!("mean_of_first_{count}"), mean(first));
+            add(&format!("ci95_of_first_{count}"), ci95(first));
+        }
+        let saturated = result.is_some_and(|result| result.saturated);
+        add("saturated", saturated.to_string());
+        add("jobs", length.jobs.to_string());
+        add("seed", length.seed.to_string());
+        add("version", VERSION.to_owned());
+        record
     }
 
     /// All panels under each other, as the text of an SVG file.
@@ -250,9 +309,14 @@ impl Figure {
 }
 
 impl Panel {
+    /// Its points, curve by curve.
+    pub fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.curves.iter().flat_map(|curve| &curve.cells)
+    }
+
     /// What is drawn.
     pub fn picture(&self, measurements: &Measurements) -> Picture {
-        let point = |cell: &Cell| {
+        let point = |(row, cell): (usize, &Cell)| {
             let y = match measurements.reading(cell, self.metric) {
                 Reading::Missing => return None,
                 reading => reading.estimate().map(|estimate| Measured {
@@ -260,13 +324,18 @@ impl Panel {
                     half_width: estimate.ci95.map(|width| width * scale(self.metric)),
                 }),
             };
-            let x = self.axis.place(cell);
+            // Categories stand in the order of the rows.
+            let x = self.axis.place(cell).unwrap_or(row as f64);
             Some(Point { x, y })
         };
         let series = self.curves.iter().map(|curve| Series {
             name: curve.name.clone(),
-            points: curve.cells.iter().filter_map(point).collect(),
+            points: curve.cells.iter().enumerate().filter_map(point).collect(),
         });
+        let categories = || {
+            let cells = self.curves.first().map_or(&[][..], |curve| &curve.cells);
+            cells.iter().map(|cell| self.axis.place_text(cell))
+        };
         Picture {
             title: self.heading.clone(),
             subtitle: self.parameters.clone(),
@@ -274,6 +343,7 @@ impl Panel {
             x_scale: match self.axis {
                 Axis::Side => Scale::Doubling,
                 Axis::Load | Axis::Traffic => Scale::Linear,
+                Axis::Tasks | Axis::Cube => Scale::Categories(categories().collect()),
             },
             y_label: label(self.metric).to_owned(),
             series: series.collect(),

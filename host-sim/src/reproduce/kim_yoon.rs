@@ -8,7 +8,9 @@ use super::measure::Setting;
 use super::paper::{Paper, curve};
 use crate::metrics::Metric;
 use crate::names;
-use crate::workload::{Rate, SizeDistribution, Spread, TICKS_PER_SECOND};
+use crate::workload::{
+    Rate, ServiceDistribution, SizeDistribution, Spread, Synthetic, TICKS_PER_SECOND,
+};
 
 mod claims;
 
@@ -76,11 +78,12 @@ impl Workload {
     }
 
     fn setting(self, side: u16, load: f64) -> Setting {
+        let mesh = Mesh::new(side, side).expect("the sides above are in range");
+        let service = ServiceDistribution::Exponential {
+            mean_seconds: MEAN_SERVICE,
+        };
         Setting {
-            mesh: Mesh::new(side, side).expect("the sides above are in range"),
-            sizes: self.sizes,
-            rate: Rate::Load(load),
-            mean_service: MEAN_SERVICE,
+            workload: Synthetic::new(mesh, self.sizes, service, Rate::Load(load)),
             scheduler: self.scheduler,
         }
     }
@@ -131,9 +134,7 @@ impl Workload {
 
     fn panel(self, axis: Axis, metric: Metric, settings: &[Setting]) -> Panel {
         let fixed = match (axis, settings.first()) {
-            (Axis::Side, Some(first)) => match first.rate {
-                Rate::Load(load) | Rate::Traffic(load) => format!("load {load}"),
-            },
+            (Axis::Side, Some(first)) => first.offered_text(),
             _ => format!("{SIDE}x{SIDE}"),
         };
         Panel {
@@ -267,6 +268,7 @@ fn figure(number: u32, sides: &[u16]) -> Figure {
         number,
         title: title.to_owned(),
         note: note.to_owned(),
+        paper_replications: None,
         panels,
     }
 }

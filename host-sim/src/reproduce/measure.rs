@@ -4,9 +4,7 @@
 //! them first and each is measured once. All strategies of a setting get the same jobs, and so do all settings
 //! that differ in their scheduler alone: their differences are paired.
 
-use std::collections::BTreeMap;
-
-use meshalloc::{Mesh, SchedulerKind, StrategyKind};
+use meshalloc::{Machine, SchedulerKind, StrategyKind};
 
 use super::claims::{Backlog, Gain};
 use crate::experiment::{Experiment, Replications, StrategyResult, WARMUP_FRACTION};
@@ -14,56 +12,87 @@ use crate::metrics::Metric;
 use crate::names;
 use crate::report::depends_on_length;
 use crate::statistics::Estimate;
-use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use crate::workload::{Arrivals, Rate, Requests, Synthetic, Workload};
 
 /// Everything about a run but the strategy, its length and its random numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
-    /// The machine.
-    pub mesh: Mesh,
-    /// How the sides of jobs are distributed, over 1 to the mesh's sides.
-    pub sizes: SizeDistribution,
-    /// How often jobs arrive.
-    pub rate: Rate,
-    /// Mean of the exponential service time, in seconds.
-    pub mean_service: f64,
+    /// The machine, and what its jobs are like.
+    pub workload: Synthetic,
     /// Who may try.
     pub scheduler: SchedulerKind,
 }
 
 impl Setting {
-    /// The setting in words; different settings have different ones.
+    /// The setting in words.
     pub fn label(&self) -> String {
+        let requests = match &self.workload.requests {
+            Requests::Submeshes(of) => of.sizes.to_string(),
+            Requests::Subcubes(of) => format!("{} {}", of.dims, of.radices),
+        };
         format!(
-            "{} {} {} service {} {}",
-            self.mesh,
-            self.sizes,
-            self.rate_text(),
-            self.mean_service,
+            "{} {requests} {} service {} {}",
+            self.machine_text(),
+            self.offered_text(),
+            self.workload.service,
             names::scheduler_text(self.scheduler)
         )
     }
 
-    /// How often jobs arrive, in words: `load 0.47`.
-    pub fn rate_text(&self) -> String {
-        match self.rate {
-            Rate::Load(load) => format!("load {load}"),
-            Rate::Traffic(traffic) => format!("traffic {traffic}"),
+    /// The machine in words: `64x64`, `4-ary 3-cube`.
+    pub fn machine_text(&self) -> String {
+        match self.workload.machine() {
+            Machine::Mesh(mesh) => mesh.to_string(),
+            other => other.to_string(),
+        }
+    }
+
+    /// When jobs arrive, in words: `load 0.47`, `100 tasks at time 0`.
+    pub fn offered_text(&self) -> String {
+        match self.workload.arrivals {
+            Arrivals::Poisson(Rate::Load(load)) => format!("load {load}"),
+            Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic {traffic}"),
+            Arrivals::AtOnce { tasks } => format!("{tasks} tasks at time 0"),
+        }
+    }
+
+    /// How often jobs arrive; `None` when they all come at once.
+    pub fn rate(&self) -> Option<Rate> {
+        match self.workload.arrivals {
+            Arrivals::Poisson(rate) => Some(rate),
+            Arrivals::AtOnce { .. } => None,
+        }
+    }
+
+    /// Names and values of the columns that describe the workload in CSV files. Settings with the same kind of
+    /// machine have the same columns.
+    pub fn columns(&self) -> Vec<(&'static str, String)> {
+        let (machine, offered) = (self.machine_text(), self.offered_text());
+        let service = self.workload.service;
+        match &self.workload.requests {
+            Requests::Submeshes(of) => vec![
+                ("sizes", of.sizes.to_string()),
+                ("mesh", machine),
+                ("offered", offered),
+                ("mean_service_s", service.mean_seconds().to_string()),
+            ],
+            Requests::Subcubes(of) => vec![
+                ("dims", of.dims.to_string()),
+                ("radices", of.radices.to_string()),
+                ("cube", machine),
+                ("offered", offered),
+                ("service_s", service.to_string()),
+            ],
         }
     }
 
     /// The experiment that measures these strategies.
     pub fn experiment(&self, strategies: Vec<StrategyKind>, length: Length) -> Experiment {
-        let service = ServiceDistribution::Exponential {
-            mean_seconds: self.mean_service,
-        };
         Experiment {
-            machine: self.mesh.into(),
+            machine: self.workload.machine(),
             strategies,
             scheduler: self.scheduler,
-            workload: Workload::Synthetic(Synthetic::new(
-                self.mesh, self.sizes, service, self.rate,
-            )),
+            workload: Workload::Synthetic(self.workload),
             jobs: length.jobs,
             warmup_fraction: WARMUP_FRACTION,
             replications: length.replications,
@@ -133,7 +162,18 @@ pub enum Reading {
     Missing,
 }
 
+/// The width of a single interval says little: that of one of ten replications is itself a quarter off as a rule.
+pub const BLOCKS_MIN: usize = 5;
+
 impl Reading {
+    /// Mean and interval over the first so many replications; `None` where there are not so many values.
+    pub fn estimate_of_first(&self, replications: usize) -> Option<Estimate> {
+        match self {
+            Reading::Values(values) => Estimate::of(values.get(..replications)?),
+            Reading::Saturated | Reading::Missing => None,
+        }
+    }
+
     /// Mean and interval; `None` without values.
     pub fn estimate(&self) -> Option<Estimate> {
         match self {
@@ -146,31 +186,45 @@ impl Reading {
 /// Everything measured for a paper.
 #[derive(Clone, Debug, Default)]
 pub struct Measurements {
-    /// By the label of the setting; the same on every machine.
-    simulated: BTreeMap<String, Vec<StrategyResult>>,
+    /// The same on every machine.
+    simulated: Results,
     /// The same with a clock around the controller, for what is not reproducible.
-    clocked: BTreeMap<String, Vec<StrategyResult>>,
+    clocked: Results,
+}
+
+/// What each setting gave. There are a hundred or so, which are as soon searched as hashed.
+#[derive(Clone, Debug, Default)]
+struct Results(Vec<(Setting, Vec<StrategyResult>)>);
+
+impl Results {
+    fn of(&self, setting: &Setting) -> &[StrategyResult] {
+        let known = self.0.iter().find(|(known, _)| known == setting);
+        known.map_or(&[], |(_, results)| results)
+    }
+
+    fn insert(&mut self, setting: &Setting, results: Vec<StrategyResult>) {
+        self.0.retain(|(known, _)| known != setting);
+        self.0.push((*setting, results));
+    }
 }
 
 impl Measurements {
     /// Keeps what a setting gave.
     pub fn insert(&mut self, setting: &Setting, results: Vec<StrategyResult>) {
-        self.simulated.insert(setting.label(), results);
+        self.simulated.insert(setting, results);
     }
 
     /// Keeps what a setting gave with a clock around the controller. When the same runs are there already,
     /// the lesser time counts.
     pub fn insert_clocked(&mut self, setting: &Setting, mut results: Vec<StrategyResult>) {
-        let label = setting.label();
-        let known = self.clocked.get(&label).into_iter().flatten();
-        for (new, old) in results.iter_mut().zip(known) {
+        for (new, old) in results.iter_mut().zip(self.clocked.of(setting)) {
             for (new, old) in new.runs.iter_mut().zip(&old.runs) {
                 let times = [&new.values, &old.values].map(|values| values[Metric::SearchTime]);
                 let known = times.into_iter().flatten();
                 new.values[Metric::SearchTime] = known.min_by(f64::total_cmp);
             }
         }
-        self.clocked.insert(label, results);
+        self.clocked.insert(setting, results);
     }
 
     /// The runs of a cell that measured this.
@@ -180,8 +234,8 @@ impl Measurements {
         } else {
             &self.clocked
         };
-        let results = results.get(&cell.setting.label())?;
-        results.iter().find(|r| r.strategy == cell.strategy)
+        let mut results = results.of(&cell.setting).iter();
+        results.find(|result| result.strategy == cell.strategy)
     }
 
     /// What a cell gave.
@@ -220,6 +274,47 @@ impl Measurements {
         }
     }
 
+    /// By how much `own` is over `other`, in the unit of the metric; `None` where one of them has no number.
+    pub fn difference(&self, own: &Cell, other: &Cell, metric: Metric) -> Option<Estimate> {
+        Estimate::of(&self.differences(own, other, metric)?)
+    }
+
+    /// By how much the difference of the first pair is over that of the second.
+    pub fn rise(&self, to: [&Cell; 2], from: [&Cell; 2], metric: Metric) -> Option<Estimate> {
+        let to = self.differences(to[0], to[1], metric)?;
+        let from = self.differences(from[0], from[1], metric)?;
+        Estimate::of(&differences(&to, &from))
+    }
+
+    fn differences(&self, own: &Cell, other: &Cell, metric: Metric) -> Option<Vec<f64>> {
+        match (self.reading(own, metric), self.reading(other, metric)) {
+            (Reading::Values(own), Reading::Values(other)) => Some(differences(&own, &other)),
+            _ => None,
+        }
+    }
+
+    /// The mean, with the half-width that so many replications have on average: all that there are, in blocks of so
+    /// many. `None` with fewer than [`BLOCKS_MIN`] blocks.
+    pub fn estimate_in_blocks(
+        &self,
+        cell: &Cell,
+        metric: Metric,
+        block: usize,
+    ) -> Option<Estimate> {
+        let Reading::Values(values) = self.reading(cell, metric) else {
+            return None;
+        };
+        let blocks = values.chunks_exact(block);
+        let count = blocks.len();
+        let widths: Option<f64> = blocks.map(|block| Estimate::of(block)?.ci95).sum();
+        let estimate = Estimate {
+            ci95: Some(widths? / count as f64),
+            replications: block,
+            ..Estimate::of(&values)?
+        };
+        (count >= BLOCKS_MIN).then_some(estimate)
+    }
+
     /// The ratio of `own` to `other`; `None` where there is none.
     pub fn ratio(&self, own: &Cell, other: &Cell, metric: Metric) -> Option<Estimate> {
         match (self.reading(own, metric), self.reading(other, metric)) {
@@ -233,4 +328,12 @@ impl Measurements {
 fn paired_ratio(own: &[f64], other: &[f64]) -> Option<Estimate> {
     let both = own.len().min(other.len());
     Estimate::paired_ratio(&own[..both], &other[..both])
+}
+
+/// The same of differences.
+fn differences(own: &[f64], other: &[f64]) -> Vec<f64> {
+    own.iter()
+        .zip(other)
+        .map(|(own, other)| own - other)
+        .collect()
 }

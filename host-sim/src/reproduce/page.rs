@@ -87,38 +87,50 @@ fn summary(content: &Content<'_>, numbers: &[u32]) -> Markup {
     }
 }
 
-fn settings(content: &Content<'_>) -> Markup {
+/// What is known of how everything was measured, as names and values. Only what the figures at hand have.
+fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
     let extent = content.extent;
-    let replications = match extent.length.replications {
-        Replications::Fixed(count) => format!("{count} of every point"),
-        Replications::UntilRelativeError { target, max } => format!(
-            "until the waiting delay is within {} %, at most {max}",
-            target * 100.0
-        ),
-    };
-    let clocked = match extent.clocked.replications {
-        Replications::Fixed(count) => format!(
-            "{count} replications of {} jobs, one thread, the fastest of {} times each",
-            extent.clocked.jobs, extent.clocked_repeats
-        ),
-        Replications::UntilRelativeError { .. } => {
-            format!("{} jobs, one thread", extent.clocked.jobs)
-        }
-    };
-    let rows = [
+    let mut facts = vec![
         ("program", format!("{PROGRAM} {VERSION}")),
         ("command", content.command.to_owned()),
         ("length", extent.name.to_owned()),
-        (
+    ];
+    let figures = &content.paper.figures;
+    let simulated = figures.iter().filter(|figure| !figure.is_clocked());
+    let rates = simulated
+        .flat_map(Figure::cells)
+        .map(|cell| cell.setting.rate());
+    let rates: Vec<_> = rates.collect();
+    if rates.iter().any(Option::is_some) {
+        facts.push((
             "jobs in a run",
             format!(
                 "{}, of which the first {} % are not measured",
                 extent.length.jobs,
                 WARMUP_FRACTION * 100.0
             ),
-        ),
-        ("replications", replications),
-        ("search times", clocked),
+        ));
+        facts.push(("replications", replications(extent.length.replications)));
+    }
+    if rates.iter().any(Option::is_none) {
+        let replications = replications(extent.closed_replications);
+        let text = format!("{replications}; all tasks are there at time 0, and all are measured");
+        facts.push(("closed runs", text));
+    }
+    if figures.iter().any(Figure::is_clocked) {
+        let runs = match extent.clocked.replications {
+            Replications::Fixed(count) => format!("{count} replications of "),
+            Replications::UntilRelativeError { .. } => String::new(),
+        };
+        facts.push((
+            "search times",
+            format!(
+                "{runs}{} jobs, one thread, the fastest of {} times each",
+                extent.clocked.jobs, extent.clocked_repeats
+            ),
+        ));
+    }
+    facts.extend([
         ("seed", extent.length.seed.to_string()),
         (
             "intervals",
@@ -126,9 +138,26 @@ fn settings(content: &Content<'_>) -> Markup {
         ),
         (
             "gains",
-            "1 minus the ratio of the means over replications with the same jobs".to_owned(),
+            "in percent: 1 minus the ratio of the means, the one that is said to be smaller over the other; in points: \
+             the mean difference; both over replications with the same jobs"
+                .to_owned(),
         ),
-    ];
+    ]);
+    facts
+}
+
+fn replications(replications: Replications) -> String {
+    match replications {
+        Replications::Fixed(count) => format!("{count} of every point"),
+        Replications::UntilRelativeError { target, max } => format!(
+            "until the waiting delay is within {} %, at most {max}",
+            target * 100.0
+        ),
+    }
+}
+
+fn settings(content: &Content<'_>) -> Markup {
+    let rows = facts(content);
     html! {
         section {
             h2 { "Settings" }
@@ -189,7 +218,9 @@ fn section(content: &Content<'_>, number: u32) -> Result<Markup, String> {
                 (claims_table(number, &claims))
             }
             @for figure in figures {
-                @for panel in &figure.panels { (panel_table(panel, content.measurements)) }
+                @for panel in &figure.panels {
+                    (panel_table(panel, figure.paper_replications, content.measurements))
+                }
             }
         }
     })
@@ -250,8 +281,9 @@ const fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The numbers of a panel: a row a place, a column a curve.
-fn panel_table(panel: &Panel, measurements: &Measurements) -> Markup {
+/// The numbers of a panel: a row a place, a column a curve. Below it, where the paper has fewer replications, what so many
+/// give.
+fn panel_table(panel: &Panel, first: Option<usize>, measurements: &Measurements) -> Markup {
     let rows = panel.curves.first().map_or(0, |curve| curve.cells.len());
     let caption = format!(
         "{}: {}, {}",
@@ -271,9 +303,17 @@ fn panel_table(panel: &Panel, measurements: &Measurements) -> Markup {
             tbody {
                 @for row in 0..rows {
                     tr {
-                        th scope="row" { (panel.axis.place(&panel.curves[0].cells[row])) }
+                        th scope="row" { (panel.axis.entry(&panel.curves[0].cells[row])) }
                         @for curve in &panel.curves {
                             td { (number(&curve.cells[row], panel.metric, measurements)) }
+                        }
+                    }
+                    @if let Some(first) = first {
+                        tr {
+                            th scope="row" { "the first " (first) }
+                            @for curve in &panel.curves {
+                                td { (number_of_first(first, &curve.cells[row], panel.metric, measurements)) }
+                            }
                         }
                     }
                 }
@@ -300,6 +340,20 @@ fn number(cell: &Cell, metric: Metric, measurements: &Measurements) -> String {
         text.push_str(" (less exact than asked)");
     }
     text
+}
+
+fn number_of_first(
+    replications: usize,
+    cell: &Cell,
+    metric: Metric,
+    measurements: &Measurements,
+) -> String {
+    let reading = measurements.reading(cell, metric);
+    let estimate = reading.estimate_of_first(replications);
+    estimate.map_or_else(
+        || "-".to_owned(),
+        |estimate| report::number(&estimate, scale(metric)),
+    )
 }
 
 /// A container of its own, in which a wide table scrolls, also by keyboard.

@@ -76,6 +76,16 @@ impl<'m> Findings<'m> {
             .collect()
     }
 
+    /// Means, cell by cell.
+    pub fn values(&self, cells: &[Cell], axis: Axis, metric: Metric) -> Vec<At<Estimate>> {
+        let value = |cell| {
+            let value = self.measurements.reading(cell, metric).estimate()?;
+            let at = axis.place_text(cell);
+            Some(At { at, value })
+        };
+        cells.iter().filter_map(value).collect()
+    }
+
     /// The ratio of the last cell to the first.
     pub fn growth(&self, cells: &[Cell], metric: Metric) -> Option<At<Estimate>> {
         let (first, last) = (cells.first()?, cells.last()?);
@@ -83,14 +93,14 @@ impl<'m> Findings<'m> {
             return None;
         }
         let value = self.measurements.ratio(last, first, metric)?;
-        let (from, to) = (first.setting.mesh, last.setting.mesh);
+        let (from, to) = (first.setting.machine_text(), last.setting.machine_text());
         let at = format!("{from} to {to}");
         Some(At { at, value })
     }
 
     /// What became of the backlog as the load grew.
     pub fn ladder(&self, name: &str, cells: &[Cell], axis: Axis) -> Ladder {
-        let step = |cell| Some((axis.place(cell), self.measurements.backlog(cell)?));
+        let step = |cell| Some((axis.place(cell)?, self.measurements.backlog(cell)?));
         Ladder {
             name: name.to_owned(),
             steps: cells.iter().filter_map(step).collect(),

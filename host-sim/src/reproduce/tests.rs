@@ -44,6 +44,7 @@ fn every_figure_has_panels_and_a_file_of_its_own() {
     let papers = [
         kim_yoon::paper(&kim_yoon::FIGURES, 512),
         chang_mohapatra::paper(&chang_mohapatra::FIGURES),
+        chuang_wu::paper(&chuang_wu::FIGURES),
     ];
     for paper in papers {
         let mut stems = Vec::new();
@@ -74,7 +75,7 @@ fn loads_of_both_schedulers_can_be_compared() {
         panel.curves[0]
             .cells
             .iter()
-            .map(|cell| panel.axis.place(cell))
+            .filter_map(|cell| panel.axis.place(cell))
             .collect()
     };
     let (fcfs, modified) = (loads(&paper.figures[0]), loads(&paper.figures[1]));
@@ -87,6 +88,7 @@ fn without_measurements_nothing_is_claimed_to_hold() {
     for paper in [
         kim_yoon::paper(&kim_yoon::FIGURES, 128),
         chang_mohapatra::paper(&chang_mohapatra::FIGURES),
+        chuang_wu::paper(&chuang_wu::FIGURES),
     ] {
         let measurements = Measurements::default();
         let claims = (paper.claims)(&Findings::new(&measurements, &paper.figures));
@@ -95,4 +97,108 @@ fn without_measurements_nothing_is_claimed_to_hold() {
             assert_eq!(claim.judgement.verdict, Verdict::NotDecided, "{claim:?}");
         }
     }
+}
+
+#[test]
+fn tasks_at_time_0_have_a_number_and_replications_of_their_own() {
+    let extent = args("chuang-wu --jobs 500").extent();
+    let paper = chuang_wu::paper(&chuang_wu::FIGURES);
+    let lengths = |number: u32| -> Vec<Length> {
+        let of_number = paper.figures.iter().find(|figure| figure.number == number);
+        let cells = of_number.unwrap().cells();
+        cells.map(|cell| extent.simulated(&cell.setting)).collect()
+    };
+    for length in lengths(2) {
+        assert_eq!(
+            (length.jobs, length.replications),
+            (100, Replications::Fixed(200))
+        );
+    }
+    for length in lengths(3) {
+        assert_eq!(
+            (length.jobs, length.replications),
+            (500, Replications::Fixed(10))
+        );
+    }
+    let few = args("chuang-wu --full --replications 7").extent();
+    assert_eq!(few.closed_replications, Replications::Fixed(7));
+    assert_eq!(few.length.replications, Replications::Fixed(7));
+}
+
+#[test]
+fn cubes_are_described_by_columns_of_their_own() {
+    let paper = chuang_wu::paper(&[2]);
+    let last = paper.figures[0].cells().last().unwrap().setting;
+    let columns = last.columns();
+    let expected = [
+        ("dims", "normal"),
+        ("radices", "normal"),
+        ("cube", "4-ary 3-cube"),
+        ("offered", "100 tasks at time 0"),
+        ("service_s", "uniform:10,15"),
+    ];
+    assert_eq!(
+        columns,
+        expected.map(|(name, value)| (name, value.to_owned()))
+    );
+}
+
+#[test]
+fn measurements_are_compared_pair_by_pair() {
+    use crate::backend::InProcessBackends;
+    use measure::{BLOCKS_MIN, Cell, Reading};
+
+    let metric = crate::metrics::Metric::Utilization;
+    let paper = chuang_wu::paper(&[2]);
+    let cells: Vec<Cell> = [0, 3]
+        .map(|curve| paper.figures[0].panels[0].curves[curve].cells[0])
+        .into();
+    let (own, other) = (cells[0], cells[1]);
+    let count = 10 * BLOCKS_MIN as u32;
+    let measured = |replications| {
+        let length = Length {
+            jobs: 100,
+            replications: Replications::Fixed(replications),
+            seed: 1,
+        };
+        let experiment = own
+            .setting
+            .experiment(vec![own.strategy, other.strategy], length);
+        let results = experiment::run(&experiment, &mut InProcessBackends::default(), &());
+        let mut measurements = Measurements::default();
+        measurements.insert(&own.setting, results.unwrap());
+        measurements
+    };
+    let measurements = measured(count);
+    let mean = |cell| measurements.reading(cell, metric).estimate().unwrap();
+    let (mine, theirs) = (mean(&own), mean(&other));
+
+    let difference = measurements.difference(&own, &other, metric).unwrap();
+    assert!((difference.mean - (mine.mean - theirs.mean)).abs() < 1e-12);
+    // The same tasks: the difference is known better than as if they were independent.
+    let independent = mine.ci95.unwrap().hypot(theirs.ci95.unwrap());
+    assert!(difference.ci95.unwrap() < independent, "{difference:?}");
+    let rise = measurements
+        .rise([&own, &other], [&own, &other], metric)
+        .unwrap();
+    assert_eq!((rise.mean, rise.ci95), (0.0, Some(0.0)));
+
+    let first = measurements.reading(&own, metric).estimate_of_first(10);
+    let ten = measured(10);
+    assert_eq!(first, ten.reading(&own, metric).estimate());
+    assert_eq!(ten.reading(&own, metric).estimate_of_first(11), None);
+
+    let blocks = measurements.estimate_in_blocks(&own, metric, 10).unwrap();
+    let (width, all) = (blocks.ci95.unwrap(), mine.ci95.unwrap());
+    assert_eq!(blocks.mean, mine.mean);
+    // Five times as many replications: about root five times as exact.
+    assert!((1.6..3.6).contains(&(width / all)), "{width} {all}");
+    assert_eq!(
+        measured(count - 1).estimate_in_blocks(&own, metric, 10),
+        None
+    );
+    assert_eq!(
+        Measurements::default().reading(&own, metric),
+        Reading::Missing
+    );
 }

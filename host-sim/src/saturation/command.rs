@@ -4,19 +4,20 @@ use std::io::Write;
 use std::num::NonZero;
 
 use clap::Args;
-use meshalloc::{Mesh, SchedulerKind, StrategyKind};
+use meshalloc::{SchedulerKind, StrategyKind};
 use serde_json::{Map, Value, json};
 
 use super::{BACKLOG_DEFAULT, Repeat, Saturation, SaturationResult};
+use crate::backend;
 use crate::cli::Failure;
 use crate::experiment::{Stop, WARMUP_FRACTION};
 use crate::names;
 use crate::report::{self, PROGRAM, VERSION, number, table, trimmed};
 use crate::run::Bar;
-use crate::scenario::{self, Format, MESH_DEFAULT, SEED_DEFAULT};
+use crate::scenario::{self, Format, RequestArgs, SEED_DEFAULT};
 use crate::simulation::Measured;
 use crate::statistics::Estimate;
-use crate::workload::{JOBS_MAX, Rate, ServiceDistribution, SizeDistribution, Synthetic};
+use crate::workload::{Arrivals, JOBS_MAX, Rate, ServiceDistribution, Synthetic};
 
 /// The longest backlog. A controller in this process has room for as many beside the jobs that run.
 const BACKLOG_MAX: u32 = 1_000;
@@ -24,21 +25,16 @@ const BACKLOG_MAX: u32 = 1_000;
 /// What to run; the defaults take some seconds.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SaturationArgs {
-    /// Columns and rows of the mesh, 1 to 1024 each
-    #[arg(long, value_name = "WxH", value_parser = names::mesh, default_value = MESH_DEFAULT)]
-    mesh: Mesh,
+    #[command(flatten)]
+    requests: RequestArgs,
 
-    /// Allocation strategies, separated by commas, or all: those that serve the mesh
+    /// Allocation strategies, separated by commas, or all: those that serve the machine
     #[arg(long, value_name = "NAME,...", value_parser = choice, value_delimiter = ',', default_value = "all")]
     strategy: Vec<Choice>,
 
     /// Which waiting job may try
     #[arg(long, value_name = "NAME", value_parser = names::scheduler, default_value = "fcfs")]
     scheduler: SchedulerKind,
-
-    /// Distribution of the side lengths of jobs, over 1 to the mesh's sides; `host-sim list` shows them
-    #[arg(long, value_name = "NAME", value_parser = scenario::sizes, default_value = "uniform")]
-    sizes: SizeDistribution,
 
     /// Service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
     #[arg(long, value_name = "DISTRIBUTION", value_parser = scenario::service, default_value = "exponential:10")]
@@ -132,8 +128,6 @@ impl SaturationArgs {
                 self.jobs
             ));
         }
-        // Any rate will do.
-        let rate = Rate::Load(1.0);
         let repeat = match self.until_abs_error {
             None => Repeat::Fixed(self.replications.unwrap_or(REPLICATIONS_DEFAULT)),
             Some(target) => Repeat::UntilAbsoluteError {
@@ -142,7 +136,12 @@ impl SaturationArgs {
             },
         };
         Ok(Saturation {
-            workload: Synthetic::new(self.mesh, self.sizes, self.service, rate),
+            workload: Synthetic {
+                requests: self.requests.requests()?,
+                service: self.service,
+                // Any rate will do.
+                arrivals: Arrivals::Poisson(Rate::Load(1.0)),
+            },
             strategies: Vec::new(),
             scheduler: self.scheduler,
             backlog: self.backlog,
@@ -157,35 +156,30 @@ impl SaturationArgs {
 
     /// The strategies, each once.
     fn strategies(&self, experiment: &Saturation) -> Result<Vec<StrategyKind>, String> {
-        let mut strategies = Vec::new();
+        let machine = experiment.workload.machine();
+        let mut named = Vec::new();
         for &choice in &self.strategy {
-            let more = match choice {
-                Choice::One(kind) => vec![kind],
+            match choice {
+                Choice::One(kind) => named.push(kind),
                 Choice::All => {
-                    let built: Vec<_> = StrategyKind::built().collect();
-                    let serving = experiment.serving(&built);
-                    serving.map_err(|error| error.to_string())?
-                }
-            };
-            for kind in more {
-                if !strategies.contains(&kind) {
-                    strategies.push(kind);
+                    let all = backend::serving(machine, self.scheduler, StrategyKind::built());
+                    named.extend(all.map_err(|error| error.to_string())?);
                 }
             }
         }
-        Ok(strategies)
+        scenario::strategies(machine, Some(&named), &[])
     }
 
     /// All parameters in words.
-    fn parameters(&self) -> String {
+    fn parameters(&self, workload: &Synthetic) -> String {
         format!(
-            "mesh {}, {}, {} jobs wait at all times, {} jobs a run, seed {}\n{} sides, service {} s",
-            self.mesh,
+            "{}, {}, {} jobs wait at all times, {} jobs a run, seed {}\n{}, service {} s",
+            workload.machine(),
             names::scheduler_text(self.scheduler),
             self.backlog,
             self.jobs,
             self.seed,
-            self.sizes,
+            report::requests_text(&workload.requests),
             self.service
         )
     }
@@ -197,7 +191,7 @@ fn write_table(
     results: &[SaturationResult],
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    writeln!(output, "{}\n", args.parameters())?;
+    writeln!(output, "{}\n", args.parameters(&experiment.workload))?;
     let headers = [
         "strategy",
         "saturation\nutilization (%)",
@@ -276,16 +270,19 @@ fn write_json(
         .iter()
         .map(|kind| kind.name())
         .collect();
+    let (machine, name) = names::machine_option(experiment.workload.machine());
     let mut scenario = json!({
-        "mesh": args.mesh.to_string(),
+        machine: name,
         "strategy": strategies,
         "scheduler": names::scheduler_text(args.scheduler),
-        "sizes": args.sizes.to_string(),
-        "service": args.service.to_string(),
-        "backlog": args.backlog,
-        "warmup": WARMUP_FRACTION,
-        "jobs": args.jobs,
     });
+    for (key, value) in scenario::distributions(&experiment.workload.requests) {
+        scenario[key] = value.into();
+    }
+    scenario["service"] = args.service.to_string().into();
+    scenario["backlog"] = args.backlog.get().into();
+    scenario["warmup"] = WARMUP_FRACTION.into();
+    scenario["jobs"] = args.jobs.into();
     match experiment.repeat {
         Repeat::Fixed(count) => scenario["replications"] = count.get().into(),
         Repeat::UntilAbsoluteError { target, max } => {

@@ -1,7 +1,8 @@
-use meshalloc::Mesh;
+use meshalloc::{Cube, Machine, Mesh};
 
 use super::*;
-use crate::workload::{Rate, ServiceDistribution, SideRange, SizeDistribution};
+use crate::backend;
+use crate::workload::{Arrivals, Rate, Requests, ServiceDistribution, SideRange, SizeDistribution};
 
 fn saturation(side: u16, strategies: &[StrategyKind]) -> Saturation {
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
@@ -20,6 +21,15 @@ fn saturation(side: u16, strategies: &[StrategyKind]) -> Saturation {
     }
 }
 
+/// Draws widths and heights from these ranges.
+fn set_sides(saturation: &mut Saturation, widths: (u16, u16), heights: (u16, u16)) {
+    let Requests::Submeshes(submeshes) = &mut saturation.workload.requests else {
+        panic!("it is a workload for a mesh");
+    };
+    submeshes.widths = SideRange::new(widths.0, widths.1).unwrap();
+    submeshes.heights = SideRange::new(heights.0, heights.1).unwrap();
+}
+
 fn run(saturation: &Saturation) -> Vec<SaturationResult> {
     saturation.run(None, &()).unwrap()
 }
@@ -30,8 +40,7 @@ const FSL: StrategyKind = StrategyKind::FreeSubmeshList;
 #[test]
 fn jobs_of_one_processor_keep_all_busy() {
     let mut saturation = saturation(4, &[FSL, StrategyKind::Naive]);
-    saturation.workload.widths = SideRange::new(1, 1).unwrap();
-    saturation.workload.heights = SideRange::new(1, 1).unwrap();
+    set_sides(&mut saturation, (1, 1), (1, 1));
     for result in run(&saturation) {
         assert_eq!(result.utilization.unwrap().mean, 1.0, "{}", result.strategy);
     }
@@ -40,11 +49,10 @@ fn jobs_of_one_processor_keep_all_busy() {
 #[test]
 fn jobs_of_the_whole_mesh_follow_each_other() {
     let mut saturation = saturation(4, &[AS]);
-    saturation.workload.widths = SideRange::new(4, 4).unwrap();
-    saturation.workload.heights = SideRange::new(4, 4).unwrap();
+    set_sides(&mut saturation, (4, 4), (4, 4));
     assert_eq!(run(&saturation)[0].utilization.unwrap().mean, 1.0);
     // Three columns of four: one job at a time, and a quarter of the mesh never works.
-    saturation.workload.widths = SideRange::new(3, 3).unwrap();
+    set_sides(&mut saturation, (3, 3), (4, 4));
     assert_eq!(run(&saturation)[0].utilization.unwrap().mean, 0.75);
 }
 
@@ -56,7 +64,7 @@ fn two_half_meshes_saturate_by_renewal_theory() {
     // that is 3/4. So a cycle takes 3/4 + 1, and the work in it is 1 * 1/2 + 1.
     let expected = 1.5 / 1.75;
     let mut saturation = saturation(2, &[StrategyKind::FirstFit]);
-    saturation.workload.heights = SideRange::new(2, 2).unwrap();
+    set_sides(&mut saturation, (1, 2), (2, 2));
     saturation.measured.end = 40_000;
     let utilization = run(&saturation)[0].utilization.unwrap();
     let half_width = utilization.ci95.unwrap();
@@ -114,9 +122,9 @@ fn it_is_the_load_at_which_queues_begin_to_grow() {
     let utilization = run(&saturation)[0].utilization.unwrap().mean;
     for (factor, saturated) in [(0.9, false), (1.1, true)] {
         let mut workload = saturation.workload;
-        workload.rate = Rate::Load(utilization * factor);
+        workload.arrivals = Arrivals::Poisson(Rate::Load(utilization * factor));
         let experiment = Experiment {
-            machine: workload.mesh.into(),
+            machine: workload.machine(),
             strategies: vec![AS],
             scheduler: SchedulerKind::Fcfs,
             workload: Workload::Synthetic(workload),
@@ -138,10 +146,24 @@ fn it_is_the_load_at_which_queues_begin_to_grow() {
 #[test]
 fn strategies_that_do_not_serve_the_mesh_are_left_out() {
     let buddy = StrategyKind::Buddy;
-    let square = saturation(16, &[]);
-    assert_eq!(square.serving(&[AS, buddy]).unwrap(), [AS, buddy]);
+    let serving = |machine: Machine| {
+        let strategies = [
+            AS,
+            StrategyKind::FreeList,
+            buddy,
+            StrategyKind::TreeCollapsing,
+        ];
+        backend::serving(machine, SchedulerKind::Fcfs, strategies).unwrap()
+    };
+    assert_eq!(serving(Mesh::new(16, 16).unwrap().into()), [AS, buddy]);
+    assert_eq!(serving(Mesh::new(12, 12).unwrap().into()), [AS]);
+    let cube = |k| serving(Cube::new(k, 3).unwrap().into());
+    assert_eq!(
+        cube(4),
+        [StrategyKind::FreeList, StrategyKind::TreeCollapsing]
+    );
+    assert_eq!(cube(3), [StrategyKind::TreeCollapsing]);
     let odd = saturation(12, &[buddy]);
-    assert_eq!(odd.serving(&[AS, buddy]).unwrap(), [AS]);
     let error = odd.run(None, &()).unwrap_err().to_string();
     assert!(error.contains("does not serve"), "{error}");
 }

@@ -2,19 +2,20 @@
 
 use std::path::PathBuf;
 
-use meshalloc::{Mesh, SchedulerKind, StrategyKind};
-use serde::{Serialize, Serializer};
+use meshalloc::{Machine, MachineKind, SchedulerKind, StrategyKind};
 
 use super::{
-    BackendChoice, Format, JOBS_DEFAULT, LOAD_DEFAULT, MEAN_SERVICE_DEFAULT, MESH_DEFAULT,
-    REPLICATIONS_DEFAULT, REPLICATIONS_MAX_DEFAULT, ScenarioArgs,
+    BackendChoice, Format, JOBS_DEFAULT, LOAD_DEFAULT, MEAN_SERVICE_DEFAULT, REPLICATIONS_DEFAULT,
+    REPLICATIONS_MAX_DEFAULT, RESIDENCE_DEFAULT, RequestArgs, ScenarioArgs, TASKS_DEFAULT,
+    default_strategy, strategies,
 };
 use crate::experiment::{Experiment, Replications, WARMUP_FRACTION};
-use crate::names;
 use crate::workload::{
-    JOBS_MAX, Log, LogOptions, Rate, ServiceDistribution, ShapeRule, SideRange, SizeDistribution,
-    Synthetic, Workload,
+    Arrivals, JOBS_MAX, Log, LogOptions, Rate, Requests, ServiceDistribution, ShapeRule, Synthetic,
+    Workload,
 };
+
+mod record;
 
 /// The seed of a scenario that names none.
 pub const SEED_DEFAULT: u64 = 1;
@@ -23,7 +24,7 @@ pub const SEED_DEFAULT: u64 = 1;
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The machine.
-    pub mesh: Mesh,
+    pub machine: Machine,
     /// The strategies, each once.
     pub strategies: Vec<StrategyKind>,
     /// The scheduler.
@@ -45,9 +46,9 @@ pub enum JobSource {
     Synthetic {
         /// The distributions.
         workload: Synthetic,
-        /// Jobs in a replication.
+        /// Jobs in a replication, where they go on arriving; a closed workload says itself how many there are.
         jobs: u32,
-        /// Part of them that is not measured.
+        /// Part of them that is not measured; of a closed workload all are.
         warmup: f64,
         /// How often it is repeated.
         replications: Replications,
@@ -72,32 +73,31 @@ impl Scenario {
     ///
     /// When options need others that were not given, or a number does not go with the mesh.
     pub fn new(args: ScenarioArgs) -> Result<Self, String> {
-        let mesh = match args.mesh {
-            Some(mesh) => mesh,
-            None => names::mesh(MESH_DEFAULT)?,
-        };
         if let Some(jobs) = args.jobs.filter(|&jobs| jobs > JOBS_MAX) {
             return Err(format!("jobs is {jobs} (expected at most {JOBS_MAX})"));
         }
-        let mut strategies = Vec::new();
-        for strategy in args
-            .strategy
-            .as_deref()
-            .unwrap_or(&[StrategyKind::FirstFit])
-        {
-            if !strategies.contains(strategy) {
-                strategies.push(*strategy);
-            }
-        }
+        let requests = requests(&args)?;
+        let machine = requests.machine();
+        let default = default_strategy(machine);
         Ok(Scenario {
-            mesh,
-            strategies,
+            machine,
+            strategies: strategies(machine, args.strategy.as_deref(), &[default])?,
             scheduler: args.scheduler.unwrap_or(SchedulerKind::Fcfs),
             seed: args.seed.unwrap_or(SEED_DEFAULT),
             backend: args.backend.clone().unwrap_or_default(),
             format: args.format.unwrap_or_default(),
-            jobs: job_source(args, mesh)?,
+            jobs: job_source(args, requests)?,
         })
+    }
+
+    /// Whether all jobs are there at time 0 and none arrives later.
+    pub fn is_closed(&self) -> bool {
+        match &self.jobs {
+            JobSource::Synthetic { workload, .. } => {
+                matches!(workload.arrivals, Arrivals::AtOnce { .. })
+            }
+            JobSource::Log { .. } => false,
+        }
     }
 
     /// The experiment; reads the log, if there is one.
@@ -106,7 +106,7 @@ impl Scenario {
     ///
     /// When the log cannot be read or the distributions cannot be used.
     pub fn experiment(&self) -> Result<Experiment, String> {
-        let machine = self.mesh.into();
+        let machine = self.machine;
         let (workload, jobs, warmup_fraction, replications) = match &self.jobs {
             JobSource::Synthetic {
                 workload,
@@ -152,7 +152,63 @@ impl Scenario {
     }
 }
 
-fn job_source(args: ScenarioArgs, mesh: Mesh) -> Result<JobSource, String> {
+/// The machine and what is asked of it.
+fn requests(args: &ScenarioArgs) -> Result<Requests, String> {
+    let mut requests = RequestArgs {
+        mesh: args.mesh,
+        cube: args.cube,
+        sizes: args.sizes,
+        dims: args.dims,
+        radices: args.radices,
+    }
+    .requests()?;
+    // With a cube the command line takes no ranges of sides.
+    if let Requests::Submeshes(submeshes) = &mut requests {
+        let (mesh, sides) = (submeshes.mesh, submeshes.mesh.sides());
+        for (range, key, side, drawn) in [
+            (args.widths, "widths", sides.w, &mut submeshes.widths),
+            (args.heights, "heights", sides.h, &mut submeshes.heights),
+        ] {
+            let Some(range) = range else { continue };
+            if range.max() > side {
+                return Err(format!(
+                    "{key} go to {} (expected at most {side} on a {mesh} mesh)",
+                    range.max()
+                ));
+            }
+            *drawn = range;
+        }
+    }
+    Ok(requests)
+}
+
+/// When jobs arrive.
+fn arrivals(args: &ScenarioArgs, machine: Machine) -> Result<Arrivals, String> {
+    let rate = match (args.tasks, args.load, args.traffic) {
+        (Some(tasks), ..) => return Ok(Arrivals::AtOnce { tasks }),
+        (None, _, Some(traffic)) => Rate::Traffic(traffic),
+        (None, Some(load), None) => Rate::Load(load),
+        (None, None, None) if machine.kind() == MachineKind::Cube => {
+            for (given, key) in [
+                (args.jobs.is_some(), "jobs"),
+                (args.warmup.is_some(), "warmup"),
+            ] {
+                if given {
+                    return Err(format!(
+                        "{key} is about jobs that go on arriving (expected load or traffic beside it, or \
+                         tasks in place of it)"
+                    ));
+                }
+            }
+            let tasks = TASKS_DEFAULT;
+            return Ok(Arrivals::AtOnce { tasks });
+        }
+        (None, None, None) => Rate::Load(LOAD_DEFAULT),
+    };
+    Ok(Arrivals::Poisson(rate))
+}
+
+fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, String> {
     if let Some(file) = args.swf {
         return Ok(JobSource::Log {
             file,
@@ -169,29 +225,21 @@ fn job_source(args: ScenarioArgs, mesh: Mesh) -> Result<JobSource, String> {
             return Err(format!("{key} is about logs (expected swf beside it)"));
         }
     }
-    let rate = match (args.load, args.traffic) {
-        (_, Some(traffic)) => Rate::Traffic(traffic),
-        (load, None) => Rate::Load(load.unwrap_or(LOAD_DEFAULT)),
+    let machine = requests.machine();
+    let arrivals = arrivals(&args, machine)?;
+    let closed_cube =
+        machine.kind() == MachineKind::Cube && matches!(arrivals, Arrivals::AtOnce { .. });
+    let workload = Synthetic {
+        requests,
+        service: match (args.service.or(args.residence), args.mean_service) {
+            (Some(service), _) => service,
+            (None, None) if closed_cube => RESIDENCE_DEFAULT,
+            (None, mean) => ServiceDistribution::Exponential {
+                mean_seconds: mean.unwrap_or(MEAN_SERVICE_DEFAULT),
+            },
+        },
+        arrivals,
     };
-    let service = args.service.unwrap_or(ServiceDistribution::Exponential {
-        mean_seconds: args.mean_service.unwrap_or(MEAN_SERVICE_DEFAULT),
-    });
-    let sizes = args.sizes.unwrap_or(SizeDistribution::Uniform);
-    let mut workload = Synthetic::new(mesh, sizes, service, rate);
-    let sides = mesh.sides();
-    for (range, key, side, drawn) in [
-        (args.widths, "widths", sides.w, &mut workload.widths),
-        (args.heights, "heights", sides.h, &mut workload.heights),
-    ] {
-        let Some(range) = range else { continue };
-        if range.max() > side {
-            return Err(format!(
-                "{key} go to {} (expected at most {side} on a {mesh} mesh)",
-                range.max()
-            ));
-        }
-        *drawn = range;
-    }
     let replications = match (args.replications, args.until_rel_error) {
         (count, None) => {
             if args.max_replications.is_some() {
@@ -212,132 +260,6 @@ fn job_source(args: ScenarioArgs, mesh: Mesh) -> Result<JobSource, String> {
         warmup: args.warmup.unwrap_or(WARMUP_FRACTION),
         replications,
     })
-}
-
-/// The scenario as results record it: the keys are those of scenario files, so that a result can be
-/// turned into one.
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct Record<'s> {
-    mesh: String,
-    strategy: Vec<&'static str>,
-    scheduler: String,
-    #[serde(flatten)]
-    jobs: JobsRecord<'s>,
-    seed: u64,
-    backend: String,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum JobsRecord<'s> {
-    Synthetic(SyntheticRecord),
-    Log(LogRecord<'s>),
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct SyntheticRecord {
-    sizes: String,
-    widths: String,
-    heights: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    load: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    traffic: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mean_service: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    service: Option<String>,
-    warmup: f64,
-    jobs: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    replications: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    until_rel_error: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_replications: Option<u32>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct LogRecord<'s> {
-    swf: std::borrow::Cow<'s, str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    partition: Option<i64>,
-    shape: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    jobs: Option<u32>,
-}
-
-impl Serialize for Scenario {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let jobs = match &self.jobs {
-            JobSource::Synthetic {
-                workload,
-                jobs,
-                warmup,
-                replications,
-            } => JobsRecord::Synthetic(SyntheticRecord::new(
-                workload,
-                *jobs,
-                *warmup,
-                *replications,
-            )),
-            JobSource::Log {
-                file,
-                partition,
-                shape,
-                jobs,
-            } => JobsRecord::Log(LogRecord {
-                swf: file.to_string_lossy(),
-                partition: *partition,
-                shape: shape.name(),
-                jobs: *jobs,
-            }),
-        };
-        let record = Record {
-            mesh: self.mesh.to_string(),
-            strategy: self.strategies.iter().map(|kind| kind.name()).collect(),
-            scheduler: names::scheduler_text(self.scheduler),
-            jobs,
-            seed: self.seed,
-            backend: self.backend.to_string(),
-        };
-        record.serialize(serializer)
-    }
-}
-
-impl SyntheticRecord {
-    fn new(workload: &Synthetic, jobs: u32, warmup: f64, replications: Replications) -> Self {
-        let range = |range: SideRange| format!("{}..{}", range.min(), range.max());
-        let (load, traffic) = match workload.rate {
-            Rate::Load(load) => (Some(load), None),
-            Rate::Traffic(traffic) => (None, Some(traffic)),
-        };
-        let (mean_service, service) = match workload.service {
-            ServiceDistribution::Exponential { mean_seconds } => (Some(mean_seconds), None),
-            other => (None, Some(other.to_string())),
-        };
-        let (replications, until_rel_error, max_replications) = match replications {
-            Replications::Fixed(count) => (Some(count), None, None),
-            Replications::UntilRelativeError { target, max } => (None, Some(target), Some(max)),
-        };
-        SyntheticRecord {
-            sizes: workload.sizes.to_string(),
-            widths: range(workload.widths),
-            heights: range(workload.heights),
-            load,
-            traffic,
-            mean_service,
-            service,
-            warmup,
-            jobs,
-            replications,
-            until_rel_error,
-            max_replications,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -372,6 +294,12 @@ mod tests {
             "--service uniform:5,10 --widths 2..9 --heights 4 --until-rel-error 0.03",
             "--until-rel-error 0.05 --max-replications 12 --jobs 99 --warmup 0",
             "--swf a/log.swf.gz --partition 2 --jobs 50 --backend tcp:127.0.0.1:4000",
+            "--mesh 8x8 --tasks 20 --residence 5,10",
+            "--cube k=4,n=3",
+            "--cube k=16,n=3 --strategy tc,sniffing --dims normal --tasks 7 --residence 10,15",
+            "--cube k=2,n=12 --tasks 7 --mean-service 3 --until-rel-error 0.1",
+            "--cube k=8,n=3 --radices normal --load 0.3 --service uniform:5,10 --jobs 50",
+            "--cube k=8,n=3 --traffic 2 --warmup 0.1",
         ] {
             let record = serde_json::to_value(scenario(line).unwrap()).unwrap();
             let options: Vec<String> = record
@@ -393,6 +321,22 @@ mod tests {
     }
 
     #[test]
+    fn a_cube_has_defaults_of_its_own() {
+        let record = serde_json::to_value(scenario("--cube k=4,n=3").unwrap()).unwrap();
+        let expected = serde_json::json!({
+            "cube": "k=4,n=3", "strategy": ["tree-collapsing"], "scheduler": "fcfs",
+            "dims": "uniform", "radices": "uniform", "tasks": 100, "residence": "5,10",
+            "replications": 8, "seed": 1, "backend": "in-process"
+        });
+        assert_eq!(record, expected);
+        let dynamic = scenario("--cube k=4,n=3 --load .4").unwrap();
+        assert!(!dynamic.is_closed());
+        let record = serde_json::to_value(dynamic).unwrap();
+        assert_eq!(record["jobs"], JOBS_DEFAULT);
+        assert_eq!(record["mean-service"], MEAN_SERVICE_DEFAULT);
+    }
+
+    #[test]
     fn a_strategy_named_twice_runs_once() {
         let scenario = scenario("--strategy ff,first-fit,as,ff").unwrap();
         let expected = [StrategyKind::FirstFit, StrategyKind::AdaptiveScan];
@@ -409,6 +353,13 @@ mod tests {
             ("--mesh 8x16 --heights 17", "at most 16"),
             ("--jobs 4294967295", "expected at most"),
             ("--load .4 --traffic 1", "cannot be used with"),
+            ("--cube k=4,n=3 --jobs 9", "expected load or traffic"),
+            ("--cube k=4,n=3 --warmup 0", "expected load or traffic"),
+            ("--dims normal", "expected cube"),
+            ("--radices normal --swf x", "cannot be used with"),
+            ("--strategy ff,tc", "tree-collapsing is for a cube"),
+            ("--cube k=4,n=3 --strategy ff", "first-fit is for a mesh"),
+            ("--cube k=4,n=3 --heights 2", "cannot be used with"),
             ("--swf x --sizes uniform", "cannot be used with"),
             (
                 "--replications 3 --until-rel-error .1",

@@ -5,8 +5,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use meshalloc::{Block, Grant, Machine, Refusal, Request, Ticks};
 
-use super::tally::{Fnv1a, Tally};
-use super::{Measured, SimulationError};
+use super::tally::{Edge, Fnv1a, Tally};
+use super::{Measured, SimulationError, Span};
 use crate::workload::{Job, TIME_MAX};
 
 /// A job's departure: time, place in the order of insertion, job.
@@ -45,10 +45,14 @@ pub(super) struct Record {
     stage: Stage,
 }
 
+/// More processors than any machine has.
+const NOTHING_WAITS: i64 = i64::MAX;
+
 /// The world outside the controller.
 pub(super) struct State {
     pub(super) machine: Machine,
     pub(super) measured: Measured,
+    pub(super) span: Span,
     pub(super) now: Ticks,
     /// The number of events inserted so far.
     sequence: u64,
@@ -62,6 +66,12 @@ pub(super) struct State {
     pub(super) running: u32,
     /// Requested processors of running jobs.
     in_use: u64,
+    /// Processors that no running job holds; less than 0 if the controller grants some twice.
+    free: i64,
+    /// The first job in order of arrival that is kept or waits; where there is none, the next to arrive.
+    head: u32,
+    /// The processors that it asks for, or [`NOTHING_WAITS`].
+    head_wants: i64,
     /// Measured jobs that have not left yet.
     pub(super) left: u32,
     pub(super) hash: Fnv1a,
@@ -74,6 +84,7 @@ impl State {
         State {
             machine,
             measured,
+            span: Span::Arrivals,
             now: 0,
             sequence: 0,
             departures: BinaryHeap::new(),
@@ -83,6 +94,9 @@ impl State {
             waiting: 0,
             running: 0,
             in_use: 0,
+            free: machine.nodes().into(),
+            head: 0,
+            head_wants: NOTHING_WAITS,
             left: measured.end.saturating_sub(measured.first),
             hash: Fnv1a::default(),
             decisions: 0,
@@ -115,15 +129,42 @@ impl State {
         self.records[(number - self.gone) as usize].job.request
     }
 
-    /// Moves the clock, and the integral of processors in use with it.
+    /// Moves the clock, and the integrals with it.
     pub(super) fn pass_to(&mut self, now: Ticks) -> Result<(), SimulationError> {
         debug_assert!(self.now <= now, "jobs come in order of arrival");
         if now >= TIME_MAX {
             return Err(SimulationError::TooLong);
         }
-        self.tally.used += u128::from(self.in_use) * u128::from(now - self.now);
+        let span = u128::from(now - self.now);
+        self.tally.used += u128::from(self.in_use) * span;
+        if self.head_wants <= self.free {
+            self.tally.scattered += self.free as u128 * span;
+        }
         self.now = now;
         Ok(())
+    }
+
+    /// Now, with the integrals up to it.
+    fn edge(&self) -> Edge {
+        Edge {
+            at: self.now,
+            used: self.tally.used,
+            scattered: self.tally.scattered,
+        }
+    }
+
+    /// Finds the first job that waits behind the head, which does so no more.
+    fn pass_head(&mut self) {
+        self.head_wants = NOTHING_WAITS;
+        for number in self.head + 1..self.arrived {
+            let record = &self.records[(number - self.gone) as usize];
+            if matches!(record.stage, Stage::Kept | Stage::Waits) {
+                self.head = number;
+                self.head_wants = record.job.request.processors.into();
+                return;
+            }
+        }
+        self.head = self.arrived;
     }
 
     /// A job arrives; `queue_empty` if none waited before it.
@@ -131,6 +172,9 @@ impl State {
         self.pass_to(job.arrival)?;
         let number = self.arrived;
         self.arrived = number.checked_add(1).ok_or(SimulationError::TooLong)?;
+        if number == self.head {
+            self.head_wants = job.request.processors.into();
+        }
         self.records.push_back(Record {
             job,
             granted: 0,
@@ -139,8 +183,14 @@ impl State {
             stage: Stage::Kept,
         });
         if self.is_measured(number) {
-            let edge = (self.now, self.tally.used);
-            self.tally.window.get_or_insert((edge, edge)).1 = edge;
+            if self.span == Span::Arrivals {
+                if number == self.measured.first {
+                    self.tally.window.0 = self.edge();
+                }
+                if number + 1 == self.measured.end {
+                    self.tally.window.1 = self.edge();
+                }
+            }
             let half = self.measured.first.midpoint(self.measured.end);
             self.tally.emptied_late |= queue_empty && number >= half;
         }
@@ -173,6 +223,9 @@ impl State {
     pub(super) fn refuse(&mut self, number: u32, reason: Refusal) {
         let record = self.record(number).expect("a job being submitted is here");
         record.stage = Stage::Gone;
+        if number == self.head {
+            self.pass_head();
+        }
         if self.is_measured(number) {
             self.tally.refused.add(reason);
             self.left -= 1;
@@ -202,6 +255,7 @@ impl State {
         }
         let record = self.record(number).expect("it was found above");
         record.held = record.held.saturating_add(held);
+        self.free -= i64::from(held);
         true
     }
 
@@ -214,6 +268,9 @@ impl State {
         record.granted = now;
         record.misses = misses;
         let job = record.job;
+        if number == self.head {
+            self.pass_head();
+        }
         self.departures.push(Reverse(Departure {
             at: now + job.service,
             sequence,
@@ -250,10 +307,14 @@ impl State {
         let record = *record;
         self.running -= 1;
         self.in_use -= u64::from(record.job.request.processors);
+        self.free += i64::from(record.held);
         if self.is_measured(number) {
             self.left -= 1;
             let place = number - self.measured.first;
             self.tally.depart(&record, place, now);
+            if self.span == Span::Run {
+                self.tally.window.1 = self.edge();
+            }
         }
         self.forget_gone();
     }

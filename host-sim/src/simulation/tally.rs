@@ -7,8 +7,15 @@ use crate::metrics::{Metric, Refusals, RunValues};
 use crate::statistics::{Moments, Trend};
 use crate::workload::{TICKS_PER_SECOND, seconds};
 
-/// A time and the integral of requested processors in use up to it.
-pub(super) type Edge = (Ticks, u128);
+/// A time, and the integrals up to it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Edge {
+    pub(super) at: Ticks,
+    /// Of requested processors in use, of all jobs.
+    pub(super) used: u128,
+    /// Of processors that are free while the first job that waits asks for no more than there are.
+    pub(super) scattered: u128,
+}
 
 /// Sums over measured jobs, all of them whole numbers.
 #[derive(Default)]
@@ -22,10 +29,11 @@ pub(super) struct Tally {
     requested: u64,
     held: u64,
     last_departure: Ticks,
-    /// The integral over all time, of all jobs.
+    /// The integrals so far; see [`Edge`].
     pub(super) used: u128,
-    /// The arrivals of the first and the last measured job.
-    pub(super) window: Option<(Edge, Edge)>,
+    pub(super) scattered: u128,
+    /// What averages over time are taken over: from when to when. See [`Span`](super::Span).
+    pub(super) window: (Edge, Edge),
     pub(super) refused: Refusals,
     /// What the controller took for submitting and releasing measured jobs, in seconds, if that is measured.
     pub(super) search_seconds: Option<f64>,
@@ -63,13 +71,14 @@ impl Tally {
                 variance.map(|variance| variance / (second * second))
             }
             Metric::Service => self.service.mean().map(|mean| mean / second),
-            Metric::Utilization => self.utilization(machine),
+            Metric::Utilization => self.share(machine, |edge| edge.used),
             Metric::AllocationMiss => part(self.misses, self.misses + jobs),
             Metric::InternalFragmentation => {
                 part(self.held.saturating_sub(self.requested), self.held)
             }
             Metric::CompletionTime => (jobs > 0).then(|| seconds(self.last_departure)),
             Metric::Jobs => Some(jobs as f64),
+            Metric::ExternalFragmentation => self.share(machine, |edge| edge.scattered),
             Metric::SearchTime => {
                 let all = self.search_seconds.filter(|_| jobs > 0);
                 all.map(|seconds| seconds / jobs as f64)
@@ -77,10 +86,11 @@ impl Tally {
         })
     }
 
-    fn utilization(&self, machine: Machine) -> Option<f64> {
-        let ((begin, used_before), (end, used)) = self.window?;
-        let all = u128::from(machine.nodes()) * u128::from(end - begin);
-        (all > 0).then(|| (used - used_before) as f64 / all as f64)
+    /// What an integral gained over the window, as a part of what all processors would have.
+    fn share(&self, machine: Machine, integral: impl Fn(&Edge) -> u128) -> Option<f64> {
+        let (begin, end) = &self.window;
+        let all = u128::from(machine.nodes()) * u128::from(end.at - begin.at);
+        (all > 0).then(|| (integral(end) - integral(begin)) as f64 / all as f64)
     }
 }
 

@@ -6,16 +6,18 @@
 use meshalloc::{Request, Ticks};
 
 pub mod distributions;
+pub mod requests;
 pub mod service;
 pub mod shape;
 pub mod swf;
 pub mod synthetic;
 
 pub use distributions::{DistributionInfo, SideRange, SizeDistribution, Spread};
+pub use requests::{Requests, Subcubes, Submeshes, TaskDistribution};
 pub use service::ServiceDistribution;
 pub use shape::ShapeRule;
 pub use swf::{Log, LogError, LogJob, LogOptions};
-pub use synthetic::{Rate, Synthetic};
+pub use synthetic::{Arrivals, Rate, Synthetic};
 
 /// Ticks in a second of virtual time.
 pub const TICKS_PER_SECOND: u64 = 1_000_000;
@@ -53,7 +55,7 @@ pub struct Job {
 /// Where the jobs of an experiment come from.
 #[derive(Clone, Debug)]
 pub enum Workload {
-    /// Drawn from distributions, without end.
+    /// Drawn from distributions.
     Synthetic(Synthetic),
     /// Read from a log, measured whole.
     Log(Log),

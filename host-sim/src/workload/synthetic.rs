@@ -1,7 +1,8 @@
-//! Synthetic workloads: Poisson arrivals of jobs with independent sides and service times.
+//! Synthetic workloads: jobs with independent requests and service times, which come as a Poisson process or all
+//! at once.
 //!
-//! Each source of randomness (arrivals, widths, heights, service) is a ChaCha8 stream of its own: the
-//! seed is the key, replication and source number the stream. So a job's width does not depend on how
+//! Each source of randomness (0 arrivals, 1 widths, 2 heights, 3 service, 4 numbers of dimensions, 5 radices) is
+//! a ChaCha8 stream of its own: the seed is the key, replication and source number the stream. So a job's width does not depend on how
 //! many numbers its height took, and every strategy gets the same jobs from the same seed (common random
 //! numbers).
 //!
@@ -9,15 +10,16 @@
 //! function, which a platform's mathematics may round differently: about one draw in a thousand uses one, and
 //! a difference would have to survive rounding to ticks to be seen.
 
-use meshalloc::{Mesh, Request, Ticks};
+use meshalloc::{Machine, Mesh, Ticks};
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 use rand_distr::{Distribution, Exp};
 
-use super::distributions::SideSampler;
+use super::requests::RequestSource;
 use super::service::ServiceSampler;
 use super::{
-    Job, ServiceDistribution, SideRange, SizeDistribution, TIME_MAX, WorkloadError, ticks,
+    Job, Requests, ServiceDistribution, SideRange, SizeDistribution, Subcubes, Submeshes, TIME_MAX,
+    WorkloadError, ticks,
 };
 
 /// How often jobs arrive.
@@ -30,39 +32,63 @@ pub enum Rate {
     Traffic(f64),
 }
 
-/// A synthetic workload for a mesh.
+/// When the jobs of a synthetic workload arrive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// A Poisson process, without end.
+    Poisson(Rate),
+    /// All at time 0, in order, and none later: a closed workload.
+    AtOnce {
+        /// How many.
+        tasks: u32,
+    },
+}
+
+/// A synthetic workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Synthetic {
-    /// The mesh whose load is meant.
-    pub mesh: Mesh,
-    /// How side lengths are distributed.
-    pub sizes: SizeDistribution,
-    /// Which widths may be drawn.
-    pub widths: SideRange,
-    /// Which heights may be drawn.
-    pub heights: SideRange,
-    /// How long jobs run.
+    /// What jobs ask for, of which machine.
+    pub requests: Requests,
+    /// How long they run.
     pub service: ServiceDistribution,
-    /// How often they arrive.
-    pub rate: Rate,
+    /// When they arrive.
+    pub arrivals: Arrivals,
 }
 
 impl Synthetic {
-    /// Jobs whose sides are 1 to the mesh's.
+    /// Poisson arrivals of jobs whose sides are 1 to the mesh's.
     pub fn new(
         mesh: Mesh,
         sizes: SizeDistribution,
         service: ServiceDistribution,
         rate: Rate,
     ) -> Self {
-        let up_to = |side| SideRange::new(1, side).expect("a mesh's sides are at least 1");
         Synthetic {
-            mesh,
-            sizes,
-            widths: up_to(mesh.sides().w),
-            heights: up_to(mesh.sides().h),
+            requests: Requests::Submeshes(Submeshes::new(mesh, sizes)),
             service,
-            rate,
+            arrivals: Arrivals::Poisson(rate),
+        }
+    }
+
+    /// The closed workload of Chuang and Wu: so many tasks, all of them there at time 0, each for a subcube.
+    ///
+    /// ```
+    /// use meshalloc::Cube;
+    /// use meshalloc_host_sim::workload::{ServiceDistribution, Subcubes, Synthetic, TaskDistribution};
+    /// let requests = Subcubes {
+    ///     cube: Cube::new(4, 3).unwrap(),
+    ///     dims: TaskDistribution::Uniform,
+    ///     radices: TaskDistribution::Normal,
+    /// };
+    /// let residence = ServiceDistribution::Uniform { lo_seconds: 5.0, hi_seconds: 10.0 };
+    /// let workload = Synthetic::closed(requests, residence, 100);
+    /// assert_eq!(workload.jobs(1, 0).unwrap().count(), 100);
+    /// ```
+    pub fn closed(requests: Subcubes, residence: ServiceDistribution, tasks: u32) -> Self {
+        Synthetic {
+            requests: Requests::Subcubes(requests),
+            service: residence,
+            arrivals: Arrivals::AtOnce { tasks },
         }
     }
 
@@ -71,10 +97,18 @@ impl Synthetic {
     ///
     /// # Errors
     ///
-    /// When a range is empty, starts at 0 or exceeds the mesh.
+    /// When a range is empty, starts at 0 or exceeds the mesh, or the machine is no mesh.
     pub fn with_sides(mut self, min: u16, max: u16) -> Result<Self, WorkloadError> {
         let range = SideRange::new(min, max)?;
-        let mesh = self.mesh.sides();
+        let machine = self.requests.machine();
+        let Requests::Submeshes(submeshes) = &mut self.requests else {
+            return Err(WorkloadError::OutOfRange {
+                what: "the machine of jobs with sides".into(),
+                given: machine.to_string(),
+                expected: "a mesh".into(),
+            });
+        };
+        let mesh = submeshes.mesh.sides();
         if max > mesh.w.min(mesh.h) {
             return Err(WorkloadError::OutOfRange {
                 what: "the longest side of a job".into(),
@@ -82,9 +116,14 @@ impl Synthetic {
                 expected: format!("at most {}, on a mesh of {mesh}", mesh.w.min(mesh.h)),
             });
         }
-        self.widths = range;
-        self.heights = range;
+        submeshes.widths = range;
+        submeshes.heights = range;
         Ok(self)
+    }
+
+    /// The machine whose load is meant.
+    pub fn machine(&self) -> Machine {
+        self.requests.machine()
     }
 
     /// The mean number of processors a job requests, exact for the whole numbers that are drawn.
@@ -93,27 +132,29 @@ impl Synthetic {
     ///
     /// When the size distribution cannot be used on these sides.
     pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
-        let width = self.sizes.over(self.widths)?.mean();
-        Ok(width * self.sizes.over(self.heights)?.mean())
+        self.requests.mean_processors()
     }
 
-    /// The mean number of arrivals in a second.
+    /// The mean number of arrivals in a second; `None` when all jobs arrive at once.
     ///
     /// # Errors
     ///
     /// When the rate is not a positive number, or a distribution cannot be used.
-    pub fn arrivals_per_second(&self) -> Result<f64, WorkloadError> {
+    pub fn arrivals_per_second(&self) -> Result<Option<f64>, WorkloadError> {
         let service = self.service.mean_seconds();
-        let (what, given, rate) = match self.rate {
-            Rate::Load(load) => {
-                let nodes = f64::from(self.mesh.nodes());
+        let (what, given, rate) = match self.arrivals {
+            Arrivals::AtOnce { .. } => return Ok(None),
+            Arrivals::Poisson(Rate::Load(load)) => {
+                let nodes = f64::from(self.machine().nodes());
                 let rate = load * nodes / (self.mean_processors()? * service);
                 ("the load", load, rate)
             }
-            Rate::Traffic(traffic) => ("the traffic ratio", traffic, traffic / service),
+            Arrivals::Poisson(Rate::Traffic(traffic)) => {
+                ("the traffic ratio", traffic, traffic / service)
+            }
         };
         if given > 0.0 && rate.is_finite() {
-            return Ok(rate);
+            return Ok(Some(rate));
         }
         Err(WorkloadError::OutOfRange {
             what: what.into(),
@@ -122,34 +163,40 @@ impl Synthetic {
         })
     }
 
-    /// The jobs of one replication, without end, in order of arrival.
+    /// The jobs of one replication, in order of arrival; without end, unless all arrive at once.
     ///
     /// # Errors
     ///
     /// When a part of the description cannot be used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<SyntheticJobs, WorkloadError> {
         let stream = |source| Stream::new(seed, replication, source);
+        let rate = self.arrivals_per_second()?;
         let interarrival =
-            Exp::new(self.arrivals_per_second()?).expect("the rate is positive and finite");
+            rate.map(|rate| Exp::new(rate).expect("the rate is positive and finite"));
         Ok(SyntheticJobs {
             clock: 0,
-            arrivals: stream(0).with(interarrival),
-            widths: stream(1).with(self.sizes.over(self.widths)?),
-            heights: stream(2).with(self.sizes.over(self.heights)?),
+            left: match self.arrivals {
+                Arrivals::Poisson(_) => None,
+                Arrivals::AtOnce { tasks } => Some(tasks),
+            },
+            arrivals: interarrival.map(|interarrival| stream(0).with(interarrival)),
+            requests: self.requests.source(stream)?,
             services: stream(3).with(self.service.sampler()?),
         })
     }
 }
 
-/// The jobs of a synthetic workload, without end.
+/// The jobs of a synthetic workload.
 ///
 /// The clock stops at [`TIME_MAX`]; the simulation refuses to go on long before.
 #[derive(Clone, Debug)]
 pub struct SyntheticJobs {
     clock: Ticks,
-    arrivals: Source<Exp<f64>>,
-    widths: Source<SideSampler>,
-    heights: Source<SideSampler>,
+    /// How many are still to come; `None`: there is no end.
+    left: Option<u32>,
+    /// `None`: time stands still.
+    arrivals: Option<Source<Exp<f64>>>,
+    requests: RequestSource,
     services: Source<ServiceSampler>,
 }
 
@@ -157,26 +204,31 @@ impl Iterator for SyntheticJobs {
     type Item = Job;
 
     fn next(&mut self) -> Option<Job> {
-        let gap = self.arrivals.distribution.sample(&mut self.arrivals.rng);
-        self.clock = (self.clock + ticks(gap)).min(TIME_MAX);
-        let width = self.widths.distribution.sample(&mut self.widths.rng);
-        let height = self.heights.distribution.sample(&mut self.heights.rng);
+        if let Some(left) = &mut self.left {
+            *left = left.checked_sub(1)?;
+        }
+        if let Some(arrivals) = &mut self.arrivals {
+            let gap = arrivals.distribution.sample(&mut arrivals.rng);
+            self.clock = (self.clock + ticks(gap)).min(TIME_MAX);
+        }
+        let request = self.requests.next();
         Some(Job {
             arrival: self.clock,
             service: self.services.distribution.sample(&mut self.services.rng),
-            request: Request::submesh(width, height),
+            request,
         })
     }
 }
 
 /// A distribution with the stream it is drawn from.
 #[derive(Clone, Debug)]
-struct Source<D> {
-    distribution: D,
-    rng: ChaCha8Rng,
+pub(super) struct Source<D> {
+    pub(super) distribution: D,
+    pub(super) rng: ChaCha8Rng,
 }
 
-struct Stream(ChaCha8Rng);
+/// The stream of one source.
+pub(super) struct Stream(ChaCha8Rng);
 
 impl Stream {
     fn new(seed: u64, replication: u32, source: u8) -> Self {
@@ -185,7 +237,7 @@ impl Stream {
         Stream(rng)
     }
 
-    fn with<D>(self, distribution: D) -> Source<D> {
+    pub(super) fn with<D>(self, distribution: D) -> Source<D> {
         Source {
             distribution,
             rng: self.0,
@@ -222,11 +274,11 @@ mod tests {
         let load = workload(64, 64, Rate::Load(0.47));
         assert!((load.mean_processors().unwrap() - 32.5 * 32.5).abs() < 1e-9);
         let expected = 0.47 * 4096.0 / (32.5 * 32.5 * 10.0);
-        assert!((load.arrivals_per_second().unwrap() / expected - 1.0).abs() < 1e-12);
+        assert!((load.arrivals_per_second().unwrap().unwrap() / expected - 1.0).abs() < 1e-12);
         let oblong = workload(16, 22, Rate::Load(1.0));
         assert!((oblong.mean_processors().unwrap() - 8.5 * 11.5).abs() < 1e-9);
         let traffic = workload(32, 32, Rate::Traffic(1.5));
-        assert!((traffic.arrivals_per_second().unwrap() - 0.15).abs() < 1e-12);
+        assert!((traffic.arrivals_per_second().unwrap().unwrap() - 0.15).abs() < 1e-12);
         let small = workload(64, 64, Rate::Load(1.0)).with_sides(1, 16).unwrap();
         assert!((small.mean_processors().unwrap() - 8.5 * 8.5).abs() < 1e-9);
     }
@@ -256,8 +308,11 @@ mod tests {
     fn each_source_has_its_own_stream() {
         let wide = take(&workload(64, 64, Rate::Load(0.5)), 7, 2, 100);
         let mut other = workload(64, 64, Rate::Load(0.5));
-        other.heights = SideRange::new(1, 3).unwrap();
-        other.rate = Rate::Traffic(3.0);
+        let Requests::Submeshes(submeshes) = &mut other.requests else {
+            panic!("it is a workload for a mesh");
+        };
+        submeshes.heights = SideRange::new(1, 3).unwrap();
+        other.arrivals = Arrivals::Poisson(Rate::Traffic(3.0));
         let other = take(&other, 7, 2, 100);
         let width = |job: &Job| job.request.sides().unwrap().w;
         assert!(wide.iter().map(width).eq(other.iter().map(width)));

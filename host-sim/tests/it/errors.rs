@@ -213,6 +213,9 @@ fn help_names_every_option_with_its_default() {
             &[
                 "--mesh <WxH>",
                 "64x64",
+                "--cube <k=K,n=N>",
+                "--dims",
+                "--residence <LO,HI>",
                 "--until-rel-error",
                 "--partition",
                 "in seconds",
@@ -221,12 +224,7 @@ fn help_names_every_option_with_its_default() {
         ),
         (
             "replay",
-            &[
-                "alloc ID W H",
-                "fault X Y",
-                "--quiet",
-                "[default: first-fit]",
-            ],
+            &["alloc ID W H", "fault X Y", "--quiet", "default: first-fit"],
         ),
         (
             "compare",

@@ -99,6 +99,20 @@ fn a_run_makes_the_decisions_of_one_in_process() {
 }
 
 #[test]
+fn a_cube_on_a_board_is_that_of_this_process() {
+    let board = Board::new(1);
+    let line = "run --cube k=4,n=3 --replications 2 --strategy tc,sniffing,partner --format json";
+    let near = host_sim(line).json();
+    let far = host_sim(&format!("{line} --backend {}", board.endpoint)).json();
+    board.join();
+    for (near, far) in [0, 1, 2].map(|i| (&near["results"][i], &far["results"][i])) {
+        assert_eq!(near["decision_hash"], far["decision_hash"]);
+        assert_eq!(near["metrics"], far["metrics"]);
+        assert_eq!(near["refused"], far["refused"]);
+    }
+}
+
+#[test]
 fn the_map_of_a_board_is_that_of_this_process() {
     let board = Board::new(1);
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
 //! The built program `host-sim`, from the outside: what it prints, where, and how it ends.
 
 mod compare;
+mod cube;
 mod errors;
 mod line;
 mod list;
@@ -8,6 +9,7 @@ mod map;
 mod page;
 mod program;
 mod replay;
+mod replay_model;
 mod reproduce;
 mod run;
 mod saturation;

@@ -42,6 +42,48 @@ map: p.svg
 }
 
 #[test]
+fn the_planes_of_a_cube() {
+    let folder = tempfile::tempdir().unwrap();
+    let operations = "alloc 1 4x2\nalloc 2 3x3x2\nalloc 3 4x4\nfree 1\nfault 0 3 3\nfault 3 0 0\n";
+    let line = "replay - --cube k=4,n=3 --quiet --plot map --plot-output p.svg";
+    let shown = host_sim_fed(folder.path(), line, operations).good();
+    let expected = "
+tree-collapsing
+2 jobs running, 0 waiting
+54.7 % busy, 29 free, 2 faulty
+largest free subcube: 3x4x2
+    ┌───────────────────┐
+    │...x .... .... dddd│
+    │..cc ..cc ..cc dddd│
+    │..cc ..cc ..cc dddd│
+  0 ┤..cc ..cc ..cc xddd│
+    └┬────┬────┬────┬───┘
+A[0] 0123 0123 0123 0123
+A[2] 0    1    2    3
+
+. free, x faulty; jobs that touch have different letters
+to the right: A[2] A[0]
+upwards: A[1]
+map: p.svg
+";
+    assert!(shown.ends_with(expected), "{shown}");
+    let svg = svg(folder.path(), "p.svg");
+    for part in ["4-ary 3-cube", "54.7 % busy, 29 free, 2 faulty", "A[2]"] {
+        assert!(svg.contains(part), "{part} is missing in {svg}");
+    }
+
+    let line = "run --cube k=4,n=3 --strategy tc,sniffing --tasks 30 --residence 5,10 --replications 1 --plot map:20";
+    let shown = host_sim_in(folder.path(), line).good();
+    assert_eq!(shown.matches("20.0 s: ").count(), 2, "{shown}");
+    assert_eq!(
+        shown.matches("largest free subcube: ").count(),
+        2,
+        "{shown}"
+    );
+    self::svg(folder.path(), "out/map.svg");
+}
+
+#[test]
 fn objects_are_not_mixed_with_a_picture() {
     let folder = tempfile::tempdir().unwrap();
     let line = "replay - --mesh 8x4 --plot map";

@@ -10,11 +10,39 @@ use scraper::{Html, Selector};
 
 use crate::program::host_sim_in;
 
+/// A paper and what its page has.
+#[derive(Clone, Copy)]
+struct Paper {
+    name: &'static str,
+    panels: usize,
+    figures: usize,
+    /// Figures with claims: one that is not in the paper has none.
+    judged: usize,
+}
+
+const PAPERS: [Paper; 2] = [
+    Paper {
+        name: "chang-mohapatra",
+        // Fig. 3: two strategies, two distributions; Figs. 4 to 6: two each; two of search times.
+        panels: 4 + 2 + 2 + 2 + 2,
+        figures: 4,
+        judged: 4,
+    },
+    Paper {
+        name: "chuang-wu",
+        // Fig. 2: four measures, two residence times; Fig. 3: two measures, four cubes; two of search times.
+        panels: 4 * 2 + 2 * 4 + 2,
+        figures: 2,
+        judged: 1,
+    },
+];
+
 /// Makes a page of very short runs in `folder`.
-fn page(folder: &Path) -> String {
-    let line = "reproduce chang-mohapatra --jobs 200 --replications 3 --output o";
-    host_sim_in(folder, line).good();
-    fs::read_to_string(folder.join("o/chang-mohapatra.html")).unwrap()
+fn page(folder: &Path, paper: Paper) -> String {
+    let name = paper.name;
+    let line = format!("reproduce {name} --jobs 200 --replications 3 --output o");
+    host_sim_in(folder, &line).good();
+    fs::read_to_string(folder.join(format!("o/{name}.html"))).unwrap()
 }
 
 fn select(page: &Html, selector: &str) -> usize {
@@ -23,61 +51,94 @@ fn select(page: &Html, selector: &str) -> usize {
 
 #[test]
 fn the_page_is_valid_and_complete() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = page(folder.path());
-    let page = Html::parse_document(&text);
-    assert!(page.errors.is_empty(), "{:?}", page.errors);
-    for (selector, count) in [
-        ("html[lang=en]", 1),
-        ("head > meta[charset=utf-8]", 1),
-        ("head > meta[name=viewport]", 1),
-        ("head > title", 1),
-        ("h1", 1),
-        // Fig. 3: two strategies, two distributions; Figs. 4 to 6: two each; two of search times.
-        ("svg[role=img][aria-label]", 4 + 2 + 2 + 2 + 2),
-        ("table.numbers", 4 + 2 + 2 + 2 + 2),
-        ("table.claims", 4),
-        // Every table scrolls in a container of its own.
-        (":not(.scroll) > table", 0),
-    ] {
-        assert_eq!(select(&page, selector), count, "{selector}");
-    }
-    let verdicts = select(&page, "table.claims tbody tr");
-    assert!(verdicts > 20, "{verdicts}");
-    assert_eq!(select(&page, ".verdict"), verdicts);
-    assert!(text.contains("host-sim reproduce chang-mohapatra --quick"));
+    for paper in PAPERS {
+        let folder = tempfile::tempdir().unwrap();
+        let text = page(folder.path(), paper);
+        let page = Html::parse_document(&text);
+        assert!(page.errors.is_empty(), "{:?}", page.errors);
+        for (selector, count) in [
+            ("html[lang=en]", 1),
+            ("head > meta[charset=utf-8]", 1),
+            ("head > meta[name=viewport]", 1),
+            ("head > title", 1),
+            ("h1", 1),
+            ("h2[id]", paper.figures),
+            ("svg[role=img][aria-label]", paper.panels),
+            ("table.numbers", paper.panels),
+            ("table.claims", paper.judged),
+            // Every table scrolls in a container of its own.
+            (":not(.scroll) > table", 0),
+        ] {
+            assert_eq!(select(&page, selector), count, "{}: {selector}", paper.name);
+        }
+        let verdicts = select(&page, "table.claims tbody tr");
+        assert!(verdicts > 20, "{verdicts}");
+        assert_eq!(select(&page, ".verdict"), verdicts);
+        assert!(text.contains(&format!("host-sim reproduce {} --quick", paper.name)));
 
-    // Identifiers are unique and links within the page lead somewhere.
-    let ids = Selector::parse("[id]").unwrap();
-    let mut ids: Vec<_> = page.select(&ids).filter_map(|e| e.attr("id")).collect();
-    let count = ids.len();
-    ids.sort_unstable();
-    ids.dedup();
-    assert_eq!(ids.len(), count);
-    for link in page.select(&Selector::parse("a[href]").unwrap()) {
-        let target = link.attr("href").unwrap();
-        assert!(ids.contains(&target.trim_start_matches('#')), "{target}");
+        // Identifiers are unique and links within the page lead somewhere.
+        let ids = Selector::parse("[id]").unwrap();
+        let mut ids: Vec<_> = page.select(&ids).filter_map(|e| e.attr("id")).collect();
+        let count = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), count);
+        for link in page.select(&Selector::parse("a[href]").unwrap()) {
+            let target = link.attr("href").unwrap();
+            assert!(ids.contains(&target.trim_start_matches('#')), "{target}");
+        }
     }
 }
 
 #[test]
-fn the_page_needs_no_network() {
+fn the_papers_own_number_of_replications_stands_beside_all() {
     let folder = tempfile::tempdir().unwrap();
-    let text = page(folder.path());
+    let line = "reproduce chuang-wu --figure 2 --replications 12 --output o";
+    host_sim_in(folder.path(), line).good();
+    let text = fs::read_to_string(folder.path().join("o/chuang-wu.html")).unwrap();
     let page = Html::parse_document(&text);
-    for selector in [
-        "script",
-        "img",
-        "iframe",
-        "link:not([href='data:,'])",
-        "[src]",
-    ] {
-        assert_eq!(select(&page, selector), 0, "{selector}");
-    }
-    // The name space of SVG is a name, not an address that is asked for.
-    let without_names = text.replace("http://www.w3.org/2000/svg", "");
-    for address in ["http:", "https:", "url(", "@import"] {
-        assert!(!without_names.contains(address), "{address}");
+    let rows = Selector::parse("table.numbers tbody tr").unwrap();
+    let cells = Selector::parse("th, td").unwrap();
+    let rows: Vec<Vec<String>> = page
+        .select(&rows)
+        .map(|row| {
+            row.select(&cells)
+                .map(|cell| cell.text().collect())
+                .collect()
+        })
+        .collect();
+    // Eight tables of four distributions with two rows each.
+    assert_eq!(rows.len(), 8 * 4 * 2);
+    let heads: Vec<&str> = rows[..4].iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(heads, ["U*U", "the first 10", "U*N", "the first 10"]);
+    assert!(rows.iter().all(|row| row.len() == 1 + 4), "{rows:?}");
+    assert!(
+        rows[..8].iter().flatten().all(|cell| cell != "-"),
+        "{rows:?}"
+    );
+    assert_ne!(rows[0][1..], rows[1][1..]);
+}
+
+#[test]
+fn the_page_needs_no_network() {
+    for paper in PAPERS {
+        let folder = tempfile::tempdir().unwrap();
+        let text = page(folder.path(), paper);
+        let page = Html::parse_document(&text);
+        for selector in [
+            "script",
+            "img",
+            "iframe",
+            "link:not([href='data:,'])",
+            "[src]",
+        ] {
+            assert_eq!(select(&page, selector), 0, "{selector}");
+        }
+        // The name space of SVG is a name, not an address that is asked for.
+        let without_names = text.replace("http://www.w3.org/2000/svg", "");
+        for address in ["http:", "https:", "url(", "@import"] {
+            assert!(!without_names.contains(address), "{address}");
+        }
     }
 }
 
@@ -150,8 +211,14 @@ fn value(line: &str, name: &str) -> u32 {
 
 #[test]
 fn the_page_opens_in_chromium_at_400_and_1400_pixels() {
+    for paper in PAPERS {
+        opens_in_chromium(paper);
+    }
+}
+
+fn opens_in_chromium(paper: Paper) {
     let folder = tempfile::tempdir().unwrap();
-    let text = page(folder.path());
+    let text = page(folder.path(), paper);
     // A copy that reports on itself.
     let reporting = text.replacen("</body>", REPORT, 1);
     assert_ne!(reporting, text);
@@ -183,7 +250,8 @@ fn the_page_opens_in_chromium_at_400_and_1400_pixels() {
             value(&lines[0], "scroll") <= inner,
             "it overflows: {lines:?}"
         );
-        assert_eq!(value(&lines[0], "pictures"), 12, "{lines:?}");
+        let pictures = value(&lines[0], "pictures") as usize;
+        assert_eq!(pictures, paper.panels, "{lines:?}");
 
         let lines = console(folder.path(), &broken, width).unwrap();
         assert!(

@@ -243,3 +243,254 @@ fn answers_come_while_the_input_is_open() {
     drop(stdin);
     assert!(answers.next().is_none() && child.wait().unwrap().success());
 }
+
+#[test]
+fn on_a_cube_radices_are_asked_for_and_subcubes_granted() {
+    let operations = "\
+alloc 1 4x2
+alloc 2 3x3x3
+alloc 3 1
+alloc 4 2X2   # as 2x2
+alloc 4 2
+alloc 5 5
+alloc 6 2x2x2x2
+alloc 7 4x4x4x4
+alloc 8 3x3x3
+fault 0 0 0
+fault 3 3 3
+fault 3 3 3
+free 2
+free 8
+repair 0 0 0
+";
+    let expected = r#"{"line":1,"op":"alloc","id":1,"granted":[{"start":[0,0,0],"extent":[1,4,2]}]}
+{"line":2,"op":"alloc","id":2,"granted":[{"start":[1,0,0],"extent":[3,3,3]}]}
+{"line":3,"op":"alloc","id":3,"granted":[{"start":[0,0,2],"extent":[1,1,1]}]}
+{"line":4,"op":"alloc","id":4,"granted":[{"start":[0,1,2],"extent":[1,2,2]}]}
+{"line":5,"op":"alloc","id":4,"error":"duplicate-job"}
+{"line":6,"op":"alloc","id":5,"error":"radix-above-k"}
+{"line":7,"op":"alloc","id":6,"error":"dimension-above-n"}
+{"line":8,"op":"alloc","id":7,"error":"never-fits"}
+{"line":9,"op":"alloc","id":8,"error":"too-few-free"}
+{"line":10,"op":"fault","address":[0,0,0],"changed":true,"job":1}
+{"line":11,"op":"fault","address":[3,3,3],"changed":true,"job":null}
+{"line":12,"op":"fault","address":[3,3,3],"changed":false,"job":null}
+{"line":13,"op":"free","id":2,"released":27}
+{"line":14,"op":"free","id":8,"error":"unknown-job"}
+{"line":15,"op":"repair","address":[0,0,0],"changed":true,"job":1}
+"#;
+    // Tree collapsing is the default on a cube.
+    for options in ["--cube k=4,n=3", "--cube n=3,k=4 --strategy tc"] {
+        assert_eq!(replay(options, operations).good(), expected);
+    }
+}
+
+#[test]
+fn a_granted_subcube_may_wrap_around() {
+    // Of the ring 0 to 6 the processors 2 and 3 are faulty.
+    let shown = replay("--cube k=7,n=1", "fault 2\nfault 3\nalloc 1 5\n").good();
+    let last = shown.lines().last().unwrap();
+    assert_eq!(
+        last,
+        r#"{"line":3,"op":"alloc","id":1,"granted":[{"start":[4],"extent":[5]}]}"#
+    );
+    let operations = "fault 1 1\nfault 1 2\nfault 2 1\nalloc 1 2x2\nalloc 2 2x2\n";
+    let shown = replay("--cube k=4,n=2", operations).good();
+    let grants: Vec<_> = shown.lines().skip(3).collect();
+    assert_eq!(
+        grants,
+        [
+            r#"{"line":4,"op":"alloc","id":1,"granted":[{"start":[0,3],"extent":[2,2]}]}"#,
+            r#"{"line":5,"op":"alloc","id":2,"granted":[{"start":[2,2],"extent":[2,2]}]}"#,
+        ]
+    );
+}
+
+#[test]
+fn what_a_strategy_does_not_serve_has_a_name_of_its_own() {
+    let shown = replay(
+        "--cube k=4,n=3 --strategy partner",
+        "alloc 1 4x3\nalloc 2 4x4\n",
+    )
+    .good();
+    assert_eq!(
+        shown,
+        r#"{"line":1,"op":"alloc","id":1,"error":"radix-below-k"}
+{"line":2,"op":"alloc","id":2,"granted":[{"start":[0,0,0],"extent":[1,4,4]}]}
+"#
+    );
+    let quiet = replay(
+        "--cube k=4,n=3 --strategy partner --quiet",
+        "alloc 1 3\nalloc 2 5\nalloc 3 4\n",
+    );
+    let shown = quiet.good();
+    for count in [
+        ("granted", "1"),
+        ("refused", "2"),
+        ("radix-below-k", "1"),
+        ("radix-above-k", "1"),
+    ] {
+        let line = shown
+            .lines()
+            .find(|line| line.split_whitespace().eq([count.0, count.1]));
+        assert!(line.is_some(), "{count:?} is missing in {shown}");
+    }
+    // What is held beyond the request is released, too.
+    let shown = replay(
+        "--cube k=4,n=3 --strategy sniffing",
+        "alloc 1 3x2\nfree 1\n",
+    )
+    .good();
+    assert!(
+        shown.ends_with("{\"line\":2,\"op\":\"free\",\"id\":1,\"released\":9}\n"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_line_for_another_machine_says_what_was_expected() {
+    let folder = tempfile::tempdir().unwrap();
+    let cube = "--cube k=4,n=3";
+    let mesh = "--mesh 8x4";
+    for (machine, wrong, parts) in [
+        (
+            cube,
+            "alloc 1 4 2",
+            &[
+                "\"2\" is more than was expected",
+                "`alloc ID R0xR1x...` on a 4-ary 3-cube",
+            ][..],
+        ),
+        (
+            cube,
+            "alloc 1",
+            &["is missing", "`alloc ID R0xR1x...` on a 4-ary 3-cube"],
+        ),
+        (cube, "alloc x 4x2", &["\"x\" is not a job id"]),
+        (cube, "alloc 1 4x1", &["\"4x1\"", "at least 2"]),
+        (cube, "alloc 1 0", &["\"0\"", "at least 2"]),
+        (
+            cube,
+            "alloc 1 4y2",
+            &["\"4y2\"", "expected radices R0xR1x..."],
+        ),
+        (
+            cube,
+            "alloc 1 4x",
+            &["\"4x\"", "expected radices R0xR1x..."],
+        ),
+        (
+            cube,
+            "alloc 1 -2",
+            &["\"-2\"", "expected radices R0xR1x..."],
+        ),
+        (
+            cube,
+            "alloc 1 3x3x3x3x3x3x3x3x3x3x3x3x3x3x3x3x3",
+            &["no cube of at most 65536 processors has a radix of 3 in so many dimensions"],
+        ),
+        (
+            cube,
+            "fault 1 2",
+            &[
+                "the digit A[0] is missing",
+                "`fault A[2] A[1] A[0]` on a 4-ary 3-cube",
+            ],
+        ),
+        (
+            cube,
+            "repair 1 2 3 0",
+            &[
+                "\"0\" is more than was expected",
+                "`repair A[2] A[1] A[0]` on a 4-ary 3-cube",
+            ],
+        ),
+        (
+            cube,
+            "fault 1 4 3",
+            &[
+                "the digit A[1] = 4 is outside the 4-ary 3-cube",
+                "expected 0 to 3",
+            ],
+        ),
+        (
+            cube,
+            "fault 99999999999999999999 0 0",
+            &["the digit A[2]", "expected 0 to 3"],
+        ),
+        (cube, "fault 1 b 3", &["\"b\" is not the digit A[1]"]),
+        (
+            mesh,
+            "alloc 1 4x2",
+            &["\"4x2\" is not a width", "`alloc ID W H` on a mesh"],
+        ),
+        (
+            mesh,
+            "fault 1 2 3",
+            &["\"3\" is more than was expected", "`fault X Y` on a mesh"],
+        ),
+    ] {
+        let first = match machine == cube {
+            true => "alloc 7 2",
+            false => "alloc 7 1 1",
+        };
+        fs::write(
+            folder.path().join("ops"),
+            format!("{first}\n{wrong}\nfree 7\n"),
+        )
+        .unwrap();
+        let ended = host_sim_in(folder.path(), &format!("replay ops {machine}"));
+        assert_eq!(ended.code, Some(2), "{wrong}: {ended}");
+        assert_eq!(ended.stdout.lines().count(), 1, "{wrong}: {ended}");
+        assert!(
+            ended.stderr.starts_with("error: ops:2: ") && ended.stderr.lines().count() == 1,
+            "{wrong}: {ended}"
+        );
+        for part in parts {
+            assert!(
+                ended.stderr.contains(part),
+                "{wrong}: {part} is missing in {ended}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_strategy_is_for_one_kind_of_machine() {
+    for (options, parts) in [
+        (
+            "--cube k=4,n=3 --strategy ff",
+            &[
+                "first-fit is for a mesh, not for a cube",
+                "tree-collapsing, ",
+            ][..],
+        ),
+        (
+            "--mesh 8x8 --strategy tc",
+            &[
+                "tree-collapsing is for a cube, not for a mesh",
+                "first-fit, ",
+            ],
+        ),
+        (
+            "--cube k=5,n=2 --strategy free-list",
+            &["free-list on a 5-ary 2-cube"],
+        ),
+        (
+            "--cube k=4,n=3 --mesh 4x4",
+            &["--cube", "cannot be used with"],
+        ),
+        ("--cube k=4", &["expected k=RADIX,n=DIMENSIONS"]),
+        ("--cube k=16,n=5", &["at most 65536"]),
+    ] {
+        let ended = replay(options, "");
+        assert_eq!(ended.code, Some(2), "{options}: {ended}");
+        assert!(ended.stdout.is_empty(), "{options}: {ended}");
+        for part in parts {
+            assert!(
+                ended.stderr.contains(part),
+                "{options}: {part} is missing in {ended}"
+            );
+        }
+    }
+}

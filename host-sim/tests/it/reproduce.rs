@@ -7,6 +7,7 @@ use crate::program::{host_sim, host_sim_in};
 /// A tenth of a second or so.
 const KIM_YOON: &str = "reproduce kim-yoon --jobs 200 --replications 3 --largest-mesh 32";
 const CHANG_MOHAPATRA: &str = "reproduce chang-mohapatra --jobs 200 --replications 3";
+const CHUANG_WU: &str = "reproduce chuang-wu --jobs 200 --replications 3";
 
 /// Every file of a folder by its name.
 fn files(folder: &Path) -> BTreeMap<String, String> {
@@ -26,7 +27,11 @@ fn records(text: &str) -> Vec<BTreeMap<String, String>> {
 
 #[test]
 fn every_figure_gives_a_table_a_picture_and_verdicts() {
-    for (line, figures) in [(KIM_YOON, 10..=17), (CHANG_MOHAPATRA, 3..=6)] {
+    for (line, figures) in [
+        (KIM_YOON, 10..=17),
+        (CHANG_MOHAPATRA, 3..=6),
+        (CHUANG_WU, 2..=3),
+    ] {
         let folder = tempfile::tempdir().unwrap();
         let shown = host_sim_in(folder.path(), &format!("{line} --output o")).good();
         let files = files(&folder.path().join("o"));
@@ -99,6 +104,117 @@ fn a_table_has_a_record_for_every_point() {
     }
 }
 
+/// The numbers, of another implementation: utilization of tree collapsing, as printed, of free-list and of
+/// sniffing, in percent, with the error of their mean.
+const UTILIZATION: [(&str, f64, f64); 4] = [
+    ("tree-collapsing", 67.7, 2.1),
+    ("tree-collapsing-printed", 60.5, 1.4),
+    ("free-list", 55.5, 2.1),
+    ("sniffing", 39.6, 1.4),
+];
+
+#[test]
+fn cubes_have_a_record_for_every_distribution_and_strategy() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "reproduce chuang-wu --figure 2 --replications 60 --output o";
+    let shown = host_sim_in(folder.path(), line).good();
+    let records = records(&files(&folder.path().join("o"))["figure-02.csv"]);
+    // Four measures, two residence times, four strategies, four distributions.
+    assert_eq!(records.len(), 4 * 2 * 4 * 4);
+    for record in &records {
+        assert_eq!(record["cube"], "4-ary 3-cube");
+        assert_eq!(record["offered"], "100 tasks at time 0");
+        assert_eq!(
+            (record["jobs"].as_str(), record["replications"].as_str()),
+            ("100", "60")
+        );
+        let number = |key: &str| record[key].parse::<f64>().unwrap();
+        let [all, first] = ["mean", "mean_of_first_10"].map(number);
+        let [width, first_width] = ["ci95", "ci95_of_first_10"].map(number);
+        if record["measure"] == "internal_fragmentation_percent"
+            && record["strategy"].starts_with("tree-collapsing")
+        {
+            assert_eq!([all, first, width, first_width], [0.0; 4], "{record:?}");
+        } else {
+            assert!(all > 0.0 && width > 0.0 && first != all, "{record:?}");
+            assert!((first - all).abs() < 3.0 * first_width, "{record:?}");
+        }
+    }
+    let of_figure = |record: &&BTreeMap<String, String>| {
+        record["panel"] == "a uniform:5,10" && record["x"] == "U*U"
+    };
+    for (record, (strategy, mean, error)) in records.iter().filter(of_figure).zip(UTILIZATION) {
+        assert_eq!(record["strategy"], strategy);
+        assert_eq!([&record["dims"], &record["radices"]], ["uniform"; 2]);
+        let found: f64 = record["mean"].parse().unwrap();
+        assert!((found - mean).abs() < error, "{record:?}");
+    }
+    let categories: Vec<&str> = records[..4]
+        .iter()
+        .map(|record| record["x"].as_str())
+        .collect();
+    assert_eq!(categories, ["U*U", "U*N", "N*U", "N*N"]);
+
+    // So many replications decide what is far from any limit.
+    for (verdict, claim) in [
+        (
+            "holds",
+            "The utilization of tree collapsing is above that of sniffing, U*U, with the search as printed",
+        ),
+        (
+            "holds",
+            "Tree collapsing has no internal fragmentation, with the complete search",
+        ),
+        (
+            "does not hold",
+            "The error of 10 seeds is within 3.4 % of the mean: completion time",
+        ),
+    ] {
+        let line = shown.lines().find(|line| line.contains(claim));
+        assert!(
+            line.is_some_and(|line| line.trim_start().starts_with(verdict)),
+            "{claim}: {shown}"
+        );
+    }
+}
+
+#[test]
+fn larger_cubes_are_measured_over_loads_and_clocked_over_cubes() {
+    let folder = tempfile::tempdir().unwrap();
+    host_sim_in(folder.path(), &format!("{CHUANG_WU} --figure 3 --output o")).good();
+    let files = files(&folder.path().join("o"));
+    let cubes = [
+        "4-ary 3-cube",
+        "8-ary 3-cube",
+        "16-ary 3-cube",
+        "2-ary 12-cube",
+    ];
+    let over_loads = records(&files["figure-03.csv"]);
+    for cube in cubes {
+        let of_cube: Vec<_> = over_loads
+            .iter()
+            .filter(|record| record["cube"] == cube)
+            .collect();
+        // Two measures, four strategies, eight loads.
+        assert_eq!(of_cube.len(), 2 * 4 * 8, "{cube}");
+        for record in of_cube {
+            assert_eq!(record["offered"], format!("load {}", record["x"]));
+            assert_eq!(
+                (record["jobs"].as_str(), record["replications"].as_str()),
+                ("200", "3")
+            );
+        }
+    }
+    let times = records(&files["figure-03-time.csv"]);
+    assert_eq!(times.len(), 2 * 4 * cubes.len());
+    for (record, cube) in times.iter().zip(cubes.iter().cycle()) {
+        assert_eq!(record["x"], *cube);
+        let micros: f64 = record["mean"].parse().unwrap();
+        assert!((0.01..1e6).contains(&micros), "{record:?}");
+    }
+    assert!(!files.contains_key("figure-02.csv"), "{:?}", files.keys());
+}
+
 #[test]
 fn both_readings_of_the_dynamic_threshold_are_measured() {
     let folder = tempfile::tempdir().unwrap();
@@ -114,16 +230,21 @@ fn both_readings_of_the_dynamic_threshold_are_measured() {
 
 #[test]
 fn the_same_seed_gives_the_same_bytes_with_any_number_of_threads() {
-    let run = |options: &str| {
-        let folder = tempfile::tempdir().unwrap();
-        // Without figures that a clock measures.
-        let line = format!("{CHANG_MOHAPATRA} --figure 3 --figure 5 {options} --output o");
-        let shown = host_sim_in(folder.path(), &line).good();
-        (shown, files(&folder.path().join("o")))
-    };
-    let one = run("--seed 4 --threads 1");
-    assert_eq!(one, run("--seed 4 --threads 2"));
-    assert_ne!(one.1["figure-03.csv"], run("--seed 5").1["figure-03.csv"]);
+    // Figures that no clock measures.
+    for (paper, figures, table) in [
+        (CHANG_MOHAPATRA, "--figure 3 --figure 5", "figure-03.csv"),
+        (CHUANG_WU, "--figure 2", "figure-02.csv"),
+    ] {
+        let run = |options: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let line = format!("{paper} {figures} {options} --output o");
+            let shown = host_sim_in(folder.path(), &line).good();
+            (shown, files(&folder.path().join("o")))
+        };
+        let one = run("--seed 4 --threads 1");
+        assert_eq!(one, run("--seed 4 --threads 2"));
+        assert_ne!(one.1[table], run("--seed 5").1[table]);
+    }
 }
 
 #[test]
@@ -145,6 +266,11 @@ fn what_is_not_known_ends_with_exit_code_2() {
         ),
         ("reproduce chang-mohapatra --figure 10", "3, 4, 5, 6"),
         ("reproduce chang-mohapatra --largest-mesh 64", "32x32"),
+        (
+            "reproduce chuang-wu --largest-mesh 64",
+            "the machines of chuang-wu are cubes",
+        ),
+        ("reproduce chuang-wu --figure 4", "expected one of 2, 3"),
         (
             "reproduce kim-yoon --largest-mesh 100",
             "possible values: 16, 32",

@@ -214,7 +214,7 @@ fn columns_do_not_depend_on_the_grid() {
     fs::write(folder.path().join("log.swf"), log).unwrap();
     let first = header(SMALL, "a");
     assert!(
-        first.starts_with("mesh,strategy,scheduler,sizes,") && !first.contains("search_time"),
+        first.starts_with("mesh,cube,strategy,scheduler,sizes,") && !first.contains("search_time"),
         "{first}"
     );
     assert_eq!(header("jobs = 50\n[grid]\ntraffic = [1]", "b"), first);
@@ -378,11 +378,16 @@ fn run_gives_the_same_over_any_number_of_threads() {
     }
 }
 
+/// The text of a sample.
+fn sample(name: &str) -> String {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    fs::read_to_string(samples.join(name)).unwrap()
+}
+
 #[test]
-fn the_sample_is_a_grid() {
+fn the_samples_are_grids() {
     let folder = tempfile::tempdir().unwrap();
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/kim-yoon-loads.toml");
-    let text = fs::read_to_string(&sample).unwrap();
+    let text = sample("kim-yoon-loads.toml");
     // All of its keys, with fewer jobs.
     let short = text
         .replace("jobs = 20_000", "jobs = 40")
@@ -391,4 +396,11 @@ fn the_sample_is_a_grid() {
     let (said, files) = sweep(folder.path(), &short, "", "out");
     assert!(said.starts_with("16 points"), "{said}");
     assert_eq!(files.csv.lines().count(), 1 + 16 * 3);
+
+    let text = sample("chuang-wu-cells.toml");
+    let short = text.replace("replications = 200", "replications = 2");
+    assert_ne!(text, short);
+    let (said, files) = sweep(folder.path(), &short, "", "cells");
+    assert!(said.starts_with("8 points"), "{said}");
+    assert_eq!(files.csv.lines().count(), 1 + 8 * 4);
 }

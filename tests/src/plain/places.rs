@@ -1,8 +1,11 @@
-//! Where each contiguous strategy places a request.
+//! Where each contiguous strategy places a request on a mesh.
 
-use meshalloc::{Refusal, Request, StrategyKind};
+use std::fmt;
+
+use meshalloc::{Block, Machine, Refusal, Request, StrategyKind};
 
 use super::buddy::BuddySystem;
+use super::system::Places;
 use crate::oracle::{NaiveMesh, Rect, Scan};
 
 /// A contiguous strategy with all that it must know: which nodes are busy, and for the buddy system its
@@ -15,7 +18,7 @@ pub struct Strategy {
 }
 
 impl Strategy {
-    /// The strategies that are known here: all whose allocation is one submesh.
+    /// The strategies that are known here: all for meshes whose allocation is one submesh.
     pub const KINDS: [StrategyKind; 10] = [
         StrategyKind::Buddy,
         StrategyKind::FrameSliding,
@@ -143,7 +146,9 @@ impl Strategy {
     ///
     /// Why there is none.
     pub fn validate(&self, request: &Request) -> Result<Vec<(i32, i32)>, Refusal> {
-        let sides = request.sides().expect("a request for a mesh has sides");
+        let Some(sides) = request.sides() else {
+            return Err(Refusal::Malformed);
+        };
         if sides.w == 0 || sides.h == 0 || request.processors == 0 {
             return Err(Refusal::EmptyRequest);
         }
@@ -180,6 +185,71 @@ impl Strategy {
             // All others are first fit for one shape after another.
             _ => shapes.find_map(|(a, b)| scan.first_fit(a, b)),
         }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.busy.fmt(f)
+    }
+}
+
+impl Places for Strategy {
+    type Place = Rect;
+
+    fn of(kind: StrategyKind, machine: Machine) -> Self {
+        let Machine::Mesh(mesh) = machine else {
+            unreachable!("{kind} does not serve a {machine}");
+        };
+        Strategy::new(kind, mesh.sides().w.into(), mesh.sides().h.into())
+    }
+
+    fn said(block: Block) -> Option<Rect> {
+        match block {
+            Block::Submesh(submesh) => Some(submesh.into()),
+            _ => None,
+        }
+    }
+
+    fn area(request: &Request) -> u32 {
+        let sides = request.sides().expect("a request for a mesh has sides");
+        u32::from(sides.w) * u32::from(sides.h)
+    }
+
+    fn nodes(&self) -> u32 {
+        self.busy.whole().size() as u32
+    }
+
+    fn is_busy(&self, node: u32) -> bool {
+        let unit = self.unit(node);
+        self.busy.is_busy(unit.x1, unit.y1)
+    }
+
+    fn members(&self, place: &Rect) -> Vec<u32> {
+        let w = self.busy.w();
+        place.nodes().map(|(x, y)| (y * w + x) as u32).collect()
+    }
+
+    fn unit(&self, node: u32) -> Rect {
+        let (w, node) = (self.busy.w(), node as i32);
+        Rect::based_at(node % w, node / w, 1, 1)
+    }
+
+    fn check(&self, request: &Request) -> Result<(), Refusal> {
+        self.validate(request).map(|_| ())
+    }
+
+    fn place(&self, request: &Request) -> Result<Rect, Refusal> {
+        Strategy::place(self, request)
+    }
+
+    fn take(&mut self, place: &Rect) {
+        Strategy::take(self, *place);
+    }
+
+    fn give_back(&mut self, place: &Rect, is_faulty: &dyn Fn(u32) -> bool) {
+        let w = self.busy.w();
+        Strategy::give_back(self, *place, |x, y| is_faulty((y * w + x) as u32));
     }
 }
 

@@ -1,13 +1,66 @@
-//! What a controller must answer, under any scheduler and with any contiguous strategy.
+//! What a controller must answer, on any machine, under any scheduler and with any contiguous strategy.
+
+use std::fmt;
 
 use meshalloc::{
-    Command, Configuration, Error, Flags, JobId, JobState, Machine, NodeId, Refusal, Reply,
-    Request, Statistics, Ticks,
+    Block, Command, Configuration, Error, Flags, JobId, JobState, Machine, NodeId, Refusal, Reply,
+    Request, Statistics, StrategyKind, Ticks,
 };
 
 use super::{Discipline, Strategy};
-use crate::oracle::{NaiveMesh, Rect};
-use crate::rig::Answer;
+use crate::rig::{Answer, Granted};
+
+/// A machine and a strategy on it: what [`System`] must know of either. Printed, it is a picture of which nodes
+/// are busy.
+pub trait Places: Clone + fmt::Debug + fmt::Display {
+    /// What a job holds.
+    type Place: Clone + fmt::Debug + PartialEq;
+
+    /// The strategy on a machine whose nodes are all free.
+    ///
+    /// # Panics
+    ///
+    /// When there is no plain model of it, or it does not serve the machine.
+    fn of(kind: StrategyKind, machine: Machine) -> Self;
+
+    /// The place that a block names; `None` for a block of another kind of machine.
+    fn said(block: Block) -> Option<Self::Place>;
+
+    /// The number of nodes in the shape that is asked for.
+    fn area(request: &Request) -> u32;
+
+    /// The number of nodes.
+    fn nodes(&self) -> u32;
+
+    /// Whether the node is held or faulty.
+    fn is_busy(&self, node: u32) -> bool;
+
+    /// The nodes of a place.
+    fn members(&self, place: &Self::Place) -> Vec<u32>;
+
+    /// The place that is a single node.
+    fn unit(&self, node: u32) -> Self::Place;
+
+    /// Whether the request could be granted if all nodes were free.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    fn check(&self, request: &Request) -> Result<(), Refusal>;
+
+    /// Where the request goes, when no other job waits before it.
+    ///
+    /// # Errors
+    ///
+    /// The refusal.
+    fn place(&self, request: &Request) -> Result<Self::Place, Refusal>;
+
+    /// The place has been allocated, or the single node has become faulty.
+    fn take(&mut self, place: &Self::Place);
+
+    /// The place has been released, or the single node works again; nodes that are faulty stay busy.
+    fn give_back(&mut self, place: &Self::Place, is_faulty: &dyn Fn(u32) -> bool);
+}
 
 /// A job that waits or runs.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +75,8 @@ struct Job {
 }
 
 /// A grant that must be said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExpectedGrant {
+#[derive(Clone, Debug)]
+pub struct ExpectedGrant<P: Places> {
     /// The job.
     pub job: JobId,
     /// When.
@@ -33,62 +86,63 @@ pub struct ExpectedGrant {
     /// How often it failed although enough processors were free.
     pub misses: u32,
     /// What it holds.
-    pub place: Rect,
+    pub place: P::Place,
+}
+
+impl<P: Places> ExpectedGrant<P> {
+    /// Whether this is what was said.
+    fn agrees_with(&self, said: &Granted) -> bool {
+        let [block] = said.blocks[..] else {
+            return false;
+        };
+        P::said(block).as_ref() == Some(&self.place)
+            && (self.job, self.at, self.attempts, self.misses)
+                == (said.job, said.at, said.attempts, said.misses)
+    }
 }
 
 /// What a command must be answered with.
 #[derive(Clone, Debug)]
-pub struct Expected {
+pub struct Expected<P: Places> {
     /// The grants, in order.
-    pub grants: Vec<ExpectedGrant>,
+    pub grants: Vec<ExpectedGrant<P>>,
     /// The final reply.
     pub last: Reply,
 }
 
-impl Expected {
+impl<P: Places> Expected<P> {
     /// Whether this is what was answered.
     pub fn agrees_with(&self, answer: &Answer) -> bool {
-        let said = answer.grants.iter().map(|said| {
-            let [place] = said.blocks[..] else {
-                return None;
-            };
-            Some(ExpectedGrant {
-                job: said.job,
-                at: said.at,
-                attempts: said.attempts,
-                misses: said.misses,
-                place: place.into(),
-            })
-        });
-        self.last == answer.last && self.grants.iter().map(|&grant| Some(grant)).eq(said)
+        let mut pairs = self.grants.iter().zip(&answer.grants);
+        self.last == answer.last
+            && self.grants.len() == answer.grants.len()
+            && pairs.all(|(expected, said)| expected.agrees_with(said))
     }
 }
 
 /// Machine, strategy, scheduler and jobs, plainly.
 #[derive(Clone, Debug)]
-pub struct System {
-    strategy: Strategy,
+pub struct System<P: Places = Strategy> {
+    strategy: P,
     discipline: Discipline,
-    faulty: NaiveMesh,
+    /// A flag for each node.
+    faulty: Vec<bool>,
     room: usize,
     waiting: Vec<Job>,
-    running: Vec<(JobId, Rect)>,
+    running: Vec<(JobId, P::Place)>,
     now: Ticks,
     next_serial: u64,
     counts: Statistics,
 }
 
-impl System {
+impl<P: Places> System<P> {
     /// A controller of this configuration with room for so many jobs, waiting and running together.
     pub fn new(configuration: Configuration, room: usize) -> Self {
-        let Machine::Mesh(mesh) = configuration.machine else {
-            unreachable!("the only kind of machine");
-        };
-        let (w, h) = (mesh.sides().w.into(), mesh.sides().h.into());
+        let strategy = P::of(configuration.strategy, configuration.machine);
         System {
-            strategy: Strategy::new(configuration.strategy, w, h),
             discipline: Discipline::new(configuration.scheduler),
-            faulty: NaiveMesh::new(w, h),
+            faulty: vec![false; strategy.nodes() as usize],
+            strategy,
             room,
             waiting: Vec::new(),
             running: Vec::new(),
@@ -98,9 +152,9 @@ impl System {
         }
     }
 
-    /// Which nodes are held or faulty.
-    pub const fn busy(&self) -> &NaiveMesh {
-        self.strategy.busy()
+    /// The machine: which nodes are held or faulty.
+    pub const fn places(&self) -> &P {
+        &self.strategy
     }
 
     /// The jobs that wait, in the order of their arrival.
@@ -110,14 +164,13 @@ impl System {
 
     /// The jobs that run, in the order of their grants.
     pub fn running(&self) -> impl ExactSizeIterator<Item = JobId> {
-        self.running.iter().map(|&(id, _)| id)
+        self.running.iter().map(|(id, _)| *id)
     }
 
     /// The numbers of the faulty nodes.
     pub fn faulty_nodes(&self) -> impl Iterator<Item = u32> {
-        let nodes = (0..).zip(self.faulty.whole().nodes());
-        let faulty = nodes.filter(|&(_, (x, y))| self.faulty.is_busy(x, y));
-        faulty.map(|(node, _)| node)
+        let nodes = (0..).zip(&self.faulty);
+        nodes.filter(|&(_, &faulty)| faulty).map(|(node, _)| node)
     }
 
     /// Carries out a command that changes the machine's state.
@@ -125,7 +178,7 @@ impl System {
     /// # Panics
     ///
     /// On any other command.
-    pub fn handle(&mut self, command: &Command, now: Ticks) -> Expected {
+    pub fn handle(&mut self, command: &Command, now: Ticks) -> Expected<P> {
         match *command {
             Command::Submit { job, request } => self.submit(job, request, now),
             Command::Release { job } => self.release(job, now),
@@ -137,21 +190,29 @@ impl System {
 
     /// What the controller's statistics must be.
     pub fn statistics(&self) -> Statistics {
-        let nodes = self.faulty.whole().size();
         Statistics {
-            nodes: nodes as u32,
-            free: self.busy().free() as u32,
-            faulty: (nodes - self.faulty.free()) as u32,
+            nodes: self.strategy.nodes(),
+            free: self.free(),
+            faulty: self.faulty_nodes().count() as u32,
             waiting: self.waiting.len() as u32,
             running: self.running.len() as u32,
             ..self.counts
         }
     }
 
+    fn free(&self) -> u32 {
+        let nodes = 0..self.strategy.nodes();
+        nodes.filter(|&node| !self.strategy.is_busy(node)).count() as u32
+    }
+
+    fn size(&self, place: &P::Place) -> u32 {
+        self.strategy.members(place).len() as u32
+    }
+
     /// A job is submitted.
-    fn submit(&mut self, id: JobId, request: Request, now: Ticks) -> Expected {
+    fn submit(&mut self, id: JobId, request: Request, now: Ticks) -> Expected<P> {
         self.now = now;
-        let refused = match self.strategy.validate(&request) {
+        let refused = match self.strategy.check(&request) {
             Err(refusal) => Some(refusal),
             Ok(_)
                 if self
@@ -186,7 +247,7 @@ impl System {
             match self.attempt(at) {
                 Ok(grant) => {
                     self.counts.submitted += 1;
-                    let processors = grant.place.size() as u32;
+                    let processors = self.size(&grant.place);
                     return Expected {
                         grants: vec![grant],
                         last: Reply::Submitted {
@@ -212,7 +273,7 @@ impl System {
         }
     }
 
-    fn refuse(&mut self, refusal: Refusal) -> Expected {
+    fn refuse(&mut self, refusal: Refusal) -> Expected<P> {
         self.counts.refused += 1;
         Expected {
             grants: Vec::new(),
@@ -221,7 +282,7 @@ impl System {
     }
 
     /// A job ends, or no longer waits.
-    fn release(&mut self, id: JobId, now: Ticks) -> Expected {
+    fn release(&mut self, id: JobId, now: Ticks) -> Expected<P> {
         self.now = now;
         let (runs, waits) = (
             self.running().position(|other| other == id),
@@ -230,8 +291,9 @@ impl System {
         let processors = if let Some(at) = runs {
             let (_, place) = self.running.remove(at);
             let faulty = &self.faulty;
-            self.strategy.give_back(place, |x, y| faulty.is_busy(x, y));
-            place.size() as u32
+            let is_faulty = |node: u32| faulty[node as usize];
+            self.strategy.give_back(&place, &is_faulty);
+            self.size(&place)
         } else if let Some(at) = waits {
             self.waiting.remove(at);
             0
@@ -252,21 +314,20 @@ impl System {
     }
 
     /// A node becomes faulty, or works again.
-    fn set_faulty(&mut self, node: NodeId, faulty: bool, now: Ticks) -> Expected {
+    fn set_faulty(&mut self, node: NodeId, faulty: bool, now: Ticks) -> Expected<P> {
         self.now = now;
-        let w = self.faulty.w();
-        let (x, y) = (node.0 as i32 % w, node.0 as i32 / w);
-        let unit = Rect::based_at(x, y, 1, 1);
-        let changed = self.faulty.is_busy(x, y) != faulty;
-        let mut holders = self.running.iter().filter(|(_, place)| place.has(x, y));
-        let job = holders.next().map(|&(id, _)| id);
-        self.faulty.set(x, y, faulty);
+        let unit = self.strategy.unit(node.0);
+        let changed = self.faulty[node.0 as usize] != faulty;
+        let mut jobs = self.running.iter();
+        let holder = jobs.find(|(_, place)| self.strategy.members(place).contains(&node.0));
+        let job = holder.map(|(id, _)| *id);
+        self.faulty[node.0 as usize] = faulty;
         let mut grants = Vec::new();
         if changed && job.is_none() {
             if faulty {
-                self.strategy.take(unit);
+                self.strategy.take(&unit);
             } else {
-                self.strategy.give_back(unit, |_, _| false);
+                self.strategy.give_back(&unit, &|_| false);
                 grants = self.departure();
             }
         }
@@ -277,7 +338,7 @@ impl System {
     }
 
     /// The heads try until one is blocked; then those behind it, as long as they may bypass it.
-    fn departure(&mut self) -> Vec<ExpectedGrant> {
+    fn departure(&mut self) -> Vec<ExpectedGrant<P>> {
         let mut grants = Vec::new();
         self.see_head();
         loop {
@@ -304,10 +365,10 @@ impl System {
     }
 
     /// A waiting job tries.
-    fn attempt(&mut self, at: usize) -> Result<ExpectedGrant, Refusal> {
+    fn attempt(&mut self, at: usize) -> Result<ExpectedGrant<P>, Refusal> {
+        let free = self.free();
         let job = &mut self.waiting[at];
-        let sides = job.request.sides().expect("a request for a mesh has sides");
-        let valid = self.strategy.busy().free() >= i32::from(sides.w) * i32::from(sides.h);
+        let valid = free >= P::area(&job.request);
         let outcome = self.strategy.place(&job.request);
         job.attempts += 1;
         self.counts.attempts += 1;
@@ -318,8 +379,8 @@ impl System {
         }
         let place = outcome?;
         let job = self.waiting.remove(at);
-        self.strategy.take(place);
-        self.running.push((job.id, place));
+        self.strategy.take(&place);
+        self.running.push((job.id, place.clone()));
         self.counts.granted += 1;
         self.discipline.allocated(self.now - job.submitted);
         if at > 0 {

@@ -8,7 +8,7 @@ use meshalloc::{
     Command, Configuration, Controller, Error, Flags, JobId, JobState, Machine, NodeId, Refusal,
     Reply, Request, SchedulerKind, StrategyKind, Ticks,
 };
-use meshalloc_tests::plain::System;
+use meshalloc_tests::plain::{Strategy, System};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{Answer, HeapMemory, ask_at, mesh};
 
@@ -172,7 +172,7 @@ fn trace(
 /// Compares with the plain model after every event. Returns all answers.
 fn checked(scheduler: SchedulerKind, strategy: StrategyKind, seed: u64) -> Vec<Answer> {
     let configuration = configuration(scheduler, strategy);
-    let mut model = System::new(configuration, ROOM);
+    let mut model = System::<Strategy>::new(configuration, ROOM);
     trace(configuration, seed, |command, now, answer, controller| {
         let expected = model.handle(command, now);
         let context = || format!("{scheduler:?}, {strategy}, seed {seed}, time {now}, {command:?}");

@@ -55,7 +55,10 @@ fn line(strategy: StrategyKind, sizes: SizeDistribution, scheduler: SchedulerKin
 
 /// Only the cells at traffic ratios from `from` to `to`.
 fn between(cells: &[Cell], from: f64, to: f64) -> Vec<Cell> {
-    let inside = |cell: &&Cell| (from..=to).contains(&Axis::Traffic.place(cell));
+    let inside = |cell: &&Cell| {
+        let traffic = Axis::Traffic.place(cell);
+        traffic.is_some_and(|traffic| (from..=to).contains(&traffic))
+    };
     cells.iter().filter(inside).copied().collect()
 }
 

@@ -262,3 +262,92 @@ fn many_places_are_counted_and_few_are_named() {
     let many = everywhere(&at([Gain::BothSaturated; 5]));
     assert_eq!(many.ours, "both saturated: 5 of 5 points");
 }
+
+#[test]
+fn a_number_is_compared_with_the_papers_less_its_error() {
+    use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
+    let single = Estimate {
+        ci95: None,
+        ..estimate(0.2, 0.0)
+    };
+    for (found, verdict, compared) in [
+        (Some(estimate(0.200, 0.005)), Holds, "fits the paper's"),
+        (Some(estimate(0.175, 0.006)), Holds, "fits the paper's"),
+        (Some(estimate(0.225, 0.006)), Holds, "fits the paper's"),
+        (Some(estimate(0.300, 0.005)), Holds, "more than the paper's"),
+        (
+            Some(estimate(0.170, 0.005)),
+            Weaker,
+            "less than the paper's",
+        ),
+        (
+            Some(estimate(0.010, 0.005)),
+            Weaker,
+            "less than the paper's",
+        ),
+        (
+            Some(estimate(-0.010, 0.005)),
+            DoesNotHold,
+            "less than the paper's",
+        ),
+        (
+            Some(estimate(0.0, 0.0)),
+            DoesNotHold,
+            "less than the paper's",
+        ),
+        (
+            Some(estimate(0.010, 0.020)),
+            NotDecided,
+            "less than the paper's",
+        ),
+        (Some(estimate(0.200, 0.110)), NotDecided, "fits the paper's"),
+        (Some(single), NotDecided, "points"),
+        (None, NotDecided, "not measured"),
+    ] {
+        let judgement = number(found, 0.2, 0.02, "points");
+        assert_eq!(judgement.verdict, verdict, "{judgement:?}");
+        assert!(judgement.ours.ends_with(compared), "{judgement:?}");
+    }
+    let judgement = number(Some(estimate(0.25, 0.005)), 0.2, 0.02, "points");
+    assert!(
+        judgement.details[0].ends_with(": +5.0 points"),
+        "{judgement:?}"
+    );
+    assert!(
+        judgement.rule.contains("its own error, 2.0 points"),
+        "{judgement:?}"
+    );
+}
+
+#[test]
+fn nothing_is_0_in_every_replication() {
+    use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
+    let zero = estimate(0.0, 0.0);
+    for (shares, verdict) in [
+        (vec![zero, zero], Holds),
+        (vec![zero, estimate(0.004, 0.001)], Weaker),
+        (vec![zero, estimate(0.2, 0.001)], DoesNotHold),
+        (vec![], NotDecided),
+    ] {
+        let judgement = nothing(&at(shares));
+        assert_eq!(judgement.verdict, verdict, "{judgement:?}");
+    }
+}
+
+#[test]
+fn an_error_is_within_its_limit_at_all_half_or_fewer_places() {
+    use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
+    for (errors, verdict) in [
+        (&[0.01, 0.034][..], Holds),
+        (&[0.01, 0.035], Weaker),
+        (&[0.01, 0.035, 0.05], DoesNotHold),
+        (&[], NotDecided),
+    ] {
+        let judgement = exact(&at(errors.iter().copied()), 10, 0.034, "points");
+        assert_eq!(judgement.verdict, verdict, "{judgement:?}");
+    }
+    let judgement = exact(&at([0.012, 0.05, 0.03]), 10, 0.034, "points");
+    let expected =
+        "± 1.2 points (point 0) to ± 5.0 points (point 1); within the limit at 2 of 3 places";
+    assert_eq!(judgement.ours, expected);
+}

@@ -1,14 +1,16 @@
 //! What fails changes nothing, a full table fails at exactly its size, and releasing never needs room.
 
+mod cubes;
+
 use meshalloc::message::LIST_JOBS_MAX;
 use meshalloc::{
-    Command, Configuration, ConfigureError, Controller, Error, Flags, JobId, Mesh, NodeId, Refusal,
-    Reply, Request, Statistics, StrategyKind, Submesh,
+    Block, Command, Configuration, ConfigureError, Controller, Error, Flags, JobId, Machine,
+    NodeId, Refusal, Reply, Request, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_tests::oracle::STRATEGIES;
 use meshalloc_tests::rig::{
-    Answer, HeapMemory, ask, configuration, free_submesh_list, list_jobs, mesh, occupancy_map,
-    release, set_faulty, submit,
+    Answer, HeapMemory, ask, configuration, cube, free_submesh_list, list_jobs, mesh,
+    occupancy_map, release, set_faulty, subcube, submit,
 };
 
 /// Everything that can be asked for, but for the counters that a refusal counts.
@@ -50,18 +52,28 @@ fn snapshot(controller: &mut Controller<'_>) -> Snapshot {
     }
 }
 
-/// Runs `body` for every strategy that serves the mesh.
-fn with_every_strategy(mesh: Mesh, jobs: usize, body: impl Fn(&mut Controller<'_>)) {
+/// Runs `body` for every strategy that serves the machine: all of its kind but the few that want certain sides or
+/// radices.
+fn with_every_strategy(
+    machine: impl Into<Machine>,
+    jobs: usize,
+    body: impl Fn(&mut Controller<'_>),
+) {
+    let machine = machine.into();
+    let mut served = 0;
     for strategy in StrategyKind::built() {
-        let mut memory = HeapMemory::new(mesh, jobs);
-        let configuration = configuration(mesh, strategy);
+        let mut memory = HeapMemory::new(machine, jobs);
+        let configuration = configuration(machine, strategy);
         let mut controller = match Controller::new(memory.memory(), configuration) {
             Err(ConfigureError::MachineUnsuitable) => continue,
             outcome => outcome.unwrap(),
         };
+        assert_eq!(strategy.info().machine, machine.kind(), "{strategy}");
         body(&mut controller);
         controller.check_invariants();
+        served += 1;
     }
+    assert!(served >= 4, "{machine} is served by {served} strategies");
 }
 
 fn assert_fails(controller: &mut Controller<'_>, command: &Command, error: Error) {
@@ -224,11 +236,25 @@ fn memory_that_is_too_small_is_refused() {
 /// Tables of N jobs: the last that fits, the first that does not, and again after a release.
 #[test]
 fn the_table_is_full_at_exactly_its_size() {
+    let on_mesh = (
+        mesh(8, 8).into(),
+        Request::submesh(1, 1),
+        Request::submesh(8, 8),
+    );
+    let on_cube = (cube(4, 3).into(), subcube(&[]), subcube(&[4, 4, 4]));
+    for (machine, unit, whole) in [on_mesh, on_cube] {
+        the_table_of_a_machine_is_full_at_exactly_its_size(machine, unit, whole);
+    }
+}
+
+fn the_table_of_a_machine_is_full_at_exactly_its_size(
+    machine: Machine,
+    unit: Request,
+    whole: Request,
+) {
     for size in [1, 2, 3, 7, 16, 33] {
-        with_every_strategy(mesh(8, 8), size as usize, |controller| {
+        with_every_strategy(machine, size as usize, |controller| {
             assert_eq!(controller.capacity().jobs, size);
-            let unit = Request::submesh(1, 1);
-            let whole = Request::submesh(8, 8);
             let full = Error::Refused(Refusal::TableFull);
             // Running jobs, then, without the last of them, one that waits.
             for last in [unit, whole] {
@@ -267,11 +293,23 @@ fn the_table_is_full_at_exactly_its_size() {
 /// Each node a job of its own: as many blocks as there can be, and a list that takes several chunks.
 #[test]
 fn a_job_for_every_node() {
-    let nodes = 20 * 13;
+    let on_mesh = (
+        mesh(20, 13).into(),
+        Request::submesh(1, 1),
+        Request::submesh(20, 13),
+    );
+    let on_cube = (cube(16, 2).into(), subcube(&[]), subcube(&[16, 16]));
+    for (machine, unit, whole) in [on_mesh, on_cube] {
+        a_job_for_every_node_of(machine, unit, whole);
+    }
+}
+
+fn a_job_for_every_node_of(machine: Machine, unit: Request, whole: Request) {
+    let nodes = machine.nodes();
     assert!(nodes as usize > 2 * LIST_JOBS_MAX);
-    with_every_strategy(mesh(20, 13), nodes as usize, |controller| {
+    with_every_strategy(machine, nodes as usize, |controller| {
         for job in 0..nodes {
-            let answer = submit(controller, job, Request::submesh(1, 1));
+            let answer = submit(controller, job, unit);
             assert_eq!(answer.grants.len(), 1);
         }
         assert_eq!(controller.statistics().free, 0);
@@ -286,8 +324,8 @@ fn a_job_for_every_node() {
             let job = JobId(job);
             assert_eq!(released.last, Reply::Released { job, processors: 1 });
         }
-        let whole = submit(controller, 0, Request::submesh(20, 13));
-        assert_eq!(whole.submesh(), Some(Submesh::new(0, 0, 20, 13)));
+        let whole = submit(controller, 0, whole);
+        assert_eq!(whole.block().map(Block::area), Some(nodes));
     });
 }
 

@@ -1,0 +1,110 @@
+//! Where the processors of a machine are in an SVG picture, and how large.
+
+use std::ops::Range;
+
+use meshalloc::Machine;
+
+use super::super::grid::{Axis, Grid, Rect};
+use super::units;
+
+/// The longer side of a machine in pixels, without gaps.
+const SIDE: f64 = 400.0;
+/// A small machine needs no large picture.
+const SCALE_MAX: f64 = 28.0;
+/// The picture of a cube is wider where its processors would be smaller than this, but no wider than that.
+const CUBE_SCALE: f64 = 9.0;
+const CUBE_SIDE_MAX: f64 = 1200.0;
+/// The least gap is this part of a plane, within these bounds in pixels.
+const GAP_PART: f64 = 0.125;
+const GAP_MIN: f64 = 2.0;
+const GAP_MAX: f64 = 14.0;
+/// All gaps together take at most this part of what the processors take; if they would take more, planes are put
+/// together until they do not.
+const GAPS_PART_MAX: f64 = 0.4;
+
+/// The place of a machine in the picture.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) grid: Grid,
+    /// Pixels a processor.
+    pub(super) scale: f64,
+    /// Pixels a unit of the gaps.
+    gap: f64,
+    /// The lower left corner.
+    left: f64,
+    bottom: f64,
+}
+
+impl Place {
+    /// As large as it should be, with its lower left corner at the origin.
+    pub(super) fn new(machine: Machine) -> Place {
+        let mut grid = Grid::new(machine, 1);
+        let longer = grid.across.len().max(grid.up.len()) as f64;
+        let levels = grid.across.dimensions().len();
+        let side = match levels {
+            0 => SIDE,
+            _ => (CUBE_SCALE * longer).clamp(SIDE, CUBE_SIDE_MAX),
+        };
+        let scale = (side / longer).min(SCALE_MAX);
+        let mut gap = 0.0;
+        for finest in 1..=levels {
+            grid = Grid::new(machine, finest);
+            let plane = grid.across.stretches().first().map_or(0, Range::len);
+            gap = (GAP_PART * scale * plane as f64).clamp(GAP_MIN, GAP_MAX);
+            if gap * grid.across.gaps() as f64 <= GAPS_PART_MAX * scale * longer {
+                break;
+            }
+        }
+        Place {
+            grid,
+            scale,
+            gap,
+            left: 0.0,
+            bottom: 0.0,
+        }
+    }
+
+    /// The same elsewhere.
+    pub(super) fn moved(&self, left: f64, bottom: f64) -> Place {
+        Place {
+            left,
+            bottom,
+            ..self.clone()
+        }
+    }
+
+    /// Width and height in pixels.
+    pub(super) fn size(&self) -> (f64, f64) {
+        let side = |axis: &Axis| axis.len() as f64 * self.scale + axis.gaps() as f64 * self.gap;
+        (side(&self.grid.across), side(&self.grid.up))
+    }
+
+    /// A point in columns and rows of processors as one in units of the picture, without gaps beyond those before
+    /// `within`, the part of a plane to which it belongs.
+    pub(super) fn at(&self, within: &Rect, x: f64, y: f64) -> (i32, i32) {
+        let (x, y) = self.pixels(within, x, y);
+        (units(x), units(y))
+    }
+
+    /// The same in pixels.
+    pub(super) fn pixels(&self, within: &Rect, x: f64, y: f64) -> (f64, f64) {
+        let gaps = |axis: &Axis, at: usize| axis.gaps_before(at) as f64 * self.gap;
+        let (across, up) = (&self.grid.across, &self.grid.up);
+        (
+            self.left + x * self.scale + gaps(across, within.x.start),
+            self.bottom - y * self.scale - gaps(up, within.y.start),
+        )
+    }
+
+    /// The middle of a rectangle in pixels. It may reach over several planes.
+    pub(super) fn middle(&self, rect: &Rect) -> (f64, f64) {
+        let middle = |axis: &Axis, side: &Range<usize>| {
+            let processors = side.start as f64 + side.len() as f64 / 2.0;
+            let gaps = axis.gaps_before(side.start) + axis.gaps_before(side.end - 1);
+            (processors * self.scale, gaps as f64 / 2.0 * self.gap)
+        };
+        let (x, x_gaps) = middle(&self.grid.across, &rect.x);
+        let (y, y_gaps) = middle(&self.grid.up, &rect.y);
+        (self.left + x + x_gaps, self.bottom - y - y_gaps)
+    }
+}

@@ -1,0 +1,265 @@
+//! How many processors a character stands for, where there are gaps, and what stands beside a map on a terminal.
+
+use std::ops::Range;
+
+use meshalloc::Machine;
+
+use super::super::grid::{Axis, Grid};
+
+/// Characters left of a map at the least: row numbers and frame.
+const LEFT: usize = 5;
+/// Planes of up to so many processors beside each other may be put together without a gap.
+const TOGETHER_MAX: usize = 16;
+/// Every so many lines there is a row number, and every so many columns a column number.
+const LINES_EACH: usize = 4;
+const COLUMNS_EACH: usize = 8;
+
+/// The measure of a map.
+#[derive(Clone, Debug)]
+pub(super) struct Measure {
+    /// With the gaps that are drawn: one character wide, or one line high, for each unit.
+    pub(super) grid: Grid,
+    /// Columns in a character.
+    pub(super) scale: usize,
+    /// Characters left of the map, its frame included.
+    pub(super) left: usize,
+    /// The parts of a row without a gap, all of the same length.
+    stretches: usize,
+}
+
+/// The rows in a line: those of its upper half, and those of its lower half. For letters only the lower ones count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) upper: Range<usize>,
+    pub(super) lower: Range<usize>,
+    /// Whether the row number is due.
+    numbered: bool,
+}
+
+impl Measure {
+    /// The measure with the most detail whose [width](Measure::width) fits.
+    pub(super) fn fitting(machine: Machine, fits: impl Fn(usize) -> bool) -> Option<Measure> {
+        let across = Grid::new(machine, 1).across;
+        let levels = across.dimensions().len();
+        let small = |finest: usize| across.radix().pow(finest as u32) <= TOGETHER_MAX;
+        let finest = (1..=levels).filter(|&finest| finest == 1 || small(finest));
+        let with_gaps: Vec<_> = finest.map(|finest| Measure::new(machine, finest)).collect();
+        // On a cube with very many planes there may be no room even for the gaps.
+        let without = [Measure::new(machine, levels)];
+        let fitting = |measures: &[Measure]| {
+            let scales = 1..=across.len();
+            let mut all =
+                scales.flat_map(|scale| measures.iter().map(move |measure| (measure, scale)));
+            let found = all.find(|(measure, scale)| fits(measure.width_at(*scale)));
+            found.map(|(measure, scale)| Measure {
+                scale,
+                ..measure.clone()
+            })
+        };
+        fitting(&with_gaps).or_else(|| fitting(&without))
+    }
+
+    /// All columns in one character.
+    pub(super) fn least(machine: Machine) -> Measure {
+        let levels = Grid::new(machine, 1).across.dimensions().len();
+        let measure = Measure::new(machine, levels);
+        Measure {
+            scale: measure.grid.across.len(),
+            ..measure
+        }
+    }
+
+    fn new(machine: Machine, finest: usize) -> Measure {
+        let grid = Grid::new(machine, finest);
+        let name = match grid.across.dimensions().last() {
+            Some(dimension) => name(*dimension).len() + 1,
+            None => 0,
+        };
+        Measure {
+            left: LEFT.max(name).max(row_number(&grid, 0).len() + 2),
+            stretches: grid.across.stretches().len(),
+            grid,
+            scale: 1,
+        }
+    }
+
+    /// Characters from the left end to the frame on the right.
+    pub(super) fn width(&self) -> usize {
+        self.width_at(self.scale)
+    }
+
+    fn width_at(&self, scale: usize) -> usize {
+        let across = &self.grid.across;
+        let stretch = across.len() / self.stretches;
+        self.left + self.stretches * stretch.div_ceil(scale) + across.gaps()
+    }
+
+    /// For each character of a line the columns it stands for, `None` in a gap.
+    pub(super) fn columns(&self) -> Vec<Option<Range<usize>>> {
+        fields(&self.grid.across, self.scale)
+    }
+
+    /// The lines from above, `None` in a gap.
+    pub(super) fn rows(&self, letters: bool) -> Vec<Option<Row>> {
+        // A character is about twice as high as wide. With colours it has two fields, one above the other;
+        // a letter stands for one processor as long as there is room.
+        let letter_height = if self.scale > 1 { 2 * self.scale } else { 1 };
+        let (line, field) = match letters {
+            true => (letter_height, letter_height),
+            false => (2 * self.scale, self.scale),
+        };
+        let mut since = 0usize;
+        let rows = fields(&self.grid.up, line).into_iter().map(|rows| {
+            let Some(rows) = rows else {
+                since = 0;
+                return None;
+            };
+            let middle = rows.end.min(rows.start + field);
+            since += 1;
+            Some(Row {
+                lower: rows.start..middle,
+                upper: middle..rows.end,
+                numbered: (since - 1).is_multiple_of(LINES_EACH),
+            })
+        });
+        let mut rows: Vec<_> = rows.collect();
+        rows.reverse();
+        rows
+    }
+
+    /// What stands left of a line, the frame included.
+    pub(super) fn row_begin(&self, row: Option<&Row>) -> String {
+        let before = self.left - 1;
+        let row = row.filter(|row| row.numbered);
+        let number = row.map(|row| row_number(&self.grid, row.lower.start));
+        // The only row of a ring has no digits.
+        match number.filter(|number| !number.is_empty()) {
+            Some(number) => format!("{number:>width$} ┤", width = before - 1),
+            None => format!("{}│", " ".repeat(before)),
+        }
+    }
+
+    /// The lower side of the frame.
+    pub(super) fn ticks(&self) -> String {
+        let mut since = 0;
+        let ticks = self.columns().into_iter().map(|column| {
+            if column.is_none() {
+                since = 0;
+                return '─';
+            }
+            since += 1;
+            match (since - 1) % COLUMNS_EACH {
+                0 => '┬',
+                _ => '─',
+            }
+        });
+        ticks.collect()
+    }
+
+    /// The lines below the frame: the numbers of columns, or for each dimension of a cube its digits.
+    pub(super) fn numbers(&self) -> Vec<String> {
+        let columns = self.columns();
+        let across = &self.grid.across;
+        // The digits of a single dimension, if there are several in a character, are numbers like those of columns.
+        let begin = match across.dimensions() {
+            [] => Some(String::new()),
+            [dimension] if self.scale > 1 => Some(name(*dimension)),
+            _ => None,
+        };
+        if let Some(begin) = begin {
+            let numbers = (0..columns.len()).step_by(COLUMNS_EACH);
+            // One near the end would stand out of the frame.
+            let numbers = numbers.filter(|column| column + 4 <= columns.len().max(4));
+            let numbers = numbers.map(|column| (column, column * self.scale));
+            return vec![self.line(begin, numbers)];
+        }
+        let dimensions = across.dimensions().iter().enumerate();
+        let lines = dimensions.filter_map(|(level, dimension)| {
+            let digits = self.digits(&columns, level)?;
+            Some(self.line(name(*dimension), digits.into_iter()))
+        });
+        lines.collect()
+    }
+
+    /// The characters at which a digit of this level of the axis begins, with the digits: as many as there is room
+    /// for, one in a power of two; `None` if that is not one besides 0.
+    fn digits(
+        &self,
+        columns: &[Option<Range<usize>>],
+        level: usize,
+    ) -> Option<Vec<(usize, usize)>> {
+        let radix = self.grid.across.radix();
+        let each = radix.pow(level as u32);
+        let width = digits(radix - 1);
+        let begins: Vec<(usize, usize)> = (0..)
+            .zip(columns)
+            .filter_map(|(at, column)| {
+                let begin = column.as_ref()?.start;
+                let digit = begin / each % radix;
+                begin.is_multiple_of(each).then_some((at, digit))
+            })
+            .collect();
+        // With several columns in a character some digits may have none of their own.
+        let whole = begins.len() == self.grid.across.len() / each;
+        // Single figures may stand beside each other.
+        let room = if width == 1 { 1 } else { width + 1 };
+        let steps = (0..)
+            .map(|power| 1 << power)
+            .take_while(|&step| step < radix);
+        let mut shown = steps.map(|step| {
+            let begins = begins.iter().copied();
+            begins
+                .filter(|(_, digit)| digit.is_multiple_of(step))
+                .collect::<Vec<_>>()
+        });
+        shown.find(|shown| whole && shown.windows(2).all(|pair| pair[0].0 + room <= pair[1].0))
+    }
+
+    /// A line with numbers below characters of the map.
+    fn line(&self, begin: String, numbers: impl Iterator<Item = (usize, usize)>) -> String {
+        let mut line = begin;
+        for (column, number) in numbers {
+            let missing = (self.left + column).saturating_sub(line.len());
+            line.push_str(&" ".repeat(missing));
+            line.push_str(&number.to_string());
+        }
+        line
+    }
+}
+
+/// The number of a row of a mesh; the digits of one of a cube, the highest dimension first.
+fn row_number(grid: &Grid, y: usize) -> String {
+    let up = &grid.up;
+    if grid.across.dimensions().is_empty() {
+        return y.to_string();
+    }
+    let width = digits(up.radix() - 1);
+    let between = if width > 1 { " " } else { "" };
+    let address = up.address(y).into_iter();
+    let address: Vec<_> = address.map(|digit| format!("{digit:>width$}")).collect();
+    address.join(between)
+}
+
+/// Fields of at most `scale` processors along an axis, each within a stretch, and `None` for each unit of a gap.
+fn fields(axis: &Axis, scale: usize) -> Vec<Option<Range<usize>>> {
+    let mut fields = Vec::new();
+    let mut gaps = 0;
+    for stretch in axis.stretches() {
+        let before = axis.gaps_before(stretch.start);
+        fields.extend((gaps..before).map(|_| None));
+        gaps = before;
+        let begins = stretch.clone().step_by(scale);
+        fields.extend(begins.map(|begin| Some(begin..stretch.end.min(begin + scale))));
+    }
+    fields
+}
+
+/// The name of a digit of an address.
+fn name(dimension: usize) -> String {
+    format!("A[{dimension}]")
+}
+
+/// How many characters a number takes.
+fn digits(number: usize) -> usize {
+    number.to_string().len()
+}

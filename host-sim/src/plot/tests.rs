@@ -1,0 +1,110 @@
+use super::*;
+
+fn picture() -> Picture {
+    let line = |name: &str, factor: f64, saturated_from: usize| Series {
+        name: name.to_owned(),
+        points: (0..5)
+            .map(|i| Point {
+                x: 0.3 + 0.05 * f64::from(i),
+                y: ((i as usize) < saturated_from).then(|| Measured {
+                    mean: factor * f64::from(i + 1).powi(2),
+                    half_width: Some(factor * f64::from(i + 1) / 2.0),
+                }),
+            })
+            .collect(),
+    };
+    Picture {
+        title: "Mean waiting delay & <more>".to_owned(),
+        subtitle: "64x64, uniform sides".to_owned(),
+        x_label: "offered load (fraction of the processors)".to_owned(),
+        x_scale: Scale::Linear,
+        layout: Layout::Page,
+        y_label: "mean waiting delay (s)".to_owned(),
+        series: vec![
+            line("first-fit", 4.0, 3),
+            line("adaptive-scan", 3.0, 4),
+            line("free-submesh-list", 2.0, 5),
+            line("naive", 0.5, 5),
+        ],
+    }
+}
+
+#[test]
+fn all_texts_are_in_the_picture_and_escaped() {
+    let svg = svg(&picture()).unwrap();
+    assert!(svg.starts_with("<svg"), "{svg}");
+    assert!(
+        svg.contains("Mean waiting delay &amp; &lt;more&gt;"),
+        "{svg}"
+    );
+    for text in [
+        "first-fit",
+        "naive",
+        "saturated",
+        "95 % confidence",
+        "offered load",
+        "(s)",
+    ] {
+        assert!(svg.contains(text), "{text} is missing in {svg}");
+    }
+}
+
+#[test]
+fn without_a_saturated_point_there_is_no_strip() {
+    let mut picture = picture();
+    picture.series.truncate(4);
+    picture.series.drain(..2);
+    assert!(!svg(&picture).unwrap().contains("saturated"));
+}
+
+#[test]
+fn categories_have_names_and_bars() {
+    let mut picture = picture();
+    let rectangles = |picture: &Picture| svg(picture).unwrap().matches("<rect").count();
+    let with_lines = rectangles(&picture);
+    picture.x_scale = Scale::Categories(["U*U", "N*N"].map(str::to_owned).to_vec());
+    for series in &mut picture.series {
+        series.points.truncate(2);
+        for (x, point) in series.points.iter_mut().enumerate() {
+            point.x = x as f64;
+            point.y = Some(Measured {
+                mean: 1.0 + x as f64,
+                half_width: Some(0.1),
+            });
+        }
+    }
+    let drawn = svg(&picture).unwrap();
+    assert!(drawn.contains("U*U") && drawn.contains("N*N"), "{drawn}");
+    // Two rectangles for each of eight bars and of four entries of the legend; the strip's is gone.
+    assert_eq!(rectangles(&picture), with_lines - 1 + 2 * (8 + 4));
+}
+
+#[test]
+fn a_column_has_room_for_every_entry_of_its_legend() {
+    let mut picture = picture();
+    picture.layout = Layout::Column;
+    let (width, two_beside) = size(&picture);
+    assert_eq!(width, COLUMN_SIZE.0);
+    let drawn = svg(&picture).unwrap();
+    let dimensions = format!("width=\"{width}\" height=\"{two_beside}\"");
+    assert!(drawn.contains(&dimensions), "{drawn}");
+    picture.series[0].name = "a name that is too long for half a column".to_owned();
+    assert_eq!(size(&picture).1, two_beside + 2 * LEGEND_ROW);
+}
+
+#[test]
+fn nothing_measured_is_still_a_picture() {
+    let mut picture = picture();
+    for series in &mut picture.series {
+        for point in &mut series.points {
+            point.y = None;
+        }
+    }
+    let drawn = svg(&picture).unwrap();
+    assert!(
+        drawn.contains("saturated") && !drawn.contains("NaN"),
+        "{drawn}"
+    );
+    picture.series.clear();
+    assert!(svg(&picture).unwrap().contains("mean waiting delay (s)"));
+}

@@ -1,0 +1,135 @@
+//! Results for programs.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{
+    PROGRAM, Report, Timing, VERSION, depends_on_length, hash, jobs_per_second, stop_name,
+};
+use crate::experiment::StrategyResult;
+use crate::metrics::Metric;
+use crate::names;
+use crate::scenario::Scenario;
+use crate::workload::Log;
+
+impl Report<'_> {
+    /// Writes one JSON object.
+    ///
+    /// # Errors
+    ///
+    /// When `output` does not take it.
+    pub fn json(&self, output: &mut dyn Write) -> io::Result<()> {
+        #[derive(Serialize)]
+        struct Document<'r> {
+            program: &'static str,
+            version: &'static str,
+            scenario: &'r Scenario,
+            seed: u64,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            log: Option<Value>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            controller: Option<&'r str>,
+            results: Vec<Value>,
+        }
+        let rows = self.results.iter().zip(self.timings);
+        let document = Document {
+            program: PROGRAM,
+            version: VERSION,
+            scenario: self.scenario,
+            seed: self.scenario.seed,
+            log: self.log.map(log_json),
+            controller: self.controller.as_deref(),
+            results: rows
+                .map(|(result, timing)| result_json(result, self.results, Some(timing)))
+                .collect(),
+        };
+        serde_json::to_writer_pretty(&mut *output, &document)?;
+        writeln!(output)
+    }
+}
+
+pub(crate) fn log_json(log: &Log) -> Value {
+    json!({
+        "file": log.path.to_string_lossy(),
+        "computer": log.header.computer,
+        "installation": log.header.installation,
+        "acknowledge": log.header.acknowledge,
+        "jobs": log.jobs.len(),
+        "records": log.records,
+        "other_partitions": log.filtered,
+        "dropped_no_processors": log.dropped_no_processors,
+        "dropped_no_run_time": log.dropped_no_run_time,
+    })
+}
+
+/// One strategy's results; `all` are those it is compared with.
+pub(crate) fn result_json(
+    result: &StrategyResult,
+    all: &[StrategyResult],
+    timing: Option<&Timing>,
+) -> Value {
+    let mut metrics = Map::new();
+    for (metric, estimate) in result.metrics.iter() {
+        // Results of the same seed must be the same unless a clock was asked for.
+        if estimate.is_none() && !metric.is_reproducible() {
+            continue;
+        }
+        let shown = estimate.filter(|_| !(result.saturated && depends_on_length(metric)));
+        let value = json!({
+            "mean": shown.map(|estimate| estimate.mean),
+            "ci95": shown.and_then(|estimate| estimate.ci95),
+            "replications": estimate.map_or(0, |estimate| estimate.replications),
+        });
+        metrics.insert(metric.name().to_owned(), value);
+    }
+    let refused: Map<String, Value> = result
+        .refused
+        .iter()
+        .map(|(reason, count)| (reason.name().to_owned(), count.into()))
+        .collect();
+    let mut object = json!({
+        "strategy": result.strategy.name(),
+        "scheduler": names::scheduler_text(result.scheduler),
+        "metrics": metrics,
+        "saturated": result.saturated,
+        "replications": result.runs.len(),
+        "stop": stop_name(result.stop),
+        "waiting_delay_gains": gains_json(result, all),
+        "refused": refused,
+        "table_limited": result.table_limited,
+        "decisions": result.decisions,
+        "decision_hash": hash(result.decision_hash),
+    });
+    if let Some(timing) = timing {
+        object["elapsed_seconds"] = timing.elapsed.as_secs_f64().into();
+        object["jobs_per_second"] = jobs_per_second(result, timing).into();
+        if let Some(trips) = &timing.round_trips {
+            let mut trips = trips.clone();
+            object["round_trip"] = json!({
+                "commands": trips.len(),
+                "median_seconds": trips.quantile_seconds(0.5),
+                "p99_seconds": trips.quantile_seconds(0.99),
+            });
+        }
+    }
+    object
+}
+
+fn gains_json(result: &StrategyResult, all: &[StrategyResult]) -> Vec<Value> {
+    let others = all
+        .iter()
+        .filter(|other| other.strategy != result.strategy && !other.saturated && !result.saturated);
+    others
+        .filter_map(|other| {
+            let gain = result.gain_over(other, Metric::WaitingDelay)?;
+            Some(json!({
+                "over": other.strategy.name(),
+                "mean": gain.mean,
+                "ci95": gain.ci95,
+                "replications": gain.replications,
+            }))
+        })
+        .collect()
+}

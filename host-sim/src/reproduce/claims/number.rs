@@ -1,0 +1,126 @@
+//! Rules about one number of a paper, and about its error.
+
+use super::{At, HALF_WIDTH_MAX, Judgement, LEVEL, Verdict, interval, percent};
+use crate::report;
+use crate::statistics::Estimate;
+
+/// A share, or a difference of shares, is what the paper says: `paper`, which has itself an error of plus or minus
+/// `error`; all as parts of 1. `unit` is `points` or `%`.
+pub fn number(found: Option<Estimate>, paper: f64, error: f64, unit: &str) -> Judgement {
+    let rule = format!(
+        "holds if the interval reaches the paper's number less its own error, {error:.1} {unit}; weaker if it is over 0 \
+         but stays below; does not hold if it is below 0; not decided if it holds 0 or its half-width is over \
+         {width:.0} {unit}. More than the paper's is not counted against the claim, but named",
+        error = error * 100.0,
+        width = HALF_WIDTH_MAX * 100.0,
+    );
+    let Some((estimate, (low, high))) =
+        found.and_then(|estimate| Some((estimate, interval(&estimate)?)))
+    else {
+        let ours = match found {
+            Some(estimate) => format!("{} {unit}", report::number(&estimate, 100.0)),
+            None => "not measured".to_owned(),
+        };
+        return Judgement {
+            verdict: Verdict::NotDecided,
+            details: vec![ours.clone()],
+            ours,
+            rule,
+        };
+    };
+    let verdict = match () {
+        () if high - low > 2.0 * HALF_WIDTH_MAX => Verdict::NotDecided,
+        () if high <= 0.0 => Verdict::DoesNotHold,
+        () if low <= 0.0 => Verdict::NotDecided,
+        () if high >= paper - error => Verdict::Holds,
+        () => Verdict::Weaker,
+    };
+    let compared = match () {
+        () if low > paper + error => "more than the paper's",
+        () if high < paper - error => "less than the paper's",
+        () => "fits the paper's",
+    };
+    let distance = (estimate.mean - paper) * 100.0;
+    let ours = format!("{} {unit}, {compared}", report::number(&estimate, 100.0));
+    Judgement {
+        verdict,
+        details: vec![format!("{ours}: {distance:+.1} {unit}")],
+        ours,
+        rule,
+    }
+}
+
+/// A share is 0.
+pub fn nothing(shares: &[At<Estimate>]) -> Judgement {
+    let all = |limit: f64| shares.iter().all(|share| share.value.mean <= limit);
+    let verdict = match () {
+        () if shares.is_empty() => Verdict::NotDecided,
+        () if all(0.0) => Verdict::Holds,
+        () if all(LEVEL) => Verdict::Weaker,
+        () => Verdict::DoesNotHold,
+    };
+    let show = |share: &At<Estimate>| {
+        let number = report::number(&share.value, 100.0);
+        format!("{}: {number} %", share.at)
+    };
+    let most = shares
+        .iter()
+        .max_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
+    Judgement {
+        verdict,
+        ours: match most {
+            Some(most) if most.value.mean > 0.0 => format!("at most {}", show(most)),
+            Some(_) => format!("0 at all {} points", shares.len()),
+            None => "not measured".to_owned(),
+        },
+        details: shares.iter().map(show).collect(),
+        rule: format!(
+            "holds if it is 0 in every replication of every point; weaker if it is at most {} % everywhere; does not \
+             hold otherwise",
+            percent(LEVEL)
+        ),
+    }
+}
+
+/// Means over so many `replications` have an error of at most `limit`, a part of 1 as the `errors` of each point are.
+/// `unit` says of what: `% of the mean`, `points`.
+pub fn exact(errors: &[At<f64>], replications: usize, limit: f64, unit: &str) -> Judgement {
+    let within = errors.iter().filter(|error| error.value <= limit).count();
+    let verdict = match within {
+        _ if errors.is_empty() => Verdict::NotDecided,
+        all if all == errors.len() => Verdict::Holds,
+        some if 2 * some >= errors.len() => Verdict::Weaker,
+        _ => Verdict::DoesNotHold,
+    };
+    let show = |error: &At<f64>| format!("± {:.1} {unit} ({})", error.value * 100.0, error.at);
+    let extreme = |of: fn(f64, f64) -> bool| {
+        errors.iter().reduce(|one, other| {
+            if of(other.value, one.value) {
+                other
+            } else {
+                one
+            }
+        })
+    };
+    let ours = match (extreme(|a, b| a < b), extreme(|a, b| a > b)) {
+        (Some(least), Some(most)) => format!(
+            "{} to {}; within the limit at {within} of {} places",
+            show(least),
+            show(most),
+            errors.len()
+        ),
+        _ => "too few replications to tell".to_owned(),
+    };
+    Judgement {
+        verdict,
+        ours,
+        details: errors.iter().map(show).collect(),
+        rule: format!(
+            "holds if the half-width of the interval over {replications} replications, the mean over all blocks of \
+             {replications} that were measured, is at most {} {unit} at every place; weaker if at half of them; \
+             does not hold otherwise; not decided with fewer than {} blocks",
+            percent(limit),
+            super::super::measure::BLOCKS_MIN
+        ),
+    }
+}

@@ -1,0 +1,66 @@
+//! Runs that are interrupted, to look at the controller as it is then.
+
+use meshalloc::{Machine, Ticks};
+
+use super::{Measured, Run, SimulationError};
+use crate::backend::Backend;
+use crate::workload::{JOBS_MAX, Job};
+
+/// When a run is to be interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// At this time.
+    Time(Ticks),
+    /// When so many jobs have been granted.
+    Grants(u64),
+}
+
+/// How an interrupted run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// The time. All events of this time have happened.
+    pub at: Ticks,
+    /// Jobs that run.
+    pub running: u32,
+    /// Jobs that wait, in the controller or here.
+    pub waiting: u32,
+}
+
+/// Runs `jobs`, which come in order of arrival, through a controller that knows no job yet, up to a moment,
+/// and leaves the controller as it is then.
+///
+/// # Errors
+///
+/// When the controller is lost or answers nonsense, when the moment never comes, or when more than
+/// [`JOBS_MAX`] jobs arrive before it.
+pub fn run_until(
+    backend: &mut dyn Backend,
+    machine: Machine,
+    jobs: impl IntoIterator<Item = Job>,
+    moment: Moment,
+) -> Result<Interrupted, SimulationError> {
+    let nothing = Measured { first: 0, end: 0 };
+    let mut run = Run::new(backend, machine, jobs.into_iter(), nothing);
+    let at = match moment {
+        Moment::Time(at) => at,
+        Moment::Grants(grants) => {
+            while run.state.decisions < grants {
+                if !run.step(Ticks::MAX)? {
+                    let granted = run.state.decisions;
+                    return Err(SimulationError::TooFewGrants { granted });
+                }
+            }
+            run.state.now
+        }
+    };
+    while run.step(at)? {
+        if run.state.arrived > JOBS_MAX {
+            return Err(SimulationError::TooLong);
+        }
+    }
+    Ok(Interrupted {
+        at,
+        running: run.state.running,
+        waiting: run.waiting(),
+    })
+}

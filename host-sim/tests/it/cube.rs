@@ -1,0 +1,435 @@
+//! k-ary n-cubes: `run`, `sweep`, `compare` and `saturation` serve them as they serve meshes.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::program::{Ended, host_sim, host_sim_in};
+
+const SMALL: &str = "run --cube k=4,n=3 --replications 4";
+
+/// The paper's strategies.
+const PAPER: &str = "--strategy tc,tree-collapsing-printed,free-list,sniffing";
+
+/// The mean of a metric of a result.
+fn mean(result: &Value, metric: &str) -> f64 {
+    let mean = result["metrics"][metric]["mean"].as_f64();
+    mean.unwrap_or_else(|| panic!("{metric} is missing in {result}"))
+}
+
+/// One line on standard error that has all parts, nothing on standard output, and exit code 2.
+fn refused(line: &str, ended: &Ended, parts: &[&str]) {
+    assert!(
+        ended.code == Some(2) && ended.stdout.is_empty(),
+        "{line}: {ended}"
+    );
+    for part in parts {
+        assert!(ended.stderr.contains(part), "{line}: {part}: {ended}");
+    }
+}
+
+#[test]
+fn a_cube_alone_is_the_papers_workload() {
+    let json = host_sim("run --cube k=4,n=3 --format json").json();
+    let expected = json!({
+        "cube": "k=4,n=3", "strategy": ["tree-collapsing"], "scheduler": "fcfs",
+        "dims": "uniform", "radices": "uniform", "tasks": 100, "residence": "5,10",
+        "replications": 8, "seed": 1, "backend": "in-process"
+    });
+    assert_eq!(json["scenario"], expected);
+    let result = &json["results"][0];
+    assert_eq!(result["saturated"], false);
+    assert_eq!(mean(result, "jobs"), 100.0);
+    // All options of it, written out.
+    let line = "run --cube n=3,k=4 --strategy tree-collapsing --tasks 100 --dims uniform \
+                --radices uniform --residence 5,10 --replications 8 --seed 1 --format json";
+    let again = host_sim(line).json();
+    assert_eq!(again["scenario"], expected);
+    assert_eq!(again["results"][0]["metrics"], result["metrics"]);
+}
+
+#[test]
+fn the_metrics_of_the_paper_are_there() {
+    let json = host_sim(&format!("{SMALL} {PAPER} --tasks 60 --format json")).json();
+    for result in json["results"].as_array().unwrap() {
+        for metric in [
+            "completion_time",
+            "utilization",
+            "internal_fragmentation",
+            "external_fragmentation",
+        ] {
+            let metric = &result["metrics"][metric];
+            assert!(
+                metric["mean"].is_number() && metric["ci95"].is_number(),
+                "{result}"
+            );
+            assert_eq!(metric["replications"], 4);
+        }
+        assert_eq!(mean(result, "jobs"), 60.0);
+        // The same work for all: utilization times completion time is the work of a replication.
+        assert!(mean(result, "utilization") > 0.2 && mean(result, "utilization") < 0.9);
+    }
+    let results = json["results"].as_array().unwrap();
+    assert_eq!(mean(&results[0], "service"), mean(&results[3], "service"));
+    assert_eq!(mean(&results[0], "internal_fragmentation"), 0.0);
+    assert!(mean(&results[3], "internal_fragmentation") > 0.2);
+
+    let shown = host_sim(&format!("{SMALL} {PAPER} --tasks 60")).good();
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
+    for part in [
+        "4-ary 3-cube, fcfs, seed 1",
+        "uniform dimensions, uniform radices, 60 tasks at time 0, service uniform:5,10 s",
+        "ext. frag-",
+        "last departure",
+        "tree-collapsing-printed",
+    ] {
+        assert!(shown.contains(part), "{part} is missing in {shown}");
+    }
+    assert!(!shown.contains("saturated"), "{shown}");
+}
+
+#[test]
+fn tasks_that_go_on_arriving_are_measured_as_on_a_mesh() {
+    let line = "run --cube k=4,n=3 --strategy tc,sniffing --load .2 --jobs 2000 --replications 3";
+    let json = host_sim(&format!("{line} --dims normal --format json")).json();
+    let expected = json!({
+        "cube": "k=4,n=3", "strategy": ["tree-collapsing", "sniffing"], "scheduler": "fcfs",
+        "dims": "normal", "radices": "uniform", "load": 0.2, "mean-service": 10.0,
+        "warmup": 0.05, "jobs": 2000, "replications": 3, "seed": 1, "backend": "in-process"
+    });
+    assert_eq!(json["scenario"], expected);
+    for result in json["results"].as_array().unwrap() {
+        // A load that is carried is the part of the cube that is in use.
+        assert!((mean(result, "utilization") - 0.2).abs() < 0.02, "{result}");
+        assert_eq!(mean(result, "jobs"), 1_900.0);
+    }
+    let crowded = line.replace("--load .2", "--traffic 40 --residence 5,10");
+    let json = host_sim(&format!("{crowded} --format json")).json();
+    assert_eq!(json["scenario"]["traffic"], 40.0);
+    assert_eq!(json["scenario"]["service"], "uniform:5,10");
+    assert_eq!(json["results"][0]["saturated"], true);
+    let shown = host_sim(line).good();
+    assert!(
+        shown.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
+}
+
+#[test]
+fn the_smallest_cubes_are_served() {
+    for cube in ["k=2,n=1", "k=2,n=6", "k=7,n=1", "k=3,n=2"] {
+        for distribution in ["uniform", "normal"] {
+            let line = format!(
+                "run --cube {cube} --dims {distribution} --radices {distribution} --tasks 20 \
+                 --strategy tc,sniffing --replications 2 --format json"
+            );
+            for result in host_sim(&line).json()["results"].as_array().unwrap() {
+                assert_eq!(mean(result, "jobs"), 20.0, "{line}");
+            }
+        }
+    }
+    // Two processors, and every task asks for both.
+    let json = host_sim("run --cube k=2,n=1 --replications 2 --format json").json();
+    assert_eq!(mean(&json["results"][0], "utilization"), 1.0);
+}
+
+#[test]
+fn a_closed_workload_is_served_on_a_mesh_too() {
+    let json =
+        host_sim("run --mesh 8x8 --tasks 50 --residence 5,10 --replications 3 --format json");
+    let json = json.json();
+    assert_eq!(json["scenario"]["tasks"], 50);
+    assert_eq!(json["scenario"]["sizes"], "uniform");
+    assert!(mean(&json["results"][0], "external_fragmentation") > 0.0);
+    assert_eq!(mean(&json["results"][0], "jobs"), 50.0);
+}
+
+#[test]
+fn a_task_that_a_strategy_never_serves_is_refused_by_name() {
+    let line = "run --cube k=4,n=3 --strategy partner --replications 2";
+    let json = host_sim(&format!("{line} --format json")).json();
+    let refused = json["results"][0]["refused"].as_object().unwrap();
+    let count: u64 = refused.values().filter_map(Value::as_u64).sum();
+    assert!(refused.len() == 1 && count > 0, "{refused:?}");
+    let shown = host_sim(line).good();
+    assert!(shown.contains("jobs refused: "), "{shown}");
+}
+
+#[test]
+fn options_of_the_other_kind_of_machine_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    for (line, parts) in [
+        (
+            "run --cube k=4,n=3 --mesh 8x8",
+            &["'--cube", "cannot be used with '--mesh"][..],
+        ),
+        (
+            "run --cube k=4,n=3 --sizes uniform",
+            &["cannot be used with '--sizes"],
+        ),
+        (
+            "run --cube k=4,n=3 --widths 1..2",
+            &["cannot be used with '--widths"],
+        ),
+        (
+            "run --cube k=4,n=3 --swf x",
+            &["cannot be used with '--swf"],
+        ),
+        ("run --cube 4,3", &["expected k=RADIX,n=DIMENSIONS"]),
+        (
+            "run --cube k=4,n=3 --dims exponential",
+            &["uniform or normal"],
+        ),
+        ("run --cube k=4,n=3 --residence 10,5", &["expected LO,HI"]),
+        ("run --cube k=4,n=3 --residence 5", &["expected LO,HI"]),
+        ("run --cube k=4,n=3 --tasks 0", &["expected a whole number"]),
+        (
+            "run --cube k=4,n=3 --tasks 9 --load .3",
+            &["'--tasks", "cannot be used with '--load"],
+        ),
+        (
+            "run --cube k=4,n=3 --tasks 9 --jobs 9",
+            &["'--tasks", "cannot be used with '--jobs"],
+        ),
+        (
+            "run --residence 5,10 --mean-service 3",
+            &["'--residence", "cannot be used with '--mean-service"],
+        ),
+        (
+            "compare --cube k=4,n=3 --sizes normal",
+            &["cannot be used with '--sizes"],
+        ),
+        (
+            "saturation --cube k=4,n=3 --mesh 4x4",
+            &["cannot be used with '--mesh"],
+        ),
+    ] {
+        refused(line, &host_sim_in(folder.path(), line), parts);
+    }
+    let every = "tree-collapsing, tree-collapsing-printed, free-list, sniffing, partner";
+    for (line, parts) in [
+        (
+            "run --dims normal",
+            &["dims is about cubes (expected cube"][..],
+        ),
+        (
+            "compare --radices normal",
+            &["radices is about cubes (expected cube"],
+        ),
+        ("saturation --dims normal", &["dims is about cubes"]),
+        (
+            "run --cube k=4,n=3 --jobs 500",
+            &[
+                "jobs is about jobs that go on arriving",
+                "expected load or traffic",
+            ],
+        ),
+        (
+            "run --cube k=4,n=3 --warmup .1",
+            &["warmup is about jobs that go on arriving"],
+        ),
+        (
+            "run --cube k=4,n=3 --strategy tc,ff",
+            &[
+                "the strategy first-fit is for a mesh, not for a cube",
+                every,
+            ],
+        ),
+        (
+            "run --mesh 8x8 --strategy free-list",
+            &[
+                "the strategy free-list is for a cube, not for a mesh",
+                "--cube",
+                "adaptive-scan",
+            ],
+        ),
+        (
+            "compare --strategy tc",
+            &["the strategy tree-collapsing is for a cube"],
+        ),
+        (
+            "saturation --cube k=4,n=3 --strategy as",
+            &["the strategy adaptive-scan is for a mesh", every],
+        ),
+        (
+            "run --cube k=3,n=3 --strategy tc,free-list",
+            &[
+                "free-list on a 3-ary 3-cube",
+                "expected a cube whose k is a power of two",
+            ],
+        ),
+    ] {
+        let ended = host_sim_in(folder.path(), line);
+        refused(line, &ended, parts);
+        assert_eq!(ended.stderr.lines().count(), 1, "{line}: {ended}");
+    }
+}
+
+/// What a sweep of this text gives.
+fn sweep(folder: &Path, text: &str) -> Value {
+    fs::write(folder.join("grid.toml"), text).unwrap();
+    host_sim_in(folder, "sweep grid.toml --output out --restart").good();
+    let json = fs::read_to_string(folder.join("out/results.json")).unwrap();
+    serde_json::from_str(&json).unwrap()
+}
+
+#[test]
+fn a_grid_over_cubes_gives_what_run_gives() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"
+strategy = ["tc", "sniffing"]
+tasks = 40
+replications = 3
+[grid]
+cube = ["k=4,n=3", "k=2,n=6"]
+dims = ["uniform", "normal"]
+radices = ["uniform", "normal"]
+residence = ["5,10", "10,15"]
+"#;
+    let json = sweep(folder.path(), text);
+    assert_eq!(
+        json["grid"],
+        json!(["cube", "dims", "radices", "residence"])
+    );
+    let points = json["points"].as_array().unwrap();
+    assert_eq!(points.len(), 16);
+    for (i, point) in points.iter().enumerate() {
+        let of = |pair: [&'static str; 2], bit: usize| pair[i >> bit & 1];
+        let line = format!(
+            "run --cube {} --dims {} --radices {} --residence {} --strategy tc,sniffing --tasks 40 \
+             --replications 3 --format json",
+            of(["k=4,n=3", "k=2,n=6"], 3),
+            of(["uniform", "normal"], 2),
+            of(["uniform", "normal"], 1),
+            of(["5,10", "10,15"], 0),
+        );
+        let run = host_sim(&line).json();
+        assert_eq!(point["scenario"], run["scenario"]);
+        for (one, other) in [0, 1].map(|place| (&point["results"][place], &run["results"][place])) {
+            assert_eq!(one["metrics"], other["metrics"], "{line}");
+            assert_eq!(one["decision_hash"], other["decision_hash"], "{line}");
+        }
+    }
+    let csv = fs::read(folder.path().join("out/results.csv")).unwrap();
+    let mut rows = csv::Reader::from_reader(&csv[..]);
+    let columns = rows.headers().unwrap().clone();
+    let cell = |row: &csv::StringRecord, name: &str| {
+        let place = columns.iter().position(|column| column == name);
+        row[place.unwrap_or_else(|| panic!("no column {name}"))].to_owned()
+    };
+    let last = rows.records().last().unwrap().unwrap();
+    for (name, expected) in [
+        ("cube", "k=2,n=6"),
+        ("mesh", ""),
+        ("dims", "normal"),
+        ("tasks", "40"),
+        ("residence", "10,15"),
+        ("jobs", ""),
+        ("strategy", "sniffing"),
+    ] {
+        assert_eq!(cell(&last, name), expected, "{name}");
+    }
+    let external = cell(&last, "external_fragmentation_mean");
+    assert!(external.parse::<f64>().is_ok(), "{external:?}");
+}
+
+#[test]
+fn a_scenario_file_says_what_the_command_line_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "cube = \"k=4,n=2\"\ndims = \"normal\"\nradices = \"normal\"\ntasks = 30\nresidence = \"10,15\"\n";
+    fs::write(folder.path().join("s.toml"), text).unwrap();
+    let line = "run --scenario s.toml --replications 2 --format json";
+    let json = host_sim_in(folder.path(), line).json();
+    assert_eq!(json["scenario"]["cube"], "k=4,n=2");
+    assert_eq!(json["scenario"]["residence"], "10,15");
+    // An option replaces those of the file that contradict it.
+    let load = format!("{line} --load .3 --jobs 500");
+    let json = host_sim_in(folder.path(), &load).json();
+    assert_eq!(json["scenario"]["tasks"], Value::Null);
+    assert_eq!(json["scenario"]["dims"], "normal");
+    fs::write(
+        folder.path().join("wrong.toml"),
+        "cube = \"k=4,n=2\"\n\nmesh = \"4x4\"\n",
+    )
+    .unwrap();
+    let line = "run --scenario wrong.toml";
+    let parts = ["wrong.toml:3: mesh contradicts cube in line 1"];
+    refused(line, &host_sim_in(folder.path(), line), &parts);
+}
+
+#[test]
+fn compare_and_saturation_take_the_strategies_of_the_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = |results: &Value| -> Vec<String> {
+        let results = results.as_array().unwrap();
+        let names = results
+            .iter()
+            .filter_map(|result| result["strategy"].as_str());
+        names.map(str::to_owned).collect()
+    };
+    let paper = [
+        "tree-collapsing",
+        "tree-collapsing-printed",
+        "free-list",
+        "sniffing",
+    ];
+    let line = "compare --cube k=4,n=2 --load .2,.4 --jobs 300 --replications 2";
+    let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
+    assert_eq!(json["scenario"]["cube"], "k=4,n=2");
+    assert_eq!(json["scenario"]["dims"], "uniform");
+    assert_eq!(names(&json["points"][1]["results"]), paper);
+    let svg = fs::read_to_string(folder.path().join("out/compare.svg")).unwrap();
+    assert!(svg.contains("4-ary 2-cube"), "{svg}");
+
+    // Where k is no power of two, free-list is not among them.
+    for (cube, expected) in [
+        ("k=4,n=2", &["free-list", "partner"][..]),
+        ("k=3,n=2", &["partner"]),
+    ] {
+        let line = format!("saturation --cube {cube} --jobs 400 --replications 2");
+        let json = host_sim(&format!("{line} --format json")).json();
+        let names = names(&json["results"]);
+        let has = |name: &str| names.iter().any(|other| other == name);
+        assert!(has("tree-collapsing") && !has("first-fit"), "{names:?}");
+        for name in ["free-list", "partner"] {
+            assert_eq!(has(name), expected.contains(&name), "{cube}: {names:?}");
+        }
+        let shown = host_sim(&line).good();
+        assert!(shown.contains("-cube, fcfs, 100 jobs wait"), "{shown}");
+    }
+    let mesh = host_sim("saturation --mesh 8x8 --jobs 400 --replications 2 --format json").json();
+    let names = names(&mesh["results"]);
+    assert!(
+        !names.iter().any(|name| name == "tree-collapsing"),
+        "{names:?}"
+    );
+}
+
+#[test]
+fn the_schedulers_serve_a_cube() {
+    let utilization = |scheduler: &str| {
+        let line = format!("{SMALL} --scheduler {scheduler} --format json");
+        mean(&host_sim(&line).json()["results"][0], "utilization")
+    };
+    let fcfs = utilization("fcfs");
+    for scheduler in ["modified-fcfs:static=100", "bypass-queue:1000"] {
+        assert!(utilization(scheduler) > fcfs + 0.02, "{scheduler}");
+    }
+}
+
+#[test]
+fn threads_change_nothing_and_the_seed_does() {
+    let run = |more: &str| {
+        let json = host_sim(&format!("{SMALL} {PAPER} --format json {more}")).json();
+        let results = json["results"].as_array().unwrap().iter();
+        let hashes =
+            results.map(|result| (result["decision_hash"].clone(), result["metrics"].clone()));
+        hashes.collect::<Vec<_>>()
+    };
+    assert_eq!(run("--threads 1"), run("--threads 3"));
+    assert_ne!(run(""), run("--seed 2"));
+}

@@ -1,0 +1,262 @@
+//! How long the strategies for k-ary n-cubes search at half occupancy.
+//!
+//! ```text
+//! cargo bench -p meshalloc-tests --bench cubes [-- STRATEGY...]
+//! ```
+//!
+//! Jobs whose number of dimensions and radices are uniform on 1..n and 2..k (for partner, radices k) are placed by the
+//! strategy until half of the processors are held, at most five eighths. Then one request after another is drawn in the
+//! same way and one call of [`Allocator::allocate`] for it is timed: the search, and what it takes to mark the
+//! processors. The processors are given back, and before the next sample one job ends and others take its place; none
+//! of this is timed. Last of all one processor is taken and given back: until then a strategy may remember that a search
+//! is in vain. A request for more processors than are free is refused without a search and is no sample.
+//!
+//! Each sample is timed once, by the monotonic clock: the same search again would find everything in the caches, and
+//! the clock of a thread's CPU time is a system call that takes as long as a search. The clock's own time, printed at
+//! the top, is part of every sample. Medians and 90th percentiles are hardly moved by the few samples that
+//! another process has interrupted.
+//!
+//! The exit code is 1 if tree collapsing misses a target: a median below 1 microsecond on the 4-ary 3-cube and below 100
+//! microseconds on the 16-ary 3-cube.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use meshalloc::{Allocation, Allocator, Cube, MachineKind, Refusal, Request, StrategyKind};
+use meshalloc_tests::random::Random;
+use meshalloc_tests::rig::{HeapMemory, cube, subcube};
+
+/// k and n, and the microseconds that the median of tree collapsing must stay below.
+const CUBES: [(u16, u8, Option<f64>); 4] = [
+    (4, 3, Some(1.0)),
+    (8, 3, None),
+    (16, 3, Some(100.0)),
+    (2, 12, None),
+];
+/// Samples of a strategy on a cube, unless it is slow.
+const SAMPLES: usize = 20_000;
+const SECONDS_MAX: f64 = 4.0;
+/// Requests that are drawn in vain before a machine is taken as filled.
+const DRAWS_MAX: u32 = 200;
+/// Times that every job is replaced before the first sample.
+const WARM_UP_ROUNDS: usize = 4;
+const SEED: u64 = 1995;
+
+/// An allocator whose machine is kept half full.
+struct Half<'m> {
+    allocator: Allocator<'m>,
+    cube: Cube,
+    /// Whether the strategy serves only radices k.
+    only_k: bool,
+    jobs: Vec<Allocation>,
+    random: Random,
+}
+
+impl Half<'_> {
+    fn request(&mut self) -> Request {
+        let (k, n) = (self.cube.k(), self.cube.n());
+        let m = self.random.between(1, n.into());
+        let least = if self.only_k { k } else { 2 };
+        let radix = |_| self.random.between(least.into(), k.into()) as u16;
+        subcube(&(0..m).map(radix).collect::<Vec<u16>>())
+    }
+
+    fn held(&self) -> u32 {
+        self.cube.nodes() - self.allocator.occupancy().free()
+    }
+
+    /// Places jobs until half of the processors are held.
+    fn fill(&mut self) {
+        let nodes = self.cube.nodes();
+        for _ in 0..DRAWS_MAX {
+            if self.held() >= nodes / 2 {
+                return;
+            }
+            let request = self.request();
+            let Ok(job) = self.allocator.allocate(&request) else {
+                continue;
+            };
+            match self.held() <= nodes / 8 * 5 {
+                true => self.jobs.push(job),
+                false => {
+                    self.allocator.release(job);
+                }
+            }
+        }
+    }
+
+    /// Makes the strategy forget what it has searched for in vain.
+    fn forget(&mut self) {
+        if let Ok(unit) = self.allocator.allocate(&subcube(&[])) {
+            self.allocator.release(unit);
+        }
+    }
+
+    /// One job ends, others take its place.
+    fn turn_over(&mut self) {
+        if !self.jobs.is_empty() {
+            let at = self.random.below(self.jobs.len() as u32) as usize;
+            let job = self.jobs.swap_remove(at);
+            self.allocator.release(job);
+        }
+        self.fill();
+    }
+}
+
+/// Search times.
+#[derive(Default)]
+struct Times(Vec<Duration>);
+
+impl Times {
+    /// In microseconds, from 0 to 100 percent; `None` without any times.
+    fn percentile(&mut self, percent: usize) -> Option<f64> {
+        self.0.sort_unstable();
+        let last = self.0.len().checked_sub(1)?;
+        Some(self.0[last * percent / 100].as_secs_f64() * 1e6)
+    }
+
+    /// "count median 90th percentile".
+    fn row(&mut self) -> String {
+        let mut number = |percent| match self.percentile(percent) {
+            Some(microseconds) => format!("{microseconds:.3}"),
+            None => "-".into(),
+        };
+        let (median, most) = (number(50), number(90));
+        format!("{:>7} {median:>9} {most:>9}", self.0.len())
+    }
+}
+
+/// What the samples of a strategy on a cube took.
+#[derive(Default)]
+struct Searches {
+    all: Times,
+    granted: Times,
+    fragmented: Times,
+    /// The mean share of held processors.
+    occupancy: f64,
+}
+
+fn searches(cube: Cube, kind: StrategyKind) -> Searches {
+    let mut memory = HeapMemory::new(cube, 1);
+    let allocator = Allocator::new(memory.memory(), cube.into(), kind).expect("it serves the cube");
+    let mut half = Half {
+        allocator,
+        cube,
+        only_k: kind == StrategyKind::Partner,
+        jobs: Vec::new(),
+        random: Random::new(SEED),
+    };
+    half.fill();
+    for _ in 0..WARM_UP_ROUNDS * half.jobs.len() {
+        half.turn_over();
+    }
+    let mut searches = Searches::default();
+    let begin = Instant::now();
+    let mut held: u64 = 0;
+    while searches.all.0.len() < SAMPLES && begin.elapsed().as_secs_f64() < SECONDS_MAX {
+        half.turn_over();
+        half.forget();
+        let request = half.request();
+        let occupied = half.held();
+        let start = Instant::now();
+        let outcome = black_box(half.allocator.allocate(black_box(&request)));
+        let time = start.elapsed();
+        match outcome {
+            Ok(job) => {
+                searches.granted.0.push(time);
+                half.allocator.release(job);
+            }
+            Err(Refusal::Fragmented) => searches.fragmented.0.push(time),
+            Err(_) => continue,
+        }
+        searches.all.0.push(time);
+        held += u64::from(occupied);
+    }
+    let samples = searches.all.0.len() as f64;
+    searches.occupancy = held as f64 / (samples * f64::from(cube.nodes()));
+    searches
+}
+
+/// What two readings of the clock are apart with nothing between them, in microseconds.
+fn clock() -> f64 {
+    let mut times = Times::default();
+    for _ in 0..SAMPLES {
+        let start = Instant::now();
+        times.0.push(start.elapsed());
+    }
+    times.percentile(50).unwrap_or_default()
+}
+
+/// Prints the search times on a cube. Returns what is wrong with them.
+fn measure(cube: Cube, target: Option<f64>, strategies: &[StrategyKind]) -> Option<String> {
+    println!("\n{cube}, {} processors", cube.nodes());
+    println!(
+        "{:<24} {:>5} | {:^27} | {:^27} | {:^27}",
+        "strategy", "held", "all: n, median, 90 %", "granted", "fragmented"
+    );
+    let mut wrong = None;
+    for &kind in strategies {
+        let mut found = searches(cube, kind);
+        println!(
+            "{:<24} {:>5.2} | {} | {} | {}",
+            kind.name(),
+            found.occupancy,
+            found.all.row(),
+            found.granted.row(),
+            found.fragmented.row()
+        );
+        let median = found.all.percentile(50).unwrap_or(f64::INFINITY);
+        if let Some(target) = target
+            && kind == StrategyKind::TreeCollapsing
+            && median >= target
+        {
+            wrong = Some(format!(
+                "{kind} searches {median:.3} microseconds in the median on the {cube}, expected less than {target}"
+            ));
+        }
+    }
+    wrong
+}
+
+fn main() -> ExitCode {
+    // `cargo test --benches` starts this too, without optimisation: times would say nothing.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        println!("measures only under `cargo bench`");
+        return ExitCode::SUCCESS;
+    }
+    let known = StrategyKind::built().filter(|kind| kind.info().machine == MachineKind::Cube);
+    let known: Vec<StrategyKind> = known.collect();
+    let mut strategies = Vec::new();
+    for name in std::env::args().skip(1).filter(|name| name != "--bench") {
+        match StrategyKind::from_name(&name).filter(|kind| known.contains(kind)) {
+            Some(kind) => strategies.push(kind),
+            None => {
+                let names: Vec<&str> = known.iter().map(|kind| kind.name()).collect();
+                eprintln!(
+                    "error: unknown strategy for cubes {name:?}, expected one of {}",
+                    names.join(", ")
+                );
+                return ExitCode::from(2);
+            }
+        }
+    }
+    if strategies.is_empty() {
+        strategies = known;
+    }
+    println!(
+        "search times in microseconds; the clock alone takes {:.3}",
+        clock()
+    );
+    let mut wrong = Vec::new();
+    for (k, n, target) in CUBES {
+        wrong.extend(measure(cube(k, n), target, &strategies));
+    }
+    for wrong in &wrong {
+        eprintln!("error: {wrong}");
+    }
+    match wrong.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}

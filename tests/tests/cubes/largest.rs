@@ -1,0 +1,88 @@
+//! The largest cubes there are, and those that are too large.
+
+use meshalloc::{Allocator, Block, Cube, NodeId, StrategyKind};
+use meshalloc_tests::rig::{HeapMemory, cube, subcube};
+
+/// Up to 65,536 processors; of each (k, n) the next k is too large.
+const LARGEST: [(u16, u8); 9] = [
+    (2, 16),
+    (3, 10),
+    (4, 8),
+    (6, 6),
+    (9, 5),
+    (16, 4),
+    (40, 3),
+    (256, 2),
+    (65_535, 1),
+];
+
+#[test]
+fn the_largest_cubes_serve() {
+    for (k, n) in LARGEST {
+        let cube = cube(k, n);
+        let nodes = cube.nodes();
+        let mut memory = HeapMemory::new(cube, 1);
+        let kind = StrategyKind::TreeCollapsing;
+        let mut allocator = Allocator::new(memory.memory(), cube.into(), kind).unwrap();
+        // The whole cube and nothing more.
+        let whole = allocator.allocate(&subcube(&vec![k; n.into()])).unwrap();
+        assert_eq!(
+            (allocator.processors(&whole), allocator.occupancy().free()),
+            (nodes, 0)
+        );
+        assert!(allocator.allocate(&subcube(&[])).is_err());
+        assert_eq!(allocator.release(whole), nodes);
+        // The very last processor.
+        for node in 0..nodes - 1 {
+            allocator.mark_faulty(NodeId(node));
+        }
+        let last = allocator.allocate(&subcube(&[])).unwrap();
+        match allocator.blocks(&last).next() {
+            Some(Block::Subcube(unit)) => assert_eq!(unit.first(), NodeId(nodes - 1)),
+            other => panic!("{other:?} on a cube"),
+        }
+        assert_eq!(allocator.release(last), 1);
+        // Across the ends of all rings: only the corners, where all digits are k - 1 or 0.
+        let corner = |digit: &u16| *digit == 0 || *digit == k - 1;
+        let mut corners = 0;
+        for node in (0..nodes).map(NodeId) {
+            allocator.clear_faulty(node);
+            match cube.address(node).unwrap().iter().all(corner) {
+                true => corners += 1,
+                false => {
+                    allocator.mark_faulty(node);
+                }
+            }
+        }
+        assert_eq!(corners, 1 << n);
+        let around = allocator.allocate(&subcube(&vec![2; n.into()])).unwrap();
+        assert_eq!(
+            (allocator.processors(&around), allocator.occupancy().free()),
+            (corners, 0)
+        );
+        assert_eq!(allocator.release(around), corners);
+    }
+}
+
+#[test]
+fn larger_cubes_are_refused() {
+    for (k, n) in LARGEST {
+        assert!(Cube::new(k, n).unwrap().nodes() <= meshalloc::cube::CUBE_NODES_MAX);
+        if k < u16::MAX {
+            assert!(Cube::new(k + 1, n).is_err(), "{}-ary {n}-cube", k + 1);
+        }
+        let error = Cube::new(k, n + 1).unwrap_err();
+        assert_eq!((error.k, error.n), (k, n + 1));
+    }
+    for (k, n) in [
+        (0, 1),
+        (1, 1),
+        (1, 16),
+        (2, 0),
+        (2, 17),
+        (2, 255),
+        (u16::MAX, 255),
+    ] {
+        assert!(Cube::new(k, n).is_err(), "{k}-ary {n}-cube");
+    }
+}

@@ -1,0 +1,266 @@
+//! The limits of k-ary n-cubes: every refusal and which comes first, and machines that do not fit.
+
+use meshalloc::{
+    Command, Configuration, ConfigureError, Controller, Cube, Error, Flags, JobId, MachineKind,
+    NodeId, Radices, RadicesError, Refusal, Reply, Request, Statistics, StrategyKind,
+};
+use meshalloc_tests::rig::{
+    HeapMemory, ask, configuration, cube, list_jobs, mesh, release, set_faulty, subcube, submit,
+};
+
+use super::{assert_fails, submission, with_every_strategy};
+
+/// The strategies for cubes.
+fn strategies() -> impl Iterator<Item = StrategyKind> {
+    StrategyKind::built().filter(|kind| kind.info().machine == MachineKind::Cube)
+}
+
+#[test]
+fn what_fails_changes_nothing() {
+    with_every_strategy(cube(4, 3), 6, |controller| {
+        // Two rings and a plane are held; of what is left each ring along dimension 0 or 1 has a fault.
+        for (job, radices) in [(1, [4].as_slice()), (2, &[4]), (3, &[4, 4])] {
+            assert_eq!(submit(controller, job, subcube(radices)).grants.len(), 1);
+        }
+        let held = list_jobs(controller);
+        assert_eq!(held, [(JobId(1), 4), (JobId(2), 4), (JobId(3), 16)]);
+        for node in 0..64 {
+            let address = Cube::new(4, 3).unwrap().address(NodeId(node)).unwrap();
+            if address.iter().sum::<u16>() % 4 == 0 {
+                set_faulty(controller, node, true);
+            }
+        }
+        let no_wait = Flags::NO_WAIT;
+        let is_partner = controller.configuration().strategy == StrategyKind::Partner;
+        let never = [
+            (subcube(&[2, 2]).with_processors(0), Refusal::EmptyRequest),
+            (subcube(&[2, 2]).with_processors(5), Refusal::Malformed),
+            (subcube(&[]).with_processors(2), Refusal::Malformed),
+            // The shape of another kind of machine.
+            (Request::submesh(0, 0), Refusal::Malformed),
+            (Request::submesh(2, 2), Refusal::Malformed),
+            (Request::submesh(9, 9), Refusal::Malformed),
+            (subcube(&[4, 4, 5]), Refusal::NeverFits),
+            (subcube(&[65]), Refusal::NeverFits),
+            (subcube(&[2, 2, 2, 2]), Refusal::DimensionAboveN),
+            (subcube(&[5]), Refusal::RadixAboveK),
+            (subcube(&[2, 64 / 2]), Refusal::RadixAboveK),
+            // The first that applies: the cube's processors, its dimensions, its radix, the request's processors.
+            (subcube(&[5, 5, 5, 5]), Refusal::NeverFits),
+            (subcube(&[5, 2, 2, 2]), Refusal::DimensionAboveN),
+            (subcube(&[5, 3]).with_processors(0), Refusal::RadixAboveK),
+            (subcube(&[5, 3]).with_processors(16), Refusal::RadixAboveK),
+        ];
+        for (request, refusal) in never {
+            assert!(!refusal.is_temporary());
+            for flags in [Flags::empty(), no_wait, Flags::FIXED_ORIENTATION] {
+                let command = submission(9, request.with_flags(flags));
+                assert_fails(controller, &command, Error::Refused(refusal));
+                // What could never be served is said even of a name that is in use.
+                let command = submission(2, request.with_flags(flags));
+                assert_fails(controller, &command, Error::Refused(refusal));
+            }
+        }
+        for radices in [[3].as_slice(), &[4, 2], &[2, 4], &[4, 4, 3]] {
+            let command = submission(9, subcube(radices).with_flags(no_wait));
+            let refusal = match (is_partner, radices) {
+                (true, _) => Refusal::RadixBelowK,
+                (false, [4, 4, 3]) => Refusal::TooFewFree,
+                _ => continue,
+            };
+            assert_fails(controller, &command, Error::Refused(refusal));
+        }
+        for (request, refusal) in [
+            (subcube(&[4]), Refusal::Fragmented),
+            (subcube(&[4, 4]), Refusal::Fragmented),
+            (subcube(&[4, 4, 4]), Refusal::TooFewFree),
+        ] {
+            let command = submission(9, request.with_flags(no_wait));
+            assert_fails(controller, &command, Error::Refused(refusal));
+            let command = submission(1, request.with_flags(no_wait));
+            assert_fails(controller, &command, Error::Refused(Refusal::DuplicateJob));
+        }
+        let node = NodeId(64);
+        for (command, error) in [
+            (Command::Release { job: JobId(9) }, Error::UnknownJob),
+            (Command::QueryJob { job: JobId(9) }, Error::UnknownJob),
+            (Command::MarkFaulty { node }, Error::UnknownNode(node)),
+            (Command::ClearFaulty { node }, Error::UnknownNode(node)),
+            (Command::Occupancy { from: node }, Error::UnknownNode(node)),
+            (
+                Command::Configure(controller.configuration()),
+                Error::Configure(ConfigureError::JobsPresent),
+            ),
+        ] {
+            assert_fails(controller, &command, error);
+        }
+        // With a queue: no job that may not wait is taken, however small.
+        let waiting = submit(controller, 4, subcube(&[4, 4, 4]));
+        assert!(matches!(waiting.last, Reply::Submitted { .. }) && waiting.grants.is_empty());
+        let small = submission(9, subcube(&[]).with_flags(no_wait));
+        assert_fails(controller, &small, Error::Refused(Refusal::QueueNotEmpty));
+        release(controller, 4);
+        let again = submit(controller, 4, subcube(&[]).with_flags(no_wait));
+        assert_eq!(again.grants.len(), 1);
+    });
+}
+
+/// More processors than are free are refused before a place is looked for, by what would be held and not by what is
+/// asked for.
+#[test]
+fn too_few_free_counts_what_would_be_held() {
+    // Seven processors of 16 are free, all of them neighbours.
+    for (kind, radices, refusal) in [
+        (StrategyKind::TreeCollapsing, [2, 4], Refusal::TooFewFree),
+        (StrategyKind::TreeCollapsing, [2, 3], Refusal::Fragmented),
+        (
+            StrategyKind::TreeCollapsingPrinted,
+            [2, 3],
+            Refusal::Fragmented,
+        ),
+        // It would hold 2 x 4.
+        (StrategyKind::FreeList, [2, 3], Refusal::TooFewFree),
+        // It would hold 3 x 3.
+        (StrategyKind::Sniffing, [2, 3], Refusal::TooFewFree),
+        (StrategyKind::Partner, [4, 4], Refusal::TooFewFree),
+    ] {
+        let cube = cube(4, 2);
+        let mut memory = HeapMemory::new(cube, 1);
+        let mut controller = Controller::new(memory.memory(), configuration(cube, kind)).unwrap();
+        // A row and a column remain.
+        for node in (0..16).filter(|node| node / 4 != 1 && node % 4 != 2) {
+            set_faulty(&mut controller, node, true);
+        }
+        assert_eq!(controller.statistics().free, 7);
+        let command = submission(1, subcube(&radices).with_flags(Flags::NO_WAIT));
+        assert_fails(&mut controller, &command, Error::Refused(refusal));
+    }
+}
+
+/// Lists of radices that no cube could serve are not requests at all.
+#[test]
+fn radices_beyond_every_cube_are_no_request() {
+    for radix in [0, 1] {
+        let error = Radices::new(&[4, radix, 2]).unwrap_err();
+        assert_eq!(error, RadicesError::BelowTwo { radix });
+    }
+    let most = Radices::new(&[2; 16]).unwrap();
+    assert_eq!((most.dimensions(), most.area()), (16, 65_536));
+    let error = Radices::new(&[2; 17]).unwrap_err();
+    assert_eq!(error, RadicesError::TooMany { largest: 2 });
+    let error = Radices::new(&[u16::MAX; 3]).unwrap_err();
+    assert_eq!(error, RadicesError::TooMany { largest: u16::MAX });
+}
+
+#[test]
+fn strategies_serve_their_kind_of_machine_only() {
+    let (mesh, cube) = (mesh(8, 8), cube(4, 3));
+    for kind in StrategyKind::built() {
+        let mut memory =
+            HeapMemory::for_largest_of(&[mesh.into(), meshalloc::Machine::from(cube)], 1);
+        let other = match kind.info().machine {
+            MachineKind::Mesh => configuration(cube, kind),
+            _ => configuration(mesh, kind),
+        };
+        let outcome = Controller::new(memory.memory(), other);
+        assert_eq!(
+            outcome.err(),
+            Some(ConfigureError::MachineUnsuitable),
+            "{kind}"
+        );
+    }
+    // Free list: k is a power of two.
+    for (k, n) in [(3, 3), (5, 2), (6, 1), (12, 2)] {
+        let cube = meshalloc_tests::rig::cube(k, n);
+        let mut memory = HeapMemory::new(cube, 1);
+        let outcome = Controller::new(memory.memory(), configuration(cube, StrategyKind::FreeList));
+        assert_eq!(
+            outcome.err(),
+            Some(ConfigureError::MachineUnsuitable),
+            "{cube}"
+        );
+    }
+}
+
+#[test]
+fn a_configuration_that_does_not_fit_is_not_taken() {
+    with_every_strategy(cube(8, 2), 4, |controller| {
+        set_faulty(controller, 11, true);
+        let old = controller.configuration();
+        // One processor more than there is memory for, a larger cube, and a mesh of as many processors but more words.
+        let too_large = Error::Configure(ConfigureError::MachineTooLarge);
+        for (k, n) in [(65, 1), (9, 2), (3, 4), (2, 7), (2, 16)] {
+            let machine = cube(k, n).into();
+            let command = Command::Configure(Configuration { machine, ..old });
+            assert_fails(controller, &command, too_large);
+        }
+        for (w, h) in [(8, 8), (64, 2)] {
+            let command = Command::Configure(configuration(mesh(w, h), StrategyKind::FirstFit));
+            assert_fails(controller, &command, too_large);
+        }
+        // The other kind of machine, of a size that would fit.
+        let machine = mesh(1, 1).into();
+        let command = Command::Configure(Configuration { machine, ..old });
+        let unsuitable = Error::Configure(ConfigureError::MachineUnsuitable);
+        assert_fails(controller, &command, unsuitable);
+        let machine = cube(4, 3).into();
+        let strategy = StrategyKind::FirstFit;
+        let command = Command::Configure(Configuration {
+            machine,
+            strategy,
+            ..old
+        });
+        assert_fails(controller, &command, unsuitable);
+        // As many processors as there are is not too large; the fault is forgotten. From cube to mesh and back.
+        for strategy in strategies() {
+            for (k, n) in [(4, 3), (2, 6), (64, 1), (8, 2)] {
+                let command = Command::Configure(configuration(cube(k, n), strategy));
+                assert_eq!(ask(controller, &command).last, Reply::Done);
+                let expected = Statistics {
+                    nodes: 64,
+                    free: 64,
+                    ..Statistics::default()
+                };
+                assert_eq!(controller.statistics(), expected);
+                controller.check_invariants();
+            }
+            let command = Command::Configure(configuration(mesh(5, 2), StrategyKind::FirstFit));
+            // With 64-bit words a cube of 64 processors has room for a mesh of one row.
+            let rows = controller.capacity().words;
+            match rows >= 2 {
+                true => assert_eq!(ask(controller, &command).last, Reply::Done),
+                false => assert_fails(controller, &command, too_large),
+            }
+        }
+    });
+}
+
+#[test]
+fn memory_that_is_too_small_is_refused() {
+    let small = cube(8, 2);
+    for strategy in strategies() {
+        for (k, n) in [(128, 1), (16, 2), (2, 16)] {
+            let large = cube(k, n);
+            let mut memory = HeapMemory::new(small, 4);
+            let outcome = Controller::new(memory.memory(), configuration(large, strategy));
+            assert_eq!(
+                outcome.err(),
+                Some(ConfigureError::MachineTooLarge),
+                "{large}"
+            );
+        }
+        // Enough for the occupancy and the jobs; of scratch one word less than the strategy needs, then all of it. A
+        // strategy for cubes needs no list.
+        for missing in [1, 0] {
+            let mut memory = HeapMemory::new(small, 4);
+            let mut lent = memory.memory();
+            let words = std::mem::take(&mut lent.workspace.words);
+            let len = words.len() - missing;
+            lent.workspace.words = &mut words[..len];
+            lent.workspace.list = &mut [];
+            let outcome = Controller::new(lent, configuration(small, strategy));
+            let expected = (missing > 0).then_some(ConfigureError::StrategyMemory);
+            assert_eq!(outcome.err(), expected, "{strategy}");
+        }
+    }
+}
