@@ -146,6 +146,7 @@ fn cubes_are_described_by_columns_of_their_own() {
 #[test]
 fn measurements_are_compared_pair_by_pair() {
     use crate::backend::InProcessBackends;
+    use crate::statistics::Estimate;
     use measure::{BLOCKS_MIN, Cell, Reading};
 
     let metric = crate::metrics::Metric::Utilization;
@@ -171,13 +172,16 @@ fn measurements_are_compared_pair_by_pair() {
     };
     let measurements = measured(count);
     let mean = |cell| measurements.reading(cell, metric).estimate().unwrap();
-    let (mine, theirs) = (mean(&own), mean(&other));
+    let mine = mean(&own);
 
-    let difference = measurements.difference(&own, &other, metric).unwrap();
-    assert!((difference.mean - (mine.mean - theirs.mean)).abs() < 1e-12);
-    // The same tasks: the difference is known better than as if they were independent.
-    let independent = mine.ci95.unwrap().hypot(theirs.ci95.unwrap());
-    assert!(difference.ci95.unwrap() < independent, "{difference:?}");
+    let values = |cell| match measurements.reading(cell, metric) {
+        Reading::Values(values) => values,
+        other => panic!("{other:?}"),
+    };
+    let pairs = values(&own).into_iter().zip(values(&other));
+    let differences: Vec<f64> = pairs.map(|(own, other)| own - other).collect();
+    let difference = measurements.difference(&own, &other, metric);
+    assert_eq!(difference, Estimate::of(&differences));
     let rise = measurements
         .rise([&own, &other], [&own, &other], metric)
         .unwrap();
