@@ -8,6 +8,7 @@ use super::failed::Failed;
 use super::notation::Notations;
 use super::{Cube, Digits, Notation, Radices, Subcube};
 use crate::occupancy::Occupancy;
+use crate::request::Request;
 use crate::word::{WORD_BITS, Wide, Word, ones};
 
 /// Which orders of a request's radices are laid along the dimensions of a notation.
@@ -17,6 +18,16 @@ pub(crate) enum Orders {
     AsRequested,
     /// The request's own, then every other, each once.
     All,
+}
+
+impl Orders {
+    /// Those that may serve the request.
+    pub(crate) const fn of(request: &Request) -> Orders {
+        match request.may_rotate() {
+            true => Orders::All,
+            false => Orders::AsRequested,
+        }
+    }
 }
 
 /// Where a subcube may start.

@@ -81,7 +81,7 @@ impl<'m> FreeList<'m> {
 fn rounded(request: &Request) -> Result<Radices, Refusal> {
     let requested = request.radices().ok_or(Refusal::Malformed)?;
     // They are at most k, a power of two, so the cube has room for them.
-    let rounded = requested.map(u16::next_power_of_two);
+    let rounded = requested.map(|radix| radix.checked_next_power_of_two().unwrap_or(u16::MAX));
     rounded.map_err(|_| Refusal::NeverFits)
 }
 
@@ -96,11 +96,7 @@ impl Strategy for FreeList<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let orders = match request.may_rotate() {
-            true => Orders::All,
-            false => Orders::AsRequested,
-        };
-        let starts = Starts::Anywhere;
+        let (orders, starts) = (Orders::of(request), Starts::Anywhere);
         let found = rounded(request).ok().and_then(|radices| {
             let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
             search.first_subcube(occupancy, radices, orders, starts, scratch)

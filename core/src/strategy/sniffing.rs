@@ -66,7 +66,8 @@ impl Strategy for Sniffing<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let (orders, starts) = (Orders::AsRequested, Starts::Unwrapped);
+        // Equal radices have one order.
+        let (orders, starts) = (Orders::All, Starts::Unwrapped);
         let found = cubic(request).ok().and_then(|radices| {
             let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
             search.first_subcube(occupancy, radices, orders, starts, scratch)

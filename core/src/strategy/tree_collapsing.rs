@@ -54,7 +54,7 @@ use crate::blocks::Draft;
 use crate::cube::search::{Orders, Starts};
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
-use crate::request::{Flags, Request};
+use crate::request::Request;
 
 scanning_strategy! {
     /// Extended tree collapsing, complete.
@@ -72,13 +72,10 @@ impl Strategy for TreeCollapsing<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let orders = match request.flags.contains(Flags::FIXED_ORIENTATION) {
-            true => Orders::AsRequested,
-            false => Orders::All,
-        };
+        let (orders, starts) = (Orders::of(request), Starts::Anywhere);
         let found = request.radices().and_then(|radices| {
             let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
-            search.first_subcube(occupancy, radices, orders, Starts::Anywhere, scratch)
+            search.first_subcube(occupancy, radices, orders, starts, scratch)
         });
         found.map(|subcube| draft.push(subcube)).is_some()
     }
