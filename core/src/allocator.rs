@@ -3,11 +3,10 @@
 //! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. Who has those already, or
 //! needs none, uses the allocator alone.
 
-use crate::blocks::{BlockCell, BlockPool, Chain, Draft, Held, Part};
-use crate::cube::Subcube;
+use crate::blocks::{BlockCell, BlockPool, Chain, Draft, Held};
 use crate::error::{ConfigureError, Refusal};
-use crate::machine::{Block, Machine, NodeId};
-use crate::mesh::Submesh;
+use crate::grid::{Block, Grid};
+use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::storage::{Memory, Needs};
@@ -65,7 +64,7 @@ impl<'m> Allocator<'m> {
     /// When the memory is too small for the machine or the strategy does not serve it.
     pub fn new(
         memory: Memory<'m>,
-        machine: Machine,
+        grid: Grid,
         strategy: StrategyKind,
     ) -> Result<Self, ConfigureError> {
         let Memory {
@@ -75,7 +74,7 @@ impl<'m> Allocator<'m> {
             workspace,
             ..
         } = memory;
-        Self::with_parts(busy, faulty, blocks, workspace, machine, strategy)
+        Self::with_parts(busy, faulty, blocks, workspace, grid, strategy)
     }
 
     pub(crate) fn with_parts(
@@ -83,19 +82,19 @@ impl<'m> Allocator<'m> {
         faulty: &'m mut [Word],
         blocks: &'m mut [BlockCell],
         workspace: Workspace<'m>,
-        machine: Machine,
+        grid: Grid,
         strategy: StrategyKind,
     ) -> Result<Self, ConfigureError> {
-        let pool = BlockPool::new(machine, blocks);
-        if (pool.capacity() as usize) < Needs::of(machine).nodes {
+        let pool = BlockPool::new(blocks);
+        if (pool.capacity() as usize) < Needs::of(&grid).nodes {
             return Err(ConfigureError::MachineTooLarge);
         }
         let mut allocator = Allocator {
-            occupancy: Occupancy::new(machine, busy, faulty)?,
-            strategy: AnyStrategy::new(strategy, machine, workspace)?,
+            occupancy: Occupancy::new(grid, busy, faulty)?,
+            strategy: AnyStrategy::new(strategy, grid, workspace)?,
             pool,
         };
-        allocator.clear(machine);
+        allocator.clear(grid);
         Ok(allocator)
     }
 
@@ -106,25 +105,25 @@ impl<'m> Allocator<'m> {
     /// Those of [`Allocator::new`]; then nothing has changed.
     pub(crate) fn switch(
         &mut self,
-        machine: Machine,
+        grid: Grid,
         strategy: StrategyKind,
     ) -> Result<(), ConfigureError> {
-        let needs = Needs::of(machine);
+        let needs = Needs::of(&grid);
         if needs.words > self.occupancy.capacity_words()
             || needs.nodes > self.pool.capacity() as usize
         {
             return Err(ConfigureError::MachineTooLarge);
         }
-        self.strategy.switch(strategy, machine)?;
-        self.clear(machine);
+        self.strategy.switch(strategy, grid)?;
+        self.clear(grid);
         Ok(())
     }
 
     /// Forgets whatever is held or faulty.
-    pub(crate) fn clear(&mut self, machine: Machine) {
+    pub(crate) fn clear(&mut self, grid: Grid) {
         let deferred = !self.strategy.reads_occupancy();
-        self.occupancy.clear(machine, deferred);
-        self.pool.clear(machine);
+        self.occupancy.clear(grid, deferred);
+        self.pool.clear();
         self.strategy.rebuild(&self.occupancy);
     }
 
@@ -150,7 +149,7 @@ impl<'m> Allocator<'m> {
     /// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
     #[inline]
     pub fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let area = self.occupancy.machine().check(request.shape)?;
+        let area = self.occupancy.grid().check(request.shape)?;
         if area == 0 || request.processors == 0 {
             return Err(Refusal::EmptyRequest);
         }
@@ -191,19 +190,11 @@ impl<'m> Allocator<'m> {
                 false => Refusal::TableFull,
             });
         }
-        match self.occupancy.machine() {
-            Machine::Mesh(mesh) => self.take::<Submesh>(mesh, blocks),
-            Machine::Cube(cube) => self.take::<Subcube>(cube, blocks),
+        for block in self.pool.iter(blocks) {
+            self.occupancy.take(block);
+            self.strategy.taken(&self.occupancy, block);
         }
         Ok(Allocation(blocks))
-    }
-
-    #[inline]
-    fn take<P: Part>(&mut self, machine: P::Machine, blocks: Chain) {
-        for part in self.pool.parts::<P>(machine, blocks) {
-            self.occupancy.take(part);
-            self.strategy.taken(&self.occupancy, part.into());
-        }
     }
 
     /// Takes processors back; returns how many. Never fails, and never needs room.
@@ -213,21 +204,13 @@ impl<'m> Allocator<'m> {
     /// That of the strategy, and O(words) of what is released.
     #[inline]
     pub fn release(&mut self, allocation: Allocation) -> u32 {
-        let blocks = allocation.into_blocks();
-        match self.occupancy.machine() {
-            Machine::Mesh(mesh) => self.give_back::<Submesh>(mesh, blocks),
-            Machine::Cube(cube) => self.give_back::<Subcube>(cube, blocks),
-        }
-    }
-
-    #[inline]
-    fn give_back<P: Part>(&mut self, machine: P::Machine, mut blocks: Chain) -> u32 {
+        let mut blocks = allocation.into_blocks();
         let mut processors = 0;
-        while let Some(part) = self.pool.pop::<P>(machine, &mut blocks) {
-            self.occupancy.give_back(part);
+        while let Some(block) = self.pool.pop(&mut blocks) {
+            self.occupancy.give_back(block);
             self.strategy
-                .released(&self.occupancy, &Held(&self.pool), part.into());
-            processors += part.area();
+                .released(&self.occupancy, &Held(&self.pool), block);
+            processors += self.occupancy.grid().area(block);
         }
         processors
     }
@@ -241,7 +224,8 @@ impl<'m> Allocator<'m> {
     /// The number of processors of an allocation.
     #[inline]
     pub fn processors(&self, allocation: &Allocation) -> u32 {
-        self.blocks(allocation).map(Block::area).sum()
+        let grid = self.occupancy.grid();
+        self.blocks(allocation).map(|block| grid.area(block)).sum()
     }
 
     pub(crate) fn chain(&self, blocks: Chain) -> impl Iterator<Item = Block> + '_ {
@@ -253,7 +237,7 @@ impl<'m> Allocator<'m> {
     pub fn mark_faulty(&mut self, node: NodeId) -> bool {
         let outcome = self.occupancy.mark_faulty(node);
         if outcome == Some(true)
-            && let Some(unit) = self.occupancy.machine().unit(node)
+            && let Some(unit) = self.occupancy.grid().unit(node)
         {
             self.strategy.taken(&self.occupancy, unit);
         }
@@ -262,15 +246,15 @@ impl<'m> Allocator<'m> {
 
     /// The processor works again. Returns whether it was faulty before. If it is held, it stays busy.
     pub fn clear_faulty(&mut self, node: NodeId) -> bool {
-        let machine = self.occupancy.machine();
+        let grid = *self.occupancy.grid();
         let held = self
             .pool
             .held()
-            .any(|block| machine.block_contains(block, node));
+            .any(|block| grid.holds(block, node));
         let changed = self.occupancy.clear_faulty(node, held);
         if changed
             && !held
-            && let Some(unit) = machine.unit(node)
+            && let Some(unit) = grid.unit(node)
         {
             self.strategy
                 .released(&self.occupancy, &Held(&self.pool), unit);
@@ -282,18 +266,21 @@ impl<'m> Allocator<'m> {
     pub(crate) fn check_invariants(&self, blocks: u32) {
         self.occupancy.check_invariants();
         self.pool.check_invariants(blocks);
-        let machine = self.occupancy.machine();
+        let grid = *self.occupancy.grid();
         let mut held = 0;
         for block in self.pool.held() {
-            assert!(machine.contains(block), "{block} lies within the machine");
-            held += block.area();
+            assert!(
+                grid.contains(block),
+                "{block:?} lies within the machine"
+            );
+            held += grid.area(block);
         }
         let mut held_nodes = 0;
-        for node in (0..machine.nodes()).map(NodeId) {
+        for node in (0..grid.nodes()).map(NodeId) {
             let is_held = self
                 .pool
                 .held()
-                .any(|block| machine.block_contains(block, node));
+                .any(|block| grid.holds(block, node));
             let is_busy = is_held || self.occupancy.is_faulty(node);
             assert_eq!(self.occupancy.is_busy(node), is_busy, "one owner of {node}");
             held_nodes += u32::from(is_held);

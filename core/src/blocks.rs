@@ -1,12 +1,7 @@
 //! What is held: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy writes a
 //! new one.
 
-use core::ops::Range;
-
-use crate::cube::{Cube, Subcube};
-use crate::machine::{Block, Machine};
-use crate::mesh::{Mesh, Submesh};
-use crate::word::{Span, Word};
+use crate::grid::Block;
 
 /// An index into a table. Half as wide on the board, whose tables are small.
 #[cfg(target_pointer_width = "64")]
@@ -18,134 +13,18 @@ pub type Link = u16;
 /// No index.
 pub(crate) const NONE: Link = Link::MAX;
 
-/// A block without its kind, which is that of the machine: four numbers, a quarter less than a [`Block`] takes,
-/// and the pool is the largest table there is.
-///
-/// The base node and the sides of a submesh; the first and the last node of a subcube, then 1 and 0.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Packed([u16; 4]);
-
-impl Packed {
-    /// No block: what a cell that is not in use holds.
-    const NONE: Packed = Packed([0; 4]);
-
-    #[inline]
-    const fn is_none(self) -> bool {
-        self.0[2] == 0
-    }
-
-    #[inline]
-    fn block(self, machine: Machine) -> Block {
-        match machine {
-            Machine::Mesh(mesh) => Submesh::unpacked(mesh, self).into(),
-            Machine::Cube(cube) => Subcube::unpacked(cube, self).into(),
-        }
-    }
-}
-
-/// A block whose kind is known when the code is compiled. What is done for every allocation is done with these: the
-/// tagged [`Block`] goes through memory, not through a register, which costs a tenth of first fit's time.
-pub(crate) trait Part: Copy + Into<Block> {
-    /// What it is a part of.
-    type Machine: Copy + 'static;
-
-    fn packed(self) -> Packed;
-
-    fn unpacked(machine: Self::Machine, packed: Packed) -> Self;
-
-    /// The number of processors.
-    fn area(self) -> u32;
-
-    /// Calls `visit` with the words of the occupancy that it touches, `stride` of them in a row, and its bits in
-    /// them, until that returns false. Returns whether it never did.
-    fn words(self, stride: usize, visit: impl FnMut(usize, Word) -> bool) -> bool;
-}
-
-impl Part for Submesh {
-    type Machine = Mesh;
-
-    #[inline]
-    fn packed(self) -> Packed {
-        let Submesh { base, sides } = self;
-        Packed([base.x, base.y, sides.w, sides.h])
-    }
-
-    #[inline]
-    fn unpacked(_: Mesh, Packed([x, y, w, h]): Packed) -> Submesh {
-        Submesh::new(x, y, w, h)
-    }
-
-    #[inline]
-    fn area(self) -> u32 {
-        self.area()
-    }
-
-    #[inline]
-    fn words(self, stride: usize, mut visit: impl FnMut(usize, Word) -> bool) -> bool {
-        let (rows, span) = (rows_of(self), columns_of(self));
-        (span.first..=span.last).all(|word| {
-            let bits = span.mask(word);
-            let mut at = rows.start * stride + word;
-            rows.clone().all(|_| {
-                let go_on = visit(at, bits);
-                at += stride;
-                go_on
-            })
-        })
-    }
-}
-
-impl Part for Subcube {
-    type Machine = Cube;
-
-    #[inline]
-    fn packed(self) -> Packed {
-        // Node numbers of a cube have 16 bits.
-        let (first, last) = (self.first().0 as u16, self.last().0 as u16);
-        Packed([first, last, 1, 0])
-    }
-
-    #[inline]
-    fn unpacked(cube: Cube, Packed([first, last, ..]): Packed) -> Subcube {
-        Subcube::from_numbers(cube, first, last)
-    }
-
-    #[inline]
-    fn area(self) -> u32 {
-        self.area()
-    }
-
-    #[inline]
-    fn words(self, _: usize, visit: impl FnMut(usize, Word) -> bool) -> bool {
-        self.words(visit)
-    }
-}
-
-/// The rows of a submesh.
-#[inline]
-pub(crate) fn rows_of(submesh: Submesh) -> Range<usize> {
-    let first = usize::from(submesh.base.y);
-    first..first + usize::from(submesh.sides.h)
-}
-
-/// What a submesh takes of each of its rows.
-#[inline]
-pub(crate) fn columns_of(submesh: Submesh) -> Span {
-    Span::new(u32::from(submesh.base.x), u32::from(submesh.sides.w))
-}
-
 /// One cell of the pool.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockCell {
-    /// Invariant: none exactly if the cell is not in use.
-    block: Packed,
+    /// Invariant: none exactly if the cell has been given back.
+    block: Block,
     next: Link,
 }
 
 impl BlockCell {
     /// An unused cell: all zeros, so that a static pool takes no room in flash.
     pub const EMPTY: BlockCell = BlockCell {
-        block: Packed::NONE,
+        block: Block::ZERO,
         next: 0,
     };
 }
@@ -175,8 +54,6 @@ impl Chain {
 /// processors are always enough; the controller takes no machine for which there are fewer.
 #[derive(Debug)]
 pub(crate) struct BlockPool<'m> {
-    /// Invariant: all blocks are parts of it.
-    machine: Machine,
     cells: &'m mut [BlockCell],
     /// Cells given back, linked through `next`.
     free: Link,
@@ -185,18 +62,16 @@ pub(crate) struct BlockPool<'m> {
 }
 
 impl<'m> BlockPool<'m> {
-    pub(crate) fn new(machine: Machine, cells: &'m mut [BlockCell]) -> Self {
+    pub(crate) fn new(cells: &'m mut [BlockCell]) -> Self {
         let len = cells.len().min(NONE as usize);
         BlockPool {
-            machine,
             cells: &mut cells[..len],
             free: NONE,
             fresh: 0,
         }
     }
 
-    pub(crate) fn clear(&mut self, machine: Machine) {
-        self.machine = machine;
+    pub(crate) fn clear(&mut self) {
         self.free = NONE;
         self.fresh = 0;
     }
@@ -207,7 +82,7 @@ impl<'m> BlockPool<'m> {
 
     /// A cell that holds the block and ends a chain; `None` when all are in use.
     #[inline]
-    fn cell(&mut self, block: Packed) -> Option<Link> {
+    fn cell(&mut self, block: Block) -> Option<Link> {
         let cell = if self.free != NONE {
             let cell = self.free;
             self.free = self.cells[cell as usize].next;
@@ -224,13 +99,7 @@ impl<'m> BlockPool<'m> {
 
     /// Removes the first block of a chain.
     #[inline]
-    pub(crate) fn pop<P: Part>(&mut self, machine: P::Machine, chain: &mut Chain) -> Option<P> {
-        let packed = self.pop_packed(chain)?;
-        Some(P::unpacked(machine, packed))
-    }
-
-    #[inline]
-    fn pop_packed(&mut self, chain: &mut Chain) -> Option<Packed> {
+    pub(crate) fn pop(&mut self, chain: &mut Chain) -> Option<Block> {
         if chain.head == NONE {
             return None;
         }
@@ -241,7 +110,7 @@ impl<'m> BlockPool<'m> {
             len: chain.len - 1,
         };
         self.cells[cell as usize] = BlockCell {
-            block: Packed::NONE,
+            block: Block::NONE,
             next: self.free,
         };
         self.free = cell;
@@ -249,27 +118,11 @@ impl<'m> BlockPool<'m> {
     }
 
     pub(crate) fn free(&mut self, mut chain: Chain) {
-        while self.pop_packed(&mut chain).is_some() {}
+        while self.pop(&mut chain).is_some() {}
     }
 
     #[inline]
     pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = Block> + '_ {
-        self.packed(chain).map(|packed| packed.block(self.machine))
-    }
-
-    /// [`BlockPool::iter`] for blocks of a known kind.
-    #[inline]
-    pub(crate) fn parts<P: Part>(
-        &self,
-        machine: P::Machine,
-        chain: Chain,
-    ) -> impl Iterator<Item = P> + '_ {
-        let parts = self.packed(chain);
-        parts.map(move |packed| P::unpacked(machine, packed))
-    }
-
-    #[inline]
-    fn packed(&self, chain: Chain) -> impl Iterator<Item = Packed> + '_ {
         let mut at = chain.head;
         core::iter::from_fn(move || {
             if at == NONE {
@@ -284,14 +137,8 @@ impl<'m> BlockPool<'m> {
     /// Every block that is held, in no particular order.
     #[inline]
     pub(crate) fn held(&self) -> impl Iterator<Item = Block> + '_ {
-        let held = self.held_packed();
-        held.map(|packed| packed.block(self.machine))
-    }
-
-    #[inline]
-    fn held_packed(&self) -> impl Iterator<Item = Packed> + '_ {
         let used = self.cells[..self.fresh].iter().map(|cell| cell.block);
-        used.filter(|packed| !packed.is_none())
+        used.filter(|block| !block.is_none())
     }
 
     /// Asserts that so many cells are in use and every other one is free.
@@ -321,14 +168,6 @@ impl Held<'_, '_> {
     pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
         self.0.held()
     }
-
-    /// [`Held::blocks`] of a mesh.
-    #[inline]
-    #[cfg(feature = "free-submesh-list")]
-    pub(crate) fn submeshes(&self, mesh: Mesh) -> impl Iterator<Item = Submesh> + '_ {
-        let held = self.0.held_packed();
-        held.map(move |packed| Submesh::unpacked(mesh, packed))
-    }
 }
 
 /// A proposal in the making: where a strategy writes the blocks it has found.
@@ -355,11 +194,7 @@ impl<'a, 'm> Draft<'a, 'm> {
     /// Adds a block. One for which the pool has no room makes the whole proposal fail as `TableFull`.
     #[inline]
     pub fn push(&mut self, block: impl Into<Block>) {
-        let packed = match block.into() {
-            Block::Submesh(submesh) => submesh.packed(),
-            Block::Subcube(subcube) => subcube.packed(),
-        };
-        let Some(cell) = self.pool.cell(packed) else {
+        let Some(cell) = self.pool.cell(block.into()) else {
             self.overflow = true;
             return;
         };

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::machine::NodeId;
+use crate::node::NodeId;
 
 /// Why a job was not given processors.
 ///
@@ -10,14 +10,12 @@ use crate::machine::NodeId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
 pub enum Refusal {
     /// A side or the number of processors is zero.
     EmptyRequest,
-    /// More processors are asked for than the shape has, or the shape is of another kind of machine.
+    /// More processors are asked for than the shape has.
     Malformed,
-    /// The strategy cannot serve this request even on an empty machine without faults. On a cube: more processors
-    /// are asked for than it has.
+    /// The strategy cannot serve this request even on an empty machine without faults.
     NeverFits,
     /// Fewer processors are free than the job would hold.
     TooFewFree,
@@ -29,17 +27,15 @@ pub enum Refusal {
     TableFull,
     /// A job of this name waits or runs already.
     DuplicateJob,
-    /// A radix is larger than the cube's k.
-    RadixAboveK,
-    /// There are more radices than the cube has dimensions.
-    DimensionAboveN,
-    /// A radix is smaller than the cube's k, and the strategy serves none but k.
-    RadixBelowK,
+    /// More extents are asked for than the machine has dimensions.
+    TooManyExtents,
+    /// An extent is smaller than the machine's side, and the strategy serves whole sides only.
+    ExtentBelowSide,
 }
 
 impl Refusal {
     /// Every refusal, in the order of declaration.
-    pub const ALL: [Refusal; 11] = [
+    pub const ALL: [Refusal; 10] = [
         Refusal::EmptyRequest,
         Refusal::Malformed,
         Refusal::NeverFits,
@@ -48,9 +44,8 @@ impl Refusal {
         Refusal::QueueNotEmpty,
         Refusal::TableFull,
         Refusal::DuplicateJob,
-        Refusal::RadixAboveK,
-        Refusal::DimensionAboveN,
-        Refusal::RadixBelowK,
+        Refusal::TooManyExtents,
+        Refusal::ExtentBelowSide,
     ];
 
     /// The name in machine-readable output.
@@ -64,9 +59,8 @@ impl Refusal {
             Refusal::QueueNotEmpty => "queue-not-empty",
             Refusal::TableFull => "table-full",
             Refusal::DuplicateJob => "duplicate-job",
-            Refusal::RadixAboveK => "radix-above-k",
-            Refusal::DimensionAboveN => "dimension-above-n",
-            Refusal::RadixBelowK => "radix-below-k",
+            Refusal::TooManyExtents => "too-many-extents",
+            Refusal::ExtentBelowSide => "extent-below-side",
         }
     }
 
@@ -77,9 +71,8 @@ impl Refusal {
             Refusal::EmptyRequest
                 | Refusal::Malformed
                 | Refusal::NeverFits
-                | Refusal::RadixAboveK
-                | Refusal::DimensionAboveN
-                | Refusal::RadixBelowK
+                | Refusal::TooManyExtents
+                | Refusal::ExtentBelowSide
         )
     }
 }
@@ -88,19 +81,18 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Refusal::EmptyRequest => "empty request: sides and processors must be at least 1",
-            Refusal::Malformed => {
-                "the request's shape does not agree with its number of processors or with the kind of machine"
-            }
+            Refusal::Malformed => "more processors are asked for than the request's shape has",
             Refusal::NeverFits => "can never fit: too large for the machine under this strategy",
             Refusal::TooFewFree => "not enough free processors",
             Refusal::Fragmented => "enough free processors, but fragmented",
             Refusal::QueueNotEmpty => "would have to wait: others wait before it",
             Refusal::TableFull => "table full",
             Refusal::DuplicateJob => "a job of this name waits or runs already",
-            Refusal::RadixAboveK => "can never fit: a radix is larger than the cube's k",
-            Refusal::DimensionAboveN => "can never fit: more radices than the cube has dimensions",
-            Refusal::RadixBelowK => {
-                "can never fit: the strategy serves only radices equal to the cube's k"
+            Refusal::TooManyExtents => {
+                "can never fit: more extents than the machine has dimensions"
+            }
+            Refusal::ExtentBelowSide => {
+                "can never fit: the strategy serves only extents equal to the machine's side"
             }
         })
     }
@@ -112,7 +104,6 @@ impl core::error::Error for Refusal {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
 pub enum ConfigureError {
     /// Jobs wait or run; release them or reset first.
     JobsPresent,
@@ -120,7 +111,7 @@ pub enum ConfigureError {
     MachineTooLarge,
     /// The strategy needs more memory for this machine than this build has.
     StrategyMemory,
-    /// The strategy does not serve this machine (shape, side lengths or kind).
+    /// The strategy does not serve this machine (dimensions, side lengths or wrapping).
     MachineUnsuitable,
     /// The strategy was left out of this build.
     StrategyNotBuilt,
@@ -146,7 +137,6 @@ impl core::error::Error for ConfigureError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
 pub enum Error {
     /// The job was not granted and does not wait.
     Refused(Refusal),

@@ -14,14 +14,11 @@
 
 use core::fmt;
 
-use crate::machine::NodeId;
-
-/// The longest side a [`Mesh`] may have, in processors.
-pub const SIDE_MAX: u16 = 1024;
+use crate::grid::{Block, Grid, MESH_SIDE_MAX, Shape};
+use crate::node::NodeId;
 
 /// A processor's place in a mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Coord {
     /// Column, 0 at the left.
@@ -47,7 +44,6 @@ impl fmt::Display for Coord {
 ///
 /// A side may be zero here; such a request is refused as empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Sides {
     /// Length along x.
@@ -87,6 +83,12 @@ impl Sides {
     }
 }
 
+impl From<Sides> for Shape {
+    fn from(sides: Sides) -> Shape {
+        Shape::sides(sides.w, sides.h)
+    }
+}
+
 impl fmt::Display for Sides {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}x{}", self.w, self.h)
@@ -95,7 +97,6 @@ impl fmt::Display for Sides {
 
 /// A rectangle of processors: base node (lower left) and side lengths, both at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Submesh {
     /// The base node: the lower left corner.
@@ -189,13 +190,30 @@ impl Submesh {
     }
 }
 
+impl From<Submesh> for Block {
+    #[inline]
+    fn from(submesh: Submesh) -> Block {
+        let Submesh { base, sides } = submesh;
+        Block::from_rectangle(base.x, base.y, sides.w, sides.h)
+    }
+}
+
+/// Of a block of a two-dimensional mesh.
+impl From<Block> for Submesh {
+    #[inline]
+    fn from(block: Block) -> Submesh {
+        let [x, y, w, h] = block.rectangle();
+        Submesh::new(x, y, w, h)
+    }
+}
+
 impl fmt::Display for Submesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "({}, {})", self.lower_left(), self.upper_right())
     }
 }
 
-/// A mesh's sides are out of range: each must be 1 to [`SIDE_MAX`].
+/// A mesh's sides are out of range: each must be 1 to [`MESH_SIDE_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MeshSidesError {
@@ -207,7 +225,7 @@ impl fmt::Display for MeshSidesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "a mesh of {} processors: each side must be 1 to {SIDE_MAX}",
+            "a mesh of {} processors: each side must be 1 to {MESH_SIDE_MAX}",
             self.sides
         )
     }
@@ -215,10 +233,8 @@ impl fmt::Display for MeshSidesError {
 
 impl core::error::Error for MeshSidesError {}
 
-/// A two-dimensional mesh of `w * h` processors; each side is 1 to [`SIDE_MAX`].
+/// A two-dimensional mesh of `w * h` processors; each side is 1 to [`MESH_SIDE_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(try_from = "Sides", into = "Sides"))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Mesh {
     sides: Sides,
@@ -229,7 +245,7 @@ impl Mesh {
     ///
     /// # Errors
     ///
-    /// When a side is 0 or more than [`SIDE_MAX`].
+    /// When a side is 0 or more than [`MESH_SIDE_MAX`].
     ///
     /// ```
     /// use meshalloc::Mesh;
@@ -238,10 +254,30 @@ impl Mesh {
     /// ```
     pub const fn new(w: u16, h: u16) -> Result<Self, MeshSidesError> {
         let sides = Sides { w, h };
-        if w == 0 || h == 0 || w > SIDE_MAX || h > SIDE_MAX {
+        if w == 0 || h == 0 || w > MESH_SIDE_MAX || h > MESH_SIDE_MAX {
             return Err(MeshSidesError { sides });
         }
         Ok(Mesh { sides })
+    }
+
+    /// The grid as a mesh; `None` unless it is a two-dimensional one.
+    pub fn of(grid: &Grid) -> Option<Mesh> {
+        match *grid.sides() {
+            [w, h] if grid.is_plane() => Mesh::new(w, h).ok(),
+            _ => None,
+        }
+    }
+
+    /// The mesh as a grid.
+    ///
+    /// # Panics
+    ///
+    /// Never: the sides are those of a grid.
+    pub const fn grid(self) -> Grid {
+        match Grid::mesh(&[self.sides.w, self.sides.h]) {
+            Ok(grid) => grid,
+            Err(_) => panic!("a mesh is a grid"),
+        }
     }
 
     /// The side lengths.
@@ -295,17 +331,9 @@ impl Mesh {
     }
 }
 
-impl TryFrom<Sides> for Mesh {
-    type Error = MeshSidesError;
-
-    fn try_from(sides: Sides) -> Result<Self, MeshSidesError> {
-        Mesh::new(sides.w, sides.h)
-    }
-}
-
-impl From<Mesh> for Sides {
-    fn from(mesh: Mesh) -> Sides {
-        mesh.sides
+impl From<Mesh> for Grid {
+    fn from(mesh: Mesh) -> Grid {
+        mesh.grid()
     }
 }
 

@@ -7,7 +7,8 @@
 use heapless::Vec;
 
 use crate::error::Error;
-use crate::machine::{Block, Machine, NodeId};
+use crate::grid::{Block, Grid};
+use crate::node::NodeId;
 use crate::request::{JobId, Request, Ticks};
 use crate::scheduler::SchedulerKind;
 use crate::strategy::StrategyKind;
@@ -23,7 +24,6 @@ pub const OCCUPANCY_BYTES_MAX: usize = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
 pub enum Command {
     /// Serve this machine in this way; only while no job waits or runs. Faults are forgotten.
     /// Answered by [`Reply::Done`].
@@ -96,7 +96,7 @@ impl Command {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Configuration {
     /// The machine.
-    pub machine: Machine,
+    pub machine: Grid,
     /// Where jobs are placed.
     pub strategy: StrategyKind,
     /// Which job may try.
@@ -107,7 +107,6 @@ pub struct Configuration {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
 pub enum Reply {
     /// A part: a job holds processors from now on.
     Grant(Grant),
@@ -191,7 +190,8 @@ impl Grant {
 pub struct Capacity {
     /// Words of occupancy.
     pub words: u32,
-    /// Bits in each of them. A mesh takes `h * ceil(w / word_bits)` words, a cube `ceil(k^n / word_bits)`.
+    /// Bits in each of them. A two-dimensional mesh takes `h * ceil(w / word_bits)` words, any other machine of N
+    /// processors `ceil(N / word_bits)`.
     pub word_bits: u8,
     /// Jobs, waiting and running together.
     pub jobs: u32,

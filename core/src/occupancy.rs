@@ -2,10 +2,13 @@
 
 use heapless::Vec;
 
-use crate::blocks::{Part, columns_of, rows_of};
 use crate::error::ConfigureError;
-use crate::machine::{Block, Machine, NodeId};
+use crate::grid::{Block, Grid};
+use crate::layout::Layout;
 use crate::mesh::Submesh;
+use crate::node::NodeId;
+#[cfg(feature = "free-submesh-list")]
+use crate::word::Span;
 use crate::word::{WORD_BITS, Word, words_for};
 
 /// The most blocks that wait to be marked.
@@ -25,11 +28,8 @@ const PENDING_MAX: usize = 16;
 /// anybody has looked; only when the notes are full are all of them marked.
 #[derive(Debug)]
 pub struct Occupancy<'m> {
-    machine: Machine,
-    /// Words in a row.
-    stride: usize,
-    /// Rows in use; the slices may be longer.
-    rows: usize,
+    /// Says which words are in use; the slices may be longer.
+    layout: Layout,
     /// Whether blocks are noted first, and marked only when the notes are full.
     deferred: bool,
     /// Blocks that are held, but not marked yet. Invariant: empty unless `deferred`; without faulty processors.
@@ -48,8 +48,8 @@ pub struct Occupancy<'m> {
 
 impl<'m> Occupancy<'m> {
     /// The number of words a machine takes.
-    pub const fn words_needed(machine: Machine) -> usize {
-        machine.rows() as usize * words_for(machine.row_len())
+    pub const fn words_needed(grid: &Grid) -> usize {
+        grid.rows() as usize * words_for(grid.row_len())
     }
 
     /// All processors free.
@@ -58,17 +58,15 @@ impl<'m> Occupancy<'m> {
     ///
     /// When one of the slices is shorter than [`Occupancy::words_needed`].
     pub(crate) fn new(
-        machine: Machine,
+        grid: Grid,
         busy: &'m mut [Word],
         faulty: &'m mut [Word],
     ) -> Result<Self, ConfigureError> {
-        if busy.len().min(faulty.len()) < Self::words_needed(machine) {
+        if busy.len().min(faulty.len()) < Self::words_needed(&grid) {
             return Err(ConfigureError::MachineTooLarge);
         }
         let mut occupancy = Occupancy {
-            machine,
-            stride: 0,
-            rows: 0,
+            layout: Layout::new(grid),
             deferred: false,
             pending: Vec::new(),
             busy,
@@ -77,26 +75,25 @@ impl<'m> Occupancy<'m> {
             faulty_count: 0,
             releases: 0,
         };
-        occupancy.clear(machine, false);
+        occupancy.clear(grid, false);
         Ok(occupancy)
     }
 
     /// Begins anew with this machine, which must fit ([`Occupancy::capacity_words`]).
-    pub(crate) fn clear(&mut self, machine: Machine, deferred: bool) {
-        self.machine = machine;
+    pub(crate) fn clear(&mut self, grid: Grid, deferred: bool) {
+        self.layout = Layout::new(grid);
         self.deferred = deferred;
         self.pending.clear();
-        self.stride = words_for(machine.row_len());
-        self.rows = machine.rows() as usize;
-        self.free = machine.nodes();
+        self.free = grid.nodes();
         self.faulty_count = 0;
         self.releases += 1;
         self.faulty.fill(0);
-        let tail = machine.row_len() % WORD_BITS;
+        let tail = grid.row_len() % WORD_BITS;
         let padding = if tail == 0 { 0 } else { Word::MAX << tail };
-        for row in self.busy[..self.rows * self.stride].chunks_exact_mut(self.stride) {
+        let (words, stride) = (self.words(), self.stride());
+        for row in self.busy[..words].chunks_exact_mut(stride) {
             row.fill(0);
-            row[self.stride - 1] = padding;
+            row[stride - 1] = padding;
         }
     }
 
@@ -107,8 +104,14 @@ impl<'m> Occupancy<'m> {
 
     /// The machine whose processors these are.
     #[inline]
-    pub const fn machine(&self) -> Machine {
-        self.machine
+    pub const fn grid(&self) -> &Grid {
+        self.layout.grid()
+    }
+
+    /// Where they stand in the words.
+    #[inline]
+    pub(crate) const fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// The number of free processors.
@@ -132,14 +135,20 @@ impl<'m> Occupancy<'m> {
     /// Words in a row.
     #[inline]
     pub(crate) const fn stride(&self) -> usize {
-        self.stride
+        self.layout.row_words()
+    }
+
+    /// Words in use.
+    #[inline]
+    const fn words(&self) -> usize {
+        self.layout.rows() * self.layout.row_words()
     }
 
     /// The busy bits of all rows, [`Occupancy::stride`] words each. Only where marking is not deferred.
     #[inline]
     pub(crate) fn busy_rows(&self) -> &[Word] {
         debug_assert!(!self.deferred);
-        &self.busy[..self.rows * self.stride]
+        &self.busy[..self.words()]
     }
 
     /// The busy bits of one row. Only where marking is not deferred.
@@ -150,7 +159,7 @@ impl<'m> Occupancy<'m> {
     }
 
     fn marked_row(&self, row: usize) -> &[Word] {
-        &self.busy[row * self.stride..(row + 1) * self.stride]
+        &self.busy[row * self.stride()..(row + 1) * self.stride()]
     }
 
     /// Copies the busy bits of one row of a mesh, with what is pending.
@@ -158,11 +167,10 @@ impl<'m> Occupancy<'m> {
     pub(crate) fn read_row(&self, row: usize, into: &mut [Word]) {
         into.copy_from_slice(self.marked_row(row));
         for &block in &self.pending {
-            let Block::Submesh(submesh) = block else {
-                continue;
-            };
-            if rows_of(submesh).contains(&row) {
-                let span = columns_of(submesh);
+            let Submesh { base, sides } = block.into();
+            let first = usize::from(base.y);
+            if (first..first + usize::from(sides.h)).contains(&row) {
+                let span = Span::new(u32::from(base.x), u32::from(sides.w));
                 let words = into.iter_mut().enumerate().skip(span.first);
                 for (word, bits) in words.take(span.last + 1 - span.first) {
                     *bits |= span.mask(word);
@@ -173,16 +181,17 @@ impl<'m> Occupancy<'m> {
 
     /// The faulty bits of one row.
     pub(crate) fn faulty_row(&self, row: usize) -> &[Word] {
-        &self.faulty[row * self.stride..(row + 1) * self.stride]
+        &self.faulty[row * self.stride()..(row + 1) * self.stride()]
     }
 
     fn place(&self, node: NodeId) -> Option<(usize, Word)> {
-        if node.0 >= self.machine.nodes() {
+        let grid = self.grid();
+        if node.0 >= grid.nodes() {
             return None;
         }
-        let len = self.machine.row_len();
+        let len = grid.row_len();
         let (row, at) = (node.0 / len, node.0 % len);
-        let word = row as usize * self.stride + (at / WORD_BITS) as usize;
+        let word = row as usize * self.stride() + (at / WORD_BITS) as usize;
         Some((word, 1 << (at % WORD_BITS)))
     }
 
@@ -192,7 +201,7 @@ impl<'m> Occupancy<'m> {
             .place(node)
             .is_none_or(|(word, bit)| self.busy[word] & bit != 0);
         let mut pending = self.pending.iter();
-        marked || pending.any(|&block| self.machine.block_contains(block, node))
+        marked || pending.any(|&block| self.grid().holds(block, node))
     }
 
     /// Whether the processor is faulty. One outside the machine is not.
@@ -203,23 +212,20 @@ impl<'m> Occupancy<'m> {
 
     /// Whether every processor of the block is free.
     pub fn is_free(&self, block: Block) -> bool {
-        let is_clear = |word: usize, bits| self.busy[word] & bits == 0;
-        let marked_free = || match block {
-            Block::Submesh(submesh) => Part::words(submesh, self.stride, is_clear),
-            Block::Subcube(subcube) => Part::words(subcube, self.stride, is_clear),
-        };
-        self.machine.contains(block)
-            && marked_free()
-            && !self.pending.iter().any(|&pending| pending.overlaps(block))
+        let grid = self.grid();
+        let mut pending = self.pending.iter();
+        grid.contains(block)
+            && self.layout.words(block, |word, bits| self.busy[word] & bits == 0)
+            && !pending.any(|&pending| grid.overlap(pending, block))
     }
 
-    /// Calls `change` with each word of the part: of `busy`, of `faulty`, and the part's bits in it.
+    /// Calls `change` with each word of the block: of `busy`, of `faulty`, and the block's bits in it.
     #[inline]
-    fn for_each_word(&mut self, part: impl Part, mut change: impl FnMut(&mut Word, Word, Word)) {
+    fn for_each_word(&mut self, block: Block, mut change: impl FnMut(&mut Word, Word, Word)) {
         // One length for both, so that one check of an index serves both.
-        let words = self.rows * self.stride;
+        let words = self.words();
         let (busy, faulty) = (&mut self.busy[..words], &self.faulty[..words]);
-        part.words(self.stride, |word, bits| {
+        self.layout.words(block, |word, bits| {
             change(&mut busy[word], faulty[word], bits);
             true
         });
@@ -227,7 +233,10 @@ impl<'m> Occupancy<'m> {
 
     /// The faulty processors of a mesh as submeshes of one node each, in row-major order.
     pub(crate) fn faulty_nodes(&self) -> impl Iterator<Item = Submesh> + '_ {
-        let rows = if self.faulty_count == 0 { 0 } else { self.rows };
+        let rows = match self.faulty_count {
+            0 => 0,
+            _ => self.layout.rows(),
+        };
         (0..rows).flat_map(move |row| {
             crate::word::runs(self.faulty_row(row)).flat_map(move |(start, len)| {
                 (start..start + len).map(move |x| Submesh::new(x as u16, row as u16, 1, 1))
@@ -235,53 +244,47 @@ impl<'m> Occupancy<'m> {
         })
     }
 
-    /// Marks a free part as held.
+    /// Marks a free block as held.
     #[inline]
-    pub(crate) fn take(&mut self, part: impl Part) {
-        debug_assert!(self.is_free(part.into()), "{} is not free", part.into());
-        self.free -= part.area();
+    pub(crate) fn take(&mut self, block: Block) {
+        debug_assert!(self.is_free(block), "{} is not free", self.grid().place(block));
+        self.free -= self.grid().area(block);
         if self.deferred {
             if self.pending.is_full() {
                 self.settle();
             }
             // There is room now.
-            let _ = self.pending.push(part.into());
+            let _ = self.pending.push(block);
             return;
         }
-        self.for_each_word(part, |busy, _, bits| *busy |= bits);
+        self.for_each_word(block, |busy, _, bits| *busy |= bits);
     }
 
     /// Marks what is pending.
     fn settle(&mut self) {
         while let Some(block) = self.pending.pop() {
-            match block {
-                Block::Submesh(part) => self.for_each_word(part, |busy, _, bits| *busy |= bits),
-                Block::Subcube(part) => self.for_each_word(part, |busy, _, bits| *busy |= bits),
-            }
+            self.for_each_word(block, |busy, _, bits| *busy |= bits);
         }
     }
 
-    /// Marks a held part as free; its faulty processors stay busy.
+    /// Marks a held block as free; its faulty processors stay busy.
     #[inline]
-    pub(crate) fn give_back(&mut self, part: impl Part) {
+    pub(crate) fn give_back(&mut self, block: Block) {
         self.releases += 1;
         if self.deferred
-            && let Some(at) = self
-                .pending
-                .iter()
-                .position(|&pending| pending == part.into())
+            && let Some(at) = self.pending.iter().position(|&pending| pending == block)
         {
             self.pending.swap_remove(at);
-            self.free += part.area();
+            self.free += self.grid().area(block);
             return;
         }
         if self.faulty_count == 0 {
-            self.for_each_word(part, |busy, _, bits| *busy &= !bits);
-            self.free += part.area();
+            self.for_each_word(block, |busy, _, bits| *busy &= !bits);
+            self.free += self.grid().area(block);
             return;
         }
         let mut freed = 0;
-        self.for_each_word(part, |busy, faulty, bits| {
+        self.for_each_word(block, |busy, faulty, bits| {
             let working = bits & !faulty;
             *busy &= !working;
             freed += working.count_ones();
@@ -329,21 +332,21 @@ impl<'m> Occupancy<'m> {
 
     /// Asserts every invariant named above.
     pub fn check_invariants(&self) {
-        let nodes = self.machine.nodes();
-        let padding = self.rows as u32 * self.stride as u32 * WORD_BITS - nodes;
-        let marked = &self.busy[..self.rows * self.stride];
+        let nodes = self.grid().nodes();
+        let padding = self.words() as u32 * WORD_BITS - nodes;
+        let marked = &self.busy[..self.words()];
         let marked: u32 = marked.iter().map(|word| word.count_ones()).sum();
-        let pending: u32 = self.pending.iter().map(|block| block.area()).sum();
+        let pending: u32 = self.pending.iter().map(|&block| self.grid().area(block)).sum();
         assert_eq!(marked - padding + pending, nodes - self.free, "free count");
         assert!(self.deferred || pending == 0, "nothing is pending");
         let mut faulty = 0;
-        for row in 0..self.rows {
+        for row in 0..self.layout.rows() {
             for (bad, busy) in self.faulty_row(row).iter().zip(self.marked_row(row)) {
                 assert_eq!(bad & !busy, 0, "a faulty processor is busy");
                 faulty += bad.count_ones();
             }
-            let len = self.machine.row_len();
-            for at in len..self.stride as u32 * WORD_BITS {
+            let len = self.grid().row_len();
+            for at in len..self.stride() as u32 * WORD_BITS {
                 let (word, bit) = ((at / WORD_BITS) as usize, at % WORD_BITS);
                 assert_eq!(self.marked_row(row)[word] >> bit & 1, 1, "padding is busy");
                 assert_eq!(

@@ -2,8 +2,7 @@
 
 use core::fmt;
 
-use crate::cube::Radices;
-use crate::machine::Shape;
+use crate::grid::Shape;
 use crate::mesh::Sides;
 
 /// A point in time or a span of it, in ticks. The length of a tick is the caller's: the simulator uses
@@ -28,7 +27,7 @@ bitflags::bitflags! {
     pub struct Flags: u8 {
         /// Grant at once or refuse: the job never waits.
         const NO_WAIT = 1;
-        /// The sides may not be exchanged: `(a, b)` is never served by `b x a`. On a cube: radices keep their order.
+        /// The extents keep their order: `(a, b)` is never served by `b x a`.
         const FIXED_ORIENTATION = 1 << 1;
     }
 }
@@ -64,7 +63,7 @@ impl defmt::Format for Flags {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Request {
-    /// The shape: side lengths on a mesh, radices on a cube.
+    /// The extents.
     pub shape: Shape,
     /// The number of processors, 1 to the shape's area.
     pub processors: u32,
@@ -73,37 +72,31 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request for a whole submesh of `w` by `h` processors.
+    /// A request for all processors of this shape.
     ///
     /// ```
-    /// use meshalloc::{Flags, Request};
-    /// let request = Request::submesh(4, 3);
-    /// assert_eq!(request.processors, 12);
-    /// assert_eq!(request.with_processors(11).with_flags(Flags::NO_WAIT).processors, 11);
+    /// use meshalloc::{Flags, Request, Shape};
+    /// let request = Request::new(Shape::new(&[4, 3, 2])?);
+    /// assert_eq!(request.processors, 24);
+    /// assert_eq!(request.with_processors(23).with_flags(Flags::NO_WAIT).processors, 23);
+    /// # Ok::<(), meshalloc::ShapeError>(())
     /// ```
-    pub const fn submesh(w: u16, h: u16) -> Self {
-        let sides = Sides::new(w, h);
+    pub const fn new(shape: Shape) -> Self {
         Request {
-            shape: Shape::Sides(sides),
-            processors: sides.area(),
+            shape,
+            processors: shape.area(),
             flags: Flags::empty(),
         }
     }
 
-    /// A request for a whole subcube of these radices.
+    /// A request for a whole submesh of `w` by `h` processors.
     ///
     /// ```
-    /// use meshalloc::{Radices, Request};
-    /// let request = Request::subcube(Radices::new(&[4, 2])?);
-    /// assert_eq!(request.processors, 8);
-    /// # Ok::<(), meshalloc::RadicesError>(())
+    /// use meshalloc::Request;
+    /// assert_eq!(Request::submesh(4, 3).processors, 12);
     /// ```
-    pub const fn subcube(radices: Radices) -> Self {
-        Request {
-            shape: Shape::Radices(radices),
-            processors: radices.area(),
-            flags: Flags::empty(),
-        }
+    pub const fn submesh(w: u16, h: u16) -> Self {
+        Request::new(Shape::sides(w, h))
     }
 
     /// The same request for fewer processors than the shape has.
@@ -120,41 +113,24 @@ impl Request {
         self
     }
 
-    /// The side lengths, when the shape is that of a submesh.
-    pub const fn sides(&self) -> Option<Sides> {
-        match self.shape {
-            Shape::Sides(sides) => Some(sides),
-            Shape::Radices(_) => None,
-        }
+    /// The side lengths on a two-dimensional mesh, 1 where they are not named.
+    #[inline]
+    pub const fn sides(&self) -> Sides {
+        let (w, h) = self.shape.first_two();
+        Sides::new(w, h)
     }
 
-    /// The radices, when the shape is that of a subcube.
-    pub const fn radices(&self) -> Option<Radices> {
-        match self.shape {
-            Shape::Sides(_) => None,
-            Shape::Radices(radices) => Some(radices),
-        }
-    }
-
-    /// Whether the sides may be exchanged.
+    /// Whether the extents may be laid along the dimensions in another order.
     pub const fn may_rotate(&self) -> bool {
         !self.flags.contains(Flags::FIXED_ORIENTATION)
     }
 
-    /// The side lengths that may be granted: as requested, then rotated if that is allowed and different.
+    /// The side lengths that may be granted on a two-dimensional mesh: as requested, then rotated if that is allowed and different.
     pub fn orientations(&self) -> impl Iterator<Item = Sides> + use<> {
         let sides = self.sides();
-        let may_rotate = self.may_rotate();
-        let rotated = sides
-            .filter(|sides| may_rotate && !sides.is_square())
-            .map(Sides::rotated);
-        sides.into_iter().chain(rotated)
-    }
-}
-
-impl From<Radices> for Request {
-    fn from(radices: Radices) -> Request {
-        Request::subcube(radices)
+        let rotates = self.may_rotate() && !sides.is_square();
+        let rotated = rotates.then(|| sides.rotated());
+        core::iter::once(sides).chain(rotated)
     }
 }
 

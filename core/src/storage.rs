@@ -5,7 +5,7 @@
 
 use crate::blocks::{BlockCell, Link};
 use crate::jobs::JobSlot;
-use crate::machine::Machine;
+use crate::grid::Grid;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::strategy::Workspace;
@@ -39,10 +39,10 @@ pub struct Needs {
 
 impl Needs {
     /// What this machine needs.
-    pub const fn of(machine: Machine) -> Needs {
+    pub const fn of(grid: &Grid) -> Needs {
         Needs {
-            words: Occupancy::words_needed(machine),
-            nodes: machine.nodes() as usize,
+            words: Occupancy::words_needed(grid),
+            nodes: grid.nodes() as usize,
         }
     }
 }
@@ -63,7 +63,7 @@ impl Needs {
 /// ```
 ///
 /// ```
-/// use meshalloc::{Configuration, Controller, Machine, Mesh, SchedulerKind, Storage, StrategyKind};
+/// use meshalloc::{Configuration, Controller, Mesh, SchedulerKind, Storage, StrategyKind};
 ///
 /// let mut storage = Storage::<64, 50, 128, 1024>::new();
 /// let configuration = Configuration {

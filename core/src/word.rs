@@ -4,7 +4,7 @@
 //! words, a 64-bit host with 64-bit ones (and with 32-bit ones under the feature `word32`); the
 //! decisions are the same.
 
-use crate::mesh::SIDE_MAX;
+use crate::grid::MESH_SIDE_MAX;
 
 /// A word of the occupancy bitmap.
 #[cfg(all(target_pointer_width = "64", not(feature = "word32")))]
@@ -84,15 +84,15 @@ impl Span {
 /// set, the last one makes it exact, so there are `log2(len)` of them.
 pub(crate) struct Doubling {
     /// As many as the longest run takes.
-    steps: [u32; SIDE_MAX.ilog2() as usize],
+    steps: [u32; MESH_SIDE_MAX.ilog2() as usize],
     count: usize,
 }
 
 impl Doubling {
-    /// For runs of `len` ones, 1 to [`SIDE_MAX`].
+    /// For runs of `len` ones, 1 to [`MESH_SIDE_MAX`].
     #[inline]
     pub(crate) fn new(len: u16) -> Doubling {
-        let mut steps = [0; SIDE_MAX.ilog2() as usize];
+        let mut steps = [0; MESH_SIDE_MAX.ilog2() as usize];
         let mut count = 0;
         let mut known = 1;
         while known < len {

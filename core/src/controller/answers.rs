@@ -6,11 +6,12 @@ use super::{Controller, Sink};
 use crate::allocator::Allocator;
 use crate::error::Error;
 use crate::jobs::{JobSlot, Slot};
-use crate::machine::{Block, NodeId};
+use crate::grid::Block;
 use crate::message::{
     GRANT_BLOCKS_MAX, Grant, JobList, JobReport, JobState, OCCUPANCY_BYTES_MAX, OccupancyChunk,
     Reply,
 };
+use crate::node::NodeId;
 use crate::request::JobId;
 
 /// A job that has just been given processors.
@@ -108,7 +109,7 @@ impl<'m> Controller<'m> {
 
     pub(super) fn occupancy_chunk(&self, from: NodeId, reply: Sink<'_>) -> Result<(), Error> {
         let occupancy = self.occupancy();
-        let nodes = occupancy.machine().nodes();
+        let nodes = occupancy.grid().nodes();
         if from.0 >= nodes || !from.0.is_multiple_of(8) {
             return Err(Error::UnknownNode(from));
         }

@@ -10,7 +10,8 @@ pub use answers::Granted;
 use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, Refusal};
 use crate::jobs::{JobSlot, JobTable, Slot};
-use crate::machine::{Block, Machine, NodeId};
+use crate::grid::{Block, Grid};
+use crate::node::NodeId;
 use crate::message::{Capacity, Command, Configuration, JobState, Reply, Statistics};
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, JobId, Request, Ticks};
@@ -238,7 +239,7 @@ impl<'m> Controller<'m> {
             misses,
         } = self.counts;
         Statistics {
-            nodes: self.occupancy().machine().nodes(),
+            nodes: self.occupancy().grid().nodes(),
             free: self.occupancy().free(),
             faulty: self.occupancy().faulty_count(),
             waiting: self.jobs.waiting_len(),
@@ -459,25 +460,26 @@ impl<'m> Controller<'m> {
 
     /// The running job that holds the processor. O(blocks held).
     fn holder(&self, node: NodeId) -> Option<JobId> {
-        let machine = self.configuration.machine;
+        let grid = self.machine();
         let holds = |job: &&JobSlot| {
             let mut blocks = self.blocks(job);
-            blocks.any(|block| machine.block_contains(block, node))
+            blocks.any(|block| grid.holds(block, node))
         };
         self.jobs.running().find(holds).map(JobSlot::id)
     }
 
     /// The machine that is served.
-    pub const fn machine(&self) -> Machine {
-        self.configuration.machine
+    pub const fn machine(&self) -> &Grid {
+        &self.configuration.machine
     }
 
     /// Asserts every invariant of the whole. For tests; slow.
     pub fn check_invariants(&self) {
         self.jobs.check_invariants();
         let mut blocks = 0;
+        let grid = self.machine();
         for job in self.jobs.running() {
-            let held: u32 = self.blocks(job).map(Block::area).sum();
+            let held: u32 = self.blocks(job).map(|block| grid.area(block)).sum();
             assert_eq!(held, job.processors(), "processors of job {}", job.id());
             blocks += job.blocks_len();
         }

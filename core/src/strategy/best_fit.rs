@@ -76,7 +76,7 @@ use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::all_bases;
+use crate::search::rectangles::all_bases;
 use crate::word::{WORD_BITS, Word};
 
 scanning_strategy! {
@@ -134,7 +134,7 @@ fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option
 
 /// For each count 0 to 4, the nodes of a word that have so many busy neighbours.
 fn busy_neighbours(occupancy: &Occupancy<'_>, y: usize, word: usize) -> [Word; 5] {
-    let rows = occupancy.machine().rows() as usize;
+    let rows = occupancy.grid().rows() as usize;
     let row = occupancy.busy_row(y);
     // Outside is busy: bits that come in at the ends are ones.
     let before = word.checked_sub(1).map_or(Word::MAX, |before| row[before]);

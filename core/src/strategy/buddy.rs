@@ -70,7 +70,7 @@ use crate::machine::Machine;
 use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::all_bases;
+use crate::search::rectangles::all_bases;
 use crate::word::next_bit;
 
 /// Two-dimensional buddy.

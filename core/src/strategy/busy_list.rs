@@ -77,10 +77,11 @@
 use super::{Strategy, demand_either_way};
 use crate::blocks::Draft;
 use crate::error::Refusal;
-use crate::mesh::{Coord, SIDE_MAX, Sides, Submesh};
+use crate::grid::MESH_SIDE_MAX;
+use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::all_bases;
+use crate::search::rectangles::all_bases;
 use crate::word::{Span, WORD_BITS, Word, runs};
 
 scanning_strategy! {
@@ -133,7 +134,7 @@ fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option
 /// The busy nodes of a span of `w` nodes in a row; outside the mesh all of them.
 #[inline]
 fn busy_in_row(occupancy: &Occupancy<'_>, row: Option<usize>, span: Span, w: u16) -> u32 {
-    match row.filter(|&row| row < occupancy.machine().rows() as usize) {
+    match row.filter(|&row| row < occupancy.grid().rows() as usize) {
         None => u32::from(w),
         Some(row) => {
             let row = occupancy.busy_row(row);
@@ -150,7 +151,7 @@ struct Columns<'a> {
     h: usize,
     /// The first row, once there is one.
     row: Option<usize>,
-    busy: [u16; SIDE_MAX as usize],
+    busy: [u16; MESH_SIDE_MAX as usize],
 }
 
 impl<'a> Columns<'a> {
@@ -159,7 +160,7 @@ impl<'a> Columns<'a> {
             occupancy,
             h: usize::from(h),
             row: None,
-            busy: [0; SIDE_MAX as usize],
+            busy: [0; MESH_SIDE_MAX as usize],
         }
     }
 
@@ -186,7 +187,7 @@ impl<'a> Columns<'a> {
 
     /// Adds `by` (or takes 1 away, as `u16::MAX`) in every column that is busy in this row.
     fn add(&mut self, row: usize, by: u16) {
-        let len = self.occupancy.machine().row_len();
+        let len = self.occupancy.grid().row_len();
         for (at, &word) in self.occupancy.busy_row(row).iter().enumerate() {
             let mut rest = word;
             while rest != 0 {
@@ -207,7 +208,7 @@ impl<'a> Columns<'a> {
         let count = |column: u32| u32::from(self.busy[column as usize]);
         let left = x.checked_sub(1).map_or(outside, count);
         let right = x + u32::from(w);
-        let right = match right < self.occupancy.machine().row_len() {
+        let right = match right < self.occupancy.grid().row_len() {
             true => count(right),
             false => outside,
         };

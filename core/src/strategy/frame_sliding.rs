@@ -95,7 +95,7 @@ impl Strategy for FrameSliding<'_> {
 
 /// The first free node in row-major order.
 fn first_free(occupancy: &Occupancy<'_>) -> Option<Coord> {
-    (0..occupancy.machine().rows()).find_map(|y| {
+    (0..occupancy.grid().rows()).find_map(|y| {
         let x = next_bit(occupancy.busy_row(y as usize), 0, false)?;
         Some(Coord::new(x as u16, y as u16))
     })

@@ -108,7 +108,7 @@ use crate::machine::{Block, Machine};
 use crate::mesh::{Mesh, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::for_each_maximal;
+use crate::search::rectangles::for_each_maximal;
 
 mod candidate;
 mod list;

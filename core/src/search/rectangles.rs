@@ -1,11 +1,12 @@
-//! Searches in the occupancy of a mesh that several strategies share.
+//! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
-use crate::mesh::{Coord, SIDE_MAX, Sides, Submesh};
+use crate::grid::MESH_SIDE_MAX;
+use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::word::{Doubling, Span, WORD_BITS, Word, run_starts, runs, words_for};
 
 /// The words in the longest row.
-const STRIDE_MAX: usize = words_for(SIDE_MAX as u32);
+const STRIDE_MAX: usize = words_for(MESH_SIDE_MAX as u32);
 
 /// The first base node in row-major order at which a submesh of these sides is free.
 ///
@@ -33,7 +34,7 @@ pub(crate) fn first_fit(
     let busy = occupancy.busy_rows();
     let scratch = &mut scratch[..busy.len()];
     let window = usize::from(sides.h);
-    if u32::from(sides.w) > occupancy.machine().row_len() || window * stride > busy.len() {
+    if u32::from(sides.w) > occupancy.grid().row_len() || window * stride > busy.len() {
         return None;
     }
     if stride > 1 {
@@ -207,7 +208,7 @@ pub(crate) fn all_bases<'s>(
 /// the free submesh list.
 #[cfg(feature = "free-submesh-list")]
 pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut found: impl FnMut(Submesh)) {
-    let rows = occupancy.machine().rows() as usize;
+    let rows = occupancy.grid().rows() as usize;
     let stride = occupancy.stride();
     let (mut free, mut below, mut row, mut above) = (
         [0; STRIDE_MAX],

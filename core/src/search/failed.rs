@@ -2,8 +2,8 @@
 
 use heapless::Vec;
 
-use super::Radices;
-use super::search::Orders;
+use super::tree::Orders;
+use crate::grid::Shape;
 use crate::occupancy::Occupancy;
 
 /// The most searches that are remembered.
@@ -12,11 +12,11 @@ const REMEMBERED_MAX: usize = 16;
 /// The latest searches that found nothing, since a processor became free.
 ///
 /// Until then they find nothing either, and so does any search for more. A scheduler that lets many waiting jobs try,
-/// one after the other, would otherwise repeat what takes longest, a search in vain: on a cube of many dimensions
+/// one after the other, would otherwise repeat what takes longest, a search in vain: on a grid of many dimensions
 /// some hundred times.
 #[derive(Debug, Default)]
 pub(crate) struct Failed {
-    searches: Vec<(Radices, Orders), REMEMBERED_MAX>,
+    searches: Vec<(Shape, Orders), REMEMBERED_MAX>,
     /// [`Occupancy::releases`] at that time.
     releases: u64,
 }
@@ -27,7 +27,7 @@ impl Failed {
     pub(crate) fn has(
         &mut self,
         occupancy: &Occupancy<'_>,
-        radices: Radices,
+        shape: Shape,
         orders: Orders,
     ) -> bool {
         if self.releases != occupancy.releases() {
@@ -36,29 +36,28 @@ impl Failed {
         }
         let mut searches = self.searches.iter();
         searches.any(|&(failed, tried)| match (tried, orders) {
-            (Orders::All, _) => fits_within(failed, radices),
-            (Orders::AsRequested, Orders::AsRequested) => failed == radices,
+            (Orders::All, _) => fits_within(failed, shape),
+            (Orders::AsRequested, Orders::AsRequested) => failed == shape,
             (Orders::AsRequested, Orders::All) => false,
         })
     }
 
     /// The search has found nothing.
-    pub(crate) fn note(&mut self, radices: Radices, orders: Orders) {
+    pub(crate) fn note(&mut self, shape: Shape, orders: Orders) {
         if self.searches.is_full() {
             self.searches.remove(0);
         }
         // There is room now.
-        let _ = self.searches.push((radices, orders));
+        let _ = self.searches.push((shape, orders));
     }
 }
 
-/// Whether a subcube with the radices `outer`, in some order, has one with the radices `inner` within it: the largest of
+/// Whether a box with the extents of `outer`, in some order, has one with the extents of `inner` within it: the largest of
 /// the one is not larger than the largest of the other, and so on.
-fn fits_within(inner: Radices, outer: Radices) -> bool {
-    let sorted = |radices: Radices| {
-        let mut digits = radices.digits();
-        digits.sort_descending();
-        digits
+fn fits_within(inner: Shape, outer: Shape) -> bool {
+    let sorted = |shape: Shape| {
+        let extents = shape.extents().filtered(|extent| extent > 1);
+        extents.descending()
     };
     let (inner, outer) = (sorted(inner), sorted(outer));
     inner.len() <= outer.len()
@@ -73,8 +72,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn radices_fit_within_larger_and_more_ones() {
-        let radices = |radices: &[u16]| Radices::new(radices).unwrap();
+    fn extents_fit_within_larger_and_more_ones() {
+        let shape = |extents: &[u16]| Shape::new(extents).unwrap();
         for (inner, outer, fits) in [
             (&[][..], &[][..], true),
             (&[], &[2], true),
@@ -84,9 +83,10 @@ mod tests {
             (&[3, 3], &[2, 3, 4], true),
             (&[2, 2, 2], &[4, 4], false),
             (&[4], &[3, 3, 3], false),
+            (&[1, 2, 1], &[3], true),
         ] {
             assert_eq!(
-                fits_within(radices(inner), radices(outer)),
+                fits_within(shape(inner), shape(outer)),
                 fits,
                 "{inner:?} {outer:?}"
             );

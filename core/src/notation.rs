@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::DIMENSIONS_MAX;
+use crate::grid::DIMENSIONS_MAX;
 
 /// A notation of n symbols, the leftmost for dimension n - 1: `*` ("don't care") for a dimension in which a subcube
 /// extends, `□` ("select") for one in which it has a single position.
@@ -39,7 +39,7 @@ impl Notation {
     /// When `i` is not below n.
     ///
     /// ```
-    /// use meshalloc::cube::Notation;
+    /// use meshalloc::notation::Notation;
     /// let before = Notation::new(&[false, true, false, true, false, true]).unwrap();
     /// assert_eq!(before.to_string(), "□*□*□*");
     /// assert_eq!(before.rotated(2).to_string(), "□**□*□");
@@ -101,7 +101,7 @@ impl fmt::Display for Notation {
 /// Chuang and Wu, section 2, algorithm G*: `main` and `subsequent_rotate`.
 ///
 /// ```
-/// use meshalloc::cube::notations;
+/// use meshalloc::notation::notations;
 /// let names: Vec<String> = notations(3, 2).map(|notation| notation.to_string()).collect();
 /// assert_eq!(names, ["□**", "*□*", "**□"]);
 /// ```

@@ -1,0 +1,63 @@
+//! A part of a grid: [`Block`].
+
+/// A part of a [`Grid`](super::Grid): in each dimension a start and an extent, wrapping around where the grid wraps. A
+/// contiguous allocation is one block, any other is a list of disjoint ones.
+///
+/// # Memory
+///
+/// Eight bytes: a number of 32 bits for the starts and one for the extents less one, in each a field for each dimension,
+/// dimension 0 in the lowest bits. The fields have 16 bits each in up to two dimensions, in more as many as the side
+/// less one takes. A grid has at most [`NODES_MAX`](super::NODES_MAX) processors, so 26 bits are always
+/// enough. What the numbers say depends on the grid, which therefore reads them: [`Grid::place`](super::Grid::place) and
+/// the methods beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+// Four halves, so that a table of blocks and 16-bit links has no padding.
+pub struct Block([u16; 4]);
+
+impl Block {
+    /// The block that is node 0: what unused memory is filled with.
+    pub(crate) const ZERO: Block = Block([0; 4]);
+
+    /// No block: no grid has so long an extent in its highest dimension.
+    pub(crate) const NONE: Block = Block([0, 0, 0, u16::MAX]);
+
+    #[inline]
+    pub(crate) const fn is_none(self) -> bool {
+        self.0[3] == u16::MAX
+    }
+
+    #[inline]
+    pub(super) const fn from_codes(start: u32, extent: u32) -> Block {
+        Block([
+            start as u16,
+            (start >> 16) as u16,
+            extent as u16,
+            (extent >> 16) as u16,
+        ])
+    }
+
+    #[inline]
+    pub(super) const fn start_code(self) -> u32 {
+        self.0[0] as u32 | (self.0[1] as u32) << 16
+    }
+
+    #[inline]
+    pub(super) const fn extent_code(self) -> u32 {
+        self.0[2] as u32 | (self.0[3] as u32) << 16
+    }
+
+    /// A block of a two-dimensional grid; `w` and `h` are at least 1.
+    #[inline]
+    pub(crate) const fn from_rectangle(x: u16, y: u16, w: u16, h: u16) -> Block {
+        Block([x, y, w.wrapping_sub(1), h.wrapping_sub(1)])
+    }
+
+    /// x, y, w and h of a block of a two-dimensional grid.
+    #[inline]
+    pub(crate) const fn rectangle(self) -> [u16; 4] {
+        let [x, y, w, h] = self.0;
+        [x, y, w.wrapping_add(1), h.wrapping_add(1)]
+    }
+}

@@ -1,0 +1,321 @@
+//! What a request asks for: [`Shape`].
+
+use core::fmt;
+use core::str::FromStr;
+
+use super::tuple::{DIMENSIONS_MAX, Tuple};
+
+/// Up to so many extents stand as they are.
+const PLAIN_MAX: usize = 3;
+
+/// In the last word: the other three and the rest of it are a code.
+const CODED: u16 = 1 << 15;
+
+/// The extents that a request asks for, in the order in which it names them: side lengths on a mesh, radices on a
+/// k-ary n-cube. None at all asks for a single processor. Which dimension each extent is laid along is for the
+/// strategy to say.
+///
+/// An extent may be zero; such a request is refused as empty.
+///
+/// # Memory
+///
+/// Eight bytes, since every entry of a job table has a shape. Up to three extents stand as they are, their number
+/// behind them. More of them are one number of 63 bits: each extent in binary behind as many zeros as it has digits less
+/// one (Elias 1975, the gamma code), all of them behind a one. Extents whose product is at most 2^20, in up to 16
+/// dimensions, take 57 bits at most.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(
+        try_from = "heapless::Vec<u16, DIMENSIONS_MAX>",
+        into = "heapless::Vec<u16, DIMENSIONS_MAX>"
+    )
+)]
+pub struct Shape([u16; PLAIN_MAX + 1]);
+
+impl Shape {
+    /// These extents.
+    ///
+    /// # Errors
+    ///
+    /// When there are more than [`DIMENSIONS_MAX`], or more than three and they do not fit into the code: no machine is
+    /// so large.
+    ///
+    /// ```
+    /// use meshalloc::Shape;
+    /// let shape = Shape::new(&[8, 4, 16])?;
+    /// assert_eq!((shape.area(), shape.to_string().as_str()), (512, "8x4x16"));
+    /// assert_eq!(*shape.extents(), [8, 4, 16]);
+    /// # Ok::<(), meshalloc::ShapeError>(())
+    /// ```
+    pub const fn new(extents: &[u16]) -> Result<Shape, ShapeError> {
+        match *extents {
+            [] => Ok(Shape([0, 0, 0, 0])),
+            [a] => Ok(Shape([a, 0, 0, 1])),
+            [a, b] => Ok(Shape([a, b, 0, 2])),
+            [a, b, c] => Ok(Shape([a, b, c, 3])),
+            _ => Shape::coded(extents),
+        }
+    }
+
+    const fn coded(extents: &[u16]) -> Result<Shape, ShapeError> {
+        if extents.len() > DIMENSIONS_MAX {
+            return Err(ShapeError::TooManyExtents);
+        }
+        let mut code: u64 = 1;
+        let mut at = 0;
+        while at < extents.len() {
+            let extent = extents[at] as u64;
+            if extent == 0 {
+                return Ok(Shape([0, 0, 0, 1]));
+            }
+            let digits = 2 * extent.ilog2() + 1;
+            if code.leading_zeros() <= digits {
+                return Err(ShapeError::TooLarge);
+            }
+            code = code << digits | extent;
+            at += 1;
+        }
+        Ok(Shape([
+            code as u16,
+            (code >> 16) as u16,
+            (code >> 32) as u16,
+            (code >> 48) as u16 | CODED,
+        ]))
+    }
+
+    /// `w` along x and `h` along y.
+    pub const fn sides(w: u16, h: u16) -> Shape {
+        Shape([w, h, 0, 2])
+    }
+
+    /// The first two extents, 1 where fewer are named: those of a request for a two-dimensional mesh.
+    #[inline]
+    pub const fn first_two(self) -> (u16, u16) {
+        match self.0 {
+            [a, b, _, 2..CODED] => (a, b),
+            [a, _, _, 1] => (a, 1),
+            [_, _, _, 0] => (1, 1),
+            _ => {
+                let extents = self.extents_array().1;
+                (extents[0], extents[1])
+            }
+        }
+    }
+
+    /// The number of extents, at most [`DIMENSIONS_MAX`].
+    #[inline]
+    pub const fn len(self) -> usize {
+        match self.0[PLAIN_MAX] {
+            plain @ 0..CODED => plain as usize,
+            _ => self.extents_array().0,
+        }
+    }
+
+    /// Whether no extent is named: a request for a single processor.
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The extents, in the order in which they are named.
+    pub fn extents(self) -> Tuple {
+        let (len, extents) = self.extents_array();
+        Tuple::new(len, |at| extents[at])
+    }
+
+    const fn extents_array(self) -> (usize, [u16; DIMENSIONS_MAX]) {
+        let mut extents = [0; DIMENSIONS_MAX];
+        let [a, b, c, d] = self.0;
+        if d < CODED {
+            [extents[0], extents[1], extents[2]] = [a, b, c];
+            return (d as usize, extents);
+        }
+        let code = (a as u64) | (b as u64) << 16 | (c as u64) << 32 | ((d & !CODED) as u64) << 48;
+        // The bits behind the leading one that are not read yet.
+        let mut left = code.ilog2();
+        let mut len = 0;
+        while left > 0 {
+            let rest = code & ((1 << left) - 1);
+            // From the top: as many zeros as there are digits behind the first one.
+            let log = left - 1 - rest.ilog2();
+            left -= 2 * log + 1;
+            extents[len] = (rest >> left) as u16;
+            len += 1;
+        }
+        (len, extents)
+    }
+
+    /// The number of processors, the product of the extents; `u32::MAX` when it is larger than that.
+    #[inline]
+    pub const fn area(self) -> u32 {
+        if let [w, h, _, 2] = self.0 {
+            return w as u32 * h as u32;
+        }
+        let (len, extents) = self.extents_array();
+        let mut area: u32 = 1;
+        let mut at = 0;
+        while at < len {
+            area = area.saturating_mul(extents[at] as u32);
+            at += 1;
+        }
+        area
+    }
+
+    /// The shape with `change` made to every extent.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Shape::new`].
+    pub(crate) fn map(self, change: impl Fn(u16) -> u16) -> Result<Shape, ShapeError> {
+        let extents = self.extents();
+        Shape::new(&Tuple::new(extents.len(), |at| change(extents[at])))
+    }
+}
+
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Shape").field(&&*self.extents()).finish()
+    }
+}
+
+/// `4x2`; `1` without any extent.
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_sides(f, &self.extents())
+    }
+}
+
+/// Numbers with an `x` between them; `1` for none.
+pub(super) fn write_sides(f: &mut fmt::Formatter<'_>, sides: &[u16]) -> fmt::Result {
+    if sides.is_empty() {
+        return f.write_str("1");
+    }
+    for (at, side) in sides.iter().enumerate() {
+        write!(f, "{}{side}", if at == 0 { "" } else { "x" })?;
+    }
+    Ok(())
+}
+
+/// Reads numbers with an `x` between them.
+impl FromStr for Shape {
+    type Err = ShapeError;
+
+    fn from_str(text: &str) -> Result<Shape, ShapeError> {
+        let mut extents = heapless::Vec::<u16, DIMENSIONS_MAX>::new();
+        for extent in text.split('x') {
+            let is_number = !extent.is_empty() && extent.bytes().all(|byte| byte.is_ascii_digit());
+            let extent = extent.parse().ok().filter(|_| is_number);
+            let extent = extent.ok_or(ShapeError::NotNumbers)?;
+            extents
+                .push(extent)
+                .map_err(|_| ShapeError::TooManyExtents)?;
+        }
+        Shape::new(&extents)
+    }
+}
+
+#[cfg(feature = "defmt")]
+impl defmt::Format for Shape {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Shape({=[?]})", &*self.extents());
+    }
+}
+
+impl TryFrom<heapless::Vec<u16, DIMENSIONS_MAX>> for Shape {
+    type Error = ShapeError;
+
+    fn try_from(extents: heapless::Vec<u16, DIMENSIONS_MAX>) -> Result<Shape, ShapeError> {
+        Shape::new(&extents)
+    }
+}
+
+impl From<Shape> for heapless::Vec<u16, DIMENSIONS_MAX> {
+    fn from(shape: Shape) -> Self {
+        shape.extents().iter().copied().collect()
+    }
+}
+
+/// No machine could serve such a shape: [`Shape::new`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum ShapeError {
+    /// A text is not a list of numbers of 0 to 65,535 with an `x` between them.
+    NotNumbers,
+    /// More extents than [`DIMENSIONS_MAX`].
+    TooManyExtents,
+    /// Their product is far beyond the processors of any machine.
+    TooLarge,
+}
+
+impl fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ShapeError::NotNumbers => {
+                f.write_str("expected numbers from 0 to 65535 with an x between them, as in 4x2")
+            }
+            ShapeError::TooManyExtents => {
+                write!(f, "more than {DIMENSIONS_MAX} extents: no machine has so many dimensions")
+            }
+            ShapeError::TooLarge => f.write_str("no machine has so many processors"),
+        }
+    }
+}
+
+impl core::error::Error for ShapeError {}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use proptest::prelude::*;
+    use std::string::ToString;
+
+    #[test]
+    fn any_shape_of_a_machine_has_room() {
+        for extents in [
+            &[2; 16][..],
+            &[4, 4, 4, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2],
+            &[3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 1, 1, 1, 1],
+            &[1024, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1],
+            &[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 65_535],
+            &[u16::MAX; 3],
+        ] {
+            let shape = Shape::new(extents).unwrap();
+            assert_eq!(*shape.extents(), *extents);
+        }
+    }
+
+    #[test]
+    fn shapes_beyond_any_machine_are_refused() {
+        assert_eq!(Shape::new(&[2; 17]), Err(ShapeError::TooManyExtents));
+        assert_eq!(Shape::new(&[u16::MAX; 4]), Err(ShapeError::TooLarge));
+        assert_eq!("4x".parse::<Shape>(), Err(ShapeError::NotNumbers));
+        assert_eq!("+4".parse::<Shape>(), Err(ShapeError::NotNumbers));
+        assert_eq!("70000x1".parse::<Shape>(), Err(ShapeError::NotNumbers));
+    }
+
+    #[test]
+    fn a_shape_with_a_zero_is_empty() {
+        for extents in [&[0][..], &[3, 0], &[2, 2, 0], &[2, 2, 2, 0, 2]] {
+            assert_eq!(Shape::new(extents).map(Shape::area), Ok(0));
+        }
+        assert_eq!(Shape::new(&[]).map(Shape::area), Ok(1));
+    }
+
+    proptest! {
+        #[test]
+        fn a_shape_keeps_its_extents(extents in prop::collection::vec(1u16..9, 0..9)) {
+            let shape = Shape::new(&extents).unwrap();
+            prop_assert_eq!(&*shape.extents(), &*extents);
+            prop_assert_eq!(shape.len(), extents.len());
+            let area: u32 = extents.iter().map(|&extent| u32::from(extent)).product();
+            prop_assert_eq!(shape.area(), area);
+            let at = |at: usize| extents.get(at).copied().unwrap_or(1);
+            prop_assert_eq!(shape.first_two(), (at(0), at(1)));
+            if !extents.is_empty() {
+                prop_assert_eq!(shape.to_string().parse(), Ok(shape));
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A number for each dimension: [`Tuple`].
+
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+
+/// The most dimensions of a [`Grid`](super::Grid), and the most extents of a [`Shape`](super::Shape).
+pub const DIMENSIONS_MAX: usize = 16;
+
+/// Up to [`DIMENSIONS_MAX`] numbers: coordinates, side lengths, extents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tuple {
+    len: u8,
+    /// Invariant: zeros from `len` on.
+    numbers: [u16; DIMENSIONS_MAX],
+}
+
+impl Tuple {
+    /// `len` numbers, at most [`DIMENSIONS_MAX`], the one at each place made by `number`.
+    pub(crate) fn new(len: usize, mut number: impl FnMut(usize) -> u16) -> Tuple {
+        let mut numbers = [0; DIMENSIONS_MAX];
+        for (at, place) in numbers[..len].iter_mut().enumerate() {
+            *place = number(at);
+        }
+        Tuple {
+            len: len as u8,
+            numbers,
+        }
+    }
+
+    /// These numbers. `None` for more than [`DIMENSIONS_MAX`].
+    pub fn from_slice(numbers: &[u16]) -> Option<Tuple> {
+        (numbers.len() <= DIMENSIONS_MAX).then(|| Tuple::new(numbers.len(), |at| numbers[at]))
+    }
+
+    /// The numbers in the opposite order.
+    #[must_use]
+    pub fn reversed(mut self) -> Tuple {
+        self.reverse();
+        self
+    }
+
+    /// The numbers for which `keep` holds, in their order.
+    #[must_use]
+    pub(crate) fn filtered(&self, mut keep: impl FnMut(u16) -> bool) -> Tuple {
+        let mut filtered = Tuple::default();
+        for &number in self.iter().filter(|&&number| keep(number)) {
+            filtered.numbers[usize::from(filtered.len)] = number;
+            filtered.len += 1;
+        }
+        filtered
+    }
+
+    /// The numbers, the largest first.
+    #[must_use]
+    pub(crate) fn descending(mut self) -> Tuple {
+        self.sort_unstable_by(|one, other| other.cmp(one));
+        self
+    }
+}
+
+impl Deref for Tuple {
+    type Target = [u16];
+
+    #[inline]
+    fn deref(&self) -> &[u16] {
+        &self.numbers[..usize::from(self.len)]
+    }
+}
+
+impl DerefMut for Tuple {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u16] {
+        &mut self.numbers[..usize::from(self.len)]
+    }
+}
+
+/// As a place is written: `(1, 2, 3)`.
+impl fmt::Display for Tuple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(")?;
+        for (at, number) in self.iter().enumerate() {
+            write!(f, "{}{number}", if at == 0 { "" } else { ", " })?;
+        }
+        f.write_str(")")
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Tuple {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}

@@ -1,0 +1,198 @@
+//! The search for a free box on any grid, over words of nodes.
+//!
+//! The nodes at which a free box of given extents starts are found for all nodes at once: a node is left if it and
+//! those that follow it along a dimension are free. A dimension of extent e takes log2(e) steps, each the AND of the
+//! bitmap with itself, turned along that dimension.
+
+use super::rectangles;
+use super::turned::reduce;
+use crate::grid::{Block, Tuple};
+use crate::layout::Layout;
+use crate::mesh::{Sides, Submesh};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::word::{WORD_BITS, Word};
+
+/// There is no free box: no node was left after so many of the dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoneLeft {
+    pub(super) dimensions: usize,
+}
+
+/// The free box with the extents of a request, laid along dimensions 0, 1, .. as they are named and 1 in the others, that
+/// starts at the smallest node number.
+///
+/// `scratch` has twice as many words as the occupancy, on a two-dimensional mesh as many.
+///
+/// # Source
+///
+/// First fit, on any grid.
+///
+/// # Time complexity
+///
+/// On a two-dimensional mesh that of [`rectangles::first_fit`]; on any other grid O(dimensions * log side * words).
+#[inline]
+pub(crate) fn first_box(
+    occupancy: &Occupancy<'_>,
+    request: &Request,
+    scratch: &mut [Word],
+) -> Option<Block> {
+    match occupancy.layout().is_plane() {
+        true => first_rectangle(occupancy, request.sides(), scratch),
+        false => along(occupancy, &padded(occupancy, request), scratch).ok(),
+    }
+}
+
+/// [`first_box`] for the order in which the extents are named, then for every other distinct assignment of the extents,
+/// ones included, to the dimensions, in ascending lexicographic order. A request whose extents keep their order has only
+/// the first.
+///
+/// # Source
+///
+/// Adaptive scan, on any grid.
+///
+/// # Time complexity
+///
+/// That of [`first_box`] for each assignment. Those that begin like one for which no node was left are not tried.
+#[inline]
+pub(crate) fn first_in_any_order(
+    occupancy: &Occupancy<'_>,
+    request: &Request,
+    scratch: &mut [Word],
+) -> Option<Block> {
+    if occupancy.layout().is_plane() {
+        let mut orientations = request.orientations();
+        return orientations.find_map(|sides| first_rectangle(occupancy, sides, scratch));
+    }
+    let named = padded(occupancy, request);
+    let found = along(occupancy, &named, scratch);
+    if found.is_ok() || !request.may_rotate() {
+        return found.ok();
+    }
+    let mut extents = named;
+    extents.sort_unstable();
+    loop {
+        let tried = match *extents == *named {
+            true => found,
+            false => along(occupancy, &extents, scratch),
+        };
+        match tried {
+            Ok(block) => return Some(block),
+            Err(NoneLeft { dimensions }) => {
+                // The last of those that begin in this way.
+                extents[dimensions..].sort_unstable_by(|one, other| other.cmp(one));
+                if !next_order(&mut extents) {
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+#[inline]
+fn first_rectangle(
+    occupancy: &Occupancy<'_>,
+    sides: Sides,
+    scratch: &mut [Word],
+) -> Option<Block> {
+    let base = rectangles::first_fit(occupancy, sides, scratch)?;
+    Some(Submesh { base, sides }.into())
+}
+
+/// The extents of a request in every dimension.
+fn padded(occupancy: &Occupancy<'_>, request: &Request) -> Tuple {
+    let named = request.shape.extents();
+    let dimensions = occupancy.grid().dimensions();
+    Tuple::new(dimensions, |at| named.get(at).copied().unwrap_or(1))
+}
+
+/// The next order of the numbers in lexicographic order; false at the last one, which is followed by the first.
+pub(super) fn next_order(order: &mut [u16]) -> bool {
+    let Some(at) = order.windows(2).rposition(|pair| pair[0] < pair[1]) else {
+        order.reverse();
+        return false;
+    };
+    // There is one, `order[at + 1]` at least.
+    let larger = order.iter().rposition(|&number| number > order[at]);
+    order.swap(at, larger.unwrap_or(at));
+    order[at + 1..].reverse();
+    true
+}
+
+/// The free box with these extents that starts at the smallest node number.
+fn along(
+    occupancy: &Occupancy<'_>,
+    extents: &[u16],
+    scratch: &mut [Word],
+) -> Result<Block, NoneLeft> {
+    let layout = occupancy.layout();
+    let (bases, spare) = free_nodes(occupancy, scratch);
+    for (dimension, &extent) in extents.iter().enumerate() {
+        leave_starts(layout, dimension, extent, bases, spare).map_err(|_| NoneLeft {
+            dimensions: dimension + 1,
+        })?;
+    }
+    let first = first_node(bases).ok_or(NoneLeft { dimensions: 0 })?;
+    Ok(box_at(layout, first, |at| extents[at]))
+}
+
+/// The free nodes in the first half of the scratch words, and as much of the second half.
+#[inline]
+pub(super) fn free_nodes<'s>(
+    occupancy: &Occupancy<'_>,
+    scratch: &'s mut [Word],
+) -> (&'s mut [Word], &'s mut [Word]) {
+    let busy = occupancy.busy_rows();
+    let (bases, spare) = scratch.split_at_mut(busy.len());
+    for (base, busy) in bases.iter_mut().zip(busy) {
+        *base = !busy;
+    }
+    (bases, &mut spare[..busy.len()])
+}
+
+/// Nothing is left.
+pub(super) struct Nothing;
+
+/// Leaves the nodes from which on `extent` nodes along a dimension are set.
+#[inline]
+pub(super) fn leave_starts(
+    layout: &Layout,
+    dimension: usize,
+    extent: u16,
+    bases: &mut [Word],
+    spare: &mut [Word],
+) -> Result<(), Nothing> {
+    let axis = layout.axis(dimension);
+    if extent == 1 {
+        return Ok(());
+    }
+    if u32::from(extent) > axis.side {
+        return Err(Nothing);
+    }
+    reduce(axis, extent, bases, spare);
+    match bases.iter().all(|&word| word == 0) {
+        true => Err(Nothing),
+        false => Ok(()),
+    }
+}
+
+/// The first node that is left.
+#[inline]
+pub(super) fn first_node(bases: &[Word]) -> Option<u32> {
+    let word = bases.iter().position(|&word| word != 0)?;
+    Some(word as u32 * WORD_BITS + bases[word].trailing_zeros())
+}
+
+/// The box that starts at this node.
+#[inline]
+pub(super) fn box_at(layout: &Layout, first: u32, extent: impl Fn(usize) -> u16) -> Block {
+    let sides = layout.grid().sides();
+    let mut rest = first;
+    let start = |at: usize| {
+        let side = u32::from(sides[at]);
+        let coordinate = rest % side;
+        rest /= side;
+        coordinate
+    };
+    layout.grid().encode(start, |at| u32::from(extent(at)))
+}

@@ -1,0 +1,223 @@
+//! The search for a free box in the order of tree collapsing: notation by notation, on any grid.
+
+use super::boxes::{NoneLeft, Nothing, box_at, first_node, free_nodes, leave_starts, next_order};
+use super::failed::Failed;
+use super::turned::{keep_below, keep_least};
+use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape, Tuple};
+use crate::notation::{Notation, Notations};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::word::Word;
+
+/// Which orders of a request's radices are laid along the dimensions of a notation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Orders {
+    /// The request's own alone.
+    AsRequested,
+    /// The request's own, then every other, each once.
+    All,
+}
+
+impl Orders {
+    /// Those that may serve the request.
+    pub(crate) const fn of(request: &Request) -> Orders {
+        match request.may_rotate() {
+            true => Orders::All,
+            false => Orders::AsRequested,
+        }
+    }
+}
+
+/// Where a box may start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Starts {
+    /// Anywhere.
+    Anywhere,
+    /// Where it does not wrap around.
+    Unwrapped,
+}
+
+/// The radices of a shape, its extents above 1, the one for the highest dimension first: as they are named where
+/// coordinates are written the highest dimension first, else the last one named first.
+pub(crate) fn radices(grid: &Grid, shape: Shape) -> Tuple {
+    let named = shape.extents().filtered(|extent| extent > 1);
+    match grid.is_written_high_first() {
+        true => named,
+        false => named.reversed(),
+    }
+}
+
+/// Finds boxes in one grid, and remembers where there is nothing to find.
+#[derive(Debug)]
+pub(crate) struct TreeSearch {
+    grid: Grid,
+    failed: Failed,
+}
+
+impl From<Grid> for TreeSearch {
+    fn from(grid: Grid) -> TreeSearch {
+        TreeSearch {
+            grid,
+            failed: Failed::default(),
+        }
+    }
+}
+
+impl TreeSearch {
+    pub(crate) const fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// The first free box with the extents of this shape: the notations in the order of algorithm G*, for each the orders
+    /// of the radices, for each the start positions in the dimensions that extend, then the positions in the others, both
+    /// in lexicographic order.
+    ///
+    /// `scratch` has twice as many words as the occupancy. There must not be more extents than dimensions.
+    /// Where it may start must be the same in every call.
+    ///
+    /// # Time complexity
+    ///
+    /// O(notations * orders * m * log side * words).
+    pub(crate) fn first_box(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        shape: Shape,
+        orders: Orders,
+        starts: Starts,
+        scratch: &mut [Word],
+    ) -> Option<Block> {
+        self.unless_known(occupancy, shape, orders, |grid| {
+            let radices = radices(grid, shape);
+            first_in_tree(occupancy, radices, orders, starts, scratch)
+        })
+    }
+
+    /// What `search` finds, which is not asked where it is known that there is nothing.
+    pub(crate) fn unless_known(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        shape: Shape,
+        orders: Orders,
+        search: impl FnOnce(&Grid) -> Option<Block>,
+    ) -> Option<Block> {
+        if self.failed.has(occupancy, shape, orders) {
+            return None;
+        }
+        let found = search(&self.grid);
+        if found.is_none() {
+            self.failed.note(shape, orders);
+        }
+        found
+    }
+}
+
+/// [`TreeSearch::first_box`] without a memory.
+fn first_in_tree(
+    occupancy: &Occupancy<'_>,
+    radices: Tuple,
+    orders: Orders,
+    starts: Starts,
+    scratch: &mut [Word],
+) -> Option<Block> {
+    let dimensions = occupancy.grid().dimensions();
+    let mut notations = Notations::new(dimensions as u8, radices.len() as u8);
+    while let Some(notation) = notations.next() {
+        let mut order = radices;
+        // The most radices after which no node was left, over all orders.
+        let mut exhausted = 0;
+        loop {
+            match first_along(occupancy, notation, &order, starts, scratch) {
+                Ok(block) => return Some(block),
+                Err(NoneLeft { dimensions }) => {
+                    exhausted = exhausted.max(dimensions);
+                    if orders == Orders::AsRequested
+                        || !next_around(&mut order, &radices, dimensions)
+                    {
+                        break;
+                    }
+                }
+            }
+        }
+        notations.leave_out(exhausted);
+    }
+    None
+}
+
+/// The next order of the radices with other leftmost `exhausted` ones, around the circle of all distinct orders in
+/// lexicographic order. False when the circle ends, which it does at the `first` one.
+fn next_around(order: &mut [u16], first: &[u16], exhausted: usize) -> bool {
+    // All with the same beginning follow each other, so the circle may end among them.
+    if order[..exhausted] == first[..exhausted] && *order < *first {
+        return false;
+    }
+    order[exhausted..].sort_unstable_by(|one, other| other.cmp(one));
+    next_order(order);
+    *order != *first
+}
+
+/// The first free box with these radices along the dimensions in which the notation extends.
+pub(crate) fn first_along(
+    occupancy: &Occupancy<'_>,
+    notation: Notation,
+    radices: &[u16],
+    starts: Starts,
+    scratch: &mut [Word],
+) -> Result<Block, NoneLeft> {
+    let layout = occupancy.layout();
+    let (bases, spare) = free_nodes(occupancy, scratch);
+    for ((dimension, &radix), dimensions) in notation.stars().zip(radices).zip(1..) {
+        let none_left = |Nothing| NoneLeft { dimensions };
+        leave_starts(layout, dimension, radix, bases, spare).map_err(none_left)?;
+        if starts == Starts::Unwrapped {
+            let axis = layout.axis(dimension);
+            keep_below(axis, axis.side - u32::from(radix) + 1, bases);
+            if bases.iter().all(|&word| word == 0) {
+                return Err(NoneLeft { dimensions });
+            }
+        }
+    }
+    let mut extents = [1; DIMENSIONS_MAX];
+    for (dimension, &radix) in notation.stars().zip(radices) {
+        extents[dimension] = radix;
+        let axis = layout.axis(dimension);
+        // With all nodes of a ring, every start is the same box.
+        let around = u32::from(radix) == axis.side;
+        keep_least(axis, if around { 1 } else { axis.side }, bases);
+    }
+    for dimension in notation.selects() {
+        let axis = layout.axis(dimension);
+        keep_least(axis, axis.side, bases);
+    }
+    // One node is left; none only if none was free at first.
+    let first = first_node(bases).ok_or(NoneLeft { dimensions: 0 })?;
+    Ok(box_at(layout, first, |at| extents[at]))
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+
+    #[test]
+    fn orders_go_once_around_from_any_of_them() {
+        for first in [[2, 3, 3, 4], [4, 3, 3, 2], [3, 2, 4, 3]] {
+                        for exhausted in 1..=4 {
+                let mut order = first;
+                let mut seen = std::vec![order[..exhausted].to_vec()];
+                while next_around(&mut order, &first, exhausted) {
+                    seen.push(order[..exhausted].to_vec());
+                }
+                // Every beginning once, but that of the first order may come again at the end.
+                let last = seen.len() - 1;
+                if seen[last] == seen[0] && last > 0 {
+                    seen.pop();
+                }
+                let len = seen.len();
+                seen.sort();
+                seen.dedup();
+                assert_eq!((len, seen.len()), ([3, 7, 12, 12][exhausted - 1], len));
+            }
+        }
+        assert!(!next_around(&mut [], &[], 0));
+    }
+}

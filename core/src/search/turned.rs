@@ -1,0 +1,267 @@
+//! Operations on the bitmap of all nodes at once, turned along one axis: what the searches for free boxes are made of.
+
+use crate::layout::Axis;
+use crate::word::{WORD_BITS, Wide, Word, ones};
+
+/// Leaves the nodes from which on `extent` nodes along the axis are set; it is at most the side. `spare` is as long as
+/// `bases`.
+pub(super) fn reduce(axis: Axis, extent: u16, bases: &mut [Word], spare: &mut [Word]) {
+    let mut known = 1;
+    while known < extent {
+        let step = known.min(extent - known);
+        and_turned(axis, step, bases, spare);
+        bases.copy_from_slice(spare);
+        known += step;
+    }
+}
+
+/// `into = from & from'`, where `from'` has for each node the one `by` steps further along the axis, or nothing behind the
+/// end of an axis that does not wrap.
+fn and_turned(axis: Axis, by: u16, from: &[Word], into: &mut [Word]) {
+    let Axis {
+        side,
+        stride,
+        wraps,
+    } = axis;
+    let by = u32::from(by);
+    let (ahead, behind) = (by * stride, (side - by) * stride);
+    if axis.has_whole_words() {
+        let period = (stride / WORD_BITS * side) as usize;
+        let ahead = (ahead / WORD_BITS) as usize;
+        for (from, into) in from.chunks_exact(period).zip(into.chunks_exact_mut(period)) {
+            let (inside, wrapped) = into.split_at_mut(period - ahead);
+            and(from, &from[ahead..], inside);
+            match wraps {
+                true => and(&from[period - ahead..], from, wrapped),
+                false => wrapped.fill(0),
+            }
+        }
+        return;
+    }
+    let mut inside = Below::new(axis, side - by);
+    // What comes around from the other end.
+    let around = if wraps { Word::MAX } else { 0 };
+    if axis.is_alike_in_words() {
+        let inside = inside.next_word();
+        let outside = !inside & around;
+        for (into, &from) in into.iter_mut().zip(from) {
+            *into = from & (from >> ahead & inside | from << behind & outside);
+        }
+        return;
+    }
+    let (ahead_words, ahead_bits) = ((ahead / WORD_BITS) as usize, ahead % WORD_BITS);
+    let (behind_words, behind_bits) = ((behind / WORD_BITS) as usize, behind % WORD_BITS);
+    let word = |at: Option<usize>| at.and_then(|at| from.get(at)).copied().unwrap_or(0);
+    for (at, into) in into.iter_mut().enumerate() {
+        let (low, high) = (at + ahead_words, at + ahead_words + 1);
+        let following = join(word(Some(low)), word(Some(high)), ahead_bits);
+        let high = at.checked_sub(behind_words);
+        let low = high.and_then(|high| high.checked_sub(1));
+        // A shift up by some bits is one down by the others.
+        let wrapped = match behind_bits {
+            0 => word(high),
+            bits => join(word(low), word(high), WORD_BITS - bits),
+        };
+        let inside = inside.next_word();
+        *into = from[at] & (following & inside | wrapped & !inside & around);
+    }
+}
+
+/// `into = one & other`, as far as all of them go.
+fn and(one: &[Word], other: &[Word], into: &mut [Word]) {
+    for ((into, one), other) in into.iter_mut().zip(one).zip(other) {
+        *into = one & other;
+    }
+}
+
+/// The word that begins `bits` above the beginning of `low`; `bits` is less than a word.
+#[inline]
+fn join(low: Word, high: Word, bits: u32) -> Word {
+    match bits {
+        0 => low,
+        bits => low >> bits | high << (WORD_BITS - bits),
+    }
+}
+
+/// Leaves the nodes whose coordinate on the axis is below `bound`, 1 to the side.
+pub(super) fn keep_below(axis: Axis, bound: u32, bases: &mut [Word]) {
+    if axis.has_whole_words() {
+        let words = (axis.stride / WORD_BITS) as usize;
+        for ring in bases.chunks_exact_mut(words * axis.side as usize) {
+            ring[words * bound as usize..].fill(0);
+        }
+        return;
+    }
+    let mut below = Below::new(axis, bound);
+    if axis.is_alike_in_words() {
+        let below = below.next_word();
+        bases.iter_mut().for_each(|word| *word &= below);
+        return;
+    }
+    for word in bases {
+        *word &= below.next_word();
+    }
+}
+
+/// Leaves the nodes with the least coordinate on the axis, which is known to be below `bound`.
+pub(super) fn keep_least(axis: Axis, bound: u32, bases: &mut [Word]) {
+    // Invariant: the coordinate is at least `low` and below `high`.
+    let (mut low, mut high) = (0, bound);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        let mut below = Below::new(axis, middle);
+        match bases.iter().any(|&word| word & below.next_word() != 0) {
+            true => high = middle,
+            false => low = middle,
+        }
+    }
+    keep_below(axis, high, bases);
+}
+
+impl Axis {
+    /// Whether neighbours along it are whole words apart.
+    #[inline]
+    const fn has_whole_words(self) -> bool {
+        self.stride.is_multiple_of(WORD_BITS)
+    }
+
+    /// Whether every word has the same coordinates at the same bits.
+    #[inline]
+    const fn is_alike_in_words(self) -> bool {
+        let period = self.stride * self.side;
+        period <= WORD_BITS && period.is_power_of_two()
+    }
+}
+
+/// The nodes whose coordinate on an axis is below a bound, a word at a time from the first on.
+///
+/// The pattern has a period of `side * stride` nodes, of which the first `bound * stride` are set.
+struct Below {
+    period: u32,
+    /// Nodes at the beginning of each period.
+    set: u32,
+    /// The next word's first node, modulo the period.
+    phase: u32,
+    /// The length of a word, modulo the period.
+    step: u32,
+    /// Two words of the pattern from phase 0 on, where the period is shorter than a word.
+    pattern: Wide,
+}
+
+impl Below {
+    #[inline]
+    fn new(axis: Axis, bound: u32) -> Below {
+        let period = axis.stride * axis.side;
+        let set = axis.stride * bound;
+        let mut pattern: Wide = 0;
+        if period < WORD_BITS {
+            pattern = Wide::from(ones(set));
+            let mut len = period;
+            while len < Wide::BITS {
+                pattern |= pattern << len;
+                len *= 2;
+            }
+        }
+        Below {
+            period,
+            set,
+            phase: 0,
+            step: WORD_BITS % period,
+            pattern,
+        }
+    }
+
+    #[inline]
+    fn next_word(&mut self) -> Word {
+        let phase = self.phase;
+        let next = phase + self.step;
+        self.phase = if next < self.period {
+            next
+        } else {
+            next - self.period
+        };
+        if self.period < WORD_BITS {
+            return (self.pattern >> phase) as Word;
+        }
+        let current = ones(self.set.saturating_sub(phase));
+        // Where the next period begins.
+        let turn = self.period - phase;
+        current | ones(turn.saturating_add(self.set)) & !ones(turn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::grid::Grid;
+    use crate::layout::Layout;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    /// Grids whose periods are shorter than a word, a word, and longer, with padding and without.
+    const GRIDS: [&[u16]; 12] = [
+        &[2],
+        &[3, 3, 3],
+        &[4, 4, 4],
+        &[5, 4, 3],
+        &[2, 2, 2, 2, 2, 2, 2, 2],
+        &[7, 7, 7],
+        &[40, 40],
+        &[16, 16],
+        &[64, 5, 3],
+        &[32, 6, 1, 4],
+        &[1, 9, 2, 11],
+        &[3, 3, 3, 3, 3, 3],
+    ];
+
+    proptest! {
+        #[test]
+        fn reduced_bits_are_those_of_a_node_by_node_scan(
+            which in 0..GRIDS.len(),
+            wraps in any::<bool>(),
+            dimension in 0usize..8,
+            extent in 1u16..40,
+            bound in 1u16..40,
+            noise in prop::collection::vec((any::<Word>(), any::<Word>()), 1 + 1600 / WORD_BITS as usize),
+        ) {
+            let sides = GRIDS[which];
+            let grid = if wraps { Grid::torus(sides) } else { Grid::mesh(sides) };
+            let grid = grid.unwrap();
+            let dimension = dimension % sides.len();
+            let axis = Layout::new(grid).axis(dimension);
+            let Axis { side, stride, .. } = axis;
+            let (extent, bound) = (u32::from(extent - 1) % side + 1, u32::from(bound - 1) % side + 1);
+            let nodes = grid.nodes();
+            let words = nodes.div_ceil(WORD_BITS) as usize;
+            let mut bases: Vec<Word> = noise[..words].iter().map(|(a, b)| a | b).collect();
+            if !nodes.is_multiple_of(WORD_BITS) {
+                bases[words - 1] &= ones(nodes % WORD_BITS);
+            }
+            let bit = |bases: &[Word], node: u32| bases[(node / WORD_BITS) as usize] >> (node % WORD_BITS) & 1 == 1;
+            let coordinate = |node: u32| node / stride % side;
+            let expected: Vec<bool> = (0..nodes)
+                .map(|node| {
+                    let at = coordinate(node);
+                    (wraps || at + extent <= side)
+                        && (0..extent).all(|by| bit(&bases, node - at * stride + (at + by) % side * stride))
+                })
+                .collect();
+            let mut spare = std::vec![0; words];
+            reduce(axis, extent as u16, &mut bases, &mut spare);
+            for node in 0..words as u32 * WORD_BITS {
+                prop_assert_eq!(bit(&bases, node), expected.get(node as usize) == Some(&true));
+            }
+            let least = (0..nodes).filter(|&node| bit(&bases, node)).map(coordinate).min();
+            let mut rest = bases.clone();
+            keep_least(axis, side, &mut rest);
+            for node in 0..nodes {
+                prop_assert_eq!(bit(&rest, node), bit(&bases, node) && Some(coordinate(node)) == least);
+            }
+            keep_below(axis, bound, &mut bases);
+            for node in 0..nodes {
+                prop_assert_eq!(bit(&bases, node), expected[node as usize] && coordinate(node) < bound);
+            }
+        }
+    }
+}
