@@ -20,8 +20,8 @@ use crate::word::Word;
 /// ```
 /// use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, StrategyKind, Submesh};
 ///
-/// // No jobs: the smallest table will do.
-/// let mut storage = Storage::<16, 1, 2, 128>::new();
+/// // No table of jobs, room for 10 blocks.
+/// let mut storage = Storage::<8, 1, 8, 10, 0>::new();
 /// let machine = Mesh::new(8, 8)?.into();
 /// let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FirstFit)?;
 ///
@@ -36,6 +36,8 @@ pub struct Allocator<'m> {
     occupancy: Occupancy<'m>,
     strategy: AnyStrategy<'m>,
     pool: BlockPool<'m>,
+    /// How many allocations there must be room for.
+    jobs: u32,
 }
 
 /// Processors that are held. Give it back to the allocator that made it: [`Allocator::release`].
@@ -57,11 +59,12 @@ impl Allocation {
 
 impl<'m> Allocator<'m> {
     /// An allocator of a machine whose processors are all free. The part of the memory that is for jobs
-    /// is not used.
+    /// is not used. There is room for as many blocks as the memory has; [`Refusal::TableFull`] says that they are used up.
     ///
     /// # Errors
     ///
-    /// When the memory is too small for the machine or the strategy does not serve it.
+    /// `MachineTooLarge` when there are too few words of occupancy; `StrategyMemory` when the strategy needs more memory;
+    /// `MachineUnsuitable`; `StrategyNotBuilt`.
     pub fn new(
         memory: Memory<'m>,
         grid: Grid,
@@ -74,7 +77,7 @@ impl<'m> Allocator<'m> {
             workspace,
             ..
         } = memory;
-        Self::with_parts(busy, faulty, blocks, workspace, grid, strategy)
+        Self::with_parts(busy, faulty, blocks, workspace, grid, strategy, 1)
     }
 
     pub(crate) fn with_parts(
@@ -84,16 +87,15 @@ impl<'m> Allocator<'m> {
         workspace: Workspace<'m>,
         grid: Grid,
         strategy: StrategyKind,
+        jobs: u32,
     ) -> Result<Self, ConfigureError> {
-        let pool = BlockPool::new(blocks);
-        if (pool.capacity() as usize) < Needs::of(&grid).nodes {
-            return Err(ConfigureError::MachineTooLarge);
-        }
         let mut allocator = Allocator {
             occupancy: Occupancy::new(grid, busy, faulty)?,
             strategy: AnyStrategy::new(strategy, grid, workspace)?,
-            pool,
+            pool: BlockPool::new(blocks),
+            jobs,
         };
+        allocator.check(&grid, strategy)?;
         allocator.clear(grid);
         Ok(allocator)
     }
@@ -108,15 +110,23 @@ impl<'m> Allocator<'m> {
         grid: Grid,
         strategy: StrategyKind,
     ) -> Result<(), ConfigureError> {
-        let needs = Needs::of(&grid);
-        if needs.words > self.occupancy.capacity_words()
-            || needs.nodes > self.pool.capacity() as usize
-        {
-            return Err(ConfigureError::MachineTooLarge);
-        }
+        self.check(&grid, strategy)?;
         self.strategy.switch(strategy, grid)?;
         self.clear(grid);
         Ok(())
+    }
+
+    /// Whether the memory suffices, but for the strategy's own.
+    fn check(&self, grid: &Grid, strategy: StrategyKind) -> Result<(), ConfigureError> {
+        let needs = Needs::of(strategy, grid, self.jobs as usize);
+        if needs.words > self.occupancy.capacity_words() {
+            return Err(ConfigureError::MachineTooLarge);
+        }
+        AnyStrategy::check(strategy, grid, self.strategy.workspace())?;
+        match needs.blocks <= self.pool.capacity() as usize {
+            true => Ok(()),
+            false => Err(ConfigureError::StrategyMemory),
+        }
     }
 
     /// Forgets whatever is held or faulty.
@@ -247,10 +257,7 @@ impl<'m> Allocator<'m> {
     /// The processor works again. Returns whether it was faulty before. If it is held, it stays busy.
     pub fn clear_faulty(&mut self, node: NodeId) -> bool {
         let grid = *self.occupancy.grid();
-        let held = self
-            .pool
-            .held()
-            .any(|block| grid.holds(block, node));
+        let held = self.pool.held().any(|block| grid.holds(block, node));
         let changed = self.occupancy.clear_faulty(node, held);
         if changed
             && !held
@@ -269,18 +276,12 @@ impl<'m> Allocator<'m> {
         let grid = *self.occupancy.grid();
         let mut held = 0;
         for block in self.pool.held() {
-            assert!(
-                grid.contains(block),
-                "{block:?} lies within the machine"
-            );
+            assert!(grid.contains(block), "{block:?} lies within the machine");
             held += grid.area(block);
         }
         let mut held_nodes = 0;
         for node in (0..grid.nodes()).map(NodeId) {
-            let is_held = self
-                .pool
-                .held()
-                .any(|block| grid.holds(block, node));
+            let is_held = self.pool.held().any(|block| grid.holds(block, node));
             let is_busy = is_held || self.occupancy.is_faulty(node);
             assert_eq!(self.occupancy.is_busy(node), is_busy, "one owner of {node}");
             held_nodes += u32::from(is_held);

@@ -83,11 +83,7 @@ impl Layout {
     /// Calls `visit` with the words that a block touches and its bits in them, until that returns false. Returns whether
     /// it never did. A word may be named more than once.
     #[inline]
-    pub(crate) fn words(
-        &self,
-        block: Block,
-        mut visit: impl FnMut(usize, Word) -> bool,
-    ) -> bool {
+    pub(crate) fn words(&self, block: Block, mut visit: impl FnMut(usize, Word) -> bool) -> bool {
         if !self.is_plane {
             return self.words_of_row(block, visit);
         }

@@ -1,64 +1,50 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
-// With a strategy left out, what only it uses is not used.
-#![cfg_attr(
-    not(all(
-        feature = "adaptive-scan",
-        feature = "all-shapes",
-        feature = "best-fit",
-        feature = "buddy",
-        feature = "busy-list",
-        feature = "first-fit",
-        feature = "fixed-orientation",
-        feature = "flex-fold",
-        feature = "frame-sliding",
-        feature = "free-list",
-        feature = "free-submesh-list",
-        feature = "naive",
-        feature = "partner",
-        feature = "sniffing",
-        feature = "tree-collapsing",
-        feature = "tree-collapsing-printed"
-    )),
-    allow(
-        dead_code,
-        unused_imports,
-        unused_macros,
-        unused_variables,
-        reason = "used by the strategies that are left out"
-    )
-)]
 
 pub mod allocator;
-pub mod blocks;
 pub mod controller;
-pub mod cube;
 pub mod error;
+pub mod grid;
 pub mod jobs;
-pub mod machine;
+mod layout;
 pub mod mesh;
 pub mod message;
-pub mod occupancy;
+pub mod node;
+pub mod notation;
 pub mod request;
 pub mod scheduler;
-mod search;
 pub mod storage;
 pub mod strategy;
+
+// What strategies are made of; a build with some of them uses a part of it.
+#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
+pub mod blocks;
+#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
+pub mod cube;
+#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
+pub mod occupancy;
+#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
+mod search;
+#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
 pub mod word;
 
 pub use allocator::{Allocation, Allocator};
 pub use blocks::{Draft, Held};
 pub use controller::{Controller, Granted};
-pub use cube::{
-    CUBE_NODES_MAX, Cube, CubeError, DIMENSIONS_MAX, Digits, Radices, RadicesError, Subcube,
-};
+pub use cube::{Cube, CubeError};
 pub use error::{ConfigureError, Error, Refusal};
-pub use machine::{Block, Machine, MachineKind, NodeId, Shape};
-pub use mesh::{Coord, Mesh, MeshSidesError, SIDE_MAX, Sides, Submesh};
+pub use grid::{
+    Block, DIMENSIONS_MAX, Grid, GridError, GridTextError, MESH_SIDE_MAX, NODES_MAX, Place, Shape,
+    ShapeError, Tuple,
+};
+pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh};
 pub use message::{Capacity, Command, Configuration, Grant, JobState, Reply, Statistics};
+pub use node::NodeId;
 pub use occupancy::Occupancy;
 pub use request::{Flags, JobId, Request, Ticks};
 pub use scheduler::{AnyScheduler, Scheduler, SchedulerKind};
 pub use storage::{Memory, Storage};
-pub use strategy::{AnyStrategy, Strategy, StrategyInfo, StrategyKind, Workspace};
+pub use strategy::{
+    AnyStrategy, Serves, Strategy, StrategyInfo, StrategyKind, StrategyMemory, Workspace,
+};

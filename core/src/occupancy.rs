@@ -163,7 +163,6 @@ impl<'m> Occupancy<'m> {
     }
 
     /// Copies the busy bits of one row of a mesh, with what is pending.
-    #[cfg(feature = "free-submesh-list")]
     pub(crate) fn read_row(&self, row: usize, into: &mut [Word]) {
         into.copy_from_slice(self.marked_row(row));
         for &block in &self.pending {
@@ -215,7 +214,9 @@ impl<'m> Occupancy<'m> {
         let grid = self.grid();
         let mut pending = self.pending.iter();
         grid.contains(block)
-            && self.layout.words(block, |word, bits| self.busy[word] & bits == 0)
+            && self
+                .layout
+                .words(block, |word, bits| self.busy[word] & bits == 0)
             && !pending.any(|&pending| grid.overlap(pending, block))
     }
 
@@ -247,7 +248,11 @@ impl<'m> Occupancy<'m> {
     /// Marks a free block as held.
     #[inline]
     pub(crate) fn take(&mut self, block: Block) {
-        debug_assert!(self.is_free(block), "{} is not free", self.grid().place(block));
+        debug_assert!(
+            self.is_free(block),
+            "{} is not free",
+            self.grid().place(block)
+        );
         self.free -= self.grid().area(block);
         if self.deferred {
             if self.pending.is_full() {
@@ -336,7 +341,11 @@ impl<'m> Occupancy<'m> {
         let padding = self.words() as u32 * WORD_BITS - nodes;
         let marked = &self.busy[..self.words()];
         let marked: u32 = marked.iter().map(|word| word.count_ones()).sum();
-        let pending: u32 = self.pending.iter().map(|&block| self.grid().area(block)).sum();
+        let pending: u32 = self
+            .pending
+            .iter()
+            .map(|&block| self.grid().area(block))
+            .sum();
         assert_eq!(marked - padding + pending, nodes - self.free, "free count");
         assert!(self.deferred || pending == 0, "nothing is pending");
         let mut faulty = 0;

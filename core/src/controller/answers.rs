@@ -5,8 +5,8 @@ use heapless::Vec;
 use super::{Controller, Sink};
 use crate::allocator::Allocator;
 use crate::error::Error;
-use crate::jobs::{JobSlot, Slot};
 use crate::grid::Block;
+use crate::jobs::{JobSlot, Slot};
 use crate::message::{
     GRANT_BLOCKS_MAX, Grant, JobList, JobReport, JobState, OCCUPANCY_BYTES_MAX, OccupancyChunk,
     Reply,

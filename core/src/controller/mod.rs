@@ -9,10 +9,10 @@ pub use answers::Granted;
 
 use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, Refusal};
-use crate::jobs::{JobSlot, JobTable, Slot};
 use crate::grid::{Block, Grid};
-use crate::node::NodeId;
+use crate::jobs::{JobSlot, JobTable, Slot};
 use crate::message::{Capacity, Command, Configuration, JobState, Reply, Statistics};
+use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler};
@@ -40,7 +40,7 @@ use crate::word::WORD_BITS;
 ///     StrategyKind, Submesh,
 /// };
 ///
-/// let mut storage = Storage::<16, 64, 128, 128>::new();
+/// let mut storage: Storage<16, 64> = Storage::new();
 /// let mut controller = Controller::new(
 ///     storage.memory(),
 ///     Configuration {
@@ -110,10 +110,14 @@ impl<'m> Controller<'m> {
             blocks,
             workspace,
         } = memory;
+        let jobs = JobTable::new(slots, index);
+        let room = jobs.capacity();
         Ok(Controller {
             configuration,
-            allocator: Allocator::with_parts(busy, faulty, blocks, workspace, machine, strategy)?,
-            jobs: JobTable::new(slots, index),
+            allocator: Allocator::with_parts(
+                busy, faulty, blocks, workspace, machine, strategy, room,
+            )?,
+            jobs,
             scheduler: AnyScheduler::new(scheduler),
             clock: 0,
             round: 0,

@@ -255,7 +255,10 @@ impl fmt::Display for ShapeError {
                 f.write_str("expected numbers from 0 to 65535 with an x between them, as in 4x2")
             }
             ShapeError::TooManyExtents => {
-                write!(f, "more than {DIMENSIONS_MAX} extents: no machine has so many dimensions")
+                write!(
+                    f,
+                    "more than {DIMENSIONS_MAX} extents: no machine has so many dimensions"
+                )
             }
             ShapeError::TooLarge => f.write_str("no machine has so many processors"),
         }

@@ -3,15 +3,18 @@
 use core::fmt;
 use core::str::FromStr;
 
+use super::block::Block;
 use super::shape::write_sides;
-use super::{Block, DIMENSIONS_MAX, Grid, GridError, Shape, ShapeError, Tuple};
+use super::shape::{Shape, ShapeError};
+use super::topology::{Grid, GridError};
+use super::tuple::{DIMENSIONS_MAX, Tuple};
 
 /// `mesh 16x22`, `torus 8x8x16`, `mesh 8x8x16 wrap 0,2`, `4-ary 3-cube`.
 impl fmt::Display for Grid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = self.dimensions();
         if self.high_first {
-            return write!(f, "{}-ary {n}-cube", self.sides[0]);
+            return write!(f, "{}-ary {n}-cube", self.side(0));
         }
         let is_torus = (0..n).all(|at| self.wraps(at));
         f.write_str(if is_torus { "torus " } else { "mesh " })?;
@@ -143,7 +146,12 @@ impl fmt::Display for Place<'_> {
         let Place { grid, block } = *self;
         if grid.is_plane() {
             let [x, y, w, h] = block.rectangle();
-            return write!(f, "(<{x}, {y}>, <{}, {}>)", x + w - 1, y + h - 1);
+            return write!(
+                f,
+                "(<{x}, {y}>, <{}, {}>)",
+                x.wrapping_add(w).wrapping_sub(1),
+                y.wrapping_add(h).wrapping_sub(1)
+            );
         }
         let (start, extent) = (grid.start(block), grid.extent(block));
         write!(f, "{}+{}", grid.written(start), grid.written(extent))

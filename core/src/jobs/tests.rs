@@ -9,13 +9,8 @@ use std::vec::Vec;
 
 use super::*;
 use crate::blocks::{BlockPool, Draft};
-use crate::machine::{Block, Machine};
-use crate::mesh::{Mesh, Submesh};
-
-/// Whatever the blocks are parts of.
-fn machine() -> Machine {
-    Mesh::new(64, 64).expect("a mesh").into()
-}
+use crate::grid::Block;
+use crate::mesh::Submesh;
 
 /// Memory for a table.
 struct Memory {
@@ -41,7 +36,7 @@ impl Memory {
     fn table_and_pool(&mut self) -> (JobTable<'_>, BlockPool<'_>) {
         (
             JobTable::new(&mut self.slots, &mut self.index),
-            BlockPool::new(machine(), &mut self.blocks),
+            BlockPool::new(&mut self.blocks),
         )
     }
 }
@@ -98,7 +93,7 @@ fn capacity_is_what_goes_together() {
         (5, 8, 4),
         (4, 8, 4),
         (3, 8, 3),
-        (8, 15, 4),
+        (8, 15, 7),
         (8, 16, 8),
         (8, 17, 8),
         (8, 1024, 8),
@@ -285,7 +280,7 @@ fn a_cleared_table_is_as_new() {
     assert!(grant(&mut table, &mut pool, slot, 2));
     wait(&mut table, 2).unwrap();
     table.clear();
-    pool.clear(machine());
+    pool.clear();
     table.check_invariants();
     assert!(table.is_empty());
     assert_eq!(table.find(JobId(1)), None);

@@ -15,8 +15,8 @@ use crate::word::{WORD_BITS, Word};
 
 /// There is no free box: no node was left after so many of the dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NoneLeft {
-    pub(super) dimensions: usize,
+pub(crate) struct NoneLeft {
+    pub(crate) dimensions: usize,
 }
 
 /// The free box with the extents of a request, laid along dimensions 0, 1, .. as they are named and 1 in the others, that
@@ -90,11 +90,7 @@ pub(crate) fn first_in_any_order(
 }
 
 #[inline]
-fn first_rectangle(
-    occupancy: &Occupancy<'_>,
-    sides: Sides,
-    scratch: &mut [Word],
-) -> Option<Block> {
+fn first_rectangle(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option<Block> {
     let base = rectangles::first_fit(occupancy, sides, scratch)?;
     Some(Submesh { base, sides }.into())
 }

@@ -24,12 +24,7 @@ pub(crate) struct Failed {
 impl Failed {
     /// Whether it is known that the search finds nothing.
     #[inline]
-    pub(crate) fn has(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        shape: Shape,
-        orders: Orders,
-    ) -> bool {
+    pub(crate) fn has(&mut self, occupancy: &Occupancy<'_>, shape: Shape, orders: Orders) -> bool {
         if self.releases != occupancy.releases() {
             self.releases = occupancy.releases();
             self.searches.clear();

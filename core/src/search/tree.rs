@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn orders_go_once_around_from_any_of_them() {
         for first in [[2, 3, 3, 4], [4, 3, 3, 2], [3, 2, 4, 3]] {
-                        for exhausted in 1..=4 {
+            for exhausted in 1..=4 {
                 let mut order = first;
                 let mut seen = std::vec![order[..exhausted].to_vec()];
                 while next_around(&mut order, &first, exhausted) {

@@ -11,10 +11,13 @@
 //! Ding and Bhuyan skip bases by adaptive strides along the busy submeshes. Here both scans are the
 //! word-parallel search of first fit, which finds the same base.
 //!
+//! Their mesh is two-dimensional. On any other grid first fit is tried for the order in which the extents are named, then for
+//! every other distinct assignment of the extents, ones included, to the dimensions, in ascending lexicographic order.
+//!
 //! # Complexity and memory
 //!
-//! Two searches of first fit, O(H * ceil(W / word) * (log a + log b)); a release takes nothing.
-//! Scratch: as many words as the occupancy.
+//! Two searches of first fit, O(H * ceil(W / word) * (log a + log b)); on any other grid one for each assignment that does
+//! not begin like one for which no node was left. A release takes nothing. Scratch: as that of first fit.
 //!
 //! # Recognition
 //!
@@ -32,7 +35,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<8, 16, 32, 16>::new();
+//! let mut storage: Storage<8, 16> = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(3, 3)?.into(),
 //!     strategy: StrategyKind::AdaptiveScan,
@@ -52,20 +55,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_either_way, first_place};
+use super::Strategy;
+use super::common::demand_in_any_order;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::first_in_any_order;
 
-scanning_strategy! {
+simple_strategy! {
     /// Adaptive scan.
-    AdaptiveScan, mesh: Mesh, on Mesh
+    AdaptiveScan, grid: Grid
 }
 
 impl Strategy for AdaptiveScan<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_either_way(request, self.mesh)
+        demand_in_any_order(request, &self.grid)
     }
 
     fn propose(
@@ -74,10 +79,7 @@ impl Strategy for AdaptiveScan<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let mut orientations = request.orientations();
-        orientations
-            .find_map(|sides| first_place(occupancy, sides, &mut self.workspace))
-            .map(|submesh| draft.push(submesh))
-            .is_some()
+        let found = first_in_any_order(occupancy, request, self.workspace.words);
+        found.map(|block| draft.push(block)).is_some()
     }
 }

@@ -40,7 +40,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<16, 16, 32, 128>::new();
+//! let mut storage: Storage<16, 16> = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(6, 6)?.into(),
 //!     strategy: StrategyKind::AllShapes,
@@ -63,16 +63,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, first_place};
+use super::Strategy;
+use super::common::first_place;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
-scanning_strategy! {
+simple_strategy! {
     /// All shapes first fit.
-    AllShapes, mesh: Mesh, on Mesh
+    AllShapes, mesh: Mesh
 }
 
 /// The shapes in the order in which they are tried, those that do not fit the mesh left out.
@@ -93,7 +94,7 @@ fn shapes(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<>
             let tall = (!wide.is_square()).then(|| wide.rotated());
             core::iter::once(wide).chain(tall)
         })
-        .filter(move |sides| Some(*sides) != requested && Some(sides.rotated()) != requested);
+        .filter(move |sides| *sides != requested && sides.rotated() != requested);
     let all = request.orientations().chain(others);
     all.filter(move |sides| sides.fits_in(mesh))
 }

@@ -44,7 +44,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<16, 16, 32, 128>::new();
+//! let mut storage: Storage<16, 16> = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 4)?.into(),
 //!     strategy: StrategyKind::BestFit,
@@ -70,7 +70,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_as_requested};
+use super::Strategy;
+use super::common::demand_as_requested;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
@@ -79,9 +80,9 @@ use crate::request::Request;
 use crate::search::rectangles::all_bases;
 use crate::word::{WORD_BITS, Word};
 
-scanning_strategy! {
+simple_strategy! {
     /// Best fit.
-    BestFit, mesh: Mesh, on Mesh
+    BestFit, mesh: Mesh
 }
 
 impl Strategy for BestFit<'_> {
@@ -95,9 +96,7 @@ impl Strategy for BestFit<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let place = request
-            .sides()
-            .and_then(|sides| best(occupancy, sides, self.workspace.words));
+        let place = best(occupancy, request.sides(), self.workspace.words);
         place.map(|submesh| draft.push(submesh)).is_some()
     }
 }

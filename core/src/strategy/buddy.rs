@@ -39,7 +39,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<16, 16, 32, 128>::new();
+//! let mut storage: Storage<16, 16> = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(8, 8)?.into(),
 //!     strategy: StrategyKind::Buddy,
@@ -63,54 +63,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace, mesh_of};
+use super::Strategy;
 use crate::blocks::Draft;
-use crate::error::{ConfigureError, Refusal};
-use crate::machine::Machine;
-use crate::mesh::{Mesh, Sides, Submesh};
+use crate::error::Refusal;
+use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::rectangles::all_bases;
 use crate::word::next_bit;
 
-/// Two-dimensional buddy.
-#[derive(Debug)]
-pub struct Buddy<'m> {
-    mesh: Mesh,
-    pub(super) workspace: Workspace<'m>,
+simple_strategy! {
+    /// Two-dimensional buddy.
+    Buddy, mesh: Mesh
 }
 
-impl<'m> Buddy<'m> {
-    /// Whether it could serve the machine.
-    ///
-    /// # Errors
-    ///
-    /// `MachineUnsuitable` unless the mesh is square and its side a power of two; `StrategyMemory` when there are
-    /// too few scratch words.
-    pub fn check(machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
-        let sides = mesh_of(machine)?.sides();
-        if !sides.is_square() || !sides.w.is_power_of_two() {
-            return Err(ConfigureError::MachineUnsuitable);
-        }
-        workspace.check_words(machine)
-    }
-
-    /// A buddy system on a mesh.
-    ///
-    /// # Errors
-    ///
-    /// What [`Buddy::check`] says.
-    pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
-        Self::check(machine, &workspace)?;
-        Ok(Buddy {
-            mesh: mesh_of(machine)?,
-            workspace,
-        })
-    }
-
+impl Buddy<'_> {
     /// The side of the square that a request takes.
     fn side(&self, request: &Request) -> Option<u16> {
-        let sides = request.sides()?;
+        let sides = request.sides();
         let side = sides.w.max(sides.h).checked_next_power_of_two()?;
         (side <= self.mesh.sides().w).then_some(side)
     }

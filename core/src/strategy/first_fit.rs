@@ -10,10 +10,15 @@
 //! Zhu builds a coverage array and a reject array for each busy submesh. Here the same base node is
 //! found in a bitmap, many processors at a time. The decisions are the same.
 //!
+//! Zhu's mesh is two-dimensional. On any other grid the extents are laid along dimensions 0, 1, .. as they are named, 1 in the
+//! others, and the place is the free box that starts at the smallest node number; where a dimension wraps it
+//! may start anywhere.
+//!
 //! # Complexity and memory
 //!
-//! A request for `a x b` takes O(H * ceil(W / word) * log a), whatever `b` is; a release takes nothing.
-//! Scratch: as many words as the occupancy.
+//! A request for `a x b` takes O(H * ceil(W / word) * log a), whatever `b` is; on any other grid of N processors a request
+//! takes O(N / word * log area). A release takes nothing. Scratch: as many words as the occupancy, on any other grid
+//! twice as many.
 //!
 //! # Recognition
 //!
@@ -34,7 +39,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<32, 16, 32, 128>::new();
+//! let mut storage: Storage<32, 16> = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(10, 10)?.into(),
 //!     strategy: StrategyKind::FirstFit,
@@ -59,20 +64,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_as_requested, first_place};
+use super::Strategy;
+use super::common::demand_as_named;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::first_box;
 
-scanning_strategy! {
+simple_strategy! {
     /// First fit.
-    FirstFit, mesh: Mesh, on Mesh
+    FirstFit, grid: Grid
 }
 
 impl Strategy for FirstFit<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_as_requested(request, self.mesh)
+        demand_as_named(request, &self.grid)
     }
 
     fn propose(
@@ -81,9 +88,7 @@ impl Strategy for FirstFit<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let found = request
-            .sides()
-            .and_then(|sides| first_place(occupancy, sides, &mut self.workspace));
-        found.map(|submesh| draft.push(submesh)).is_some()
+        let found = first_box(occupancy, request, self.workspace.words);
+        found.map(|block| draft.push(block)).is_some()
     }
 }

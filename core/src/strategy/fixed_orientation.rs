@@ -35,7 +35,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<16, 16, 32, 128>::new();
+//! let mut storage: Storage<16, 16> = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 4)?.into(),
 //!     strategy: StrategyKind::FixedOrientation,
@@ -59,22 +59,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, first_place};
+use super::Strategy;
+use super::common::first_place;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
-scanning_strategy! {
+simple_strategy! {
     /// Fixed orientation.
-    FixedOrientation, mesh: Mesh, on Mesh
+    FixedOrientation, mesh: Mesh
 }
 
 impl FixedOrientation<'_> {
     /// The request as it is placed.
-    fn turned(&self, request: &Request) -> Option<Sides> {
-        let sides = request.sides()?;
+    fn turned(&self, request: &Request) -> Sides {
+        let sides = request.sides();
         let mesh = self.mesh.sides();
         let lying = mesh.w >= mesh.h;
         let agrees = if lying {
@@ -83,8 +84,8 @@ impl FixedOrientation<'_> {
             sides.h >= sides.w
         };
         match agrees || !request.may_rotate() {
-            true => Some(sides),
-            false => Some(sides.rotated()),
+            true => sides,
+            false => sides.rotated(),
         }
     }
 }
@@ -92,10 +93,10 @@ impl FixedOrientation<'_> {
 impl Strategy for FixedOrientation<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let turned = self.turned(request);
-        turned
-            .filter(|sides| sides.fits_in(self.mesh.sides()))
-            .map(Sides::area)
-            .ok_or(Refusal::NeverFits)
+        match turned.fits_in(self.mesh.sides()) {
+            true => Ok(turned.area()),
+            false => Err(Refusal::NeverFits),
+        }
     }
 
     fn propose(
@@ -104,9 +105,7 @@ impl Strategy for FixedOrientation<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let place = self
-            .turned(request)
-            .and_then(|sides| first_place(occupancy, sides, &mut self.workspace));
+        let place = first_place(occupancy, self.turned(request), &mut self.workspace);
         place.map(|submesh| draft.push(submesh)).is_some()
     }
 }

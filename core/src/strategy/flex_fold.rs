@@ -32,7 +32,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<16, 16, 32, 128>::new();
+//! let mut storage: Storage<16, 16> = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(6, 2)?.into(),
 //!     strategy: StrategyKind::FlexFold,
@@ -52,21 +52,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, first_place};
+use super::Strategy;
+use super::common::first_place;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
-scanning_strategy! {
+simple_strategy! {
     /// FlexFold.
-    FlexFold, mesh: Mesh, on Mesh
+    FlexFold, mesh: Mesh
 }
 
 /// The shapes in the order in which they are tried.
 fn shapes(request: &Request) -> impl Iterator<Item = Sides> + use<> {
-    let foldable = request.sides().filter(|_| request.may_rotate());
+    let foldable = request.may_rotate().then(|| request.sides());
     let fold = |half: u16, double: u16| {
         let doubled = double.checked_mul(2)?;
         half.is_multiple_of(2).then_some((half / 2, doubled))

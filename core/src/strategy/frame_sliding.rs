@@ -33,7 +33,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<2, 16, 32, 4>::new();
+//! let mut storage: Storage<2, 16> = Storage::new();
 //! let mut allocator = Allocator::new(
 //!     storage.memory(),
 //!     Mesh::new(2, 2)?.into(),
@@ -47,7 +47,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_as_requested};
+use super::Strategy;
+use super::common::demand_as_requested;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Coord, Submesh};
@@ -55,9 +56,9 @@ use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::word::next_bit;
 
-scanning_strategy! {
+simple_strategy! {
     /// Frame sliding.
-    FrameSliding, mesh: Mesh, on Mesh
+    FrameSliding, mesh: Mesh
 }
 
 impl Strategy for FrameSliding<'_> {
@@ -71,7 +72,8 @@ impl Strategy for FrameSliding<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let (Some(sides), Some(start)) = (request.sides(), first_free(occupancy)) else {
+        let sides = request.sides();
+        let Some(start) = first_free(occupancy) else {
             return false;
         };
         let mesh = self.mesh.sides();

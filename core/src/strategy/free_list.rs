@@ -25,69 +25,38 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<4, 1, 2, 64>::new();
+//! let mut storage = Storage::<4, 1, 8, 64, 0>::new();
 //! let machine = Cube::new(4, 3)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FreeList)?;
-//! let held = allocator.allocate(&Request::subcube(Radices::new(&[3, 2])?))?;
+//! let held = allocator.allocate(&Request::new(Shape::new(&[3, 2])?))?;
 //! assert_eq!(allocator.processors(&held), 8);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace, cube_of};
+use super::Strategy;
+use super::common::demand_of_extents;
 use crate::blocks::Draft;
-use crate::cube::Radices;
-use crate::cube::search::{Orders, Starts, SubcubeSearch};
-use crate::error::{ConfigureError, Refusal};
-use crate::machine::Machine;
+use crate::error::Refusal;
+use crate::grid::Shape;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::tree::{Orders, Starts};
 
-/// Free list.
-#[derive(Debug)]
-pub struct FreeList<'m> {
-    search: SubcubeSearch,
-    pub(super) workspace: Workspace<'m>,
+simple_strategy! {
+    /// Free list.
+    FreeList, search: TreeSearch
 }
 
-impl<'m> FreeList<'m> {
-    /// Whether it could serve the machine.
-    ///
-    /// # Errors
-    ///
-    /// `MachineUnsuitable` unless it is a cube whose k is a power of two; `StrategyMemory` when there are too few
-    /// scratch words.
-    pub fn check(machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
-        if !cube_of(machine)?.k().is_power_of_two() {
-            return Err(ConfigureError::MachineUnsuitable);
-        }
-        workspace.check_words(machine)
-    }
-
-    /// The strategy on a cube.
-    ///
-    /// # Errors
-    ///
-    /// What [`FreeList::check`] says.
-    pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
-        Self::check(machine, &workspace)?;
-        Ok(FreeList {
-            search: cube_of(machine)?.into(),
-            workspace,
-        })
-    }
-}
-
-/// The radices that are searched for.
-fn rounded(request: &Request) -> Result<Radices, Refusal> {
-    let requested = request.radices().ok_or(Refusal::Malformed)?;
-    // They are at most k, a power of two, so the cube has room for them.
-    let rounded = requested.map(|radix| radix.checked_next_power_of_two().unwrap_or(u16::MAX));
-    rounded.map_err(|_| Refusal::NeverFits)
+/// The extents that are searched for.
+fn rounded(request: &Request) -> Result<Shape, Refusal> {
+    // Those of a request that fits are at most k, a power of two, so there is room for them.
+    let power_of_two = |extent: u16| extent.checked_next_power_of_two().unwrap_or(u16::MAX);
+    request.shape.map(power_of_two).map_err(|_| Refusal::NeverFits)
 }
 
 impl Strategy for FreeList<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        rounded(request).map(Radices::area)
+        demand_of_extents(rounded(request)?, self.search.grid())
     }
 
     fn propose(
@@ -97,10 +66,11 @@ impl Strategy for FreeList<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let (orders, starts) = (Orders::of(request), Starts::Anywhere);
-        let found = rounded(request).ok().and_then(|radices| {
-            let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
-            search.first_subcube(occupancy, radices, orders, starts, scratch)
+        let scratch = &mut *self.workspace.words;
+        let found = rounded(request).ok().and_then(|shape| {
+            let search = &mut self.search;
+            search.first_box(occupancy, shape, orders, starts, scratch)
         });
-        found.map(|subcube| draft.push(subcube)).is_some()
+        found.map(|block| draft.push(block)).is_some()
     }
 }

@@ -7,8 +7,9 @@
 //!
 //! # Differences from the paper
 //!
-//! None in which processors are held. They are listed as blocks: runs within a row, and runs of
-//! consecutive rows that cover the same columns as one submesh.
+//! None in which processors are held. They are listed as blocks: runs along dimension 0, and runs of
+//! consecutive lines of a plane that cover the same columns as one block. On any grid the first processors are those with
+//! the smallest numbers.
 //!
 //! # Complexity and memory
 //!
@@ -31,7 +32,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<8, 16, 32, 16>::new();
+//! let mut storage = Storage::<8, 16, 0, 16, 0>::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 3)?.into(),
 //!     strategy: StrategyKind::Naive,
@@ -52,49 +53,57 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace, mesh_of};
+use super::Strategy;
 use crate::blocks::Draft;
-use crate::error::{ConfigureError, Refusal};
-use crate::machine::Machine;
-use crate::mesh::{Mesh, Submesh};
+use crate::error::Refusal;
+use crate::grid::{Block, Grid};
+use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::word::next_bit;
 
-/// Naive.
-#[derive(Debug)]
-pub struct Naive<'m> {
-    mesh: Mesh,
-    pub(super) workspace: Workspace<'m>,
+simple_strategy! {
+    /// Naive.
+    Naive, grid: Grid
 }
 
-impl<'m> Naive<'m> {
-    /// Whether it could serve the machine: any mesh.
-    ///
-    /// # Errors
-    ///
-    /// `MachineUnsuitable` unless it is a mesh.
-    pub fn check(machine: Machine, _workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
-        mesh_of(machine).map(|_| ())
-    }
+/// A block in the making, the same run of nodes in consecutive lines along dimension 0: a later line may still make it
+/// taller.
+#[derive(Clone, Copy)]
+struct Open {
+    first: NodeId,
+    w: u32,
+    h: u32,
+    /// The next line that would make it taller, if there is one in the same plane.
+    next: Option<NodeId>,
+}
 
-    /// Naive on a mesh.
-    ///
-    /// # Errors
-    ///
-    /// What [`Naive::check`] says.
-    pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
-        Ok(Naive {
-            mesh: mesh_of(machine)?,
-            workspace,
-        })
+impl Open {
+    fn block(self, grid: &Grid) -> Block {
+        let mut rest = self.first.0;
+        let start = |at: usize| {
+            let side = u32::from(grid.side(at));
+            let coordinate = rest % side;
+            rest /= side;
+            coordinate
+        };
+        grid.encode(start, |at| [self.w, self.h].get(at).copied().unwrap_or(1))
+    }
+}
+
+impl Naive<'_> {
+    /// Where the run would be in the next line of its plane.
+    fn above(&self, first: NodeId) -> Option<NodeId> {
+        let (line, lines) = (u32::from(self.grid.side(0)), u32::from(self.grid.side(1)));
+        let is_last = first.0 / line % lines == lines - 1;
+        (!is_last).then_some(NodeId(first.0 + line))
     }
 }
 
 impl Strategy for Naive<'_> {
     /// The shape does not matter, only the number of processors.
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        match request.processors <= self.mesh.nodes() {
+        match request.processors <= self.grid.nodes() {
             true => Ok(request.processors),
             false => Err(Refusal::NeverFits),
         }
@@ -106,36 +115,41 @@ impl Strategy for Naive<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
+        let grid = self.grid;
+        let (line, row_len) = (u32::from(grid.side(0)), grid.row_len());
         let mut missing = request.processors;
-        // The block in the making: a later row may still make it taller.
-        let mut open: Option<Submesh> = None;
-        for y in 0..self.mesh.sides().h {
-            let busy = occupancy.busy_row(usize::from(y));
+        let mut open: Option<Open> = None;
+        for row in 0..grid.rows() {
+            let busy = occupancy.busy_row(row as usize);
             let mut at = 0;
-            // Padding is busy, so a run always ends within the row or with it.
+            // Padding is busy, so a run always ends within the row or with it; a line is the whole of it, or a part.
             while missing > 0
-                && at < u32::from(self.mesh.sides().w)
+                && at < row_len
                 && let Some(start) = next_bit(busy, at, false)
             {
-                let end = next_bit(busy, start, true).unwrap_or(u32::from(self.mesh.sides().w));
+                let end = next_bit(busy, start, true).unwrap_or(row_len);
+                let end = end.min(start - start % line + line);
                 let w = (end - start).min(missing);
                 missing -= w;
                 at = end;
-                let run = Submesh::new(start as u16, y, w as u16, 1);
+                let first = NodeId(row * row_len + start);
                 open = Some(match open {
-                    Some(mut block)
-                        if block.base.x == run.base.x
-                            && block.sides.w == run.sides.w
-                            && block.base.y + block.sides.h == y =>
-                    {
-                        block.sides.h += 1;
-                        block
+                    Some(block) if block.w == w && block.next == Some(first) => Open {
+                        h: block.h + 1,
+                        next: self.above(first),
+                        ..block
+                    },
+                    before => {
+                        if let Some(block) = before {
+                            draft.push(block.block(&grid));
+                        }
+                        Open {
+                            first,
+                            w,
+                            h: 1,
+                            next: self.above(first),
+                        }
                     }
-                    Some(block) => {
-                        draft.push(block);
-                        run
-                    }
-                    None => run,
                 });
             }
             if missing == 0 {
@@ -143,7 +157,7 @@ impl Strategy for Naive<'_> {
             }
         }
         if let Some(block) = open {
-            draft.push(block);
+            draft.push(block.block(&grid));
         }
         missing == 0
     }

@@ -25,37 +25,40 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<4, 1, 2, 8>::new();
+//! let mut storage = Storage::<4, 1, 8, 8, 0>::new();
 //! let machine = Cube::new(2, 3)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::Partner)?;
 //! for node in [1, 3, 5, 7] {
 //!     allocator.mark_faulty(NodeId(node));
 //! }
-//! let request = Request::subcube(Radices::new(&[2, 2])?);
+//! let request = Request::new(Shape::new(&[2, 2])?);
 //! assert_eq!(allocator.allocate(&request).unwrap_err(), Refusal::Fragmented);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_of_radices};
+use super::Strategy;
+use super::common::demand_of_extents;
 use crate::blocks::Draft;
-use crate::cube::search::{Orders, Starts, first_along};
-use crate::cube::{DIMENSIONS_MAX, Notation};
 use crate::error::Refusal;
+use crate::grid::DIMENSIONS_MAX;
+use crate::notation::Notation;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::tree::{Orders, Starts, first_along, radices};
 
-scanning_strategy! {
+simple_strategy! {
     /// k-ary partner.
-    Partner, search: SubcubeSearch, on Cube
+    Partner, search: TreeSearch
 }
 
 impl Strategy for Partner<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let demand = demand_of_radices(request)?;
-        let radices = request.radices().unwrap_or_default().digits();
-        match radices.iter().all(|&radix| radix == self.search.cube().k()) {
+        let grid = self.search.grid();
+        let demand = demand_of_extents(request.shape, grid)?;
+        let radices = radices(grid, request.shape);
+        match radices.iter().all(|&radix| radix == grid.side(0)) {
             true => Ok(demand),
-            false => Err(Refusal::RadixBelowK),
+            false => Err(Refusal::ExtentBelowSide),
         }
     }
 
@@ -65,12 +68,12 @@ impl Strategy for Partner<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let radices = request.radices().unwrap_or_default();
+        let shape = request.shape;
         let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
         // All radices are k, so their order says nothing.
-        let found = search.unless_known(occupancy, radices, Orders::All, |cube| {
-            let radices = radices.digits();
-            let (n, m) = (usize::from(cube.n()), radices.len());
+        let found = search.unless_known(occupancy, shape, Orders::All, |grid| {
+            let radices = radices(grid, shape);
+            let (n, m) = (grid.dimensions(), radices.len());
             // Without a radix there is one notation.
             let mut others = m.saturating_sub(1)..if m == 0 { 1 } else { n };
             others.find_map(|other| {
@@ -79,17 +82,9 @@ impl Strategy for Partner<'_> {
                     stars[n - 1 - dimension] = true;
                 }
                 let notation = Notation::new(&stars[..n])?;
-                first_along(
-                    occupancy,
-                    cube,
-                    notation,
-                    &radices,
-                    Starts::Anywhere,
-                    scratch,
-                )
-                .ok()
+                first_along(occupancy, notation, &radices, Starts::Anywhere, scratch).ok()
             })
         });
-        found.map(|subcube| draft.push(subcube)).is_some()
+        found.map(|block| draft.push(block)).is_some()
     }
 }

@@ -26,38 +26,39 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<4, 1, 2, 64>::new();
+//! let mut storage = Storage::<4, 1, 8, 64, 0>::new();
 //! let machine = Cube::new(4, 3)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::Sniffing)?;
-//! let held = allocator.allocate(&Request::subcube(Radices::new(&[3, 2])?))?;
+//! let held = allocator.allocate(&Request::new(Shape::new(&[3, 2])?))?;
 //! assert_eq!(allocator.processors(&held), 9);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use super::Strategy;
+use super::common::demand_of_extents;
 use crate::blocks::Draft;
-use crate::cube::Radices;
-use crate::cube::search::{Orders, Starts};
+use crate::search::tree::{Orders, Starts};
 use crate::error::Refusal;
+use crate::grid::Shape;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
-scanning_strategy! {
+simple_strategy! {
     /// Sniffing.
-    Sniffing, search: SubcubeSearch, on Cube
+    Sniffing, search: TreeSearch
 }
 
-/// The radices that are searched for.
-fn cubic(request: &Request) -> Result<Radices, Refusal> {
-    let requested = request.radices().ok_or(Refusal::Malformed)?;
-    // The largest in as many dimensions as the cube has at most, so there is room for them.
-    let cubic = requested.map(|_| requested.largest());
+/// The extents that are searched for: the largest in as many dimensions as are asked for.
+fn cubic(request: &Request) -> Result<Shape, Refusal> {
+    let extents = request.shape.extents().filtered(|extent| extent > 1);
+    let largest = extents.iter().copied().max().unwrap_or(1);
+    let cubic = Shape::new(&extents).and_then(|shape| shape.map(|_| largest));
     cubic.map_err(|_| Refusal::NeverFits)
 }
 
 impl Strategy for Sniffing<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        cubic(request).map(Radices::area)
+        demand_of_extents(cubic(request)?, self.search.grid())
     }
 
     fn propose(
@@ -68,10 +69,11 @@ impl Strategy for Sniffing<'_> {
     ) -> bool {
         // Equal radices have one order.
         let (orders, starts) = (Orders::All, Starts::Unwrapped);
-        let found = cubic(request).ok().and_then(|radices| {
-            let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
-            search.first_subcube(occupancy, radices, orders, starts, scratch)
+        let scratch = &mut *self.workspace.words;
+        let found = cubic(request).ok().and_then(|shape| {
+            let search = &mut self.search;
+            search.first_box(occupancy, shape, orders, starts, scratch)
         });
-        found.map(|subcube| draft.push(subcube)).is_some()
+        found.map(|block| draft.push(block)).is_some()
     }
 }

@@ -1,4 +1,4 @@
-//! Extended tree collapsing (TC), complete: every way to lay the radices of a request along the dimensions of a cube.
+//! Extended tree collapsing (TC), complete: every way to lay the radices of a request along the dimensions of a grid.
 //!
 //! # Source
 //!
@@ -16,12 +16,16 @@
 //! - The paper tries one subcube after the other. Here a notation with an order of radices is tried at all nodes at
 //!   once in a bitmap, and the first subcube in the paper's order is taken: start positions lexicographic, then
 //!   select digits.
+//! - The paper is about k-ary n-cubes. On any other grid a dimension has a side of its own, below which a radix must stay, and
+//!   may not wrap, and then start and extent together must. The radices are the extents above 1. On a k-ary n-cube
+//!   they are named like the digits of an address, the highest dimension first; on any other grid x is
+//!   named first, so the last extent is the leftmost radix.
 //! - What cannot succeed is not tried: notations and orders that begin like one for which no node was left, and
 //!   requests at least as large as one that has failed since a processor last became free.
 //!
 //! # Complexity and memory
 //!
-//! O(notations * orders * m * log k * k^n / word) for a request of m radices: at most C(n, m) notations and m! orders. The
+//! O(notations * orders * m * log k * N / word) for a request of m radices: at most C(n, m) notations and m! orders. The
 //! search stops at the first subcube; a release takes nothing. Scratch: twice as many words as the occupancy.
 //!
 //! # Recognition
@@ -35,35 +39,37 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<4, 1, 2, 64>::new();
-//! let machine = Cube::new(4, 3)?.into();
-//! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::TreeCollapsing)?;
-//! let mesh = allocator.allocate(&Request::subcube(Radices::new(&[4, 2])?))?;
-//! let Some(Block::Subcube(subcube)) = allocator.blocks(&mesh).next() else {
-//!     panic!("one subcube");
-//! };
-//! assert_eq!(subcube.to_string(), "(0, 0, 0)+(1, 4, 2)");
-//! let nodes: Vec<u32> = (0..64).filter(|&node| subcube.contains(NodeId(node))).collect();
+//! let mut storage = Storage::<4, 1, 8, 64, 0>::new();
+//! let cube = Cube::new(4, 3)?.grid();
+//! let mut allocator = Allocator::new(storage.memory(), cube, StrategyKind::TreeCollapsing)?;
+//! let mesh = allocator.allocate(&Request::new(Shape::new(&[4, 2])?))?;
+//! let subcube = allocator.blocks(&mesh).next().expect("one block");
+//! assert_eq!(cube.place(subcube).to_string(), "(0, 0, 0)+(1, 4, 2)");
+//! let nodes: Vec<u32> = (0..64).filter(|&node| cube.holds(subcube, NodeId(node))).collect();
 //! // (0,0,0), (0,0,1), (0,1,0), (0,1,1), (0,2,0), (0,2,1), (0,3,0) and (0,3,1).
 //! assert_eq!(nodes, [0, 1, 4, 5, 8, 9, 12, 13]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_of_radices};
+use super::Strategy;
+use super::common::{demand_left_to_right, demand_of_extents};
 use crate::blocks::Draft;
-use crate::cube::search::{Orders, Starts};
+use crate::search::tree::{Orders, Starts};
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
-scanning_strategy! {
+simple_strategy! {
     /// Extended tree collapsing, complete.
-    TreeCollapsing, search: SubcubeSearch, on Cube
+    TreeCollapsing, search: TreeSearch
 }
 
 impl Strategy for TreeCollapsing<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_of_radices(request)
+        match Orders::of(request) {
+            Orders::All => demand_of_extents(request.shape, self.search.grid()),
+            Orders::AsRequested => demand_left_to_right(request.shape, self.search.grid()),
+        }
     }
 
     fn propose(
@@ -73,10 +79,8 @@ impl Strategy for TreeCollapsing<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let (orders, starts) = (Orders::of(request), Starts::Anywhere);
-        let found = request.radices().and_then(|radices| {
-            let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
-            search.first_subcube(occupancy, radices, orders, starts, scratch)
-        });
-        found.map(|subcube| draft.push(subcube)).is_some()
+        let scratch = &mut *self.workspace.words;
+        let found = self.search.first_box(occupancy, request.shape, orders, starts, scratch);
+        found.map(|block| draft.push(block)).is_some()
     }
 }

@@ -9,7 +9,8 @@
 //! # Differences from the paper
 //!
 //! The paper tries one subcube after the other; here those of a notation are found at once, and the first in the
-//! paper's order is taken. The decisions are the same.
+//! paper's order is taken. The decisions are the same. Grids other than k-ary n-cubes are served as by
+//! [`TreeCollapsing`](super::TreeCollapsing).
 //!
 //! # Complexity and memory
 //!
@@ -37,14 +38,14 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<1, 1, 2, 9>::new();
+//! let mut storage = Storage::<1, 1, 2, 9, 0>::new();
 //! let mut place = |strategy| {
 //!     let machine = Cube::new(3, 2)?.into();
 //!     let mut allocator = Allocator::new(storage.memory(), machine, strategy)?;
 //!     for node in [6, 7, 8] {
 //!         allocator.mark_faulty(NodeId(node));
 //!     }
-//!     let allocation = allocator.allocate(&Request::subcube(Radices::new(&[3, 2])?));
+//!     let allocation = allocator.allocate(&Request::new(Shape::new(&[3, 2])?));
 //!     Ok::<_, Box<dyn std::error::Error>>(allocation.map(|held| allocator.processors(&held)))
 //! };
 //! assert_eq!(place(StrategyKind::TreeCollapsingPrinted)?, Err(Refusal::Fragmented));
@@ -52,21 +53,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_of_radices};
+use super::Strategy;
+use super::common::demand_left_to_right;
 use crate::blocks::Draft;
-use crate::cube::search::{Orders, Starts};
+use crate::search::tree::{Orders, Starts};
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 
-scanning_strategy! {
+simple_strategy! {
     /// Extended tree collapsing, as printed.
-    TreeCollapsingPrinted, search: SubcubeSearch, on Cube
+    TreeCollapsingPrinted, search: TreeSearch
 }
 
 impl Strategy for TreeCollapsingPrinted<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_of_radices(request)
+        demand_left_to_right(request.shape, self.search.grid())
     }
 
     fn propose(
@@ -76,10 +78,8 @@ impl Strategy for TreeCollapsingPrinted<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let (orders, starts) = (Orders::AsRequested, Starts::Anywhere);
-        let found = request.radices().and_then(|radices| {
-            let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
-            search.first_subcube(occupancy, radices, orders, starts, scratch)
-        });
-        found.map(|subcube| draft.push(subcube)).is_some()
+        let scratch = &mut *self.workspace.words;
+        let found = self.search.first_box(occupancy, request.shape, orders, starts, scratch);
+        found.map(|block| draft.push(block)).is_some()
     }
 }

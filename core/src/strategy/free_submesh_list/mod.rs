@@ -71,7 +71,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<32, 16, 32, 128>::new();
+//! let mut storage = Storage::<32, 16, 0, 16, 128>::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(10, 10)?.into(),
 //!     strategy: StrategyKind::FreeSubmeshList,
@@ -101,10 +101,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace, demand_either_way, mesh_of};
+use super::common::demand_either_way;
+use super::{Strategy, Workspace};
 use crate::blocks::{Draft, Held};
 use crate::error::{ConfigureError, Refusal};
-use crate::machine::{Block, Machine};
+use crate::grid::{Block, Grid};
 use crate::mesh::{Mesh, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
@@ -128,27 +129,9 @@ pub struct FreeSubmeshList<'m> {
 }
 
 impl<'m> FreeSubmeshList<'m> {
-    /// Whether it could serve the machine.
-    ///
-    /// # Errors
-    ///
-    /// `MachineUnsuitable` unless it is a mesh; `StrategyMemory` when the list has fewer entries than the mesh has processors.
-    pub fn check(machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
-        let mesh = mesh_of(machine)?;
-        match workspace.list.len() >= mesh.nodes() as usize {
-            true => Ok(()),
-            false => Err(ConfigureError::StrategyMemory),
-        }
-    }
-
     /// The free submesh list of an empty mesh.
-    ///
-    /// # Errors
-    ///
-    /// What [`FreeSubmeshList::check`] says.
-    pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
-        Self::check(machine, &workspace)?;
-        let mesh = mesh_of(machine)?;
+    pub(super) fn new(grid: Grid, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
+        let mesh = Mesh::of(&grid).ok_or(ConfigureError::MachineUnsuitable)?;
         workspace.list[0] = mesh.whole();
         Ok(FreeSubmeshList {
             mesh,
@@ -165,7 +148,7 @@ impl<'m> FreeSubmeshList<'m> {
 
     /// The place for a request of these side lengths: the paper's steps 1 and 2 of `Alloc`.
     fn best(&self, request: &Request) -> Option<Submesh> {
-        let requested = request.sides()?;
+        let requested = request.sides();
         let list = self.dominant_free_submeshes();
         let mut best = Best::new(list, requested, self.mesh.whole());
         best.find(request.may_rotate());
@@ -202,11 +185,8 @@ impl Strategy for FreeSubmeshList<'_> {
 
     /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
     fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
-        let Block::Submesh(taken) = block else {
-            return;
-        };
         let mut list = List::new(self.workspace.list, self.len);
-        if list.carve(taken, Keep::Ordered).is_ok() {
+        if list.carve(block.into(), Keep::Ordered).is_ok() {
             self.len = list.len();
         } else {
             self.build_from(occupancy);
@@ -215,11 +195,9 @@ impl Strategy for FreeSubmeshList<'_> {
 
     /// `Dealloc`, restricted to what changes.
     fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
-        let Block::Submesh(released) = block else {
-            return;
-        };
-        let busy = held.submeshes(self.mesh).chain(occupancy.faulty_nodes());
-        match list::release(self.workspace.list, self.len, released, busy) {
+        let busy = held.blocks().map(Submesh::from);
+        let busy = busy.chain(occupancy.faulty_nodes());
+        match list::release(self.workspace.list, self.len, block.into(), busy) {
             Ok(len) => self.len = len,
             Err(list::NoRoom) => self.build_from(occupancy),
         }

@@ -1,0 +1,455 @@
+//! The machine: [`Grid`].
+
+use core::fmt;
+
+use super::block::Block;
+use super::shape::Shape;
+use super::tuple::{DIMENSIONS_MAX, Tuple};
+use crate::error::Refusal;
+use crate::node::NodeId;
+
+/// The most processors of a [`Grid`].
+pub const NODES_MAX: u32 = 1 << 20;
+
+/// The longest side of a two-dimensional mesh, in processors.
+pub const MESH_SIDE_MAX: u16 = 1024;
+
+/// The machine whose processors are allocated: up to [`NODES_MAX`] processors in 1 to [`DIMENSIONS_MAX`] dimensions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Grid {
+    /// Invariant: 1 to [`DIMENSIONS_MAX`].
+    dimensions: u8,
+    /// Whether coordinates are written the highest dimension first. Invariant: only for a k-ary n-cube.
+    pub(super) high_first: bool,
+    /// Bit d: dimension d wraps.
+    pub(super) wraps: u16,
+    /// Invariant: at least 1, and 1 from `dimensions` on.
+    sides: [u16; DIMENSIONS_MAX],
+}
+
+impl Grid {
+    /// A grid with these side lengths, dimension 0 first; dimension d wraps if bit d of `wraps` is set.
+    ///
+    /// # Errors
+    ///
+    /// When there is no dimension, or more than [`DIMENSIONS_MAX`]; a side is 0; a dimension is to wrap that is not
+    /// there; there are more than [`NODES_MAX`] processors; or a side of a two-dimensional mesh is longer than
+    /// [`MESH_SIDE_MAX`].
+    ///
+    /// ```
+    /// use meshalloc::Grid;
+    /// // A ring of 16 meshes of 8 x 8.
+    /// let grid = Grid::new(&[8, 8, 16], 0b100)?;
+    /// assert_eq!(grid.nodes(), 1024);
+    /// assert_eq!(grid.to_string(), "mesh 8x8x16 wrap 2");
+    /// # Ok::<(), meshalloc::GridError>(())
+    /// ```
+    pub const fn new(sides: &[u16], wraps: u16) -> Result<Grid, GridError> {
+        let n = sides.len();
+        if n == 0 || n > DIMENSIONS_MAX {
+            return Err(GridError::Dimensions { dimensions: n });
+        }
+        if wraps as u32 >> n != 0 {
+            return Err(GridError::Wrap {
+                dimension: wraps.ilog2() as u8,
+            });
+        }
+        let mut grid = Grid {
+            dimensions: n as u8,
+            high_first: false,
+            wraps,
+            sides: [1; DIMENSIONS_MAX],
+        };
+        let mut nodes: u32 = 1;
+        let mut at = 0;
+        while at < n {
+            let side = sides[at];
+            if side == 0 {
+                return Err(GridError::NoSide {
+                    dimension: at as u8,
+                });
+            }
+            if n == 2 && wraps == 0 && side > MESH_SIDE_MAX {
+                return Err(GridError::MeshSide { side });
+            }
+            grid.sides[at] = side;
+            nodes = nodes.saturating_mul(side as u32);
+            at += 1;
+        }
+        if nodes > NODES_MAX {
+            return Err(GridError::TooManyNodes);
+        }
+        Ok(grid)
+    }
+
+    /// A grid in which no dimension wraps.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Grid::new`].
+    pub const fn mesh(sides: &[u16]) -> Result<Grid, GridError> {
+        Grid::new(sides, 0)
+    }
+
+    /// A grid in which every dimension wraps.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Grid::new`].
+    pub const fn torus(sides: &[u16]) -> Result<Grid, GridError> {
+        let wraps = match sides.len() {
+            n @ 0..DIMENSIONS_MAX => (1 << n) - 1,
+            _ => u16::MAX,
+        };
+        Grid::new(sides, wraps)
+    }
+
+    /// The same grid, with its coordinates written the highest dimension first.
+    pub(crate) const fn written_high_first(mut self) -> Grid {
+        self.high_first = true;
+        self
+    }
+
+    /// The number of dimensions.
+    #[inline]
+    pub const fn dimensions(&self) -> usize {
+        self.dimensions as usize
+    }
+
+    /// The side lengths, dimension 0 first.
+    #[inline]
+    pub fn sides(&self) -> &[u16] {
+        &self.sides[..self.dimensions()]
+    }
+
+    /// The side length along a dimension below [`DIMENSIONS_MAX`]; 1 where there is none.
+    #[inline]
+    pub const fn side(&self, dimension: usize) -> u16 {
+        self.sides[dimension]
+    }
+
+    pub(crate) fn sides_descending(&self) -> Tuple {
+        Tuple::new(self.dimensions(), |at| self.sides[at]).descending()
+    }
+
+    /// Whether the dimension wraps: its last position is followed by its first.
+    #[inline]
+    pub const fn wraps(&self, dimension: usize) -> bool {
+        self.wraps >> dimension & 1 == 1
+    }
+
+    /// Whether coordinates are written the highest dimension first, as for a machine made as a [`Cube`](crate::Cube).
+    pub const fn is_written_high_first(&self) -> bool {
+        self.high_first
+    }
+
+    /// The number of processors.
+    #[inline]
+    pub const fn nodes(&self) -> u32 {
+        // `NODES_MAX` at most.
+        let mut nodes = 1;
+        let mut at = 0;
+        while at < self.dimensions() {
+            nodes *= self.sides[at] as u32;
+            at += 1;
+        }
+        nodes
+    }
+
+    /// Whether it is a two-dimensional mesh, what most of the literature is about.
+    #[inline]
+    pub const fn is_plane(&self) -> bool {
+        self.dimensions == 2 && self.wraps == 0
+    }
+
+    /// k, if it is a k-ary n-cube: every dimension wraps and has the side k, at least 2.
+    pub const fn radix(&self) -> Option<u16> {
+        let k = self.sides[0];
+        let mut at = 0;
+        while at < self.dimensions() {
+            if self.sides[at] != k || !self.wraps(at) {
+                return None;
+            }
+            at += 1;
+        }
+        if k >= 2 { Some(k) } else { None }
+    }
+
+    /// The number of rows the node numbers are divided into; rows start at a word of the occupancy. Only a
+    /// two-dimensional mesh has more than one.
+    #[inline]
+    pub const fn rows(&self) -> u32 {
+        match self.is_plane() {
+            true => self.sides[1] as u32,
+            false => 1,
+        }
+    }
+
+    /// The number of processors in each row.
+    #[inline]
+    pub const fn row_len(&self) -> u32 {
+        match self.is_plane() {
+            true => self.sides[0] as u32,
+            false => self.nodes(),
+        }
+    }
+
+    /// The number of processors in a shape that can be asked of this machine, whatever the strategy. Whether its
+    /// extents fit depends on what the strategy does with them.
+    ///
+    /// # Errors
+    ///
+    /// `TooManyExtents`.
+    #[inline]
+    pub const fn check(&self, shape: Shape) -> Result<u32, Refusal> {
+        match shape.len() <= self.dimensions() {
+            true => Ok(shape.area()),
+            false => Err(Refusal::TooManyExtents),
+        }
+    }
+
+    /// The node's coordinates, dimension 0 first; `None` outside the grid.
+    pub fn coordinates(&self, node: NodeId) -> Option<Tuple> {
+        (node.0 < self.nodes()).then(|| {
+            let mut rest = node.0;
+            Tuple::new(self.dimensions(), |at| {
+                let side = u32::from(self.sides[at]);
+                let coordinate = rest % side;
+                rest /= side;
+                coordinate as u16
+            })
+        })
+    }
+
+    /// The node with these coordinates, dimension 0 first; `None` where there is none.
+    pub fn node(&self, coordinates: &[u16]) -> Option<NodeId> {
+        if coordinates.len() != self.dimensions() {
+            return None;
+        }
+        let mut both = coordinates.iter().zip(self.sides()).rev();
+        let number = both.try_fold(0, |number, (&at, &side)| {
+            (at < side).then(|| number * u32::from(side) + u32::from(at))
+        });
+        number.map(NodeId)
+    }
+
+    /// Numbers for each dimension, dimension 0 first, in the order in which they are written, and back.
+    pub fn written(&self, numbers: Tuple) -> Tuple {
+        match self.high_first {
+            true => numbers.reversed(),
+            false => numbers,
+        }
+    }
+
+    /// The bits that a dimension takes in each number of a [`Block`].
+    #[inline]
+    const fn field(&self, dimension: usize) -> u32 {
+        match self.dimensions {
+            0..=2 => 16,
+            _ => u16::BITS - (self.sides[dimension] - 1).leading_zeros(),
+        }
+    }
+
+    /// The block with this start and extent in each dimension, dimension 0 first. `None` if that is no part of the grid.
+    ///
+    /// ```
+    /// use meshalloc::{Grid, NodeId};
+    /// let torus = Grid::torus(&[4, 4, 3])?;
+    /// let block = torus.block(&[3, 1, 0], &[2, 2, 1]).unwrap();
+    /// assert_eq!(torus.place(block).to_string(), "(3, 1, 0)+(2, 2, 1)");
+    /// assert_eq!(torus.area(block), 4);
+    /// assert!(torus.holds(block, NodeId(4)));
+    /// # Ok::<(), meshalloc::GridError>(())
+    /// ```
+    pub fn block(&self, start: &[u16], extent: &[u16]) -> Option<Block> {
+        let n = self.dimensions();
+        if start.len() != n || extent.len() != n || extent.contains(&0) {
+            return None;
+        }
+        let in_field = |at: usize| u32::from(start[at].max(extent[at] - 1)) >> self.field(at) == 0;
+        if !(0..n).all(in_field) {
+            return None;
+        }
+        let block = self.encode(|at| u32::from(start[at]), |at| u32::from(extent[at]));
+        self.contains(block).then_some(block)
+    }
+
+    /// The block with this start and extent in each dimension, which are known to be within the grid.
+    #[inline]
+    pub(crate) fn encode(
+        &self,
+        mut start: impl FnMut(usize) -> u32,
+        extent: impl Fn(usize) -> u32,
+    ) -> Block {
+        let (mut starts, mut extents, mut shift) = (0, 0, 0);
+        for at in 0..self.dimensions() {
+            starts |= start(at) << shift;
+            extents |= (extent(at) - 1) << shift;
+            shift += self.field(at);
+        }
+        Block::from_codes(starts, extents)
+    }
+
+    /// Start and extent of a block in each dimension, dimension 0 first.
+    #[inline]
+    pub(crate) fn spans(&self, block: Block) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let (mut starts, mut extents) = (block.start_code(), block.extent_code());
+        (0..self.dimensions()).map(move |at| {
+            let bits = self.field(at);
+            let mask = (1 << bits) - 1;
+            let span = (starts & mask, (extents & mask) + 1);
+            (starts, extents) = (starts >> bits, extents >> bits);
+            span
+        })
+    }
+
+    /// Where a block starts in each dimension, dimension 0 first.
+    pub fn start(&self, block: Block) -> Tuple {
+        let mut spans = self.spans(block);
+        // As many spans as dimensions.
+        Tuple::new(self.dimensions(), |_| {
+            spans.next().map_or(0, |(start, _)| start as u16)
+        })
+    }
+
+    /// The extents of a block, dimension 0 first.
+    pub fn extent(&self, block: Block) -> Tuple {
+        let mut spans = self.spans(block);
+        Tuple::new(self.dimensions(), |_| {
+            spans.next().map_or(0, |(_, extent)| extent as u16)
+        })
+    }
+
+    /// The number of processors of a block.
+    #[inline]
+    pub fn area(&self, block: Block) -> u32 {
+        if self.is_plane() {
+            let [.., w, h] = block.rectangle();
+            return u32::from(w) * u32::from(h);
+        }
+        self.area_of_spans(block)
+    }
+
+    // Apart from what a mesh does in the same place, whose code it would only push out.
+    #[inline(never)]
+    fn area_of_spans(&self, block: Block) -> u32 {
+        // A block that came over a line need not be a part of the grid.
+        let extents = self.spans(block).map(|(_, extent)| extent);
+        extents.fold(1, u32::saturating_mul)
+    }
+
+    /// Whether the block is a part of the grid. One that came over a line need not be.
+    pub fn contains(&self, block: Block) -> bool {
+        let bits: u32 = (0..self.dimensions()).map(|at| self.field(at)).sum();
+        let codes = block.start_code() | block.extent_code();
+        let mut spans = (0..).zip(self.spans(block));
+        codes.checked_shr(bits).unwrap_or(0) == 0
+            && spans.all(|(at, (start, extent))| {
+                let side = u32::from(self.sides[at]);
+                let end_max = if self.wraps(at) { 2 * side } else { side };
+                start < side && extent <= side && start + extent <= end_max
+            })
+    }
+
+    /// The block that is the single processor `node`; `None` outside the grid.
+    pub fn unit(&self, node: NodeId) -> Option<Block> {
+        let start = self.coordinates(node)?;
+        Some(self.encode(|at| start[at].into(), |_| 1))
+    }
+
+    /// Whether the block holds the processor `node`.
+    pub fn holds(&self, block: Block, node: NodeId) -> bool {
+        let mut rest = node.0;
+        let mut both = self.spans(block).zip(self.sides());
+        node.0 < self.nodes()
+            && both.all(|((start, extent), &side)| {
+                let side = u32::from(side);
+                let at = rest % side;
+                rest /= side;
+                (at + side - start) % side < extent
+            })
+    }
+
+    /// Whether two blocks of this grid share a processor.
+    pub fn overlap(&self, one: Block, other: Block) -> bool {
+        let mut both = self.spans(one).zip(self.spans(other)).zip(self.sides());
+        both.all(|(((a, a_extent), (b, b_extent)), &side)| {
+            let side = u32::from(side);
+            let distance = |from: u32, to: u32| (to + side - from) % side;
+            distance(a, b) < a_extent || distance(b, a) < b_extent
+        })
+    }
+
+    /// Three numbers that tell a block of this grid from every other, for a hash of decisions: on a two-dimensional mesh the
+    /// number of the base node and the sides, on any other grid the numbers of the first and the last node, then 1.
+    pub fn digest(&self, block: Block) -> [u32; 3] {
+        let (mut first, mut last, mut stride) = (0, 0, 1);
+        for ((start, extent), &side) in self.spans(block).zip(self.sides()) {
+            let side = u32::from(side);
+            first += start * stride;
+            last += (start + extent - 1) % side * stride;
+            stride *= side;
+        }
+        match self.is_plane() {
+            true => {
+                let [.., w, h] = block.rectangle();
+                [first, w.into(), h.into()]
+            }
+            false => [first, last, 1],
+        }
+    }
+}
+
+/// There is no such grid: [`Grid::new`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum GridError {
+    /// No dimension, or more than [`DIMENSIONS_MAX`].
+    Dimensions {
+        /// How many.
+        dimensions: usize,
+    },
+    /// A side of no processor.
+    NoSide {
+        /// Its dimension.
+        dimension: u8,
+    },
+    /// A side of a two-dimensional mesh is longer than [`MESH_SIDE_MAX`].
+    MeshSide {
+        /// Its length.
+        side: u16,
+    },
+    /// More processors than [`NODES_MAX`].
+    TooManyNodes,
+    /// A dimension is to wrap that is not there.
+    Wrap {
+        /// Which one.
+        dimension: u8,
+    },
+}
+
+impl fmt::Display for GridError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GridError::Dimensions { dimensions } => write!(
+                f,
+                "{dimensions} dimensions: a machine has 1 to {DIMENSIONS_MAX}"
+            ),
+            GridError::NoSide { dimension } => write!(
+                f,
+                "the side of dimension {dimension} is 0: each side must be at least 1"
+            ),
+            GridError::MeshSide { side } => write!(
+                f,
+                "a side of {side}: each side of a two-dimensional mesh must be 1 to {MESH_SIDE_MAX}"
+            ),
+            GridError::TooManyNodes => write!(f, "more than {NODES_MAX} processors"),
+            GridError::Wrap { dimension } => write!(
+                f,
+                "dimension {dimension} cannot wrap: there is none of this number (the first is 0)"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for GridError {}

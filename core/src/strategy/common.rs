@@ -1,0 +1,147 @@
+//! What several strategies share.
+
+use super::Workspace;
+use crate::error::Refusal;
+use crate::grid::{Grid, Shape};
+use crate::mesh::{Mesh, Sides, Submesh};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::search::rectangles;
+use crate::search::tree::{TreeSearch, radices};
+
+/// What a strategy keeps of the grid that it serves.
+pub(super) trait FromGrid: Sized {
+    /// `None` for a grid of another kind.
+    fn from_grid(grid: Grid) -> Option<Self>;
+}
+
+impl FromGrid for Grid {
+    fn from_grid(grid: Grid) -> Option<Grid> {
+        Some(grid)
+    }
+}
+
+impl FromGrid for Mesh {
+    fn from_grid(grid: Grid) -> Option<Mesh> {
+        Mesh::of(&grid)
+    }
+}
+
+impl FromGrid for TreeSearch {
+    fn from_grid(grid: Grid) -> Option<TreeSearch> {
+        Some(grid.into())
+    }
+}
+
+/// Defines a strategy that keeps nothing but what it needs of the grid, and its workspace.
+macro_rules! simple_strategy {
+    (@Grid) => { crate::grid::Grid };
+    (@Mesh) => { crate::mesh::Mesh };
+    (@TreeSearch) => { crate::search::tree::TreeSearch };
+    ($(#[$meta:meta])* $name:ident, $field:ident: $type:ident) => {
+        $(#[$meta])*
+        #[derive(Debug)]
+        pub struct $name<'m> {
+            $field: simple_strategy!(@$type),
+            pub(super) workspace: crate::strategy::Workspace<'m>,
+        }
+
+        impl<'m> $name<'m> {
+            /// The strategy on this machine.
+            pub(super) fn new(
+                grid: crate::grid::Grid,
+                workspace: crate::strategy::Workspace<'m>,
+            ) -> Result<Self, crate::error::ConfigureError> {
+                let $field = crate::strategy::common::FromGrid::from_grid(grid)
+                    .ok_or(crate::error::ConfigureError::MachineUnsuitable)?;
+                Ok($name { $field, workspace })
+            }
+        }
+    };
+}
+
+/// The demand of a strategy that places a request only as it is, on a two-dimensional mesh.
+pub(super) fn demand_as_requested(request: &Request, mesh: Mesh) -> Result<u32, Refusal> {
+    let sides = request.sides();
+    match sides.fits_in(mesh.sides()) {
+        true => Ok(sides.area()),
+        false => Err(Refusal::NeverFits),
+    }
+}
+
+/// The demand of a strategy that may rotate a request, on a two-dimensional mesh.
+pub(super) fn demand_either_way(request: &Request, mesh: Mesh) -> Result<u32, Refusal> {
+    let mut orientations = request.orientations();
+    orientations
+        .find(|sides| sides.fits_in(mesh.sides()))
+        .map(Sides::area)
+        .ok_or(Refusal::NeverFits)
+}
+
+/// The demand of a strategy that lays the extents along dimensions 0, 1, .. as they are named.
+#[inline]
+pub(super) fn demand_as_named(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
+    let shape = request.shape;
+    let fits = match grid.is_plane() {
+        true => {
+            let (w, h) = shape.first_two();
+            w <= grid.side(0) && h <= grid.side(1)
+        }
+        false => {
+            let named = shape.extents();
+            named
+                .iter()
+                .zip(grid.sides())
+                .all(|(extent, side)| extent <= side)
+        }
+    };
+    match fits {
+        true => Ok(shape.area()),
+        false => Err(Refusal::NeverFits),
+    }
+}
+
+/// The demand of a strategy that lays the extents along the dimensions in any order that the request allows.
+#[inline]
+pub(super) fn demand_in_any_order(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
+    match demand_as_named(request, grid) {
+        Err(_) if request.may_rotate() => demand_of_extents(request.shape, grid),
+        as_named => as_named,
+    }
+}
+
+/// The demand of extents that may be laid along the dimensions in any order: the longest extent must not be longer than
+/// the longest side, and so on.
+pub(super) fn demand_of_extents(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
+    let extents = shape.extents().descending();
+    let sides = grid.sides_descending();
+    match extents
+        .iter()
+        .zip(&*sides)
+        .all(|(extent, side)| extent <= side)
+    {
+        true => Ok(shape.area()),
+        false => Err(Refusal::NeverFits),
+    }
+}
+
+/// The demand of a strategy that lays the radices along the dimensions of a notation from left to right.
+pub(super) fn demand_left_to_right(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
+    let mut sides = grid.sides().iter().rev();
+    let radices = radices(grid, shape);
+    match radices.iter().all(|radix| sides.any(|side| radix <= side)) {
+        true => Ok(shape.area()),
+        false => Err(Refusal::NeverFits),
+    }
+}
+
+/// The first free submesh of exactly these sides, in row-major order.
+#[inline]
+pub(super) fn first_place(
+    occupancy: &Occupancy<'_>,
+    sides: Sides,
+    workspace: &mut Workspace<'_>,
+) -> Option<Submesh> {
+    let base = rectangles::first_fit(occupancy, sides, workspace.words)?;
+    Some(Submesh { base, sides })
+}

@@ -1,0 +1,51 @@
+//! Which machines a strategy serves: [`Serves`].
+
+use core::fmt;
+
+use crate::grid::Grid;
+
+/// The machines that a strategy serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Serves {
+    /// Every grid.
+    AnyGrid,
+    /// Two-dimensional meshes.
+    Mesh,
+    /// Two-dimensional meshes with equal sides, a power of two.
+    PowerOfTwoMesh,
+    /// k-ary n-cubes.
+    Cube,
+    /// k-ary n-cubes whose k is a power of two.
+    PowerOfTwoCube,
+}
+
+impl Serves {
+    /// Whether the machine is one of them.
+    pub const fn includes(self, grid: &Grid) -> bool {
+        let power_of_two = grid.side(0).is_power_of_two();
+        match self {
+            Serves::AnyGrid => true,
+            Serves::Mesh => grid.is_plane(),
+            Serves::PowerOfTwoMesh => {
+                grid.is_plane() && power_of_two && grid.side(0) == grid.side(1)
+            }
+            Serves::Cube => grid.radix().is_some(),
+            Serves::PowerOfTwoCube => grid.radix().is_some() && power_of_two,
+        }
+    }
+}
+
+/// For an error message: what is expected of a machine.
+impl fmt::Display for Serves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Serves::AnyGrid => "any grid",
+            Serves::Mesh => "two-dimensional meshes",
+            Serves::PowerOfTwoMesh => {
+                "square two-dimensional meshes with a side that is a power of two"
+            }
+            Serves::Cube => "k-ary n-cubes",
+            Serves::PowerOfTwoCube => "k-ary n-cubes whose k is a power of two",
+        })
+    }
+}
