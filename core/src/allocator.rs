@@ -217,10 +217,9 @@ impl<'m> Allocator<'m> {
         let mut blocks = allocation.into_blocks();
         let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut blocks) {
-            self.occupancy.give_back(block);
+            processors += self.occupancy.give_back(block);
             self.strategy
                 .released(&self.occupancy, &Held(&self.pool), block);
-            processors += self.occupancy.grid().area(block);
         }
         processors
     }

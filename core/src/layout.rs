@@ -80,6 +80,18 @@ impl Layout {
         }
     }
 
+    /// The number of processors of a block.
+    #[inline]
+    pub(crate) fn area(&self, block: Block) -> u32 {
+        match self.is_plane {
+            true => {
+                let [.., w, h] = block.rectangle();
+                u32::from(w) * u32::from(h)
+            }
+            false => self.grid.area(block),
+        }
+    }
+
     /// Calls `visit` with the words that a block touches and its bits in them, until that returns false. Returns whether
     /// it never did. A word may be named more than once.
     #[inline]

@@ -253,7 +253,7 @@ impl<'m> Occupancy<'m> {
             "{} is not free",
             self.grid().place(block)
         );
-        self.free -= self.grid().area(block);
+        self.free -= self.layout.area(block);
         if self.deferred {
             if self.pending.is_full() {
                 self.settle();
@@ -272,21 +272,22 @@ impl<'m> Occupancy<'m> {
         }
     }
 
-    /// Marks a held block as free; its faulty processors stay busy.
+    /// Marks a held block as free; its faulty processors stay busy. Returns the number of its processors.
     #[inline]
-    pub(crate) fn give_back(&mut self, block: Block) {
+    pub(crate) fn give_back(&mut self, block: Block) -> u32 {
+        let area = self.layout.area(block);
         self.releases += 1;
         if self.deferred
             && let Some(at) = self.pending.iter().position(|&pending| pending == block)
         {
             self.pending.swap_remove(at);
-            self.free += self.grid().area(block);
-            return;
+            self.free += area;
+            return area;
         }
         if self.faulty_count == 0 {
             self.for_each_word(block, |busy, _, bits| *busy &= !bits);
-            self.free += self.grid().area(block);
-            return;
+            self.free += area;
+            return area;
         }
         let mut freed = 0;
         self.for_each_word(block, |busy, faulty, bits| {
@@ -295,6 +296,7 @@ impl<'m> Occupancy<'m> {
             freed += working.count_ones();
         });
         self.free += freed;
+        area
     }
 
     /// Marks a processor as faulty. `Some(true)` if it was free, `Some(false)` if it was held,

@@ -96,7 +96,11 @@ impl Request {
     /// assert_eq!(Request::submesh(4, 3).processors, 12);
     /// ```
     pub const fn submesh(w: u16, h: u16) -> Self {
-        Request::new(Shape::sides(w, h))
+        Request {
+            shape: Shape::sides(w, h),
+            processors: w as u32 * h as u32,
+            flags: Flags::empty(),
+        }
     }
 
     /// The same request for fewer processors than the shape has.
@@ -113,7 +117,8 @@ impl Request {
         self
     }
 
-    /// The side lengths on a two-dimensional mesh, 1 where they are not named.
+    /// The side lengths on a two-dimensional mesh, 1 where they are not named. Nothing of use for a shape of more than two
+    /// extents.
     #[inline]
     pub const fn sides(&self) -> Sides {
         let (w, h) = self.shape.first_two();

@@ -19,8 +19,8 @@ const CODED: u16 = 1 << 15;
 ///
 /// # Memory
 ///
-/// Eight bytes, since every entry of a job table has a shape. Up to three extents stand as they are, their number
-/// behind them. More of them are one number of 63 bits: each extent in binary behind as many zeros as it has digits less
+/// Eight bytes, since every entry of a job table has a shape. Up to three extents stand as they are, filled up with ones, their
+/// number behind them. More of them are one number of 63 bits: each extent in binary behind as many zeros as it has digits less
 /// one (Elias 1975, the gamma code), all of them behind a one. Extents whose product is at most 2^20, in up to 16
 /// dimensions, take 57 bits at most.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,6 +35,9 @@ const CODED: u16 = 1 << 15;
 pub struct Shape([u16; PLAIN_MAX + 1]);
 
 impl Shape {
+    /// What is in unused memory: all zeros.
+    pub(crate) const UNUSED: Shape = Shape([0; 4]);
+
     /// These extents.
     ///
     /// # Errors
@@ -51,9 +54,9 @@ impl Shape {
     /// ```
     pub const fn new(extents: &[u16]) -> Result<Shape, ShapeError> {
         match *extents {
-            [] => Ok(Shape([0, 0, 0, 0])),
-            [a] => Ok(Shape([a, 0, 0, 1])),
-            [a, b] => Ok(Shape([a, b, 0, 2])),
+            [] => Ok(Shape([1, 1, 1, 0])),
+            [a] => Ok(Shape([a, 1, 1, 1])),
+            [a, b] => Ok(Shape([a, b, 1, 2])),
             [a, b, c] => Ok(Shape([a, b, c, 3])),
             _ => Shape::coded(extents),
         }
@@ -68,7 +71,7 @@ impl Shape {
         while at < extents.len() {
             let extent = extents[at] as u64;
             if extent == 0 {
-                return Ok(Shape([0, 0, 0, 1]));
+                return Ok(Shape([0, 1, 1, 1]));
             }
             let digits = 2 * extent.ilog2() + 1;
             if code.leading_zeros() <= digits {
@@ -87,21 +90,14 @@ impl Shape {
 
     /// `w` along x and `h` along y.
     pub const fn sides(w: u16, h: u16) -> Shape {
-        Shape([w, h, 0, 2])
+        Shape([w, h, 1, 2])
     }
 
-    /// The first two extents, 1 where fewer are named: those of a request for a two-dimensional mesh.
+    /// The first two extents, 1 where fewer are named: those of a request for a two-dimensional mesh. Nothing of use for a
+    /// shape of more than three extents, which no such mesh serves.
     #[inline]
-    pub const fn first_two(self) -> (u16, u16) {
-        match self.0 {
-            [a, b, _, 2..CODED] => (a, b),
-            [a, _, _, 1] => (a, 1),
-            [_, _, _, 0] => (1, 1),
-            _ => {
-                let extents = self.extents_array().1;
-                (extents[0], extents[1])
-            }
-        }
+    pub(crate) const fn first_two(self) -> (u16, u16) {
+        (self.0[0], self.0[1])
     }
 
     /// The number of extents, at most [`DIMENSIONS_MAX`].
@@ -109,7 +105,7 @@ impl Shape {
     pub const fn len(self) -> usize {
         match self.0[PLAIN_MAX] {
             plain @ 0..CODED => plain as usize,
-            _ => self.extents_array().0,
+            _ => self.decoded().0,
         }
     }
 
@@ -124,13 +120,23 @@ impl Shape {
         Tuple::new(len, |at| extents[at])
     }
 
+    #[inline]
     const fn extents_array(self) -> (usize, [u16; DIMENSIONS_MAX]) {
+        match self.0 {
+            // Those beyond their number are not looked at.
+            [a, b, c, len @ 0..CODED] => {
+                let extents = [a, b, c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+                (len as usize, extents)
+            }
+            _ => self.decoded(),
+        }
+    }
+
+    // Apart, so that what few dimensions take stays short.
+    #[inline(never)]
+    const fn decoded(self) -> (usize, [u16; DIMENSIONS_MAX]) {
         let mut extents = [0; DIMENSIONS_MAX];
         let [a, b, c, d] = self.0;
-        if d < CODED {
-            [extents[0], extents[1], extents[2]] = [a, b, c];
-            return (d as usize, extents);
-        }
         let code = (a as u64) | (b as u64) << 16 | (c as u64) << 32 | ((d & !CODED) as u64) << 48;
         // The bits behind the leading one that are not read yet.
         let mut left = code.ilog2();
@@ -149,10 +155,15 @@ impl Shape {
     /// The number of processors, the product of the extents; `u32::MAX` when it is larger than that.
     #[inline]
     pub const fn area(self) -> u32 {
-        if let [w, h, _, 2] = self.0 {
-            return w as u32 * h as u32;
+        if let [a, b, c, 0..CODED] = self.0 {
+            return (a as u32 * b as u32).saturating_mul(c as u32);
         }
-        let (len, extents) = self.extents_array();
+        self.decoded_area()
+    }
+
+    #[inline(never)]
+    const fn decoded_area(self) -> u32 {
+        let (len, extents) = self.decoded();
         let mut area: u32 = 1;
         let mut at = 0;
         while at < len {
@@ -314,8 +325,10 @@ mod tests {
             prop_assert_eq!(shape.len(), extents.len());
             let area: u32 = extents.iter().map(|&extent| u32::from(extent)).product();
             prop_assert_eq!(shape.area(), area);
-            let at = |at: usize| extents.get(at).copied().unwrap_or(1);
-            prop_assert_eq!(shape.first_two(), (at(0), at(1)));
+            if extents.len() <= PLAIN_MAX {
+                let at = |at: usize| extents.get(at).copied().unwrap_or(1);
+                prop_assert_eq!(shape.first_two(), (at(0), at(1)));
+            }
             if !extents.is_empty() {
                 prop_assert_eq!(shape.to_string().parse(), Ok(shape));
             }

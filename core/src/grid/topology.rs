@@ -321,18 +321,7 @@ impl Grid {
     }
 
     /// The number of processors of a block.
-    #[inline]
     pub fn area(&self, block: Block) -> u32 {
-        if self.is_plane() {
-            let [.., w, h] = block.rectangle();
-            return u32::from(w) * u32::from(h);
-        }
-        self.area_of_spans(block)
-    }
-
-    // Apart from what a mesh does in the same place, whose code it would only push out.
-    #[inline(never)]
-    fn area_of_spans(&self, block: Block) -> u32 {
         // A block that came over a line need not be a part of the grid.
         let extents = self.spans(block).map(|(_, extent)| extent);
         extents.fold(1, u32::saturating_mul)

@@ -8,6 +8,7 @@ use core::fmt;
 use crate::allocator::Allocation;
 use crate::blocks::{Chain, NONE};
 use crate::error::Refusal;
+use crate::grid::Shape;
 use crate::request::{JobId, Request, Ticks};
 
 mod index;
@@ -51,7 +52,7 @@ impl JobSlot {
     pub const EMPTY: JobSlot = JobSlot {
         id: JobId(0),
         state: State::Free,
-        request: Request::submesh(0, 0),
+        request: Request::new(Shape::UNUSED),
         submitted: 0,
         granted_at: 0,
         attempts: 0,

@@ -39,8 +39,18 @@ pub(crate) fn first_box(
 ) -> Option<Block> {
     match occupancy.layout().is_plane() {
         true => first_rectangle(occupancy, request.sides(), scratch),
-        false => along(occupancy, &padded(occupancy, request), scratch).ok(),
+        false => first_named(occupancy, request, scratch),
     }
+}
+
+// Apart, so that the search on a two-dimensional mesh stays short.
+#[inline(never)]
+fn first_named(
+    occupancy: &Occupancy<'_>,
+    request: &Request,
+    scratch: &mut [Word],
+) -> Option<Block> {
+    along(occupancy, &padded(occupancy, request), scratch).ok()
 }
 
 /// [`first_box`] for the order in which the extents are named, then for every other distinct assignment of the extents,
@@ -64,6 +74,16 @@ pub(crate) fn first_in_any_order(
         let mut orientations = request.orientations();
         return orientations.find_map(|sides| first_rectangle(occupancy, sides, scratch));
     }
+    first_of_assignments(occupancy, request, scratch)
+}
+
+// Apart, so that the search on a two-dimensional mesh stays short.
+#[inline(never)]
+fn first_of_assignments(
+    occupancy: &Occupancy<'_>,
+    request: &Request,
+    scratch: &mut [Word],
+) -> Option<Block> {
     let named = padded(occupancy, request);
     let found = along(occupancy, &named, scratch);
     if found.is_ok() || !request.may_rotate() {

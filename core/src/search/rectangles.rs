@@ -34,7 +34,7 @@ pub(crate) fn first_fit(
     let busy = occupancy.busy_rows();
     let scratch = &mut scratch[..busy.len()];
     let window = usize::from(sides.h);
-    if u32::from(sides.w) > occupancy.grid().row_len() || window * stride > busy.len() {
+    if sides.w > occupancy.grid().side(0) || window * stride > busy.len() {
         return None;
     }
     if stride > 1 {

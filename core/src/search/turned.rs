@@ -25,15 +25,29 @@ fn and_turned(axis: Axis, by: u16, from: &[Word], into: &mut [Word]) {
     } = axis;
     let by = u32::from(by);
     let (ahead, behind) = (by * stride, (side - by) * stride);
-    if axis.has_whole_words() {
-        let period = (stride / WORD_BITS * side) as usize;
-        let ahead = (ahead / WORD_BITS) as usize;
+    if axis.period().is_multiple_of(WORD_BITS) {
+        let period = (axis.period() / WORD_BITS) as usize;
+        let (words, bits) = ((ahead / WORD_BITS) as usize, ahead % WORD_BITS);
         for (from, into) in from.chunks_exact(period).zip(into.chunks_exact_mut(period)) {
-            let (inside, wrapped) = into.split_at_mut(period - ahead);
-            and(from, &from[ahead..], inside);
-            match wraps {
-                true => and(&from[period - ahead..], from, wrapped),
-                false => wrapped.fill(0),
+            if bits == 0 {
+                let (inside, wrapped) = into.split_at_mut(period - words);
+                and(from, &from[words..], inside);
+                match wraps {
+                    true => and(&from[period - words..], from, wrapped),
+                    false => wrapped.fill(0),
+                }
+                continue;
+            }
+            let word = |at: usize| match at.checked_sub(period) {
+                None => from[at],
+                Some(at) if wraps => from[at],
+                Some(_) => 0,
+            };
+            let mut low = word(words);
+            for (at, into) in into.iter_mut().enumerate() {
+                let high = word(at + words + 1);
+                *into = from[at] & join(low, high, bits);
+                low = high;
             }
         }
         return;
@@ -119,6 +133,12 @@ pub(super) fn keep_least(axis: Axis, bound: u32, bases: &mut [Word]) {
 }
 
 impl Axis {
+    /// The number of nodes after which the coordinates along it come again.
+    #[inline]
+    const fn period(self) -> u32 {
+        self.stride * self.side
+    }
+
     /// Whether neighbours along it are whole words apart.
     #[inline]
     const fn has_whole_words(self) -> bool {
@@ -128,7 +148,7 @@ impl Axis {
     /// Whether every word has the same coordinates at the same bits.
     #[inline]
     const fn is_alike_in_words(self) -> bool {
-        let period = self.stride * self.side;
+        let period = self.period();
         period <= WORD_BITS && period.is_power_of_two()
     }
 }
@@ -151,7 +171,7 @@ struct Below {
 impl Below {
     #[inline]
     fn new(axis: Axis, bound: u32) -> Below {
-        let period = axis.stride * axis.side;
+        let period = axis.period();
         let set = axis.stride * bound;
         let mut pattern: Wide = 0;
         if period < WORD_BITS {

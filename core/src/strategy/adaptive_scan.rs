@@ -69,6 +69,7 @@ simple_strategy! {
 }
 
 impl Strategy for AdaptiveScan<'_> {
+    #[inline]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_in_any_order(request, &self.grid)
     }

@@ -81,21 +81,22 @@ pub(super) fn demand_either_way(request: &Request, mesh: Mesh) -> Result<u32, Re
 /// The demand of a strategy that lays the extents along dimensions 0, 1, .. as they are named.
 #[inline]
 pub(super) fn demand_as_named(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
-    let shape = request.shape;
-    let fits = match grid.is_plane() {
-        true => {
-            let (w, h) = shape.first_two();
-            w <= grid.side(0) && h <= grid.side(1)
-        }
-        false => {
-            let named = shape.extents();
-            named
-                .iter()
-                .zip(grid.sides())
-                .all(|(extent, side)| extent <= side)
-        }
-    };
-    match fits {
+    if grid.dimensions() > 2 {
+        return demand_in_all_dimensions(request.shape, grid);
+    }
+    let (w, h) = request.shape.first_two();
+    match w <= grid.side(0) && h <= grid.side(1) {
+        true => Ok(u32::from(w) * u32::from(h)),
+        false => Err(Refusal::NeverFits),
+    }
+}
+
+// Apart, so that the two-dimensional case stays short.
+#[inline(never)]
+fn demand_in_all_dimensions(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
+    let extents = shape.extents();
+    let mut both = extents.iter().zip(grid.sides());
+    match both.all(|(extent, side)| extent <= side) {
         true => Ok(shape.area()),
         false => Err(Refusal::NeverFits),
     }

@@ -78,6 +78,7 @@ simple_strategy! {
 }
 
 impl Strategy for FirstFit<'_> {
+    #[inline]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_as_named(request, &self.grid)
     }
