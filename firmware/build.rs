@@ -1,4 +1,4 @@
-//! Names the build for the greeting, and lays out the board's memory.
+//! Names the build for the greeting, sets the number of jobs, and lays out the board's memory.
 
 use std::env;
 use std::error::Error;
@@ -24,6 +24,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-env-changed=DEFMT_LOG");
         let level = env::var("DEFMT_LOG").unwrap_or_else(|_| "info".to_owned());
         println!("cargo::rustc-env=DEFMT_LOG={level}");
+        println!("cargo::rerun-if-env-changed=MESHALLOC_JOBS");
+        let jobs = env::var("MESHALLOC_JOBS").unwrap_or_else(|_| "512".to_owned());
+        println!("cargo::rustc-env=MESHALLOC_JOBS={jobs}");
         fs::copy("memory.x", out.join("memory.x"))?;
         println!("cargo::rustc-link-search={}", out.display());
         // --nmagic: do not align sections to pages, there are none.

@@ -21,8 +21,8 @@ use crate::word::Word;
 /// ```
 /// use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, StrategyKind, Submesh};
 ///
-/// // No jobs: the smallest table will do.
-/// let mut storage = Storage::<16, 1, 2, 128>::new();
+/// // No table of jobs, room for 10 blocks.
+/// let mut storage = Storage::<8, 1, 8, 10, 0>::new();
 /// let machine = Mesh::new(8, 8)?.into();
 /// let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FirstFit)?;
 ///
@@ -37,6 +37,8 @@ pub struct Allocator<'m> {
     occupancy: Occupancy<'m>,
     strategy: AnyStrategy<'m>,
     pool: BlockPool<'m>,
+    /// How many allocations there must be room for.
+    jobs: u32,
 }
 
 /// Processors that are held. Give it back to the allocator that made it: [`Allocator::release`].
@@ -58,11 +60,12 @@ impl Allocation {
 
 impl<'m> Allocator<'m> {
     /// An allocator of a machine whose processors are all free. The part of the memory that is for jobs
-    /// is not used.
+    /// is not used. There is room for as many blocks as the memory has; [`Refusal::TableFull`] says that they are used up.
     ///
     /// # Errors
     ///
-    /// When the memory is too small for the machine or the strategy does not serve it.
+    /// `MachineTooLarge` when there are too few words of occupancy; `StrategyMemory` when the strategy needs more memory;
+    /// `MachineUnsuitable`; `StrategyNotBuilt`.
     pub fn new(
         memory: Memory<'m>,
         machine: Machine,
@@ -75,7 +78,7 @@ impl<'m> Allocator<'m> {
             workspace,
             ..
         } = memory;
-        Self::with_parts(busy, faulty, blocks, workspace, machine, strategy)
+        Self::with_parts(busy, faulty, blocks, workspace, machine, strategy, 1)
     }
 
     pub(crate) fn with_parts(
@@ -85,16 +88,15 @@ impl<'m> Allocator<'m> {
         workspace: Workspace<'m>,
         machine: Machine,
         strategy: StrategyKind,
+        jobs: u32,
     ) -> Result<Self, ConfigureError> {
-        let pool = BlockPool::new(machine, blocks);
-        if (pool.capacity() as usize) < Needs::of(machine).nodes {
-            return Err(ConfigureError::MachineTooLarge);
-        }
         let mut allocator = Allocator {
             occupancy: Occupancy::new(machine, busy, faulty)?,
             strategy: AnyStrategy::new(strategy, machine, workspace)?,
-            pool,
+            pool: BlockPool::new(machine, blocks),
+            jobs,
         };
+        allocator.check(machine, strategy)?;
         allocator.clear(machine);
         Ok(allocator)
     }
@@ -109,15 +111,23 @@ impl<'m> Allocator<'m> {
         machine: Machine,
         strategy: StrategyKind,
     ) -> Result<(), ConfigureError> {
-        let needs = Needs::of(machine);
-        if needs.words > self.occupancy.capacity_words()
-            || needs.nodes > self.pool.capacity() as usize
-        {
-            return Err(ConfigureError::MachineTooLarge);
-        }
+        self.check(machine, strategy)?;
         self.strategy.switch(strategy, machine)?;
         self.clear(machine);
         Ok(())
+    }
+
+    /// Whether the memory suffices, but for the strategy's own.
+    fn check(&self, machine: Machine, strategy: StrategyKind) -> Result<(), ConfigureError> {
+        let needs = Needs::of(strategy, machine, self.jobs as usize);
+        if needs.words > self.occupancy.capacity_words() {
+            return Err(ConfigureError::MachineTooLarge);
+        }
+        AnyStrategy::check(strategy, machine, self.strategy.workspace())?;
+        match needs.blocks <= self.pool.capacity() as usize {
+            true => Ok(()),
+            false => Err(ConfigureError::StrategyMemory),
+        }
     }
 
     /// Forgets whatever is held or faulty.

@@ -324,7 +324,6 @@ impl Held<'_, '_> {
 
     /// [`Held::blocks`] of a mesh.
     #[inline]
-    #[cfg(feature = "free-submesh-list")]
     pub(crate) fn submeshes(&self, mesh: Mesh) -> impl Iterator<Item = Submesh> + '_ {
         let held = self.0.held_packed();
         held.map(move |packed| Submesh::unpacked(mesh, packed))

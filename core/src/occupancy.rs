@@ -154,7 +154,6 @@ impl<'m> Occupancy<'m> {
     }
 
     /// Copies the busy bits of one row of a mesh, with what is pending.
-    #[cfg(feature = "free-submesh-list")]
     pub(crate) fn read_row(&self, row: usize, into: &mut [Word]) {
         into.copy_from_slice(self.marked_row(row));
         for &block in &self.pending {

@@ -168,7 +168,6 @@ fn and_row(acc: &mut [Word], above: &mut [Word], row: &[Word]) -> bool {
 /// # Time complexity
 ///
 /// O(rows * words in a row * (log w + log h)).
-#[cfg(any(feature = "best-fit", feature = "busy-list", feature = "buddy"))]
 pub(crate) fn all_bases<'s>(
     occupancy: &Occupancy<'_>,
     sides: Sides,
@@ -205,7 +204,6 @@ pub(crate) fn all_bases<'s>(
 ///
 /// O(rows^2 * words in a row); the number of submeshes is at most the number of free processors, see
 /// the free submesh list.
-#[cfg(feature = "free-submesh-list")]
 pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut found: impl FnMut(Submesh)) {
     let rows = occupancy.machine().rows() as usize;
     let stride = occupancy.stride();

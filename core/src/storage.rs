@@ -8,41 +8,111 @@ use crate::jobs::JobSlot;
 use crate::machine::Machine;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::strategy::Workspace;
+use crate::strategy::{StrategyKind, StrategyMemory, Workspace};
 use crate::word::Word;
 
-/// The memory a controller works in, borrowed. What is in it does not matter at first.
+/// The memory a controller works in, borrowed. What is in it does not matter at first. [`Needs`] says how much a machine and a
+/// strategy need.
 #[derive(Debug)]
 pub struct Memory<'m> {
-    /// Occupancy: [`Occupancy::words_needed`] words.
+    /// Occupancy: [`Needs::words`].
     pub busy: &'m mut [Word],
     /// Faulty processors: as many words.
     pub faulty: &'m mut [Word],
     /// Jobs, waiting and running together.
     pub slots: &'m mut [JobSlot],
-    /// From job names to slots: a power of two, at least twice the slots.
+    /// From job names to slots: at least twice the slots.
     pub index: &'m mut [Link],
-    /// Blocks held by all jobs together: as many as the machine has processors.
+    /// Blocks held by all jobs together: [`Needs::blocks`].
     pub blocks: &'m mut [BlockCell],
-    /// For the strategy.
+    /// For the strategy: [`Needs::scratch`] and [`Needs::list`].
     pub workspace: Workspace<'m>,
 }
 
-/// What a machine needs, beside the number of jobs it is to hold.
+/// What a strategy needs to serve a machine, beside the table of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// Words of each occupancy bitmap; of scratch, twice as many.
+    /// Words of each of the two occupancy bitmaps.
     pub words: usize,
-    /// Blocks, and submeshes in a strategy's list.
-    pub nodes: usize,
+    /// Words of scratch.
+    pub scratch: usize,
+    /// Blocks: one for each job where allocations are contiguous, else up to one for each processor.
+    pub blocks: usize,
+    /// Submeshes in the strategy's list.
+    pub list: usize,
 }
 
 impl Needs {
-    /// What this machine needs.
-    pub const fn of(machine: Machine) -> Needs {
+    /// What this strategy needs on this machine for so many jobs, waiting and running together.
+    ///
+    /// ```
+    /// use meshalloc::storage::Needs;
+    /// use meshalloc::{Mesh, StrategyKind};
+    /// let machine = Mesh::new(16, 16)?.into();
+    /// let needs = |strategy| Needs::of(strategy, machine, 40);
+    /// assert_eq!((needs(StrategyKind::FirstFit).blocks, needs(StrategyKind::Naive).blocks), (40, 256));
+    /// assert_eq!((needs(StrategyKind::FirstFit).scratch, needs(StrategyKind::Naive).scratch), (16, 0));
+    /// assert_eq!(needs(StrategyKind::FreeSubmeshList).list, 256);
+    /// # Ok::<(), meshalloc::MeshSidesError>(())
+    /// ```
+    pub const fn of(strategy: StrategyKind, machine: Machine, jobs: usize) -> Needs {
+        let (words, nodes) = (Occupancy::words_needed(machine), machine.nodes() as usize);
+        let info = strategy.info();
+        let mut needs = Needs {
+            words,
+            scratch: 0,
+            // Blocks are disjoint and hold at least one processor each.
+            blocks: match info.contiguous && jobs < nodes {
+                true => jobs,
+                false => nodes,
+            },
+            list: 0,
+        };
+        match info.needs {
+            StrategyMemory::Nothing => {}
+            StrategyMemory::Scratch => {
+                needs.scratch = match machine {
+                    Machine::Mesh(_) => words,
+                    Machine::Cube(_) => 2 * words,
+                }
+            }
+            StrategyMemory::List => needs.list = nodes,
+        }
+        needs
+    }
+
+    /// Enough for each strategy of this build on those of the machines that it serves.
+    pub const fn of_build(mut machines: &[Machine], jobs: usize) -> Needs {
+        let mut most = Needs {
+            words: 1,
+            scratch: 0,
+            blocks: 0,
+            list: 0,
+        };
+        while let [machine, others @ ..] = machines {
+            let mut strategies = StrategyKind::ALL;
+            while let [strategy, rest @ ..] = strategies {
+                let info = strategy.info();
+                if info.built && info.machine as u8 == machine.kind() as u8 {
+                    most = most.and(Needs::of(*strategy, *machine, jobs));
+                }
+                strategies = rest;
+            }
+            machines = others;
+        }
+        most
+    }
+
+    /// The larger of each.
+    const fn and(self, other: Needs) -> Needs {
+        const fn max(a: usize, b: usize) -> usize {
+            if a > b { a } else { b }
+        }
         Needs {
-            words: Occupancy::words_needed(machine),
-            nodes: machine.nodes() as usize,
+            words: max(self.words, other.words),
+            scratch: max(self.scratch, other.scratch),
+            blocks: max(self.blocks, other.blocks),
+            list: max(self.list, other.list),
         }
     }
 }
@@ -52,20 +122,20 @@ impl Needs {
 /// - `WORDS`: occupancy words; a mesh of `w x h` takes `h * ceil(w / WORD_BITS)`, a cube
 ///   `ceil(k^n / WORD_BITS)`.
 /// - `JOBS`: jobs, waiting and running together.
-/// - `INDEX`: a power of two, at least twice `JOBS`.
-/// - `NODES`: processors of the largest machine.
+/// - `SCRATCH`, `BLOCKS`, `LIST`: what the strategies need ([`Needs`]). The defaults suffice for a contiguous strategy on a mesh that
+///   keeps no list. On a cube `SCRATCH` is twice `WORDS`; `naive` needs a block for each processor, `free-submesh-list` a list as long.
 ///
 /// A capacity that makes no sense does not compile:
 ///
 /// ```compile_fail
-/// // 100 is not a power of two.
-/// let storage = meshalloc::Storage::<64, 50, 100, 4096>::new();
+/// // No job.
+/// let storage = meshalloc::Storage::<64, 0, 64, 0, 0>::new();
 /// ```
 ///
 /// ```
 /// use meshalloc::{Configuration, Controller, Machine, Mesh, SchedulerKind, Storage, StrategyKind};
 ///
-/// let mut storage = Storage::<64, 50, 128, 1024>::new();
+/// let mut storage: Storage<32, 50> = Storage::new();
 /// let configuration = Configuration {
 ///     machine: Mesh::new(32, 32).unwrap().into(),
 ///     strategy: StrategyKind::FirstFit,
@@ -75,31 +145,40 @@ impl Needs {
 /// assert_eq!(controller.capacity().jobs, 50);
 /// ```
 #[derive(Debug)]
-pub struct Storage<const WORDS: usize, const JOBS: usize, const INDEX: usize, const NODES: usize> {
+pub struct Storage<
+    const WORDS: usize,
+    const JOBS: usize,
+    const SCRATCH: usize = WORDS,
+    const BLOCKS: usize = JOBS,
+    const LIST: usize = 0,
+> {
     busy: [Word; WORDS],
     faulty: [Word; WORDS],
-    /// Two for each word of occupancy.
-    scratch: [[Word; WORDS]; 2],
+    scratch: [Word; SCRATCH],
     slots: [JobSlot; JOBS],
-    index: [Link; INDEX],
-    blocks: [BlockCell; NODES],
-    list: [Submesh; NODES],
+    /// Twice the slots.
+    index: [[Link; JOBS]; 2],
+    blocks: [BlockCell; BLOCKS],
+    list: [Submesh; LIST],
 }
 
-impl<const WORDS: usize, const JOBS: usize, const INDEX: usize, const NODES: usize>
-    Storage<WORDS, JOBS, INDEX, NODES>
+impl<
+    const WORDS: usize,
+    const JOBS: usize,
+    const SCRATCH: usize,
+    const BLOCKS: usize,
+    const LIST: usize,
+> Storage<WORDS, JOBS, SCRATCH, BLOCKS, LIST>
 {
     /// Evaluated in [`Storage::new`], so that a bad capacity is a compile error with these words.
     const VALID: () = {
         assert!(WORDS >= 1, "WORDS: at least one word of occupancy");
         assert!(JOBS >= 1, "JOBS: room for at least one job");
-        assert!(NODES >= 1, "NODES: a machine of at least one processor");
-        assert!(INDEX.is_power_of_two(), "INDEX: must be a power of two");
-        assert!(INDEX >= 2 * JOBS, "INDEX: must be at least twice JOBS");
+        assert!(BLOCKS >= 1, "BLOCKS: room for at least one block");
         assert!(JOBS < Link::MAX as usize, "JOBS: too many for this target");
         assert!(
-            NODES < Link::MAX as usize,
-            "NODES: too many for this target"
+            BLOCKS < Link::MAX as usize,
+            "BLOCKS: too many for this target"
         );
     };
 
@@ -109,11 +188,11 @@ impl<const WORDS: usize, const JOBS: usize, const INDEX: usize, const NODES: usi
         Storage {
             busy: [0; WORDS],
             faulty: [0; WORDS],
-            scratch: [[0; WORDS]; 2],
+            scratch: [0; SCRATCH],
             slots: [JobSlot::EMPTY; JOBS],
-            index: [0; INDEX],
-            blocks: [BlockCell::EMPTY; NODES],
-            list: [Submesh::EMPTY; NODES],
+            index: [[0; JOBS]; 2],
+            blocks: [BlockCell::EMPTY; BLOCKS],
+            list: [Submesh::EMPTY; LIST],
         }
     }
 
@@ -123,18 +202,23 @@ impl<const WORDS: usize, const JOBS: usize, const INDEX: usize, const NODES: usi
             busy: &mut self.busy,
             faulty: &mut self.faulty,
             slots: &mut self.slots,
-            index: &mut self.index,
+            index: self.index.as_flattened_mut(),
             blocks: &mut self.blocks,
             workspace: Workspace {
-                words: self.scratch.as_flattened_mut(),
+                words: &mut self.scratch,
                 list: &mut self.list,
             },
         }
     }
 }
 
-impl<const WORDS: usize, const JOBS: usize, const INDEX: usize, const NODES: usize> Default
-    for Storage<WORDS, JOBS, INDEX, NODES>
+impl<
+    const WORDS: usize,
+    const JOBS: usize,
+    const SCRATCH: usize,
+    const BLOCKS: usize,
+    const LIST: usize,
+> Default for Storage<WORDS, JOBS, SCRATCH, BLOCKS, LIST>
 {
     fn default() -> Self {
         Self::new()

@@ -34,7 +34,7 @@ use crate::{BUILD, SOFTWARE};
 /// use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
 /// use meshalloc_firmware::{ClientMessage, Server};
 ///
-/// let mut storage = Storage::<8, 16, 32, 64>::new();
+/// let mut storage: Storage<8, 16> = Storage::new();
 /// let configuration = Configuration {
 ///     machine: Machine::Mesh(Mesh::new(8, 8).unwrap()),
 ///     strategy: StrategyKind::FirstFit,

@@ -226,8 +226,19 @@ impl Model {
         let words_a_row = u32::from(mesh.sides().w).div_ceil(self.capacity.word_bits.into());
         let words = u32::from(mesh.sides().h) * words_a_row;
         let nodes = u32::from(mesh.sides().w) * u32::from(mesh.sides().h);
-        if words > self.capacity.words || nodes > self.capacity.blocks {
+        if words > self.capacity.words {
             return Err(ConfigureError::MachineTooLarge.into());
+        }
+        let blocks = match configuration.strategy {
+            StrategyKind::Naive => nodes,
+            _ => nodes.min(self.capacity.jobs),
+        };
+        let list = match configuration.strategy {
+            StrategyKind::FreeSubmeshList => nodes,
+            _ => 0,
+        };
+        if blocks > self.capacity.blocks || list > self.capacity.list {
+            return Err(ConfigureError::StrategyMemory.into());
         }
         self.configuration = configuration;
         self.mesh = mesh;

@@ -29,20 +29,16 @@ impl HeapMemory {
 
     /// Memory in which each of the machines can be served.
     pub fn for_largest_of(machines: &[impl Into<Machine> + Copy], jobs: usize) -> Self {
-        let most = |need: fn(Machine) -> usize| {
-            let needs = machines.iter().map(|&machine| need(machine.into()));
-            needs.max().unwrap_or(0)
-        };
-        let words = most(|machine| Needs::of(machine).words);
-        let nodes = most(|machine| Needs::of(machine).nodes);
+        let machines: Vec<Machine> = machines.iter().map(|&machine| machine.into()).collect();
+        let needs = Needs::of_build(&machines, jobs);
         HeapMemory {
-            busy: vec![0; words],
-            faulty: vec![0; words],
-            scratch: vec![0; most(Workspace::words_needed)],
+            busy: vec![0; needs.words],
+            faulty: vec![0; needs.words],
+            scratch: vec![0; needs.scratch],
             slots: vec![JobSlot::EMPTY; jobs],
             index: vec![0; (2 * jobs).next_power_of_two()],
-            blocks: vec![BlockCell::EMPTY; nodes],
-            list: vec![Submesh::EMPTY; nodes],
+            blocks: vec![BlockCell::EMPTY; needs.blocks],
+            list: vec![Submesh::EMPTY; needs.list],
         }
     }
 

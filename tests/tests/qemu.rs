@@ -152,7 +152,7 @@ fn qemu_decides_as_in_process() {
                 strategy,
                 scheduler: schedulers[rounds % schedulers.len()],
             };
-            let mut storage = Box::new(Storage::<128, 512, 1024, 4096>::new());
+            let mut storage = Box::new(Storage::<128, 512, 256, 4096, 4096>::new());
             assert_eq!(
                 call_at(&mut client, Command::Reset, Some(0)).unwrap(),
                 [Reply::Done]

@@ -149,7 +149,7 @@ fn do_work(client: &mut Client<impl Line>, machine: Machine, strategy: StrategyK
     };
     let first = [Command::Reset, Command::Configure(configuration)];
     let mut granted = 0;
-    for command in first.into_iter().chain(work(machine, strategy)) {
+    for command in first.into_iter().chain(work(machine)) {
         let mut failed = None;
         client.call(&command, Some(0), &mut |reply| match reply {
             Reply::Grant(grant) if grant.first == 0 => granted += 1,
@@ -168,10 +168,10 @@ fn do_work(client: &mut Client<impl Line>, machine: Machine, strategy: StrategyK
 
 /// Commands that fill the machine with jobs of many sizes, large ones first and then small ones, while earlier jobs
 /// leave out of order and processors fail and are repaired; in between, all that can be asked.
-fn work(machine: Machine, strategy: StrategyKind) -> Vec<Command> {
+fn work(machine: Machine) -> Vec<Command> {
     let mut commands = Vec::new();
     for job in 1..=JOBS {
-        let request = request(machine, strategy, job);
+        let request = request(machine, job);
         commands.push(Command::Submit {
             job: JobId(job),
             request: request.with_flags(Flags::NO_WAIT),
@@ -200,17 +200,18 @@ fn work(machine: Machine, strategy: StrategyKind) -> Vec<Command> {
 }
 
 /// What the job asks for: of the first half of the jobs up to a few hundred processors, of the others less.
-fn request(machine: Machine, strategy: StrategyKind, job: u32) -> Request {
+fn request(machine: Machine, job: u32) -> Request {
     let large = job < JOBS / 2;
     match machine {
         Machine::Cube(cube) => {
             let (k, n) = (u32::from(cube.k()), u32::from(cube.n()));
             let dimensions = job * 7 % (if large { 2 * n / 3 } else { n / 3 } + 1);
+            // There are strategies that serve whole rings only.
+            let whole = job % 3 == 0;
             let radices: Vec<u16> = (0..dimensions)
-                .map(|dimension| match strategy {
-                    // It serves no other radix.
-                    StrategyKind::Partner => cube.k(),
-                    _ => (2 + (job * job + 5 * dimension) % (k - 1)) as u16,
+                .map(|dimension| match whole {
+                    true => cube.k(),
+                    false => (2 + (job * job + 5 * dimension) % (k - 1)) as u16,
                 })
                 .collect();
             Request::subcube(Radices::new(&radices).expect("radices of this cube"))
@@ -230,22 +231,18 @@ mod tests {
     #[test]
     fn the_work_has_every_command_and_shapes_of_the_machine() {
         for machine in MACHINES {
-            let strategies = StrategyKind::ALL.iter();
-            for &strategy in strategies.filter(|kind| kind.info().machine == machine.kind()) {
-                let work = work(machine, strategy);
-                let count =
-                    |pattern: fn(&Command) -> bool| work.iter().filter(|c| pattern(c)).count();
-                assert_eq!(
-                    count(|c| matches!(c, Command::Submit { .. })),
-                    JOBS as usize
-                );
-                assert!(count(|c| matches!(c, Command::Release { .. })) > 1000);
-                assert!(count(|c| matches!(c, Command::MarkFaulty { .. })) >= 30);
-                assert!(count(|c| matches!(c, Command::ClearFaulty { .. })) >= 15);
-                for command in work {
-                    if let Command::Submit { request, .. } = command {
-                        assert!(machine.check(request.shape).is_ok(), "{request:?}");
-                    }
+            let work = work(machine);
+            let count = |pattern: fn(&Command) -> bool| work.iter().filter(|c| pattern(c)).count();
+            assert_eq!(
+                count(|c| matches!(c, Command::Submit { .. })),
+                JOBS as usize
+            );
+            assert!(count(|c| matches!(c, Command::Release { .. })) > 1000);
+            assert!(count(|c| matches!(c, Command::MarkFaulty { .. })) >= 30);
+            assert!(count(|c| matches!(c, Command::ClearFaulty { .. })) >= 15);
+            for command in work {
+                if let Command::Submit { request, .. } = command {
+                    assert!(machine.check(request.shape).is_ok(), "{request:?}");
                 }
             }
         }

@@ -39,7 +39,7 @@ use crate::word::WORD_BITS;
 ///     StrategyKind, Submesh,
 /// };
 ///
-/// let mut storage = Storage::<16, 64, 128, 128>::new();
+/// let mut storage = Storage::<8, 16, 0, 16, 64>::new();
 /// let mut controller = Controller::new(
 ///     storage.memory(),
 ///     Configuration {
@@ -94,7 +94,7 @@ impl<'m> Controller<'m> {
     ///
     /// # Errors
     ///
-    /// When the memory is too small for the machine or the strategy does not serve it.
+    /// Those of [`Allocator::new`]. A contiguous strategy needs a block for each job that the memory has room for.
     pub fn new(memory: Memory<'m>, configuration: Configuration) -> Result<Self, ConfigureError> {
         let Configuration {
             machine,
@@ -109,10 +109,14 @@ impl<'m> Controller<'m> {
             blocks,
             workspace,
         } = memory;
+        let jobs = JobTable::new(slots, index);
+        let room = jobs.capacity();
         Ok(Controller {
             configuration,
-            allocator: Allocator::with_parts(busy, faulty, blocks, workspace, machine, strategy)?,
-            jobs: JobTable::new(slots, index),
+            allocator: Allocator::with_parts(
+                busy, faulty, blocks, workspace, machine, strategy, room,
+            )?,
+            jobs,
             scheduler: AnyScheduler::new(scheduler),
             clock: 0,
             round: 0,

@@ -7,17 +7,13 @@ use super::JobSlot;
 use crate::blocks::{Link, NONE};
 use crate::request::JobId;
 
-/// Cuts the slices to the largest sizes that go together.
+/// Cuts the slots to as many as the index has room for.
 pub(super) fn fit<'m>(
     slots: &'m mut [JobSlot],
     index: &'m mut [Link],
 ) -> (&'m mut [JobSlot], &'m mut [Link]) {
-    let cells = match index.len() {
-        0 => 0,
-        len => 1 << len.ilog2(),
-    };
-    let jobs = slots.len().min(cells / 2).min(NONE as usize);
-    (&mut slots[..jobs], &mut index[..cells])
+    let jobs = slots.len().min(index.len() / 2).min(NONE as usize);
+    (&mut slots[..jobs], index)
 }
 
 /// Where the search for a name begins (Fibonacci hashing, Knuth 1973, section 6.4).
@@ -29,7 +25,10 @@ fn home(index: &[Link], id: JobId) -> usize {
 
 #[inline]
 fn next(index: &[Link], cell: usize) -> usize {
-    (cell + 1) & (index.len() - 1)
+    match cell + 1 {
+        end if end == index.len() => 0,
+        next => next,
+    }
 }
 
 fn cell_of(index: &[Link], slots: &[JobSlot], id: JobId) -> Option<usize> {
@@ -67,8 +66,11 @@ pub(super) fn remove(index: &mut [Link], slots: &[JobSlot], id: JobId) {
     while index[cell] != NONE {
         // An entry may fill the hole if the hole is on its way from home to where it is.
         let from = home(index, slots[index[cell] as usize].id);
-        let mask = index.len() - 1;
-        if (hole.wrapping_sub(from) & mask) <= (cell.wrapping_sub(from) & mask) {
+        let way = |to| match to < from {
+            true => to + index.len() - from,
+            false => to - from,
+        };
+        if way(hole) <= way(cell) {
             index[hole] = index[cell];
             hole = cell;
         }

@@ -193,8 +193,7 @@ pub struct JobTable<'m> {
 }
 
 impl<'m> JobTable<'m> {
-    /// An empty table. The slices say what there is room for; an index shorter than twice the slots or
-    /// not a power of two long reduces the number of slots.
+    /// An empty table. The slices say what there is room for; an index shorter than twice the slots reduces their number.
     pub(crate) fn new(slots: &'m mut [JobSlot], index: &'m mut [Link]) -> Self {
         let (slots, index) = index::fit(slots, index);
         let mut table = JobTable {

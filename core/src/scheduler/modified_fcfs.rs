@@ -26,7 +26,7 @@
 //! ```
 //! # use meshalloc::*;
 //! # use meshalloc::scheduler::Threshold;
-//! let mut storage = Storage::<8, 16, 32, 64>::new();
+//! let mut storage: Storage<8, 16> = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 4)?.into(),
 //!     strategy: StrategyKind::FirstFit,

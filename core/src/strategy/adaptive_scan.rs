@@ -32,7 +32,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<8, 16, 32, 16>::new();
+//! let mut storage: Storage<8, 16> = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(3, 3)?.into(),
 //!     strategy: StrategyKind::AdaptiveScan,
@@ -52,7 +52,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_either_way, first_place};
+use super::Strategy;
+use super::common::{demand_either_way, first_place};
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;

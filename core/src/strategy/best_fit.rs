@@ -44,7 +44,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<16, 16, 32, 128>::new();
+//! let mut storage: Storage<16, 16> = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 4)?.into(),
 //!     strategy: StrategyKind::BestFit,
@@ -70,7 +70,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_as_requested};
+use super::Strategy;
+use super::common::demand_as_requested;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};

@@ -39,7 +39,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<16, 16, 32, 128>::new();
+//! let mut storage: Storage<16, 16> = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(8, 8)?.into(),
 //!     strategy: StrategyKind::Buddy,
@@ -63,7 +63,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace, mesh_of};
+use super::common::mesh_of;
+use super::{Strategy, Workspace};
 use crate::blocks::Draft;
 use crate::error::{ConfigureError, Refusal};
 use crate::machine::Machine;
@@ -81,27 +82,17 @@ pub struct Buddy<'m> {
 }
 
 impl<'m> Buddy<'m> {
-    /// Whether it could serve the machine.
-    ///
-    /// # Errors
-    ///
-    /// `MachineUnsuitable` unless the mesh is square and its side a power of two; `StrategyMemory` when there are
-    /// too few scratch words.
-    pub fn check(machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
+    /// Whether it serves the machine.
+    pub(super) fn check(machine: Machine) -> Result<(), ConfigureError> {
         let sides = mesh_of(machine)?.sides();
         if !sides.is_square() || !sides.w.is_power_of_two() {
             return Err(ConfigureError::MachineUnsuitable);
         }
-        workspace.check_words(machine)
+        Ok(())
     }
 
     /// A buddy system on a mesh.
-    ///
-    /// # Errors
-    ///
-    /// What [`Buddy::check`] says.
-    pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
-        Self::check(machine, &workspace)?;
+    pub(super) fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
         Ok(Buddy {
             mesh: mesh_of(machine)?,
             workspace,

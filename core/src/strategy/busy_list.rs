@@ -47,7 +47,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<32, 16, 32, 128>::new();
+//! let mut storage: Storage<32, 16> = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(10, 10)?.into(),
 //!     strategy: StrategyKind::BusyList,
@@ -74,7 +74,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_either_way};
+use super::Strategy;
+use super::common::demand_either_way;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Coord, SIDE_MAX, Sides, Submesh};

@@ -34,7 +34,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<32, 16, 32, 128>::new();
+//! let mut storage: Storage<32, 16> = Storage::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(10, 10)?.into(),
 //!     strategy: StrategyKind::FirstFit,
@@ -59,7 +59,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_as_requested, first_place};
+use super::Strategy;
+use super::common::{demand_as_requested, first_place};
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;

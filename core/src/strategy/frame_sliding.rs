@@ -33,7 +33,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<2, 16, 32, 4>::new();
+//! let mut storage: Storage<2, 16> = Storage::new();
 //! let mut allocator = Allocator::new(
 //!     storage.memory(),
 //!     Mesh::new(2, 2)?.into(),
@@ -47,7 +47,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_as_requested};
+use super::Strategy;
+use super::common::demand_as_requested;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Coord, Submesh};

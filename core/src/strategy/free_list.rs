@@ -25,7 +25,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<4, 1, 2, 64>::new();
+//! let mut storage = Storage::<4, 1, 8, 64, 0>::new();
 //! let machine = Cube::new(4, 3)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FreeList)?;
 //! let held = allocator.allocate(&Request::subcube(Radices::new(&[3, 2])?))?;
@@ -33,7 +33,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace, cube_of};
+use super::common::cube_of;
+use super::{Strategy, Workspace};
 use crate::blocks::Draft;
 use crate::cube::Radices;
 use crate::cube::search::{Orders, Starts, SubcubeSearch};
@@ -50,26 +51,16 @@ pub struct FreeList<'m> {
 }
 
 impl<'m> FreeList<'m> {
-    /// Whether it could serve the machine.
-    ///
-    /// # Errors
-    ///
-    /// `MachineUnsuitable` unless it is a cube whose k is a power of two; `StrategyMemory` when there are too few
-    /// scratch words.
-    pub fn check(machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
+    /// Whether it serves the machine.
+    pub(super) fn check(machine: Machine) -> Result<(), ConfigureError> {
         if !cube_of(machine)?.k().is_power_of_two() {
             return Err(ConfigureError::MachineUnsuitable);
         }
-        workspace.check_words(machine)
+        Ok(())
     }
 
     /// The strategy on a cube.
-    ///
-    /// # Errors
-    ///
-    /// What [`FreeList::check`] says.
-    pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
-        Self::check(machine, &workspace)?;
+    pub(super) fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
         Ok(FreeList {
             search: cube_of(machine)?.into(),
             workspace,

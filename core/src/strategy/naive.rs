@@ -31,7 +31,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<8, 16, 32, 16>::new();
+//! let mut storage = Storage::<8, 16, 0, 16, 0>::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(4, 3)?.into(),
 //!     strategy: StrategyKind::Naive,
@@ -52,7 +52,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace, mesh_of};
+use super::common::mesh_of;
+use super::{Strategy, Workspace};
 use crate::blocks::Draft;
 use crate::error::{ConfigureError, Refusal};
 use crate::machine::Machine;
@@ -69,21 +70,13 @@ pub struct Naive<'m> {
 }
 
 impl<'m> Naive<'m> {
-    /// Whether it could serve the machine: any mesh.
-    ///
-    /// # Errors
-    ///
-    /// `MachineUnsuitable` unless it is a mesh.
-    pub fn check(machine: Machine, _workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
+    /// Whether it serves the machine: any mesh.
+    pub(super) fn check(machine: Machine) -> Result<(), ConfigureError> {
         mesh_of(machine).map(|_| ())
     }
 
     /// Naive on a mesh.
-    ///
-    /// # Errors
-    ///
-    /// What [`Naive::check`] says.
-    pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
+    pub(super) fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
         Ok(Naive {
             mesh: mesh_of(machine)?,
             workspace,

@@ -25,7 +25,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<4, 1, 2, 8>::new();
+//! let mut storage = Storage::<4, 1, 8, 8, 0>::new();
 //! let machine = Cube::new(2, 3)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::Partner)?;
 //! for node in [1, 3, 5, 7] {
@@ -36,7 +36,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_of_radices};
+use super::Strategy;
+use super::common::demand_of_radices;
 use crate::blocks::Draft;
 use crate::cube::search::{Orders, Starts, first_along};
 use crate::cube::{DIMENSIONS_MAX, Notation};

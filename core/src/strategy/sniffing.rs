@@ -26,7 +26,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<4, 1, 2, 64>::new();
+//! let mut storage = Storage::<4, 1, 8, 64, 0>::new();
 //! let machine = Cube::new(4, 3)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::Sniffing)?;
 //! let held = allocator.allocate(&Request::subcube(Radices::new(&[3, 2])?))?;

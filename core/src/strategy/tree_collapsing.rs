@@ -35,7 +35,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<4, 1, 2, 64>::new();
+//! let mut storage = Storage::<4, 1, 8, 64, 0>::new();
 //! let machine = Cube::new(4, 3)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::TreeCollapsing)?;
 //! let mesh = allocator.allocate(&Request::subcube(Radices::new(&[4, 2])?))?;
@@ -49,7 +49,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_of_radices};
+use super::Strategy;
+use super::common::demand_of_radices;
 use crate::blocks::Draft;
 use crate::cube::search::{Orders, Starts};
 use crate::error::Refusal;

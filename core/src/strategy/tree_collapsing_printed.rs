@@ -37,7 +37,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<1, 1, 2, 9>::new();
+//! let mut storage = Storage::<1, 1, 2, 9, 0>::new();
 //! let mut place = |strategy| {
 //!     let machine = Cube::new(3, 2)?.into();
 //!     let mut allocator = Allocator::new(storage.memory(), machine, strategy)?;
@@ -52,7 +52,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, demand_of_radices};
+use super::Strategy;
+use super::common::demand_of_radices;
 use crate::blocks::Draft;
 use crate::cube::search::{Orders, Starts};
 use crate::error::Refusal;

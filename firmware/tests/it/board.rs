@@ -9,7 +9,7 @@ use meshalloc::{
 pub(crate) const JOBS: usize = 24;
 
 /// The memory of a small board: up to 16 x 16, or a cube of 256, with words of 32 or 64 bits.
-pub(crate) type Board = Storage<16, JOBS, 64, 256>;
+pub(crate) type Board = Storage<16, JOBS, 32, 256, 256>;
 
 pub(crate) fn configuration(w: u16, h: u16, strategy: StrategyKind) -> Configuration {
     Configuration {

@@ -23,34 +23,33 @@ pub struct HeapStorage {
 }
 
 impl HeapStorage {
-    /// Just enough for this machine and so many jobs, waiting and running together.
+    /// Just enough for any strategy on this machine and so many jobs, waiting and running together.
     pub fn new(machine: Machine, jobs: usize) -> Self {
-        let needs = Needs::of(machine);
-        HeapStorage::sized(needs.words, jobs, needs.nodes, needs.nodes)
+        HeapStorage::sized(Needs::of_build(&[machine], jobs), jobs)
     }
 
     /// As much as a controller has that says this of itself, a board for instance. Words are taken to be
     /// this host's: where they are longer than the board's, the memory serves larger machines too.
     pub fn with_capacity(capacity: Capacity) -> Self {
-        let [words, jobs, blocks, list] = [
-            capacity.words,
-            capacity.jobs,
-            capacity.blocks,
-            capacity.list,
-        ]
-        .map(|size| size as usize);
-        HeapStorage::sized(words, jobs, blocks, list)
+        let needs = Needs {
+            words: capacity.words as usize,
+            // The capacity does not name it; no strategy needs more.
+            scratch: 2 * capacity.words as usize,
+            blocks: capacity.blocks as usize,
+            list: capacity.list as usize,
+        };
+        HeapStorage::sized(needs, capacity.jobs as usize)
     }
 
-    fn sized(words: usize, jobs: usize, blocks: usize, list: usize) -> Self {
+    fn sized(needs: Needs, jobs: usize) -> Self {
         HeapStorage {
-            busy: vec![0; words],
-            faulty: vec![0; words],
-            scratch: vec![0; 2 * words],
+            busy: vec![0; needs.words],
+            faulty: vec![0; needs.words],
+            scratch: vec![0; needs.scratch],
             slots: vec![JobSlot::EMPTY; jobs],
             index: vec![0; (2 * jobs).next_power_of_two()],
-            blocks: vec![BlockCell::EMPTY; blocks],
-            list: vec![Submesh::EMPTY; list],
+            blocks: vec![BlockCell::EMPTY; needs.blocks],
+            list: vec![Submesh::EMPTY; needs.list],
         }
     }
 

@@ -98,16 +98,11 @@ pub fn serving(
     Ok(serving)
 }
 
-/// What a strategy expects of the machine, where that is why it does not serve this one.
-fn expected(strategy: StrategyKind, reason: ConfigureError) -> &'static str {
-    match (reason, strategy) {
-        (ConfigureError::MachineUnsuitable, StrategyKind::FreeList) => {
-            " (expected a cube whose k is a power of two)"
-        }
-        (ConfigureError::MachineUnsuitable, StrategyKind::Buddy) => {
-            " (expected a square mesh whose side is a power of two)"
-        }
-        _ => "",
+/// What the strategy expects of the machine, where that is why it does not serve this one.
+fn expected(strategy: StrategyKind, reason: ConfigureError) -> String {
+    match reason {
+        ConfigureError::MachineUnsuitable => format!(" (expected {})", strategy.info().expects),
+        _ => String::new(),
     }
 }
 

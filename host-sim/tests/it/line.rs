@@ -11,7 +11,7 @@ use meshalloc_firmware::Server;
 use crate::program::{host_sim, host_sim_in};
 
 /// Room for a 16 x 16 mesh and 300 jobs.
-type BoardStorage = Storage<16, 300, 1024, 256>;
+type BoardStorage = Storage<16, 300, 32, 256, 256>;
 
 /// A board that serves `clients` connections, one after another, without being reset between them.
 struct Board {

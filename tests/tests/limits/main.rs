@@ -180,14 +180,25 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
     with_every_strategy(mesh(8, 8), 4, |controller| {
         set_faulty(controller, 11, true);
         let old = controller.configuration();
-        // One node, and one row of words, more than there is memory for.
-        for (w, h) in [(65, 1), (8, 9), (1, 65), (1024, 1024)] {
+        // One row of words more than there is memory for.
+        for (w, h) in [(8, 9), (1, 65), (1024, 1024)] {
             let command = Command::Configure(Configuration {
                 machine: mesh(w, h).into(),
                 ..old
             });
             let error = Error::Configure(ConfigureError::MachineTooLarge);
             assert_fails(controller, &command, error);
+        }
+        // Few words, but one processor more than there are blocks and submeshes.
+        for strategy in STRATEGIES {
+            let command = Command::Configure(configuration(mesh(65, 1), strategy));
+            let error = Error::Configure(ConfigureError::StrategyMemory);
+            match strategy {
+                StrategyKind::Naive | StrategyKind::FreeSubmeshList => {
+                    assert_fails(controller, &command, error);
+                }
+                _ => assert_eq!(ask(controller, &command).last, Reply::Done),
+            }
         }
         // As many nodes and words as there are is not too large; the fault is forgotten.
         for strategy in STRATEGIES {
@@ -212,7 +223,7 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
 fn memory_that_is_too_small_is_refused() {
     let small = mesh(8, 8);
     for strategy in STRATEGIES {
-        for large in [mesh(8, 9), mesh(65, 1), mesh(64, 64)] {
+        for large in [mesh(8, 9), mesh(1, 65), mesh(64, 64)] {
             let mut memory = HeapMemory::new(small, 4);
             let outcome = Controller::new(memory.memory(), configuration(large, strategy));
             assert_eq!(
@@ -230,6 +241,21 @@ fn memory_that_is_too_small_is_refused() {
         let needs_memory = strategy != StrategyKind::Naive;
         let expected = needs_memory.then_some(ConfigureError::StrategyMemory);
         assert_eq!(outcome.err(), expected, "{strategy}");
+        // A block less than needed: one for each job, or one for each processor.
+        let blocks = match strategy {
+            StrategyKind::Naive => 64,
+            _ => 4,
+        };
+        for (blocks, expected) in [
+            (blocks - 1, Some(ConfigureError::StrategyMemory)),
+            (blocks, None),
+        ] {
+            let mut memory = HeapMemory::new(small, 4);
+            let mut lent = memory.memory();
+            lent.blocks = &mut lent.blocks[..blocks];
+            let outcome = Controller::new(lent, configuration(small, strategy));
+            assert_eq!(outcome.err(), expected, "{strategy}, {blocks} blocks");
+        }
     }
 }
 

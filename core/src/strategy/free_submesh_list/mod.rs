@@ -71,7 +71,7 @@
 //!
 //! ```
 //! # use meshalloc::*;
-//! let mut storage = Storage::<32, 16, 32, 128>::new();
+//! let mut storage = Storage::<32, 16, 0, 16, 128>::new();
 //! let mut controller = Controller::new(storage.memory(), Configuration {
 //!     machine: Mesh::new(10, 10)?.into(),
 //!     strategy: StrategyKind::FreeSubmeshList,
@@ -101,7 +101,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Strategy, Workspace, demand_either_way, mesh_of};
+use super::common::{demand_either_way, mesh_of};
+use super::{Strategy, Workspace};
 use crate::blocks::{Draft, Held};
 use crate::error::{ConfigureError, Refusal};
 use crate::machine::{Block, Machine};
@@ -128,26 +129,13 @@ pub struct FreeSubmeshList<'m> {
 }
 
 impl<'m> FreeSubmeshList<'m> {
-    /// Whether it could serve the machine.
-    ///
-    /// # Errors
-    ///
-    /// `MachineUnsuitable` unless it is a mesh; `StrategyMemory` when the list has fewer entries than the mesh has processors.
-    pub fn check(machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
-        let mesh = mesh_of(machine)?;
-        match workspace.list.len() >= mesh.nodes() as usize {
-            true => Ok(()),
-            false => Err(ConfigureError::StrategyMemory),
-        }
+    /// Whether it serves the machine: any mesh.
+    pub(super) fn check(machine: Machine) -> Result<(), ConfigureError> {
+        mesh_of(machine).map(|_| ())
     }
 
     /// The free submesh list of an empty mesh.
-    ///
-    /// # Errors
-    ///
-    /// What [`FreeSubmeshList::check`] says.
-    pub fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
-        Self::check(machine, &workspace)?;
+    pub(super) fn new(machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
         let mesh = mesh_of(machine)?;
         workspace.list[0] = mesh.whole();
         Ok(FreeSubmeshList {

@@ -44,6 +44,7 @@ mod board {
     use cortex_m::interrupt::{self, Mutex};
     use cortex_m_rt::entry;
     use embedded_hal::digital::{OutputPin, PinState};
+    use meshalloc::storage::Needs;
     use meshalloc::{
         Configuration, Controller, Cube, Machine, MachineKind, Mesh, SchedulerKind, Storage,
         StrategyKind,
@@ -64,13 +65,17 @@ mod board {
     /// search for a single job, on the 2-ary 12-cube, is measured in `tests/tests/qemu_cubes.rs`.
     const WATCHDOG_MS: u32 = 8_000;
 
-    /// Jobs, waiting and running together.
-    const JOBS: usize = 512;
-    /// Processors of the largest machines: a mesh of 64 x 64; a 2-ary 12-cube, 4-ary 6-cube, 8-ary 4-cube, 16-ary
-    /// 3-cube or 64-ary 2-cube.
-    const NODES: usize = 4_096;
-    /// Words of occupancy for them.
-    const WORDS: usize = NODES / 32;
+    /// Jobs, waiting and running together: `MESHALLOC_JOBS` at the time of the build.
+    const JOBS: usize = match usize::from_str_radix(env!("MESHALLOC_JOBS"), 10) {
+        Ok(jobs) => jobs,
+        Err(_) => panic!("MESHALLOC_JOBS: expected a number of jobs"),
+    };
+    /// What the strategies of this image need on machines of 4,096 processors: a mesh of 64 x 64; a 2-ary 12-cube, 4-ary 6-cube,
+    /// 8-ary 4-cube, 16-ary 3-cube or 64-ary 2-cube.
+    const NEEDS: Needs = Needs::of_build(
+        &[largest(MachineKind::Mesh), largest(MachineKind::Cube)],
+        JOBS,
+    );
 
     const AT_RESET: Configuration = Configuration {
         machine: largest(first_built().info().machine),
@@ -105,9 +110,11 @@ mod board {
         panic!("an image needs a strategy: none of meshalloc's strategy features is on")
     }
 
-    /// Made at compile time: 110 KB would not pass through the stack.
-    static STORAGE: ConstStaticCell<Storage<WORDS, JOBS, { 2 * JOBS }, NODES>> =
-        ConstStaticCell::new(Storage::new());
+    type BoardStorage =
+        Storage<{ NEEDS.words }, JOBS, { NEEDS.scratch }, { NEEDS.blocks }, { NEEDS.list }>;
+
+    /// Made at compile time: it would not pass through the stack.
+    static STORAGE: ConstStaticCell<BoardStorage> = ConstStaticCell::new(Storage::new());
 
     /// Fed by the main loop, and by the controller within it.
     static WATCHDOG: Mutex<RefCell<Option<IndependentWatchdog>>> = Mutex::new(RefCell::new(None));

@@ -1,0 +1,280 @@
+//! The strategies as values, made from the table: [`StrategyKind`] by name, [`AnyStrategy`] at work.
+
+use core::convert::Infallible;
+use core::fmt;
+use core::marker::PhantomData;
+
+use super::*;
+use crate::machine::MachineKind;
+use crate::storage::Needs;
+
+macro_rules! strategies {
+    ($(
+        $(#[$meta:meta])*
+        $kind:ident in $module:ident = $name:literal {
+            aliases: [$($alias:literal),*], on: $machine:ident, expects: $expects:literal, complete: $complete:literal,
+            contiguous: $contiguous:literal, needs: $needs:ident, source: $source:literal
+        }
+    )*) => {
+        /// The strategies by name. A kind exists also where its code was left out of the build.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[non_exhaustive]
+        pub enum StrategyKind {
+            $($(#[$meta])* $kind,)*
+        }
+
+        impl StrategyKind {
+            /// Every strategy, in the order of this table.
+            pub const ALL: &'static [StrategyKind] = &[$(StrategyKind::$kind),*];
+
+            /// What is known about the strategy.
+            pub const fn info(self) -> &'static StrategyInfo {
+                match self {
+                    $(StrategyKind::$kind => &StrategyInfo {
+                        name: $name,
+                        aliases: &[$($alias),*],
+                        source: $source,
+                        machine: MachineKind::$machine,
+                        complete: $complete,
+                        contiguous: $contiguous,
+                        needs: StrategyMemory::$needs,
+                        expects: $expects,
+                        built: cfg!(feature = $name),
+                    },)*
+                }
+            }
+        }
+
+        /// A strategy chosen at run time.
+        #[derive(Debug)]
+        #[non_exhaustive]
+        pub enum AnyStrategy<'m> {
+            $(
+                #[cfg(feature = $name)]
+                $(#[$meta])*
+                $kind($kind<'m>),
+            )*
+            /// Never made.
+            #[doc(hidden)]
+            Never(Never<'m>),
+        }
+
+        impl<'m> AnyStrategy<'m> {
+            /// Whether a strategy of this kind could serve the machine with a workspace of this size.
+            ///
+            /// # Errors
+            ///
+            /// `StrategyNotBuilt`; `MachineUnsuitable`; `StrategyMemory` when the workspace is smaller than [`Needs::of`] says.
+            pub fn check(kind: StrategyKind, machine: Machine, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
+                let served = match kind {
+                    $(
+                        #[cfg(feature = $name)]
+                        StrategyKind::$kind => $kind::check(machine),
+                    )*
+                    #[allow(unreachable_patterns, reason = "reached when a feature is off")]
+                    _ => Err(ConfigureError::StrategyNotBuilt),
+                };
+                served?;
+                let needs = Needs::of(kind, machine, 0);
+                match workspace.words.len() >= needs.scratch && workspace.list.len() >= needs.list {
+                    true => Ok(()),
+                    false => Err(ConfigureError::StrategyMemory),
+                }
+            }
+
+            /// The strategy of this kind for a machine whose processors are all free.
+            ///
+            /// # Errors
+            ///
+            /// What [`AnyStrategy::check`] says.
+            pub fn new(kind: StrategyKind, machine: Machine, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
+                Self::check(kind, machine, &workspace)?;
+                match kind {
+                    $(
+                        #[cfg(feature = $name)]
+                        StrategyKind::$kind => $kind::new(machine, workspace).map(AnyStrategy::$kind),
+                    )*
+                    #[allow(unreachable_patterns, reason = "reached when a feature is off")]
+                    _ => Err(ConfigureError::StrategyNotBuilt),
+                }
+            }
+
+            /// The kind it was made as.
+            pub const fn kind(&self) -> StrategyKind {
+                match self {
+                    $(
+                        #[cfg(feature = $name)]
+                        AnyStrategy::$kind(_) => StrategyKind::$kind,
+                    )*
+                    AnyStrategy::Never(never) => match never.0 {},
+                }
+            }
+
+            /// The memory it works in.
+            pub const fn workspace(&self) -> &Workspace<'m> {
+                match self {
+                    $(
+                        #[cfg(feature = $name)]
+                        AnyStrategy::$kind(strategy) => &strategy.workspace,
+                    )*
+                    AnyStrategy::Never(never) => match never.0 {},
+                }
+            }
+
+            fn workspace_mut(&mut self) -> &mut Workspace<'m> {
+                match self {
+                    $(
+                        #[cfg(feature = $name)]
+                        AnyStrategy::$kind(strategy) => &mut strategy.workspace,
+                    )*
+                    AnyStrategy::Never(never) => match never.0 {},
+                }
+            }
+
+            /// Becomes another strategy, or the same one for another machine, in the same memory.
+            ///
+            /// # Errors
+            ///
+            /// What [`AnyStrategy::check`] says; then nothing has changed.
+            pub fn switch(&mut self, kind: StrategyKind, machine: Machine) -> Result<(), ConfigureError> {
+                Self::check(kind, machine, self.workspace())?;
+                let workspace = core::mem::take(self.workspace_mut());
+                *self = Self::new(kind, machine, workspace)?;
+                Ok(())
+            }
+        }
+
+        impl Strategy for AnyStrategy<'_> {
+            #[inline]
+            fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.demand(request),)*
+                    AnyStrategy::Never(s) => s.demand(request),
+                }
+            }
+
+            #[inline]
+            fn propose(&mut self, occupancy: &Occupancy<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.propose(occupancy, request, draft),)*
+                    AnyStrategy::Never(s) => s.propose(occupancy, request, draft),
+                }
+            }
+
+            #[inline]
+            fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.taken(occupancy, block),)*
+                    AnyStrategy::Never(s) => s.taken(occupancy, block),
+                }
+            }
+
+            #[inline]
+            fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.released(occupancy, held, block),)*
+                    AnyStrategy::Never(s) => s.released(occupancy, held, block),
+                }
+            }
+
+            fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.rebuild(occupancy),)*
+                    AnyStrategy::Never(s) => s.rebuild(occupancy),
+                }
+            }
+
+            fn reads_occupancy(&self) -> bool {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.reads_occupancy(),)*
+                    AnyStrategy::Never(s) => s.reads_occupancy(),
+                }
+            }
+
+            fn check_invariants(&self, occupancy: &Occupancy<'_>) {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.check_invariants(occupancy),)*
+                    AnyStrategy::Never(s) => s.check_invariants(occupancy),
+                }
+            }
+        }
+    };
+}
+
+/// What is known about a strategy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StrategyInfo {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The abbreviations of the papers.
+    pub aliases: &'static [&'static str],
+    /// Author, year, title and venue.
+    pub source: &'static str,
+    /// The kind of machine it is for.
+    pub machine: MachineKind,
+    /// Whether it recognises completely: grants every request for which a place exists.
+    pub complete: bool,
+    /// Whether an allocation is always one block.
+    pub contiguous: bool,
+    /// The memory it needs beside the occupancy.
+    pub needs: StrategyMemory,
+    /// The machines it serves, in words that follow "expected".
+    pub expects: &'static str,
+    /// Whether its code is in this build.
+    pub built: bool,
+}
+
+/// The memory that a strategy needs beside the occupancy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StrategyMemory {
+    /// None.
+    Nothing,
+    /// Scratch: on a mesh as many words as the occupancy has, on a cube twice as many.
+    Scratch,
+    /// A list of submeshes, one for each processor.
+    List,
+}
+
+/// A strategy of which there is none. It keeps [`AnyStrategy`] whole in a build without strategies.
+#[derive(Debug)]
+pub struct Never<'m>(Infallible, PhantomData<&'m mut ()>);
+
+impl Strategy for Never<'_> {
+    fn demand(&self, _: &Request) -> Result<u32, Refusal> {
+        match self.0 {}
+    }
+
+    fn propose(&mut self, _: &Occupancy<'_>, _: &Request, _: &mut Draft<'_, '_>) -> bool {
+        match self.0 {}
+    }
+}
+
+impl StrategyKind {
+    /// The name on the command line.
+    pub const fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// The strategy of this name or alias.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| {
+            let info = kind.info();
+            info.name == name || info.aliases.contains(&name)
+        })
+    }
+
+    /// The strategies in this build.
+    pub fn built() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|kind| kind.info().built)
+    }
+}
+
+impl fmt::Display for StrategyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+table!(strategies);
