@@ -396,7 +396,7 @@ impl<'m> Controller<'m> {
         let outcome = self.allocator.place(&request, demand);
         // Valid is an attempt that the number of free processors would allow; what a strategy holds
         // beyond the request does not count.
-        let requested = match self.configuration.strategy.info().contiguous {
+        let requested = match self.configuration.strategy.contiguous() {
             true => request.shape.area(),
             false => request.processors,
         };
