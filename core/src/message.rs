@@ -195,7 +195,7 @@ pub struct Capacity {
     pub word_bits: u8,
     /// Jobs, waiting and running together.
     pub jobs: u32,
-    /// Blocks held by all jobs together; at least the number of processors of the machine.
+    /// Blocks held by all jobs together.
     pub blocks: u32,
     /// Submeshes in the strategy's own list.
     pub list: u32,

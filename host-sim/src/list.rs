@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use meshalloc::scheduler::SchedulerInfo;
 use meshalloc::{SchedulerKind, StrategyKind};
 use serde_json::{Value, json};
 
@@ -57,7 +58,7 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(output, "\nSchedulers (--scheduler)")?;
     for info in SchedulerKind::INFO {
-        item(output, info.name, &info.parameters.join(", "), info.source)?;
+        item(output, info.name, &parameters(info).join(", "), info.source)?;
     }
     for (title, infos) in [
         (
@@ -83,6 +84,15 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
         item(output, rule.name(), SHAPE_MEANING, "")?;
     }
     Ok(())
+}
+
+/// What may follow the scheduler's name and a colon.
+fn parameters(info: &SchedulerInfo) -> Vec<&'static str> {
+    let forms = info.forms.iter();
+    forms
+        .filter_map(|form| form.split_once(':'))
+        .map(|form| form.1)
+        .collect()
 }
 
 const SHAPE_MEANING: &str =
@@ -132,7 +142,7 @@ fn json() -> Value {
     let schedulers: Vec<_> = SchedulerKind::INFO
         .iter()
         .map(
-            |info| json!({"name": info.name, "parameters": info.parameters, "source": info.source}),
+            |info| json!({"name": info.name, "parameters": parameters(info), "source": info.source}),
         )
         .collect();
     let distributions = |infos: &[DistributionInfo]| -> Vec<Value> {

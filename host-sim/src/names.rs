@@ -4,7 +4,6 @@
 use std::num::NonZero;
 use std::str::FromStr;
 
-use meshalloc::scheduler::Threshold;
 use meshalloc::{
     CUBE_NODES_MAX, Cube, Machine, Mesh, Radices, SIDE_MAX, SchedulerKind, StrategyKind,
 };
@@ -149,65 +148,45 @@ pub fn strategy(text: &str) -> Result<StrategyKind, String> {
 ///
 /// When there is no such scheduler, or the parameter is not one of its forms.
 pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
-    let (name, parameter) = match text.split_once(':') {
-        Some((name, parameter)) => (name, Some(parameter)),
-        None => (text, None),
-    };
-    match (name, parameter) {
-        ("fcfs", None) => Ok(SchedulerKind::Fcfs),
-        // The paper's own reading.
-        ("modified-fcfs", None | Some("dynamic")) => {
-            Ok(SchedulerKind::ModifiedFcfs(Threshold::Dynamic {
-                second: TICKS_PER_SECOND,
-            }))
-        }
-        ("modified-fcfs", Some("count")) => Ok(SchedulerKind::ModifiedFcfs(Threshold::Count)),
-        ("modified-fcfs", Some(parameter)) if parameter.starts_with("static=") => {
-            let ticks = duration(&parameter["static=".len()..])?;
-            Ok(SchedulerKind::ModifiedFcfs(Threshold::Static { ticks }))
-        }
-        ("bypass-queue", Some(parameter)) => Ok(SchedulerKind::BypassQueue {
-            threshold: duration(parameter)?,
-        }),
-        _ => {
-            let names: Vec<_> = SchedulerKind::INFO.iter().map(|info| info.name).collect();
-            Err(unknown(
-                "scheduler",
-                text,
-                &names,
-                &scheduler_forms().join(", "),
-            ))
+    for info in SchedulerKind::INFO {
+        for (place, form) in info.forms.iter().enumerate() {
+            let time = match form.strip_suffix(TIME) {
+                Some(start) => match text.strip_prefix(start) {
+                    Some(seconds) => duration(seconds)?,
+                    None => continue,
+                },
+                // The first form is the one that is meant by the name alone.
+                None if text == *form || (text == info.name && place == 0) => 0,
+                None => continue,
+            };
+            if let Some(kind) = SchedulerKind::from_form(form, time, TICKS_PER_SECOND) {
+                return Ok(kind);
+            }
         }
     }
+    let names: Vec<_> = SchedulerKind::INFO.iter().map(|info| info.name).collect();
+    Err(unknown(
+        "scheduler",
+        text,
+        &names,
+        &scheduler_forms().join(", "),
+    ))
 }
 
+/// What stands for a time in a scheduler's form.
+const TIME: &str = "SECONDS";
+
 /// How each scheduler is written, one entry a form.
-pub fn scheduler_forms() -> Vec<String> {
-    let forms = SchedulerKind::INFO.iter().flat_map(|info| {
-        let plain = info.parameters.is_empty().then(|| info.name.to_owned());
-        let forms = info.parameters.iter();
-        plain
-            .into_iter()
-            .chain(forms.map(|form| format!("{}:{form}", info.name)))
-    });
-    forms.collect()
+pub fn scheduler_forms() -> Vec<&'static str> {
+    let infos = SchedulerKind::INFO.iter();
+    infos.flat_map(|info| info.forms).copied().collect()
 }
 
 /// A scheduler as it is written on the command line.
 pub fn scheduler_text(kind: SchedulerKind) -> String {
-    let seconds = |ticks: u64| {
-        let seconds = ticks as f64 / TICKS_PER_SECOND as f64;
-        seconds.to_string()
-    };
-    match kind {
-        SchedulerKind::ModifiedFcfs(Threshold::Dynamic { .. }) => "modified-fcfs:dynamic".into(),
-        SchedulerKind::ModifiedFcfs(Threshold::Count) => "modified-fcfs:count".into(),
-        SchedulerKind::ModifiedFcfs(Threshold::Static { ticks }) => {
-            format!("modified-fcfs:static={}", seconds(ticks))
-        }
-        SchedulerKind::BypassQueue { threshold } => format!("bypass-queue:{}", seconds(threshold)),
-        other => other.name().to_owned(),
-    }
+    let (form, time) = kind.form();
+    let seconds = time as f64 / TICKS_PER_SECOND as f64;
+    form.replace(TIME, &seconds.to_string())
 }
 
 /// Reads a time of at least 0 in seconds, into ticks.

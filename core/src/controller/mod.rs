@@ -95,7 +95,7 @@ impl<'m> Controller<'m> {
     ///
     /// # Errors
     ///
-    /// When the memory is too small for the machine or the strategy does not serve it.
+    /// Those of [`Allocator::new`]. A contiguous strategy needs a block for each job that the memory has room for.
     pub fn new(memory: Memory<'m>, configuration: Configuration) -> Result<Self, ConfigureError> {
         let Configuration {
             machine,
@@ -397,7 +397,7 @@ impl<'m> Controller<'m> {
         let outcome = self.allocator.place(&request, demand);
         // Valid is an attempt that the number of free processors would allow; what a strategy holds
         // beyond the request does not count.
-        let requested = match self.configuration.strategy.info().contiguous {
+        let requested = match self.configuration.strategy.contiguous() {
             true => request.shape.area(),
             false => request.processors,
         };

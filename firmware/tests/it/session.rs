@@ -417,7 +417,7 @@ fn a_configuration_that_does_not_fit_leaves_the_old_one() {
             ConfigureError::MachineTooLarge,
         ),
         (
-            on_cube(2, 9, StrategyKind::TreeCollapsing),
+            on_cube(2, 11, StrategyKind::TreeCollapsing),
             ConfigureError::MachineTooLarge,
         ),
         (

@@ -1,0 +1,122 @@
+//! The schedulers as values, made from the table: [`SchedulerKind`] with parameters, [`AnyScheduler`] at work.
+
+use super::*;
+
+/// What is known about a scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchedulerInfo {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The forms in which it is written: the name and, after a colon, its parameter, in which `SECONDS` stands for a time.
+    pub forms: &'static [&'static str],
+    /// Author, year and title.
+    pub source: &'static str,
+}
+
+macro_rules! schedulers {
+    (($time:ident, $second:ident) $(
+        $(#[$meta:meta])* $kind:ident in $module:ident = $name:literal [$($fields:tt)?] {
+            new: [$($bound:tt)?] $new:expr,
+            forms: $($form:literal [$($value:tt)?],)+
+            source: $source:literal
+        }
+    )*) => {
+        /// The schedulers, with their parameters.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+        #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[non_exhaustive]
+        pub enum SchedulerKind {
+            $($(#[$meta])* $kind $($fields)?,)*
+        }
+
+        impl SchedulerKind {
+            /// Every form of every scheduler, times being 0 and a second one tick.
+            pub const ALL: &'static [SchedulerKind] = {
+                const ALL: [SchedulerKind; [$($($form,)+)*].len()] = {
+                    let ($time, $second) = (0, 1);
+                    [$($(SchedulerKind::$kind $($value)?,)+)*]
+                };
+                &ALL
+            };
+
+            /// What is known about each scheduler.
+            pub const INFO: &'static [SchedulerInfo] = &[$(SchedulerInfo {
+                name: $name,
+                forms: &[$($form),+],
+                source: $source,
+            }),*];
+
+            /// What is known about this scheduler.
+            pub const fn info(self) -> &'static SchedulerInfo {
+                match self {
+                    $(SchedulerKind::$kind { .. } => &SchedulerInfo {
+                        name: $name,
+                        forms: &[$($form),+],
+                        source: $source,
+                    },)*
+                }
+            }
+
+            /// The form in which it is written ([`SchedulerInfo::forms`]) and the time in it; 0 where there is none.
+            pub const fn form(self) -> (&'static str, Ticks) {
+                let $time = 0;
+                match self {
+                    $($(
+                        #[allow(unused_variables, reason = "a form uses some of the names")]
+                        SchedulerKind::$kind $($value)? => ($form, $time),
+                    )+)*
+                }
+            }
+
+            /// The scheduler in one of its forms, with the time in it and the ticks of a second.
+            pub fn from_form(form: &str, $time: Ticks, $second: Ticks) -> Option<Self> {
+                match form {
+                    $($($form => Some(SchedulerKind::$kind $($value)?),)+)*
+                    _ => None,
+                }
+            }
+        }
+
+        /// A scheduler chosen at run time.
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        pub enum AnyScheduler {
+            $($(#[$meta])* $kind($kind),)*
+        }
+
+        impl AnyScheduler {
+            /// The scheduler of this kind, before any job.
+            pub const fn new(kind: SchedulerKind) -> Self {
+                match kind {
+                    $(SchedulerKind::$kind $($bound)? => AnyScheduler::$kind($new),)*
+                }
+            }
+        }
+
+        impl Scheduler for AnyScheduler {
+            #[inline]
+            fn first(&mut self, queue: &Queue<'_>, event: Event, now: Ticks) -> Option<Slot> {
+                match self {
+                    $(AnyScheduler::$kind(scheduler) => scheduler.first(queue, event, now),)*
+                }
+            }
+
+            #[inline]
+            fn next(&mut self, queue: &Queue<'_>, attempt: Attempt, now: Ticks) -> Option<Slot> {
+                match self {
+                    $(AnyScheduler::$kind(scheduler) => scheduler.next(queue, attempt, now),)*
+                }
+            }
+        }
+    };
+}
+
+impl SchedulerKind {
+    /// The name on the command line, without parameters.
+    pub const fn name(self) -> &'static str {
+        self.info().name
+    }
+}
+
+table!(schedulers);
