@@ -57,18 +57,17 @@ impl Needs {
     /// ```
     pub const fn of(strategy: StrategyKind, machine: &Grid, jobs: usize) -> Needs {
         let (words, nodes) = (Occupancy::words_needed(machine), machine.nodes() as usize);
-        let info = strategy.info();
         let mut needs = Needs {
             words,
             scratch: 0,
             // Blocks are disjoint and hold at least one processor each.
-            blocks: match info.contiguous && jobs < nodes {
+            blocks: match strategy.contiguous() && jobs < nodes {
                 true => jobs,
                 false => nodes,
             },
             list: 0,
         };
-        match info.needs {
+        match strategy.needs() {
             StrategyMemory::Nothing => {}
             StrategyMemory::Scratch => {
                 needs.scratch = match machine.is_plane() {
@@ -92,8 +91,7 @@ impl Needs {
         while let [machine, others @ ..] = machines {
             let mut strategies = StrategyKind::ALL;
             while let [strategy, rest @ ..] = strategies {
-                let info = strategy.info();
-                if info.built && info.serves.includes(machine) {
+                if strategy.is_built() && strategy.serves().includes(machine) {
                     most = most.and(Needs::of(*strategy, machine, jobs));
                 }
                 strategies = rest;

@@ -28,7 +28,35 @@ macro_rules! strategies {
             /// Every strategy, in the order of this table.
             pub const ALL: &'static [StrategyKind] = &[$(StrategyKind::$kind),*];
 
-            /// What is known about the strategy.
+            /// Whether an allocation is always one block.
+            pub const fn contiguous(self) -> bool {
+                match self {
+                    $(StrategyKind::$kind => $contiguous,)*
+                }
+            }
+
+            /// The machines it serves.
+            pub const fn serves(self) -> Serves {
+                match self {
+                    $(StrategyKind::$kind => Serves::$serves,)*
+                }
+            }
+
+            /// The memory it needs beside the occupancy.
+            pub const fn needs(self) -> StrategyMemory {
+                match self {
+                    $(StrategyKind::$kind => StrategyMemory::$needs,)*
+                }
+            }
+
+            /// Whether its code is in this build.
+            pub const fn is_built(self) -> bool {
+                match self {
+                    $(StrategyKind::$kind => cfg!(feature = $name),)*
+                }
+            }
+
+            /// What is known about the strategy. A program that asks for it holds the texts of the table.
             pub const fn info(self) -> &'static StrategyInfo {
                 match self {
                     $(StrategyKind::$kind => &StrategyInfo {
@@ -65,11 +93,10 @@ macro_rules! strategies {
             ///
             /// `StrategyNotBuilt`; `MachineUnsuitable`; `StrategyMemory` when the workspace is smaller than [`Needs::of`] says.
             pub fn check(kind: StrategyKind, machine: &Grid, workspace: &Workspace<'_>) -> Result<(), ConfigureError> {
-                let info = kind.info();
-                if !info.built {
+                if !kind.is_built() {
                     return Err(ConfigureError::StrategyNotBuilt);
                 }
-                if !info.serves.includes(machine) {
+                if !kind.serves().includes(machine) {
                     return Err(ConfigureError::MachineUnsuitable);
                 }
                 let needs = Needs::of(kind, machine, 0);
@@ -260,7 +287,7 @@ impl StrategyKind {
 
     /// The strategies in this build.
     pub fn built() -> impl Iterator<Item = Self> {
-        Self::ALL.iter().copied().filter(|kind| kind.info().built)
+        Self::ALL.iter().copied().filter(|kind| kind.is_built())
     }
 }
 
