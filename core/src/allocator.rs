@@ -1,6 +1,6 @@
 //! Processors without jobs: [`Allocator`], a machine, its occupancy and a strategy.
 //!
-//! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. Who has those already, or
+//! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. A program that has those already, or
 //! needs none, uses the allocator alone.
 
 use crate::blocks::{BlockCell, BlockPool, Chain, Draft, Held};

@@ -158,7 +158,7 @@ impl<'m> BlockPool<'m> {
     }
 }
 
-/// What is held, for a strategy that is told of a release.
+/// What is held, for a strategy after a release.
 #[derive(Clone, Copy, Debug)]
 pub struct Held<'a, 'm>(pub(crate) &'a BlockPool<'m>);
 

@@ -1,4 +1,4 @@
-//! What a client says to the controller and what it hears: [`Command`] and [`Reply`].
+//! What a client sends to the controller and what it receives: [`Command`] and [`Reply`].
 //!
 //! The same values travel in process and, serialised, over a serial line; `firmware/PROTOCOL.md` has
 //! the bytes. A command is answered by any number of *parts* ([`Reply::Grant`]) and then exactly one
@@ -25,7 +25,7 @@ pub const OCCUPANCY_BYTES_MAX: usize = 128;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Command {
-    /// Serve this machine in this way; only while no job waits or runs. Faults are forgotten.
+    /// Serves this machine in this way; only while no job waits or runs. Faults are forgotten.
     /// Answered by [`Reply::Done`].
     Configure(Configuration),
     /// A new job. Answered by grants, then [`Reply::Submitted`].
@@ -41,37 +41,37 @@ pub enum Command {
         /// The job's name.
         job: JobId,
     },
-    /// Tell me about a job. Answered by [`Reply::Job`], preceded, for a running job, by its blocks as
+    /// Queries one job. Answered by [`Reply::Job`], preceded, for a running job, by its blocks as
     /// grants.
     QueryJob {
         /// The job's name.
         job: JobId,
     },
-    /// Which jobs are there? Answered by [`Reply::Jobs`].
+    /// Lists the jobs. Answered by [`Reply::Jobs`].
     ListJobs {
-        /// 0 at first, then what the last reply said.
+        /// 0 at first, then the `next` of the last reply.
         from: u32,
     },
-    /// Which processors are busy? Answered by [`Reply::Occupancy`].
+    /// Reads the occupancy. Answered by [`Reply::Occupancy`].
     Occupancy {
-        /// The first processor to tell of; a multiple of 8.
+        /// The first processor of the chunk; a multiple of 8.
         from: NodeId,
     },
-    /// The processor is faulty. A job that holds it keeps running and is named in the
+    /// Marks a processor as faulty. A job that holds it keeps running and is named in the
     /// [`Reply::Fault`].
     MarkFaulty {
         /// The processor.
         node: NodeId,
     },
-    /// The processor works again. Answered by the grants that this brings about, then
+    /// Marks a processor as working. Answered by the grants that this brings about, then
     /// [`Reply::Fault`].
     ClearFaulty {
         /// The processor.
         node: NodeId,
     },
-    /// What has happened so far? Answered by [`Reply::Statistics`].
+    /// Reads the statistics. Answered by [`Reply::Statistics`].
     Statistics,
-    /// Forget all jobs, faults and statistics, keep the configuration. Answered by [`Reply::Done`].
+    /// Forgets all jobs, faults and statistics, keeps the configuration. Answered by [`Reply::Done`].
     Reset,
 }
 
@@ -110,7 +110,7 @@ pub struct Configuration {
 pub enum Reply {
     /// A part: a job holds processors from now on.
     Grant(Grant),
-    /// Final: done, and nothing more to say.
+    /// Final: done.
     Done,
     /// Final: the job was taken.
     Submitted {

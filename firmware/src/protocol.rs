@@ -29,7 +29,6 @@ const _: () = assert!(SchedulerKind::ALL.len() <= SCHEDULERS_MAX);
 /// What a client says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
 pub enum ClientMessage {
     /// Who are you? Must come first, also after a reset of the server: until then it carries nothing
     /// out. Answered by [`ServerMessage::Hello`].
@@ -49,7 +48,6 @@ pub enum ClientMessage {
 /// What the server answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
 pub enum ServerMessage {
     /// Final: to [`ClientMessage::Hello`].
     Hello(Greeting),
@@ -156,7 +154,6 @@ impl LineCounters {
 /// Why a frame was not carried out. Nothing was changed by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
 pub enum ProtocolError {
     /// The frame was damaged on its way (COBS, length or CRC), so that even its sequence number may be
     /// wrong. Whoever sent that number sends the frame again.

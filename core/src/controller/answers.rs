@@ -1,4 +1,4 @@
-//! What the controller tells: grants, and the answers to questions.
+//! Grants, and the answers to queries.
 
 use heapless::Vec;
 
@@ -32,8 +32,8 @@ impl<'a> Granted<'a, '_> {
         self.allocator.chain(self.job.blocks())
     }
 
-    /// Says it in as many parts as it takes.
-    pub(super) fn say(&self, reply: Sink<'_>) {
+    /// Replies with the grant, in as many parts as it takes.
+    pub(super) fn emit(&self, reply: Sink<'_>) {
         let job = self.job;
         let mut blocks = self.blocks().peekable();
         let mut first = 0;
@@ -83,7 +83,7 @@ impl<'m> Controller<'m> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         let entry = self.jobs.get(slot);
         if entry.is_running() {
-            self.granted(entry).say(reply);
+            self.granted(entry).emit(reply);
         }
         reply(&Reply::Job(JobReport {
             job,

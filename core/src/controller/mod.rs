@@ -1,6 +1,6 @@
-//! All of it as one object: [`Controller`].
+//! Allocator, job table and scheduler behind one entry point: [`Controller`].
 //!
-//! Allocator, scheduler and job table behind [`Controller::handle`]. No I/O and no clock of its
+//! Commands go in at [`Controller::handle`], replies come out. No I/O and no clock of its
 //! own: the simulator calls it with its virtual time, the firmware with its clock.
 
 mod answers;
@@ -127,13 +127,13 @@ impl<'m> Controller<'m> {
     }
 
     /// From now on `on_attempt` is called before each attempt to place a job. One command can bring about as many of them
-    /// as jobs wait; this lets a watchdog know that it goes on.
+    /// as jobs wait; a watchdog is fed here.
     pub const fn on_attempt(&mut self, on_attempt: fn()) {
         self.on_attempt = Some(on_attempt);
     }
 
-    /// Carries out one command at the time `now`, and says what comes of it: any number of parts
-    /// ([`Reply::Grant`]), then exactly one final reply.
+    /// Carries out one command at the time `now` and replies: any number of parts ([`Reply::Grant`]), then exactly one final
+    /// reply.
     ///
     /// Whoever calls in process may as well use the method for each command; this is the same for
     /// commands that are values.
@@ -148,11 +148,11 @@ impl<'m> Controller<'m> {
                 .map(|()| reply(&Reply::Done))
                 .map_err(Error::from),
             Command::Submit { job, request } => self
-                .submit(job, request, now, &mut |granted| granted.say(reply))
+                .submit(job, request, now, &mut |granted| granted.emit(reply))
                 .map(|state| reply(&Reply::Submitted { job, state }))
                 .map_err(Error::from),
             Command::Release { job } => self
-                .release(job, now, &mut |granted| granted.say(reply))
+                .release(job, now, &mut |granted| granted.emit(reply))
                 .map(|processors| reply(&Reply::Released { job, processors })),
             Command::QueryJob { job } => self.query(job, reply),
             Command::ListJobs { from } => {
@@ -164,7 +164,7 @@ impl<'m> Controller<'m> {
                 .mark_faulty(node, now)
                 .map(|(job, changed)| reply(&Reply::Fault { node, job, changed })),
             Command::ClearFaulty { node } => self
-                .clear_faulty(node, now, &mut |granted| granted.say(reply))
+                .clear_faulty(node, now, &mut |granted| granted.emit(reply))
                 .map(|(job, changed)| reply(&Reply::Fault { node, job, changed })),
             Command::Statistics => {
                 reply(&Reply::Statistics(self.statistics()));
@@ -187,11 +187,11 @@ impl<'m> Controller<'m> {
         self.round = self.round.wrapping_add(1);
     }
 
-    /// Says again the grants that the latest state-changing command brought about, as far as the jobs
-    /// still run. For a transport that repeats a lost reply.
+    /// Repeats the grants that the latest state-changing command brought about, of jobs that still run. For a
+    /// transport that repeats a lost reply.
     pub fn repeat_grants(&self, reply: Sink<'_>) {
         for job in self.jobs.running().filter(|job| job.round() == self.round) {
-            self.granted(job).say(reply);
+            self.granted(job).emit(reply);
         }
     }
 
@@ -298,8 +298,7 @@ impl<'m> Controller<'m> {
         self.counts = Counts::default();
     }
 
-    /// A new job: it runs at once or waits. `granted` hears of every job that is granted, this one or
-    /// another.
+    /// A new job: it runs at once or waits. `granted` is called for every job that is granted, this one or another.
     ///
     /// # Errors
     ///
@@ -344,8 +343,8 @@ impl<'m> Controller<'m> {
         })
     }
 
-    /// The job has ended, or no longer waits. Returns the number of processors it held. `granted` hears
-    /// of every job that is granted in consequence.
+    /// The job has ended, or no longer waits. Returns the number of processors it held. `granted` is
+    /// called for every job that is granted in consequence.
     ///
     /// # Errors
     ///
@@ -363,7 +362,7 @@ impl<'m> Controller<'m> {
         Ok(processors)
     }
 
-    /// Lets the scheduler have its turn. Returns the last job that tried and failed, and why.
+    /// Tries the jobs that the scheduler names. Returns the last job that tried and failed, and why.
     fn schedule(&mut self, event: Event, granted: Grants<'_>) -> Option<(Slot, Refusal)> {
         let mut refused = None;
         let mut candidate = self.scheduler.first(&self.jobs.queue(), event, self.clock);
@@ -395,8 +394,8 @@ impl<'m> Controller<'m> {
         // Before anything is taken.
         let free = self.occupancy().free();
         let outcome = self.allocator.place(&request, demand);
-        // Valid is an attempt that the number of free processors would allow; what a strategy holds
-        // beyond the request does not count.
+        // An attempt is valid if at least as many processors are free as requested; what a strategy holds beyond the
+        // request does not count.
         let requested = match self.configuration.strategy.contiguous() {
             true => request.shape.area(),
             false => request.processors,
@@ -434,7 +433,7 @@ impl<'m> Controller<'m> {
     }
 
     /// The processor works again. Returns the job that holds it and whether it was faulty before.
-    /// `granted` hears of every job that is granted in consequence.
+    /// `granted` is called for every job that is granted in consequence.
     ///
     /// # Errors
     ///

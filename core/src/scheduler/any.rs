@@ -25,7 +25,6 @@ macro_rules! schedulers {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-        #[non_exhaustive]
         pub enum SchedulerKind {
             $($(#[$meta])* $kind $($fields)?,)*
         }
@@ -80,7 +79,6 @@ macro_rules! schedulers {
 
         /// A scheduler chosen at run time.
         #[derive(Clone, Debug)]
-        #[non_exhaustive]
         pub enum AnyScheduler {
             $($(#[$meta])* $kind($kind),)*
         }

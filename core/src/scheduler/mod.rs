@@ -1,7 +1,7 @@
 //! Which waiting job may try: the [`Scheduler`] trait, and [`AnyScheduler`] to choose at run time.
 //!
 //! After every arrival and every departure the controller asks the scheduler for a job, tries to place
-//! it, tells the scheduler how that went and is given the next, until the scheduler says that is all.
+//! it, reports the outcome to the scheduler and gets the next one, until the scheduler has no more.
 //!
 //! # Adding a scheduler
 //!

@@ -20,7 +20,7 @@ macro_rules! strategies {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-                pub enum StrategyKind {
+        pub enum StrategyKind {
             $($(#[$meta])* $kind,)*
         }
 
@@ -75,7 +75,7 @@ macro_rules! strategies {
 
         /// A strategy chosen at run time.
         #[derive(Debug)]
-                pub enum AnyStrategy<'m> {
+        pub enum AnyStrategy<'m> {
             $(
                 #[cfg(feature = $name)]
                 $(#[$meta])*

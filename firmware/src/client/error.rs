@@ -10,7 +10,6 @@ use crate::protocol::{ClientMessage, ProtocolError};
 /// Why an exchange came to nothing. Whether the command was carried out is then unknown, except where
 /// the variant says.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum ClientError {
     /// The line is gone.
     #[error("the line to the controller failed while {doing}: {source}")]
