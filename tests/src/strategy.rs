@@ -179,25 +179,30 @@ impl Strategy {
         self.list.get_or_init(list)
     }
 
-    /// Whether the request could be granted if all nodes were free, and how many it would take.
+    /// What is wanted, if it could be granted if all nodes were free, and how many nodes it would take.
     ///
     /// # Errors
     ///
     /// Why it could not.
-    pub fn check(&self, request: &Request) -> Result<u64, Refusal> {
+    pub fn check(&self, request: &Request) -> Result<(Wanted, u64), Refusal> {
         let wanted = convert::wanted(self.grid(), request)?;
         let below = |&extent: &u32| self.grid().k().is_some_and(|k| extent < k);
         if self.kind == StrategyKind::Partner && wanted.extents.iter().any(below) {
             return Err(Refusal::RadixBelowK);
         }
-        let ever = match self.kind {
-            StrategyKind::Naive => wanted.processors <= self.grid().nodes(),
-            _ => self.candidates(&wanted, &mut |_| true),
+        let (ever, taken) = match self.kind {
+            StrategyKind::Naive => {
+                let ever = wanted.processors <= self.grid().nodes();
+                (ever, wanted.processors.into())
+            }
+            _ => {
+                let ever = self.candidates(&wanted, &mut |_| true);
+                (ever, product(&self.rounded(&wanted.extents)))
+            }
         };
-        match (ever, self.kind) {
-            (false, _) => Err(Refusal::NeverFits),
-            (true, StrategyKind::Naive) => Ok(wanted.processors.into()),
-            (true, _) => Ok(product(&self.rounded(&wanted.extents))),
+        match ever {
+            true => Ok((wanted, taken)),
+            false => Err(Refusal::NeverFits),
         }
     }
 
@@ -207,12 +212,19 @@ impl Strategy {
     ///
     /// The refusal.
     pub fn place(&self, request: &Request) -> Result<Held, Refusal> {
-        let taken = self.check(request)?;
-        if taken > self.machine.free().into() {
+        self.place_checked(&self.check(request)?)
+    }
+
+    /// The same for what [`Strategy::check`] has returned.
+    ///
+    /// # Errors
+    ///
+    /// The refusal.
+    pub fn place_checked(&self, (wanted, taken): &(Wanted, u64)) -> Result<Held, Refusal> {
+        if *taken > self.machine.free().into() {
             return Err(Refusal::TooFewFree);
         }
-        let wanted = convert::wanted(self.grid(), request)?;
-        self.find(&wanted).ok_or(Refusal::Fragmented)
+        self.find(wanted).ok_or(Refusal::Fragmented)
     }
 
     fn find(&self, wanted: &Wanted) -> Option<Held> {

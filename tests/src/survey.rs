@@ -1,6 +1,6 @@
 //! Which requests a strategy grants among those for which a box is free, over many occupancies of a small grid.
 
-use meshalloc::{Flags, Machine, Refusal, Reply, Request, StrategyKind};
+use meshalloc::{Flags, Machine, Refusal, Reply, StrategyKind};
 
 use crate::convert;
 use crate::grid::{Grid, lists};
@@ -65,7 +65,7 @@ pub fn requests(grid: &Grid) -> Vec<Vec<u32>> {
 /// Whether answers are compared with the naive strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compare {
-    /// Every answer, those to requests with [`Flags::FIXED_ORIENTATION`] too.
+    /// Every answer; where extents differ, those to requests with [`Flags::FIXED_ORIENTATION`] too.
     WithModel,
     /// Only whether a request is granted.
     Nothing,
@@ -86,21 +86,25 @@ pub fn survey(
 ) -> Survey {
     let grid = convert::grid(machine);
     assert!(grid.nodes() <= NODES_MAX, "{grid} has too many nodes");
+    let mut memory = HeapMemory::new(machine, 1);
+    let mut probe = Probe::new(&mut memory, kind, machine);
     let mask = |nodes: Vec<u32>| nodes.iter().fold(0_u64, |mask, node| mask | 1 << node);
-    let wanted: Vec<(Request, &Vec<u32>, Vec<u64>)> = extents
+    // For each list of extents the requests, what is known of them before any occupancy is, and the boxes.
+    let wanted: Vec<_> = extents
         .iter()
         .map(|extents| {
             let request = convert::request(machine, extents).expect("a request of the machine");
+            let mut requests = vec![request];
+            if extents.windows(2).any(|pair| pair[0] != pair[1]) {
+                requests.push(request.with_flags(Flags::FIXED_ORIENTATION));
+            }
+            let check = |request| (request, probe.model().check(&request));
+            let requests: Vec<_> = requests.into_iter().map(check).collect();
             let boxes = grid.boxes(extents).into_iter();
-            (
-                request,
-                extents,
-                boxes.map(|place| mask(grid.nodes_of(&place))).collect(),
-            )
+            let boxes: Vec<u64> = boxes.map(|place| mask(grid.nodes_of(&place))).collect();
+            (extents, requests, boxes)
         })
         .collect();
-    let mut memory = HeapMemory::new(machine, 1);
-    let mut probe = Probe::new(&mut memory, kind, machine);
     let mut found = Survey::default();
     let mut busy = 0;
     for (step, next) in occupancies.enumerate() {
@@ -108,14 +112,19 @@ pub fn survey(
             probe.set(node, next >> node & 1 == 1);
         }
         busy = next;
-        for (request, extents, boxes) in &wanted {
+        for (extents, requests, boxes) in &wanted {
             let exists = boxes.iter().any(|mask| mask & busy == 0);
             let granted = match compare {
                 Compare::Nothing if !exists => continue,
-                Compare::Nothing => matches!(probe.ask(*request).last, Reply::Submitted { .. }),
+                Compare::Nothing => {
+                    matches!(probe.ask(requests[0].0).last, Reply::Submitted { .. })
+                }
                 Compare::WithModel => {
-                    let answer = probe.compare(*request);
-                    let _ = probe.compare(request.with_flags(Flags::FIXED_ORIENTATION));
+                    let mut answers = requests
+                        .iter()
+                        .map(|(request, checked)| probe.compare_checked(*request, checked));
+                    let answer = answers.next().expect("at least one request");
+                    answers.for_each(drop);
                     if answer == Err(Refusal::RadixBelowK) {
                         continue;
                     }

@@ -11,7 +11,7 @@ use crate::rig::{
     Answer, HeapMemory, ask_at, configuration, free_submesh_list, list_jobs, occupancy_map,
     release, repeated_grants, set_faulty, submit,
 };
-use crate::strategy::{Held, Strategy};
+use crate::strategy::{Held, Strategy, Wanted};
 use crate::submesh::Rect;
 use crate::system::{Expected, System};
 
@@ -171,8 +171,23 @@ impl<'m> Probe<'m> {
     ///
     /// When they differ.
     pub fn compare(&mut self, request: Request) -> Result<Held, Refusal> {
+        let checked = self.model.check(&request);
+        self.compare_checked(request, &checked)
+    }
+
+    /// The same for a request of which [`Strategy::check`] has returned this.
+    ///
+    /// # Panics
+    ///
+    /// When they differ.
+    pub fn compare_checked(
+        &mut self,
+        request: Request,
+        checked: &Result<(Wanted, u64), Refusal>,
+    ) -> Result<Held, Refusal> {
         let answer = self.ask(request);
-        let expected = self.model.place(&request);
+        let checked = checked.as_ref().map_err(|&refusal| refusal);
+        let expected = checked.and_then(|checked| self.model.place_checked(checked));
         let same = match (&expected, &answer.grants[..]) {
             (Ok(held), [granted]) => held.is(self.model.grid(), &granted.blocks),
             (Err(refusal), []) => answer.last == Reply::Error(Error::Refused(*refusal)),
