@@ -8,6 +8,7 @@ mod every_occupancy;
 mod free_submesh_list;
 mod kim_yoon;
 mod limits;
+mod naive_forms;
 mod qemu;
 mod random_operations;
 mod schedulers;
