@@ -21,9 +21,11 @@ use guillotiere::{AllocId, AtlasAllocator, size2};
 use meshalloc::{
     Allocation, Allocator, Block, Controller, Flags, JobId, Request, StrategyKind, Submesh,
 };
-use meshalloc_tests::oracle::{NaiveMesh, Rect};
+use meshalloc_tests::bench;
+use meshalloc_tests::grid::NaiveMachine;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, mesh};
+use meshalloc_tests::submesh::Rect;
 
 const SIDE: u16 = 64;
 const SIDE_REQUESTED_MAX: u32 = 16;
@@ -124,6 +126,12 @@ impl Placer for Guillotiere {
     }
 }
 
+#[inline]
+fn rect(submesh: Submesh) -> Rect {
+    let (base, sides) = (submesh.base, submesh.sides);
+    Rect::based_at(base.x.into(), base.y.into(), sides.w.into(), sides.h.into())
+}
+
 struct Meshalloc<'m> {
     allocator: Allocator<'m>,
     held: Vec<Option<Allocation>>,
@@ -138,7 +146,7 @@ impl Placer for Meshalloc<'_> {
         let Some(Block::Submesh(submesh)) = block else {
             return None;
         };
-        Some(submesh.into())
+        Some(rect(submesh))
     }
 
     #[inline]
@@ -169,7 +177,7 @@ impl Placer for Served<'_> {
             });
         black_box(&outcome);
         self.granted[slot as usize] = place.is_some();
-        place.map(Submesh::into)
+        place.map(rect)
     }
 
     #[inline]
@@ -278,7 +286,7 @@ struct Audit {
 
 /// The same operations once more, outside the timing, beside a plain bitmap.
 fn audit(allocator: &mut impl Placer, scenario: &Scenario) -> Audit {
-    let mut picture = NaiveMesh::new(SIDE.into(), SIDE.into());
+    let mut picture = NaiveMachine::mesh(SIDE, SIDE);
     let mut held: Vec<Option<Rect>> = vec![None; scenario.slots];
     let mut audit = Audit::default();
     let operations = scenario.warm_up.iter().chain(&scenario.measured);
@@ -290,12 +298,12 @@ fn audit(allocator: &mut impl Placer, scenario: &Scenario) -> Audit {
                 let place = allocator.allocate(slot, w, h);
                 match place {
                     Some(place) => {
-                        assert!(picture.is_free(place), "{place} is given twice");
+                        assert!(picture.is_free(&place.into()), "{place} is given twice");
                         picture.fill(place, true);
                     }
                     None if measured => {
                         audit.refused += 1;
-                        let hole = picture.scan().first_fit(w.into(), h.into());
+                        let hole = picture.scan().free(w.into(), h.into()).next();
                         audit.refused_in_vain += u32::from(hole.is_some());
                     }
                     None => {}
@@ -374,17 +382,5 @@ fn measure(percent: u32) -> Vec<String> {
 }
 
 fn main() -> ExitCode {
-    // `cargo test --benches` starts this too, without optimisation: times would say nothing.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        println!("measures only under `cargo bench`");
-        return ExitCode::SUCCESS;
-    }
-    let wrong: Vec<String> = [50, 88].into_iter().flat_map(measure).collect();
-    for wrong in &wrong {
-        eprintln!("error: {wrong}");
-    }
-    match wrong.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    }
+    bench::main([], |_| [50, 88].into_iter().flat_map(measure).collect())
 }

@@ -24,6 +24,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use meshalloc::{Allocation, Allocator, Cube, MachineKind, Refusal, Request, StrategyKind};
+use meshalloc_tests::bench;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, cube, subcube};
 
@@ -220,43 +221,18 @@ fn measure(cube: Cube, target: Option<f64>, strategies: &[StrategyKind]) -> Opti
 }
 
 fn main() -> ExitCode {
-    // `cargo test --benches` starts this too, without optimisation: times would say nothing.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        println!("measures only under `cargo bench`");
-        return ExitCode::SUCCESS;
-    }
-    let known = StrategyKind::built().filter(|kind| kind.info().machine == MachineKind::Cube);
-    let known: Vec<StrategyKind> = known.collect();
-    let mut strategies = Vec::new();
-    for name in std::env::args().skip(1).filter(|name| name != "--bench") {
-        match StrategyKind::from_name(&name).filter(|kind| known.contains(kind)) {
-            Some(kind) => strategies.push(kind),
-            None => {
-                let names: Vec<&str> = known.iter().map(|kind| kind.name()).collect();
-                eprintln!(
-                    "error: unknown strategy for cubes {name:?}, expected one of {}",
-                    names.join(", ")
-                );
-                return ExitCode::from(2);
-            }
-        }
-    }
-    if strategies.is_empty() {
-        strategies = known;
-    }
-    println!(
-        "search times in microseconds; the clock alone takes {:.3}",
-        clock()
-    );
-    let mut wrong = Vec::new();
-    for (k, n, target) in CUBES {
-        wrong.extend(measure(cube(k, n), target, &strategies));
-    }
-    for wrong in &wrong {
-        eprintln!("error: {wrong}");
-    }
-    match wrong.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    }
+    let known: Vec<StrategyKind> = StrategyKind::built()
+        .filter(|kind| kind.info().machine == MachineKind::Cube)
+        .collect();
+    bench::main(known.clone(), |named| {
+        let strategies = if named.is_empty() { &known } else { named };
+        println!(
+            "search times in microseconds; the clock alone takes {:.3}",
+            clock()
+        );
+        let wrong = CUBES.into_iter();
+        wrong
+            .filter_map(|(k, n, target)| measure(cube(k, n), target, strategies))
+            .collect()
+    })
 }

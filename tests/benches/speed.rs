@@ -35,6 +35,7 @@ use meshalloc_host_sim::backend::{
 use meshalloc_host_sim::experiment::{self, Experiment, Replications};
 use meshalloc_host_sim::workload::synthetic::{Rate, Synthetic};
 use meshalloc_host_sim::workload::{ServiceDistribution, SizeDistribution, Workload};
+use meshalloc_tests::bench;
 use meshalloc_tests::rig::mesh;
 
 const SIDES: [u16; 6] = [16, 32, 64, 128, 256, 512];
@@ -224,35 +225,12 @@ fn built() -> impl Iterator<Item = StrategyKind> {
 }
 
 fn main() -> ExitCode {
-    // `cargo test --benches` starts this too, without optimisation: times would say nothing.
-    if !std::env::args().any(|argument| argument == "--bench") {
-        println!("measures only under `cargo bench`");
-        return ExitCode::SUCCESS;
-    }
-    let mut strategies = Vec::new();
-    for name in std::env::args().skip(1).filter(|name| name != "--bench") {
-        let Some(strategy) = built().find(|&kind| StrategyKind::from_name(&name) == Some(kind))
-        else {
-            let known: Vec<&str> = built().map(StrategyKind::name).collect();
-            eprintln!(
-                "error: unknown strategy for meshes {name:?}, expected one of {}",
-                known.join(", ")
-            );
-            return ExitCode::from(2);
-        };
-        strategies.push(strategy);
-    }
-    let mut wrong = Vec::new();
-    if strategies.is_empty() {
-        strategies.extend(built());
-        wrong.extend(replication());
-    }
-    wrong.extend(search_times(&strategies));
-    for wrong in &wrong {
-        eprintln!("error: {wrong}");
-    }
-    match wrong.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    }
+    bench::main(built(), |named| {
+        if !named.is_empty() {
+            return search_times(named);
+        }
+        let mut wrong: Vec<String> = replication().into_iter().collect();
+        wrong.extend(search_times(&built().collect::<Vec<StrategyKind>>()));
+        wrong
+    })
 }

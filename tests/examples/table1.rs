@@ -19,12 +19,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use meshalloc::{
-    Command, ConfigureError, Controller, Flags, JobId, Mesh, Reply, Request, StrategyKind,
-};
-use meshalloc_tests::plain::recognition::{Recognition, measure, occupancies};
+use meshalloc::{Command, Controller, Flags, JobId, Mesh, Reply, Request, StrategyKind};
+use meshalloc_tests::convert;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, mesh};
+use meshalloc_tests::survey::{Compare, Survey, occupancies, requests, survey};
 
 const SIDES: [u16; 6] = [16, 32, 64, 128, 256, 512];
 /// The mesh on which internal fragmentation is measured.
@@ -36,7 +35,7 @@ const OPERATIONS: u32 = 1000;
 const ROUNDS: u32 = 21;
 const SEED: u64 = 1995;
 /// Into so many parts the occupancies of a mesh are divided, for the threads.
-const PARTS: u64 = 64;
+const PARTS: usize = 64;
 
 /// What the paper's table says of a strategy.
 struct Paper {
@@ -102,37 +101,30 @@ const ROWS: [(StrategyKind, Paper); 10] = [
 ];
 
 /// What a strategy recognises on a mesh; `None` where it does not serve it.
-fn recognition(meshes: &[Mesh]) -> Vec<Vec<Option<Recognition>>> {
-    let serves = |kind: StrategyKind, mesh: Mesh| {
-        let outcome = Controller::new(HeapMemory::new(mesh, 1).memory(), configuration(mesh, kind))
-            .map(|_| ());
-        assert!(matches!(
-            outcome,
-            Ok(()) | Err(ConfigureError::MachineUnsuitable)
-        ));
-        outcome.is_ok()
-    };
+fn recognition(meshes: &[Mesh]) -> Vec<Vec<Option<Survey>>> {
     let mut tasks = Vec::new();
-    let mut found: Vec<Vec<Option<Recognition>>> = Vec::new();
+    let mut found: Vec<Vec<Option<Survey>>> = Vec::new();
     for (row, &(kind, _)) in ROWS.iter().enumerate() {
         found.push(vec![None; meshes.len()]);
-        for (column, &mesh) in meshes
-            .iter()
-            .enumerate()
-            .filter(|&(_, &mesh)| serves(kind, mesh))
-        {
-            found[row][column] = Some(Recognition::default());
-            let part = occupancies(mesh) / PARTS;
-            tasks.extend((0..PARTS).map(|at| (row, column, at * part..(at + 1) * part)));
+        for (column, &mesh) in meshes.iter().enumerate() {
+            if convert::is_served(kind, &convert::grid(mesh.into())) {
+                found[row][column] = Some(Survey::default());
+                tasks.extend((0..PARTS).map(|part| (row, column, part)));
+            }
         }
     }
     let (found, next, done) = (Mutex::new(found), AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
-        while let Some((row, column, steps)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let part = measure(ROWS[*row].0, meshes[*column], steps.clone());
+        while let Some(&(row, column, part)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let grid = convert::grid(meshes[column].into());
+            let all = occupancies(&grid);
+            let len = all.len() / PARTS;
+            let part = all.skip(part * len).take(len);
+            let (kind, machine) = (ROWS[row].0, meshes[column].into());
+            let part = survey(kind, machine, part, &requests(&grid), Compare::Nothing);
             let mut found = found.lock().expect("no thread has failed");
-            let total = found[*row][*column].as_mut().expect("it serves the mesh");
-            total.merge(&part);
+            let total = found[row][column].as_mut().expect("it serves the mesh");
+            total.merge(part);
             drop(found);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             eprint!("\rrecognition: {} %", done * 100 / tasks.len());
@@ -248,7 +240,7 @@ fn exponent(times: &[f64]) -> f64 {
     products / squares
 }
 
-fn share(found: Option<&Recognition>) -> String {
+fn share(found: Option<&Survey>) -> String {
     match found {
         None => "not served".into(),
         Some(found) if found.is_complete() => "all".into(),
@@ -257,7 +249,7 @@ fn share(found: Option<&Recognition>) -> String {
     }
 }
 
-fn print_recognition(meshes: &[Mesh], found: &[Vec<Option<Recognition>>], costs: &[Vec<Cost>]) {
+fn print_recognition(meshes: &[Mesh], found: &[Vec<Option<Survey>>], costs: &[Vec<Cost>]) {
     println!("### Recognition and internal fragmentation\n");
     print!("| Strategy | Type | Complete, paper |");
     for mesh in meshes {
@@ -345,7 +337,7 @@ fn main() -> ExitCode {
     );
     let wrong = ROWS.iter().zip(&found).filter(|((kind, _), found)| {
         let mut served = found.iter().flatten();
-        served.all(Recognition::is_complete) != kind.info().complete
+        served.all(Survey::is_complete) != kind.info().complete
     });
     let wrong: Vec<&str> = wrong.map(|((kind, _), _)| kind.name()).collect();
     if !wrong.is_empty() {

@@ -1,8 +1,29 @@
-//! Shared helpers of the tests that cross crates.
+//! Naive models of machines, strategies, schedulers and the controller, and the harness that compares the code under test
+//! with them.
+//!
+//! The models are written from the words of the papers and of the project's tie-breaks: a flag for each node and one
+//! pass after another over all of them, never fast. Of the code under test they use only the types of commands and
+//! replies.
+//!
+//! - [`grid`]: the naive machine. [`convert`] is the only place where it meets the machines and blocks of the code under
+//!   test.
+//! - [`strategy`]: where each strategy places a request; for it [`submesh`] (the definitions of Kim and Yoon),
+//!   [`buddy`] and [`notation`] (algorithm G* of Chuang and Wu).
+//! - [`system`]: what a controller answers, with [`discipline`] for the schedulers.
+//! - [`trial`]: controller and system side by side, compared after every operation; [`survey`]: all occupancies of small
+//!   grids and all requests.
 
-pub mod model;
-pub mod oracle;
-pub mod plain;
+pub mod bench;
+pub mod buddy;
+pub mod convert;
+pub mod discipline;
+pub mod grid;
+pub mod notation;
 pub mod qemu;
 pub mod random;
 pub mod rig;
+pub mod strategy;
+pub mod submesh;
+pub mod survey;
+pub mod system;
+pub mod trial;

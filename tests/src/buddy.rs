@@ -1,0 +1,172 @@
+//! Two-dimensional buddy as Li and Cheng describe it: a list of free blocks for each size, blocks that are
+//! split in four on the way down and merged in fours, greedily, on the way up.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::submesh::Rect;
+
+/// The free blocks of a square mesh whose side is a power of two.
+#[derive(Clone, Debug)]
+pub struct BuddySystem {
+    side: i32,
+    /// For each side length the base nodes `(y, x)` of the free blocks.
+    free: BTreeMap<i32, BTreeSet<(i32, i32)>>,
+}
+
+impl BuddySystem {
+    /// All free: one block.
+    ///
+    /// # Panics
+    ///
+    /// When the side is not a power of two.
+    pub fn new(side: i32) -> Self {
+        assert!(side > 0 && (side as u32).is_power_of_two());
+        let mut system = BuddySystem {
+            side,
+            free: BTreeMap::new(),
+        };
+        system.add(Rect::based_at(0, 0, side, side));
+        system
+    }
+
+    /// The side of the smallest block that accommodates a request.
+    pub fn block_side(a: i32, b: i32) -> i32 {
+        let mut side = 1;
+        while side < a || side < b {
+            side *= 2;
+        }
+        side
+    }
+
+    fn add(&mut self, block: Rect) {
+        let added = self
+            .free
+            .entry(block.w())
+            .or_default()
+            .insert((block.y1, block.x1));
+        assert!(added, "{block} was free already");
+    }
+
+    fn remove(&mut self, block: Rect) -> bool {
+        let list = self.free.get_mut(&block.w());
+        list.is_some_and(|list| list.remove(&(block.y1, block.x1)))
+    }
+
+    /// Where a request goes: into the smallest free block that is large enough, the first of those in
+    /// row-major order; of a larger one into the lower left part.
+    pub fn place(&self, a: i32, b: i32) -> Option<Rect> {
+        let wanted = BuddySystem::block_side(a, b);
+        let mut sufficient = self.free.range(wanted..);
+        let &(y, x) = sufficient.find_map(|(_, bases)| bases.first())?;
+        Some(Rect::based_at(x, y, wanted, wanted))
+    }
+
+    /// Takes a block out of the free one that it is part of; what is split off remains free.
+    ///
+    /// # Panics
+    ///
+    /// When it is not part of any.
+    pub fn take(&mut self, block: Rect) {
+        let mut around = block;
+        while !self.remove(around) {
+            around = self.parent(around).expect("the block is free");
+        }
+        while around != block {
+            let quarters = quarters(around);
+            let mut inner = quarters.into_iter().filter(|quarter| quarter.covers(block));
+            let inner = inner.next().expect("a block of a buddy system");
+            for quarter in quarters.into_iter().filter(|&quarter| quarter != inner) {
+                self.add(quarter);
+            }
+            around = inner;
+        }
+    }
+
+    /// Gives a block back and merges four free buddies as long as there are four.
+    pub fn give_back(&mut self, block: Rect) {
+        self.add(block);
+        let mut merged = block;
+        while let Some(parent) = self.parent(merged) {
+            let buddies = quarters(parent);
+            let list = &self.free[&merged.w()];
+            if !buddies.iter().all(|b| list.contains(&(b.y1, b.x1))) {
+                break;
+            }
+            for buddy in buddies {
+                self.remove(buddy);
+            }
+            self.add(parent);
+            merged = parent;
+        }
+    }
+
+    /// Gives back all nodes of a block but those that are faulty, in blocks as large as possible.
+    pub fn give_back_all_but(&mut self, block: Rect, is_faulty: &impl Fn(i32, i32) -> bool) {
+        if !block.nodes().any(|(x, y)| is_faulty(x, y)) {
+            self.give_back(block);
+        } else if block.w() > 1 {
+            for quarter in quarters(block) {
+                self.give_back_all_but(quarter, is_faulty);
+            }
+        }
+    }
+
+    /// The block of twice the side that this one is a quarter of.
+    fn parent(&self, block: Rect) -> Option<Rect> {
+        let side = 2 * block.w();
+        (side <= self.side).then(|| {
+            let (x, y) = (block.x1 / side * side, block.y1 / side * side);
+            Rect::based_at(x, y, side, side)
+        })
+    }
+}
+
+/// The four buddies that a block is split into.
+fn quarters(block: Rect) -> [Rect; 4] {
+    let half = block.w() / 2;
+    let (x, y) = (block.x1, block.y1);
+    [(x, y), (x + half, y), (x, y + half), (x + half, y + half)]
+        .map(|(x, y)| Rect::based_at(x, y, half, half))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splits_and_merges() {
+        let mut system = BuddySystem::new(8);
+        let first = system.place(3, 3).unwrap();
+        assert_eq!(first, Rect::based_at(0, 0, 4, 4));
+        system.take(first);
+        // Three blocks of side 4 are left; the next single node splits the first of them.
+        let second = system.place(1, 1).unwrap();
+        assert_eq!(second, Rect::based_at(4, 0, 1, 1));
+        system.take(second);
+        let lists: Vec<_> = system
+            .free
+            .iter()
+            .map(|(&side, list)| (side, list.len()))
+            .collect();
+        assert_eq!(lists, [(1, 3), (2, 3), (4, 2), (8, 0)]);
+        system.give_back(second);
+        system.give_back(first);
+        assert_eq!(system.place(8, 8), Some(Rect::based_at(0, 0, 8, 8)));
+    }
+
+    #[test]
+    fn a_faulty_node_stays_behind() {
+        let mut system = BuddySystem::new(4);
+        let block = Rect::based_at(0, 0, 4, 4);
+        system.take(block);
+        system.give_back_all_but(block, &|x, y| (x, y) == (1, 1));
+        let lists: Vec<_> = system
+            .free
+            .iter()
+            .map(|(&side, list)| (side, list.len()))
+            .collect();
+        assert_eq!(lists, [(1, 3), (2, 3), (4, 0)]);
+        assert_eq!(system.place(2, 2), Some(Rect::based_at(2, 0, 2, 2)));
+        assert_eq!(system.place(3, 1), None);
+    }
+}

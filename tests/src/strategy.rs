@@ -1,0 +1,486 @@
+//! Where each strategy places a request: all that it would try, one place after the other.
+
+use std::cell::OnceCell;
+
+use meshalloc::{Block, Refusal, Request, StrategyKind};
+
+use crate::buddy::BuddySystem;
+use crate::convert;
+use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
+use crate::notation::{Notation, Symbol, notations};
+use crate::submesh::{Rect, Scan};
+
+/// What a request asks for.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Extents in the order in which they are named.
+    pub extents: Vec<u32>,
+    /// Processors; no more than the extents have.
+    pub processors: u32,
+    /// Whether the strategy may assign the extents to dimensions in another order.
+    pub may_rotate: bool,
+}
+
+impl Wanted {
+    /// The number of nodes of a box with these extents.
+    pub fn area(&self) -> u64 {
+        product(&self.extents)
+    }
+}
+
+fn product(extents: &[u32]) -> u64 {
+    let factors = extents.iter().map(|&extent| u64::from(extent));
+    factors.fold(1, u64::saturating_mul)
+}
+
+/// What a job holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// This one box.
+    Box(Place),
+    /// These nodes, ascending, in whatever blocks.
+    Nodes(Vec<u32>),
+}
+
+impl Held {
+    /// The nodes, ascending.
+    pub fn nodes(&self, grid: &Grid) -> Vec<u32> {
+        let mut nodes = match self {
+            Held::Box(place) => grid.nodes_of(place),
+            Held::Nodes(nodes) => nodes.clone(),
+        };
+        nodes.sort_unstable();
+        nodes
+    }
+
+    /// Whether a job that holds this holds these blocks.
+    pub fn is(&self, grid: &Grid, blocks: &[Block]) -> bool {
+        let mut places = blocks.iter().map(|&block| convert::place(block));
+        match self {
+            Held::Box(place) => places.eq([place.clone()]),
+            Held::Nodes(nodes) => {
+                let mut held: Vec<u32> = places.by_ref().flat_map(|p| grid.nodes_of(&p)).collect();
+                held.sort_unstable();
+                held == *nodes
+            }
+        }
+    }
+}
+
+/// A strategy with all that it must know: which nodes are busy, and for the buddy system its lists of free blocks.
+#[derive(Clone, Debug)]
+pub struct Strategy {
+    kind: StrategyKind,
+    machine: NaiveMachine,
+    buddy: Option<BuddySystem>,
+    /// The dominant free submeshes, once they have been asked for.
+    list: OnceCell<Vec<Rect>>,
+}
+
+impl Strategy {
+    /// Whether the strategy is made for such grids.
+    ///
+    /// # Panics
+    ///
+    /// When there is no naive form of it.
+    pub fn serves(kind: StrategyKind, grid: &Grid) -> bool {
+        use StrategyKind as Kind;
+        match kind {
+            Kind::FirstFit | Kind::AdaptiveScan | Kind::Naive => true,
+            Kind::TreeCollapsing | Kind::TreeCollapsingPrinted => true,
+            Kind::Buddy => grid
+                .w_h()
+                .is_some_and(|(w, h)| w == h && w.is_power_of_two()),
+            Kind::FrameSliding | Kind::BestFit | Kind::BusyList => grid.w_h().is_some(),
+            Kind::FreeSubmeshList | Kind::FixedOrientation => grid.w_h().is_some(),
+            Kind::FlexFold | Kind::AllShapes => grid.w_h().is_some(),
+            Kind::FreeList => grid.k().is_some_and(u32::is_power_of_two),
+            Kind::Sniffing | Kind::Partner => grid.k().is_some(),
+            other => unreachable!("no naive form of {other}"),
+        }
+    }
+
+    /// The strategy on a grid whose nodes are all free.
+    ///
+    /// # Panics
+    ///
+    /// When it does not serve the grid.
+    pub fn new(kind: StrategyKind, grid: &Grid) -> Self {
+        assert!(Strategy::serves(kind, grid), "{kind} on {grid}");
+        let is_buddy = kind == StrategyKind::Buddy;
+        Strategy {
+            kind,
+            machine: NaiveMachine::new(grid.clone()),
+            buddy: is_buddy.then(|| BuddySystem::new(grid.sides()[0] as i32)),
+            list: OnceCell::new(),
+        }
+    }
+
+    /// Which strategy it is.
+    pub const fn kind(&self) -> StrategyKind {
+        self.kind
+    }
+
+    /// Which nodes are busy.
+    pub const fn machine(&self) -> &NaiveMachine {
+        &self.machine
+    }
+
+    /// The grid.
+    pub const fn grid(&self) -> &Grid {
+        self.machine.grid()
+    }
+
+    /// The nodes have been allocated.
+    ///
+    /// # Panics
+    ///
+    /// When one of them is busy.
+    pub fn take(&mut self, held: &Held) {
+        self.list.take();
+        for node in held.nodes(self.grid()) {
+            assert!(!self.machine.is_busy(node), "{node} is taken twice");
+            self.machine.set(node, true);
+        }
+        if let (Some(buddy), Held::Box(place)) = (&mut self.buddy, held) {
+            buddy.take(place.into());
+        }
+    }
+
+    /// The nodes have been released; those that are faulty stay busy.
+    ///
+    /// # Panics
+    ///
+    /// When one of them is free.
+    pub fn give_back(&mut self, held: &Held, is_faulty: impl Fn(u32) -> bool) {
+        self.list.take();
+        for node in held.nodes(self.grid()) {
+            assert!(self.machine.is_busy(node), "{node} is given back twice");
+            self.machine.set(node, is_faulty(node));
+        }
+        if let (Some(buddy), Held::Box(place)) = (&mut self.buddy, held) {
+            let is_faulty = |x: i32, y: i32| is_faulty(self.machine.node(x, y));
+            buddy.give_back_all_but(place.into(), &is_faulty);
+        }
+    }
+
+    /// A node that no job holds becomes faulty, or works again.
+    pub fn set(&mut self, node: u32, faulty: bool) {
+        let unit = Held::Box(self.grid().unit(node));
+        match faulty {
+            true => self.take(&unit),
+            false => self.give_back(&unit, |_| false),
+        }
+    }
+
+    /// The dominant free submeshes of a mesh, in the order of definition 1.
+    pub fn dominant_free_submeshes(&self) -> &[Rect] {
+        let list = || self.machine.scan().dominant_free_submeshes();
+        self.list.get_or_init(list)
+    }
+
+    /// What is wanted, if it could be granted if all nodes were free, and how many nodes it would take.
+    ///
+    /// # Errors
+    ///
+    /// Why it could not.
+    pub fn check(&self, request: &Request) -> Result<(Wanted, u64), Refusal> {
+        let wanted = convert::wanted(self.grid(), request)?;
+        let below = |&extent: &u32| self.grid().k().is_some_and(|k| extent < k);
+        if self.kind == StrategyKind::Partner && wanted.extents.iter().any(below) {
+            return Err(Refusal::RadixBelowK);
+        }
+        let (ever, taken) = match self.kind {
+            StrategyKind::Naive => {
+                let ever = wanted.processors <= self.grid().nodes();
+                (ever, wanted.processors.into())
+            }
+            _ => {
+                let ever = self.candidates(&wanted, &mut |_| true);
+                (ever, product(&self.rounded(&wanted.extents)))
+            }
+        };
+        match ever {
+            true => Ok((wanted, taken)),
+            false => Err(Refusal::NeverFits),
+        }
+    }
+
+    /// Where the request goes, when no other job waits before it.
+    ///
+    /// # Errors
+    ///
+    /// The refusal.
+    pub fn place(&self, request: &Request) -> Result<Held, Refusal> {
+        self.place_checked(&self.check(request)?)
+    }
+
+    /// The same for what [`Strategy::check`] has returned.
+    ///
+    /// # Errors
+    ///
+    /// The refusal.
+    pub fn place_checked(&self, (wanted, taken): &(Wanted, u64)) -> Result<Held, Refusal> {
+        if *taken > self.machine.free().into() {
+            return Err(Refusal::TooFewFree);
+        }
+        self.find(wanted).ok_or(Refusal::Fragmented)
+    }
+
+    fn find(&self, wanted: &Wanted) -> Option<Held> {
+        match self.kind {
+            StrategyKind::Naive => {
+                let nodes = self.machine.free_nodes().take(wanted.processors as usize);
+                Some(Held::Nodes(nodes.collect()))
+            }
+            StrategyKind::Buddy
+            | StrategyKind::FreeSubmeshList
+            | StrategyKind::FrameSliding
+            | StrategyKind::BestFit
+            | StrategyKind::BusyList => {
+                let rect = self.find_submesh(wanted)?;
+                Some(Held::Box(rect.into()))
+            }
+            _ => {
+                let mut found = None;
+                self.candidates(wanted, &mut |place| {
+                    let is_free = self.machine.is_free(place);
+                    found = is_free.then(|| Held::Box(place.clone()));
+                    is_free
+                });
+                found
+            }
+        }
+    }
+
+    /// Those that choose among submeshes by what lies around them.
+    fn find_submesh(&self, wanted: &Wanted) -> Option<Rect> {
+        let (a, b) = (wanted.extents[0] as i32, wanted.extents[1] as i32);
+        let machine = &self.machine;
+        match self.kind {
+            StrategyKind::Buddy => self.buddy.as_ref()?.place(a, b),
+            StrategyKind::FreeSubmeshList => {
+                let list = self.dominant_free_submeshes();
+                machine
+                    .scan()
+                    .free_submesh_list(list, a, b, wanted.may_rotate)
+            }
+            StrategyKind::FrameSliding => self.frame_sliding(a, b),
+            StrategyKind::BestFit => {
+                // The busy neighbours of the base node.
+                let value = |s: Rect| machine.busy_beyond(Rect::new(0, 0, -1, -1), (s.x1, s.y1));
+                best(&machine.scan(), a, b, value)
+            }
+            _ => {
+                let scan = machine.scan();
+                let mut shapes = self.shapes(wanted).into_iter();
+                shapes.find_map(|shape| {
+                    let (a, b) = (shape[0] as i32, shape[1] as i32);
+                    best(&scan, a, b, |s| machine.boundary_value(s))
+                })
+            }
+        }
+    }
+
+    /// From the first free node `<x0, y0>` on in strides of the request's sides; the first row of frames
+    /// begins at `x0`, the later ones as far left as the strides allow.
+    fn frame_sliding(&self, a: i32, b: i32) -> Option<Rect> {
+        let whole = self.machine.whole();
+        let scan = self.machine.scan();
+        let first = scan.free(1, 1).next()?;
+        let rows = (first.y1..whole.h()).step_by(b as usize);
+        let mut frames = rows.flat_map(|y| {
+            let from = if y == first.y1 {
+                first.x1
+            } else {
+                first.x1 % a
+            };
+            let columns = (from..whole.w()).step_by(a as usize);
+            columns.map(move |x| Rect::based_at(x, y, a, b))
+        });
+        frames.find(|&frame| scan.is_free(frame))
+    }
+
+    /// Offers every place that is tried to `accept`, in order, busy or not, up to the first that is accepted. Returns
+    /// whether one is.
+    pub fn candidates(&self, wanted: &Wanted, accept: &mut dyn FnMut(&Place) -> bool) -> bool {
+        match self.kind {
+            StrategyKind::TreeCollapsing
+            | StrategyKind::TreeCollapsingPrinted
+            | StrategyKind::FreeList
+            | StrategyKind::Sniffing
+            | StrategyKind::Partner => self.subnotations(wanted, accept),
+            _ => {
+                let mut shapes = self.shapes(wanted).into_iter();
+                shapes.any(|shape| self.starts(shape, accept))
+            }
+        }
+    }
+
+    /// First fit: every start, by its number.
+    fn starts(&self, extent: Vec<u32>, accept: &mut dyn FnMut(&Place) -> bool) -> bool {
+        let grid = self.grid();
+        let highest_first: Vec<usize> = (0..grid.dimensions()).rev().collect();
+        let mut place = Place {
+            start: vec![0; extent.len()],
+            extent,
+        };
+        every_position(grid, &highest_first, &mut place, &mut |place| {
+            grid.has(place) && accept(place)
+        })
+    }
+
+    /// The extents by dimension that a job of this request might hold, in the order in which they are looked for.
+    fn shapes(&self, wanted: &Wanted) -> Vec<Vec<u32>> {
+        let sides = self.grid().sides();
+        let Some(named) = padded(&self.rounded(&wanted.extents), sides.len()) else {
+            return Vec::new();
+        };
+        let (a, b) = (named[0], named.get(1).copied().unwrap_or(1));
+        let mut shapes = vec![named.clone()];
+        match self.kind {
+            StrategyKind::Buddy
+            | StrategyKind::FrameSliding
+            | StrategyKind::FirstFit
+            | StrategyKind::BestFit => (),
+            _ if !wanted.may_rotate => (),
+            StrategyKind::FixedOrientation => {
+                // The longer side along the mesh's longer side, along x when both are the same.
+                shapes = vec![match sides[0] >= sides[1] {
+                    true => vec![a.max(b), a.min(b)],
+                    false => vec![a.min(b), a.max(b)],
+                }];
+            }
+            StrategyKind::FlexFold => {
+                shapes.push(vec![b, a]);
+                if a.is_multiple_of(2) {
+                    shapes.push(vec![a / 2, 2 * b]);
+                }
+                if b.is_multiple_of(2) {
+                    shapes.push(vec![2 * a, b / 2]);
+                }
+            }
+            StrategyKind::AllShapes => {
+                let pairs = (1..=sides[0]).flat_map(|x| (1..=sides[1]).map(move |y| vec![x, y]));
+                let mut pairs: Vec<_> = pairs.filter(|pair| pair[0] * pair[1] == a * b).collect();
+                // Most square first, wider first.
+                pairs.sort_by_key(|pair| (pair[0].abs_diff(pair[1]), pair[1]));
+                shapes.push(vec![b, a]);
+                shapes.extend(pairs);
+            }
+            _ => shapes.extend(orders(&named).into_iter().filter(|order| *order != named)),
+        }
+        shapes.retain(|shape| shape.iter().zip(sides).all(|(extent, side)| extent <= side));
+        shapes
+    }
+
+    /// The extents that are given to a request for these.
+    fn rounded(&self, extents: &[u32]) -> Vec<u32> {
+        let largest = extents.iter().copied().max().unwrap_or(1);
+        let rounded = |&extent: &u32| match self.kind {
+            StrategyKind::Buddy => largest.next_power_of_two(),
+            StrategyKind::FreeList => extent.next_power_of_two(),
+            StrategyKind::Sniffing => largest,
+            _ => extent,
+        };
+        extents.iter().map(rounded).collect()
+    }
+
+    /// The notations of algorithm G*, each with its orders of the extents, and each with its subnotations: start
+    /// positions for the symbols `*`, then select digits for the symbols `□`, both in lexicographic order from the
+    /// highest dimension down.
+    fn subnotations(&self, wanted: &Wanted, accept: &mut dyn FnMut(&Place) -> bool) -> bool {
+        let grid = self.grid();
+        let extents = wanted.extents.iter().copied().filter(|&extent| extent > 1);
+        let mut extents: Vec<u32> = extents.collect();
+        // A list for a cube is read like an address; elsewhere x comes first.
+        if grid.k().is_none() {
+            extents.reverse();
+        }
+        let extents = self.rounded(&extents);
+        if extents.len() > grid.dimensions() {
+            return false;
+        }
+        let may_wrap = self.kind != StrategyKind::Sniffing;
+        let orders = self.orders(&extents, wanted.may_rotate);
+        self.notations(extents.len()).iter().any(|notation| {
+            let (stars, selects) = dimensions_of(notation);
+            orders.iter().any(|order| {
+                let mut place = grid.unit(0);
+                for (&d, &extent) in stars.iter().zip(order) {
+                    place.extent[d] = extent;
+                }
+                every_position(grid, &stars, &mut place, &mut |place| {
+                    let is_whole = |&d: &usize| place.start[d] + place.extent[d] <= grid.sides()[d];
+                    grid.has(place)
+                        && (may_wrap || stars.iter().all(is_whole))
+                        && every_position(grid, &selects, place, &mut |place| accept(place))
+                })
+            })
+        })
+    }
+
+    /// The orders in which the extents are laid along a notation: the one that is asked for, then the others around the
+    /// circle of all of them.
+    fn orders(&self, extents: &[u32], may_rotate: bool) -> Vec<Vec<u32>> {
+        match self.kind {
+            StrategyKind::TreeCollapsing | StrategyKind::FreeList if may_rotate => {
+                let mut orders = orders(extents);
+                let requested = orders.iter().position(|order| order == extents);
+                orders.rotate_left(requested.expect("one of the orders"));
+                orders
+            }
+            _ => vec![extents.to_vec()],
+        }
+    }
+
+    /// The notations that are tried.
+    fn notations(&self, m: usize) -> Vec<Notation> {
+        let n = self.grid().dimensions();
+        if self.kind != StrategyKind::Partner || m == 0 {
+            return notations(n, m);
+        }
+        // The lowest m - 1 dimensions, and any one of the others.
+        let with = |other: usize| {
+            let symbols = (0..n).rev().map(|dimension| match dimension {
+                _ if dimension < m - 1 || dimension == other => Symbol::DontCare,
+                _ => Symbol::Select,
+            });
+            Notation(symbols.collect())
+        };
+        (m - 1..n).map(with).collect()
+    }
+}
+
+/// The dimensions of the symbols `*` and those of the symbols `□`, the highest first.
+fn dimensions_of(notation: &Notation) -> (Vec<usize>, Vec<usize>) {
+    let dimensions = (0..notation.0.len()).rev().zip(&notation.0);
+    let (stars, selects): (Vec<_>, Vec<_>) =
+        dimensions.partition(|&(_, symbol)| *symbol == Symbol::DontCare);
+    let numbers = |list: Vec<(usize, &Symbol)>| list.into_iter().map(|(d, _)| d).collect();
+    (numbers(stars), numbers(selects))
+}
+
+/// Moves the place through all start positions in these dimensions, in lexicographic order, until `accept`.
+fn every_position(
+    grid: &Grid,
+    dimensions: &[usize],
+    place: &mut Place,
+    accept: &mut dyn FnMut(&mut Place) -> bool,
+) -> bool {
+    let Some((&d, others)) = dimensions.split_first() else {
+        return accept(place);
+    };
+    (0..grid.sides()[d]).any(|at| {
+        place.start[d] = at;
+        every_position(grid, others, place, accept)
+    })
+}
+
+/// Among all free `a x b` the first in row-major order with the highest value.
+fn best(scan: &Scan, a: i32, b: i32, value: impl Fn(Rect) -> u32) -> Option<Rect> {
+    let free: Vec<(u32, Rect)> = scan.free(a, b).map(|rect| (value(rect), rect)).collect();
+    let highest = free.iter().map(|&(value, _)| value).max()?;
+    let first = free.into_iter().find(|&(value, _)| value == highest)?;
+    Some(first.1)
+}

@@ -1,0 +1,407 @@
+//! What a controller must answer, on any grid, under any scheduler and with any strategy: a flag for each node, a `Vec`
+//! for the queue and one for the jobs that run.
+
+use meshalloc::message::JobReport;
+use meshalloc::{
+    Capacity, Command, Configuration, ConfigureError, Error, Flags, JobId, JobState, NodeId,
+    Refusal, Reply, Request, Statistics, StrategyKind, Ticks,
+};
+
+use crate::convert;
+use crate::discipline::Discipline;
+use crate::grid::{Grid, NaiveMachine};
+use crate::rig::{Answer, Granted};
+use crate::strategy::{Held, Strategy};
+
+/// A job that waits or runs.
+#[derive(Clone, Debug)]
+struct Job {
+    id: JobId,
+    /// Tells it from a later job of the same name.
+    serial: u64,
+    request: Request,
+    submitted: Ticks,
+    granted_at: Ticks,
+    attempts: u32,
+    misses: u32,
+    /// `None` while it waits.
+    held: Option<Held>,
+}
+
+impl Job {
+    fn nodes(&self, grid: &Grid) -> Vec<u32> {
+        let held = self.held.as_ref();
+        held.map(|held| held.nodes(grid)).unwrap_or_default()
+    }
+
+    fn processors(&self, grid: &Grid) -> u32 {
+        self.nodes(grid).len() as u32
+    }
+
+    fn granted(&self) -> ExpectedGrant {
+        ExpectedGrant {
+            job: self.id,
+            at: self.granted_at,
+            attempts: self.attempts,
+            misses: self.misses,
+            held: self.held.clone().expect("a granted job holds something"),
+        }
+    }
+}
+
+/// A grant that must be reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpectedGrant {
+    /// The job.
+    pub job: JobId,
+    /// When it was granted.
+    pub at: Ticks,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// How often it failed although enough processors were free.
+    pub misses: u32,
+    /// What it holds.
+    pub held: Held,
+}
+
+/// What a command must be answered with.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    /// The grid of the machine after it.
+    grid: Grid,
+    /// The grants, in order.
+    pub grants: Vec<ExpectedGrant>,
+    /// The final reply.
+    pub last: Reply,
+}
+
+impl Expected {
+    /// Whether this is the answer.
+    pub fn agrees_with(&self, answer: &Answer) -> bool {
+        self.last == answer.last && self.grants_agree_with(&answer.grants)
+    }
+
+    /// Whether these are the grants.
+    pub fn grants_agree_with(&self, granted: &[Granted]) -> bool {
+        let mut pairs = self.grants.iter().zip(granted);
+        self.grants.len() == granted.len()
+            && pairs.all(|(expected, granted)| {
+                expected.held.is(&self.grid, &granted.blocks)
+                    && (expected.job, expected.at) == (granted.job, granted.at)
+                    && (expected.attempts, expected.misses) == (granted.attempts, granted.misses)
+            })
+    }
+}
+
+/// The naive controller.
+#[derive(Clone, Debug)]
+pub struct System {
+    capacity: Capacity,
+    configuration: Configuration,
+    strategy: Strategy,
+    discipline: Discipline,
+    /// A flag for each node.
+    faulty: Vec<bool>,
+    /// In the order of their arrival.
+    waiting: Vec<Job>,
+    /// In the order of their grants.
+    running: Vec<Job>,
+    clock: Ticks,
+    next_serial: u64,
+    counts: Statistics,
+}
+
+impl System {
+    /// A controller of this capacity and configuration.
+    pub fn new(capacity: Capacity, configuration: Configuration) -> Self {
+        let grid = convert::grid(configuration.machine);
+        System {
+            capacity,
+            configuration,
+            strategy: Strategy::new(configuration.strategy, &grid),
+            discipline: Discipline::new(configuration.scheduler),
+            faulty: vec![false; grid.nodes() as usize],
+            waiting: Vec::new(),
+            running: Vec::new(),
+            clock: 0,
+            next_serial: 0,
+            counts: Statistics::default(),
+        }
+    }
+
+    /// The same with a discipline of one's own.
+    #[must_use]
+    pub fn with_discipline(self, discipline: Discipline) -> Self {
+        System { discipline, ..self }
+    }
+
+    /// The configuration.
+    pub const fn configuration(&self) -> Configuration {
+        self.configuration
+    }
+
+    /// The strategy in use.
+    pub const fn strategy(&self) -> &Strategy {
+        &self.strategy
+    }
+
+    /// Which nodes are held or faulty.
+    pub const fn machine(&self) -> &NaiveMachine {
+        self.strategy.machine()
+    }
+
+    fn grid(&self) -> &Grid {
+        self.strategy.grid()
+    }
+
+    /// Every job and the number of processors it holds, by name.
+    pub fn jobs(&self) -> Vec<(JobId, u32)> {
+        let jobs = self.running.iter().chain(&self.waiting);
+        let mut jobs: Vec<_> = jobs
+            .map(|job| (job.id, job.processors(self.grid())))
+            .collect();
+        jobs.sort_unstable();
+        jobs
+    }
+
+    /// For each node whether it is busy and whether it is faulty.
+    pub fn occupancy(&self) -> Vec<(bool, bool)> {
+        let nodes = (0..).zip(&self.faulty);
+        nodes
+            .map(|(node, &faulty)| (self.machine().is_busy(node), faulty))
+            .collect()
+    }
+
+    /// The numbers of the faulty nodes.
+    pub fn faulty_nodes(&self) -> Vec<u32> {
+        let nodes = (0..).zip(&self.faulty).filter(|&(_, &faulty)| faulty);
+        nodes.map(|(node, _)| node).collect()
+    }
+
+    /// What the statistics must be.
+    pub fn statistics(&self) -> Statistics {
+        Statistics {
+            nodes: self.machine().nodes(),
+            free: self.machine().free(),
+            faulty: self.faulty_nodes().len() as u32,
+            waiting: self.waiting.len() as u32,
+            running: self.running.len() as u32,
+            ..self.counts
+        }
+    }
+
+    /// Carries out a command.
+    ///
+    /// # Panics
+    ///
+    /// On `ListJobs` and `Occupancy`, whose answers come in chunks: compare [`System::jobs`] and
+    /// [`System::occupancy`].
+    pub fn handle(&mut self, command: &Command, now: Ticks) -> Expected {
+        self.clock = self.clock.max(now);
+        let mut grants = Vec::new();
+        let last = match *command {
+            Command::Configure(configuration) => self.configure(configuration, now),
+            Command::Submit { job, request } => self.submit(job, request, &mut grants),
+            Command::Release { job } => self.release(job, &mut grants),
+            Command::QueryJob { job } => self.query(job, &mut grants),
+            Command::MarkFaulty { node } => self.set_faulty(node, true, &mut grants),
+            Command::ClearFaulty { node } => self.set_faulty(node, false, &mut grants),
+            Command::Statistics => Ok(Reply::Statistics(self.statistics())),
+            Command::Reset => {
+                self.restart(self.configuration, now);
+                Ok(Reply::Done)
+            }
+            other => unreachable!("{other:?} is compared by other means"),
+        };
+        Expected {
+            grid: self.grid().clone(),
+            grants,
+            last: last.unwrap_or_else(Reply::Error),
+        }
+    }
+
+    fn restart(&mut self, configuration: Configuration, now: Ticks) {
+        *self = System::new(self.capacity, configuration);
+        self.clock = now;
+    }
+
+    fn configure(&mut self, configuration: Configuration, now: Ticks) -> Result<Reply, Error> {
+        if !self.running.is_empty() || !self.waiting.is_empty() {
+            return Err(ConfigureError::JobsPresent.into());
+        }
+        if !convert::has_room(&self.capacity, &convert::grid(configuration.machine)) {
+            return Err(ConfigureError::MachineTooLarge.into());
+        }
+        self.restart(configuration, now);
+        Ok(Reply::Done)
+    }
+
+    fn submit(
+        &mut self,
+        id: JobId,
+        request: Request,
+        grants: &mut Vec<ExpectedGrant>,
+    ) -> Result<Reply, Error> {
+        let jobs = self.jobs();
+        let refused = match self.strategy.check(&request) {
+            Err(refusal) => Some(refusal),
+            Ok(_) if jobs.iter().any(|&(job, _)| job == id) => Some(Refusal::DuplicateJob),
+            Ok(_) if jobs.len() as u32 >= self.capacity.jobs => Some(Refusal::TableFull),
+            Ok(_) => None,
+        };
+        if let Some(refusal) = refused {
+            self.counts.refused += 1;
+            return Err(refusal.into());
+        }
+        let ahead = self.waiting.len();
+        self.waiting.push(Job {
+            id,
+            serial: self.next_serial,
+            request,
+            submitted: self.clock,
+            granted_at: 0,
+            attempts: 0,
+            misses: 0,
+            held: None,
+        });
+        self.next_serial += 1;
+        self.see_head();
+        self.discipline.arrived();
+        let mut outcome = Err(Refusal::QueueNotEmpty);
+        if ahead == 0 || self.discipline.arrival_may_bypass(self.clock) {
+            outcome = self.attempt(ahead, grants);
+        }
+        let state = match outcome {
+            Ok(processors) => JobState::Running { processors },
+            Err(refusal) if request.flags.contains(Flags::NO_WAIT) => {
+                self.waiting.pop();
+                self.counts.refused += 1;
+                return Err(refusal.into());
+            }
+            Err(_) => JobState::Waiting {
+                ahead: ahead as u32,
+            },
+        };
+        self.counts.submitted += 1;
+        Ok(Reply::Submitted { job: id, state })
+    }
+
+    fn release(&mut self, id: JobId, grants: &mut Vec<ExpectedGrant>) -> Result<Reply, Error> {
+        let at = |jobs: &[Job]| jobs.iter().position(|job| job.id == id);
+        let job = match (at(&self.running), at(&self.waiting)) {
+            (Some(at), _) => self.running.remove(at),
+            (None, Some(at)) => self.waiting.remove(at),
+            (None, None) => return Err(Error::UnknownJob),
+        };
+        if let Some(held) = &job.held {
+            let is_faulty = |node: u32| self.faulty[node as usize];
+            self.strategy.give_back(held, is_faulty);
+        }
+        self.counts.released += 1;
+        self.departure(grants);
+        Ok(Reply::Released {
+            job: id,
+            processors: job.processors(self.grid()),
+        })
+    }
+
+    fn query(&self, id: JobId, grants: &mut Vec<ExpectedGrant>) -> Result<Reply, Error> {
+        let mut waiting = self.waiting.iter().zip(0..);
+        let mut running = self.running.iter();
+        let (job, state) = if let Some(job) = running.find(|job| job.id == id) {
+            let processors = job.processors(self.grid());
+            grants.push(job.granted());
+            (job, JobState::Running { processors })
+        } else if let Some((job, ahead)) = waiting.find(|(job, _)| job.id == id) {
+            (job, JobState::Waiting { ahead })
+        } else {
+            return Err(Error::UnknownJob);
+        };
+        Ok(Reply::Job(JobReport {
+            job: id,
+            request: job.request,
+            submitted: job.submitted,
+            state,
+        }))
+    }
+
+    fn set_faulty(
+        &mut self,
+        node: NodeId,
+        faulty: bool,
+        grants: &mut Vec<ExpectedGrant>,
+    ) -> Result<Reply, Error> {
+        let grid = self.grid();
+        if node.0 >= grid.nodes() {
+            return Err(Error::UnknownNode(node));
+        }
+        let mut jobs = self.running.iter();
+        let job = jobs
+            .find(|job| job.nodes(grid).contains(&node.0))
+            .map(|job| job.id);
+        let flag = &mut self.faulty[node.0 as usize];
+        let changed = *flag != faulty;
+        *flag = faulty;
+        if changed && job.is_none() {
+            self.strategy.set(node.0, faulty);
+            if !faulty {
+                self.departure(grants);
+            }
+        }
+        Ok(Reply::Fault { node, job, changed })
+    }
+
+    /// The heads try until one is blocked; then those behind it, as long as they may bypass it.
+    fn departure(&mut self, grants: &mut Vec<ExpectedGrant>) {
+        self.see_head();
+        while !self.waiting.is_empty() && self.attempt(0, grants).is_ok() {}
+        let mut at = 1;
+        while at < self.waiting.len()
+            && self
+                .discipline
+                .may_bypass(self.clock, self.waiting[0].submitted)
+        {
+            if self.attempt(at, grants).is_err() {
+                at += 1;
+            }
+        }
+    }
+
+    /// A waiting job tries. Returns how many processors it holds now.
+    fn attempt(&mut self, at: usize, grants: &mut Vec<ExpectedGrant>) -> Result<u32, Refusal> {
+        let free = self.machine().free();
+        let job = &mut self.waiting[at];
+        let requested = match self.strategy.kind() {
+            StrategyKind::Naive => job.request.processors,
+            _ => job.request.shape.area(),
+        };
+        let valid = free >= requested;
+        let outcome = self.strategy.place(&job.request);
+        let missed = valid && outcome.is_err();
+        job.attempts += 1;
+        job.misses += u32::from(missed);
+        self.counts.attempts += 1;
+        self.counts.valid_attempts += u64::from(valid);
+        self.counts.misses += u64::from(missed);
+        let held = outcome?;
+        let mut job = self.waiting.remove(at);
+        self.strategy.take(&held);
+        job.held = Some(held);
+        job.granted_at = self.clock;
+        self.counts.granted += 1;
+        self.discipline.allocated(self.clock - job.submitted);
+        if at > 0 {
+            self.discipline.bypassed();
+        }
+        self.see_head();
+        grants.push(job.granted());
+        let processors = job.processors(self.grid());
+        self.running.push(job);
+        Ok(processors)
+    }
+
+    fn see_head(&mut self) {
+        let head = self.waiting.first().map(|job| job.serial);
+        self.discipline.see_head(head, self.clock);
+    }
+}

@@ -1,0 +1,213 @@
+//! The code under test and the naive models side by side, compared after every operation: [`Trial`] for everything that a
+//! controller does, [`Probe`] for where a strategy places one request.
+
+use meshalloc::{
+    Command, Configuration, Controller, Error, Flags, Machine, Refusal, Reply, Request,
+    StrategyKind, Ticks,
+};
+
+use crate::convert;
+use crate::rig::{
+    Answer, HeapMemory, ask_at, configuration, free_submesh_list, list_jobs, occupancy_map,
+    release, repeated_grants, set_faulty, submit,
+};
+use crate::strategy::{Held, Strategy, Wanted};
+use crate::submesh::Rect;
+use crate::system::{Expected, System};
+
+/// Asserts that the list of the strategy is the dominant free submeshes, if it keeps one.
+fn assert_list(controller: &Controller<'_>, model: &Strategy) {
+    if model.kind() == StrategyKind::FreeSubmeshList {
+        let list = free_submesh_list(controller).iter();
+        let list: Vec<Rect> = list.map(|&s| (&convert::place(s.into())).into()).collect();
+        assert_eq!(
+            list,
+            model.dominant_free_submeshes(),
+            "in\n{}",
+            model.machine()
+        );
+    }
+}
+
+/// A controller and its naive system.
+#[derive(Debug)]
+pub struct Trial<'m> {
+    controller: Controller<'m>,
+    system: System,
+}
+
+impl<'m> Trial<'m> {
+    /// Both without any job.
+    ///
+    /// # Panics
+    ///
+    /// When the controller does not take the configuration.
+    pub fn new(memory: &'m mut HeapMemory, configuration: Configuration) -> Self {
+        let controller = Controller::new(memory.memory(), configuration);
+        let controller = controller.unwrap_or_else(|error| panic!("{configuration:?}: {error}"));
+        let system = System::new(controller.capacity(), configuration);
+        Trial { controller, system }
+    }
+
+    /// The naive system.
+    pub const fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Carries out a command, and compares everything that can be asked for: the answer, the grants if they are asked
+    /// for again, the statistics, the jobs, the occupancy and the list of submeshes; and all invariants hold.
+    ///
+    /// # Panics
+    ///
+    /// When controller and system differ.
+    pub fn step(&mut self, command: &Command, now: Ticks) -> (Answer, Expected) {
+        let (controller, system) = (&mut self.controller, &mut self.system);
+        let before = system.machine().clone();
+        let expected = system.handle(command, now);
+        let answer = ask_at(controller, command, now);
+        let context = || format!("{:?}, {now}: {command:?}", system.configuration());
+        assert!(
+            expected.agrees_with(&answer),
+            "{}\nexpected {expected:?}\nanswered {answer:?}, in\n{before}",
+            context()
+        );
+        if command.changes_state() {
+            // For a repeated frame: the same grants, none when the command failed.
+            let again = repeated_grants(controller);
+            assert!(
+                expected.grants_agree_with(&again),
+                "{}\n{again:?}",
+                context()
+            );
+        }
+        controller.check_invariants();
+        assert_eq!(
+            controller.statistics(),
+            system.statistics(),
+            "{}",
+            context()
+        );
+        assert_eq!(list_jobs(controller), system.jobs(), "{}", context());
+        assert_eq!(
+            occupancy_map(controller),
+            system.occupancy(),
+            "{}",
+            context()
+        );
+        assert_list(controller, system.strategy());
+        (answer, expected)
+    }
+
+    /// Releases every job, which never fails, in whatever order, and leaves the machine empty but for its faults.
+    ///
+    /// # Panics
+    ///
+    /// When it does not.
+    pub fn finish(mut self) {
+        for (job, _) in self.system.jobs() {
+            let (answer, _) = self.step(&Command::Release { job }, 0);
+            assert!(matches!(answer.last, Reply::Released { .. }), "{answer:?}");
+        }
+        let statistics = self.controller.statistics();
+        assert_eq!(statistics.free + statistics.faulty, statistics.nodes);
+    }
+}
+
+/// A controller without jobs, whose busy nodes are all faulty, and its naive strategy.
+#[derive(Debug)]
+pub struct Probe<'m> {
+    controller: Controller<'m>,
+    model: Strategy,
+}
+
+impl<'m> Probe<'m> {
+    /// All nodes are free. The memory is one for this machine.
+    ///
+    /// # Panics
+    ///
+    /// When the strategy does not serve the machine.
+    pub fn new(memory: &'m mut HeapMemory, kind: StrategyKind, machine: Machine) -> Self {
+        let controller = Controller::new(memory.memory(), configuration(machine, kind));
+        Probe {
+            controller: controller.unwrap_or_else(|error| panic!("{kind} on {machine}: {error}")),
+            model: Strategy::new(kind, &convert::grid(machine)),
+        }
+    }
+
+    /// The controller.
+    pub const fn controller(&self) -> &Controller<'m> {
+        &self.controller
+    }
+
+    /// The naive strategy.
+    pub const fn model(&self) -> &Strategy {
+        &self.model
+    }
+
+    /// Makes a node busy or free.
+    pub fn set(&mut self, node: u32, busy: bool) {
+        if self.model.machine().is_busy(node) != busy {
+            set_faulty(&mut self.controller, node, busy);
+            self.model.set(node, busy);
+        }
+    }
+
+    /// What the controller answers to a request that does not wait; what is granted is given back.
+    pub fn ask(&mut self, request: Request) -> Answer {
+        const JOB: u32 = 7;
+        let request = request.with_flags(request.flags | Flags::NO_WAIT);
+        let answer = submit(&mut self.controller, JOB, request);
+        if matches!(answer.last, Reply::Submitted { .. }) {
+            let released = release(&mut self.controller, JOB);
+            let gone = matches!(released.last, Reply::Released { job, .. } if job.0 == JOB);
+            assert!(gone && released.grants.is_empty(), "{released:?}");
+        }
+        answer
+    }
+
+    /// The same, compared with the naive strategy.
+    ///
+    /// # Panics
+    ///
+    /// When they differ.
+    pub fn compare(&mut self, request: Request) -> Result<Held, Refusal> {
+        let checked = self.model.check(&request);
+        self.compare_checked(request, &checked)
+    }
+
+    /// The same for a request of which [`Strategy::check`] has returned this.
+    ///
+    /// # Panics
+    ///
+    /// When they differ.
+    pub fn compare_checked(
+        &mut self,
+        request: Request,
+        checked: &Result<(Wanted, u64), Refusal>,
+    ) -> Result<Held, Refusal> {
+        let answer = self.ask(request);
+        let checked = checked.as_ref().map_err(|&refusal| refusal);
+        let expected = checked.and_then(|checked| self.model.place_checked(checked));
+        let same = match (&expected, &answer.grants[..]) {
+            (Ok(held), [granted]) => held.is(self.model.grid(), &granted.blocks),
+            (Err(refusal), []) => answer.last == Reply::Error(Error::Refused(*refusal)),
+            _ => false,
+        };
+        let kind = self.model.kind();
+        assert!(
+            same,
+            "{kind}, {request:?}\nexpected {expected:?}\nanswered {answer:?}, in\n{}",
+            self.model.machine()
+        );
+        expected
+    }
+
+    /// Compares the list of submeshes, if the strategy keeps one.
+    ///
+    /// # Panics
+    ///
+    /// When it is not that of the dominant free submeshes.
+    pub fn check_list(&self) {
+        assert_list(&self.controller, &self.model);
+    }
+}

@@ -1,0 +1,7 @@
+//! k-ary n-cubes: subcubes, their topologies, the largest of them, what a job holds and what is remembered.
+
+mod geometry;
+mod largest;
+mod record;
+mod remembered;
+mod topologies;

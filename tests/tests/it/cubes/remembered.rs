@@ -1,0 +1,97 @@
+//! A search in vain is not forgotten too late: what frees a processor, or all of them, makes room for what was refused.
+
+use meshalloc::{
+    Command, Configuration, Controller, Flags, JobId, MachineKind, Reply, Request, StrategyKind,
+};
+use meshalloc_tests::rig::{
+    Answer, HeapMemory, ask, configuration, cube, release, set_faulty, subcube, submit,
+};
+
+/// A request that every strategy serves as it is, for a quarter of the cube.
+fn ring() -> Request {
+    subcube(&[4]).with_flags(Flags::NO_WAIT)
+}
+
+/// Asks in vain for many different rings and planes of a 4-ary 2-cube, so that whatever can be remembered is.
+fn assert_all_in_vain(controller: &mut Controller<'_>) {
+    for radices in [
+        [4].as_slice(),
+        &[2],
+        &[3],
+        &[2, 2],
+        &[3, 2],
+        &[2, 3],
+        &[4, 2],
+        &[4, 4],
+    ] {
+        for flags in [Flags::NO_WAIT, Flags::NO_WAIT | Flags::FIXED_ORIENTATION] {
+            let answer = submit(controller, 9, subcube(radices).with_flags(flags));
+            assert!(answer.grants.is_empty(), "{radices:?}: {answer:?}");
+            assert!(
+                matches!(answer.last, Reply::Error(_)),
+                "{radices:?}: {answer:?}"
+            );
+        }
+    }
+}
+
+fn assert_granted(answer: &Answer) {
+    assert_eq!(answer.block().map(meshalloc::Block::area), Some(4));
+}
+
+#[test]
+fn what_makes_room_is_seen_at_once() {
+    for kind in StrategyKind::built().filter(|kind| kind.info().machine == MachineKind::Cube) {
+        let cube = cube(4, 2);
+        let mut memory = HeapMemory::new(cube, 4);
+        let configuration = configuration(cube, kind);
+        let mut controller = Controller::new(memory.memory(), configuration).unwrap();
+        // Two rings are held. Of the other two the processors of one colour of a checkerboard are faulty, so no two
+        // that are free are neighbours.
+        let checkerboard = |controller: &mut Controller<'_>| {
+            for job in 0..2 {
+                assert_granted(&submit(controller, job, ring()));
+            }
+            for node in (8..16).filter(|node| (node % 4 + node / 4) % 2 == 0) {
+                set_faulty(controller, node, true);
+            }
+            assert_all_in_vain(controller);
+        };
+        checkerboard(&mut controller);
+        // A job ends.
+        assert_eq!(
+            release(&mut controller, 1).last,
+            Reply::Released {
+                job: JobId(1),
+                processors: 4
+            }
+        );
+        assert_granted(&submit(&mut controller, 1, ring()));
+        assert_all_in_vain(&mut controller);
+        // Faulty processors work again; the first makes room only for a line.
+        for node in [8, 10] {
+            set_faulty(&mut controller, node, false);
+        }
+        assert_granted(&submit(&mut controller, 2, ring()));
+        assert_all_in_vain(&mut controller);
+        // Everything is forgotten.
+        assert_eq!(ask(&mut controller, &Command::Reset).last, Reply::Done);
+        assert_granted(&submit(&mut controller, 1, ring()));
+        assert_eq!(ask(&mut controller, &Command::Reset).last, Reply::Done);
+        checkerboard(&mut controller);
+        // The same configuration again, and another cube.
+        for (k, n) in [(4, 2), (4, 1)] {
+            for job in 0..3 {
+                release(&mut controller, job);
+            }
+            let machine = meshalloc_tests::rig::cube(k, n).into();
+            let command = Command::Configure(Configuration {
+                machine,
+                ..configuration
+            });
+            assert_eq!(ask(&mut controller, &command).last, Reply::Done);
+            assert_granted(&submit(&mut controller, 1, ring()));
+        }
+        controller.check_invariants();
+    }
+}

@@ -1,0 +1,162 @@
+//! Every occupancy of small machines, made of faulty nodes, times every request, and random occupancies of larger ones:
+//! each strategy answers exactly as its naive form, grants nothing that is not free, and recognises completely if it says
+//! so.
+//!
+//! In the order of a Gray code each occupancy is made from the one before by a single fault or repair, so what a strategy
+//! keeps has been updated 65,536 times in a row on 16 nodes, and once more by every grant and release.
+
+use meshalloc::{Machine, StrategyKind};
+use meshalloc_tests::convert::{self, is_served};
+use meshalloc_tests::grid::Grid;
+use meshalloc_tests::random::Random;
+use meshalloc_tests::rig::{cube, mesh};
+use meshalloc_tests::survey::{Compare, Survey, occupancies, requests, survey};
+
+/// Sides that fit a 4 x 4 mesh only turned, folded or in another shape, and some that never fit.
+const LONG: [(u32, u32); 20] = [
+    (5, 1),
+    (1, 5),
+    (6, 1),
+    (1, 6),
+    (8, 1),
+    (1, 8),
+    (6, 2),
+    (2, 6),
+    (8, 2),
+    (2, 8),
+    (16, 1),
+    (1, 16),
+    (5, 4),
+    (4, 5),
+    (17, 1),
+    (1, 17),
+    (1, 65_535),
+    (65_535, 2),
+    (0, 1),
+    (1, 0),
+];
+
+/// Asks for everything.
+fn over(
+    kind: StrategyKind,
+    machine: Machine,
+    occupancies: impl Iterator<Item = u64>,
+    compare: Compare,
+) -> Survey {
+    let grid = convert::grid(machine);
+    let mut extents = requests(&grid);
+    if grid.w_h() == Some((4, 4)) {
+        extents.extend(LONG.map(|(a, b)| vec![a, b]));
+    }
+    let found = survey(kind, machine, occupancies, &extents, compare);
+    assert!(found.granted > 0, "{kind} on {grid}");
+    found
+}
+
+/// So many times an occupancy of every density.
+fn random_occupancies(grid: &Grid, rounds: u32) -> impl Iterator<Item = u64> {
+    let nodes = grid.nodes();
+    let mut random = Random::new(
+        grid.sides()
+            .iter()
+            .fold(0, |seed, &side| seed << 8 | u64::from(side)),
+    );
+    let densities = (0..rounds).flat_map(move |_| 0..=nodes);
+    densities.map(move |busy| {
+        let nodes = (0..nodes).filter(|_| random.below(nodes) < busy);
+        nodes.fold(0, |mask, node| mask | 1 << node)
+    })
+}
+
+fn answers_as_its_naive_form(kind: StrategyKind) {
+    for (machine, compare) in [
+        (mesh(4, 4), Compare::WithModel),
+        (mesh(5, 3), Compare::Nothing),
+        (mesh(2, 7), Compare::Nothing),
+    ] {
+        let grid = convert::grid(machine.into());
+        if is_served(kind, &grid) {
+            let found = over(kind, machine.into(), occupancies(&grid), compare);
+            assert_eq!(
+                found.is_complete(),
+                kind.info().complete,
+                "{kind} on {grid}: {found:?}"
+            );
+        }
+    }
+    // On some cubes all are complete.
+    let mut on_cubes = Survey::default();
+    for (k, n) in [(3, 2), (2, 3), (2, 4), (12, 1), (4, 2), (4, 3), (2, 6)] {
+        let grid = convert::grid(cube(k, n).into());
+        if is_served(kind, &grid) {
+            let machine = cube(k, n).into();
+            let found = match grid.nodes() {
+                ..=16 => over(kind, machine, occupancies(&grid), Compare::WithModel),
+                _ => over(
+                    kind,
+                    machine,
+                    random_occupancies(&grid, 12),
+                    Compare::WithModel,
+                ),
+            };
+            on_cubes.merge(found);
+        }
+    }
+    if on_cubes.recognisable > 0 {
+        assert!(on_cubes.granted > 500, "{kind}: {on_cubes:?}");
+        assert_eq!(
+            on_cubes.is_complete(),
+            kind.info().complete,
+            "{kind}: {on_cubes:?}"
+        );
+    }
+}
+
+macro_rules! strategies {
+    ($($name:ident: $kind:ident;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                answers_as_its_naive_form(StrategyKind::$kind);
+            }
+        )*
+
+        /// Every strategy has a test above.
+        #[test]
+        fn none_is_left_out() {
+            let tested = [$(StrategyKind::$kind),*];
+            assert!(StrategyKind::built().all(|kind| tested.contains(&kind)));
+        }
+    };
+}
+
+strategies! {
+    buddy: Buddy;
+    frame_sliding: FrameSliding;
+    first_fit: FirstFit;
+    best_fit: BestFit;
+    adaptive_scan: AdaptiveScan;
+    busy_list: BusyList;
+    free_submesh_list: FreeSubmeshList;
+    naive: Naive;
+    fixed_orientation: FixedOrientation;
+    flex_fold: FlexFold;
+    all_shapes: AllShapes;
+    tree_collapsing: TreeCollapsing;
+    tree_collapsing_printed: TreeCollapsingPrinted;
+    free_list: FreeList;
+    sniffing: Sniffing;
+    partner: Partner;
+}
+
+/// On a hypercube there is one radix, and nothing to round or to order: all but partner are complete.
+#[test]
+fn on_a_hypercube_only_partner_is_incomplete() {
+    let machine = Machine::from(cube(2, 3));
+    let grid = convert::grid(machine);
+    for kind in StrategyKind::built().filter(|&kind| is_served(kind, &grid)) {
+        let found = over(kind, machine, occupancies(&grid), Compare::WithModel);
+        let expected = kind != StrategyKind::Partner;
+        assert_eq!(found.is_complete(), expected, "{kind}: {found:?}");
+    }
+}

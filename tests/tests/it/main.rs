@@ -1,0 +1,16 @@
+//! What crosses packages: the code under test against naive models, the papers' examples, the limits, the simulator, and
+//! the firmware in QEMU (all tests whose names begin with `qemu_`).
+
+mod chuang_wu;
+mod counter_examples;
+mod cubes;
+mod every_occupancy;
+mod free_submesh_list;
+mod kim_yoon;
+mod limits;
+mod naive_forms;
+mod qemu;
+mod random_operations;
+mod schedulers;
+mod simulator;
+mod word_lengths;

@@ -1,0 +1,469 @@
+//! Random sequences of operations against the naive system, compared after every operation, at the edges of
+//! the occupancy's words and on thin, wide and tall machines, with every strategy and three schedulers.
+//!
+//! A sequence is a list of numbers that are read as operations, so a failing one is shrunk; the shortest
+//! found is printed with machine, strategy and seed. `PROPTEST_RNG_SEED` and `PROPTEST_CASES` choose
+//! others.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use meshalloc::scheduler::Threshold;
+use meshalloc::{
+    Command, Configuration, ConfigureError, Error, Flags, JobId, Machine, Mesh, NodeId, Refusal,
+    Reply, Request, SchedulerKind, StrategyKind,
+};
+use meshalloc_tests::convert::{self, is_served};
+use meshalloc_tests::grid::Grid;
+use meshalloc_tests::random::Random;
+use meshalloc_tests::rig::{HeapMemory, cube, mesh, subcube};
+use meshalloc_tests::system::{Expected, System};
+use meshalloc_tests::trial::Trial;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
+
+const SEED: u64 = 1995;
+const CASES: u32 = 12;
+const OPERATIONS_MAX: usize = 240;
+const JOBS_MAX: usize = 24;
+
+/// Their decisions are compared without any rounding. An operation takes 10 ticks.
+const SCHEDULERS: [SchedulerKind; 3] = [
+    SchedulerKind::Fcfs,
+    SchedulerKind::BypassQueue { threshold: 250 },
+    SchedulerKind::ModifiedFcfs(Threshold::Static { ticks: 150 }),
+];
+
+/// The kinds of operations. How often each comes is random in every case.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Submit,
+    SubmitNoWait,
+    SubmitDuplicate,
+    SubmitBad,
+    Release,
+    ReleaseUnknown,
+    MarkFaulty,
+    ClearFaulty,
+    FaultOutside,
+    Query,
+    Reset,
+    Configure,
+    ConfigureTooLarge,
+}
+
+/// How often each kind comes at most: what makes and ends jobs often, what forgets everything seldom.
+const KINDS: [(Kind, u32); 13] = [
+    (Kind::Submit, 40),
+    (Kind::SubmitNoWait, 40),
+    (Kind::SubmitDuplicate, 3),
+    (Kind::SubmitBad, 3),
+    (Kind::Release, 40),
+    (Kind::ReleaseUnknown, 2),
+    (Kind::MarkFaulty, 20),
+    (Kind::ClearFaulty, 20),
+    (Kind::FaultOutside, 2),
+    (Kind::Query, 4),
+    (Kind::Reset, 2),
+    (Kind::Configure, 2),
+    (Kind::ConfigureTooLarge, 2),
+];
+
+/// One operation, to be read against the state it meets.
+type Code = (u16, u16, u16, u16);
+
+#[derive(Clone, Debug)]
+struct Case {
+    weights: Vec<u32>,
+    /// The longest side that is asked for, as far as the machine allows.
+    side_max: u32,
+    scheduler: SchedulerKind,
+    /// Room for so many jobs.
+    jobs: usize,
+    operations: Vec<Code>,
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    // At least some releases.
+    let weights = KINDS.map(|(kind, most)| match kind {
+        Kind::Release => 5..most,
+        _ => 0..most,
+    });
+    let side_max = prop_oneof![Just(2), Just(5), Just(16), Just(u32::MAX)];
+    let scheduler = prop::sample::select(&SCHEDULERS);
+    let operations = prop::collection::vec(any::<Code>(), 1..OPERATIONS_MAX);
+    (
+        weights.to_vec(),
+        side_max,
+        scheduler,
+        1..=JOBS_MAX,
+        operations,
+    )
+        .prop_map(|(weights, side_max, scheduler, jobs, operations)| Case {
+            weights,
+            side_max,
+            scheduler,
+            jobs,
+            operations,
+        })
+}
+
+/// The strategies for a machine.
+fn strategies(machine: Machine) -> Vec<StrategyKind> {
+    let grid = convert::grid(machine);
+    StrategyKind::built()
+        .filter(|&kind| is_served(kind, &grid))
+        .collect()
+}
+
+/// Reads a code as a command.
+struct Reader<'a> {
+    case: &'a Case,
+    machines: &'a [Machine],
+    next_job: u32,
+}
+
+impl Reader<'_> {
+    fn kind(&self, code: u16) -> Kind {
+        let total: u32 = self.case.weights.iter().sum();
+        let mut at = (u32::from(code) * total) >> 16;
+        for (&(kind, _), &weight) in KINDS.iter().zip(&self.case.weights) {
+            if at < weight {
+                return kind;
+            }
+            at -= weight;
+        }
+        unreachable!("at is less than the total")
+    }
+
+    /// Now and then as if the machine were turned: some fit only along other dimensions, some never.
+    fn request(&self, machine: Machine, random: &mut Random) -> Request {
+        let grid = convert::grid(machine);
+        let extents = match grid.k() {
+            Some(k) => radices(k, grid.dimensions() as u32, self.case.side_max, random),
+            None => {
+                let mut sides = grid.sides().to_vec();
+                if random.percent(10) {
+                    sides.reverse();
+                }
+                let most = |side: u32| side.min(self.case.side_max);
+                sides
+                    .into_iter()
+                    .map(|side| random.between(1, most(side)))
+                    .collect()
+            }
+        };
+        let request = convert::request(machine, &extents).unwrap_or(unit(machine));
+        let request = match random.percent(25) {
+            true => request.with_processors(random.between(1, request.processors)),
+            false => request,
+        };
+        match random.percent(25) {
+            true => request.with_flags(Flags::FIXED_ORIENTATION),
+            false => request,
+        }
+    }
+
+    fn command(&mut self, system: &System, (kind, a, b, c): Code) -> Command {
+        let machine = system.configuration().machine;
+        let jobs = system.jobs();
+        let unknown = JobId(u32::MAX - u32::from(a));
+        let some_job = jobs
+            .get(usize::from(a) % jobs.len().max(1))
+            .map(|&(id, _)| id);
+        let faulty = system.faulty_nodes();
+        let node = NodeId(u32::from(a) % machine.nodes());
+        let mut random = Random::new(u64::from(a) << 32 | u64::from(b) << 16 | u64::from(c));
+        let request = self.request(machine, &mut random);
+        match self.kind(kind) {
+            Kind::Submit => self.submit(request),
+            Kind::SubmitNoWait => self.submit(request.with_flags(request.flags | Flags::NO_WAIT)),
+            Kind::SubmitDuplicate => match some_job {
+                Some(job) => Command::Submit { job, request },
+                None => self.submit(request),
+            },
+            Kind::SubmitBad => self.submit(bad(machine, request, &mut random)),
+            Kind::Release => Command::Release {
+                job: some_job.unwrap_or(unknown),
+            },
+            Kind::ReleaseUnknown => Command::Release { job: unknown },
+            Kind::MarkFaulty => Command::MarkFaulty { node },
+            Kind::ClearFaulty => Command::ClearFaulty {
+                node: match faulty.get(usize::from(a) % faulty.len().max(1)) {
+                    Some(&faulty) if c % 8 > 0 => NodeId(faulty),
+                    _ => node,
+                },
+            },
+            Kind::FaultOutside => {
+                let node = NodeId(machine.nodes() + u32::from(b));
+                match c % 2 {
+                    0 => Command::MarkFaulty { node },
+                    _ => Command::ClearFaulty { node },
+                }
+            }
+            Kind::Query => Command::QueryJob {
+                job: some_job.unwrap_or(unknown),
+            },
+            Kind::Reset => Command::Reset,
+            Kind::Configure => {
+                let machine = self.machines[usize::from(a) % self.machines.len()];
+                let strategies = strategies(machine);
+                Command::Configure(Configuration {
+                    machine,
+                    strategy: strategies[usize::from(b) % strategies.len()],
+                    scheduler: SCHEDULERS[usize::from(c) % SCHEDULERS.len()],
+                })
+            }
+            Kind::ConfigureTooLarge => Command::Configure(Configuration {
+                machine: Mesh::new(1024, 1024).expect("sides in range").into(),
+                ..system.configuration()
+            }),
+        }
+    }
+
+    fn submit(&mut self, request: Request) -> Command {
+        self.next_job += 1;
+        // Any names will do; these are far apart.
+        let job = JobId(self.next_job.wrapping_mul(0x0100_0193));
+        Command::Submit { job, request }
+    }
+}
+
+/// A request for one processor.
+fn unit(machine: Machine) -> Request {
+    convert::request(machine, &[]).expect("every machine has a processor")
+}
+
+/// Radices for a k-ary n-cube; now and then one above k, a dimension too many, or what partner serves: k alone.
+fn radices(k: u32, n: u32, radix_max: u32, random: &mut Random) -> Vec<u32> {
+    let most = radix_max.min(k);
+    let m = random.between(0, n);
+    let mut radices: Vec<u32> = (0..m).map(|_| random.between(2, most)).collect();
+    match random.below(20) {
+        0 => radices.push(2),
+        1..=4 => radices.fill(k),
+        5 => radices.iter_mut().take(1).for_each(|radix| *radix = k + 1),
+        _ => (),
+    }
+    radices
+}
+
+/// A request that can never be granted.
+fn bad(machine: Machine, request: Request, random: &mut Random) -> Request {
+    let grid: Grid = convert::grid(machine);
+    let longest = grid.sides().iter().copied().max().unwrap_or(1);
+    let too_long = convert::request(machine, &[longest + 1]).unwrap_or(unit(machine));
+    let too_many = convert::request(machine, &vec![2; grid.dimensions() + 1]);
+    let is_cube = grid.k().is_some();
+    match random.below(8) {
+        0 => Request::submesh(0, 3),
+        1 => Request::submesh(3, 0),
+        2 => request.with_processors(0),
+        3 => request.with_processors(request.shape.area() + 1),
+        4 => Request::submesh(u16::MAX, u16::MAX),
+        5 => too_many.unwrap_or(too_long),
+        // The shape of another kind of machine.
+        6 if is_cube => Request::submesh(1, 1),
+        6 => subcube(&[2]),
+        _ => too_long,
+    }
+}
+
+/// Names what a command brought about, for the test that asks whether everything was.
+fn note(command: &Command, expected: &Expected, seen: &mut BTreeSet<&'static str>) {
+    let grants = expected.grants.len();
+    let kind = match (command, &expected.last) {
+        (_, Reply::Error(Error::Refused(refusal))) => refusal.name(),
+        (_, Reply::Error(Error::UnknownJob)) => "unknown job",
+        (_, Reply::Error(Error::UnknownNode(_))) => "unknown node",
+        (_, Reply::Error(Error::Configure(ConfigureError::JobsPresent))) => "jobs present",
+        (_, Reply::Error(Error::Configure(_))) => "too large",
+        (Command::Configure(_), _) => "configured",
+        (Command::Reset, _) => "reset",
+        (Command::Submit { .. }, _) if grants == 0 => "waits",
+        (Command::Submit { .. }, _) => "granted at once",
+        (Command::Release { .. }, Reply::Released { processors: 0, .. }) => "left the queue",
+        (Command::Release { .. }, _) if grants == 0 => "released",
+        (Command::Release { .. }, _) if grants == 1 => "granted by a release",
+        (Command::Release { .. }, _) => "several granted by a release",
+        (Command::ClearFaulty { .. }, _) if grants > 0 => "granted by a repair",
+        (Command::MarkFaulty { .. }, Reply::Fault { job: Some(_), .. }) => "fault under a job",
+        (Command::ClearFaulty { .. }, Reply::Fault { job: Some(_), .. }) => "repair under a job",
+        (Command::MarkFaulty { .. }, _) => "fault",
+        (Command::ClearFaulty { .. }, _) => "repair",
+        (Command::QueryJob { .. }, _) if grants > 0 => "a running job queried",
+        _ => "a waiting job queried",
+    };
+    seen.insert(kind);
+}
+
+/// Runs one case, comparing after every operation, and notes what happened.
+fn run(
+    machines: &[Machine],
+    strategy: StrategyKind,
+    case: &Case,
+    seen: &mut BTreeSet<&'static str>,
+) {
+    let mut memory = HeapMemory::for_largest_of(machines, case.jobs);
+    let configuration = Configuration {
+        machine: machines[0],
+        strategy,
+        scheduler: case.scheduler,
+    };
+    let mut trial = Trial::new(&mut memory, configuration);
+    let mut reader = Reader {
+        case,
+        machines,
+        next_job: 0,
+    };
+    for (at, &code) in (0..).zip(&case.operations) {
+        let command = reader.command(trial.system(), code);
+        // Sometimes a clock goes back.
+        let now = at * 10 - u64::from(code.3 % 32).min(at * 10);
+        let (_, expected) = trial.step(&command, now);
+        note(&command, &expected, seen);
+    }
+    trial.finish();
+}
+
+/// The number of cases and the seed, unless proptest's environment variables say otherwise.
+fn config() -> Config {
+    let mut config = Config {
+        failure_persistence: None,
+        ..Config::default()
+    };
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = CASES;
+    }
+    if config.rng_seed == RngSeed::Random {
+        config.rng_seed = RngSeed::Fixed(SEED);
+    }
+    config
+}
+
+/// Runs random cases with one strategy. Returns what happened in them.
+fn check(machines: &[Machine], strategy: StrategyKind, config: Config) -> BTreeSet<&'static str> {
+    let seed = config.rng_seed;
+    let seen = RefCell::new(BTreeSet::new());
+    let outcome = TestRunner::new(config).run(&case(), |case| {
+        run(machines, strategy, &case, &mut seen.borrow_mut());
+        Ok(())
+    });
+    let context = format!("{strategy} on {}, PROPTEST_RNG_SEED={seed}", machines[0]);
+    match outcome {
+        Ok(()) => seen.into_inner(),
+        Err(TestError::Fail(reason, case)) => panic!("{context}: {reason}\n{case:#?}"),
+        Err(TestError::Abort(reason)) => panic!("{context}: {reason}"),
+    }
+}
+
+macro_rules! machines {
+    ($($name:ident: $($new:ident($($number:literal),+)),+;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                let machines = [$(Machine::from($new($($number),+))),+];
+                for strategy in strategies(machines[0]) {
+                    check(&machines, strategy, config());
+                }
+            }
+        )*
+    };
+}
+
+// The first machine is the one that is served at the beginning; `Configure` switches among all.
+machines! {
+    width_31: mesh(31, 5), mesh(5, 31);
+    width_32: mesh(32, 5), mesh(32, 4);
+    width_33: mesh(33, 5), mesh(4, 4);
+    width_63: mesh(63, 3), mesh(33, 3);
+    width_64: mesh(64, 3), mesh(64, 2);
+    width_65: mesh(65, 3), mesh(63, 3);
+    width_127: mesh(127, 2), mesh(31, 7);
+    width_128: mesh(128, 2), mesh(64, 4);
+    width_129: mesh(129, 2), mesh(65, 3);
+    height_33: mesh(3, 33), mesh(33, 3);
+    height_65: mesh(2, 65), mesh(65, 2);
+    one_row: mesh(97, 1), mesh(1, 97);
+    one_column: mesh(1, 97), mesh(97, 1);
+    one_node: mesh(1, 1), mesh(2, 1);
+    square_8: mesh(8, 8), mesh(7, 9);
+    square_17: mesh(17, 17), mesh(2, 2);
+    height_17: mesh(33, 17), mesh(17, 33), mesh(33, 31);
+    // Words with padding: a part of one, or several; exactly one word; exactly several.
+    ring_2: cube(2, 1), cube(7, 1);
+    ring_7: cube(7, 1), mesh(3, 2);
+    ring_64: cube(64, 1), cube(2, 6);
+    ring_129: cube(129, 1), cube(64, 1);
+    cube_3_3: cube(3, 3), cube(5, 2);
+    cube_5_2: cube(5, 2), mesh(5, 5);
+    cube_4_3: cube(4, 3), mesh(8, 8);
+    cube_8_2: cube(8, 2), cube(4, 3);
+    cube_16_2: cube(16, 2), cube(2, 8);
+    cube_3_5: cube(3, 5), cube(7, 2);
+    cube_7_3: cube(7, 3), mesh(31, 7);
+    hypercube_6: cube(2, 6), cube(4, 3);
+    hypercube_8: cube(2, 8), cube(16, 2);
+}
+
+/// The buddy system serves only these.
+#[test]
+fn squares_of_powers_of_two() {
+    for side in [2, 4, 16, 32, 64] {
+        check(&[mesh(side, side).into()], StrategyKind::Buddy, config());
+    }
+}
+
+/// The random operations are worth something only if they bring about whatever can happen.
+#[test]
+fn everything_happens() {
+    let config = Config {
+        cases: 64,
+        rng_seed: RngSeed::Fixed(SEED),
+        failure_persistence: None,
+        ..Config::default()
+    };
+    for machine in [Machine::from(mesh(8, 8)), Machine::from(cube(4, 3))] {
+        for strategy in strategies(machine) {
+            let mut missing = BTreeSet::from([
+                "unknown job",
+                "unknown node",
+                "jobs present",
+                "too large",
+                "configured",
+                "reset",
+                "waits",
+                "granted at once",
+                "left the queue",
+                "released",
+                "granted by a release",
+                "several granted by a release",
+                "granted by a repair",
+                "fault under a job",
+                "repair under a job",
+                "fault",
+                "repair",
+                "a running job queried",
+                "a waiting job queried",
+            ]);
+            missing.extend(Refusal::ALL.map(Refusal::name));
+            if machine == mesh(8, 8).into() {
+                missing.remove(Refusal::DimensionAboveN.name());
+                missing.remove(Refusal::RadixAboveK.name());
+            }
+            if strategy != StrategyKind::Partner {
+                missing.remove(Refusal::RadixBelowK.name());
+            }
+            if strategy == StrategyKind::Naive {
+                missing.remove(Refusal::Fragmented.name());
+            }
+            for seen in check(&[machine], strategy, config.clone()) {
+                missing.remove(seen);
+            }
+            assert!(
+                missing.is_empty(),
+                "never with {strategy} on {machine}: {missing:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The same decisions with the board's 32-bit words and a host's 64-bit ones: one log of random
+//! operations, one hash of everything that was answered.
+//!
+//! ```text
+//! cargo test -p meshalloc-tests --test it word_lengths
+//! cargo test -p meshalloc-tests --test it word_lengths --features word32
+//! ```
+//!
+//! Both compare with the same constant. When decisions are changed on purpose, the failing test prints
+//! the new one.
+
+use meshalloc::word::WORD_BITS;
+use meshalloc::{
+    Block, Command, Controller, Error, Flags, JobId, JobState, Machine, NodeId, Refusal, Reply,
+    Request, StrategyKind, Submesh,
+};
+use meshalloc_tests::random::Random;
+use meshalloc_tests::rig::{Answer, HeapMemory, ask_at, configuration, cube, mesh, subcube};
+
+const OPERATIONS: u32 = 1500;
+const JOBS: usize = 64;
+/// Everything that [`run`] hears on all meshes, for strategies that serve any mesh.
+const GOLDEN: [(StrategyKind, u64); 4] = [
+    (StrategyKind::FirstFit, 0x81e2_87c1_bcd9_cc33),
+    (StrategyKind::AdaptiveScan, 0x78c7_4114_139b_13b0),
+    (StrategyKind::FreeSubmeshList, 0x6af9_ad33_2a42_20d8),
+    (StrategyKind::Naive, 0xd854_c09b_a7c5_fd77),
+];
+
+/// The same on all cubes, for each strategy that serves any cube.
+const GOLDEN_CUBES: [(StrategyKind, u64); 5] = [
+    (StrategyKind::TreeCollapsing, 0xae00_58ce_6661_634d),
+    (StrategyKind::TreeCollapsingPrinted, 0x5532_5d69_bb21_e3b6),
+    (StrategyKind::FreeList, 0x28bc_6b70_2687_f466),
+    (StrategyKind::Sniffing, 0xee7b_29c6_91a3_2265),
+    (StrategyKind::Partner, 0x074c_2a3f_1ddf_c5d4),
+];
+
+/// Numbers of processors and periods of dimensions on both sides of both word lengths.
+const CUBES: [(u16, u8); 16] = [
+    (2, 3),
+    (31, 1),
+    (32, 1),
+    (33, 1),
+    (65, 1),
+    (3, 3),
+    (2, 5),
+    (4, 3),
+    (2, 6),
+    (8, 2),
+    (2, 7),
+    (16, 2),
+    (3, 5),
+    (7, 3),
+    (33, 2),
+    (2, 10),
+];
+
+/// Widths on both sides of both word lengths, and of twice these.
+const MESHES: [(u16, u16); 14] = [
+    (1, 1),
+    (1, 70),
+    (70, 1),
+    (31, 33),
+    (32, 32),
+    (33, 31),
+    (63, 20),
+    (64, 64),
+    (65, 20),
+    (95, 7),
+    (96, 7),
+    (97, 7),
+    (128, 9),
+    (129, 9),
+];
+
+/// The 64-bit hash of Fowler, Noll and Vo, variant 1a, over numbers of eight bytes.
+struct Hash(u64);
+
+impl Hash {
+    fn put(&mut self, number: u64) {
+        for byte in number.to_le_bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn put_block(&mut self, block: Block) {
+        let mut put_all = |numbers: &[u16]| numbers.iter().for_each(|&at| self.put(at.into()));
+        match block {
+            Block::Submesh(Submesh { base, sides }) => put_all(&[base.x, base.y, sides.w, sides.h]),
+            Block::Subcube(subcube) => {
+                put_all(&subcube.start());
+                put_all(&subcube.extents());
+            }
+            other => panic!("{other} is of no known kind"),
+        }
+    }
+
+    fn put_answer(&mut self, answer: &Answer) {
+        for granted in &answer.grants {
+            self.put(granted.job.0.into());
+            self.put(granted.at);
+            self.put(granted.attempts.into());
+            self.put(granted.misses.into());
+            for &block in &granted.blocks {
+                self.put_block(block);
+            }
+        }
+        match &answer.last {
+            Reply::Submitted { job, state } => {
+                self.put(job.0.into());
+                match *state {
+                    JobState::Waiting { ahead } => self.put(1 + u64::from(ahead)),
+                    JobState::Running { processors } => self.put(u64::from(processors) << 32),
+                }
+            }
+            Reply::Released { job, processors } => {
+                self.put(job.0.into());
+                self.put((*processors).into());
+            }
+            Reply::Fault { node, job, changed } => {
+                self.put(node.0.into());
+                self.put(job.map_or(u64::MAX, |job| job.0.into()));
+                self.put((*changed).into());
+            }
+            Reply::Error(Error::Refused(refusal)) => {
+                let place = Refusal::ALL.iter().position(|known| known == refusal);
+                self.put(place.expect("a known refusal") as u64);
+            }
+            other => panic!("{other:?} was not asked for"),
+        }
+    }
+}
+
+/// A log of operations that depends on the answers only through which jobs there are.
+fn run(
+    machine: Machine,
+    strategy: StrategyKind,
+    seed: u64,
+    request: impl Fn(&mut Random) -> Request,
+    hash: &mut Hash,
+) {
+    let mut memory = HeapMemory::new(machine, JOBS);
+    let configuration = configuration(machine, strategy);
+    let mut controller = Controller::new(memory.memory(), configuration).unwrap();
+    let mut random = Random::new(seed);
+    let mut jobs: Vec<JobId> = Vec::new();
+    for at in 0..OPERATIONS {
+        let command = match random.below(20) {
+            0 => Command::MarkFaulty {
+                node: NodeId(random.below(machine.nodes())),
+            },
+            1 | 2 => Command::ClearFaulty {
+                node: NodeId(random.below(machine.nodes())),
+            },
+            3..=10 if !jobs.is_empty() => {
+                let job = jobs.swap_remove(random.below(jobs.len() as u32) as usize);
+                Command::Release { job }
+            }
+            _ => {
+                let request = request(&mut random);
+                let mut flags = Flags::empty();
+                flags.set(Flags::NO_WAIT, random.percent(60));
+                flags.set(Flags::FIXED_ORIENTATION, random.percent(20));
+                Command::Submit {
+                    job: JobId(at),
+                    request: request.with_flags(flags),
+                }
+            }
+        };
+        let answer = ask_at(&mut controller, &command, at.into());
+        if let Reply::Submitted { job, .. } = answer.last {
+            jobs.push(job);
+        }
+        hash.put_answer(&answer);
+    }
+    controller.check_invariants();
+    // The log must not run dry of what it is to compare.
+    assert!(controller.statistics().granted > 50, "{machine} {strategy}");
+}
+
+fn run_on_mesh(w: u16, h: u16, strategy: StrategyKind, hash: &mut Hash) {
+    let side = |random: &mut Random, side: u16| {
+        let longest = if random.percent(5) {
+            side
+        } else {
+            side.min(20)
+        };
+        random.between(1, longest.into()) as u16
+    };
+    let request = |random: &mut Random| Request::submesh(side(random, w), side(random, h));
+    let seed = u64::from(w) << 16 | u64::from(h);
+    run(mesh(w, h).into(), strategy, seed, request, hash);
+}
+
+fn run_on_cube(k: u16, n: u8, strategy: StrategyKind, hash: &mut Hash) {
+    let request = |random: &mut Random| {
+        // Mostly small; now and then what partner serves.
+        let m = random.below(u32::from(n) + 1);
+        let (least, most) = match random.below(4) {
+            0 => (k, k),
+            1 => (2, k),
+            _ => (2, k.min(4)),
+        };
+        let radix = |_| random.between(least.into(), most.into()) as u16;
+        subcube(&(0..m).map(radix).collect::<Vec<u16>>())
+    };
+    let seed = u64::from(k) << 16 | u64::from(n);
+    run(cube(k, n).into(), strategy, seed, request, hash);
+}
+
+fn assert_golden<const LEN: usize>(
+    golden: [(StrategyKind, u64); LEN],
+    run_all: impl Fn(StrategyKind, &mut Hash),
+) {
+    let found = golden.map(|(strategy, _)| {
+        let mut hash = Hash(0xcbf2_9ce4_8422_2325);
+        run_all(strategy, &mut hash);
+        (strategy, format!("{:#018x}", hash.0))
+    });
+    let expected = golden.map(|(strategy, hash)| (strategy, format!("{hash:#018x}")));
+    assert_eq!(found, expected, "with words of {WORD_BITS} bits");
+}
+
+#[test]
+fn decisions_do_not_depend_on_the_length_of_a_word() {
+    assert_golden(GOLDEN, |strategy, hash| {
+        for (w, h) in MESHES {
+            run_on_mesh(w, h, strategy, hash);
+        }
+    });
+}
+
+#[test]
+fn decisions_on_cubes_do_not_depend_on_the_length_of_a_word() {
+    assert_golden(GOLDEN_CUBES, |strategy, hash| {
+        let powers_of_two = strategy == StrategyKind::FreeList;
+        for (k, n) in CUBES {
+            if !powers_of_two || k.is_power_of_two() {
+                run_on_cube(k, n, strategy, hash);
+            }
+        }
+    });
+}
+
+/// What is compared really differs between the two builds.
+#[test]
+fn the_feature_chooses_the_length_of_a_word() {
+    let expected = match cfg!(feature = "word32") {
+        true => 32,
+        false => usize::BITS,
+    };
+    assert_eq!(WORD_BITS, expected);
+}
