@@ -1,46 +1,49 @@
-//! The only place where grids, boxes and lists of extents meet the machines, blocks and shapes of the code under test.
+//! The only place where naive grids, boxes and lists of extents meet the grids, blocks and shapes of the code under test.
 
-use meshalloc::{
-    Block, Capacity, Cube, Machine, Mesh, Radices, Refusal, Request, Shape, StrategyKind, Subcube,
-    Submesh,
-};
+use meshalloc::{Block, Capacity, Cube, Refusal, Request, Shape, StrategyKind};
 
 use crate::grid::{Grid, Place};
 use crate::strategy::{Strategy, Wanted};
 
-/// The machine that is this grid; `None` if the code under test knows no such machine.
-pub fn machine(grid: &Grid) -> Option<Machine> {
-    let short = |side: u32| u16::try_from(side).ok();
-    if let Some((w, h)) = grid.w_h() {
-        return Mesh::new(short(w)?, short(h)?).ok().map(Machine::from);
-    }
-    let n = u8::try_from(grid.dimensions()).ok()?;
-    Cube::new(short(grid.k()?)?, n).ok().map(Machine::from)
+/// Numbers as the code under test has them.
+///
+/// # Panics
+///
+/// When one is larger than 65,535.
+fn short(numbers: &[u32]) -> Vec<u16> {
+    let short = |&number: &u32| u16::try_from(number).expect("a number of 16 bits");
+    numbers.iter().map(short).collect()
 }
 
-/// The grid that is this machine.
-pub fn grid(machine: Machine) -> Grid {
-    match machine {
-        Machine::Mesh(mesh) => Grid::mesh(&[mesh.sides().w.into(), mesh.sides().h.into()]),
-        Machine::Cube(cube) => Grid::cube(cube.k().into(), cube.n().into()),
-        other => unreachable!("no naive {other}"),
-    }
+/// The machine that is this grid; a k-ary n-cube is made as a cube.
+///
+/// # Panics
+///
+/// When the code under test knows no such machine.
+pub fn machine(grid: &Grid) -> meshalloc::Grid {
+    let cube = grid.k().filter(|&k| k >= 2).map(|k| {
+        let cube = Cube::new(k as u16, grid.dimensions() as u8);
+        cube.expect("a cube that is served").grid()
+    });
+    cube.unwrap_or_else(|| {
+        let wraps = (0..).zip(grid.wraps()).map(|(at, &wraps)| u16::from(wraps) << at);
+        meshalloc::Grid::new(&short(grid.sides()), wraps.sum()).expect("a grid that is served")
+    })
+}
+
+/// The naive grid that is this machine.
+pub fn grid(machine: meshalloc::Grid) -> Grid {
+    let sides: Vec<u32> = machine.sides().iter().map(|&side| side.into()).collect();
+    let wraps: Vec<bool> = (0..sides.len()).map(|at| machine.wraps(at)).collect();
+    Grid::new(&sides, &wraps)
 }
 
 /// The box that is this block.
-pub fn place(block: Block) -> Place {
-    // Digits have the highest dimension first.
-    let reversed = |digits: &[u16]| digits.iter().rev().map(|&digit| digit.into()).collect();
-    match block {
-        Block::Submesh(Submesh { base, sides }) => Place {
-            start: vec![base.x.into(), base.y.into()],
-            extent: vec![sides.w.into(), sides.h.into()],
-        },
-        Block::Subcube(subcube) => Place {
-            start: reversed(&subcube.start()),
-            extent: reversed(&subcube.extents()),
-        },
-        other => unreachable!("no naive {other}"),
+pub fn place(machine: meshalloc::Grid, block: Block) -> Place {
+    let long = |numbers: &[u16]| numbers.iter().map(|&number| number.into()).collect();
+    Place {
+        start: long(&machine.start(block)),
+        extent: long(&machine.extent(block)),
     }
 }
 
@@ -49,44 +52,18 @@ pub fn place(block: Block) -> Place {
 /// # Panics
 ///
 /// When it is none.
-pub fn block(machine: Machine, place: &Place) -> Block {
-    let short = |numbers: &[u32]| numbers.iter().map(|&n| n as u16).collect::<Vec<u16>>();
-    let (mut start, mut extent) = (short(&place.start), short(&place.extent));
-    match machine {
-        Machine::Cube(cube) => {
-            start.reverse();
-            extent.reverse();
-            let subcube = Subcube::new(cube, &start, &extent);
-            subcube.expect("a box of the cube").into()
-        }
-        _ => Submesh::new(start[0], start[1], extent[0], extent[1]).into(),
-    }
+pub fn block(machine: meshalloc::Grid, place: &Place) -> Block {
+    let block = machine.block(&short(&place.start), &short(&place.extent));
+    block.expect("a box of the machine")
 }
 
-/// A request for these extents as they are named; `None` if no such request can be made of the machine.
-pub fn request(machine: Machine, extents: &[u32]) -> Option<Request> {
-    let short: Vec<u16> = extents.iter().map(|&extent| extent as u16).collect();
-    match machine {
-        Machine::Mesh(_) => match short[..] {
-            [] => Some(Request::submesh(1, 1)),
-            [a] => Some(Request::submesh(a, 1)),
-            [a, b] => Some(Request::submesh(a, b)),
-            _ => None,
-        },
-        _ => {
-            let radices: Vec<u16> = short.into_iter().filter(|&radix| radix != 1).collect();
-            Radices::new(&radices).ok().map(Request::subcube)
-        }
-    }
-}
-
-/// The extents of a shape as they are named.
-fn extents(shape: Shape) -> Vec<u32> {
-    match shape {
-        Shape::Sides(sides) => vec![sides.w.into(), sides.h.into()],
-        Shape::Radices(radices) => radices.digits().iter().map(|&digit| digit.into()).collect(),
-        other => unreachable!("no naive {other}"),
-    }
+/// A request for these extents as they are named.
+///
+/// # Panics
+///
+/// When no request can be made of them.
+pub fn request(extents: &[u32]) -> Request {
+    Request::new(Shape::new(&short(extents)).expect("extents of a request"))
 }
 
 /// What is wanted of a grid.
@@ -95,46 +72,32 @@ fn extents(shape: Shape) -> Vec<u32> {
 ///
 /// What every strategy answers to such a request, the first that applies.
 pub fn wanted(grid: &Grid, request: &Request) -> Result<Wanted, Refusal> {
+    let extents = request.shape.extents();
     let wanted = Wanted {
-        extents: extents(request.shape),
+        extents: extents.iter().map(|&extent| extent.into()).collect(),
         processors: request.processors,
         may_rotate: request.may_rotate(),
     };
-    let is_cube = grid.w_h().is_none();
-    if is_cube != request.radices().is_some() {
-        return Err(Refusal::Malformed);
+    if wanted.extents.len() > grid.dimensions() {
+        Err(Refusal::TooManyExtents)
+    } else if wanted.area() == 0 || wanted.processors == 0 {
+        Err(Refusal::EmptyRequest)
+    } else if u64::from(wanted.processors) > wanted.area() {
+        Err(Refusal::Malformed)
+    } else {
+        Ok(wanted)
     }
-    let above = |&extent: &u32| grid.k().is_some_and(|k| extent > k);
-    let refusals = [
-        (
-            is_cube && wanted.area() > grid.nodes().into(),
-            Refusal::NeverFits,
-        ),
-        (
-            is_cube && wanted.extents.len() > grid.dimensions(),
-            Refusal::DimensionAboveN,
-        ),
-        (
-            is_cube && wanted.extents.iter().any(above),
-            Refusal::RadixAboveK,
-        ),
-        (
-            wanted.area() == 0 || wanted.processors == 0,
-            Refusal::EmptyRequest,
-        ),
-        (
-            u64::from(wanted.processors) > wanted.area(),
-            Refusal::Malformed,
-        ),
-    ];
-    let refusal = refusals.into_iter().find(|&(applies, _)| applies);
-    refusal.map_or(Ok(wanted), |(_, refusal)| Err(refusal))
 }
 
 /// Whether the code under test serves the grid with this strategy.
+///
+/// # Panics
+///
+/// When the naive strategy says otherwise.
 pub fn is_served(kind: StrategyKind, grid: &Grid) -> bool {
-    let kinds = machine(grid).is_some_and(|machine| machine.kind() == kind.info().machine);
-    kinds && Strategy::serves(kind, grid)
+    let served = kind.serves().includes(&machine(grid));
+    assert_eq!(served, Strategy::serves(kind, grid), "{kind} on {grid}");
+    served
 }
 
 /// Whether a controller of this capacity has room for the grid.

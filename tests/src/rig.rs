@@ -4,9 +4,8 @@ use meshalloc::jobs::{BlockCell, JobSlot};
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    AnyStrategy, Block, Command, Configuration, Controller, Cube, JobId, Machine, Memory, Mesh,
-    NodeId, Radices, Reply, Request, SchedulerKind, StrategyKind, Subcube, Submesh, Ticks,
-    Workspace,
+    AnyStrategy, Block, Command, Configuration, Controller, Cube, Grid, JobId, Memory, Mesh, NodeId,
+    Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh, Ticks, Workspace,
 };
 
 /// Memory for a controller, every slice exactly as long as the machine and the jobs need.
@@ -23,13 +22,13 @@ pub struct HeapMemory {
 
 impl HeapMemory {
     /// Memory for this machine and so many jobs, waiting and running together, and nothing to spare.
-    pub fn new(machine: impl Into<Machine>, jobs: usize) -> Self {
+    pub fn new(machine: impl Into<Grid>, jobs: usize) -> Self {
         Self::for_largest_of(&[machine.into()], jobs)
     }
 
     /// Memory in which each of the machines can be served.
-    pub fn for_largest_of(machines: &[impl Into<Machine> + Copy], jobs: usize) -> Self {
-        let machines: Vec<Machine> = machines.iter().map(|&machine| machine.into()).collect();
+    pub fn for_largest_of(machines: &[impl Into<Grid> + Copy], jobs: usize) -> Self {
+        let machines: Vec<Grid> = machines.iter().map(|&machine| machine.into()).collect();
         let needs = Needs::of_build(&machines, jobs);
         HeapMemory {
             busy: vec![0; needs.words],
@@ -82,11 +81,11 @@ pub fn cube(k: u16, n: u8) -> Cube {
 ///
 /// When no cube could serve them.
 pub fn subcube(radices: &[u16]) -> Request {
-    Request::subcube(Radices::new(radices).expect("radices of a test request"))
+    Request::new(Shape::new(radices).expect("radices of a test request"))
 }
 
 /// First come, first served on this machine.
-pub fn configuration(machine: impl Into<Machine>, strategy: StrategyKind) -> Configuration {
+pub fn configuration(machine: impl Into<Grid>, strategy: StrategyKind) -> Configuration {
     Configuration {
         machine: machine.into(),
         strategy,
@@ -97,7 +96,7 @@ pub fn configuration(machine: impl Into<Machine>, strategy: StrategyKind) -> Con
 /// Everything that one command was answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The grants in the order in which they were said, the blocks of each put together.
+    /// The grants in the order in which they came, the blocks of each put together.
     pub grants: Vec<Granted>,
     /// The final reply.
     pub last: Reply,
@@ -130,20 +129,9 @@ impl Answer {
         }
     }
 
-    /// The one submesh, likewise.
+    /// The one submesh of a two-dimensional mesh, likewise.
     pub fn submesh(&self) -> Option<Submesh> {
-        match self.block() {
-            Some(Block::Submesh(submesh)) => Some(submesh),
-            _ => None,
-        }
-    }
-
-    /// The one subcube, likewise.
-    pub fn subcube(&self) -> Option<Subcube> {
-        match self.block() {
-            Some(Block::Subcube(subcube)) => Some(subcube),
-            _ => None,
-        }
+        self.block().map(Submesh::from)
     }
 }
 
@@ -162,7 +150,7 @@ struct Collector {
 }
 
 impl Collector {
-    fn hear(&mut self, reply: &Reply) {
+    fn take(&mut self, reply: &Reply) {
         assert!(self.last.is_none(), "{reply:?} after {:?}", self.last);
         let Reply::Grant(grant) = reply else {
             assert_eq!(self.missing, 0, "{reply:?} before the last block");
@@ -209,7 +197,7 @@ pub fn ask(controller: &mut Controller<'_>, command: &Command) -> Answer {
 /// When the answer breaks the promises of [`Reply`].
 pub fn ask_at(controller: &mut Controller<'_>, command: &Command, now: Ticks) -> Answer {
     let mut collector = Collector::default();
-    controller.handle(command, now, &mut |reply| collector.hear(reply));
+    controller.handle(command, now, &mut |reply| collector.take(reply));
     Answer {
         grants: collector.grants,
         last: collector.last.expect("a final reply"),
@@ -223,7 +211,7 @@ pub fn ask_at(controller: &mut Controller<'_>, command: &Command, now: Ticks) ->
 /// When the parts break the promises of [`Reply`].
 pub fn repeated_grants(controller: &Controller<'_>) -> Vec<Granted> {
     let mut collector = Collector::default();
-    controller.repeat_grants(&mut |reply| collector.hear(reply));
+    controller.repeat_grants(&mut |reply| collector.take(reply));
     assert!(collector.last.is_none(), "only grants");
     collector.grants
 }

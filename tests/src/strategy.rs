@@ -55,7 +55,8 @@ impl Held {
 
     /// Whether a job that holds this holds these blocks.
     pub fn is(&self, grid: &Grid, blocks: &[Block]) -> bool {
-        let mut places = blocks.iter().map(|&block| convert::place(block));
+        let machine = convert::machine(grid);
+        let mut places = blocks.iter().map(|&block| convert::place(machine, block));
         match self {
             Held::Box(place) => places.eq([place.clone()]),
             Held::Nodes(nodes) => {
@@ -96,7 +97,6 @@ impl Strategy {
             Kind::FlexFold | Kind::AllShapes => grid.w_h().is_some(),
             Kind::FreeList => grid.k().is_some_and(u32::is_power_of_two),
             Kind::Sniffing | Kind::Partner => grid.k().is_some(),
-            other => unreachable!("no naive form of {other}"),
         }
     }
 
@@ -188,7 +188,7 @@ impl Strategy {
         let wanted = convert::wanted(self.grid(), request)?;
         let below = |&extent: &u32| self.grid().k().is_some_and(|k| extent < k);
         if self.kind == StrategyKind::Partner && wanted.extents.iter().any(below) {
-            return Err(Refusal::RadixBelowK);
+            return Err(Refusal::ExtentBelowSide);
         }
         let (ever, taken) = match self.kind {
             StrategyKind::Naive => {

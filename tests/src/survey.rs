@@ -1,6 +1,6 @@
 //! Which requests a strategy grants among those for which a box is free, over many occupancies of a small grid.
 
-use meshalloc::{Flags, Machine, Refusal, Reply, StrategyKind};
+use meshalloc::{Flags, Refusal, Reply, StrategyKind};
 
 use crate::convert;
 use crate::grid::{Grid, lists};
@@ -79,7 +79,7 @@ pub enum Compare {
 /// strategy.
 pub fn survey(
     kind: StrategyKind,
-    machine: Machine,
+    machine: meshalloc::Grid,
     occupancies: impl Iterator<Item = u64>,
     extents: &[Vec<u32>],
     compare: Compare,
@@ -93,7 +93,7 @@ pub fn survey(
     let wanted: Vec<_> = extents
         .iter()
         .map(|extents| {
-            let request = convert::request(machine, extents).expect("a request of the machine");
+            let request = convert::request(extents);
             let mut requests = vec![request];
             if extents.windows(2).any(|pair| pair[0] != pair[1]) {
                 requests.push(request.with_flags(Flags::FIXED_ORIENTATION));
@@ -125,7 +125,7 @@ pub fn survey(
                         .map(|(request, checked)| probe.compare_checked(*request, checked));
                     let answer = answers.next().expect("at least one request");
                     answers.for_each(drop);
-                    if answer == Err(Refusal::RadixBelowK) {
+                    if answer == Err(Refusal::ExtentBelowSide) {
                         continue;
                     }
                     answer.is_ok()

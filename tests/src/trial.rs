@@ -2,7 +2,7 @@
 //! controller does, [`Probe`] for where a strategy places one request.
 
 use meshalloc::{
-    Command, Configuration, Controller, Error, Flags, Machine, Refusal, Reply, Request,
+    Command, Configuration, Controller, Error, Flags, Grid, Refusal, Reply, Request,
     StrategyKind, Ticks,
 };
 
@@ -19,7 +19,9 @@ use crate::system::{Expected, System};
 fn assert_list(controller: &Controller<'_>, model: &Strategy) {
     if model.kind() == StrategyKind::FreeSubmeshList {
         let list = free_submesh_list(controller).iter();
-        let list: Vec<Rect> = list.map(|&s| (&convert::place(s.into())).into()).collect();
+        let grid = *controller.machine();
+        let list = list.map(|&s| Rect::from(&convert::place(grid, s.into())));
+        let list: Vec<Rect> = list.collect();
         assert_eq!(
             list,
             model.dominant_free_submeshes(),
@@ -126,7 +128,7 @@ impl<'m> Probe<'m> {
     /// # Panics
     ///
     /// When the strategy does not serve the machine.
-    pub fn new(memory: &'m mut HeapMemory, kind: StrategyKind, machine: Machine) -> Self {
+    pub fn new(memory: &'m mut HeapMemory, kind: StrategyKind, machine: Grid) -> Self {
         let controller = Controller::new(memory.memory(), configuration(machine, kind));
         Probe {
             controller: controller.unwrap_or_else(|error| panic!("{kind} on {machine}: {error}")),
