@@ -3,7 +3,7 @@
 //! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. A program that has those already, or
 //! needs none, uses the allocator alone.
 
-use crate::blocks::{BlockCell, BlockPool, Chain, Draft, Held};
+use crate::blocks::{Allocation, BlockCell, BlockPool, Chain, Draft, Held};
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, Grid};
 use crate::node::NodeId;
@@ -38,23 +38,6 @@ pub struct Allocator<'m> {
     pool: BlockPool<'m>,
     /// How many allocations there must be room for.
     jobs: u32,
-}
-
-/// Processors that are held. Give it back to the allocator that made it: [`Allocator::release`].
-///
-/// It cannot be copied, so nothing can be released twice.
-#[must_use = "what is not released stays busy"]
-#[derive(Debug)]
-pub struct Allocation(Chain);
-
-impl Allocation {
-    pub(crate) const fn new(blocks: Chain) -> Self {
-        Allocation(blocks)
-    }
-
-    pub(crate) const fn into_blocks(self) -> Chain {
-        self.0
-    }
 }
 
 impl<'m> Allocator<'m> {
@@ -204,7 +187,7 @@ impl<'m> Allocator<'m> {
             self.occupancy.take(block);
             self.strategy.taken(&self.occupancy, block);
         }
-        Ok(Allocation(blocks))
+        Ok(Allocation::new(blocks))
     }
 
     /// Takes processors back; returns how many. Never fails, and never needs room.
@@ -227,7 +210,7 @@ impl<'m> Allocator<'m> {
     /// The blocks of an allocation, in the order in which the strategy named them.
     #[inline]
     pub fn blocks(&self, allocation: &Allocation) -> impl Iterator<Item = Block> + '_ {
-        self.pool.iter(allocation.0)
+        self.pool.iter(allocation.blocks())
     }
 
     /// The number of processors of an allocation.

@@ -48,6 +48,27 @@ impl Chain {
     }
 }
 
+/// Processors that are held. Give it back to the allocator that made it: [`Allocator::release`](crate::Allocator::release).
+///
+/// It cannot be copied, so nothing can be released twice.
+#[must_use = "what is not released stays busy"]
+#[derive(Debug)]
+pub struct Allocation(Chain);
+
+impl Allocation {
+    pub(crate) const fn new(blocks: Chain) -> Self {
+        Allocation(blocks)
+    }
+
+    pub(crate) const fn blocks(&self) -> Chain {
+        self.0
+    }
+
+    pub(crate) const fn into_blocks(self) -> Chain {
+        self.0
+    }
+}
+
 /// All blocks of all allocations.
 ///
 /// Blocks are disjoint and hold at least one processor each, so as many cells as the machine has

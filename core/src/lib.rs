@@ -29,8 +29,8 @@ mod search;
 #[cfg_attr(not(feature = "strategies"), allow(dead_code))]
 pub mod word;
 
-pub use allocator::{Allocation, Allocator};
-pub use blocks::{Draft, Held};
+pub use allocator::Allocator;
+pub use blocks::{Allocation, Draft, Held};
 pub use controller::{Controller, Granted};
 pub use cube::{Cube, CubeError};
 pub use error::{ConfigureError, Error, Refusal};

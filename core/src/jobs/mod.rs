@@ -5,8 +5,7 @@
 
 use core::fmt;
 
-use crate::allocator::Allocation;
-use crate::blocks::{Chain, NONE};
+use crate::blocks::{Allocation, Chain, NONE};
 use crate::error::Refusal;
 use crate::grid::Shape;
 use crate::request::{JobId, Request, Ticks};

@@ -4,6 +4,7 @@
 //! those that follow it along a dimension are free. A dimension of extent e takes log2(e) steps, each the AND of the
 //! bitmap with itself, turned along that dimension.
 
+use super::orders::next_order;
 use super::rectangles;
 use super::turned::reduce;
 use crate::grid::{Block, Tuple};
@@ -120,19 +121,6 @@ fn padded(occupancy: &Occupancy<'_>, request: &Request) -> Tuple {
     let named = request.shape.extents();
     let dimensions = occupancy.grid().dimensions();
     Tuple::new(dimensions, |at| named.get(at).copied().unwrap_or(1))
-}
-
-/// The next order of the numbers in lexicographic order; false at the last one, which is followed by the first.
-pub(super) fn next_order(order: &mut [u16]) -> bool {
-    let Some(at) = order.windows(2).rposition(|pair| pair[0] < pair[1]) else {
-        order.reverse();
-        return false;
-    };
-    // There is one, `order[at + 1]` at least.
-    let larger = order.iter().rposition(|&number| number > order[at]);
-    order.swap(at, larger.unwrap_or(at));
-    order[at + 1..].reverse();
-    true
 }
 
 /// The free box with these extents that starts at the smallest node number.

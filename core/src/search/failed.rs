@@ -2,7 +2,7 @@
 
 use heapless::Vec;
 
-use super::tree::Orders;
+use super::orders::Orders;
 use crate::grid::Shape;
 use crate::occupancy::Occupancy;
 

@@ -1,23 +1,8 @@
 //! Searches in the occupancy that several strategies share.
 
-mod boxes;
-#[cfg(any(
-    feature = "free-list",
-    feature = "partner",
-    feature = "sniffing",
-    feature = "tree-collapsing",
-    feature = "tree-collapsing-printed"
-))]
+pub(crate) mod boxes;
 mod failed;
+pub(crate) mod orders;
 pub(crate) mod rectangles;
-#[cfg(any(
-    feature = "free-list",
-    feature = "partner",
-    feature = "sniffing",
-    feature = "tree-collapsing",
-    feature = "tree-collapsing-printed"
-))]
 pub(crate) mod tree;
 mod turned;
-
-pub(crate) use boxes::{first_box, first_in_any_order};

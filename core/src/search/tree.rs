@@ -1,32 +1,13 @@
 //! The search for a free box in the order of tree collapsing: notation by notation, on any grid.
 
-use super::boxes::{NoneLeft, Nothing, box_at, first_node, free_nodes, leave_starts, next_order};
+use super::boxes::{NoneLeft, Nothing, box_at, first_node, free_nodes, leave_starts};
 use super::failed::Failed;
+use super::orders::{Orders, next_order};
 use super::turned::{keep_below, keep_least};
 use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape, Tuple};
 use crate::notation::{Notation, Notations};
 use crate::occupancy::Occupancy;
-use crate::request::Request;
 use crate::word::Word;
-
-/// Which orders of a request's radices are laid along the dimensions of a notation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Orders {
-    /// The request's own alone.
-    AsRequested,
-    /// The request's own, then every other, each once.
-    All,
-}
-
-impl Orders {
-    /// Those that may serve the request.
-    pub(crate) const fn of(request: &Request) -> Orders {
-        match request.may_rotate() {
-            true => Orders::All,
-            false => Orders::AsRequested,
-        }
-    }
-}
 
 /// Where a box may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -61,7 +61,7 @@ use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::first_in_any_order;
+use crate::search::boxes::first_in_any_order;
 
 simple_strategy! {
     /// Adaptive scan.

@@ -70,7 +70,7 @@ use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::first_box;
+use crate::search::boxes::first_box;
 
 simple_strategy! {
     /// First fit.

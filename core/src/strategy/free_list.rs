@@ -40,7 +40,8 @@ use crate::error::Refusal;
 use crate::grid::Shape;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::tree::{Orders, Starts};
+use crate::search::orders::Orders;
+use crate::search::tree::Starts;
 
 simple_strategy! {
     /// Free list.

@@ -44,7 +44,8 @@ use crate::grid::DIMENSIONS_MAX;
 use crate::notation::Notation;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::tree::{Orders, Starts, first_along, radices};
+use crate::search::orders::Orders;
+use crate::search::tree::{Starts, first_along, radices};
 
 simple_strategy! {
     /// k-ary partner.

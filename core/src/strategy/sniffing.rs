@@ -37,7 +37,8 @@
 use super::Strategy;
 use super::common::demand_of_extents;
 use crate::blocks::Draft;
-use crate::search::tree::{Orders, Starts};
+use crate::search::orders::Orders;
+use crate::search::tree::Starts;
 use crate::error::Refusal;
 use crate::grid::Shape;
 use crate::occupancy::Occupancy;

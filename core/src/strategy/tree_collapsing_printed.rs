@@ -56,7 +56,8 @@
 use super::Strategy;
 use super::common::demand_left_to_right;
 use crate::blocks::Draft;
-use crate::search::tree::{Orders, Starts};
+use crate::search::orders::Orders;
+use crate::search::tree::Starts;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
