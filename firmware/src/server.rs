@@ -30,13 +30,13 @@ use crate::{BUILD, SOFTWARE};
 /// The controller behind a line.
 ///
 /// ```
-/// use meshalloc::{Configuration, Controller, Machine, Mesh, SchedulerKind, Storage, StrategyKind};
+/// use meshalloc::{Configuration, Controller, Mesh, SchedulerKind, Storage, StrategyKind};
 /// use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
 /// use meshalloc_firmware::{ClientMessage, Server};
 ///
 /// let mut storage: Storage<8, 16> = Storage::new();
 /// let configuration = Configuration {
-///     machine: Machine::Mesh(Mesh::new(8, 8).unwrap()),
+///     machine: Mesh::new(8, 8).unwrap().grid(),
 ///     strategy: StrategyKind::FirstFit,
 ///     scheduler: SchedulerKind::Fcfs,
 /// };
