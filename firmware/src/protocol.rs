@@ -26,12 +26,12 @@ pub const SCHEDULERS_MAX: usize = 8;
 const _: () = assert!(StrategyKind::ALL.len() <= STRATEGIES_MAX);
 const _: () = assert!(SchedulerKind::ALL.len() <= SCHEDULERS_MAX);
 
-/// What a client says.
+/// What a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ClientMessage {
-    /// Who are you? Must come first, also after a reset of the server: until then it carries nothing
+    /// Opens a session. Must come first, also after a reset of the server: until then it carries nothing
     /// out. Answered by [`ServerMessage::Hello`].
     Hello,
     /// A command to the controller. Answered by any number of grants and one final reply.
@@ -42,7 +42,7 @@ pub enum ClientMessage {
         /// The command.
         command: Command,
     },
-    /// How good is the line? Answered by [`ServerMessage::LineCounters`].
+    /// Queries the counters of the line. Answered by [`ServerMessage::LineCounters`].
     LineCounters,
 }
 
@@ -80,7 +80,7 @@ pub(crate) enum ServerMessageRef<'a> {
     Error(ProtocolError),
 }
 
-/// Who the server is.
+/// What the server is and serves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Greeting {
