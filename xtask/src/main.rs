@@ -22,7 +22,7 @@ enum Chore {
     /// Install what is missing, then check, build, test and measure everything.
     Test(test::Options),
     /// Show how much flash, RAM and stack the firmware takes, with each strategy alone and with all.
-    Size,
+    Size(size::Options),
     /// Run the firmware in QEMU and serve its serial line on a TCP port of this machine.
     Qemu(board::QemuOptions),
     /// Write the firmware to a NUCLEO-F446RE and show its log.
@@ -32,7 +32,7 @@ enum Chore {
 fn main() -> ExitCode {
     let done = match Chore::parse() {
         Chore::Test(options) => return test::run(&options),
-        Chore::Size => size::print(),
+        Chore::Size(options) => size::run(&options),
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),
     };

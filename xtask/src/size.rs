@@ -1,101 +1,289 @@
-//! The table of flash, RAM and stack.
+//! How much flash, RAM and stack the images take: the table in the README.
 
-use std::fmt;
+use std::fmt::Write as _;
+use std::fs;
 
 use anyhow::{Context, Result, bail};
 use meshalloc::StrategyKind;
 
+use crate::command::root;
 use crate::image::{self, FLASH_BYTES, Image, RAM_BYTES};
 use crate::{setup, stack};
 
-/// One image and what it takes.
-struct Row {
-    name: String,
-    image: Image,
-    /// The deepest stack in bytes, where it was measured.
-    deepest: Option<u64>,
+/// What `cargo xtask size` can be told.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Write the table into the README.
+    #[arg(long, conflicts_with = "check")]
+    update: bool,
+    /// Only these images, separated by commas: names of strategies, or "all strategies". The table keeps its other rows.
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Fail if an image is larger than the README says, by more than 2 %.
+    #[arg(long)]
+    check: bool,
 }
 
-/// Builds the images and prints what they take.
-pub(crate) fn print() -> Result<()> {
+/// The name of the image with all strategies.
+const ALL: &str = "all strategies";
+/// The number of jobs there is room for by default, and that of a smaller image.
+const JOBS: [u32; 2] = [512, 128];
+/// The table stands between these lines of the README.
+const MARKS: [&str; 2] = ["<!-- cargo xtask size -->", "<!-- end of size -->"];
+
+/// What an image takes, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Row {
+    /// Its strategy, or [`ALL`].
+    name: String,
+    flash: u64,
+    /// Static RAM, for each of [`JOBS`].
+    ram: [u64; 2],
+    /// The deepest stack that was measured.
+    stack: u64,
+}
+
+impl Row {
+    /// Builds the image and measures it.
+    fn measure(name: &str) -> Result<Row> {
+        let all = name == ALL;
+        let build = |features: &str, jobs: u32| {
+            let features = match all {
+                true => features.to_owned(),
+                // The feature of a strategy has its name.
+                false => format!("{features},meshalloc/{name}"),
+            };
+            let command = image::build_command(&features).env("MESHALLOC_JOBS", jobs.to_string());
+            match all {
+                true => command.run(),
+                false => command.args("--no-default-features").run(),
+            }
+        };
+        let mut ram = [0; 2];
+        let mut flash = 0;
+        for (jobs, ram) in JOBS.into_iter().zip(&mut ram) {
+            build("board", jobs)?;
+            let image = Image::read()?;
+            *ram = image.ram;
+            flash = flash.max(image.flash);
+        }
+        // It differs by a feature alone, and can be run.
+        build("board,qemu", JOBS[0])?;
+        let image = Image::read()?;
+        let mut stack = 0;
+        for &strategy in StrategyKind::ALL {
+            if all || strategy.name() == name {
+                let deepest = stack::high_water(&image, strategy).with_context(|| {
+                    format!("measuring the stack of \"{name}\" with {strategy}")
+                })?;
+                stack = stack.max(deepest);
+            }
+        }
+        Ok(Row {
+            name: name.to_owned(),
+            flash,
+            ram,
+            stack,
+        })
+    }
+
+    fn columns(&self) -> [(&'static str, u64); 4] {
+        let [ram, small] = self.ram;
+        [
+            ("flash", self.flash),
+            ("static RAM, 512 jobs", ram),
+            ("static RAM, 128 jobs", small),
+            ("deepest stack", self.stack),
+        ]
+    }
+
+    /// The row of the table.
+    fn to_markdown(&self) -> String {
+        let name = match self.name.as_str() {
+            ALL => ALL.to_owned(),
+            strategy => format!("`{strategy}`"),
+        };
+        let columns = self.columns().map(|(_, bytes)| bytes.to_string());
+        format!("| {name} | {} |", columns.join(" | "))
+    }
+
+    fn from_markdown(line: &str) -> Option<Row> {
+        let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [name, numbers @ ..] = &cells[..] else {
+            return None;
+        };
+        let numbers: Option<Vec<u64>> = numbers.iter().map(|cell| cell.parse().ok()).collect();
+        let [flash, ram, small, stack] = numbers?[..] else {
+            return None;
+        };
+        Some(Row {
+            name: name.trim_matches('`').to_owned(),
+            flash,
+            ram: [ram, small],
+            stack,
+        })
+    }
+
+    /// What has grown by more than 2 %; a stack also by more than an interrupt that came at another moment.
+    fn growth(&self, before: &Row) -> Vec<String> {
+        const INTERRUPT: u64 = 160;
+        let columns = self.columns().into_iter().zip(before.columns());
+        let grown = columns.filter(|((column, now), (_, before))| {
+            let slack = if *column == "deepest stack" {
+                INTERRUPT
+            } else {
+                0
+            };
+            *now > before + before / 50 + slack
+        });
+        grown
+            .map(|((column, now), (_, before))| {
+                format!("{}: {column} {now}, {before} in the README", self.name)
+            })
+            .collect()
+    }
+}
+
+/// Builds the images, prints what they take and does what the options say.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if let Some(unknown) = options
+        .only
+        .iter()
+        .find(|only| !images().any(|name| name == *only))
+    {
+        bail!("there is no image {unknown:?}");
+    }
+    let wanted =
+        |name: &&str| options.only.is_empty() || options.only.iter().any(|only| only == name);
+    let rows = measure(images().filter(wanted))?;
+    println!("\n{}", table(&rows));
+    if options.update {
+        let (before, committed, after) = readme()?;
+        let row = |name: &str| {
+            let mut newest = rows.iter().chain(&committed);
+            newest.find(|row| row.name == name).cloned()
+        };
+        let rows: Vec<_> = images().filter_map(row).collect();
+        fs::write(path(), format!("{before}\n{}{after}", table(&rows)))?;
+    }
+    match options.check {
+        true => check(&rows),
+        false => Ok(()),
+    }
+}
+
+/// Checks the smallest image and that with all strategies, for `cargo xtask test`.
+pub(crate) fn check_smallest_and_all() -> Result<()> {
+    let (_, committed, _) = readme()?;
+    let smallest = committed.iter().min_by_key(|row| row.flash);
+    let smallest =
+        smallest.context("the README has no table of sizes: cargo xtask size --update")?;
+    check(&measure([smallest.name.as_str(), ALL].into_iter())?)
+}
+
+/// The names of all images.
+fn images() -> impl Iterator<Item = &'static str> {
+    let strategies = StrategyKind::ALL.iter().map(|kind| kind.name());
+    strategies.chain([ALL])
+}
+
+fn measure<'n>(names: impl Iterator<Item = &'n str>) -> Result<Vec<Row>> {
     setup::target()?;
     setup::qemu()?;
+    names.map(Row::measure).collect()
+}
 
-    // The images for QEMU differ from that of the board by a feature alone, and they can be run.
-    let mut rows = Vec::new();
-    for &strategy in StrategyKind::ALL {
-        // Its feature has its name.
-        let features = format!("board,qemu,meshalloc/{strategy}");
-        image::build_command(&features)
-            .args("--no-default-features")
-            .run()?;
-        rows.push(measured(&format!("QEMU, {strategy}"), &[strategy])?);
+fn check(rows: &[Row]) -> Result<()> {
+    let (_, committed, _) = readme()?;
+    let mut grown = Vec::new();
+    for row in rows {
+        match committed.iter().find(|before| before.name == row.name) {
+            Some(before) => grown.extend(row.growth(before)),
+            None => grown.push(format!("{}: not in the README", row.name)),
+        }
     }
-    image::build_command("board").run()?;
-    let board = Row {
-        name: "board, all strategies".to_owned(),
-        image: Image::read()?,
-        deepest: None,
-    };
-    image::build_command("board,qemu").run()?;
-    let all = measured("QEMU, all strategies", StrategyKind::ALL)?;
-    if let Some(row) = rows.iter().find(|row| row.image.flash >= all.image.flash) {
+    if !grown.is_empty() {
         bail!(
-            "the image \"{}\" is no smaller than \"{}\"",
-            row.name,
-            all.name
+            "{}\nIf that is intended: cargo xtask size --update",
+            grown.join("\n")
         );
     }
-    rows.extend([all, board]);
-
-    println!("\nBytes; the board has {FLASH_BYTES} of flash and {RAM_BYTES} of RAM.\n");
-    println!("image                              flash  static RAM  room for stack  deepest stack");
-    for row in &rows {
-        println!("{row}");
-    }
-    println!(
-        "\nThe deepest stack is a high-water mark: measured in QEMU while the image was asked to place\n\
-         {} jobs with each of its strategies on those of these machines that it serves:\n\
-         {}. Paths not taken are not in it.",
-        stack::JOBS,
-        stack::MACHINES
-            .map(|machine| machine.to_string())
-            .join(", ")
-    );
+    println!("no image is more than 2 % larger than the README says");
     Ok(())
 }
 
-/// The image that was built last, with its deepest stack under all these strategies.
-fn measured(name: &str, strategies: &[StrategyKind]) -> Result<Row> {
-    let image = Image::read()?;
-    let mut deepest = 0;
-    for &strategy in strategies {
-        let bytes = stack::high_water(&image, strategy).with_context(|| {
-            format!("measuring the stack of the image \"{name}\" with {strategy}")
-        })?;
-        deepest = deepest.max(bytes);
-    }
-    Ok(Row {
-        name: name.to_owned(),
-        image,
-        deepest: Some(deepest),
-    })
+fn path() -> std::path::PathBuf {
+    root().join("README.md")
 }
 
-impl fmt::Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Row {
-            name,
-            image,
-            deepest,
-        } = self;
-        let deepest = deepest.map_or_else(|| "not run".to_owned(), |bytes| bytes.to_string());
-        write!(
-            f,
-            "{name:31} {:>8}  {:>10}  {:>14}  {deepest:>13}",
-            image.flash,
-            image.ram,
-            image.stack_room()
-        )
+/// The README up to the table, the table, and the rest.
+fn readme() -> Result<(String, Vec<Row>, String)> {
+    let text = fs::read_to_string(path())?;
+    let [begin, end] = MARKS;
+    let marks = text.find(begin).zip(text.find(end));
+    let (start, end) = marks.with_context(|| format!("the README has no {begin} and {end}"))?;
+    let start = start + begin.len();
+    let rows = text[start..end].lines().filter_map(Row::from_markdown);
+    Ok((
+        text[..start].to_owned(),
+        rows.collect(),
+        text[end..].to_owned(),
+    ))
+}
+
+fn table(rows: &[Row]) -> String {
+    let mut text = String::from(
+        "| image | flash | static RAM, 512 jobs | static RAM, 128 jobs | deepest stack |\n|---|--:|--:|--:|--:|\n",
+    );
+    for row in rows {
+        writeln!(text, "{}", row.to_markdown()).expect("a string takes any text");
+    }
+    let machines = stack::MACHINES.map(|machine| machine.to_string());
+    write!(
+        text,
+        "\nBytes; the board has {FLASH_BYTES} of flash and {RAM_BYTES} of RAM. Each image has room for 4,096 processors. The deepest stack was \
+         measured\nin QEMU while the image placed {} jobs with each of its strategies on those of these machines that it serves:\n{}.\n",
+        stack::JOBS,
+        machines.join(", ")
+    )
+    .expect("a string takes any text");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(flash: u64, stack: u64) -> Row {
+        Row {
+            name: "first-fit".to_owned(),
+            flash,
+            ram: [40_000, 20_000],
+            stack,
+        }
+    }
+
+    #[test]
+    fn a_row_is_read_as_it_is_written() {
+        let row = row(34_000, 2_000);
+        assert_eq!(Row::from_markdown(&row.to_markdown()), Some(row));
+        assert_eq!(Row::from_markdown("|---|--:|--:|--:|--:|"), None);
+    }
+
+    #[test]
+    fn growth_of_more_than_two_percent_is_told() {
+        let before = row(10_000, 2_000);
+        assert_eq!(row(10_200, 2_200).growth(&before), [""; 0]);
+        assert_eq!(row(9_000, 100).growth(&before), [""; 0]);
+        let grown = row(10_201, 2_201).growth(&before);
+        assert_eq!(grown.len(), 2, "{grown:?}");
+        assert_eq!(grown[0], "first-fit: flash 10201, 10000 in the README");
+    }
+
+    #[test]
+    fn the_readme_has_no_row_of_another_image() {
+        let (_, rows, _) = readme().unwrap();
+        assert!(rows.iter().any(|row| row.name == ALL));
+        assert!(rows.iter().all(|row| images().any(|name| name == row.name)));
     }
 }
