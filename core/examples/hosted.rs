@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, Controller, JobId, Mesh, Reply, Request, SchedulerKind, Storage,
+    Command, Configuration, Controller, Grid, JobId, Reply, Request, SchedulerKind, Storage,
     StrategyKind,
 };
 
@@ -26,10 +26,11 @@ fn work_ms(job: JobId) -> u64 {
 fn main() -> Result<(), Box<dyn Error>> {
     const JOBS: u32 = 40;
     let mut storage: Storage<8, 64> = Storage::new();
+    let mesh = Grid::mesh(&[8, 8])?;
     let mut controller = Controller::new(
         storage.memory(),
         Configuration {
-            machine: Mesh::new(8, 8)?.into(),
+            machine: mesh,
             strategy: StrategyKind::BestFit,
             // Ticks are milliseconds: what the clock below counts.
             scheduler: SchedulerKind::ModifiedFcfs(Threshold::Static { ticks: 20 }),
@@ -57,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         controller.handle(&command, now, &mut |reply| match reply {
             Reply::Grant(grant) => {
                 let (job, blocks) = (grant.job, &grant.blocks);
-                println!("{now:>4} ms: {job} runs on {}", blocks[0]);
+                println!("{now:>4} ms: {job} runs on {}", mesh.place(blocks[0]));
                 let commands = commands.clone();
                 thread::spawn(move || {
                     thread::sleep(Duration::from_millis(work_ms(job)));

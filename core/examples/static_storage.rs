@@ -8,22 +8,22 @@ use std::error::Error;
 
 use meshalloc::storage::Needs;
 use meshalloc::{
-    Command, Configuration, Controller, JobId, Machine, Mesh, Reply, Request, SchedulerKind,
-    Storage, StrategyKind,
+    Command, Configuration, Controller, Grid, JobId, Reply, Request, SchedulerKind, Storage,
+    StrategyKind,
 };
 use static_cell::ConstStaticCell;
 
 const JOBS: usize = 32;
 const CONFIGURATION: Configuration = Configuration {
-    machine: match Mesh::new(16, 16) {
-        Ok(mesh) => Machine::Mesh(mesh),
+    machine: match Grid::mesh(&[16, 16]) {
+        Ok(mesh) => mesh,
         Err(_) => panic!("16 x 16 is a mesh"),
     },
     strategy: StrategyKind::FreeSubmeshList,
     scheduler: SchedulerKind::Fcfs,
 };
 /// What this strategy needs on this machine; `Needs::of_build` covers all strategies of a build.
-const NEEDS: Needs = Needs::of(CONFIGURATION.strategy, CONFIGURATION.machine, JOBS);
+const NEEDS: Needs = Needs::of(CONFIGURATION.strategy, &CONFIGURATION.machine, JOBS);
 
 static STORAGE: ConstStaticCell<
     Storage<{ NEEDS.words }, JOBS, { NEEDS.scratch }, { NEEDS.blocks }, { NEEDS.list }>,

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use meshalloc::{
-    Command, Configuration, Cube, Error, Flags, JobId, Machine, Mesh, NodeId, Radices, Reply,
-    Request, SchedulerKind, StrategyKind,
+    Command, Configuration, Cube, Error, Flags, Grid, JobId, NodeId, Reply, Request, SchedulerKind,
+    Shape, StrategyKind,
 };
 use meshalloc_firmware::{Client, IoLine, Line, Options};
 
@@ -22,17 +22,17 @@ use crate::image::{self, Image};
 
 /// The machines the work is done on, as far as a strategy serves them: of the largest that the board has room for, the
 /// mesh, a cube of long rings and the one of the most dimensions.
-pub(crate) const MACHINES: [Machine; 3] = [
-    match Mesh::new(64, 64) {
-        Ok(mesh) => Machine::Mesh(mesh),
+pub(crate) const MACHINES: [Grid; 3] = [
+    match Grid::mesh(&[64, 64]) {
+        Ok(mesh) => mesh,
         Err(_) => panic!("64 x 64 is a mesh"),
     },
     match Cube::new(16, 3) {
-        Ok(cube) => Machine::Cube(cube),
+        Ok(cube) => cube.grid(),
         Err(_) => panic!("16^3 is a cube"),
     },
     match Cube::new(2, 12) {
-        Ok(cube) => Machine::Cube(cube),
+        Ok(cube) => cube.grid(),
         Err(_) => panic!("2^12 is a cube"),
     },
 ];
@@ -74,7 +74,7 @@ pub(crate) fn high_water(image: &Image, strategy: StrategyKind) -> Result<u64> {
     let line = IoLine::tcp(TcpStream::connect((Ipv4Addr::LOCALHOST, port))?)?;
     let mut client = Client::connect(line, Options::default())?;
     for machine in MACHINES {
-        if machine.kind() == strategy.info().machine {
+        if strategy.serves().includes(&machine) {
             do_work(&mut client, machine, strategy)
                 .with_context(|| format!("the work on a {machine}"))?;
         }
@@ -141,7 +141,7 @@ fn await_port(port: u16) -> Result<()> {
 }
 
 /// Has the image do the work.
-fn do_work(client: &mut Client<impl Line>, machine: Machine, strategy: StrategyKind) -> Result<()> {
+fn do_work(client: &mut Client<impl Line>, machine: Grid, strategy: StrategyKind) -> Result<()> {
     let configuration = Configuration {
         machine,
         strategy,
@@ -168,7 +168,7 @@ fn do_work(client: &mut Client<impl Line>, machine: Machine, strategy: StrategyK
 
 /// Commands that fill the machine with jobs of many sizes, large ones first and then small ones, while earlier jobs
 /// leave out of order and processors fail and are repaired; in between, all that can be asked.
-fn work(machine: Machine) -> Vec<Command> {
+fn work(machine: Grid) -> Vec<Command> {
     let mut commands = Vec::new();
     for job in 1..=JOBS {
         let request = request(machine, job);
@@ -200,10 +200,10 @@ fn work(machine: Machine) -> Vec<Command> {
 }
 
 /// What the job asks for: of the first half of the jobs up to a few hundred processors, of the others less.
-fn request(machine: Machine, job: u32) -> Request {
+fn request(machine: Grid, job: u32) -> Request {
     let large = job < JOBS / 2;
-    match machine {
-        Machine::Cube(cube) => {
+    match Cube::of(&machine) {
+        Some(cube) => {
             let (k, n) = (u32::from(cube.k()), u32::from(cube.n()));
             let dimensions = job * 7 % (if large { 2 * n / 3 } else { n / 3 } + 1);
             // There are strategies that serve whole rings only.
@@ -214,7 +214,7 @@ fn request(machine: Machine, job: u32) -> Request {
                     false => (2 + (job * job + 5 * dimension) % (k - 1)) as u16,
                 })
                 .collect();
-            Request::subcube(Radices::new(&radices).expect("radices of this cube"))
+            Request::new(Shape::new(&radices).expect("radices of this cube"))
         }
         _ => {
             let longest = if large { 17 } else { 5 };
