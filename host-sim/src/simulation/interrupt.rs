@@ -2,7 +2,7 @@
 
 use meshalloc::{Machine, Ticks};
 
-use super::{Measured, Run, SimulationError};
+use super::{FixedService, Measured, Run, SimulationError};
 use crate::backend::Backend;
 use crate::workload::{JOBS_MAX, Job};
 
@@ -40,7 +40,8 @@ pub fn run_until(
     moment: Moment,
 ) -> Result<Interrupted, SimulationError> {
     let nothing = Measured { first: 0, end: 0 };
-    let mut run = Run::new(backend, machine, jobs.into_iter(), nothing);
+    let execution = FixedService::default();
+    let mut run = Run::new(execution, backend, machine, jobs.into_iter(), nothing);
     let at = match moment {
         Moment::Time(at) => at,
         Moment::Grants(grants) => {
