@@ -40,6 +40,16 @@
 //! The first alone would misjudge short runs under high load, the second alone a single long wait near the
 //! end of a quiet run. Both are free of units and of the length of the run. Within a
 //! percent or so of the saturation load no run of practical length can tell.
+//!
+//! A log is judged in the same way: where its jobs come faster than a strategy serves them, its means say when the log
+//! ends. [`Metric::WaitingAtEnd`](crate::metrics::Metric::WaitingAtEnd) is the backlog that the last arrival found.
+//!
+//! # Memory
+//!
+//! Jobs go on arriving until the last measured job has left, and far above saturation millions would. So an arrival
+//! after the last measured one is put off while more than [`KEPT_MAX`] jobs are kept: it would only join their end, so
+//! nothing that is measured or decided depends on when it does. What is kept is at most that or the measured jobs,
+//! whichever are more, and a run takes no longer than serving the measured jobs does.
 
 use std::num::NonZero;
 
@@ -138,6 +148,10 @@ pub enum SimulationError {
     )]
     TooLong,
 }
+
+/// The number of jobs kept outside the controller from which on later arrivals than the measured ones are put off. Far more than the
+/// events of one moment submit.
+pub const KEPT_MAX: u32 = 1 << 16;
 
 /// How many measured jobs leave between two calls of `advance`.
 const ADVANCE_JOBS: u64 = 1024;
@@ -306,24 +320,29 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         });
         if let Some(completion) = self.execution.complete_before(limit) {
             self.depart(completion)?;
-        } else if arrival.is_some() {
-            self.arrive()?;
+        } else if let Some(EventKey { at, .. }) = arrival {
+            self.arrive(at)?;
         } else {
             return Ok(false);
         }
         Ok(true)
     }
 
-    /// The key of the next arrival.
+    /// The key of the next arrival, unless it is put off.
     fn next_arrival(&self) -> Option<EventKey> {
         let &(order, Job { arrival: at, .. }) = self.next.as_ref()?;
-        // With a backlog before anything else that happens now.
-        let (at, order) = match self.backlog {
-            None => (at, order),
-            Some(backlog) if self.waiting() < backlog.get() => (self.state.now, 0),
-            Some(_) => return None,
+        let (now, arrived) = (self.state.now, self.state.arrived);
+        let key = match self.backlog {
+            // Before anything else that happens now.
+            Some(backlog) if self.waiting() < backlog.get() => EventKey { at: now, order: 0 },
+            None if arrived < self.state.measured.end => EventKey { at, order },
+            None if arrived - self.submitted < KEPT_MAX => EventKey {
+                at: at.max(now),
+                order,
+            },
+            _ => return None,
         };
-        Some(EventKey { at, order })
+        Some(key)
     }
 
     /// Jobs that wait, in the controller or here.
@@ -331,16 +350,14 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         self.state.waiting + (self.state.arrived - self.submitted)
     }
 
-    fn arrive(&mut self) -> Result<(), SimulationError> {
+    fn arrive(&mut self, at: Ticks) -> Result<(), SimulationError> {
         let Some((_, mut job)) = self.next.take() else {
             return Ok(());
         };
         self.next = self.jobs.next().map(|job| (self.state.sequence(), job));
-        if self.backlog.is_some() {
-            job.arrival = self.state.now;
-        }
-        let queue_empty = self.waiting() == 0;
-        self.state.arrive(job, queue_empty)?;
+        job.arrival = at;
+        let waiting = self.waiting();
+        self.state.arrive(job, waiting)?;
         self.submit_kept()
     }
 

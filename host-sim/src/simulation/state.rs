@@ -158,9 +158,9 @@ impl State {
         self.head = self.arrived;
     }
 
-    /// A job arrives; `queue_empty` if none waited before it.
+    /// A job arrives, while so many wait.
     #[inline]
-    pub(super) fn arrive(&mut self, job: Job, queue_empty: bool) -> Result<(), SimulationError> {
+    pub(super) fn arrive(&mut self, job: Job, waiting: u32) -> Result<(), SimulationError> {
         self.pass_to(job.arrival)?;
         let number = self.arrived;
         self.arrived = number.checked_add(1).ok_or(SimulationError::TooLong)?;
@@ -182,10 +182,11 @@ impl State {
                 }
                 if number + 1 == self.measured.end {
                     self.tally.window.1 = self.edge();
+                    self.tally.waiting_at_end = Some(waiting);
                 }
             }
             let half = self.measured.first.midpoint(self.measured.end);
-            self.tally.emptied_late |= queue_empty && number >= half;
+            self.tally.emptied_late |= waiting == 0 && number >= half;
         }
         Ok(())
     }
