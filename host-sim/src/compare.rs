@@ -289,6 +289,7 @@ fn write_tables(
         (Metric::WaitingDelay, "Mean waiting delay (s)"),
         (Metric::AllocationMiss, "Allocation miss (%)"),
         (Metric::Utilization, "Utilization (%)"),
+        (Metric::WaitingAtEnd, "Jobs waiting at the last arrival"),
     ];
     for (metric, title) in titles {
         let names = compared.strategies.iter().map(|kind| kind.name());

@@ -82,8 +82,7 @@ pub struct StrategyResult {
     pub scheduler: SchedulerKind,
     /// The estimates, over all replications.
     pub metrics: Estimates,
-    /// Whether the backlog grew in most replications, so that delays depend on the length of the run.
-    /// Never for a log, which is measured whole.
+    /// Whether the backlog grew in most replications, so that delays depend on the length of the run, or of the log.
     pub saturated: bool,
     /// Why there were so many replications and not more.
     pub stop: Stop,
@@ -360,10 +359,10 @@ impl Experiment {
         })
     }
 
-    /// More than half of the runs, and never a log.
+    /// More than half of the runs.
     fn is_saturated(&self, runs: &[RunResult]) -> bool {
         let saturated = runs.iter().filter(|run| run.saturated).count();
-        matches!(self.workload, Workload::Synthetic(_)) && 2 * saturated > runs.len()
+        2 * saturated > runs.len()
     }
 
     /// What all runs amount to, given by strategy.

@@ -88,6 +88,8 @@ metrics! {
     /// job that waits asks for no more than there are free, and at all other times as 0. Processors that a job
     /// holds beyond its request are not free.
     ExternalFragmentation, "external_fragmentation", Fraction;
+    /// Jobs that wait when the last measured job arrives, without that one; a closed workload has none.
+    WaitingAtEnd, "waiting_at_last_arrival", Count;
 }
 
 /// One value for each metric.

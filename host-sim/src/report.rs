@@ -225,6 +225,12 @@ impl Report<'_> {
         }
         for result in self.results {
             let name = result.strategy.name();
+            if result.metrics[Metric::WaitingAtEnd].is_some() {
+                let waiting = cell(result, Metric::WaitingAtEnd);
+                notes.push(format!(
+                    "{name}: {waiting} jobs waited at the last arrival."
+                ));
+            }
             if result.saturated {
                 notes.push(format!(
                     "{name}: saturated, the backlog grew over the run; delays depend on its length."
@@ -363,6 +369,9 @@ pub fn cell(result: &StrategyResult, metric: Metric) -> String {
         _ => 1.0,
     };
     match &result.metrics[metric] {
+        Some(Estimate {
+            mean, ci95: None, ..
+        }) if metric.unit() == Unit::Count => mean.to_string(),
         Some(estimate) => number(estimate, scale),
         None => "-".to_owned(),
     }

@@ -94,10 +94,6 @@ impl Saturation {
         threads: Option<NonZero<usize>>,
         progress: &dyn Progress,
     ) -> Result<Vec<SaturationResult>, ExperimentError> {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads.map_or(0, NonZero::get))
-            .build()
-            .map_err(|error| ExperimentError::Threads(error.to_string()))?;
         let max = match self.repeat {
             Repeat::Fixed(count) => count.get(),
             Repeat::UntilAbsoluteError { max, .. } => max.get(),
@@ -106,6 +102,15 @@ impl Saturation {
             Repeat::Fixed(count) => count.get(),
             Repeat::UntilAbsoluteError { .. } => BATCH,
         };
+        // A thread without a run looks for one among all others, again and again: with thousands of them nothing else
+        // is done. Of no strategies there is nothing to run, and 0 would mean as many as there are processors.
+        let at_once = (batch.min(max) as usize * self.strategies.len()).max(1);
+        let threads = threads.or_else(|| std::thread::available_parallelism().ok());
+        let threads = threads.map_or(1, NonZero::get);
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads.min(at_once))
+            .build()
+            .map_err(|error| ExperimentError::Threads(error.to_string()))?;
         let mut runs = vec![Vec::new(); self.strategies.len()];
         let mut done = 0;
         while done < max && !self.is_exact(&runs) {

@@ -3,8 +3,9 @@
 //! # Order of events
 //!
 //! Events happen in the order of their times, and at equal times in the order in which they became known
-//! (first in, first out). A departure becomes known when its job is granted, an arrival when the
-//! arrival before it happens, before that arrival is dealt with.
+//! (first in, first out). An arrival is inserted when the arrival before it happens, before that arrival is dealt
+//! with; a departure when its job starts, which is when the controller has granted all of its blocks. When the job
+//! departs is up to the [`Execution`]; a departure that moves keeps its place in the order.
 //!
 //! # A controller with little room
 //!
@@ -39,8 +40,17 @@
 //! The first alone would misjudge short runs under high load, the second alone a single long wait near the
 //! end of a quiet run. Both are free of units and of the length of the run. Within a
 //! percent or so of the saturation load no run of practical length can tell.
+//!
+//! A log is judged in the same way: where its jobs come faster than a strategy serves them, its means say when the log
+//! ends. [`Metric::WaitingAtEnd`](crate::metrics::Metric::WaitingAtEnd) is the backlog that the last arrival found.
+//!
+//! # Memory
+//!
+//! Jobs go on arriving until the last measured job has left, and far above saturation millions would. So an arrival
+//! after the last measured one is put off while more than [`KEPT_MAX`] jobs are kept: it would only join their end, so
+//! nothing that is measured or decided depends on when it does. What is kept is at most that or the measured jobs,
+//! whichever are more, and a run takes no longer than serving the measured jobs does.
 
-use std::cmp::Reverse;
 use std::num::NonZero;
 
 use meshalloc::{Command, Error, JobId, Machine, Refusal, Reply, Ticks};
@@ -49,12 +59,15 @@ use crate::backend::{Backend, BackendError};
 use crate::metrics::{Refusals, RunValues};
 use crate::workload::{JOBS_MAX, Job, TICKS_PER_SECOND, TIME_MAX};
 
+mod execution;
+mod held;
 mod interrupt;
 mod state;
 mod tally;
 #[cfg(test)]
 mod tests;
 
+pub use execution::{Completion, EventKey, Execution, FixedService, Start};
 pub use interrupt::{Interrupted, Moment, run_until};
 use state::State;
 pub(crate) use tally::Fnv1a;
@@ -136,6 +149,10 @@ pub enum SimulationError {
     TooLong,
 }
 
+/// The number of jobs kept outside the controller from which on later arrivals than the measured ones are put off. Far more than the
+/// events of one moment submit.
+pub const KEPT_MAX: u32 = 1 << 16;
+
 /// How many measured jobs leave between two calls of `advance`.
 const ADVANCE_JOBS: u64 = 1024;
 
@@ -155,7 +172,30 @@ pub fn run(
     measured: Measured,
     advance: &mut dyn FnMut(u64),
 ) -> Result<RunResult, SimulationError> {
-    Run::new(backend, machine, jobs.into_iter(), measured).carry_out(advance)
+    run_with(
+        FixedService::default(),
+        backend,
+        machine,
+        jobs,
+        measured,
+        advance,
+    )
+}
+
+/// The same with another execution of jobs than fixed service times.
+///
+/// # Errors
+///
+/// Those of [`run`].
+pub fn run_with(
+    execution: impl Execution,
+    backend: &mut dyn Backend,
+    machine: Machine,
+    jobs: impl IntoIterator<Item = Job>,
+    measured: Measured,
+    advance: &mut dyn FnMut(u64),
+) -> Result<RunResult, SimulationError> {
+    Run::new(execution, backend, machine, jobs.into_iter(), measured).carry_out(advance)
 }
 
 /// The same with a queue that never runs empty: jobs arrive in their order, but as soon as fewer than
@@ -174,7 +214,8 @@ pub fn run_backlogged(
     measured: Measured,
     advance: &mut dyn FnMut(u64),
 ) -> Result<RunResult, SimulationError> {
-    let mut run = Run::new(backend, machine, jobs.into_iter(), measured);
+    let execution = FixedService::default();
+    let mut run = Run::new(execution, backend, machine, jobs.into_iter(), measured);
     run.backlog = Some(backlog);
     run.carry_out(advance)
 }
@@ -196,13 +237,15 @@ pub fn run_closed(
         first: 0,
         end: tasks,
     };
-    let mut run = Run::new(backend, machine, jobs.into_iter(), measured);
+    let execution = FixedService::default();
+    let mut run = Run::new(execution, backend, machine, jobs.into_iter(), measured);
     run.state.span = Span::Run;
     run.carry_out(advance)
 }
 
-struct Run<'b, J> {
+struct Run<'b, J, E> {
     backend: &'b mut dyn Backend,
+    execution: E,
     /// Jobs the controller can hold.
     room: u32,
     /// Jobs submitted for good: those from here to the last that arrived are kept.
@@ -222,8 +265,9 @@ enum Outcome {
     Refused(Refusal),
 }
 
-impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
+impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn new(
+        execution: E,
         backend: &'b mut dyn Backend,
         machine: Machine,
         mut jobs: J,
@@ -234,6 +278,7 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         let next = jobs.next().map(|job| (state.sequence(), job));
         Run {
             backend,
+            execution,
             room,
             submitted: 0,
             state,
@@ -268,32 +313,36 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
     /// Carries out the next event, unless there is none up to this time. False if there is none.
     #[inline]
     fn step(&mut self, until: Ticks) -> Result<bool, SimulationError> {
-        let arrival = self.next_arrival();
-        let departure = self.state.departures.peek().map(|event| event.0.key());
-        let arrives = match (arrival, departure) {
-            (Some(arrival), Some(departure)) => arrival < departure,
-            (arrival, _) => arrival.is_some(),
-        };
-        let event = if arrives { arrival } else { departure };
-        if event.is_none_or(|(at, _)| at > until) {
-            return Ok(false);
-        }
-        if arrives {
-            self.arrive()?;
+        let arrival = self.next_arrival().filter(|arrival| arrival.at <= until);
+        let limit = arrival.unwrap_or(EventKey {
+            at: until,
+            order: u64::MAX,
+        });
+        if let Some(completion) = self.execution.complete_before(limit) {
+            self.depart(completion)?;
+        } else if let Some(EventKey { at, .. }) = arrival {
+            self.arrive(at)?;
         } else {
-            self.depart()?;
+            return Ok(false);
         }
         Ok(true)
     }
 
-    /// The key of the next arrival.
-    fn next_arrival(&self) -> Option<(Ticks, u64)> {
-        let (sequence, job) = self.next.as_ref()?;
-        match self.backlog {
-            None => Some((job.arrival, *sequence)),
+    /// The key of the next arrival, unless it is put off.
+    fn next_arrival(&self) -> Option<EventKey> {
+        let &(order, Job { arrival: at, .. }) = self.next.as_ref()?;
+        let (now, arrived) = (self.state.now, self.state.arrived);
+        let key = match self.backlog {
             // Before anything else that happens now.
-            Some(backlog) => (self.waiting() < backlog.get()).then_some((self.state.now, 0)),
-        }
+            Some(backlog) if self.waiting() < backlog.get() => EventKey { at: now, order: 0 },
+            None if arrived < self.state.measured.end => EventKey { at, order },
+            None if arrived - self.submitted < KEPT_MAX => EventKey {
+                at: at.max(now),
+                order,
+            },
+            _ => return None,
+        };
+        Some(key)
     }
 
     /// Jobs that wait, in the controller or here.
@@ -301,32 +350,26 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         self.state.waiting + (self.state.arrived - self.submitted)
     }
 
-    fn arrive(&mut self) -> Result<(), SimulationError> {
+    fn arrive(&mut self, at: Ticks) -> Result<(), SimulationError> {
         let Some((_, mut job)) = self.next.take() else {
             return Ok(());
         };
         self.next = self.jobs.next().map(|job| (self.state.sequence(), job));
-        if self.backlog.is_some() {
-            job.arrival = self.state.now;
-        }
-        let queue_empty = self.waiting() == 0;
-        self.state.arrive(job, queue_empty)?;
+        job.arrival = at;
+        let waiting = self.waiting();
+        self.state.arrive(job, waiting)?;
         self.submit_kept()
     }
 
-    fn depart(&mut self) -> Result<(), SimulationError> {
-        let Some(Reverse(departure)) = self.state.departures.pop() else {
-            return Ok(());
-        };
-        self.state.pass_to(departure.at)?;
-        self.state.depart(departure.job);
-        let command = Command::Release {
-            job: JobId(departure.job),
-        };
+    fn depart(&mut self, completion: Completion) -> Result<(), SimulationError> {
+        let number = completion.number;
+        self.state.pass_to(completion.key.at)?;
+        self.state.depart(number);
+        let command = Command::Release { job: JobId(number) };
         self.call(&command, |reply| {
-            matches!(reply, Reply::Released { job, .. } if job.0 == departure.job).then_some(())
+            matches!(reply, Reply::Released { job, .. } if job.0 == number).then_some(())
         })?;
-        self.note_search(departure.job);
+        self.note_search(number);
         self.submit_kept()
     }
 
@@ -389,11 +432,16 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
         command: &Command,
         read: impl Fn(&Reply) -> Option<T>,
     ) -> Result<T, SimulationError> {
-        let Run { backend, state, .. } = self;
+        let Run {
+            backend,
+            state,
+            execution,
+            ..
+        } = self;
         let mut answer = None;
         let mut odd = None;
         backend.call(command, state.now, &mut |reply| match reply {
-            Reply::Grant(grant) if state.grant(grant) => {}
+            Reply::Grant(grant) if state.grant(grant, execution) => {}
             reply => {
                 answer = read(reply);
                 if answer.is_none() && odd.is_none() {
@@ -401,6 +449,9 @@ impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
                 }
             }
         })?;
+        if let Some(job) = state.partial {
+            odd.get_or_insert_with(|| format!("a part of a grant of job {job}, but not the last"));
+        }
         match (answer, odd) {
             (Some(answer), None) => Ok(answer),
             (_, odd) => Err(SimulationError::UnexpectedReply {

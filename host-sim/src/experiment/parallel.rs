@@ -13,9 +13,7 @@ use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use rayon::ThreadPoolBuilder;
-use rayon::iter::{ParallelBridge, ParallelIterator};
+use std::thread;
 
 use super::{
     Experiment, ExperimentError, Progress, REPLICATIONS_MIN, Replications, StrategyResult,
@@ -37,7 +35,8 @@ pub struct Failed {
     pub reason: ExperimentError,
 }
 
-/// Runs experiments over `threads` threads, or as many as this process may have. Each run has a controller
+/// Runs experiments over `threads` threads, or as many as this machine has processors, but no more than there are
+/// runs. Each run has a controller
 /// from backends of its own, which `backends` makes.
 ///
 /// `finished` hears of each experiment as soon as its last run has ended, from the thread that carried it out,
@@ -62,6 +61,7 @@ pub fn run_all<B: Backends>(
             return Ok(());
         }
     }
+    let runs: u64 = points.iter().map(Point::runs_max).sum();
     let board = Mutex::new(Board {
         points,
         first_open: 0,
@@ -69,17 +69,10 @@ pub fn run_all<B: Backends>(
         stopped: false,
         failed: None,
     });
-    let pool = ThreadPoolBuilder::new()
-        // 0 is as many as there are processors.
-        .num_threads(threads.map_or(0, NonZero::get))
-        .build()
-        .map_err(|error| Failed {
-            place: 0,
-            reason: ExperimentError::Threads(error.to_string()),
-        })?;
-    pool.install(|| {
-        let tasks = std::iter::from_fn(|| lock(&board).next(progress));
-        tasks.par_bridge().for_each(|task| {
+    let worker = || {
+        loop {
+            let next = lock(&board).next(progress);
+            let Some(task) = next else { return };
             let experiment = experiments[task.place];
             let strategy = experiment.strategies[task.column];
             let mut backends = backends();
@@ -99,7 +92,18 @@ pub fn run_all<B: Backends>(
             {
                 lock(&board).stopped = true;
             }
-        });
+        }
+    };
+    let threads = threads.map_or_else(thread::available_parallelism, Ok);
+    let threads = threads.map_or(1, NonZero::get) as u64;
+    thread::scope(|scope| {
+        for _ in 0..threads.min(runs) {
+            if let Err(error) = thread::Builder::new().spawn_scoped(scope, worker) {
+                let reason = ExperimentError::Threads(error.to_string());
+                lock(&board).failed = Some(Failed { place: 0, reason });
+                return;
+            }
+        }
     });
     let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
     board.failed.map_or(Ok(()), Err)
@@ -267,8 +271,13 @@ impl<'e> Point<'e> {
         self.runs.first().map_or(0, Vec::len) as u32
     }
 
+    /// The most runs there can be.
+    fn runs_max(&self) -> u64 {
+        u64::from(self.most) * self.columns()
+    }
+
     fn has_next(&self) -> bool {
-        !self.ended && self.begun < u64::from(self.most) * self.columns()
+        !self.ended && self.begun < self.runs_max()
     }
 
     /// Whether the next run is needed whatever comes of those under way.

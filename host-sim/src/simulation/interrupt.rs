@@ -2,7 +2,7 @@
 
 use meshalloc::{Machine, Ticks};
 
-use super::{Measured, Run, SimulationError};
+use super::{FixedService, Measured, Run, SimulationError};
 use crate::backend::Backend;
 use crate::workload::{JOBS_MAX, Job};
 
@@ -40,7 +40,8 @@ pub fn run_until(
     moment: Moment,
 ) -> Result<Interrupted, SimulationError> {
     let nothing = Measured { first: 0, end: 0 };
-    let mut run = Run::new(backend, machine, jobs.into_iter(), nothing);
+    let execution = FixedService::default();
+    let mut run = Run::new(execution, backend, machine, jobs.into_iter(), nothing);
     let at = match moment {
         Moment::Time(at) => at,
         Moment::Grants(grants) => {
@@ -58,9 +59,17 @@ pub fn run_until(
             return Err(SimulationError::TooLong);
         }
     }
+    // Those that were put off wait, too.
+    let (arrived, waiting, running) = (run.state.arrived, run.waiting(), run.state.running);
+    let later = run.next.map(|(_, job)| job).into_iter().chain(run.jobs);
+    let put_off = later.take_while(|job| job.arrival <= at);
+    let put_off = put_off.take(JOBS_MAX as usize).count() as u32;
+    if arrived + put_off > JOBS_MAX {
+        return Err(SimulationError::TooLong);
+    }
     Ok(Interrupted {
         at,
-        running: run.state.running,
-        waiting: run.waiting(),
+        running,
+        waiting: waiting + put_off,
     })
 }

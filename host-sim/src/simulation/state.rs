@@ -1,27 +1,14 @@
 //! The world outside the controller: the clock, the jobs that are present, and what will happen next.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use meshalloc::{Block, Grant, Machine, Refusal, Request, Ticks};
 
+use super::execution::{Execution, Start};
+use super::held::{Held, Lists};
 use super::tally::{Edge, Fnv1a, Tally};
 use super::{Measured, SimulationError, Span};
 use crate::workload::{Job, TIME_MAX};
-
-/// A job's departure: time, place in the order of insertion, job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Departure {
-    pub(super) at: Ticks,
-    sequence: u64,
-    pub(super) job: u32,
-}
-
-impl Departure {
-    pub(super) fn key(&self) -> (Ticks, u64) {
-        (self.at, self.sequence)
-    }
-}
 
 /// Where a job is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +30,7 @@ pub(super) struct Record {
     pub(super) held: u32,
     pub(super) misses: u32,
     stage: Stage,
+    blocks: Held,
 }
 
 /// More processors than any machine has.
@@ -56,10 +44,10 @@ pub(super) struct State {
     pub(super) now: Ticks,
     /// The number of events inserted so far.
     sequence: u64,
-    pub(super) departures: BinaryHeap<Reverse<Departure>>,
     /// Jobs that have arrived and not all left, `records[0]` being job number `gone`.
     records: VecDeque<Record>,
     gone: u32,
+    lists: Lists,
     pub(super) arrived: u32,
     /// Jobs in the controller's queue, and running ones.
     pub(super) waiting: u32,
@@ -72,6 +60,8 @@ pub(super) struct State {
     head: u32,
     /// The processors that it asks for, or [`NOTHING_WAITS`].
     head_wants: i64,
+    /// The job of which parts of a grant are still to come.
+    pub(super) partial: Option<u32>,
     /// Measured jobs that have not left yet.
     pub(super) left: u32,
     pub(super) hash: Fnv1a,
@@ -87,9 +77,9 @@ impl State {
             span: Span::Arrivals,
             now: 0,
             sequence: 0,
-            departures: BinaryHeap::new(),
             records: VecDeque::new(),
             gone: 0,
+            lists: Lists::default(),
             arrived: 0,
             waiting: 0,
             running: 0,
@@ -97,6 +87,7 @@ impl State {
             free: machine.nodes().into(),
             head: 0,
             head_wants: NOTHING_WAITS,
+            partial: None,
             left: measured.end.saturating_sub(measured.first),
             hash: Fnv1a::default(),
             decisions: 0,
@@ -167,8 +158,9 @@ impl State {
         self.head = self.arrived;
     }
 
-    /// A job arrives; `queue_empty` if none waited before it.
-    pub(super) fn arrive(&mut self, job: Job, queue_empty: bool) -> Result<(), SimulationError> {
+    /// A job arrives, while so many wait.
+    #[inline]
+    pub(super) fn arrive(&mut self, job: Job, waiting: u32) -> Result<(), SimulationError> {
         self.pass_to(job.arrival)?;
         let number = self.arrived;
         self.arrived = number.checked_add(1).ok_or(SimulationError::TooLong)?;
@@ -181,6 +173,7 @@ impl State {
             held: 0,
             misses: 0,
             stage: Stage::Kept,
+            blocks: Held::Nothing,
         });
         if self.is_measured(number) {
             if self.span == Span::Arrivals {
@@ -189,10 +182,11 @@ impl State {
                 }
                 if number + 1 == self.measured.end {
                     self.tally.window.1 = self.edge();
+                    self.tally.waiting_at_end = Some(waiting);
                 }
             }
             let half = self.measured.first.midpoint(self.measured.end);
-            self.tally.emptied_late |= queue_empty && number >= half;
+            self.tally.emptied_late |= waiting == 0 && number >= half;
         }
         Ok(())
     }
@@ -233,55 +227,70 @@ impl State {
         self.forget_gone();
     }
 
-    /// Takes a grant, or a further part of one. False if it makes no sense.
-    pub(super) fn grant(&mut self, grant: &Grant) -> bool {
+    /// Takes a grant, or a part of one; the job starts with the last part. False if it makes no sense.
+    pub(super) fn grant(&mut self, grant: &Grant, execution: &mut impl Execution) -> bool {
         let number = grant.job.0;
-        let sense = match self.record(number).map(|record| record.stage) {
-            Some(Stage::Kept | Stage::Waits) => grant.first == 0,
-            Some(Stage::Runs) => grant.first > 0,
-            Some(Stage::Gone) | None => false,
-        };
-        let inside = |block: &Block| self.machine.contains(*block);
-        if !sense || !grant.blocks.iter().all(inside) {
+        let (now, partial) = (self.now, self.partial);
+        let Some(record) = self.record(number) else {
             return false;
-        }
-        if grant.first == 0 {
-            self.start(number, grant.misses);
+        };
+        if let Some(job) = partial {
+            let known = self
+                .lists
+                .get(&self.records[(number - self.gone) as usize].blocks);
+            if job != number || grant.first as usize != known.len() {
+                return false;
+            }
+        } else {
+            if grant.first != 0 || !matches!(record.stage, Stage::Kept | Stage::Waits) {
+                return false;
+            }
+            let waited = std::mem::replace(&mut record.stage, Stage::Runs) == Stage::Waits;
+            record.granted = now;
+            record.misses = grant.misses;
+            let processors = record.job.request.processors;
+            self.granted(number, processors, waited);
         }
         let mut held = 0u32;
         for &block in &grant.blocks {
+            if !self.machine.contains(block) {
+                return false;
+            }
             held = held.saturating_add(block.area());
             self.hash_block(block);
         }
-        let record = self.record(number).expect("it was found above");
-        record.held = record.held.saturating_add(held);
         self.free -= i64::from(held);
+        let record = &mut self.records[(number - self.gone) as usize];
+        record.held = record.held.saturating_add(held);
+        self.lists.add(&mut record.blocks, &grant.blocks);
+        if grant.is_last() {
+            self.partial = None;
+            self.sequence += 1;
+            execution.start(Start {
+                at: now,
+                order: self.sequence,
+                number,
+                job: &record.job,
+                blocks: self.lists.get(&record.blocks),
+            });
+        } else {
+            self.partial = Some(number);
+        }
         true
     }
 
-    /// A job that is kept or waits gets its processors.
-    fn start(&mut self, number: u32, misses: u32) {
-        let (now, sequence) = (self.now, self.sequence());
-        let record = self.record(number).expect("the caller has found it");
-        let waited = record.stage == Stage::Waits;
-        record.stage = Stage::Runs;
-        record.granted = now;
-        record.misses = misses;
-        let job = record.job;
+    /// A job that is kept or waits gets its first processors.
+    #[inline]
+    fn granted(&mut self, number: u32, processors: u32, waited: bool) {
         if number == self.head {
             self.pass_head();
         }
-        self.departures.push(Reverse(Departure {
-            at: now + job.service,
-            sequence,
-            job: number,
-        }));
         self.waiting -= u32::from(waited);
         self.running += 1;
-        self.in_use += u64::from(job.request.processors);
+        self.in_use += u64::from(processors);
         self.decisions += 1;
         self.hash.write(&number.to_le_bytes());
-        self.hash.write(&now.to_le_bytes());
+        self.hash.write(&self.now.to_le_bytes());
     }
 
     fn hash_block(&mut self, block: Block) {
@@ -300,18 +309,19 @@ impl State {
     }
 
     /// A running job leaves.
+    #[inline]
     pub(super) fn depart(&mut self, number: u32) {
         let now = self.now;
-        let record = self.record(number).expect("a running job is here");
+        let record = &mut self.records[(number - self.gone) as usize];
         record.stage = Stage::Gone;
-        let record = *record;
+        self.lists.remove(record.blocks);
         self.running -= 1;
         self.in_use -= u64::from(record.job.request.processors);
         self.free += i64::from(record.held);
-        if self.is_measured(number) {
+        if (self.measured.first..self.measured.end).contains(&number) {
             self.left -= 1;
             let place = number - self.measured.first;
-            self.tally.depart(&record, place, now);
+            self.tally.depart(record, place, now);
             if self.span == Span::Run {
                 self.tally.window.1 = self.edge();
             }

@@ -34,6 +34,8 @@ pub(super) struct Tally {
     pub(super) scattered: u128,
     /// What averages over time are taken over: from when to when. See [`Span`](super::Span).
     pub(super) window: (Edge, Edge),
+    /// Jobs that waited when the last measured job arrived.
+    pub(super) waiting_at_end: Option<u32>,
     pub(super) refused: Refusals,
     /// What the controller took for submitting and releasing measured jobs, in seconds, if that is measured.
     pub(super) search_seconds: Option<f64>,
@@ -78,6 +80,7 @@ impl Tally {
             }
             Metric::CompletionTime => (jobs > 0).then(|| seconds(self.last_departure)),
             Metric::Jobs => Some(jobs as f64),
+            Metric::WaitingAtEnd => self.waiting_at_end.map(f64::from),
             Metric::ExternalFragmentation => self.share(machine, |edge| edge.scattered),
             Metric::SearchTime => {
                 let all = self.search_seconds.filter(|_| jobs > 0);

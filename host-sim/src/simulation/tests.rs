@@ -12,6 +12,7 @@ use crate::workload::{
 };
 
 mod closed;
+mod execution;
 mod ways;
 
 /// Room for any number of jobs of these tests.
@@ -376,6 +377,10 @@ fn nonsense_from_the_controller_ends_the_run() {
         })
     };
     let full = Reply::Error(Error::Refused(Refusal::TableFull));
+    let runs = Reply::Submitted {
+        job: JobId(0),
+        state: meshalloc::JobState::Running { processors: 2 },
+    };
     for (number, replies) in [
         (0, vec![]),
         (0, vec![Reply::Done]),
@@ -385,8 +390,9 @@ fn nonsense_from_the_controller_ends_the_run() {
         (0, vec![grant(0, 0, 1)]),
         (0, vec![grant(0, 2, 0)]),
         (0, vec![grant(0, 0, 0), grant(0, 1, 0)]),
-        // Granted and refused.
+        // Granted and refused; granted, but not to the end.
         (0, vec![grant(0, 0, 0), full]),
+        (0, vec![grant(0, 0, 0), runs]),
         (2, vec![unknown]),
     ] {
         let error = spied((number, replies));

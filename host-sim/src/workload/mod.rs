@@ -29,6 +29,13 @@ pub const TIME_MAX: Ticks = 1 << 51;
 /// The most jobs in one run.
 pub const JOBS_MAX: u32 = 1 << 24;
 
+/// The shortest mean service time, in seconds: a thousand ticks, so that rounding to ticks changes it by less than
+/// a part in a thousand.
+pub const SERVICE_MEAN_SECONDS_MIN: f64 = 1e-3;
+
+/// The highest rate of arrivals, in jobs a second: ten ticks from one to the next on average, for the same reason.
+pub const ARRIVALS_PER_SECOND_MAX: f64 = 1e5;
+
 /// A span of ticks in seconds.
 pub fn seconds(ticks: Ticks) -> f64 {
     ticks as f64 / TICKS_PER_SECOND as f64

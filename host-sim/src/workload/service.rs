@@ -7,7 +7,7 @@ use meshalloc::Ticks;
 use rand_distr::{Distribution, Exp, Uniform};
 
 use super::distributions::{DistributionInfo, KIM_YOON, positive};
-use super::{TIME_MAX, WorkloadError, seconds, ticks};
+use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, WorkloadError, seconds, ticks};
 
 /// How long jobs run.
 ///
@@ -63,15 +63,18 @@ impl ServiceDistribution {
     ///
     /// # Errors
     ///
-    /// When a time is not over 0, or the shortest is over the longest.
+    /// When a time is not over 0, the shortest is over the longest, or the mean is less than
+    /// [`SERVICE_MEAN_SECONDS_MIN`].
     pub fn sampler(self) -> Result<ServiceSampler, WorkloadError> {
         let time = 0.0..seconds(TIME_MAX);
         let bad = || WorkloadError::OutOfRange {
             what: "the service time".into(),
             given: self.to_string(),
-            expected: "seconds over 0, the shortest not over the longest".into(),
+            expected: format!(
+                "seconds over 0, {SERVICE_MEAN_SECONDS_MIN} or more on average, the shortest not over the longest"
+            ),
         };
-        if !(self.mean_seconds() > 0.0 && time.contains(&self.mean_seconds())) {
+        if !(SERVICE_MEAN_SECONDS_MIN..time.end).contains(&self.mean_seconds()) {
             return Err(bad());
         }
         match self {
@@ -184,8 +187,7 @@ mod tests {
 
     #[test]
     fn a_job_runs_for_a_tick_at_least() {
-        let sampler = ServiceDistribution::Exponential { mean_seconds: 1e-9 };
-        let sampler = sampler.sampler().unwrap();
+        let sampler = ServiceSampler::Exponential(Exp::new(1e9).unwrap());
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         assert!((0..100).all(|_| sampler.sample(&mut rng) == 1));
     }
@@ -203,7 +205,7 @@ mod tests {
             let error = text.parse::<ServiceDistribution>().unwrap_err().to_string();
             assert!(error.contains("expected"), "{text}: {error}");
         }
-        for text in ["uniform:10,5", "exponential:1e300"] {
+        for text in ["uniform:10,5", "exponential:1e300", "exponential:1e-8"] {
             let error = text.parse::<ServiceDistribution>().unwrap_err().to_string();
             assert!(error.contains("seconds over 0"), "{text}: {error}");
         }

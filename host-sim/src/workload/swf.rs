@@ -120,6 +120,21 @@ pub enum LogError {
         /// Jobs dropped.
         dropped: u32,
     },
+    /// All jobs are larger than the machine.
+    #[error(
+        "{path}: none of the {jobs} jobs fits on the {machine}: the smallest has {smallest} processors",
+        path = .path.display()
+    )]
+    NoneFits {
+        /// The file.
+        path: PathBuf,
+        /// Jobs that could be used.
+        jobs: usize,
+        /// The machine.
+        machine: Machine,
+        /// The number of processors of the smallest.
+        smallest: u32,
+    },
 }
 
 /// A field of the format.
@@ -157,7 +172,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, a line is not in the format, or no job is left.
+    /// When the file cannot be read, a line is not in the format, no job is left, or none of them fits on the machine.
     pub fn read(path: &Path, options: LogOptions, machine: Machine) -> Result<Log, LogError> {
         let open = |source| LogError::Open {
             path: path.into(),
@@ -176,7 +191,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// When a line is not in the format, or no job is left.
+    /// When a line is not in the format, no job is left, or none of them fits on the machine.
     pub fn from_reader(
         reader: impl Read,
         path: &Path,
@@ -224,6 +239,16 @@ impl Log {
                 records: log.records,
                 filtered: log.filtered,
                 dropped: log.dropped_no_processors + log.dropped_no_run_time,
+            });
+        }
+        let sizes = log.jobs.iter().map(|entry| entry.job.request.processors);
+        let smallest = sizes.min().unwrap_or(0);
+        if smallest > machine.nodes() {
+            return Err(LogError::NoneFits {
+                path: path.into(),
+                jobs: log.jobs.len(),
+                machine,
+                smallest,
             });
         }
         // Stable, so equal times keep the order of the file.

@@ -18,8 +18,8 @@ use rand_distr::{Distribution, Exp};
 use super::requests::RequestSource;
 use super::service::ServiceSampler;
 use super::{
-    Job, Requests, ServiceDistribution, SideRange, SizeDistribution, Subcubes, Submeshes, TIME_MAX,
-    WorkloadError, ticks,
+    ARRIVALS_PER_SECOND_MAX, Job, Requests, ServiceDistribution, SideRange, SizeDistribution,
+    Subcubes, Submeshes, TIME_MAX, WorkloadError, ticks,
 };
 
 /// How often jobs arrive.
@@ -139,7 +139,7 @@ impl Synthetic {
     ///
     /// # Errors
     ///
-    /// When the rate is not a positive number, or a distribution cannot be used.
+    /// When the rate is not a positive number, exceeds [`ARRIVALS_PER_SECOND_MAX`], or a distribution cannot be used.
     pub fn arrivals_per_second(&self) -> Result<Option<f64>, WorkloadError> {
         let service = self.service.mean_seconds();
         let (what, given, rate) = match self.arrivals {
@@ -153,13 +153,15 @@ impl Synthetic {
                 ("the traffic ratio", traffic, traffic / service)
             }
         };
-        if given > 0.0 && rate.is_finite() {
+        if given > 0.0 && rate <= ARRIVALS_PER_SECOND_MAX {
             return Ok(Some(rate));
         }
         Err(WorkloadError::OutOfRange {
             what: what.into(),
             given: given.to_string(),
-            expected: "a number over 0".into(),
+            expected: format!(
+                "a number over 0 that gives at most {ARRIVALS_PER_SECOND_MAX} jobs a second"
+            ),
         })
     }
 
@@ -170,6 +172,7 @@ impl Synthetic {
     /// When a part of the description cannot be used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<SyntheticJobs, WorkloadError> {
         let stream = |source| Stream::new(seed, replication, source);
+        let services = stream(3).with(self.service.sampler()?);
         let rate = self.arrivals_per_second()?;
         let interarrival =
             rate.map(|rate| Exp::new(rate).expect("the rate is positive and finite"));
@@ -181,7 +184,7 @@ impl Synthetic {
             },
             arrivals: interarrival.map(|interarrival| stream(0).with(interarrival)),
             requests: self.requests.source(stream)?,
-            services: stream(3).with(self.service.sampler()?),
+            services,
         })
     }
 }
@@ -368,6 +371,10 @@ mod tests {
         for rate in [Rate::Load(0.0), Rate::Load(f64::NAN), Rate::Traffic(-1.0)] {
             let error = workload(8, 8, rate).jobs(1, 0).unwrap_err().to_string();
             assert!(error.contains("expected a number over 0"), "{error}");
+        }
+        for rate in [Rate::Load(1e6), Rate::Traffic(f64::INFINITY)] {
+            let error = workload(64, 64, rate).jobs(1, 0).unwrap_err().to_string();
+            assert!(error.contains("at most 100000 jobs a second"), "{error}");
         }
         let error = workload(8, 4, Rate::Load(0.5)).with_sides(1, 5);
         assert!(error.unwrap_err().to_string().contains("at most 4"));

@@ -25,7 +25,7 @@ fn a_table_and_a_picture_come_out() {
         .lines()
         .filter_map(|line| line.split_whitespace().next()?.parse::<f64>().ok())
         .collect();
-    assert_eq!(first_cells, [0.2, 0.5, 0.2, 0.5, 0.2, 0.5], "{shown}");
+    assert_eq!(first_cells, [0.2, 0.5].repeat(4), "{shown}");
 
     let svg = fs::read_to_string(folder.path().join("out/compare.svg")).unwrap();
     assert!(

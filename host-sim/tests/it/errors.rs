@@ -125,6 +125,10 @@ fn what_cannot_be_done_is_said_in_one_line() {
     file("cap.toml", b"max-replications = 3\n");
     file("log.swf", b"; Computer: none\n1 0 0 ten 4\n");
     file("empty.swf", b"; Computer: none\n");
+    file(
+        "large.swf",
+        b"1 0 -1 10 70 -1 -1 70 -1 -1 1 1 1 -1 -1 -1 -1 -1\n",
+    );
     for (line, parts) in [
         (
             "run --scenario unknown.toml",
@@ -159,6 +163,18 @@ fn what_cannot_be_done_is_said_in_one_line() {
         ("run --swf .", &[".: "]),
         ("run --swf log.swf", &["log.swf:2: "]),
         ("run --swf empty.swf", &["empty.swf: no job"]),
+        (
+            "run --swf large.swf --mesh 8x8",
+            &["large.swf: none of the 1 jobs fits", "smallest has 70"],
+        ),
+        (
+            "run --load 1e6",
+            &["the load is 1000000", "at most 100000 jobs a second"],
+        ),
+        (
+            "run --mean-service 1e-8",
+            &["the service time is", "0.001 or more"],
+        ),
         ("run --partition 2", &["expected swf"]),
         ("run --mesh 8x16 --widths 1..9", &["widths", "at most 8"]),
         ("run --jobs 4294967295", &["expected at most"]),

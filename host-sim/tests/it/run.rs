@@ -117,6 +117,69 @@ fn a_saturated_system_has_no_mean_delay() {
 }
 
 #[test]
+fn a_load_far_above_saturation_ends() {
+    // A thousand times as many jobs arrive as are measured; only some of them are ever in memory.
+    let line = "run --mesh 8x8 --jobs 2000 --replications 1 --load 1000 --format json";
+    let result = &host_sim(line).json()["results"][0];
+    assert_eq!(result["saturated"], true);
+    let waiting = &result["metrics"]["waiting_at_last_arrival"]["mean"];
+    assert!(waiting.as_f64().unwrap() > 1_900.0, "{waiting}");
+}
+
+#[test]
+fn no_more_threads_than_runs() {
+    let line = "run --mesh 8x8 --jobs 500 --replications 8 --format json --threads";
+    let hash = |threads: u32| {
+        host_sim(&format!("{line} {threads}")).json()["results"][0]["decision_hash"].clone()
+    };
+    assert_eq!(hash(5_000), hash(1));
+    let line = "saturation --mesh 8x8 --jobs 500 --replications 2 --threads 5000";
+    host_sim(line).good();
+}
+
+#[test]
+fn a_log_that_comes_too_fast_is_saturated() {
+    // A job of a second on all of 2 x 2 every second; every other takes 2 s on one processor.
+    let jobs = (0..400).map(|i| {
+        let (run, processors) = if i % 2 == 0 { (1, 4) } else { (2, 1) };
+        format!(
+            "{} {i} -1 {run} {processors} -1 -1 {processors} -1 -1 1 1 1 -1 -1 -1 -1 -1\n",
+            i + 1
+        )
+    });
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("log.swf"), jobs.collect::<String>()).unwrap();
+    let line = "run --mesh 2x2 --strategy ff,naive --swf log.swf";
+    let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
+    let results = json["results"].as_array().unwrap();
+    for result in results {
+        assert_eq!(
+            (&result["saturated"], &result["stop"]),
+            (&true.into(), &"fixed".into())
+        );
+        // Two jobs take 3 s and come in 2 s: a third of them waits.
+        assert_eq!(result["metrics"]["waiting_at_last_arrival"]["mean"], 132.0);
+        assert!(
+            result["metrics"]["waiting_delay"]["mean"].is_null(),
+            "{result}"
+        );
+        assert_eq!(
+            result["waiting_delay_gains"].as_array().map(Vec::len),
+            Some(0)
+        );
+    }
+    let shown = host_sim_in(folder.path(), line).good();
+    for part in [
+        "first-fit: saturated",
+        "naive: saturated",
+        "naive: 132 jobs waited at",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("below"), "{shown}");
+}
+
+#[test]
 fn replicating_goes_on_until_the_error_is_small() {
     let line = "run --mesh 8x8 --jobs 2000 --load .3 --format json";
     let until = |options: &str| host_sim(&format!("{line} {options}")).json();

@@ -48,6 +48,60 @@ fn a_run_is_interrupted_after_the_events_of_the_moment() {
 }
 
 #[test]
+fn arrivals_that_only_wait_are_put_off() {
+    // Two processors in a row, jobs of 10 s, and every microsecond one arrives: in 100 s a hundred million.
+    let pulled = std::cell::Cell::new(0u32);
+    let jobs = || {
+        pulled.set(0);
+        let jobs = (0..).map(|i| Job {
+            arrival: i,
+            ..job(0, 10, 1, 1)
+        });
+        jobs.inspect(|_| pulled.set(pulled.get() + 1))
+    };
+    let result = simulate(mesh(2, 1), StrategyKind::FirstFit, 8, jobs(), all(20)).unwrap();
+    assert_eq!(result.values[Metric::WaitingAtEnd], Some(17.0));
+    assert_eq!(result.decisions, 22);
+    assert!(pulled.get() <= KEPT_MAX + 40, "{}", pulled.get());
+    // After 4.000001 s all that came until then wait but the first two.
+    let interrupted = with_backend(mesh(2, 1), StrategyKind::FirstFit, 8, |backend| {
+        run_until(backend, mesh(2, 1), jobs(), Moment::Time(4_000_001))
+    });
+    let expected = Interrupted {
+        at: 4_000_001,
+        running: 2,
+        waiting: 4_000_000,
+    };
+    assert_eq!(interrupted.unwrap(), expected);
+    // What was put off comes when there is room again.
+    let burst = || {
+        let crowd = KEPT_MAX + 100;
+        (0..crowd).map(move |i| Job {
+            arrival: if i + 1 == crowd {
+                4_000_000_000
+            } else {
+                i.into()
+            },
+            ..job(0, 0, 1, 1)
+        })
+    };
+    let first = job(0, 10, 2, 1);
+    let jobs = std::iter::once(first).chain(burst());
+    let result = with_backend(mesh(2, 1), StrategyKind::FirstFit, 8, |backend| {
+        let mut run = Run::new(
+            FixedService::default(),
+            backend,
+            mesh(2, 1),
+            jobs,
+            Measured { first: 0, end: 1 },
+        );
+        while run.step(Ticks::MAX).unwrap() {}
+        (run.state.decisions, run.state.now)
+    });
+    assert_eq!(result, (u64::from(KEPT_MAX) + 101, 4_000_000_000));
+}
+
+#[test]
 fn a_backlog_is_kept_up() {
     // One processor, jobs of a second each: one runs, and so many wait.
     let jobs = (0..).map(|_| job(1_000, 1, 1, 1));

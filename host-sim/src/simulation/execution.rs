@@ -1,0 +1,93 @@
+//! The execution of jobs: when a job that has its processors completes its work.
+//!
+//! The run loop knows no other source of departures. An [`Execution`] advances in virtual time only as far as the
+//! loop lets it, since a job that starts meanwhile may move the completions of the others: messages of different jobs
+//! meet on their way, disks are shared. So there is no completion time to be asked for in advance; the loop names
+//! the next event that it knows of, and takes what completes before that.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use meshalloc::{Block, Ticks};
+
+use crate::workload::Job;
+
+/// When an event happens: by time, and at equal times in the order of insertion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EventKey {
+    /// The time, in ticks.
+    pub at: Ticks,
+    /// The place in the order of insertion.
+    pub order: u64,
+}
+
+/// A job that starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'j> {
+    /// The time, in ticks.
+    pub at: Ticks,
+    /// The place of the job's completion in the order of insertion. It grows from start to start.
+    pub order: u64,
+    /// The job's number.
+    pub number: u32,
+    /// The job: its work, and the shape it asked for.
+    pub job: &'j Job,
+    /// The blocks of processors it holds, at least one, in the order of the grant.
+    pub blocks: &'j [Block],
+}
+
+/// A job that has completed its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The time, and the order given with the job's start.
+    pub key: EventKey,
+    /// The job's number.
+    pub number: u32,
+}
+
+/// Executes the jobs that hold processors.
+///
+/// Calls come in the order of virtual time, and an execution depends on nothing but them: the same calls give the same
+/// completions.
+pub trait Execution {
+    /// Starts a job, now that it has all of its processors: not before the latest completion that was taken, nor
+    /// before the latest limit.
+    fn start(&mut self, start: Start<'_>);
+
+    /// Advances to the first completion before `limit` and takes it, in the order of [`EventKey`]. `None`: no job
+    /// completes before `limit`, as long as none starts, and the execution has advanced to it.
+    ///
+    /// A job completes once. While jobs run and `limit` is far enough, there is a completion.
+    fn complete_before(&mut self, limit: EventKey) -> Option<Completion>;
+}
+
+/// Jobs that take the time which their workload gives them, whatever else runs.
+///
+/// # Time complexity
+///
+/// Logarithmic in the number of running jobs, for each start and each completion.
+#[derive(Clone, Debug, Default)]
+pub struct FixedService {
+    /// Time, order and number.
+    completions: BinaryHeap<Reverse<(Ticks, u64, u32)>>,
+}
+
+impl Execution for FixedService {
+    #[inline]
+    fn start(&mut self, start: Start<'_>) {
+        let at = start.at + start.job.service;
+        self.completions
+            .push(Reverse((at, start.order, start.number)));
+    }
+
+    #[inline]
+    fn complete_before(&mut self, limit: EventKey) -> Option<Completion> {
+        let &Reverse((at, order, number)) = self.completions.peek()?;
+        let key = EventKey { at, order };
+        if key >= limit {
+            return None;
+        }
+        self.completions.pop();
+        Some(Completion { key, number })
+    }
+}
