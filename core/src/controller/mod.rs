@@ -40,7 +40,7 @@ use crate::word::WORD_BITS;
 ///     StrategyKind, Submesh,
 /// };
 ///
-/// let mut storage: Storage<16, 64> = Storage::new();
+/// let mut storage = Storage::<8, 16, 0, 16, 64>::new();
 /// let mut controller = Controller::new(
 ///     storage.memory(),
 ///     Configuration {
