@@ -75,6 +75,7 @@ macro_rules! strategies {
 
         /// A strategy chosen at run time.
         #[derive(Debug)]
+        #[allow(clippy::large_enum_variant, reason = "there is one at a time, and no heap to put it on")]
         pub enum AnyStrategy<'m> {
             $(
                 #[cfg(feature = $name)]
