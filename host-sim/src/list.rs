@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use meshalloc::{SchedulerKind, StrategyKind};
 use serde_json::{Value, json};
 
-use crate::report::{PROGRAM, VERSION};
+use crate::identity::{PROGRAM, VERSION};
 use crate::scenario::Format;
 use crate::workload::distributions::DistributionInfo;
 use crate::workload::{ServiceDistribution, ShapeRule, SizeDistribution, TaskDistribution};
