@@ -15,13 +15,14 @@ use meshalloc::{Configuration, Cube, Mesh, SchedulerKind, StrategyKind};
 use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
 use crate::compare::{self, CompareArgs};
+use crate::failure::Failure;
 use crate::list;
 use crate::map::{Map, MapArgs, MapMoment, Snapshot};
 use crate::names;
 use crate::replay::{self, ReplayError};
 use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunHow};
-use crate::saturation::command::{self as saturation_command, SaturationArgs};
+use crate::saturation::{self, SaturationArgs};
 use crate::scenario::{self, BackendChoice, Format, MESH_DEFAULT, Scenario, ScenarioArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
 
@@ -170,32 +171,6 @@ struct ListArgs {
     format: Format,
 }
 
-/// Why a command was not carried out.
-#[derive(Debug)]
-pub enum Failure {
-    /// What is said on standard error.
-    Message(String),
-    /// Nobody reads standard output any more; nothing is said.
-    OutputClosed,
-}
-
-impl From<String> for Failure {
-    fn from(message: String) -> Self {
-        Failure::Message(message)
-    }
-}
-
-impl From<io::Error> for Failure {
-    /// Of an error while writing to standard output.
-    fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            Failure::OutputClosed
-        } else {
-            Failure::Message(format!("standard output: cannot write: {error}"))
-        }
-    }
-}
-
 /// Reads the command line of this process and carries it out.
 pub fn main() -> ExitCode {
     let matches = Cli::command().get_matches();
@@ -239,7 +214,7 @@ fn carry_out(
         Command::Sweep(args) => sweep::sweep(args, output),
         Command::Replay(args) => replay_file(args, output),
         Command::Compare(args) => compare::compare(args, output),
-        Command::Saturation(args) => saturation_command::saturation(args, output),
+        Command::Saturation(args) => saturation::saturation(args, output),
         Command::Reproduce(args) => reproduce::reproduce(args, output),
         Command::List(args) => Ok(list::list(args.format, output)?),
     }

@@ -1,10 +1,10 @@
 //! `compare`: several strategies on one synthetic workload over several loads, as a table and a picture.
 
+use std::cmp::Reverse;
 use std::io::Write;
-use std::num::NonZero;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::thread;
+use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use clap::builder::ValueHint;
@@ -12,14 +12,15 @@ use meshalloc::{SchedulerKind, StrategyKind};
 use serde_json::json;
 
 use crate::backend::{self, InProcessBackends};
-use crate::cli::Failure;
 use crate::experiment::{self, Experiment, Replications, StrategyResult, WARMUP_FRACTION};
+use crate::failure::Failure;
+use crate::identity::{PROGRAM, VERSION};
 use crate::map::{self, MapArgs, PictureFile};
 use crate::metrics::Metric;
 use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
-use crate::report::{self, PROGRAM, VERSION, cell, shown, table, trimmed};
-use crate::run::Bar;
+use crate::progress::Bar;
+use crate::report::{self, cell, shown, table, trimmed};
 use crate::scenario::{self, Format, RequestArgs};
 use crate::workload::{Arrivals, Rate, Requests, ServiceDistribution, Synthetic, Workload};
 
@@ -169,19 +170,10 @@ impl<'a> Comparison<'a> {
             workload: Workload::Synthetic(workload),
             jobs: args.jobs,
             warmup_fraction: WARMUP_FRACTION,
+            backlog: None,
             replications: Replications::Fixed(args.replications),
             seed: args.seed,
         }
-    }
-
-    /// The measured jobs of all runs; `None` where there are none, which each experiment says for itself.
-    fn measured_jobs(&self) -> Option<u64> {
-        let experiment = self.experiment(*self.loads.first()?, Vec::new());
-        let measured = experiment.measured().ok()?;
-        let runs = self.loads.len() as u64
-            * self.strategies.len() as u64
-            * u64::from(self.args.replications);
-        Some(runs * u64::from(measured.end - measured.first))
     }
 
     /// All parameters but the loads.
@@ -200,57 +192,32 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Every strategy at every load, as many at once as there are processors. An experiment depends on the seed
-/// alone, so its result is the same in whichever order they run.
+/// Every strategy at every load, over all processors.
 fn measure(compared: &Comparison<'_>) -> Result<Vec<Row>, String> {
-    let Comparison {
-        strategies, loads, ..
-    } = compared;
     // The highest loads take longest, so they go first.
-    let tasks = loads.iter().enumerate().rev();
-    let tasks = tasks.flat_map(|(row, &load)| {
-        let columns = strategies.iter().enumerate();
-        columns.map(move |(column, &strategy)| (row, column, load, strategy))
-    });
-    let tasks = Mutex::new(tasks);
-    let results = Mutex::new(Vec::new());
-    let bar = Bar::new(compared.measured_jobs());
-    let worker = || {
-        loop {
-            let next = tasks.lock().ok().and_then(|mut tasks| tasks.next());
-            let Some((row, column, load, strategy)) = next else {
-                return;
-            };
-            let experiment = compared.experiment(load, vec![strategy]);
-            let result = experiment::run(&experiment, &mut InProcessBackends::default(), &bar);
-            if let Ok(mut results) = results.lock() {
-                results.push(((row, column), result));
-            }
-        }
-    };
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    thread::scope(|scope| {
-        for _ in 0..threads.min(loads.len() * strategies.len()) {
-            scope.spawn(worker);
-        }
-    });
+    let loads = || compared.loads.iter().rev();
+    let experiment = |&load: &f64| compared.experiment(load, compared.strategies.clone());
+    let experiments: Vec<Experiment> = loads().map(experiment).collect();
+    let rows = Mutex::new(Vec::new());
+    let bar = Bar::new();
+    let outcome = experiment::run_all(
+        &experiments.iter().collect::<Vec<_>>(),
+        None,
+        &InProcessBackends::default,
+        &bar,
+        &|place, results| {
+            let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
+            rows.push((place, results));
+            ControlFlow::Continue(())
+        },
+    );
     bar.clear();
-
-    let mut results = results.into_inner().unwrap_or_default();
-    results.sort_by_key(|(place, _)| *place);
-    let mut rows: Vec<Row> = Vec::new();
-    for ((row, _), result) in results {
-        let result = result.map_err(|error| error.to_string())?;
-        if row == rows.len() {
-            let load = loads[row];
-            rows.push(Row {
-                load,
-                results: Vec::new(),
-            });
-        }
-        rows[row].results.extend(result);
-    }
-    Ok(rows)
+    outcome.map_err(|failed| failed.to_string())?;
+    let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    rows.sort_by_key(|(place, _)| Reverse(*place));
+    let loads = compared.loads.iter();
+    let row = |(&load, (_, results))| Row { load, results };
+    Ok(loads.zip(rows).map(row).collect())
 }
 
 fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {

@@ -4,6 +4,8 @@
 //! run depends on the seed and the number of its replication and on nothing else: runs may be carried out
 //! in any order.
 
+use std::num::NonZero;
+
 use meshalloc::{Configuration, Machine, SchedulerKind, StrategyKind};
 
 use crate::backend::{BackendError, Backends};
@@ -14,7 +16,7 @@ use crate::workload::{Arrivals, JOBS_MAX, Synthetic, Workload, WorkloadError};
 
 mod parallel;
 
-pub use parallel::{Failed, run_all, run_parallel};
+pub use parallel::{Failed, run, run_all, run_parallel};
 
 /// How often a run is repeated with new jobs. A log gives the same jobs every time and is run once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +32,18 @@ pub enum Replications {
         /// The cap.
         max: u32,
     },
+    /// Until the half-width of the 95 % interval of every strategy's utilization is at most `target`, looked at after
+    /// every [`REPLICATIONS_STEP`] replications, but at most `max` times.
+    UntilAbsoluteError {
+        /// For instance .005, half a percentage point.
+        target: f64,
+        /// The cap.
+        max: u32,
+    },
 }
+
+/// An absolute error is looked at after so many replications each time.
+pub const REPLICATIONS_STEP: u32 = 4;
 
 /// With fewer replications an interval may be narrow by chance, and replicating would stop too early.
 pub const REPLICATIONS_MIN: u32 = 3;
@@ -54,6 +67,10 @@ pub struct Experiment {
     pub jobs: u32,
     /// The part of a synthetic workload's jobs, the first to arrive, that is not measured.
     pub warmup_fraction: f64,
+    /// So many jobs of a synthetic workload wait at all times: one arrives as soon as fewer do, and not at a time of its
+    /// own. The utilization is then the load at which the strategy saturates: up to it a queue runs empty again and
+    /// again, above it the queue grows for ever.
+    pub backlog: Option<NonZero<u32>>,
     /// How often a synthetic workload is repeated.
     pub replications: Replications,
     /// What all random numbers derive from.
@@ -166,39 +183,6 @@ pub enum ExperimentError {
     Threads(String),
 }
 
-/// Runs an experiment, one run after the other. Where controllers are cheap, [`run_parallel`] does the same
-/// over several threads.
-///
-/// # Errors
-///
-/// When the workload cannot be used, a controller cannot be made ready or does not serve the machine
-/// with one of the strategies, or a run ends early.
-pub fn run(
-    experiment: &Experiment,
-    backends: &mut dyn Backends,
-    progress: &dyn Progress,
-) -> Result<Vec<StrategyResult>, ExperimentError> {
-    let measured = experiment.measured()?;
-    let runs_max = experiment.replications_max()?;
-    let strategies = &experiment.strategies;
-    progress.begin(
-        u64::from(runs_max) * strategies.len() as u64,
-        u64::from(measured.end - measured.first),
-    );
-    let mut runs = vec![Vec::new(); strategies.len()];
-    for replication in 0..runs_max {
-        for (&strategy, runs) in strategies.iter().zip(&mut runs) {
-            let result = run_once(experiment, strategy, replication, backends, progress)?;
-            progress.run_ended(strategy, replication, &result);
-            runs.push(result);
-        }
-        if experiment.is_exact(&runs) {
-            break;
-        }
-    }
-    Ok(experiment.summaries(runs))
-}
-
 /// Runs one replication of one strategy.
 ///
 /// # Errors
@@ -232,11 +216,19 @@ pub fn run_once(
             }
             (Workload::Synthetic(workload), jobs) => {
                 let jobs = jobs.clone().into_iter().flatten();
-                match workload.arrivals {
-                    Arrivals::Poisson(_) => {
+                match (workload.arrivals, experiment.backlog) {
+                    (Arrivals::Poisson(_), Some(backlog)) => simulation::run_backlogged(
+                        backend,
+                        machine,
+                        jobs,
+                        backlog,
+                        measured,
+                        &mut advance,
+                    ),
+                    (Arrivals::Poisson(_), None) => {
                         simulation::run(backend, machine, jobs, measured, &mut advance)
                     }
-                    Arrivals::AtOnce { tasks } => {
+                    (Arrivals::AtOnce { tasks }, _) => {
                         simulation::run_closed(backend, machine, jobs, tasks, &mut advance)
                     }
                 }
@@ -288,6 +280,7 @@ impl Experiment {
             workload: Workload::Synthetic(workload),
             jobs: 0,
             warmup_fraction: 0.0,
+            backlog: None,
             replications,
             seed,
         }
@@ -329,7 +322,11 @@ impl Experiment {
         let (most, target) = match (&self.workload, self.replications) {
             (Workload::Log(_), _) => (1, None),
             (_, Replications::Fixed(count)) => (count, None),
-            (_, Replications::UntilRelativeError { target, max }) => (max, Some(target)),
+            (
+                _,
+                Replications::UntilRelativeError { target, max }
+                | Replications::UntilAbsoluteError { target, max },
+            ) => (max, Some(target)),
         };
         let bad = |what: &str, given: String, expected: &str| {
             Err(WorkloadError::OutOfRange {
@@ -342,27 +339,59 @@ impl Experiment {
             _ if most == 0 => bad("the number of replications", "0".into(), "at least 1"),
             Some(target) if !(target > 0.0 && target < 1.0) => {
                 let given = target.to_string();
-                bad("the relative error", given, "over 0 and less than 1")
+                bad("the error to reach", given, "over 0 and less than 1")
             }
             _ => Ok(most),
         }
     }
 
-    /// Whether no strategy needs another replication before the cap.
+    /// The stop rule: whether no strategy needs another replication before the cap.
     fn is_exact(&self, runs: &[Vec<RunResult>]) -> bool {
-        let Replications::UntilRelativeError { target, .. } = self.replications else {
-            return false;
-        };
         runs.iter().all(|runs| {
-            runs.len() >= REPLICATIONS_MIN as usize
-                && (self.is_saturated(runs) || reaches(target, runs))
+            let count = runs.len() as u32;
+            count == self.enough(count) && self.reached(runs).is_some()
         })
     }
 
-    /// More than half of the runs.
+    /// The least number of replications, from `count` on, after which the error is looked at.
+    fn enough(&self, count: u32) -> u32 {
+        match self.replications {
+            Replications::Fixed(given) => given,
+            Replications::UntilRelativeError { .. } => count.max(REPLICATIONS_MIN),
+            Replications::UntilAbsoluteError { .. } => {
+                count.max(1).next_multiple_of(REPLICATIONS_STEP)
+            }
+        }
+    }
+
+    /// Why these replications are enough, if they are.
+    fn reached(&self, runs: &[RunResult]) -> Option<Stop> {
+        if self.is_saturated(runs) {
+            return Some(Stop::Saturated);
+        }
+        let least = self.enough(0) as usize;
+        let exact = self.error(runs).is_some_and(|error| error <= 1.0);
+        (runs.len() >= least && exact).then_some(Stop::ErrorReached)
+    }
+
+    /// The error that decides about more replications, as a multiple of the one asked for.
+    fn error(&self, runs: &[RunResult]) -> Option<f64> {
+        match self.replications {
+            Replications::Fixed(_) => None,
+            Replications::UntilRelativeError { target, .. } => {
+                let error = estimate(runs, Metric::WaitingDelay)?.relative_error()?;
+                Some(error / target)
+            }
+            Replications::UntilAbsoluteError { target, .. } => {
+                Some(estimate(runs, Metric::Utilization)?.ci95? / target)
+            }
+        }
+    }
+
+    /// More than half of the runs, and never a backlog that is kept up.
     fn is_saturated(&self, runs: &[RunResult]) -> bool {
         let saturated = runs.iter().filter(|run| run.saturated).count();
-        2 * saturated > runs.len()
+        self.backlog.is_none() && 2 * saturated > runs.len()
     }
 
     /// What all runs amount to, given by strategy.
@@ -377,14 +406,7 @@ impl Experiment {
         let saturated = self.is_saturated(&runs);
         let stop = match (&self.workload, self.replications) {
             (Workload::Log(_), _) | (_, Replications::Fixed(_)) => Stop::Fixed,
-            _ if saturated => Stop::Saturated,
-            (_, Replications::UntilRelativeError { target, .. }) => {
-                if runs.len() >= REPLICATIONS_MIN as usize && reaches(target, &runs) {
-                    Stop::ErrorReached
-                } else {
-                    Stop::CapReached
-                }
-            }
+            _ => self.reached(&runs).unwrap_or(Stop::CapReached),
         };
         let mut refused = Refusals::default();
         for run in &runs {
@@ -409,13 +431,6 @@ impl Experiment {
 fn estimate(runs: &[RunResult], metric: Metric) -> Option<Estimate> {
     let values: Vec<f64> = runs.iter().filter_map(|run| run.values[metric]).collect();
     Estimate::of(&values)
-}
-
-fn reaches(target: f64, runs: &[RunResult]) -> bool {
-    let delay = estimate(runs, Metric::WaitingDelay);
-    delay
-        .and_then(|delay| delay.relative_error())
-        .is_some_and(|error| error <= target)
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@
 //! - [`simulation`]: one run, events in virtual time, and its [`metrics`];
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
 //! - [`sweep`]: many experiments, which go on where they were interrupted;
-//! - [`saturation`]: what a strategy keeps in use when jobs always wait;
 //! - [`scenario`]: what is to be run, from the command line ([`cli`]) and from files;
 //! - [`report`], [`compare`], [`replay`], [`list`], [`plot`], [`map`]: what the commands of `host-sim` show.
 
@@ -16,16 +15,19 @@ pub mod backend;
 pub mod cli;
 pub mod compare;
 pub mod experiment;
+pub mod failure;
+pub mod identity;
 pub mod list;
 pub mod map;
 pub mod metrics;
 pub mod names;
 pub mod plot;
+mod progress;
 pub mod replay;
 pub mod report;
 pub mod reproduce;
 mod run;
-pub mod saturation;
+mod saturation;
 pub mod scenario;
 pub mod simulation;
 pub mod statistics;

@@ -6,7 +6,7 @@ use meshalloc::scheduler::SchedulerInfo;
 use meshalloc::{SchedulerKind, StrategyKind};
 use serde_json::{Value, json};
 
-use crate::report::{PROGRAM, VERSION};
+use crate::identity::{PROGRAM, VERSION};
 use crate::scenario::Format;
 use crate::workload::distributions::DistributionInfo;
 use crate::workload::{ServiceDistribution, ShapeRule, SizeDistribution, TaskDistribution};

@@ -284,7 +284,7 @@ impl Show {
         maps: &[Map],
         subtitle: &str,
         output: &mut dyn Write,
-    ) -> Result<(), crate::cli::Failure> {
+    ) -> Result<(), crate::failure::Failure> {
         let path = self.file.path.clone();
         self.file.write(&svg::svg(maps, subtitle)?)?;
         if self.on_terminal {

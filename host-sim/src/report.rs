@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::backend::line::RoundTrips;
 use crate::experiment::{Replications, Stop, StrategyResult};
+use crate::identity::hash;
 use crate::metrics::{Metric, Unit};
 use crate::names;
 use crate::scenario::{JobSource, Scenario};
@@ -23,11 +24,6 @@ const WIDTH_MAX: usize = 80;
 mod json;
 
 pub(crate) use json::{log_json, result_json};
-
-/// The program's name in results.
-pub const PROGRAM: &str = "host-sim";
-/// The program's version in results.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// How long a strategy's runs took on the clock on the wall.
 #[derive(Clone, Debug, Default)]
@@ -321,11 +317,6 @@ fn log_line(log: &Log) -> String {
         }
     }
     line
-}
-
-/// A hash as it is printed everywhere.
-pub fn hash(value: u64) -> String {
-    format!("{value:016x}")
 }
 
 /// Jobs granted per second of wall clock time; `None` when no time passed.

@@ -9,80 +9,53 @@ use std::fs;
 use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser, ValueHint};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueHint};
 
 use crate::backend::StopwatchBackends;
-use crate::cli::Failure;
-use crate::experiment::{self, Replications};
+use crate::experiment;
+use crate::failure::Failure;
 use crate::names;
-use crate::run::Bar;
+use crate::progress::Bar;
 use crate::scenario;
 use crate::simulation::Fnv1a;
 use crate::sweep::{self, SweepOptions};
-use crate::workload::Arrivals;
 
-pub mod chang_mohapatra;
-pub mod chuang_wu;
 pub mod claims;
+pub mod extent;
 pub mod figure;
-pub mod kim_yoon;
 pub mod measure;
 mod page;
 pub mod paper;
 
-use claims::{Claim, Verdict};
+use claims::rule::Evidence;
+use claims::{Claim, tally};
+use extent::Extent;
 use figure::Figure;
-use measure::{Length, Measurements, Plan, Setting};
-use paper::{Findings, Paper};
+use measure::{Measurements, Plan};
+use paper::{File, Paper};
 
-/// A paper that can be reproduced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Choice {
-    /// Free submesh list, Busy-List and adaptive scan, FCFS and M-FCFS: Figs. 10 to 17
-    KimYoon,
-    /// Bypass queue and fixed orientation: Figs. 3 to 6
-    ChangMohapatra,
-    /// Tree collapsing on k-ary n-cubes: Fig. 2, and a Fig. 3 of larger cubes that is not in the paper
-    ChuangWu,
-}
+static PAPERS: LazyLock<Vec<File>> =
+    LazyLock::new(|| paper::all().expect("a test reads every paper"));
 
-impl Choice {
-    const fn figures(self) -> &'static [u32] {
-        match self {
-            Choice::KimYoon => &kim_yoon::FIGURES,
-            Choice::ChangMohapatra => &chang_mohapatra::FIGURES,
-            Choice::ChuangWu => &chuang_wu::FIGURES,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Choice::KimYoon => "kim-yoon",
-            Choice::ChangMohapatra => "chang-mohapatra",
-            Choice::ChuangWu => "chuang-wu",
-        }
-    }
-
-    /// Its machines, if one cannot choose among them.
-    const fn fixed_machines(self) -> Option<&'static str> {
-        match self {
-            Choice::KimYoon => None,
-            Choice::ChangMohapatra => Some("chang-mohapatra has one mesh, 32x32"),
-            Choice::ChuangWu => {
-                Some("the machines of chuang-wu are cubes, the largest of 4096 nodes")
-            }
-        }
-    }
+/// Reads the name of a paper.
+fn papers() -> impl TypedValueParser<Value = &'static File> {
+    let values = PAPERS.iter();
+    let values = values.map(|paper| PossibleValue::new(paper.name.as_str()).help(&paper.about));
+    PossibleValuesParser::new(values).map(|name| {
+        let named = PAPERS.iter().find(|paper| paper.name == name);
+        named.expect("the values are those of the papers")
+    })
 }
 
 /// What to reproduce, and how long to measure.
 #[derive(Args, Clone, Debug)]
 pub struct ReproduceArgs {
     /// The paper
-    #[arg(value_name = "PAPER", value_enum)]
-    paper: Choice,
+    #[arg(value_name = "PAPER", value_parser = papers())]
+    paper: &'static File,
 
     /// Only this figure; may be given several times [default: all]
     #[arg(long, value_name = "NUMBER", value_parser = names::count::<u32>, allow_negative_numbers = true)]
@@ -127,77 +100,45 @@ fn sides() -> impl TypedValueParser<Value = u16> {
         .map(|side| side.parse().expect("each of them is a number"))
 }
 
-/// How long is measured, as a name and numbers.
-struct Extent {
-    /// `quick` or `full`.
-    name: &'static str,
-    /// The length of runs whose jobs arrive over time.
-    length: Length,
-    /// How often runs whose jobs are all there at time 0 are made. They are short, and cost a millisecond or so.
-    closed_replications: Replications,
-    largest_side: u16,
-    /// The length of runs that are measured with a clock. Search times need fewer jobs than delays, which depend on
-    /// rare long queues.
-    clocked: Length,
-    /// So often each of those runs is made; the least time counts. They do the same work, and whatever else the
-    /// machine does makes one longer, never shorter.
-    clocked_repeats: u32,
-}
-
 impl ReproduceArgs {
-    /// Kim and Yoon: "100,000 requests per run of simulation under 95% confidence level with the error range of 3 %".
-    /// Chang and Mohapatra: "the completion of 10,000 jobs". Chuang and Wu: "10 random seeds" of 100 tasks, which are
-    /// the first ten here.
-    fn extent(&self) -> Extent {
-        let fixed = Replications::Fixed;
-        let exact = |max| Replications::UntilRelativeError { target: 0.03, max };
-        let (jobs, replications, largest_side, clocked) = match (self.paper, self.full) {
-            (Choice::KimYoon, false) => (20_000, fixed(7), 128, (4_000, 4, 3)),
-            (Choice::KimYoon, true) => (100_000, exact(60), 512, (20_000, 10, 3)),
-            (Choice::ChangMohapatra, false) => (10_000, fixed(20), 0, (10_000, 5, 9)),
-            (Choice::ChangMohapatra, true) => (10_000, exact(400), 0, (10_000, 20, 15)),
-            (Choice::ChuangWu, false) => (10_000, fixed(10), 0, (4_000, 6, 5)),
-            (Choice::ChuangWu, true) => (50_000, fixed(20), 0, (10_000, 10, 9)),
-        };
-        let closed = if self.full { 2_000 } else { 200 };
-        let length = Length {
-            jobs: self.jobs.unwrap_or(jobs),
-            replications: self.replications.map_or(replications, fixed),
-            seed: self.seed,
-        };
-        Extent {
-            name: if self.full { "full" } else { "quick" },
-            length,
-            closed_replications: fixed(self.replications.unwrap_or(closed)),
-            largest_side: self.largest_mesh.unwrap_or(largest_side),
-            clocked: Length {
-                jobs: length.jobs.min(clocked.0),
-                replications: fixed(self.replications.unwrap_or(clocked.1)),
-                seed: self.seed,
-            },
-            clocked_repeats: clocked.2,
+    fn lengths(&self) -> &paper::Lengths {
+        if self.full {
+            &self.paper.full
+        } else {
+            &self.paper.quick
         }
+    }
+
+    fn extent(&self) -> Extent {
+        let name = if self.full { "full" } else { "quick" };
+        Extent::new(
+            name,
+            self.lengths(),
+            self.jobs,
+            self.replications,
+            self.seed,
+        )
     }
 
     /// The chosen figures, each once, in the order of their numbers.
     fn figures(&self) -> Result<Vec<u32>, String> {
-        let known = self.paper.figures();
+        let known = self.paper.numbers();
         let unknown = self.figure.iter().find(|number| !known.contains(number));
         if let Some(number) = unknown {
             let known: Vec<_> = known.iter().map(u32::to_string).collect();
             return Err(format!(
                 "{} has no figure {number} that shows measurements (expected one of {})",
-                self.paper.name(),
+                self.paper.name,
                 known.join(", ")
             ));
         }
-        let chosen = |number: &&u32| self.figure.is_empty() || self.figure.contains(number);
-        Ok(known.iter().filter(chosen).copied().collect())
+        let chosen = |number: &u32| self.figure.is_empty() || self.figure.contains(number);
+        Ok(known.into_iter().filter(chosen).collect())
     }
 
     /// The command that gives the same again, but for the folder and the number of threads.
     fn command(&self) -> String {
-        let mut command = format!("host-sim reproduce {}", self.paper.name());
+        let mut command = format!("host-sim reproduce {}", self.paper.name);
         command.push_str(if self.full { " --full" } else { " --quick" });
         for number in self.figures().unwrap_or_default() {
             if !self.figure.is_empty() {
@@ -219,43 +160,27 @@ impl ReproduceArgs {
     }
 }
 
-impl Extent {
-    /// The length of simulated runs of this setting.
-    fn simulated(&self, setting: &Setting) -> Length {
-        match setting.workload.arrivals {
-            Arrivals::Poisson(_) => self.length,
-            Arrivals::AtOnce { tasks } => Length {
-                jobs: tasks,
-                replications: self.closed_replications,
-                ..self.length
-            },
-        }
-    }
-}
-
 /// Measures, judges, and writes everything down.
 pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let numbers = args.figures()?;
-    if let Some(machines) = args
-        .paper
-        .fixed_machines()
+    let file = args.paper;
+    if let Some(machines) = file
+        .machines
+        .as_ref()
         .filter(|_| args.largest_mesh.is_some())
     {
         return Err(format!("largest-mesh is about kim-yoon: {machines}").into());
     }
     let extent = args.extent();
-    let paper = match args.paper {
-        Choice::KimYoon => kim_yoon::paper(&numbers, extent.largest_side),
-        Choice::ChangMohapatra => chang_mohapatra::paper(&numbers),
-        Choice::ChuangWu => chuang_wu::paper(&numbers),
-    };
-    let default = || Path::new("out").join(paper.name);
+    let largest_mesh = args.largest_mesh.or(args.lengths().largest_mesh);
+    let paper = file.paper(&numbers, largest_mesh)?;
+    let default = || Path::new("out").join(&file.name);
     let folder = args.output.clone().unwrap_or_else(default);
     let made = fs::create_dir_all(&folder);
     made.map_err(|error| format!("{}: cannot make the folder: {error}", folder.display()))?;
 
     let measurements = measure(args, &paper, &extent, &folder)?;
-    let claims = (paper.claims)(&Findings::new(&measurements, &paper.figures));
+    let claims = judge(&paper, &measurements);
     for figure in &paper.figures {
         let stem = figure.file_stem();
         let table = figure.csv(&measurements, |setting| {
@@ -271,9 +196,10 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
             &figure.svg(&measurements)?,
         )?;
     }
-    let page_path = folder.join(format!("{}.html", paper.name));
+    let page_path = folder.join(format!("{}.html", file.name));
     let page = page::page(&page::Content {
-        paper: &paper,
+        file,
+        figures: &paper.figures,
         measurements: &measurements,
         claims: &claims,
         command: &args.command(),
@@ -283,6 +209,22 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     say(&paper.figures, &claims, output)?;
     writeln!(output, "page: {}", page_path.display())?;
     Ok(())
+}
+
+/// What becomes of the claims.
+fn judge(paper: &Paper, measurements: &Measurements) -> Vec<Claim> {
+    let claim = |case: &paper::Case| Claim {
+        figure: case.figure,
+        text: case.text.clone(),
+        paper: case.paper.clone(),
+        judgement: case.rule.judge(&Evidence {
+            measurements,
+            metric: case.metric,
+            lines: &case.lines,
+            rivals: &case.rivals,
+        }),
+    };
+    paper.claims.iter().map(claim).collect()
 }
 
 /// Measures everything that the figures need.
@@ -311,12 +253,12 @@ fn measure(
     for point in &points {
         digest.write(format!("{:?}", point.experiment).as_bytes());
     }
-    let journal = folder.join(format!("{}-{:016x}.journal", paper.name, digest.0));
+    let journal = folder.join(format!("{}-{:016x}.journal", args.paper.name, digest.0));
     let options = SweepOptions {
         threads: args.threads.and_then(NonZero::new),
         restart: false,
     };
-    let bar = Bar::new(None);
+    let bar = Bar::new();
     let finished = sweep::run_points(&points, &journal, options, &bar);
     bar.clear();
     let finished = finished.map_err(|error| error.to_string())?;
@@ -324,7 +266,7 @@ fn measure(
         measurements.insert(setting, finished.results);
     }
 
-    let bar = Bar::new(None);
+    let bar = Bar::new();
     for (setting, strategies) in clocked.settings() {
         let experiment = setting.experiment(strategies.clone(), extent.clocked);
         for _ in 0..extent.clocked_repeats {
@@ -368,21 +310,6 @@ fn say(figures: &[Figure], claims: &[Claim], output: &mut dyn Write) -> Result<(
         }
     }
     Ok(())
-}
-
-/// `3 hold, 1 weaker, 0 do not hold, 2 not decided`.
-fn tally<'c>(claims: impl Iterator<Item = &'c Claim>) -> String {
-    let verdicts: Vec<Verdict> = claims.map(|claim| claim.judgement.verdict).collect();
-    let parts = Verdict::ALL.map(|verdict| {
-        let count = verdicts.iter().filter(|&&other| other == verdict).count();
-        let words = match verdict {
-            Verdict::Holds if count != 1 => "hold".to_owned(),
-            Verdict::DoesNotHold if count != 1 => "do not hold".to_owned(),
-            other => other.to_string(),
-        };
-        format!("{count} {words}")
-    });
-    parts.join(", ")
 }
 
 #[cfg(test)]

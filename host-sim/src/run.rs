@@ -5,15 +5,15 @@ use std::num::NonZero;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use meshalloc::{Configuration, StrategyKind};
 
 use crate::backend::line::LineBackends;
 use crate::backend::{Backend, BackendError, Backends, InProcessBackends, StopwatchBackends};
-use crate::cli::Failure;
-use crate::experiment::{self, Progress};
+use crate::experiment;
+use crate::failure::Failure;
 use crate::map::{self, MapArgs};
 use crate::names;
+use crate::progress::Bar;
 use crate::report::{self, Report, Timing};
 use crate::scenario::{BackendChoice, Format, JobSource, Scenario};
 use crate::workload::Workload;
@@ -65,7 +65,7 @@ pub(crate) fn run(
         }
     };
     let clock = Clock::default();
-    let bar = Bar::new(None);
+    let bar = Bar::new();
     let results = match &mut line {
         Some(line) => experiment::run(&experiment, &mut clock.beside(line), &bar),
         None if search_time => {
@@ -171,55 +171,5 @@ impl<B: Backends> Backends for Timed<'_, B> {
         })?;
         self.clock.runs().push((configuration.strategy, elapsed));
         Ok(())
-    }
-}
-
-/// A progress bar on standard error, if that is a terminal.
-pub(crate) struct Bar {
-    bar: ProgressBar,
-    /// Whether the number of jobs is known, and not to be learned from the experiment.
-    length_known: bool,
-}
-
-impl Bar {
-    /// A bar for so many jobs; `None` for as many as the experiment says that begins.
-    pub(crate) fn new(jobs: Option<u64>) -> Self {
-        let target = ProgressDrawTarget::stderr_with_hz(10);
-        let bar = ProgressBar::with_draw_target(Some(jobs.unwrap_or(0)), target);
-        let template = "{wide_bar} {human_pos}/{human_len} jobs, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        Bar {
-            bar,
-            length_known: jobs.is_some(),
-        }
-    }
-
-    /// Takes it off the screen.
-    pub(crate) fn clear(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-impl Progress for Bar {
-    fn begin(&self, runs_max: u64, jobs_per_run: u64) {
-        if !self.length_known {
-            self.bar.inc_length(runs_max * jobs_per_run);
-        }
-    }
-
-    fn expect_more(&self, jobs: i64) {
-        if self.length_known {
-            return;
-        }
-        match u64::try_from(jobs) {
-            Ok(more) => self.bar.inc_length(more),
-            Err(_) => self.bar.dec_length(jobs.unsigned_abs()),
-        }
-    }
-
-    fn advance(&self, jobs: u64) {
-        self.bar.inc(jobs);
     }
 }

@@ -1,229 +1,323 @@
-//! Saturation: what part of the processors a strategy can keep in use when jobs always wait.
+//! `saturation`: what part of the processors a strategy can keep in use when jobs always wait, as a table or JSON.
 //!
-//! The engine is that of every [simulation], but jobs do not arrive at times of their own: one
-//! arrives as soon as fewer than [`Saturation::backlog`] wait. The utilization, averaged over the time from the
-//! arrival of the first measured job to that of the last, is then the load at which the strategy
-//! saturates: up to it a queue runs empty again and again, above it the queue grows for ever.
-//!
-//! All strategies get the same jobs in the same order. Replications run over several threads; their
-//! number does not change any result.
+//! The utilization is averaged over the time from the arrival of the first measured job to that of the last. All strategies
+//! get the same jobs in the same order.
 
+use std::io::Write;
 use std::num::NonZero;
 
-use meshalloc::{Configuration, SchedulerKind, StrategyKind};
-use rayon::ThreadPoolBuilder;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use clap::Args;
+use meshalloc::{SchedulerKind, StrategyKind};
+use serde_json::{Map, Value, json};
 
-use crate::backend::{Backends, InProcessBackends};
-use crate::experiment::{ExperimentError, Progress, Stop};
-use crate::metrics::{Metric, Refusals};
-use crate::simulation::{self, Measured, RunResult};
+use crate::backend::{self, InProcessBackends};
+use crate::experiment::{self, Experiment, Replications, Stop, StrategyResult, WARMUP_FRACTION};
+use crate::failure::Failure;
+use crate::identity::{PROGRAM, VERSION, hash};
+use crate::metrics::Metric;
+use crate::names;
+use crate::progress::Bar;
+use crate::report::{self, number, table, trimmed};
+use crate::scenario::{self, Format, RequestArgs, SEED_DEFAULT};
 use crate::statistics::Estimate;
-use crate::workload::Synthetic;
-
-pub(crate) mod command;
+use crate::workload::{
+    Arrivals, JOBS_MAX, Rate, Requests, ServiceDistribution, Synthetic, Workload,
+};
 
 /// Jobs that wait at all times unless asked otherwise. First come, first served needs 1 only; others
 /// look for jobs that fit among those that wait.
-pub const BACKLOG_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
+const BACKLOG_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
 
-/// With an error to reach, it is looked at after so many replications each time.
-const BATCH: u32 = 4;
+/// The longest backlog. A controller in this process has room for as many beside the jobs that run.
+const BACKLOG_MAX: u32 = 1_000;
 
-/// How often a run is repeated with new jobs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Repeat {
-    /// So often.
-    Fixed(NonZero<u32>),
-    /// Until the half-width of the 95 % interval of every strategy's utilization is at most `target`, looked
-    /// at after every fourth replication, but at most `max` times.
-    UntilAbsoluteError {
-        /// For instance .005, half a percentage point.
-        target: f64,
-        /// The cap.
-        max: NonZero<u32>,
-    },
+/// What to run; the defaults take some seconds.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SaturationArgs {
+    #[command(flatten)]
+    requests: RequestArgs,
+
+    /// Allocation strategies, separated by commas, or all: those that serve the machine
+    #[arg(long, value_name = "NAME,...", value_parser = choice, value_delimiter = ',', default_value = "all")]
+    strategy: Vec<Choice>,
+
+    /// Which waiting job may try
+    #[arg(long, value_name = "NAME", value_parser = names::scheduler, default_value = "fcfs")]
+    scheduler: SchedulerKind,
+
+    /// Service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
+    #[arg(long, value_name = "DISTRIBUTION", value_parser = scenario::service, default_value = "exponential:10")]
+    service: ServiceDistribution,
+
+    /// Jobs that wait at all times; a new one arrives as soon as fewer do
+    #[arg(long, value_name = "COUNT", value_parser = backlog, allow_negative_numbers = true, default_value_t = BACKLOG_DEFAULT)]
+    backlog: NonZero<u32>,
+
+    /// Jobs in one replication, the first 5 % of which are not measured
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, default_value = "40000")]
+    jobs: u32,
+
+    /// Runs of each strategy, each with new jobs [default: 8]
+    #[arg(long, value_name = "COUNT", value_parser = replications, allow_negative_numbers = true, conflicts_with_all = ["until_abs_error", "max_replications"])]
+    replications: Option<NonZero<u32>>,
+
+    /// Replicate until every 95 % half-width is at most this part of the processors, such as 0.005
+    #[arg(long, value_name = "FRACTION", value_parser = names::fraction, allow_negative_numbers = true)]
+    until_abs_error: Option<f64>,
+
+    /// The most replications with --until-abs-error [default: 100]
+    #[arg(long, value_name = "COUNT", value_parser = replications, allow_negative_numbers = true, requires = "until_abs_error")]
+    max_replications: Option<NonZero<u32>>,
+
+    /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same jobs
+    #[arg(long, value_name = "NUMBER", value_parser = scenario::seed, allow_negative_numbers = true, default_value_t = SEED_DEFAULT)]
+    seed: u64,
+
+    /// Threads that share the runs; their number does not change any result [default: all processors]
+    #[arg(long, value_name = "COUNT", value_parser = names::threads)]
+    threads: Option<NonZero<usize>>,
+
+    /// How results are written: table or json
+    #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
+    format: Format,
 }
 
-/// What is to be run.
-#[derive(Clone, Debug)]
-pub struct Saturation {
-    /// The jobs, on which machine. The rate at which they arrive does not matter, but it must have no end.
-    pub workload: Synthetic,
-    /// The strategies to compare.
-    pub strategies: Vec<StrategyKind>,
-    /// The scheduler for all of them.
-    pub scheduler: SchedulerKind,
-    /// Jobs that wait at all times.
-    pub backlog: NonZero<u32>,
-    /// Which jobs of a run are measured; those before let the machine fill.
-    pub measured: Measured,
-    /// How often a run is repeated.
-    pub repeat: Repeat,
-    /// What all random numbers derive from.
-    pub seed: u64,
+/// One word of `--strategy`.
+#[derive(Clone, Copy, Debug)]
+enum Choice {
+    All,
+    One(StrategyKind),
 }
 
-/// What came out for one strategy.
-#[derive(Clone, Debug)]
-pub struct SaturationResult {
-    /// The strategy.
-    pub strategy: StrategyKind,
-    /// Requested processors in use, as a part of all, averaged over time. `None` if there was no job to measure.
-    pub utilization: Option<Estimate>,
-    /// Processors held beyond those requested, as a part of those held.
-    pub internal_fragmentation: Option<Estimate>,
-    /// Why replicating ended.
-    pub stop: Stop,
-    /// All decisions of all replications as one number.
-    pub decision_hash: u64,
-    /// Measured jobs refused, in all replications.
-    pub refused: Refusals,
-    /// Each replication.
-    pub runs: Vec<RunResult>,
-}
-
-impl Saturation {
-    /// Runs all strategies over `threads` threads, or as many as this process may have.
-    ///
-    /// # Errors
-    ///
-    /// When the workload cannot be used, a strategy does not serve the mesh, or threads cannot be started.
-    pub fn run(
-        &self,
-        threads: Option<NonZero<usize>>,
-        progress: &dyn Progress,
-    ) -> Result<Vec<SaturationResult>, ExperimentError> {
-        let max = match self.repeat {
-            Repeat::Fixed(count) => count.get(),
-            Repeat::UntilAbsoluteError { max, .. } => max.get(),
-        };
-        let batch = match self.repeat {
-            Repeat::Fixed(count) => count.get(),
-            Repeat::UntilAbsoluteError { .. } => BATCH,
-        };
-        // A thread without a run looks for one among all others, again and again: with thousands of them nothing else
-        // is done. Of no strategies there is nothing to run, and 0 would mean as many as there are processors.
-        let at_once = (batch.min(max) as usize * self.strategies.len()).max(1);
-        let threads = threads.or_else(|| std::thread::available_parallelism().ok());
-        let threads = threads.map_or(1, NonZero::get);
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads.min(at_once))
-            .build()
-            .map_err(|error| ExperimentError::Threads(error.to_string()))?;
-        let mut runs = vec![Vec::new(); self.strategies.len()];
-        let mut done = 0;
-        while done < max && !self.is_exact(&runs) {
-            let end = max.min(done + batch);
-            let tasks: Vec<_> = (done..end)
-                .flat_map(|replication| {
-                    self.strategies.iter().map(move |&kind| (kind, replication))
-                })
-                .collect();
-            let jobs = u64::from(self.measured.end - self.measured.first);
-            progress.begin(tasks.len() as u64, jobs);
-            let results: Result<Vec<RunResult>, ExperimentError> = pool.install(|| {
-                let tasks = tasks.into_par_iter();
-                let runs =
-                    tasks.map(|(kind, replication)| self.run_once(kind, replication, progress));
-                runs.collect()
-            });
-            for (place, result) in results?.into_iter().enumerate() {
-                runs[place % self.strategies.len()].push(result);
-            }
-            done = end;
-        }
-        let results = self.strategies.iter().zip(runs);
-        Ok(results
-            .map(|(&kind, runs)| self.summary(kind, runs))
-            .collect())
+fn choice(text: &str) -> Result<Choice, String> {
+    match text {
+        "all" => Ok(Choice::All),
+        name => names::strategy(name).map(Choice::One),
     }
+}
 
-    /// Runs one replication of one strategy.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`run`](Saturation::run).
-    pub fn run_once(
-        &self,
-        strategy: StrategyKind,
-        replication: u32,
-        progress: &dyn Progress,
-    ) -> Result<RunResult, ExperimentError> {
-        let mut jobs = Some(self.workload.jobs(self.seed, replication)?);
-        let configuration = self.configuration(strategy);
-        let mut result = None;
-        InProcessBackends::default().with(configuration, &mut |backend| {
-            let jobs = jobs.take().into_iter().flatten();
-            let mut advance = |jobs| progress.advance(jobs);
-            result = Some(simulation::run_backlogged(
-                backend,
-                configuration.machine,
-                jobs,
-                self.backlog,
-                self.measured,
-                &mut advance,
+fn replications(text: &str) -> Result<NonZero<u32>, String> {
+    text.parse()
+        .map_err(|_| "expected a whole number of at least 1".to_owned())
+}
+
+fn backlog(text: &str) -> Result<NonZero<u32>, String> {
+    let count = text.parse::<NonZero<u32>>().ok();
+    count
+        .filter(|count| count.get() <= BACKLOG_MAX)
+        .ok_or_else(|| format!("expected a whole number, 1 to {BACKLOG_MAX}"))
+}
+
+const REPLICATIONS_DEFAULT: NonZero<u32> = NonZero::new(8).unwrap();
+const REPLICATIONS_MAX_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
+
+/// Measures and reports.
+///
+/// # Errors
+///
+/// When the workload cannot be used, a strategy does not serve the mesh, or the report cannot be written.
+pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Result<(), Failure> {
+    let requests = args.requests.requests()?;
+    let experiment = args.experiment(requests)?;
+    let bar = Bar::new();
+    let backends = || InProcessBackends::default();
+    let results = experiment::run_parallel(&experiment, args.threads, &backends, &bar);
+    bar.clear();
+    let results = results.map_err(|error| error.to_string())?;
+    match args.format {
+        Format::Table => write_table(args, &requests, &results, output),
+        Format::Json => write_json(args, &requests, &experiment, &results, output),
+    }
+}
+
+impl SaturationArgs {
+    fn experiment(&self, requests: Requests) -> Result<Experiment, String> {
+        if self.jobs > JOBS_MAX {
+            return Err(format!(
+                "jobs is {} (expected at most {JOBS_MAX})",
+                self.jobs
             ));
-        })?;
-        let result = result.expect("a backend that is ready calls its body");
-        result.map_err(|reason| ExperimentError::Run {
-            strategy,
-            replication: replication + 1,
-            reason,
+        }
+        let workload = Synthetic {
+            requests,
+            service: self.service,
+            // Any rate will do.
+            arrivals: Arrivals::Poisson(Rate::Load(1.0)),
+        };
+        Ok(Experiment {
+            machine: requests.machine(),
+            strategies: self.strategies(requests)?,
+            scheduler: self.scheduler,
+            workload: Workload::Synthetic(workload),
+            jobs: self.jobs,
+            warmup_fraction: WARMUP_FRACTION,
+            backlog: Some(self.backlog),
+            replications: self.repeat(),
+            seed: self.seed,
         })
     }
 
-    fn configuration(&self, strategy: StrategyKind) -> Configuration {
-        Configuration {
-            machine: self.workload.machine(),
-            strategy,
-            scheduler: self.scheduler,
+    fn repeat(&self) -> Replications {
+        match self.until_abs_error {
+            None => Replications::Fixed(self.replications.unwrap_or(REPLICATIONS_DEFAULT).get()),
+            Some(target) => Replications::UntilAbsoluteError {
+                target,
+                max: self
+                    .max_replications
+                    .unwrap_or(REPLICATIONS_MAX_DEFAULT)
+                    .get(),
+            },
         }
     }
 
-    /// Whether no strategy needs another replication before the cap.
-    fn is_exact(&self, runs: &[Vec<RunResult>]) -> bool {
-        match self.repeat {
-            Repeat::Fixed(_) => false,
-            Repeat::UntilAbsoluteError { target, .. } => {
-                runs.iter().all(|runs| reaches(target, runs))
+    /// The strategies, each once.
+    fn strategies(&self, requests: Requests) -> Result<Vec<StrategyKind>, String> {
+        let machine = requests.machine();
+        let mut named = Vec::new();
+        for &choice in &self.strategy {
+            match choice {
+                Choice::One(kind) => named.push(kind),
+                Choice::All => {
+                    let all = backend::serving(machine, self.scheduler, StrategyKind::built());
+                    named.extend(all.map_err(|error| error.to_string())?);
+                }
             }
         }
+        scenario::strategies(machine, Some(&named), &[])
     }
 
-    fn summary(&self, strategy: StrategyKind, runs: Vec<RunResult>) -> SaturationResult {
-        let stop = match self.repeat {
-            Repeat::Fixed(_) => Stop::Fixed,
-            Repeat::UntilAbsoluteError { target, .. } if reaches(target, &runs) => {
-                Stop::ErrorReached
-            }
-            Repeat::UntilAbsoluteError { .. } => Stop::CapReached,
-        };
-        let mut refused = Refusals::default();
-        for run in &runs {
-            refused.merge(&run.refused);
-        }
-        SaturationResult {
-            strategy,
-            utilization: estimate(&runs, Metric::Utilization),
-            internal_fragmentation: estimate(&runs, Metric::InternalFragmentation),
-            stop,
-            decision_hash: simulation::hash_of_hashes(&runs),
-            refused,
-            runs,
-        }
+    /// All parameters in words.
+    fn parameters(&self, requests: &Requests) -> String {
+        format!(
+            "{}, {}, {} jobs wait at all times, {} jobs a run, seed {}\n{}, service {} s",
+            requests.machine(),
+            names::scheduler_text(self.scheduler),
+            self.backlog,
+            self.jobs,
+            self.seed,
+            report::requests_text(requests),
+            self.service
+        )
     }
 }
 
-fn estimate(runs: &[RunResult], metric: Metric) -> Option<Estimate> {
-    let values: Vec<f64> = runs.iter().filter_map(|run| run.values[metric]).collect();
-    Estimate::of(&values)
+fn write_table(
+    args: &SaturationArgs,
+    requests: &Requests,
+    results: &[StrategyResult],
+    output: &mut dyn Write,
+) -> Result<(), Failure> {
+    writeln!(output, "{}\n", args.parameters(requests))?;
+    let headers = [
+        "strategy",
+        "saturation\nutilization (%)",
+        "int. frag-\nment. (%)",
+        "runs",
+        "decision hash",
+    ];
+    let percent = |estimate: &Option<Estimate>| match estimate {
+        Some(estimate) => number(estimate, 100.0),
+        None => "-".to_owned(),
+    };
+    let mut table = table(headers);
+    for result in results {
+        table.add_row([
+            result.strategy.name().to_owned(),
+            percent(&result.metrics[Metric::Utilization]),
+            percent(&result.metrics[Metric::InternalFragmentation]),
+            result.runs.len().to_string(),
+            hash(result.decision_hash),
+        ]);
+    }
+    writeln!(output, "{}", trimmed(&table))?;
+    if results.iter().any(|result| result.runs.len() > 1) {
+        writeln!(output, "±: half-width of the 95 % confidence interval.")?;
+    }
+    for result in results {
+        let name = result.strategy.name();
+        if let (Stop::CapReached, Replications::UntilAbsoluteError { target, max }) =
+            (result.stop, args.repeat())
+        {
+            writeln!(
+                output,
+                "{name}: still above the error of {target} after {max} replications, the cap."
+            )?;
+        }
+        for (reason, count) in result.refused.iter() {
+            writeln!(output, "{name}: {count} jobs refused: {}.", reason.name())?;
+        }
+    }
+    Ok(())
 }
 
-fn reaches(target: f64, runs: &[RunResult]) -> bool {
-    let utilization = estimate(runs, Metric::Utilization);
-    let half_width = utilization.and_then(|estimate| estimate.ci95);
-    half_width.is_some_and(|width| width <= target)
+fn write_json(
+    args: &SaturationArgs,
+    requests: &Requests,
+    experiment: &Experiment,
+    results: &[StrategyResult],
+    output: &mut dyn Write,
+) -> Result<(), Failure> {
+    let estimate = |estimate: &Option<Estimate>| {
+        json!({
+            "mean": estimate.map(|estimate| estimate.mean),
+            "ci95": estimate.and_then(|estimate| estimate.ci95),
+            "replications": estimate.map_or(0, |estimate| estimate.replications),
+        })
+    };
+    let result = |result: &StrategyResult| {
+        let refused: Map<String, Value> = result
+            .refused
+            .iter()
+            .map(|(reason, count)| (reason.name().to_owned(), count.into()))
+            .collect();
+        json!({
+            "strategy": result.strategy.name(),
+            "metrics": {
+                "utilization": estimate(&result.metrics[Metric::Utilization]),
+                "internal_fragmentation": estimate(&result.metrics[Metric::InternalFragmentation]),
+            },
+            "replications": result.runs.len(),
+            "stop": report::stop_name(result.stop),
+            "refused": refused,
+            "decision_hash": hash(result.decision_hash),
+        })
+    };
+    let strategies: Vec<_> = experiment
+        .strategies
+        .iter()
+        .map(|kind| kind.name())
+        .collect();
+    let (machine, name) = names::machine_option(experiment.machine);
+    let mut scenario = json!({
+        machine: name,
+        "strategy": strategies,
+        "scheduler": names::scheduler_text(args.scheduler),
+    });
+    for (key, value) in scenario::distributions(requests) {
+        scenario[key] = value.into();
+    }
+    scenario["service"] = args.service.to_string().into();
+    scenario["backlog"] = args.backlog.get().into();
+    scenario["warmup"] = WARMUP_FRACTION.into();
+    scenario["jobs"] = args.jobs.into();
+    match experiment.replications {
+        Replications::Fixed(count) => scenario["replications"] = count.into(),
+        Replications::UntilRelativeError { target, max }
+        | Replications::UntilAbsoluteError { target, max } => {
+            scenario["until-abs-error"] = target.into();
+            scenario["max-replications"] = max.into();
+        }
+    }
+    let document = json!({
+        "program": PROGRAM,
+        "version": VERSION,
+        "scenario": scenario,
+        "seed": args.seed,
+        "results": results.iter().map(result).collect::<Vec<_>>(),
+    });
+    serde_json::to_writer_pretty(&mut *output, &document).map_err(std::io::Error::from)?;
+    writeln!(output)?;
+    Ok(())
 }
 
 #[cfg(test)]

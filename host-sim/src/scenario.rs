@@ -20,6 +20,7 @@ mod grid;
 mod requests;
 
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
+pub(crate) use grid::of_keys;
 pub use grid::{GridPoint, grid};
 pub(crate) use requests::{RequestArgs, check_kind, default_strategy, distributions, strategies};
 

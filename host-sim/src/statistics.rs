@@ -2,6 +2,9 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// The width of a single interval says little: that of one of ten replications is itself a quarter off as a rule.
+pub const BLOCKS_MIN: usize = 5;
+
 /// A mean over replications.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
@@ -34,6 +37,20 @@ impl Estimate {
             ci95: half_width(squares, values.len()),
             replications: values.len(),
         })
+    }
+
+    /// The mean of all values, with the half-width that `block` of them have on average. `None` with fewer than
+    /// [`BLOCKS_MIN`] blocks.
+    pub fn in_blocks(values: &[f64], block: usize) -> Option<Self> {
+        let blocks = values.chunks_exact(block);
+        let count = blocks.len();
+        let widths: Option<f64> = blocks.map(|block| Estimate::of(block)?.ci95).sum();
+        let estimate = Estimate {
+            ci95: Some(widths? / count as f64),
+            replications: block,
+            ..Estimate::of(values)?
+        };
+        (count >= BLOCKS_MIN).then_some(estimate)
     }
 
     /// The half-width relative to the mean; 0 when both are 0, `None` without an interval.

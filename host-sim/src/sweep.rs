@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::backend::InProcessBackends;
 use crate::experiment::{self, Experiment, ExperimentError, Progress, StrategyResult};
+use crate::identity::label_text;
 
 pub(crate) mod command;
 pub mod journal;
@@ -68,12 +69,6 @@ pub enum SweepError {
         /// What happened.
         reason: ExperimentError,
     },
-}
-
-/// A label in a line: `mesh = 16x16, load = 0.3`.
-pub fn label_text(label: &[(String, String)]) -> String {
-    let pairs = label.iter().map(|(key, value)| format!("{key} = {value}"));
-    pairs.collect::<Vec<_>>().join(", ")
 }
 
 /// Runs the points that `journal` does not have yet, in this process and over several threads, and adds each

@@ -67,6 +67,7 @@ fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
         )),
         jobs,
         warmup_fraction: 0.05,
+        backlog: None,
         replications: Replications::Fixed(1),
         seed: SEED,
     }

@@ -16,11 +16,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::{
-    Experiment, ExperimentError, Progress, REPLICATIONS_MIN, Replications, StrategyResult,
-    estimate, run_once,
+    Experiment, ExperimentError, Progress, REPLICATIONS_MIN, Replications, StrategyResult, run_once,
 };
 use crate::backend::Backends;
-use crate::metrics::Metric;
 use crate::simulation::RunResult;
 use crate::workload::Workload;
 
@@ -35,17 +33,45 @@ pub struct Failed {
     pub reason: ExperimentError,
 }
 
+/// Runs an experiment, one run after the other. Where controllers are cheap, [`run_parallel`] does the same
+/// over several threads.
+///
+/// # Errors
+///
+/// When the workload cannot be used, a controller cannot be made ready or does not serve the machine
+/// with one of the strategies, or a run ends early.
+pub fn run(
+    experiment: &Experiment,
+    backends: &mut dyn Backends,
+    progress: &dyn Progress,
+) -> Result<Vec<StrategyResult>, ExperimentError> {
+    let mut board = Board::new(vec![Point::new(experiment, progress)?]);
+    while let Some(task) = board.next(progress) {
+        let strategy = experiment.strategies[task.column];
+        let outcome = run_once(experiment, strategy, task.replication, backends, progress);
+        if let Ok(result) = &outcome {
+            progress.run_ended(strategy, task.replication, result);
+        }
+        if let Some(results) = board.record(&task, outcome, progress) {
+            return Ok(results);
+        }
+    }
+    board
+        .failed
+        .map_or(Ok(Vec::new()), |failed| Err(failed.reason))
+}
+
 /// Runs experiments over `threads` threads, or as many as this machine has processors, but no more than there are
 /// runs. Each run has a controller
 /// from backends of its own, which `backends` makes.
 ///
 /// `finished` hears of each experiment as soon as its last run has ended, from the thread that carried it out,
 /// in any order; with [`ControlFlow::Break`] it ends everything early, without an error. The results are
-/// those of [`run`](super::run), whatever the number of threads.
+/// those of [`run`], whatever the number of threads.
 ///
 /// # Errors
 ///
-/// Those of [`run`](super::run), and when threads cannot be started. No new run is begun then.
+/// Those of [`run`], and when threads cannot be started. No new run is begun then.
 pub fn run_all<B: Backends>(
     experiments: &[&Experiment],
     threads: Option<NonZero<usize>>,
@@ -62,13 +88,7 @@ pub fn run_all<B: Backends>(
         }
     }
     let runs: u64 = points.iter().map(Point::runs_max).sum();
-    let board = Mutex::new(Board {
-        points,
-        first_open: 0,
-        usual: REPLICATIONS_MIN,
-        stopped: false,
-        failed: None,
-    });
+    let board = Mutex::new(Board::new(points));
     let worker = || {
         loop {
             let next = lock(&board).next(progress);
@@ -162,7 +182,17 @@ struct Board<'e> {
     failed: Option<Failed>,
 }
 
-impl Board<'_> {
+impl<'e> Board<'e> {
+    fn new(points: Vec<Point<'e>>) -> Self {
+        Board {
+            points,
+            first_open: 0,
+            usual: REPLICATIONS_MIN,
+            stopped: false,
+            failed: None,
+        }
+    }
+
     /// The next run, if any is left.
     fn next(&mut self, progress: &dyn Progress) -> Option<Task> {
         if self.stopped || self.failed.is_some() {
@@ -283,7 +313,7 @@ impl<'e> Point<'e> {
     /// Whether the next run is needed whatever comes of those under way.
     fn next_is_certain(&self) -> bool {
         let certain = if self.is_open_ended() {
-            self.most.min(REPLICATIONS_MIN.max(self.complete() + 1))
+            self.most.min(self.experiment.enough(self.complete() + 1))
         } else {
             self.most
         };
@@ -316,28 +346,26 @@ impl<'e> Point<'e> {
 
     /// How many runs there will be, by what is known now; `usual` replications where nothing is.
     fn forecast(&self, usual: u32) -> u64 {
-        let replications = match self.experiment.replications {
-            Replications::UntilRelativeError { target, .. } if self.is_open_ended() => {
-                let needed = self.runs.iter().map(|runs| self.needed(runs, target));
-                let needed = needed.collect::<Option<Vec<_>>>();
-                let needed = needed.and_then(|needed| needed.into_iter().max());
-                let least = REPLICATIONS_MIN.max(self.complete() + 1);
-                needed.unwrap_or(usual).max(least).min(self.most)
-            }
-            _ => self.most,
+        let replications = if self.is_open_ended() {
+            let needed = self.runs.iter().map(|runs| self.needed(runs));
+            let needed = needed.collect::<Option<Vec<_>>>();
+            let needed = needed.and_then(|needed| needed.into_iter().max());
+            let least = self.experiment.enough(self.complete() + 1);
+            needed.unwrap_or(usual).max(least).min(self.most)
+        } else {
+            self.most
         };
         u64::from(replications) * self.columns()
     }
 
     /// The half-width falls as one over the square root of the number of replications. `None` when there is no
     /// half-width yet.
-    fn needed(&self, runs: &[RunResult], target: f64) -> Option<u32> {
-        let delay = estimate(runs, Metric::WaitingDelay)?;
-        let error = delay.relative_error()?;
+    fn needed(&self, runs: &[RunResult]) -> Option<u32> {
+        let error = self.experiment.error(runs)?;
         Some(if self.experiment.is_saturated(runs) {
             0
         } else {
-            (runs.len() as f64 * (error / target).powi(2)).ceil() as u32
+            (runs.len() as f64 * error.powi(2)).ceil() as u32
         })
     }
 

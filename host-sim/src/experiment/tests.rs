@@ -21,6 +21,7 @@ fn synthetic(side: u16, load: f64, jobs: u32, strategies: &[StrategyKind]) -> Ex
         workload: Workload::Synthetic(workload),
         jobs,
         warmup_fraction: WARMUP_FRACTION,
+        backlog: None,
         replications: Replications::Fixed(3),
         seed: 1,
     }

@@ -70,6 +70,7 @@ fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
         workload: Workload::Synthetic(workload),
         jobs: 500,
         warmup_fraction: WARMUP_FRACTION,
+        backlog: None,
         replications: Replications::Fixed(1),
         seed: 1,
     }

@@ -5,10 +5,9 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{
-    PROGRAM, Report, Timing, VERSION, depends_on_length, hash, jobs_per_second, stop_name,
-};
+use super::{Report, Timing, depends_on_length, jobs_per_second, stop_name};
 use crate::experiment::StrategyResult;
+use crate::identity::{PROGRAM, VERSION, hash};
 use crate::metrics::Metric;
 use crate::names;
 use crate::scenario::Scenario;

@@ -2,92 +2,46 @@
 
 use std::fmt::Write as _;
 
-use meshalloc::Machine;
+use serde::Deserialize;
 
 use super::measure::{Cell, Length, Measurements, Plan, Reading, Setting};
+use crate::identity::VERSION;
 use crate::metrics::{Metric, Unit};
 use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
-use crate::report::VERSION;
 use crate::statistics::Estimate;
-use crate::workload::{Rate, Requests, TaskDistribution};
 
-/// What a horizontal axis shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Axis {
-    /// The side of a square mesh.
-    Side,
-    /// The offered load.
-    Load,
-    /// The traffic ratio.
-    Traffic,
-    /// How dimensions and radices of tasks are distributed, a category each.
-    Tasks,
-    /// The cube, a category each.
-    Cube,
-}
-
-impl Axis {
+/// A horizontal axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
     /// The name in CSV files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Axis::Side => "mesh_side",
-            Axis::Load => "load",
-            Axis::Traffic => "traffic",
-            Axis::Tasks => "dimension_radix",
-            Axis::Cube => "cube",
-        }
-    }
-
-    const fn label(self) -> &'static str {
-        match self {
-            Axis::Side => "side of the square mesh (processors)",
-            Axis::Load => "offered load (fraction of the processors)",
-            Axis::Traffic => "traffic ratio (arrivals in a mean service time)",
-            Axis::Tasks => "dimensions * radices (U: uniform, N: normal)",
-            Axis::Cube => "cube",
-        }
-    }
-
-    /// Where a cell stands on it; `None` on an axis of categories, which have no distances.
-    pub fn place(self, cell: &Cell) -> Option<f64> {
-        match self {
-            Axis::Side => match cell.setting.workload.machine() {
-                Machine::Mesh(mesh) => Some(f64::from(mesh.sides().w)),
-                _ => None,
-            },
-            Axis::Load | Axis::Traffic => match cell.setting.rate()? {
-                Rate::Load(rate) | Rate::Traffic(rate) => Some(rate),
-            },
-            Axis::Tasks | Axis::Cube => None,
-        }
-    }
-
-    /// A place in words, for instance `64x64`, `load 0.47` or `U*N`.
-    pub fn place_text(self, cell: &Cell) -> String {
-        match self {
-            Axis::Side | Axis::Cube => cell.setting.machine_text(),
-            Axis::Load | Axis::Traffic => cell.setting.offered_text(),
-            Axis::Tasks => match &cell.setting.workload.requests {
-                Requests::Subcubes(of) => format!("{}*{}", letter(of.dims), letter(of.radices)),
-                Requests::Submeshes(of) => of.sizes.to_string(),
-            },
-        }
-    }
-
-    /// A place as tables have it: the number alone where there is one.
-    pub fn entry(self, cell: &Cell) -> String {
-        let number = self.place(cell).map(|place| place.to_string());
-        number.unwrap_or_else(|| self.place_text(cell))
-    }
+    pub name: String,
+    /// What it shows, with its unit.
+    pub label: String,
+    /// How far apart its places are.
+    pub scale: XScale,
 }
 
-/// As the paper abbreviates it.
-const fn letter(distribution: TaskDistribution) -> &'static str {
-    match distribution {
-        TaskDistribution::Uniform => "U",
-        TaskDistribution::Normal => "N",
-    }
+/// How far apart the places of an axis are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum XScale {
+    /// As their numbers.
+    #[default]
+    Linear,
+    /// As the logarithms of their numbers.
+    Doubling,
+    /// Side by side, in the order of the rows.
+    Categories,
+}
+
+/// A place on a horizontal axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// As tables have it.
+    pub entry: String,
+    /// Its number; of a category that of its row.
+    pub x: f64,
 }
 
 /// One line of a panel.
@@ -110,6 +64,8 @@ pub struct Panel {
     pub parameters: String,
     /// The horizontal axis.
     pub axis: Axis,
+    /// Its places, one for each cell of a curve.
+    pub places: Vec<Place>,
     /// The vertical one.
     pub metric: Metric,
     /// The lines.
@@ -220,9 +176,10 @@ impl Figure {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let mut header = Vec::new();
         for panel in &self.panels {
-            for cell in panel.cells() {
+            let places = panel.curves.iter().flat_map(|_| &panel.places);
+            for (place, cell) in places.zip(panel.cells()) {
                 let length = length(&cell.setting);
-                let record = self.record(panel, cell, measurements, length);
+                let record = self.record(panel, &place.entry, cell, measurements, length);
                 if header.is_empty() {
                     header = record.iter().map(|(name, _)| name.clone()).collect();
                     writer.write_record(&header).map_err(failed)?;
@@ -239,6 +196,7 @@ impl Figure {
     fn record(
         &self,
         panel: &Panel,
+        place: &str,
         cell: &Cell,
         measurements: &Measurements,
         length: Length,
@@ -257,8 +215,8 @@ impl Figure {
         let mut add = |name: &str, value: String| record.push((name.to_owned(), value));
         add("figure", self.number.to_string());
         add("panel", panel.name.clone());
-        add("axis", panel.axis.name().to_owned());
-        add("x", panel.axis.entry(cell));
+        add("axis", panel.axis.name.clone());
+        add("x", place.to_owned());
         add("strategy", cell.strategy.name().to_owned());
         add("scheduler", names::scheduler_text(cell.setting.scheduler));
         for (name, value) in cell.setting.columns() {
@@ -316,7 +274,7 @@ impl Panel {
 
     /// What is drawn.
     pub fn picture(&self, measurements: &Measurements) -> Picture {
-        let point = |(row, cell): (usize, &Cell)| {
+        let point = |(place, cell): (&Place, &Cell)| {
             let y = match measurements.reading(cell, self.metric) {
                 Reading::Missing => return None,
                 reading => reading.estimate().map(|estimate| Measured {
@@ -324,26 +282,26 @@ impl Panel {
                     half_width: estimate.ci95.map(|width| width * scale(self.metric)),
                 }),
             };
-            // Categories stand in the order of the rows.
-            let x = self.axis.place(cell).unwrap_or(row as f64);
-            Some(Point { x, y })
+            Some(Point { x: place.x, y })
         };
         let series = self.curves.iter().map(|curve| Series {
             name: curve.name.clone(),
-            points: curve.cells.iter().enumerate().filter_map(point).collect(),
+            points: self
+                .places
+                .iter()
+                .zip(&curve.cells)
+                .filter_map(point)
+                .collect(),
         });
-        let categories = || {
-            let cells = self.curves.first().map_or(&[][..], |curve| &curve.cells);
-            cells.iter().map(|cell| self.axis.place_text(cell))
-        };
+        let categories = || self.places.iter().map(|place| place.entry.clone());
         Picture {
             title: self.heading.clone(),
             subtitle: self.parameters.clone(),
-            x_label: self.axis.label().to_owned(),
-            x_scale: match self.axis {
-                Axis::Side => Scale::Doubling,
-                Axis::Load | Axis::Traffic => Scale::Linear,
-                Axis::Tasks | Axis::Cube => Scale::Categories(categories().collect()),
+            x_label: self.axis.label.clone(),
+            x_scale: match self.axis.scale {
+                XScale::Doubling => Scale::Doubling,
+                XScale::Linear => Scale::Linear,
+                XScale::Categories => Scale::Categories(categories().collect()),
             },
             y_label: label(self.metric).to_owned(),
             series: series.collect(),

@@ -95,6 +95,7 @@ impl Setting {
             workload: Workload::Synthetic(self.workload),
             jobs: length.jobs,
             warmup_fraction: WARMUP_FRACTION,
+            backlog: None,
             replications: length.replications,
             seed: length.seed,
         }
@@ -119,6 +120,28 @@ pub struct Cell {
     pub setting: Setting,
     /// The strategy.
     pub strategy: StrategyKind,
+}
+
+/// A system under several settings.
+#[derive(Debug)]
+pub struct Line {
+    /// The system.
+    pub name: String,
+    /// Its points, in order.
+    pub points: Vec<Point>,
+}
+
+/// A point of a [`Line`]: two cells that are compared.
+#[derive(Debug)]
+pub struct Point {
+    /// Where it is, in words.
+    pub at: String,
+    /// The value of the last axis, if it is a number.
+    pub place: Option<f64>,
+    /// The own side.
+    pub own: Cell,
+    /// The other side; the same where a claim has but one.
+    pub other: Cell,
 }
 
 /// Whether the value above saturation depends on the length of the run. The time of a search does so only where
@@ -161,9 +184,6 @@ pub enum Reading {
     /// Not measured, or nothing was there to measure.
     Missing,
 }
-
-/// The width of a single interval says little: that of one of ten replications is itself a quarter off as a rule.
-pub const BLOCKS_MIN: usize = 5;
 
 impl Reading {
     /// Mean and interval over the first so many replications; `None` where there are not so many values.
@@ -279,10 +299,10 @@ impl Measurements {
         Estimate::of(&self.differences(own, other, metric)?)
     }
 
-    /// By how much the difference of the first pair is over that of the second.
-    pub fn rise(&self, to: [&Cell; 2], from: [&Cell; 2], metric: Metric) -> Option<Estimate> {
-        let to = self.differences(to[0], to[1], metric)?;
-        let from = self.differences(from[0], from[1], metric)?;
+    /// By how much the difference at the first point is over that at the second.
+    pub fn rise(&self, to: &Point, from: &Point, metric: Metric) -> Option<Estimate> {
+        let to = self.differences(&to.own, &to.other, metric)?;
+        let from = self.differences(&from.own, &from.other, metric)?;
         Estimate::of(&differences(&to, &from))
     }
 
@@ -293,26 +313,17 @@ impl Measurements {
         }
     }
 
-    /// The mean, with the half-width that so many replications have on average: all that there are, in blocks of so
-    /// many. `None` with fewer than [`BLOCKS_MIN`] blocks.
+    /// The mean, with the half-width that so many replications have on average; see [`Estimate::in_blocks`].
     pub fn estimate_in_blocks(
         &self,
         cell: &Cell,
         metric: Metric,
         block: usize,
     ) -> Option<Estimate> {
-        let Reading::Values(values) = self.reading(cell, metric) else {
-            return None;
-        };
-        let blocks = values.chunks_exact(block);
-        let count = blocks.len();
-        let widths: Option<f64> = blocks.map(|block| Estimate::of(block)?.ci95).sum();
-        let estimate = Estimate {
-            ci95: Some(widths? / count as f64),
-            replications: block,
-            ..Estimate::of(&values)?
-        };
-        (count >= BLOCKS_MIN).then_some(estimate)
+        match self.reading(cell, metric) {
+            Reading::Values(values) => Estimate::in_blocks(&values, block),
+            Reading::Saturated | Reading::Missing => None,
+        }
     }
 
     /// The ratio of `own` to `other`; `None` where there is none.

@@ -3,19 +3,21 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::claims::{Claim, Verdict};
+use super::claims::{Claim, Verdict, tally};
+use super::extent::Extent;
 use super::figure::{Figure, Panel, label, scale};
 use super::measure::{Cell, Measurements, Reading};
-use super::paper::Paper;
-use super::{Extent, tally};
+use super::paper::File;
 use crate::experiment::{Replications, Stop, WARMUP_FRACTION};
+use crate::identity::{PROGRAM, VERSION};
 use crate::metrics::Metric;
 use crate::plot;
-use crate::report::{self, PROGRAM, VERSION};
+use crate::report;
 
 /// What the page shows.
 pub(super) struct Content<'c> {
-    pub(super) paper: &'c Paper,
+    pub(super) file: &'c File,
+    pub(super) figures: &'c [Figure],
     pub(super) measurements: &'c Measurements,
     pub(super) claims: &'c [Claim],
     /// The command that gives the same again.
@@ -31,9 +33,9 @@ const STYLE: &str = include_str!("page.css");
 ///
 /// Those of [`plot::svg`].
 pub(super) fn page(content: &Content<'_>) -> Result<String, String> {
-    let paper = content.paper;
+    let paper = content.file;
     let title = format!("{}, reproduced", paper.title);
-    let mut numbers: Vec<u32> = paper.figures.iter().map(|figure| figure.number).collect();
+    let mut numbers: Vec<u32> = content.figures.iter().map(|figure| figure.number).collect();
     numbers.dedup();
     let sections: Result<Vec<Markup>, String> = numbers
         .iter()
@@ -95,7 +97,7 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
         ("command", content.command.to_owned()),
         ("length", extent.name.to_owned()),
     ];
-    let figures = &content.paper.figures;
+    let figures = content.figures;
     let simulated = figures.iter().filter(|figure| !figure.is_clocked());
     let rates = simulated
         .flat_map(Figure::cells)
@@ -120,7 +122,7 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
     if figures.iter().any(Figure::is_clocked) {
         let runs = match extent.clocked.replications {
             Replications::Fixed(count) => format!("{count} replications of "),
-            Replications::UntilRelativeError { .. } => String::new(),
+            _ => String::new(),
         };
         facts.push((
             "search times",
@@ -149,7 +151,8 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
 fn replications(replications: Replications) -> String {
     match replications {
         Replications::Fixed(count) => format!("{count} of every point"),
-        Replications::UntilRelativeError { target, max } => format!(
+        Replications::UntilRelativeError { target, max }
+        | Replications::UntilAbsoluteError { target, max } => format!(
             "until the waiting delay is within {} %, at most {max}",
             target * 100.0
         ),
@@ -174,7 +177,7 @@ fn settings(content: &Content<'_>) -> Markup {
                  machine and with any number of threads."
             }
             ul {
-                @for remark in &content.paper.remarks { li { (remark) } }
+                @for remark in &content.file.remarks { li { (remark) } }
             }
         }
     }
@@ -183,7 +186,6 @@ fn settings(content: &Content<'_>) -> Markup {
 /// A figure, or those of one number: pictures, claims, tables.
 fn section(content: &Content<'_>, number: u32) -> Result<Markup, String> {
     let figures: Vec<&Figure> = content
-        .paper
         .figures
         .iter()
         .filter(|figure| figure.number == number)
@@ -284,7 +286,7 @@ const fn class(verdict: Verdict) -> &'static str {
 /// The numbers of a panel: a row a place, a column a curve. Below it, where the paper has fewer replications, what so many
 /// give.
 fn panel_table(panel: &Panel, first: Option<usize>, measurements: &Measurements) -> Markup {
-    let rows = panel.curves.first().map_or(0, |curve| curve.cells.len());
+    let rows = panel.places.len();
     let caption = format!(
         "{}: {}, {}",
         panel.heading,
@@ -296,14 +298,14 @@ fn panel_table(panel: &Panel, first: Option<usize>, measurements: &Measurements)
             caption { (caption) }
             thead {
                 tr {
-                    th scope="col" { (panel.axis.name()) }
+                    th scope="col" { (panel.axis.name) }
                     @for curve in &panel.curves { th scope="col" { (curve.name) } }
                 }
             }
             tbody {
                 @for row in 0..rows {
                     tr {
-                        th scope="row" { (panel.axis.entry(&panel.curves[0].cells[row])) }
+                        th scope="row" { (panel.places[row].entry) }
                         @for curve in &panel.curves {
                             td { (number(&curve.cells[row], panel.metric, measurements)) }
                         }

@@ -1,5 +1,8 @@
 use super::*;
+use crate::experiment::Replications;
+use claims::Verdict;
 use clap::Parser;
+use measure::Length;
 
 #[derive(Parser)]
 struct Line {
@@ -27,37 +30,49 @@ fn the_command_on_the_page_gives_the_same_again() {
     assert_eq!(again.extent().length, given.extent().length);
 }
 
+fn paper(name: &str) -> Paper {
+    let file = PAPERS.iter().find(|file| file.name == name).unwrap();
+    file.paper(&file.numbers(), file.quick.largest_mesh)
+        .unwrap()
+}
+
 #[test]
 fn full_is_the_papers_length() {
-    let full = args("kim-yoon --full").extent();
-    assert_eq!(full.length.jobs, 100_000);
+    let full = args("kim-yoon --full");
+    assert_eq!(full.extent().length.jobs, 100_000);
     assert!(matches!(
-        full.length.replications,
+        full.extent().length.replications,
         Replications::UntilRelativeError { target: 0.03, .. }
     ));
-    assert_eq!(full.largest_side, 512);
+    assert_eq!(full.lengths().largest_mesh, Some(512));
     assert_eq!(args("chang-mohapatra --full").extent().length.jobs, 10_000);
 }
 
 #[test]
+fn every_paper_can_be_read_with_each_of_its_figures_alone() {
+    for file in PAPERS.iter() {
+        for mesh in [None, Some(16), Some(512)] {
+            for number in file.numbers() {
+                let alone = file.paper(&[number], mesh).unwrap();
+                assert!(alone.figures.iter().all(|figure| figure.number == number));
+            }
+            file.paper(&file.numbers(), mesh).unwrap();
+        }
+    }
+}
+
+#[test]
 fn every_figure_has_panels_and_a_file_of_its_own() {
-    let papers = [
-        kim_yoon::paper(&kim_yoon::FIGURES, 512),
-        chang_mohapatra::paper(&chang_mohapatra::FIGURES),
-        chuang_wu::paper(&chuang_wu::FIGURES),
-    ];
-    for paper in papers {
+    for file in PAPERS.iter() {
         let mut stems = Vec::new();
-        for figure in &paper.figures {
+        for figure in &paper(&file.name).figures {
             assert!(!figure.panels.is_empty(), "{}", figure.title);
             for panel in &figure.panels {
-                let cells = panel.curves.iter().map(|curve| curve.cells.len());
-                let counts: Vec<_> = cells.collect();
-                assert!(
-                    counts.iter().all(|&n| n == counts[0] && n > 1),
-                    "{}",
-                    panel.name
-                );
+                let name = &panel.name;
+                assert!(panel.places.len() > 1, "{name}");
+                for curve in &panel.curves {
+                    assert_eq!(curve.cells.len(), panel.places.len(), "{name}");
+                }
             }
             stems.push(figure.file_stem());
         }
@@ -68,30 +83,36 @@ fn every_figure_has_panels_and_a_file_of_its_own() {
 }
 
 #[test]
-fn loads_of_both_schedulers_can_be_compared() {
-    let paper = kim_yoon::paper(&[11, 16], 16);
-    let loads = |figure: &Figure| -> Vec<f64> {
-        let panel = &figure.panels[0];
-        panel.curves[0]
-            .cells
-            .iter()
-            .filter_map(|cell| panel.axis.place(cell))
-            .collect()
-    };
-    let (fcfs, modified) = (loads(&paper.figures[0]), loads(&paper.figures[1]));
-    let common = modified.iter().filter(|load| fcfs.contains(load)).count();
-    assert!(common >= 3, "{fcfs:?} {modified:?}");
+fn claims_are_about_points_that_the_figures_measure() {
+    for file in PAPERS.iter() {
+        let paper = paper(&file.name);
+        let (mut simulated, mut clocked) = (Plan::default(), Plan::default());
+        for figure in &paper.figures {
+            figure.plan(&mut simulated, &mut clocked);
+        }
+        for claim in &paper.claims {
+            let plan = if claim.metric.is_reproducible() {
+                &simulated
+            } else {
+                &clocked
+            };
+            let points = claim.lines.iter().chain(&claim.rivals);
+            for point in points.flat_map(|line| &line.points) {
+                for cell in [point.own, point.other] {
+                    let mut settings = plan.settings().iter();
+                    let known = settings.find(|(setting, _)| *setting == cell.setting);
+                    let measured = known.is_some_and(|(_, all)| all.contains(&cell.strategy));
+                    assert!(measured, "{}: {}: {cell:?}", claim.text, point.at);
+                }
+            }
+        }
+    }
 }
 
 #[test]
 fn without_measurements_nothing_is_claimed_to_hold() {
-    for paper in [
-        kim_yoon::paper(&kim_yoon::FIGURES, 128),
-        chang_mohapatra::paper(&chang_mohapatra::FIGURES),
-        chuang_wu::paper(&chuang_wu::FIGURES),
-    ] {
-        let measurements = Measurements::default();
-        let claims = (paper.claims)(&Findings::new(&measurements, &paper.figures));
+    for file in PAPERS.iter() {
+        let claims = judge(&paper(&file.name), &Measurements::default());
         assert!(claims.len() > 20);
         for claim in claims {
             assert_eq!(claim.judgement.verdict, Verdict::NotDecided, "{claim:?}");
@@ -102,7 +123,7 @@ fn without_measurements_nothing_is_claimed_to_hold() {
 #[test]
 fn tasks_at_time_0_have_a_number_and_replications_of_their_own() {
     let extent = args("chuang-wu --jobs 500").extent();
-    let paper = chuang_wu::paper(&chuang_wu::FIGURES);
+    let paper = paper("chuang-wu");
     let lengths = |number: u32| -> Vec<Length> {
         let of_number = paper.figures.iter().find(|figure| figure.number == number);
         let cells = of_number.unwrap().cells();
@@ -127,7 +148,7 @@ fn tasks_at_time_0_have_a_number_and_replications_of_their_own() {
 
 #[test]
 fn cubes_are_described_by_columns_of_their_own() {
-    let paper = chuang_wu::paper(&[2]);
+    let paper = paper("chuang-wu");
     let last = paper.figures[0].cells().last().unwrap().setting;
     let columns = last.columns();
     let expected = [
@@ -146,11 +167,12 @@ fn cubes_are_described_by_columns_of_their_own() {
 #[test]
 fn measurements_are_compared_pair_by_pair() {
     use crate::backend::InProcessBackends;
+    use crate::statistics::BLOCKS_MIN;
     use crate::statistics::Estimate;
-    use measure::{BLOCKS_MIN, Cell, Reading};
+    use measure::{Cell, Point, Reading};
 
     let metric = crate::metrics::Metric::Utilization;
-    let paper = chuang_wu::paper(&[2]);
+    let paper = paper("chuang-wu");
     let cells: Vec<Cell> = [0, 3]
         .map(|curve| paper.figures[0].panels[0].curves[curve].cells[0])
         .into();
@@ -182,9 +204,13 @@ fn measurements_are_compared_pair_by_pair() {
     let differences: Vec<f64> = pairs.map(|(own, other)| own - other).collect();
     let difference = measurements.difference(&own, &other, metric);
     assert_eq!(difference, Estimate::of(&differences));
-    let rise = measurements
-        .rise([&own, &other], [&own, &other], metric)
-        .unwrap();
+    let pair = Point {
+        at: String::new(),
+        place: None,
+        own,
+        other,
+    };
+    let rise = measurements.rise(&pair, &pair, metric).unwrap();
     assert_eq!((rise.mean, rise.ci95), (0.0, Some(0.0)));
 
     let first = measurements.reading(&own, metric).estimate_of_first(10);

@@ -1,37 +1,47 @@
 use meshalloc::{Cube, Machine, Mesh};
 
 use super::*;
-use crate::backend;
-use crate::workload::{Arrivals, Rate, Requests, ServiceDistribution, SideRange, SizeDistribution};
+use crate::workload::{SideRange, SizeDistribution};
 
-fn saturation(side: u16, strategies: &[StrategyKind]) -> Saturation {
+fn saturation(side: u16, strategies: &[StrategyKind]) -> Experiment {
     let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
     let mesh = Mesh::new(side, side).unwrap();
-    Saturation {
-        workload: Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(1.0)),
+    let workload = Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(1.0));
+    Experiment {
+        machine: mesh.into(),
         strategies: strategies.to_vec(),
         scheduler: SchedulerKind::Fcfs,
-        backlog: NonZero::<u32>::MIN,
-        measured: Measured {
-            first: 200,
-            end: 4_000,
-        },
-        repeat: Repeat::Fixed(NonZero::new(4).unwrap()),
+        workload: Workload::Synthetic(workload),
+        jobs: 4_000,
+        warmup_fraction: WARMUP_FRACTION,
+        backlog: Some(NonZero::<u32>::MIN),
+        replications: Replications::Fixed(4),
         seed: 1,
     }
 }
 
 /// Draws widths and heights from these ranges.
-fn set_sides(saturation: &mut Saturation, widths: (u16, u16), heights: (u16, u16)) {
-    let Requests::Submeshes(submeshes) = &mut saturation.workload.requests else {
+fn set_sides(saturation: &mut Experiment, widths: (u16, u16), heights: (u16, u16)) {
+    let Workload::Synthetic(workload) = &mut saturation.workload else {
+        panic!("it is no log");
+    };
+    let Requests::Submeshes(submeshes) = &mut workload.requests else {
         panic!("it is a workload for a mesh");
     };
     submeshes.widths = SideRange::new(widths.0, widths.1).unwrap();
     submeshes.heights = SideRange::new(heights.0, heights.1).unwrap();
 }
 
-fn run(saturation: &Saturation) -> Vec<SaturationResult> {
-    saturation.run(None, &()).unwrap()
+fn run_on(threads: Option<NonZero<usize>>, saturation: &Experiment) -> Vec<StrategyResult> {
+    experiment::run_parallel(saturation, threads, &InProcessBackends::default, &()).unwrap()
+}
+
+fn run(saturation: &Experiment) -> Vec<StrategyResult> {
+    run_on(None, saturation)
+}
+
+fn utilization_of(result: &StrategyResult) -> Estimate {
+    result.metrics[Metric::Utilization].unwrap()
 }
 
 const AS: StrategyKind = StrategyKind::AdaptiveScan;
@@ -42,7 +52,7 @@ fn jobs_of_one_processor_keep_all_busy() {
     let mut saturation = saturation(4, &[FSL, StrategyKind::Naive]);
     set_sides(&mut saturation, (1, 1), (1, 1));
     for result in run(&saturation) {
-        assert_eq!(result.utilization.unwrap().mean, 1.0, "{}", result.strategy);
+        assert_eq!(utilization_of(&result).mean, 1.0, "{}", result.strategy);
     }
 }
 
@@ -50,10 +60,10 @@ fn jobs_of_one_processor_keep_all_busy() {
 fn jobs_of_the_whole_mesh_follow_each_other() {
     let mut saturation = saturation(4, &[AS]);
     set_sides(&mut saturation, (4, 4), (4, 4));
-    assert_eq!(run(&saturation)[0].utilization.unwrap().mean, 1.0);
+    assert_eq!(utilization_of(&run(&saturation)[0]).mean, 1.0);
     // Three columns of four: one job at a time, and a quarter of the mesh never works.
     set_sides(&mut saturation, (3, 3), (4, 4));
-    assert_eq!(run(&saturation)[0].utilization.unwrap().mean, 0.75);
+    assert_eq!(utilization_of(&run(&saturation)[0]).mean, 0.75);
 }
 
 #[test]
@@ -65,8 +75,8 @@ fn two_half_meshes_saturate_by_renewal_theory() {
     let expected = 1.5 / 1.75;
     let mut saturation = saturation(2, &[StrategyKind::FirstFit]);
     set_sides(&mut saturation, (1, 2), (2, 2));
-    saturation.measured.end = 40_000;
-    let utilization = run(&saturation)[0].utilization.unwrap();
+    saturation.jobs = 40_000;
+    let utilization = utilization_of(&run(&saturation)[0]);
     let half_width = utilization.ci95.unwrap();
     assert!(half_width < 0.01, "{half_width}");
     let error = (utilization.mean - expected).abs();
@@ -76,14 +86,14 @@ fn two_half_meshes_saturate_by_renewal_theory() {
 #[test]
 fn the_backlog_does_not_matter_to_first_come_first_served() {
     let one = saturation(16, &[FSL]);
-    let many = Saturation {
-        backlog: NonZero::new(7).unwrap(),
+    let many = Experiment {
+        backlog: NonZero::new(7),
         ..one.clone()
     };
     let [one_hash, many_hash] = [&one, &many].map(|saturation| run(saturation)[0].decision_hash);
     assert_eq!(one_hash, many_hash);
     // Jobs arrive six grants earlier, and the window with them.
-    let utilization = |saturation: &Saturation| run(saturation)[0].utilization.unwrap().mean;
+    let utilization = |saturation: &Experiment| utilization_of(&run(saturation)[0]).mean;
     let difference = utilization(&one) - utilization(&many);
     assert!(difference.abs() < 0.002, "{difference}");
 }
@@ -91,20 +101,20 @@ fn the_backlog_does_not_matter_to_first_come_first_served() {
 #[test]
 fn more_threads_change_nothing() {
     let mut saturation = saturation(16, &[AS, FSL]);
-    saturation.repeat = Repeat::UntilAbsoluteError {
+    saturation.replications = Replications::UntilAbsoluteError {
         target: 0.01,
-        max: NonZero::new(20).unwrap(),
+        max: 20,
     };
-    let [one, two] = [1, 2].map(|threads| saturation.run(NonZero::new(threads), &()).unwrap());
+    let [one, two] = [1, 2].map(|threads| run_on(NonZero::new(threads), &saturation));
     for (one, two) in one.iter().zip(&two) {
         assert_eq!(one.runs, two.runs);
         assert_eq!(one.stop, Stop::ErrorReached);
-        assert!(one.utilization.unwrap().ci95.unwrap() <= 0.01);
+        assert!(utilization_of(one).ci95.unwrap() <= 0.01);
         assert!(one.runs.len() >= 4 && one.runs.len().is_multiple_of(4));
     }
-    saturation.repeat = Repeat::UntilAbsoluteError {
+    saturation.replications = Replications::UntilAbsoluteError {
         target: 1e-6,
-        max: NonZero::new(5).unwrap(),
+        max: 5,
     };
     let results = run(&saturation);
     assert!(
@@ -116,22 +126,19 @@ fn more_threads_change_nothing() {
 
 #[test]
 fn it_is_the_load_at_which_queues_begin_to_grow() {
-    use crate::experiment::{self, Experiment, Replications, WARMUP_FRACTION};
-    use crate::workload::Workload;
     let saturation = saturation(16, &[AS]);
-    let utilization = run(&saturation)[0].utilization.unwrap().mean;
+    let utilization = utilization_of(&run(&saturation)[0]).mean;
     for (factor, saturated) in [(0.9, false), (1.1, true)] {
-        let mut workload = saturation.workload;
+        let Workload::Synthetic(mut workload) = saturation.workload.clone() else {
+            panic!("it is no log");
+        };
         workload.arrivals = Arrivals::Poisson(Rate::Load(utilization * factor));
         let experiment = Experiment {
-            machine: workload.machine(),
-            strategies: vec![AS],
-            scheduler: SchedulerKind::Fcfs,
             workload: Workload::Synthetic(workload),
             jobs: 10_000,
-            warmup_fraction: WARMUP_FRACTION,
+            backlog: None,
             replications: Replications::Fixed(3),
-            seed: 1,
+            ..saturation.clone()
         };
         let results = experiment::run(&experiment, &mut InProcessBackends::default(), &()).unwrap();
         assert_eq!(
@@ -164,6 +171,8 @@ fn strategies_that_do_not_serve_the_mesh_are_left_out() {
     );
     assert_eq!(cube(3), [StrategyKind::TreeCollapsing]);
     let odd = saturation(12, &[buddy]);
-    let error = odd.run(None, &()).unwrap_err().to_string();
+    let error = experiment::run(&odd, &mut InProcessBackends::default(), &())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("does not serve"), "{error}");
 }

@@ -146,6 +146,7 @@ impl Scenario {
             workload,
             jobs,
             warmup_fraction,
+            backlog: None,
             replications,
             seed: self.seed,
         })

@@ -10,8 +10,10 @@ use clap::{Arg, Command};
 use serde::de::DeserializeOwned;
 use toml::{Spanned, Value};
 
-use super::grid::GRID;
 use crate::names::nearest;
+
+/// The name of the table of a sweep.
+pub(super) const GRID: &str = "grid";
 
 /// An option with its value as text, as if it stood on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

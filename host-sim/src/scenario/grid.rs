@@ -18,11 +18,8 @@ use clap::{Command, FromArgMatches};
 use serde::Deserialize;
 use toml::Value;
 
-use super::file::{self, Entry, Pairs, Wrong};
+use super::file::{self, Entry, GRID, Pairs, Wrong};
 use super::{Scenario, ScenarioArgs, options};
-
-/// The name of the table.
-pub(super) const GRID: &str = "grid";
 
 /// The most points of a grid: more are a slip, or ought to be several files.
 const POINTS_MAX: usize = 100_000;
@@ -53,7 +50,7 @@ pub fn grid(path: &Path) -> Result<Vec<GridPoint>, String> {
         let label: Vec<_> = choice.iter().map(|entry| pair(entry)).collect();
         let scenario = grid.scenario(&choice).map_err(|reason| match &label[..] {
             [] => format!("{name}: {reason}"),
-            label => format!("{name}: {}: {reason}", crate::sweep::label_text(label)),
+            label => format!("{name}: {}: {reason}", crate::identity::label_text(label)),
         })?;
         Ok(GridPoint { label, scenario })
     });
@@ -164,14 +161,31 @@ impl Grid {
     }
 
     fn scenario(&self, choice: &[&Entry]) -> Result<Scenario, String> {
-        let entries = self.fixed.iter().chain(choice.iter().copied());
-        let argv = std::iter::once("sweep".into()).chain(entries.map(file::argument));
-        let args = options()
-            .try_get_matches_from(argv)
-            .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
-            .map_err(|error| error.to_string())?;
-        Scenario::new(args)
+        read(self.fixed.iter().chain(choice.iter().copied()))
     }
+}
+
+fn read<'e>(entries: impl Iterator<Item = &'e Entry>) -> Result<Scenario, String> {
+    let argv = std::iter::once("sweep".into()).chain(entries.map(file::argument));
+    let args = options()
+        .try_get_matches_from(argv)
+        .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
+        .map_err(|error| error.to_string())?;
+    Scenario::new(args)
+}
+
+/// The scenario of these keys, as a point of a grid has it.
+///
+/// # Errors
+///
+/// When a key is unknown or has a value that its option does not take, or when they do not go together.
+pub(crate) fn of_keys(keys: &[(String, String)]) -> Result<Scenario, String> {
+    let entry = |(key, value): &(String, String)| Entry {
+        key: key.clone(),
+        value: value.into(),
+    };
+    let entries: Vec<Entry> = keys.iter().map(entry).collect();
+    read(entries.iter())
 }
 
 fn borrowed(lines: &[(usize, String)]) -> impl Iterator<Item = (usize, &str)> {
@@ -232,7 +246,7 @@ mod tests {
         let points = grid.points();
         let labels = points.iter().map(|choice| {
             let pairs: Vec<_> = choice.iter().map(|entry| pair(entry)).collect();
-            crate::sweep::label_text(&pairs)
+            crate::identity::label_text(&pairs)
         });
         labels.collect()
     }

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::ValueHint;
 
-use super::{Point, SweepOptions, label_text, results, run_points};
-use crate::cli::Failure;
+use super::{Point, SweepOptions, results, run_points};
+use crate::failure::Failure;
+use crate::identity::label_text;
 use crate::names;
-use crate::run::Bar;
+use crate::progress::Bar;
 use crate::scenario;
 
 /// What to sweep, and where the results go.
@@ -57,7 +58,7 @@ pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Fail
         threads: args.threads,
         restart: args.restart,
     };
-    let bar = Bar::new(None);
+    let bar = Bar::new();
     let finished = run_points(&points, &folder.join("points.jsonl"), options, &bar);
     bar.clear();
     let finished = finished.map_err(|error| error.to_string())?;

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Point;
 use crate::experiment::StrategyResult;
+use crate::identity::{PROGRAM, VERSION, hash};
 use crate::metrics::{Metric, Refusals, RunValues};
-use crate::report::{PROGRAM, VERSION, hash};
 use crate::simulation::{Fnv1a, RunResult};
 
 /// Why a journal cannot be used.

@@ -10,8 +10,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Finished, Point};
 use crate::experiment::StrategyResult;
+use crate::identity::{PROGRAM, VERSION, hash};
 use crate::metrics::Metric;
-use crate::report::{self, PROGRAM, VERSION};
+use crate::report;
 use crate::scenario::{self, GridPoint};
 use crate::workload::Workload;
 
@@ -85,7 +86,7 @@ fn measured(result: &StrategyResult) -> Vec<String> {
         result.refused.total().to_string(),
         result.table_limited.to_string(),
         result.decisions.to_string(),
-        report::hash(result.decision_hash),
+        hash(result.decision_hash),
     ]);
     cells
 }

@@ -23,6 +23,7 @@ fn points(loads: &[f64]) -> Vec<Point> {
             )),
             jobs: 60,
             warmup_fraction: WARMUP_FRACTION,
+            backlog: None,
             replications: Replications::Fixed(2),
             seed: 1,
         },
@@ -148,7 +149,7 @@ fn the_journal_of_something_else_is_left_alone_unless_told_to() {
     other_seed[1].experiment.seed = 2;
     let mut other_label = mine.clone();
     other_label[0].label[0].1 = "0.30".to_owned();
-    let version = format!("\"version\":\"{}\"", crate::report::VERSION);
+    let version = format!("\"version\":\"{}\"", crate::identity::VERSION);
     let other_version = text.replacen(&version, "\"version\":\"0.0.1\"", 1);
     assert_ne!(text, other_version);
     for (points, content, part) in [

@@ -22,6 +22,7 @@ fn experiment(load: f64, replications: Replications) -> Experiment {
         workload: Workload::Synthetic(workload),
         jobs: 400,
         warmup_fraction: WARMUP_FRACTION,
+        backlog: None,
         replications,
         seed: 1,
     }
@@ -36,13 +37,7 @@ fn threads(count: usize) -> Option<NonZero<usize>> {
 }
 
 fn board(experiment: &Experiment) -> Board<'_> {
-    Board {
-        points: vec![Point::new(experiment, &()).unwrap()],
-        first_open: 0,
-        usual: REPLICATIONS_MIN,
-        stopped: false,
-        failed: None,
-    }
+    Board::new(vec![Point::new(experiment, &()).unwrap()])
 }
 
 fn one_after_the_other(experiment: &Experiment) -> Vec<StrategyResult> {

@@ -1,6 +1,6 @@
 //! Rules about how a number changes with the mesh or with the workload.
 
-use super::{At, Judgement, Verdict, interval};
+use super::judgement::{At, Judgement, Verdict, interval};
 use crate::report;
 use crate::statistics::Estimate;
 
@@ -13,7 +13,7 @@ const SIMILAR: f64 = 0.25;
 
 /// A number hardly changes while the side of the mesh grows by `sides`: `growth` is the ratio of the last to the
 /// first.
-pub fn nearly_constant(growth: Option<&At<Estimate>>, sides: f64) -> Judgement {
+pub(super) fn nearly_constant(growth: Option<&At<Estimate>>, sides: f64) -> Judgement {
     let verdict = match growth.and_then(|growth| interval(&growth.value)) {
         None => Verdict::NotDecided,
         Some((_, high)) if high <= CONSTANT_MAX => Verdict::Holds,
@@ -30,7 +30,7 @@ pub fn nearly_constant(growth: Option<&At<Estimate>>, sides: f64) -> Judgement {
 }
 
 /// A number grows as the side of the mesh, which grows by `sides`: `growth` is the ratio of the last to the first.
-pub fn proportional(growth: Option<&At<Estimate>>, sides: f64) -> Judgement {
+pub(super) fn proportional(growth: Option<&At<Estimate>>, sides: f64) -> Judgement {
     let wanted = sides.powf(PROPORTIONAL_POWER);
     let verdict = match growth.and_then(|growth| interval(&growth.value)) {
         None => Verdict::NotDecided,
@@ -73,7 +73,7 @@ fn judgement(
 
 /// Under two workloads a strategy gives nearly the same, which cannot be said of others: `own` are its ratios of one to
 /// the other, `others` theirs at the same places, `None` where one of them is saturated.
-pub fn least_affected(own: &[At<Estimate>], others: &[At<Option<Estimate>>]) -> Judgement {
+pub(super) fn least_affected(own: &[At<Estimate>], others: &[At<Option<Estimate>>]) -> Judgement {
     let distance = |ratio: &Estimate| (ratio.mean - 1.0).abs();
     let near = own.iter().all(|ratio| distance(&ratio.value) <= SIMILAR);
     let nearest = own.iter().all(|ratio| {

@@ -1,12 +1,12 @@
 //! Rules about one number of a paper, and about its error.
 
-use super::{At, HALF_WIDTH_MAX, Judgement, LEVEL, Verdict, interval, percent};
+use super::judgement::{At, HALF_WIDTH_MAX, Judgement, LEVEL, Verdict, interval, percent};
 use crate::report;
-use crate::statistics::Estimate;
+use crate::statistics::{BLOCKS_MIN, Estimate};
 
 /// A share, or a difference of shares, is what the paper says: `paper`, which has itself an error of plus or minus
 /// `error`; all as parts of 1. `unit` is `points` or `%`.
-pub fn number(found: Option<Estimate>, paper: f64, error: f64, unit: &str) -> Judgement {
+pub(super) fn number(found: Option<Estimate>, paper: f64, error: f64, unit: &str) -> Judgement {
     let rule = format!(
         "holds if the interval reaches the paper's number less its own error, {error:.1} {unit}; weaker if it is over 0 \
          but stays below; does not hold if it is below 0; not decided if it holds 0 or its half-width is over \
@@ -51,7 +51,7 @@ pub fn number(found: Option<Estimate>, paper: f64, error: f64, unit: &str) -> Ju
 }
 
 /// A share is 0.
-pub fn nothing(shares: &[At<Estimate>]) -> Judgement {
+pub(super) fn nothing(shares: &[At<Estimate>]) -> Judgement {
     let all = |limit: f64| shares.iter().all(|share| share.value.mean <= limit);
     let verdict = match () {
         () if shares.is_empty() => Verdict::NotDecided,
@@ -84,7 +84,7 @@ pub fn nothing(shares: &[At<Estimate>]) -> Judgement {
 
 /// Means over so many `replications` have an error of at most `limit`, a part of 1 as the `errors` of each point are.
 /// `unit` says of what: `% of the mean`, `points`.
-pub fn exact(errors: &[At<f64>], replications: usize, limit: f64, unit: &str) -> Judgement {
+pub(super) fn exact(errors: &[At<f64>], replications: usize, limit: f64, unit: &str) -> Judgement {
     let within = errors.iter().filter(|error| error.value <= limit).count();
     let verdict = match within {
         _ if errors.is_empty() => Verdict::NotDecided,
@@ -120,7 +120,7 @@ pub fn exact(errors: &[At<f64>], replications: usize, limit: f64, unit: &str) ->
              {replications} that were measured, is at most {} {unit} at every place; weaker if at half of them; \
              does not hold otherwise; not decided with fewer than {} blocks",
             percent(limit),
-            super::super::measure::BLOCKS_MIN
+            BLOCKS_MIN
         ),
     }
 }

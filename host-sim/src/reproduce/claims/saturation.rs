@@ -1,6 +1,6 @@
 //! Rules about which loads a system sustains.
 
-use super::{At, Judgement, Verdict};
+use super::judgement::{At, Judgement, Verdict};
 
 /// What the backlog did over the runs of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Backlog {
 }
 
 /// A system is saturated at all these points.
-pub fn saturates(points: &[At<Backlog>]) -> Judgement {
+pub(super) fn saturates(points: &[At<Backlog>]) -> Judgement {
     let has = |backlog| points.iter().any(|point| point.value == backlog);
     let verdict = if points.is_empty() || (has(Backlog::Open) && !has(Backlog::Level)) {
         Verdict::NotDecided
@@ -106,7 +106,7 @@ impl Ladder {
 }
 
 /// One system alone sustains loads over `over`, up to `nearly`.
-pub fn alone_sustains(own: &Ladder, others: &[Ladder], over: f64, nearly: f64) -> Judgement {
+pub(super) fn alone_sustains(own: &Ladder, others: &[Ladder], over: f64, nearly: f64) -> Judgement {
     let all = |ladder: &Ladder, wanted: Backlog, from: f64, to: f64| {
         let mut steps = ladder.steps.iter();
         steps.all(|step| step.0 <= from || step.0 > to || step.1 == wanted)
@@ -145,7 +145,7 @@ pub fn alone_sustains(own: &Ladder, others: &[Ladder], over: f64, nearly: f64) -
 }
 
 /// Each of `own` sustains a higher load than `other`.
-pub fn saturates_later(own: &[Ladder], other: &Ladder) -> Judgement {
+pub(super) fn saturates_later(own: &[Ladder], other: &Ladder) -> Judgement {
     let rival = other.top().unwrap_or(0.0);
     let later = |own: &Ladder| own.top().unwrap_or(0.0) > rival;
     let verdict = if own.is_empty() || other.steps.is_empty() {

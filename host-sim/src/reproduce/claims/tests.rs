@@ -1,6 +1,11 @@
 //! Each rule with made-up measurements, once for each verdict it can come to.
 
-use super::*;
+use super::gains::{close, everywhere, grows, mean_gain, range};
+use super::growth::{least_affected, nearly_constant, proportional};
+use super::number::{exact, nothing, number};
+use super::saturation::{alone_sustains, saturates, saturates_later};
+use super::{At, Backlog, Gain, Ladder, Verdict};
+use crate::statistics::Estimate;
 
 fn estimate(mean: f64, half_width: f64) -> Estimate {
     Estimate {

@@ -144,7 +144,8 @@ impl SyntheticRecord {
         };
         let (replications, until_rel_error, max_replications) = match replications {
             Replications::Fixed(count) => (Some(count), None, None),
-            Replications::UntilRelativeError { target, max } => (None, Some(target), Some(max)),
+            Replications::UntilRelativeError { target, max }
+            | Replications::UntilAbsoluteError { target, max } => (None, Some(target), Some(max)),
         };
         SyntheticRecord {
             requests: RequestsRecord::new(&workload.requests),

@@ -64,6 +64,7 @@ fn experiment(jobs: usize, scheduler: SchedulerKind, strategies: &[StrategyKind]
         jobs: jobs as u32,
         workload: Workload::Log(log),
         warmup_fraction: 0.0,
+        backlog: None,
         replications: Replications::Fixed(1),
         seed: 1,
     }

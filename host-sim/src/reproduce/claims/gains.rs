@@ -1,0 +1,287 @@
+//! Rules about gains: by what part one system's number is below another's.
+
+use super::judgement::{At, Gain, HALF_WIDTH_MAX, Judgement, LEVEL, Verdict, interval, percent};
+use crate::report;
+use crate::statistics::Estimate;
+
+/// More open points than this leave a claim about all points undecided, in percent.
+const OPEN_MAX: usize = 25;
+/// As many places are named in a line; more are counted.
+const PLACES_MAX: usize = 3;
+
+/// On which side of 0 a gain is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Over,
+    Level,
+    Below,
+    Open,
+}
+
+fn side(gain: &Gain) -> Option<Side> {
+    Some(match gain {
+        Gain::OtherSaturated => Side::Over,
+        Gain::OwnSaturated => Side::Below,
+        Gain::BothSaturated => return None,
+        Gain::By(estimate) => match interval(estimate) {
+            Some((low, high)) if low > -LEVEL && high < LEVEL => Side::Level,
+            Some((low, _)) if low > 0.0 => Side::Over,
+            Some((_, high)) if high < 0.0 => Side::Below,
+            _ => Side::Open,
+        },
+    })
+}
+
+/// The gain is between `low` and `high`, as the paper says, wherever it was measured.
+pub(super) fn range(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
+    let reaches = |gain: &Gain| match gain {
+        Gain::By(estimate) => interval(estimate).is_some_and(|(_, top)| top >= low),
+        other => *other == Gain::OtherSaturated,
+    };
+    let wide = |gain: &Gain| match gain {
+        Gain::By(estimate) => estimate.ci95.is_none_or(|width| width > HALF_WIDTH_MAX),
+        _ => false,
+    };
+    let sides = sides(gains);
+    let verdict = if sides.is_empty() {
+        Verdict::NotDecided
+    } else if sides.contains(&Side::Below) {
+        Verdict::DoesNotHold
+    } else if sides.contains(&Side::Open) || gains.iter().any(|gain| wide(&gain.value)) {
+        Verdict::NotDecided
+    } else {
+        let compared = |gain: &&At<Gain>| gain.value != Gain::BothSaturated;
+        let all = gains
+            .iter()
+            .filter(compared)
+            .all(|gain| reaches(&gain.value));
+        if all { Verdict::Holds } else { Verdict::Weaker }
+    };
+    let rule = format!(
+        "holds if the interval of the gain reaches {} % at every point; weaker if all gains are over 0 \
+         but some stay below; does not hold if one is below 0; not decided if an interval holds 0 or its \
+         half-width is over {:.0} points. More than {} % is not counted against the claim",
+        percent(low),
+        HALF_WIDTH_MAX * 100.0,
+        percent(high),
+    );
+    judgement(verdict, gains, rule)
+}
+
+/// One is below the other wherever both were measured.
+pub(super) fn everywhere(gains: &[At<Gain>]) -> Judgement {
+    let sides = sides(gains);
+    let count = |side| sides.iter().filter(|&&other| other == side).count();
+    let (over, below, open) = (count(Side::Over), count(Side::Below), count(Side::Open));
+    let verdict = match (over, below) {
+        (0, 0) => Verdict::NotDecided,
+        (_, 0) if open > OPEN_MAX * sides.len() / 100 => Verdict::NotDecided,
+        (_, 0) => Verdict::Holds,
+        _ if over > below => Verdict::Weaker,
+        _ => Verdict::DoesNotHold,
+    };
+    let rule = format!(
+        "holds if the gain is over 0 at every point (those within {} % of 0 are level and do not count); weaker \
+         if it is over 0 at more points than below; does not hold otherwise; not decided if none is below 0 but the \
+         intervals of more than {OPEN_MAX} % of the points hold 0",
+        percent(LEVEL)
+    );
+    let mut judgement = judgement(verdict, gains, rule);
+    if open > 0 {
+        judgement
+            .ours
+            .push_str(&format!("; open: {open} of {} points", sides.len()));
+    }
+    judgement
+}
+
+/// The gain grows from the first point to the last.
+pub(super) fn grows(gains: &[At<Gain>]) -> Judgement {
+    // Against a saturated competitor a gain is 1, the most there is.
+    let numbers: Vec<Estimate> = gains
+        .iter()
+        .filter_map(|gain| match gain.value {
+            Gain::By(estimate) => Some(estimate),
+            Gain::OtherSaturated => Some(Estimate {
+                mean: 1.0,
+                ci95: Some(0.0),
+                replications: 0,
+            }),
+            Gain::OwnSaturated | Gain::BothSaturated => None,
+        })
+        .collect();
+    // The two points have workloads of their own, so their errors add up as independent ones do.
+    let rise = |from: &Estimate, to: &Estimate| -> Option<(f64, f64)> {
+        let half_width = from.ci95?.hypot(to.ci95?);
+        let rise = to.mean - from.mean;
+        Some((rise - half_width, rise + half_width))
+    };
+    let verdict = match (numbers.first(), numbers.last()) {
+        (Some(first), Some(last)) if numbers.len() > 1 => match rise(first, last) {
+            Some((low, _)) if low > 0.0 => {
+                let falls = |pair: &[Estimate]| {
+                    rise(&pair[0], &pair[1]).is_some_and(|(_, high)| high < 0.0)
+                };
+                if numbers.windows(2).any(falls) {
+                    Verdict::Weaker
+                } else {
+                    Verdict::Holds
+                }
+            }
+            Some((_, high)) if high < 0.0 => Verdict::DoesNotHold,
+            _ => Verdict::NotDecided,
+        },
+        _ => Verdict::NotDecided,
+    };
+    let rule = "holds if the gain at the last point is over that at the first by more than the error of their \
+                difference and no step between neighbours is downwards; weaker with such a step; does not hold if \
+                the last is below the first; a saturated competitor counts as a gain of 100 %";
+    judgement(verdict, gains, rule.to_owned())
+}
+
+/// The ratio is near 1: within `tight` of it for "holds", within `loose` for "weaker".
+pub(super) fn close(ratios: &[At<Estimate>], tight: f64, loose: f64) -> Judgement {
+    let within = |limit: f64| {
+        ratios
+            .iter()
+            .all(|ratio| (ratio.value.mean - 1.0).abs() <= limit)
+    };
+    // A ratio whose interval has the limit in it may be on either side.
+    let open = |limit: f64| {
+        ratios.iter().any(|ratio| {
+            let distance = (ratio.value.mean - 1.0).abs();
+            let half_width = ratio.value.ci95.unwrap_or(f64::INFINITY);
+            (distance - limit).abs() < half_width
+        })
+    };
+    let verdict = if ratios.is_empty() {
+        Verdict::NotDecided
+    } else if within(tight) {
+        if open(tight) {
+            Verdict::NotDecided
+        } else {
+            Verdict::Holds
+        }
+    } else if within(loose) {
+        if open(loose) {
+            Verdict::NotDecided
+        } else {
+            Verdict::Weaker
+        }
+    } else {
+        Verdict::DoesNotHold
+    };
+    let details: Vec<_> = ratios
+        .iter()
+        .map(|ratio| format!("{}: {}", ratio.at, report::number(&ratio.value, 1.0)))
+        .collect();
+    let lowest = ratios
+        .iter()
+        .min_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
+    let highest = ratios
+        .iter()
+        .max_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
+    let ours = match (lowest, highest) {
+        (Some(low), Some(high)) if ratios.len() > 1 => format!(
+            "ratio {} ({}) to {} ({})",
+            report::number(&low.value, 1.0),
+            low.at,
+            report::number(&high.value, 1.0),
+            high.at
+        ),
+        (Some(only), _) => format!("ratio {} ({})", report::number(&only.value, 1.0), only.at),
+        _ => "no point where both have a number".to_owned(),
+    };
+    Judgement {
+        verdict,
+        ours,
+        details,
+        rule: format!(
+            "holds if every ratio is within {} % of 1, weaker within {} %, does not hold otherwise; not decided \
+             if an interval goes across the limit",
+            percent(tight),
+            percent(loose)
+        ),
+    }
+}
+
+/// The mean of gains, with an interval that holds even if all their errors have the same cause. `None` without
+/// numbers.
+pub(super) fn mean_gain(gains: &[At<Gain>]) -> Option<Estimate> {
+    let numbers: Vec<&Estimate> = gains
+        .iter()
+        .filter_map(|gain| match &gain.value {
+            Gain::By(estimate) => Some(estimate),
+            _ => None,
+        })
+        .collect();
+    let replications = numbers.iter().map(|number| number.replications).min()?;
+    let count = numbers.len() as f64;
+    let widths: Option<f64> = numbers.iter().map(|number| number.ci95).sum();
+    Some(Estimate {
+        mean: numbers.iter().map(|number| number.mean).sum::<f64>() / count,
+        ci95: widths.map(|sum| sum / count),
+        replications,
+    })
+}
+
+fn sides(gains: &[At<Gain>]) -> Vec<Side> {
+    gains.iter().filter_map(|gain| side(&gain.value)).collect()
+}
+
+/// A gain in a table.
+pub(super) fn gain_text(gain: &Gain) -> String {
+    match gain {
+        Gain::By(estimate) => format!("{} %", report::number(estimate, 100.0)),
+        Gain::OtherSaturated => "the other is saturated".to_owned(),
+        Gain::OwnSaturated => "this one is saturated, the other not".to_owned(),
+        Gain::BothSaturated => "both saturated".to_owned(),
+    }
+}
+
+/// Adds our numbers to a verdict: the smallest and the largest gain, and how often one of the two was saturated.
+fn judgement(verdict: Verdict, gains: &[At<Gain>], rule: String) -> Judgement {
+    let measured = || {
+        gains.iter().filter_map(|gain| match &gain.value {
+            Gain::By(estimate) => Some((estimate, &gain.at)),
+            _ => None,
+        })
+    };
+    let smallest = measured().min_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
+    let largest = measured().max_by(|a, b| a.0.mean.total_cmp(&b.0.mean));
+    let show = |(estimate, at): (&Estimate, &String)| {
+        format!("{} % ({at})", report::number(estimate, 100.0))
+    };
+    let mut parts = Vec::new();
+    match (smallest, largest) {
+        (Some(low), Some(high)) if measured().count() > 1 => {
+            parts.push(format!("{} to {}", show(low), show(high)));
+        }
+        (Some(only), _) => parts.push(show(only)),
+        _ => {}
+    }
+    for (kind, text) in [
+        (Gain::OtherSaturated, "only the other saturated"),
+        (Gain::OwnSaturated, "only this one saturated"),
+        (Gain::BothSaturated, "both saturated"),
+    ] {
+        let places = gains.iter().filter(|gain| gain.value == kind);
+        let places: Vec<_> = places.map(|gain| gain.at.as_str()).collect();
+        match places.len() {
+            0 => {}
+            1..=PLACES_MAX => parts.push(format!("{text}: {}", places.join(", "))),
+            count => parts.push(format!("{text}: {count} of {} points", gains.len())),
+        }
+    }
+    if parts.is_empty() {
+        parts.push("nothing to compare".to_owned());
+    }
+    let details = gains.iter();
+    let details = details.map(|gain| format!("{}: {}", gain.at, gain_text(&gain.value)));
+    Judgement {
+        verdict,
+        ours: parts.join("; "),
+        details: details.collect(),
+        rule,
+    }
+}

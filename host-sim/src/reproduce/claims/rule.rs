@@ -1,0 +1,280 @@
+//! The rules, with their parameters as a paper's file gives them, and what each is applied to.
+
+use serde::Deserialize;
+
+use super::gains::{self, close, everywhere, grows, mean_gain, range};
+use super::growth::{least_affected, nearly_constant, proportional};
+use super::judgement::{At, Gain, Judgement};
+use super::number::{exact, nothing, number};
+use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
+use crate::metrics::Metric;
+use crate::reproduce::measure::{Line, Measurements, Point};
+use crate::statistics::Estimate;
+
+/// A rule with its parameters; parts of 1 are in percent.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Rule {
+    /// The gain is in the paper's range at every point.
+    Range {
+        /// The least, in percent.
+        low: f64,
+        /// The most.
+        high: f64,
+    },
+    /// The mean of the gains over all points is in the paper's range.
+    Average {
+        /// The least, in percent.
+        low: f64,
+        /// The most.
+        high: f64,
+        /// Whether the paper says by what part the own number is above the other one, and not below.
+        #[serde(default)]
+        more: bool,
+    },
+    /// The own number is below the other one at every point.
+    Everywhere {},
+    /// The gain grows from the first point to the last.
+    Grows {},
+    /// The two numbers are nearly the same at every point.
+    Close {
+        /// So near to hold, in percent.
+        tight: f64,
+        /// So near not to fail.
+        loose: f64,
+    },
+    /// The ratio of own to other is near 1, and nearer than that of the rivals.
+    LeastAffected {},
+    /// The number hardly changes over the points.
+    NearlyConstant {},
+    /// The number grows as the place of the points does.
+    Proportional {},
+    /// The system is saturated at every point.
+    Saturates {},
+    /// The system alone sustains loads over a limit.
+    AloneSustains {
+        /// The limit.
+        over: f64,
+        /// Up to here.
+        nearly: f64,
+    },
+    /// Each system sustains a higher load than the rival.
+    SaturatesLater {},
+    /// The number at the only point, or the difference of own and other, or how much that difference is larger at the
+    /// first of two points, is the paper's.
+    Number {
+        /// The paper's, in percent.
+        number: f64,
+        /// Its error, in percent of each number that went into it.
+        error: f64,
+        /// `points` or `%`.
+        unit: String,
+    },
+    /// The share is 0 at every point.
+    Nothing {},
+    /// So many replications are exact enough.
+    Exact {
+        /// So many.
+        replications: usize,
+        /// The largest error, in percent.
+        limit: f64,
+        /// `points` or `% of the mean`.
+        unit: String,
+    },
+}
+
+/// What a rule looks at.
+#[derive(Clone, Copy)]
+pub struct Evidence<'e> {
+    /// Everything measured.
+    pub measurements: &'e Measurements,
+    /// What is compared.
+    pub metric: Metric,
+    /// What the claim is about.
+    pub lines: &'e [Line],
+    /// Whom it is compared with.
+    pub rivals: &'e [Line],
+}
+
+impl Rule {
+    /// Applies the rule.
+    pub fn judge(&self, evidence: &Evidence<'_>) -> Judgement {
+        let part = |percent: &f64| percent / 100.0;
+        match self {
+            Rule::Range { low, high } => range(&evidence.gains(), part(low), part(high)),
+            Rule::Average { low, high, more } => evidence.average(part(low), part(high), *more),
+            Rule::Everywhere {} => everywhere(&evidence.gains()),
+            Rule::Grows {} => grows(&evidence.gains()),
+            Rule::Close { tight, loose } => close(
+                &known(evidence.ratios(evidence.lines)),
+                part(tight),
+                part(loose),
+            ),
+            Rule::LeastAffected {} => least_affected(
+                &known(evidence.ratios(evidence.lines)),
+                &evidence.ratios(evidence.rivals),
+            ),
+            Rule::NearlyConstant {} => nearly_constant(evidence.growth().as_ref(), evidence.span()),
+            Rule::Proportional {} => proportional(evidence.growth().as_ref(), evidence.span()),
+            Rule::Saturates {} => {
+                let backlog = |point: &Point| evidence.measurements.backlog(&point.own);
+                saturates(&evidence.each(backlog))
+            }
+            Rule::AloneSustains { over, nearly } => {
+                let (own, others) = (evidence.ladders(evidence.lines), evidence.rivals);
+                alone_sustains(&own[0], &evidence.ladders(others), *over, *nearly)
+            }
+            Rule::SaturatesLater {} => saturates_later(
+                &evidence.ladders(evidence.lines),
+                &evidence.ladders(evidence.rivals)[0],
+            ),
+            Rule::Number {
+                number: paper,
+                error,
+                unit,
+            } => {
+                let (found, error) = evidence.number(part(paper), part(error));
+                number(found, part(paper), error, unit)
+            }
+            Rule::Nothing {} => nothing(&evidence.each(|point| evidence.mean(point))),
+            Rule::Exact {
+                replications,
+                limit,
+                unit,
+            } => {
+                let error = |point: &Point| {
+                    let estimate = evidence.measurements.estimate_in_blocks(
+                        &point.own,
+                        evidence.metric,
+                        *replications,
+                    )?;
+                    if unit == "points" {
+                        estimate.ci95
+                    } else {
+                        estimate.relative_error()
+                    }
+                };
+                exact(&evidence.each(error), *replications, part(limit), unit)
+            }
+        }
+    }
+}
+
+fn known(ratios: Vec<At<Option<Estimate>>>) -> Vec<At<Estimate>> {
+    let known = ratios.into_iter().filter_map(|At { at, value }| {
+        let value = value?;
+        Some(At { at, value })
+    });
+    known.collect()
+}
+
+impl Evidence<'_> {
+    fn points(&self) -> &[Point] {
+        &self.lines[0].points
+    }
+
+    /// A value for each point that has one.
+    fn each<T>(&self, value: impl Fn(&Point) -> Option<T>) -> Vec<At<T>> {
+        let points = self.points().iter().filter_map(|point| {
+            let value = value(point)?;
+            let at = point.at.clone();
+            Some(At { at, value })
+        });
+        points.collect()
+    }
+
+    fn gains(&self) -> Vec<At<Gain>> {
+        self.each(|point| {
+            let Point { own, other, .. } = point;
+            self.measurements.gain(own, other, self.metric)
+        })
+    }
+
+    /// The ratios of own to other, `None` where one of them has no number.
+    fn ratios(&self, lines: &[Line]) -> Vec<At<Option<Estimate>>> {
+        let points = lines.iter().flat_map(|line| &line.points);
+        let ratio = |point: &Point| At {
+            at: point.at.clone(),
+            value: self
+                .measurements
+                .ratio(&point.own, &point.other, self.metric),
+        };
+        points.map(ratio).collect()
+    }
+
+    fn mean(&self, point: &Point) -> Option<Estimate> {
+        self.measurements
+            .reading(&point.own, self.metric)
+            .estimate()
+    }
+
+    fn average(&self, low: f64, high: f64, more: bool) -> Judgement {
+        let above = |ratio: Estimate| {
+            let mean = ratio.mean - 1.0;
+            Gain::By(Estimate { mean, ..ratio })
+        };
+        let gains = if more {
+            self.each(|point| {
+                let Point { own, other, .. } = point;
+                self.measurements.ratio(own, other, self.metric).map(above)
+            })
+        } else {
+            self.gains()
+        };
+        let mean = mean_gain(&gains).map(|mean| At {
+            at: format!("mean of {} points", gains.len()),
+            value: Gain::By(mean),
+        });
+        let mut judgement = range(mean.as_slice(), low, high);
+        let details = gains.iter();
+        let details = details.map(|gain| format!("{}: {}", gain.at, gains::gain_text(&gain.value)));
+        judgement.details.extend(details);
+        judgement
+    }
+
+    /// The ratio of the last point to the first.
+    fn growth(&self) -> Option<At<Estimate>> {
+        let [first, .., last] = self.points() else {
+            return None;
+        };
+        let value = self
+            .measurements
+            .ratio(&last.own, &first.own, self.metric)?;
+        let at = format!("{} to {}", first.at, last.at);
+        Some(At { at, value })
+    }
+
+    /// By what factor the place grows.
+    fn span(&self) -> f64 {
+        let ends = self.points().first().zip(self.points().last());
+        let ends = ends.and_then(|(first, last)| first.place.zip(last.place));
+        ends.map_or(1.0, |(first, last)| last / first)
+    }
+
+    /// What became of the backlog as the load grew.
+    fn ladders(&self, lines: &[Line]) -> Vec<Ladder> {
+        let step = |point: &Point| Some((point.place?, self.measurements.backlog(&point.own)?));
+        let ladder = |line: &Line| Ladder {
+            name: line.name.clone(),
+            steps: line.points.iter().filter_map(step).collect(),
+        };
+        lines.iter().map(ladder).collect()
+    }
+
+    /// Our number, and the error of the paper's, `error` being a part of each number that went into it.
+    fn number(&self, paper: f64, error: f64) -> (Option<Estimate>, f64) {
+        let points = self.points();
+        let found = match points {
+            [only] if only.own == only.other => return (self.mean(only), error * paper),
+            [to, from] => self.measurements.rise(to, from, self.metric),
+            [only, ..] => self
+                .measurements
+                .difference(&only.own, &only.other, self.metric),
+            [] => None,
+        };
+        let cells = points.iter().flat_map(|point| [point.own, point.other]);
+        let mean = |cell| self.measurements.reading(&cell, self.metric).estimate();
+        let errors = cells.filter_map(|cell| Some(error * mean(cell)?.mean));
+        (found, errors.fold(0.0, f64::hypot))
+    }
+}
