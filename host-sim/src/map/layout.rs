@@ -70,7 +70,7 @@ pub struct Rect {
 }
 
 impl Layout {
-    /// The picture of a machine, with gaps from the level `finest` on: the gaps of level 1 lie between planes next to
+    /// The picture of a machine, with gaps from the level `finest`, at least 1, on: the gaps of level 1 lie between planes next to
     /// each other, those of level 2 between groups of such planes, and so on. Each is wider by one unit than those of
     /// the level below.
     pub fn new(machine: Grid, finest: usize) -> Layout {
@@ -152,7 +152,7 @@ impl Axis {
             .collect();
         let mut before = 0;
         let gaps = (0..stride).map(|at| {
-            before += (level(&dimensions, at) + 1).saturating_sub(finest);
+            before += (level(&dimensions, at) + 1).saturating_sub(finest.max(1));
             before
         });
         Axis {

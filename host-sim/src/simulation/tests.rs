@@ -110,7 +110,7 @@ impl Backend for Spy<'_> {
         let note = self.notes.last_mut().unwrap();
         self.inner.call(command, now, &mut |reply| {
             if let Reply::Grant(grant) = reply {
-                *note += &format!(", grant {} {}", grant.job, grant.blocks[0]);
+                *note += &format!(", grant {} {}", grant.job, Submesh::from(grant.blocks[0]));
             }
             on_reply(reply);
         })
