@@ -6,7 +6,7 @@
 
 use std::num::NonZero;
 
-use meshalloc::{Configuration, Machine, SchedulerKind, StrategyKind};
+use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
 
 use crate::backend::{BackendError, Backends};
 use crate::metrics::{Estimates, Metric, PerMetric, Refusals};
@@ -55,7 +55,7 @@ pub const WARMUP_FRACTION: f64 = 0.05;
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// The machine.
-    pub machine: Machine,
+    pub machine: Grid,
     /// The strategies to compare.
     pub strategies: Vec<StrategyKind>,
     /// The scheduler for all of them.

@@ -53,7 +53,7 @@
 
 use std::num::NonZero;
 
-use meshalloc::{Command, Error, JobId, Machine, Refusal, Reply, Ticks};
+use meshalloc::{Command, Error, Grid, JobId, Refusal, Reply, Ticks};
 
 use crate::backend::{Backend, BackendError};
 use crate::metrics::{Refusals, RunValues};
@@ -167,7 +167,7 @@ const ADVANCE_JOBS: u64 = 1024;
 /// When the controller is lost or answers nonsense, or when the run cannot end.
 pub fn run(
     backend: &mut dyn Backend,
-    machine: Machine,
+    machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
     measured: Measured,
     advance: &mut dyn FnMut(u64),
@@ -190,7 +190,7 @@ pub fn run(
 pub fn run_with(
     execution: impl Execution,
     backend: &mut dyn Backend,
-    machine: Machine,
+    machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
     measured: Measured,
     advance: &mut dyn FnMut(u64),
@@ -208,7 +208,7 @@ pub fn run_with(
 /// Those of [`run`].
 pub fn run_backlogged(
     backend: &mut dyn Backend,
-    machine: Machine,
+    machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
     backlog: NonZero<u32>,
     measured: Measured,
@@ -228,7 +228,7 @@ pub fn run_backlogged(
 /// Those of [`run`].
 pub fn run_closed(
     backend: &mut dyn Backend,
-    machine: Machine,
+    machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
     tasks: u32,
     advance: &mut dyn FnMut(u64),
@@ -269,7 +269,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn new(
         execution: E,
         backend: &'b mut dyn Backend,
-        machine: Machine,
+        machine: Grid,
         mut jobs: J,
         measured: Measured,
     ) -> Self {

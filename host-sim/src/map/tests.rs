@@ -1,4 +1,4 @@
-use meshalloc::{Coord, JobId, MachineKind, Mesh, NodeId, Request, SchedulerKind, Submesh};
+use meshalloc::{Coord, JobId, Mesh, NodeId, Request, SchedulerKind, Submesh};
 
 use super::colouring::{self, PALETTE};
 use super::snapshot::Owner;
@@ -19,13 +19,6 @@ fn job(id: u32, blocks: &[(u16, u16, u16, u16)]) -> MapJob {
     MapJob {
         id: JobId(id),
         blocks: blocks.collect(),
-    }
-}
-
-fn submesh(block: Block) -> Option<Submesh> {
-    match block {
-        Block::Submesh(submesh) => Some(submesh),
-        _ => None,
     }
 }
 
@@ -125,8 +118,8 @@ fn the_largest_free_submesh_is_that_of_trying_all() {
                 }
             }
             let largest = snapshot.largest_free();
-            assert_eq!(largest.map_or(0, Block::area), most);
-            let largest = largest.and_then(submesh);
+            let largest = largest.map(Submesh::from);
+            assert_eq!(largest.map_or(0, Submesh::area), most);
             assert!(largest.is_none_or(all_free), "{largest:?}");
         }
     }
@@ -137,7 +130,7 @@ fn jobs_that_touch_differ() {
     let backends = &mut InProcessBackends::default();
     let mesh = mesh(24, 24);
     let strategies: Vec<_> = StrategyKind::built()
-        .filter(|&kind| kind.info().machine == MachineKind::Mesh && kind != StrategyKind::Buddy)
+        .filter(|&kind| kind.info().serves.includes(&mesh.into()))
         .collect();
     let experiment = experiment(mesh, &strategies);
     let mut pairs = 0;
@@ -362,7 +355,8 @@ fn a_snapshot_says_what_the_controller_holds() {
         let ids: Vec<u32> = snapshot.jobs.iter().map(|job| job.id.0).collect();
         assert_eq!(ids, (0..60).filter(|id| id % 2 == 1).collect::<Vec<_>>());
         for job in &snapshot.jobs {
-            assert_eq!(job.blocks.iter().map(|block| block.area()).sum::<u32>(), 20);
+            let areas = job.blocks.iter().map(|&block| mesh.grid().area(block));
+            assert_eq!(areas.sum::<u32>(), 20);
         }
         let faulty = faulty.map(|at| mesh.node(at).unwrap());
         assert_eq!(snapshot.faulty, faulty);

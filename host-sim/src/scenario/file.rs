@@ -249,7 +249,7 @@ mod tests {
             ),
             ("zzz = 1", 1, "unknown key \"zzz\" (known: mesh, "),
             ("\nmesh = \"8by8\"", 2, "expected WxH"),
-            ("mesh = 8", 1, "expected WxH"),
+            ("mesh = 0", 1, "expected WxH"),
             ("mesh = [\"8x8\"]", 1, "of type array"),
             ("load = true", 1, "of type boolean"),
             ("load = 0", 1, "over 0"),

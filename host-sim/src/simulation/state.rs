@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use meshalloc::{Block, Grant, Machine, Refusal, Request, Ticks};
+use meshalloc::{Block, Grant, Grid, Refusal, Request, Ticks};
 
 use super::execution::{Execution, Start};
 use super::held::{Held, Lists};
@@ -38,7 +38,7 @@ const NOTHING_WAITS: i64 = i64::MAX;
 
 /// The world outside the controller.
 pub(super) struct State {
-    pub(super) machine: Machine,
+    pub(super) machine: Grid,
     pub(super) measured: Measured,
     pub(super) span: Span,
     pub(super) now: Ticks,
@@ -70,7 +70,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(machine: Machine, measured: Measured) -> Self {
+    pub(super) fn new(machine: Grid, measured: Measured) -> Self {
         State {
             machine,
             measured,
@@ -256,7 +256,7 @@ impl State {
             if !self.machine.contains(block) {
                 return false;
             }
-            held = held.saturating_add(block.area());
+            held = held.saturating_add(self.machine.area(block));
             self.hash_block(block);
         }
         self.free -= i64::from(held);
@@ -294,16 +294,7 @@ impl State {
     }
 
     fn hash_block(&mut self, block: Block) {
-        let numbers = match (self.machine, block) {
-            (Machine::Mesh(mesh), Block::Submesh(submesh)) => {
-                let base = mesh.node(submesh.base).map_or(u32::MAX, |node| node.0);
-                [base, submesh.sides.w.into(), submesh.sides.h.into()]
-            }
-            (_, Block::Subcube(subcube)) => [subcube.first().0, subcube.last().0, 1],
-            // Of no kind that a machine answers with.
-            _ => [u32::MAX; 3],
-        };
-        for number in numbers {
+        for number in self.machine.digest(block) {
             self.hash.write(&number.to_le_bytes());
         }
     }

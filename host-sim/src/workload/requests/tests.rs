@@ -1,5 +1,3 @@
-use meshalloc::Shape;
-
 use super::*;
 use crate::workload::{Arrivals, Job, Rate, ServiceDistribution, Synthetic};
 
@@ -29,10 +27,7 @@ fn jobs(workload: &Synthetic, seed: u64, replication: u32) -> Vec<Job> {
 }
 
 fn radices(job: &Job) -> Vec<u16> {
-    match job.request.shape {
-        Shape::Radices(radices) => radices.digits().to_vec(),
-        other => panic!("{other} is asked of a cube"),
-    }
+    job.request.shape.extents().to_vec()
 }
 
 /// The part of a normal distribution within so many standard deviations of its mean.
@@ -175,7 +170,7 @@ fn a_load_is_that_of_the_exact_mean() {
     let rate = workload.arrivals_per_second().unwrap().unwrap();
     assert!((rate / (0.5 * 64.0 / (13.0 * 7.5)) - 1.0).abs() < 1e-12);
     let error = workload.with_sides(1, 2).unwrap_err().to_string();
-    assert!(error.contains("4-ary 3-cube: expected a mesh"), "{error}");
+    assert!(error.contains("radices: expected sides"), "{error}");
 }
 
 #[test]
