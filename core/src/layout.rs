@@ -8,7 +8,7 @@ use crate::word::{Span, WORD_BITS, Word, words_for};
 #[derive(Debug)]
 pub(crate) struct Layout {
     grid: Grid,
-    /// How far apart the numbers of neighbours along each dimension are.
+    /// How far apart the bits of neighbours along each dimension are.
     strides: [u32; DIMENSIONS_MAX],
     is_plane: bool,
     rows: usize,
@@ -35,17 +35,21 @@ struct Reach {
 
 impl Layout {
     pub(crate) fn new(grid: Grid) -> Layout {
+        let (is_plane, row_words) = (grid.is_plane(), words_for(grid.row_len()));
         let mut strides = [0; DIMENSIONS_MAX];
         let mut stride = 1;
         for (place, &side) in strides.iter_mut().zip(grid.sides()) {
             *place = stride;
-            stride *= u32::from(side);
+            stride *= match is_plane {
+                true => row_words as u32 * WORD_BITS,
+                false => side.into(),
+            };
         }
         Layout {
             strides,
-            is_plane: grid.is_plane(),
+            is_plane,
             rows: grid.rows() as usize,
-            row_words: words_for(grid.row_len()),
+            row_words,
             grid,
         }
     }
@@ -71,10 +75,14 @@ impl Layout {
         self.row_words
     }
 
+    /// The bits along a dimension. On a two-dimensional mesh those of x are whole rows, with their padding.
     #[inline]
     pub(crate) fn axis(&self, dimension: usize) -> Axis {
         Axis {
-            side: self.grid.sides()[dimension].into(),
+            side: match self.is_plane && dimension == 0 {
+                true => self.strides[1],
+                false => self.grid.sides()[dimension].into(),
+            },
             stride: self.strides[dimension],
             wraps: self.grid.wraps(dimension),
         }

@@ -76,6 +76,7 @@ impl Needs {
                     false => 2 * words,
                 }
             }
+            StrategyMemory::DoubleScratch => needs.scratch = 2 * words,
             StrategyMemory::List => needs.list = nodes,
         }
         needs

@@ -182,10 +182,9 @@ pub(super) fn first_node(bases: &[Word]) -> Option<u32> {
 /// The box that starts at this node.
 #[inline]
 pub(super) fn box_at(layout: &Layout, first: u32, extent: impl Fn(usize) -> u16) -> Block {
-    let sides = layout.grid().sides();
     let mut rest = first;
     let start = |at: usize| {
-        let side = u32::from(sides[at]);
+        let side = layout.axis(at).side;
         let coordinate = rest % side;
         rest /= side;
         coordinate

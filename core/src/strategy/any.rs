@@ -226,6 +226,8 @@ pub enum StrategyMemory {
     Nothing,
     /// Scratch: on a two-dimensional mesh as many words as the occupancy has, on any other grid twice as many.
     Scratch,
+    /// Scratch: twice as many words as the occupancy has.
+    DoubleScratch,
     /// A list of submeshes, one for each processor.
     List,
 }

@@ -65,12 +65,12 @@ macro_rules! table {
         }
         /// Extended tree collapsing, complete.
         TreeCollapsing in tree_collapsing = "tree-collapsing" {
-            aliases: ["tc"], serves: AnyGrid, complete: true, contiguous: true, needs: Scratch,
+            aliases: ["tc"], serves: AnyGrid, complete: true, contiguous: true, needs: DoubleScratch,
             source: "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors"
         }
         /// Extended tree collapsing, as printed.
         TreeCollapsingPrinted in tree_collapsing_printed = "tree-collapsing-printed" {
-            aliases: [], serves: AnyGrid, complete: false, contiguous: true, needs: Scratch,
+            aliases: [], serves: AnyGrid, complete: false, contiguous: true, needs: DoubleScratch,
             source: "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors"
         }
         /// Free list.
