@@ -124,7 +124,7 @@ impl Needs {
 ///   `ceil(k^n / WORD_BITS)`.
 /// - `JOBS`: jobs, waiting and running together.
 /// - `SCRATCH`, `BLOCKS`, `LIST`: what the strategies need ([`Needs`]). The defaults suffice for a contiguous strategy on a mesh that
-///   keeps no list. On a cube `SCRATCH` is twice `WORDS`; `naive` needs a block for each processor, `free-submesh-list` a list as long.
+///   keeps no list. On a cube, and for `tree-collapsing`, `SCRATCH` is twice `WORDS`; `naive` needs a block for each processor, `free-submesh-list` a list as long.
 ///
 /// A capacity that makes no sense does not compile:
 ///
