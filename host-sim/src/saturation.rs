@@ -210,7 +210,7 @@ fn write_table(
     writeln!(output, "{}\n", args.parameters(requests))?;
     let headers = [
         "strategy",
-        "saturation\nutilization (%)",
+        "saturation\nutilization\n(%)",
         "int. frag-\nment. (%)",
         "runs",
         "decision hash",

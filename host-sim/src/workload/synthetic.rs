@@ -332,6 +332,38 @@ mod tests {
     }
 
     #[test]
+    fn each_dimension_has_a_side_of_its_own() {
+        let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
+        let torus = Grid::torus(&[64, 32, 4, 9]).unwrap();
+        let torus = Synthetic::new(
+            torus,
+            SizeDistribution::Uniform,
+            service,
+            Rate::Traffic(1.0),
+        );
+        let mean = 32.5 * 16.5 * 2.5 * 5.0;
+        assert!((torus.mean_processors().unwrap() / mean - 1.0).abs() < 1e-12);
+        let jobs = take(&torus, 1, 0, 20_000);
+        // The sides along x and y are those of a mesh.
+        let plane = take(&workload(64, 32, Rate::Traffic(1.0)), 1, 0, 20_000);
+        for (job, other) in jobs.iter().zip(&plane) {
+            assert_eq!(
+                job.request.shape.extents()[..2],
+                *other.request.shape.extents()
+            );
+        }
+        let processors = jobs.iter().map(|job| f64::from(job.request.processors));
+        let drawn = processors.sum::<f64>() / jobs.len() as f64;
+        assert!((drawn / mean - 1.0).abs() < 0.03, "{drawn}");
+        for (dimension, side) in [(2, 4), (3, 9)] {
+            let sides = jobs
+                .iter()
+                .map(|job| job.request.shape.extents()[dimension]);
+            assert_eq!((sides.clone().min(), sides.max()), (Some(1), Some(side)));
+        }
+    }
+
+    #[test]
     fn seed_and_replication_choose_the_jobs() {
         let workload = workload(16, 16, Rate::Load(0.5));
         assert_eq!(take(&workload, 1, 0, 50), take(&workload, 1, 0, 50));

@@ -176,7 +176,7 @@ fn options_of_the_other_kind_of_machine_are_explained() {
             &["cannot be used with '--widths"],
         ),
         (
-            "run --cube k=4,n=3 --swf x",
+            "run --cube k=4,n=3 --dims normal --swf x",
             &["cannot be used with '--swf"],
         ),
         ("run --cube 4,3", &["expected k=RADIX,n=DIMENSIONS"]),

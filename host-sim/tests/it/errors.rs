@@ -246,7 +246,12 @@ fn help_names_every_option_with_its_default() {
         ),
         (
             "replay",
-            &["alloc ID W H", "fault X Y", "--quiet", "default: first-fit"],
+            &[
+                "alloc ID AxBx...",
+                "fault X Y",
+                "--quiet",
+                "default: first-fit",
+            ],
         ),
         (
             "compare",

@@ -3,6 +3,7 @@
 mod compare;
 mod cube;
 mod errors;
+mod grid;
 mod line;
 mod list;
 mod map;

@@ -273,7 +273,7 @@ repair 0 0 0
 {"line":5,"op":"alloc","id":4,"error":"duplicate-job"}
 {"line":6,"op":"alloc","id":5,"error":"never-fits"}
 {"line":7,"op":"alloc","id":6,"error":"too-many-extents"}
-{"line":8,"op":"alloc","id":7,"error":"never-fits"}
+{"line":8,"op":"alloc","id":7,"error":"too-many-extents"}
 {"line":9,"op":"alloc","id":8,"error":"too-few-free"}
 {"line":10,"op":"fault","address":[0,0,0],"changed":true,"job":1}
 {"line":11,"op":"fault","address":[3,3,3],"changed":true,"job":null}

@@ -155,11 +155,11 @@ fn a_job_starts_once_with_all_of_its_blocks() {
     let starts: Vec<u32> = notes.iter().map(|(number, _)| *number).collect();
     assert_eq!(starts, (0..28).collect::<Vec<_>>());
     assert_eq!(notes[25].1.len(), 13);
-    assert!(notes[25].1.iter().all(|block| block.area() == 1));
+    assert!(notes[25].1.iter().all(|&block| machine.area(block) == 1));
     // The lists of blocks are used again, and empty before.
     for (number, processors) in [(0, 1), (25, 13), (26, 9), (27, 4)] {
         let blocks = &notes[number].1;
-        let held: u32 = blocks.iter().map(|block| block.area()).sum();
+        let held: u32 = blocks.iter().map(|&block| machine.area(block)).sum();
         assert_eq!(held, processors, "{blocks:?}");
     }
 }
