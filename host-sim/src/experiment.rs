@@ -131,7 +131,7 @@ impl StrategyResult {
     }
 }
 
-/// Is told how far an experiment has come. The methods are called between events, often, and must be
+/// Receives the progress of an experiment. The methods are called between events, often, and must be
 /// quick.
 pub trait Progress: Sync {
     /// Before the first run of an experiment: so many runs are expected, of so many jobs each.
@@ -139,12 +139,12 @@ pub trait Progress: Sync {
         let _ = (runs_max, jobs_per_run);
     }
 
-    /// So many more jobs are expected than was said before, or so many fewer.
+    /// Adjusts the expected total of jobs.
     fn expect_more(&self, jobs: i64) {
         let _ = jobs;
     }
 
-    /// So many more jobs have left.
+    /// Reports that so many more jobs have left.
     fn advance(&self, jobs: u64) {
         let _ = jobs;
     }
@@ -155,7 +155,7 @@ pub trait Progress: Sync {
     }
 }
 
-/// Nobody is told.
+/// Ignores progress.
 impl Progress for () {}
 
 /// Why an experiment gives no result.

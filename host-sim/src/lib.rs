@@ -16,6 +16,7 @@ pub mod cli;
 pub mod compare;
 pub mod experiment;
 pub mod failure;
+mod file;
 pub mod identity;
 pub mod list;
 pub mod map;

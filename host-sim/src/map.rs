@@ -5,7 +5,6 @@
 //! touch differ in [colour](colouring).
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -16,6 +15,7 @@ use meshalloc::{Block, Configuration, Grid, StrategyKind, Ticks};
 
 use crate::backend::Backends;
 use crate::experiment::{Experiment, ExperimentError};
+use crate::file;
 use crate::simulation::{self, Interrupted, Moment};
 use crate::workload::{JOBS_MAX, TIME_MAX, Workload, seconds, ticks};
 
@@ -205,38 +205,22 @@ fn map(
     })
 }
 
-/// A file for a picture, opened before the work that it shows and written after it.
+/// A file for a picture, looked at before the work that it shows and written after it.
 #[derive(Debug)]
-pub(crate) struct PictureFile {
-    path: PathBuf,
-    file: File,
-}
+pub(crate) struct PictureFile(PathBuf);
 
 impl PictureFile {
-    /// Opens the file without changing what is in it, if anything; makes its folder if need be.
+    /// Whether the file can be written; makes its folder if need be.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
-        let parent = path.parent();
-        let folder = parent.filter(|folder| !folder.as_os_str().is_empty());
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        let file = folder
-            .map_or(Ok(()), fs::create_dir_all)
-            .and_then(|()| options.open(path));
-        match file {
-            Ok(file) => Ok(PictureFile {
-                path: path.to_owned(),
-                file,
-            }),
+        match file::check(path) {
+            Ok(()) => Ok(PictureFile(path.to_owned())),
             Err(error) => Err(failed(path, &error)),
         }
     }
 
     /// Puts the picture in the place of what was there.
-    pub(crate) fn write(mut self, svg: &str) -> Result<(), String> {
-        self.file
-            .set_len(0)
-            .and_then(|()| self.file.write_all(svg.as_bytes()))
-            .map_err(|error| failed(&self.path, &error))
+    pub(crate) fn write(&self, svg: &str) -> Result<(), String> {
+        file::write(&self.0, svg.as_bytes()).map_err(|error| failed(&self.0, &error))
     }
 }
 
@@ -289,7 +273,7 @@ impl Show {
         subtitle: &str,
         output: &mut dyn Write,
     ) -> Result<(), crate::failure::Failure> {
-        let path = self.file.path.clone();
+        let path = &self.file.0;
         self.file.write(&svg::svg(maps, subtitle)?)?;
         if self.on_terminal {
             writeln!(output)?;

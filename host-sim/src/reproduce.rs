@@ -6,7 +6,7 @@
 //! together.
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -17,6 +17,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, Value
 use crate::backend::StopwatchBackends;
 use crate::experiment;
 use crate::failure::Failure;
+use crate::file;
 use crate::names;
 use crate::progress::Bar;
 use crate::scenario;
@@ -93,6 +94,10 @@ pub struct ReproduceArgs {
     /// The folder that everything goes to; it is made if need be [default: out/PAPER]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
+
+    /// Replace the results of another command in that folder
+    #[arg(long)]
+    replace: bool,
 }
 
 fn sides() -> impl TypedValueParser<Value = u16> {
@@ -163,24 +168,31 @@ impl ReproduceArgs {
 /// Measures, judges, and writes everything down.
 pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let numbers = args.figures()?;
-    let file = args.paper;
-    if let Some(machines) = file
+    let paper_file = args.paper;
+    if let Some(machines) = paper_file
         .machines
         .as_ref()
         .filter(|_| args.largest_mesh.is_some())
     {
-        return Err(format!("largest-mesh is about kim-yoon: {machines}").into());
+        return Err(format!("largest-mesh is about papers with several meshes: {machines}").into());
     }
     let extent = args.extent();
     let largest_mesh = args.largest_mesh.or(args.lengths().largest_mesh);
-    let paper = file.paper(&numbers, largest_mesh)?;
-    let default = || Path::new("out").join(&file.name);
+    let paper = paper_file.paper(&numbers, largest_mesh)?;
+    let default = || Path::new("out").join(&paper_file.name);
     let folder = args.output.clone().unwrap_or_else(default);
     let made = fs::create_dir_all(&folder);
     made.map_err(|error| format!("{}: cannot make the folder: {error}", folder.display()))?;
 
+    let command = args.command();
+    let record = folder.join(format!("{}.command", paper_file.name));
+    if !args.replace {
+        check_folder(&record, &command)?;
+    }
+
     let measurements = measure(args, &paper, &extent, &folder)?;
     let claims = judge(&paper, &measurements);
+    write(&record, &format!("{command}\n"))?;
     for figure in &paper.figures {
         let stem = figure.file_stem();
         let table = figure.csv(&measurements, |setting| {
@@ -191,18 +203,21 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
             }
         })?;
         write(&folder.join(format!("{stem}.csv")), &table)?;
+    }
+    // After all tables: none is lost because a picture cannot be drawn or written.
+    for figure in &paper.figures {
         write(
-            &folder.join(format!("{stem}.svg")),
+            &folder.join(format!("{}.svg", figure.file_stem())),
             &figure.svg(&measurements)?,
         )?;
     }
-    let page_path = folder.join(format!("{}.html", file.name));
+    let page_path = folder.join(format!("{}.html", paper_file.name));
     let page = page::page(&page::Content {
-        file,
+        file: paper_file,
         figures: &paper.figures,
         measurements: &measurements,
         claims: &claims,
-        command: &args.command(),
+        command: &command,
         extent: &extent,
     })?;
     write(&page_path, &page)?;
@@ -288,7 +303,23 @@ fn measure(
 
 /// Writes a file anew.
 fn write(path: &Path, text: &str) -> Result<(), String> {
-    fs::write(path, text).map_err(|error| format!("{}: cannot write: {error}", path.display()))
+    let written = file::write(path, text.as_bytes());
+    written.map_err(|error| format!("{}: cannot write: {error}", path.display()))
+}
+
+/// Whether the folder has results of another command, which may be longer or have more figures.
+fn check_folder(record: &Path, command: &str) -> Result<(), String> {
+    match fs::read_to_string(record) {
+        Ok(known) if known.trim_end() != command => Err(format!(
+            "{}: the folder has the results of `{}` (expected another --output, or --replace)",
+            record.display(),
+            known.trim_end()
+        )),
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(format!("{}: cannot read: {error}", record.display()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// For each figure a line with the number of each verdict, and each claim below it.

@@ -18,12 +18,12 @@ use crate::report::{self, Report, Timing};
 use crate::scenario::{BackendChoice, Format, JobSource, Scenario};
 use crate::workload::Workload;
 
-/// What is said when the clock would be around a line.
-const SEARCH_TIME_ELSEWHERE: &str = "--search-time is the controller's own time (expected --backend in-process; over a line, the \
+/// The error when the clock would be around a line.
+const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's own time (expected --backend in-process; over a line, the \
      table has round trip times)";
 
-/// What is said when runs would have to share a line.
-const THREADS_ELSEWHERE: &str = "--threads is about runs in this process (expected --backend in-process; a line serves one run at a time)";
+/// The error when runs would have to share a line.
+const THREADS_NEED_IN_PROCESS: &str = "--threads is about runs in this process (expected --backend in-process; a line serves one run at a time)";
 
 /// How a scenario is run, beside what it says itself.
 pub(crate) struct RunHow<'a> {
@@ -51,10 +51,10 @@ pub(crate) fn run(
         map,
     } = how;
     if threads.is_some() && scenario.backend != BackendChoice::InProcess {
-        return Err(THREADS_ELSEWHERE.to_owned().into());
+        return Err(THREADS_NEED_IN_PROCESS.to_owned().into());
     }
     if search_time && scenario.backend != BackendChoice::InProcess {
-        return Err(SEARCH_TIME_ELSEWHERE.to_owned().into());
+        return Err(SEARCH_TIME_NEEDS_IN_PROCESS.to_owned().into());
     }
     let experiment = scenario.experiment()?;
     let show = map.show(scenario.format == Format::Table)?;
@@ -67,15 +67,15 @@ pub(crate) fn run(
     let clock = Clock::default();
     let bar = Bar::new();
     let results = match &mut line {
-        Some(line) => experiment::run(&experiment, &mut clock.beside(line), &bar),
+        Some(line) => experiment::run(&experiment, &mut clock.time(line), &bar),
         None if search_time => {
             // Runs beside each other would disturb what is measured.
             let threads = threads.or(Some(NonZero::<usize>::MIN));
-            let backends = || clock.beside(StopwatchBackends::default());
+            let backends = || clock.time(StopwatchBackends::default());
             experiment::run_parallel(&experiment, threads, &backends, &bar)
         }
         None => {
-            let backends = || clock.beside(InProcessBackends::default());
+            let backends = || clock.time(InProcessBackends::default());
             experiment::run_parallel(&experiment, threads, &backends, &bar)
         }
     };
@@ -138,7 +138,7 @@ struct Clock(Mutex<Vec<(StrategyKind, Duration)>>);
 
 impl Clock {
     /// The backends, with this clock beside them.
-    fn beside<B: Backends>(&self, backends: B) -> Timed<'_, B> {
+    fn time<B: Backends>(&self, backends: B) -> Timed<'_, B> {
         Timed {
             inner: backends,
             clock: self,

@@ -187,7 +187,7 @@ fn what_cannot_be_run_is_said() {
                 },
                 ..good.clone()
             },
-            "relative error is 0",
+            "error to reach is 0",
         ),
         (
             Experiment {

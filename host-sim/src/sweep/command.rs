@@ -1,7 +1,6 @@
 //! `sweep`: a grid of scenarios out of a file, results into a folder.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use clap::builder::ValueHint;
 
 use super::{Point, SweepOptions, results, run_points};
 use crate::failure::Failure;
+use crate::file;
 use crate::identity::label_text;
 use crate::names;
 use crate::progress::Bar;
@@ -54,12 +54,24 @@ pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Fail
         let name = args.file.file_stem().unwrap_or_default();
         Path::new("out/sweep").join(name)
     });
+    let journal = folder.join("points.jsonl");
+    for name in ["results.csv", "results.json"] {
+        let path = folder.join(name);
+        if path.exists() && !journal.exists() && !args.restart {
+            return Err(format!(
+                "{}: is not of this sweep, there is no journal beside it (expected another folder; --restart \
+                 replaces it)",
+                path.display()
+            )
+            .into());
+        }
+    }
     let options = SweepOptions {
         threads: args.threads,
         restart: args.restart,
     };
     let bar = Bar::new();
-    let finished = run_points(&points, &folder.join("points.jsonl"), options, &bar);
+    let finished = run_points(&points, &journal, options, &bar);
     bar.clear();
     let finished = finished.map_err(|error| error.to_string())?;
 
@@ -75,20 +87,9 @@ pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Fail
     ] {
         let path = folder.join(name);
         content
-            .and_then(|content| replace(&path, &content))
+            .and_then(|content| file::write(&path, &content))
             .map_err(|error| format!("{}: cannot write the results: {error}", path.display()))?;
         writeln!(output, "{}", path.display())?;
     }
     Ok(())
-}
-
-/// Puts a file in the place of another, so that at any time one of the two is there whole.
-fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".tmp");
-    let temporary = PathBuf::from(name);
-    let mut file = File::create(&temporary)?;
-    file.write_all(content)?;
-    file.sync_all()?;
-    std::fs::rename(temporary, path)
 }

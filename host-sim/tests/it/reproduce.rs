@@ -251,10 +251,17 @@ fn the_same_seed_gives_the_same_bytes_with_any_number_of_threads() {
 fn figures_share_their_points() {
     let folder = tempfile::tempdir().unwrap();
     let line = |figures: &str| format!("{CHANG_MOHAPATRA} {figures} --output o");
-    host_sim_in(folder.path(), &line("--figure 5")).good();
-    let alone = files(&folder.path().join("o"))["figure-05.csv"].clone();
-    host_sim_in(folder.path(), &line("--figure 3 --figure 5 --figure 6")).good();
-    assert_eq!(files(&folder.path().join("o"))["figure-05.csv"], alone);
+    let all = line("--figure 3 --figure 5 --figure 6");
+    let table = || files(&folder.path().join("o"))["figure-05.csv"].clone();
+    host_sim_in(folder.path(), &all).good();
+    let shared = table();
+    // The results of more figures are not replaced without being asked to.
+    let ended = host_sim_in(folder.path(), &line("--figure 5"));
+    assert_eq!(ended.code, Some(2), "{ended}");
+    assert!(ended.stderr.contains("--figure 6"), "{ended}");
+    host_sim_in(folder.path(), &all).good();
+    host_sim_in(folder.path(), &line("--figure 5 --replace")).good();
+    assert_eq!(table(), shared);
 }
 
 #[test]

@@ -1,0 +1,73 @@
+//! Files as a whole: at any time a reader finds the old content or the new one.
+
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+/// Puts a file in the place of another, by way of a temporary one in the same folder; what is no regular file (a pipe, a
+/// terminal) is written in place. Makes the folder if need be.
+///
+/// # Errors
+///
+/// When the folder cannot be made or written; what was there before is still there.
+pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|known| !known.is_file()) {
+        return fs::write(path, content);
+    }
+    let mut file = temporary(path)?;
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Whether [`write`] can be expected to succeed: now rather than after a minute's work. Makes the folder if need be.
+///
+/// # Errors
+///
+/// Those of [`write`].
+pub(crate) fn check(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(known) if known.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        Ok(known) if !known.is_file() => Ok(()),
+        _ => temporary(path).map(drop),
+    }
+}
+
+fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    let parent = path.parent();
+    let folder = parent.filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".host-sim-");
+    #[cfg(unix)]
+    {
+        use std::fs::Permissions;
+        use std::os::unix::fs::PermissionsExt;
+        // As of any new file: the mask of the process applies.
+        builder.permissions(Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b.txt");
+        check(&path).unwrap();
+        assert!(!path.exists());
+        write(&path, b"long content").unwrap();
+        write(&path, b"short").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"short");
+        assert_eq!(fs::read_dir(folder.path().join("a")).unwrap().count(), 1);
+        assert!(check(folder.path()).is_err());
+        assert!(write(&path.join("c"), b"").is_err());
+    }
+}
