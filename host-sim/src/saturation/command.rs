@@ -194,7 +194,7 @@ fn write_table(
     writeln!(output, "{}\n", args.parameters(&experiment.workload))?;
     let headers = [
         "strategy",
-        "saturation\nutilization\n(%)",
+        "saturation\nutilization (%)",
         "int. frag-\nment. (%)",
         "runs",
         "decision hash",
