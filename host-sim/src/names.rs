@@ -68,8 +68,8 @@ pub fn sides(text: &str) -> Result<Shape, String> {
 /// ```
 pub fn wrap(text: &str) -> Result<u16, String> {
     let bit = |text| whole(text).and_then(|dimension| 1_u16.checked_shl(dimension));
-    let bits = text.split(',').map(|text| bit(text.trim()));
-    let bits: Option<u16> = bits.fold(Some(0), |bits, bit| Some(bits? | bit?));
+    let mut dimensions = text.split(',').map(str::trim);
+    let bits = dimensions.try_fold(0, |bits, dimension| Some(bits | bit(dimension)?));
     bits.ok_or_else(|| {
         format!(
             "expected numbers of dimensions, 0 (x) to {}, such as 2 or 0,1",

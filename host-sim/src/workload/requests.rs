@@ -189,8 +189,8 @@ impl Requests {
                 }
             }
             Requests::Subcubes(of) => RequestSource::Subcubes {
-                dims: stream(4).with(of.dims()),
-                radices: stream(5).with(of.radices()),
+                dims: Box::new(stream(4).with(of.dims())),
+                radices: Box::new(stream(5).with(of.radices())),
             },
         })
     }
@@ -208,8 +208,8 @@ pub(super) enum RequestSource {
         sides: Vec<Source<SideSampler>>,
     },
     Subcubes {
-        dims: Source<SideSampler>,
-        radices: Source<SideSampler>,
+        dims: Box<Source<SideSampler>>,
+        radices: Box<Source<SideSampler>>,
     },
 }
 

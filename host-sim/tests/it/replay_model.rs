@@ -111,9 +111,7 @@ impl Model {
         let free = (0..self.nodes()).filter(|&node| self.is_free(node)).count();
         let expected = if radices.len() > self.n {
             Some("too-many-extents")
-        } else if area > self.nodes() {
-            Some("never-fits")
-        } else if radices.iter().any(|&radix| radix > self.k) {
+        } else if area > self.nodes() || radices.iter().any(|&radix| radix > self.k) {
             Some("never-fits")
         } else if self.strategy == StrategyKind::Partner && radices.iter().any(|&r| r < self.k) {
             Some("extent-below-side")
