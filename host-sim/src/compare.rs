@@ -285,6 +285,10 @@ fn write_tables(
             "saturated: the backlog grew over the run, so a mean would say how long the run was."
         )?;
     }
+    let grows = |row: &Row| row.results.iter().any(|result| result.grows_with_length);
+    if rows.iter().any(grows) {
+        writeln!(output, "{}", report::GROWS_MEANING)?;
+    }
     writeln!(output, "picture: {}", args.output.display())?;
     Ok(())
 }

@@ -11,11 +11,12 @@ use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
 use crate::backend::{BackendError, Backends};
 use crate::metrics::{Estimates, Metric, PerMetric, Refusals};
 use crate::simulation::{self, Measured, RunResult, SimulationError};
-use crate::statistics::Estimate;
+use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias, sample_target};
 use crate::workload::{Arrivals, JOBS_MAX, Synthetic, Workload, WorkloadError};
 
 mod parallel;
 
+pub use crate::statistics::REPLICATIONS_MIN;
 pub use parallel::{Failed, run, run_all, run_parallel};
 
 /// How often a run is repeated with new jobs. A log gives the same jobs every time and is run once.
@@ -23,9 +24,9 @@ pub use parallel::{Failed, run, run_all, run_parallel};
 pub enum Replications {
     /// So often.
     Fixed(u32),
-    /// Until the half-width of the 95 % interval of the waiting delay, relative to its mean, is under
-    /// `target` for every strategy that is not saturated, but at least [`REPLICATIONS_MIN`] and at most
-    /// `max` times.
+    /// Until the mean waiting delay of every strategy that is not saturated is within `target` of the true one, relative
+    /// to that and with a confidence of 95 %, but at least [`REPLICATIONS_MIN`] and at most `max` times. The rule
+    /// is that of [`statistics`](crate::statistics).
     UntilRelativeError {
         /// For instance .03.
         target: f64,
@@ -33,7 +34,7 @@ pub enum Replications {
         max: u32,
     },
     /// Until the half-width of the 95 % interval of every strategy's utilization is at most `target`, looked at after
-    /// every [`REPLICATIONS_STEP`] replications, but at most `max` times.
+    /// every [`REPLICATIONS_STEP`] replications, but at least [`REPLICATIONS_MIN`] and at most `max` times.
     UntilAbsoluteError {
         /// For instance .005, half a percentage point.
         target: f64,
@@ -44,9 +45,6 @@ pub enum Replications {
 
 /// An absolute error is looked at after so many replications each time.
 pub const REPLICATIONS_STEP: u32 = 4;
-
-/// With fewer replications an interval may be narrow by chance, and replicating would stop too early.
-pub const REPLICATIONS_MIN: u32 = 3;
 
 /// The part of a synthetic workload's jobs that is not measured unless asked otherwise.
 pub const WARMUP_FRACTION: f64 = 0.05;
@@ -101,6 +99,10 @@ pub struct StrategyResult {
     pub metrics: Estimates,
     /// Whether the backlog grew in most replications, so that delays depend on the length of the run, or of the log.
     pub saturated: bool,
+    /// Whether mean delays still grow with the length of the run, by more than [`EMPTY_START_BIAS_MAX`] of the
+    /// long-run value: the run is too short for what they are asked for, and decides nothing. Not where
+    /// `saturated`, and never for a log, a closed workload or a backlog that is kept up.
+    pub grows_with_length: bool,
     /// Why there were so many replications and not more.
     pub stop: Stop,
     /// All decisions of all replications as one number; see [`RunResult::decision_hash`].
@@ -358,9 +360,9 @@ impl Experiment {
         match self.replications {
             Replications::Fixed(given) => given,
             Replications::UntilRelativeError { .. } => count.max(REPLICATIONS_MIN),
-            Replications::UntilAbsoluteError { .. } => {
-                count.max(1).next_multiple_of(REPLICATIONS_STEP)
-            }
+            Replications::UntilAbsoluteError { .. } => count
+                .max(REPLICATIONS_MIN)
+                .next_multiple_of(REPLICATIONS_STEP),
         }
     }
 
@@ -380,7 +382,7 @@ impl Experiment {
             Replications::Fixed(_) => None,
             Replications::UntilRelativeError { target, .. } => {
                 let error = estimate(runs, Metric::WaitingDelay)?.relative_error()?;
-                Some(error / target)
+                Some(error / sample_target(target))
             }
             Replications::UntilAbsoluteError { target, .. } => {
                 Some(estimate(runs, Metric::Utilization)?.ci95? / target)
@@ -392,6 +394,19 @@ impl Experiment {
     fn is_saturated(&self, runs: &[RunResult]) -> bool {
         let saturated = runs.iter().filter(|run| run.saturated).count();
         self.backlog.is_none() && 2 * saturated > runs.len()
+    }
+
+    /// Whether the waiting delay is too low by more than it may be, for runs start empty.
+    fn grows_with_length(&self, runs: &[RunResult]) -> bool {
+        let arrive = matches!(
+            &self.workload,
+            Workload::Synthetic(workload) if matches!(workload.arrivals, Arrivals::Poisson(_))
+        );
+        let bias = empty_start_bias(&values(runs, Metric::WaitingDelay));
+        arrive
+            && self.backlog.is_none()
+            && !self.is_saturated(runs)
+            && bias.is_some_and(|bias| bias > EMPTY_START_BIAS_MAX)
     }
 
     /// What all runs amount to, given by strategy.
@@ -417,6 +432,7 @@ impl Experiment {
             scheduler: self.scheduler,
             metrics: PerMetric::from_fn(|metric| estimate(&runs, metric)),
             saturated,
+            grows_with_length: self.grows_with_length(&runs),
             stop,
             decision_hash: simulation::hash_of_hashes(&runs),
             decisions: runs.iter().map(|run| run.decisions).sum(),
@@ -427,10 +443,13 @@ impl Experiment {
     }
 }
 
-/// Over the runs in which there was something to measure.
+/// Of the runs in which there was something to measure.
+fn values(runs: &[RunResult], metric: Metric) -> Vec<f64> {
+    runs.iter().filter_map(|run| run.values[metric]).collect()
+}
+
 fn estimate(runs: &[RunResult], metric: Metric) -> Option<Estimate> {
-    let values: Vec<f64> = runs.iter().filter_map(|run| run.values[metric]).collect();
-    Estimate::of(&values)
+    Estimate::of(&values(runs, metric))
 }
 
 #[cfg(test)]

@@ -61,6 +61,18 @@ pub fn shown(result: &StrategyResult, metric: Metric) -> Option<Estimate> {
     result.metrics[metric].filter(|_| !hidden)
 }
 
+/// What stands beside a mean that still grows with the length of the run.
+pub const GROWS: &str = "↑";
+
+/// What [`GROWS`] means.
+pub const GROWS_MEANING: &str =
+    "↑: the mean still grows with the length of the run; it takes more --jobs.";
+
+/// Whether the mean of this metric still grows with the length of the run.
+pub fn grows(result: &StrategyResult, metric: Metric) -> bool {
+    result.grows_with_length && depends_on_length(metric)
+}
+
 /// Why replicating ended, in machine-readable output.
 pub(crate) const fn stop_name(stop: Stop) -> &'static str {
     match stop {
@@ -215,6 +227,9 @@ impl Report<'_> {
         if self.results.iter().any(|result| result.runs.len() > 1) {
             notes.push("±: half-width of the 95 % confidence interval.".to_owned());
         }
+        if self.results.iter().any(|result| result.grows_with_length) {
+            notes.push(GROWS_MEANING.to_owned());
+        }
         for gain in best_gains(self.results) {
             notes.push(gain);
         }
@@ -231,13 +246,19 @@ impl Report<'_> {
                     "{name}: saturated, the backlog grew over the run; delays depend on its length."
                 ));
             }
-            if let (Stop::CapReached, JobSource::Synthetic { replications, .. }) =
-                (result.stop, &self.scenario.jobs)
-                && let Replications::UntilRelativeError { target, max } = replications
+            if let JobSource::Synthetic { replications, .. } = &self.scenario.jobs
+                && let Replications::UntilRelativeError { target, .. } = replications
             {
-                notes.push(format!(
-                    "{name}: still above the relative error of {target} after {max} replications, the cap."
-                ));
+                let runs = result.runs.len();
+                match result.stop {
+                    Stop::ErrorReached => notes.push(format!(
+                        "{name}: within the relative error of {target} after {runs} replications."
+                    )),
+                    Stop::CapReached => notes.push(format!(
+                        "{name}: still above the relative error of {target} after {runs} replications, the cap."
+                    )),
+                    Stop::Fixed | Stop::Saturated => {}
+                }
             }
             for (reason, count) in result.refused.iter() {
                 notes.push(format!("{name}: {count} jobs refused: {}.", reason.name()));
@@ -348,7 +369,7 @@ fn header(metric: Metric) -> &'static str {
     }
 }
 
-/// A metric in a table: `47.9 ± 1.2`, `saturated` or `-`.
+/// A metric in a table: `47.9 ± 1.2`, the same with [`GROWS`], `saturated` or `-`.
 pub fn cell(result: &StrategyResult, metric: Metric) -> String {
     if result.saturated && depends_on_length(metric) {
         return "saturated".to_owned();
@@ -362,6 +383,7 @@ pub fn cell(result: &StrategyResult, metric: Metric) -> String {
         Some(Estimate {
             mean, ci95: None, ..
         }) if metric.unit() == Unit::Count => mean.to_string(),
+        Some(estimate) if grows(result, metric) => format!("{} {GROWS}", number(estimate, scale)),
         Some(estimate) => number(estimate, scale),
         None => "-".to_owned(),
     }

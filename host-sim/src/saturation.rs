@@ -210,7 +210,7 @@ fn write_table(
     writeln!(output, "{}\n", args.parameters(requests))?;
     let headers = [
         "strategy",
-        "saturation\nutilization\n(%)",
+        "saturation\nutilization (%)",
         "int. frag-\nment. (%)",
         "runs",
         "decision hash",

@@ -31,7 +31,7 @@ pub const MEAN_SERVICE_DEFAULT: f64 = 10.0;
 /// Jobs in one replication.
 pub const JOBS_DEFAULT: u32 = 40_000;
 /// Replications of a scenario that names neither a number nor an error.
-pub const REPLICATIONS_DEFAULT: u32 = 8;
+pub const REPLICATIONS_DEFAULT: u32 = 10;
 /// The cap where replications go on until an error is reached.
 pub const REPLICATIONS_MAX_DEFAULT: u32 = 100;
 /// The offered load of a scenario on a mesh that names none.
@@ -185,11 +185,12 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = REPLICATION)]
     pub jobs: Option<u32>,
 
-    /// Runs of each strategy, each with new jobs [default: 8]
+    /// Runs of each strategy, each with new jobs [default: 10]
     #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = REPLICATION, conflicts_with_all = ["until_rel_error", "max_replications"])]
     pub replications: Option<u32>,
 
-    /// Replicate until the 95 % half-width of the mean waiting delay is below this part of the mean
+    /// Replicate, at least 10 times, until the mean waiting delay is within this part of the true one, with a confidence
+    /// of 95 %
     #[arg(long, value_name = "FRACTION", value_parser = names::fraction, allow_negative_numbers = true, help_heading = REPLICATION)]
     pub until_rel_error: Option<f64>,
 

@@ -93,6 +93,7 @@ pub(crate) fn result_json(
         "scheduler": names::scheduler_text(result.scheduler),
         "metrics": metrics,
         "saturated": result.saturated,
+        "grows_with_length": result.grows_with_length,
         "replications": result.runs.len(),
         "stop": stop_name(result.stop),
         "waiting_delay_gains": gains_json(result, all),

@@ -1,7 +1,8 @@
 //! What a paper says, and whether the measurement bears it out.
 //!
 //! A verdict is computed: each claim names a [rule](rule::Rule) and its parameters. All intervals are 95 % ones. What a
-//! rule wants is stated where it is applied, and the page shows it in these words.
+//! rule wants is stated where it is applied, and the page shows it in these words. A point whose mean still grows with the
+//! length of the run (see [`statistics`](crate::statistics)) decides nothing.
 
 mod gains;
 mod growth;

@@ -234,6 +234,8 @@ impl Figure {
         }
         let saturated = result.is_some_and(|result| result.saturated);
         add("saturated", saturated.to_string());
+        let grows = matches!(reading, Reading::Growing(_));
+        add("grows_with_length", grows.to_string());
         add("jobs", length.jobs.to_string());
         add("seed", length.seed.to_string());
         add("version", VERSION.to_owned());

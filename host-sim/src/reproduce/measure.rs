@@ -10,7 +10,7 @@ use super::claims::{Backlog, Gain};
 use crate::experiment::{Experiment, Replications, StrategyResult, WARMUP_FRACTION};
 use crate::metrics::Metric;
 use crate::names;
-use crate::report::depends_on_length;
+use crate::report::{self, depends_on_length};
 use crate::statistics::Estimate;
 use crate::workload::{Arrivals, Rate, Requests, Synthetic, Workload};
 
@@ -178,6 +178,8 @@ impl Plan {
 pub enum Reading {
     /// The values, in the order of replications.
     Values(Vec<f64>),
+    /// The same, but their mean still grows with the length of the run: they are shown and decide nothing.
+    Growing(Vec<f64>),
     /// Saturated, and the measure depends on the length of the run.
     Saturated,
     /// Not measured, or nothing was there to measure.
@@ -188,7 +190,9 @@ impl Reading {
     /// Mean and interval over the first so many replications; `None` where there are not so many values.
     pub fn estimate_of_first(&self, replications: usize) -> Option<Estimate> {
         match self {
-            Reading::Values(values) => Estimate::of(values.get(..replications)?),
+            Reading::Values(values) | Reading::Growing(values) => {
+                Estimate::of(values.get(..replications)?)
+            }
             Reading::Saturated | Reading::Missing => None,
         }
     }
@@ -196,7 +200,7 @@ impl Reading {
     /// Mean and interval; `None` without values.
     pub fn estimate(&self) -> Option<Estimate> {
         match self {
-            Reading::Values(values) => Estimate::of(values),
+            Reading::Values(values) | Reading::Growing(values) => Estimate::of(values),
             Reading::Saturated | Reading::Missing => None,
         }
     }
@@ -266,7 +270,11 @@ impl Measurements {
             return Reading::Saturated;
         }
         let values: Option<Vec<f64>> = result.runs.iter().map(|run| run.values[metric]).collect();
-        values.map_or(Reading::Missing, Reading::Values)
+        match values {
+            Some(values) if report::grows(result, metric) => Reading::Growing(values),
+            Some(values) => Reading::Values(values),
+            None => Reading::Missing,
+        }
     }
 
     /// Whether the backlog of a simulated cell grew; `None` if it was not simulated.
@@ -283,6 +291,7 @@ impl Measurements {
             (Reading::Saturated, Reading::Saturated) => Some(Gain::BothSaturated),
             (Reading::Saturated, _) => Some(Gain::OwnSaturated),
             (_, Reading::Saturated) => Some(Gain::OtherSaturated),
+            (Reading::Growing(_), _) | (_, Reading::Growing(_)) => Some(Gain::Growing),
             (Reading::Values(own), Reading::Values(other)) => {
                 let ratio = paired_ratio(&own, &other)?;
                 Some(Gain::By(Estimate {
@@ -321,7 +330,7 @@ impl Measurements {
     ) -> Option<Estimate> {
         match self.reading(cell, metric) {
             Reading::Values(values) => Estimate::in_blocks(&values, block),
-            Reading::Saturated | Reading::Missing => None,
+            Reading::Growing(_) | Reading::Saturated | Reading::Missing => None,
         }
     }
 

@@ -136,7 +136,7 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
         ("seed", extent.length.seed.to_string()),
         (
             "intervals",
-            "95 %, Student's t over independent replications".to_owned(),
+            "95 %, over independent replications, corrected for skewness (Hall 1992)".to_owned(),
         ),
         (
             "gains",
@@ -337,6 +337,9 @@ fn number(cell: &Cell, metric: Metric, measurements: &Measurements) -> String {
         None if reading == Reading::Saturated => "saturated".to_owned(),
         None => "-".to_owned(),
     };
+    if matches!(reading, Reading::Growing(_)) {
+        text.push_str(" (still grows with the length of the run)");
+    }
     let stop = measurements.result(cell, metric).map(|result| result.stop);
     if stop == Some(Stop::CapReached) {
         text.push_str(" (less exact than asked)");

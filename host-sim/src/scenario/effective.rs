@@ -282,7 +282,7 @@ mod tests {
         let expected = serde_json::json!({
             "mesh": "64x64", "strategy": ["first-fit"], "scheduler": "fcfs", "sizes": "uniform",
             "widths": "1..64", "heights": "1..64", "load": 0.4, "mean-service": 10.0, "warmup": 0.05,
-            "jobs": 40000, "replications": 8, "seed": 1, "backend": "in-process"
+            "jobs": 40000, "replications": 10, "seed": 1, "backend": "in-process"
         });
         assert_eq!(record, expected);
     }
@@ -330,7 +330,7 @@ mod tests {
         let expected = serde_json::json!({
             "cube": "k=4,n=3", "strategy": ["tree-collapsing"], "scheduler": "fcfs",
             "dims": "uniform", "radices": "uniform", "tasks": 100, "residence": "5,10",
-            "replications": 8, "seed": 1, "backend": "in-process"
+            "replications": 10, "seed": 1, "backend": "in-process"
         });
         assert_eq!(record, expected);
         let dynamic = scenario("--cube k=4,n=3 --load .4").unwrap();

@@ -29,7 +29,7 @@ pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u
     let keys = keys();
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut columns = keys.clone();
-    columns.extend(["runs", "stop", "saturated"].map(str::to_owned));
+    columns.extend(["runs", "stop", "saturated", "grows_with_length"].map(str::to_owned));
     for metric in metrics() {
         let name = metric.name();
         columns.extend(["mean", "ci95", "replications"].map(|part| format!("{name}_{part}")));
@@ -71,6 +71,7 @@ fn measured(result: &StrategyResult) -> Vec<String> {
         result.runs.len().to_string(),
         report::stop_name(result.stop).to_owned(),
         result.saturated.to_string(),
+        result.grows_with_length.to_string(),
     ];
     let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
     for metric in metrics() {

@@ -35,7 +35,7 @@ fn a_cube_alone_is_the_papers_workload() {
     let expected = json!({
         "cube": "k=4,n=3", "strategy": ["tree-collapsing"], "scheduler": "fcfs",
         "dims": "uniform", "radices": "uniform", "tasks": 100, "residence": "5,10",
-        "replications": 8, "seed": 1, "backend": "in-process"
+        "replications": 10, "seed": 1, "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);
     let result = &json["results"][0];
@@ -43,7 +43,7 @@ fn a_cube_alone_is_the_papers_workload() {
     assert_eq!(mean(result, "jobs"), 100.0);
     // All options of it, written out.
     let line = "run --cube n=3,k=4 --strategy tree-collapsing --tasks 100 --dims uniform \
-                --radices uniform --residence 5,10 --replications 8 --seed 1 --format json";
+                --radices uniform --residence 5,10 --replications 10 --seed 1 --format json";
     let again = host_sim(line).json();
     assert_eq!(again["scenario"], expected);
     assert_eq!(again["results"][0]["metrics"], result["metrics"]);

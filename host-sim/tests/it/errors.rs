@@ -241,7 +241,7 @@ fn help_names_every_option_with_its_default() {
                 "--until-rel-error",
                 "--partition",
                 "in seconds",
-                "[default: 8]",
+                "[default: 10]",
             ][..],
         ),
         (

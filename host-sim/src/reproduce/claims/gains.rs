@@ -23,6 +23,7 @@ fn side(gain: &Gain) -> Option<Side> {
         Gain::OtherSaturated => Side::Over,
         Gain::OwnSaturated => Side::Below,
         Gain::BothSaturated => return None,
+        Gain::Growing => Side::Open,
         Gain::By(estimate) => match interval(estimate) {
             Some((low, high)) if low > -LEVEL && high < LEVEL => Side::Level,
             Some((low, _)) if low > 0.0 => Side::Over,
@@ -59,8 +60,8 @@ pub(super) fn range(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
     };
     let rule = format!(
         "holds if the interval of the gain reaches {} % at every point; weaker if all gains are over 0 \
-         but some stay below; does not hold if one is below 0; not decided if an interval holds 0 or its \
-         half-width is over {:.0} points. More than {} % is not counted against the claim",
+         but some stay below; does not hold if one is below 0; not decided if an interval holds 0, its \
+         half-width is over {:.0} points or a mean still grows with the run. More than {} % is not counted against the claim",
         percent(low),
         HALF_WIDTH_MAX * 100.0,
         percent(high),
@@ -82,8 +83,8 @@ pub(super) fn everywhere(gains: &[At<Gain>]) -> Judgement {
     };
     let rule = format!(
         "holds if the gain is over 0 at every point (those within {} % of 0 are level and do not count); weaker \
-         if it is over 0 at more points than below; does not hold otherwise; not decided if none is below 0 but the \
-         intervals of more than {OPEN_MAX} % of the points hold 0",
+         if it is over 0 at more points than below; does not hold otherwise; not decided if none is below 0 but at \
+         more than {OPEN_MAX} % of the points the interval holds 0 or a mean still grows with the run",
         percent(LEVEL)
     );
     let mut judgement = judgement(verdict, gains, rule);
@@ -107,7 +108,7 @@ pub(super) fn grows(gains: &[At<Gain>]) -> Judgement {
                 ci95: Some(0.0),
                 replications: 0,
             }),
-            Gain::OwnSaturated | Gain::BothSaturated => None,
+            Gain::OwnSaturated | Gain::BothSaturated | Gain::Growing => None,
         })
         .collect();
     // The two points have workloads of their own, so their errors add up as independent ones do.
@@ -236,6 +237,7 @@ pub(super) fn gain_text(gain: &Gain) -> String {
         Gain::OtherSaturated => "the other is saturated".to_owned(),
         Gain::OwnSaturated => "this one is saturated, the other not".to_owned(),
         Gain::BothSaturated => "both saturated".to_owned(),
+        Gain::Growing => "a mean still grows with the run".to_owned(),
     }
 }
 
@@ -264,6 +266,7 @@ fn judgement(verdict: Verdict, gains: &[At<Gain>], rule: String) -> Judgement {
         (Gain::OtherSaturated, "only the other saturated"),
         (Gain::OwnSaturated, "only this one saturated"),
         (Gain::BothSaturated, "both saturated"),
+        (Gain::Growing, "a mean still grows with the run"),
     ] {
         let places = gains.iter().filter(|gain| gain.value == kind);
         let places: Vec<_> = places.map(|gain| gain.at.as_str()).collect();

@@ -49,6 +49,8 @@ pub enum Gain {
     OwnSaturated,
     /// Nothing to compare.
     BothSaturated,
+    /// A mean of the two still grows with the length of the run: the point decides nothing.
+    Growing,
 }
 
 /// A number and where it was measured.

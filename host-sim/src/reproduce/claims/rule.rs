@@ -8,7 +8,7 @@ use super::judgement::{At, Gain, Judgement};
 use super::number::{exact, nothing, number};
 use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
 use crate::metrics::Metric;
-use crate::reproduce::measure::{Line, Measurements, Point};
+use crate::reproduce::measure::{Line, Measurements, Point, Reading};
 use crate::statistics::Estimate;
 
 /// A rule with its parameters; parts of 1 are in percent.
@@ -202,10 +202,12 @@ impl Evidence<'_> {
         points.map(ratio).collect()
     }
 
+    /// `None` where it still grows with the length of the run.
     fn mean(&self, point: &Point) -> Option<Estimate> {
-        self.measurements
-            .reading(&point.own, self.metric)
-            .estimate()
+        match self.measurements.reading(&point.own, self.metric) {
+            Reading::Values(values) => Estimate::of(&values),
+            Reading::Growing(_) | Reading::Saturated | Reading::Missing => None,
+        }
     }
 
     fn average(&self, low: f64, high: f64, more: bool) -> Judgement {

@@ -36,7 +36,7 @@ fn range_compares_every_interval_with_the_lower_end() {
         ci95: None,
         ..estimate(0.4, 0.0)
     });
-    let cases: [(&[Gain], Verdict); 12] = [
+    let cases: [(&[Gain], Verdict); 13] = [
         (&[by(0.31, 0.02), by(0.56, 0.02)], Holds),
         // An interval that reaches the range is enough, and so is more than the paper claims.
         (&[by(0.29, 0.03), by(0.70, 0.02)], Holds),
@@ -50,6 +50,7 @@ fn range_compares_every_interval_with_the_lower_end() {
         (&[by(0.40, 0.20)], NotDecided),
         (&[single], NotDecided),
         (&[Gain::BothSaturated], NotDecided),
+        (&[by(0.40, 0.02), Gain::Growing], NotDecided),
         (&[], NotDecided),
     ];
     for (gains, verdict) in cases {
