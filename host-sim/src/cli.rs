@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::builder::ValueHint;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use meshalloc::{Configuration, Cube, Mesh, SchedulerKind, StrategyKind};
+use meshalloc::{Configuration, SchedulerKind, StrategyKind};
 
 use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
@@ -22,7 +22,7 @@ use crate::replay::{self, ReplayError};
 use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunHow};
 use crate::saturation::command::{self as saturation_command, SaturationArgs};
-use crate::scenario::{self, BackendChoice, Format, MESH_DEFAULT, Scenario, ScenarioArgs};
+use crate::scenario::{self, BackendChoice, Format, MachineArgs, Scenario, ScenarioArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
 
 /// Exit code of everything that could not be done.
@@ -95,16 +95,14 @@ interruption, runs only the points that are missing there and gives the same fil
 
 const REPLAY_FORMAT: &str = "\
 One operation a line; `#` begins a comment:
-  alloc ID W H          job ID asks for W by H processors, now or never
+  alloc ID AxBx...      job ID asks for A by B by ... processors, now or never; A B is short for AxB
   free ID               job ID gives its processors back
-  fault X Y             processor <X, Y> becomes faulty
-  repair X Y            processor <X, Y> works again
+  fault X Y ...         the processor with these coordinates becomes faulty
+  repair X Y ...        the processor with these coordinates works again
 
-On a cube (--cube):
-  alloc ID R0xR1x...    job ID asks for these radices, the last for dimension 0; 1: one processor
-  fault A[n-1] .. A[0]  the processor with these digits becomes faulty
-  repair A[n-1] .. A[0]
-A grant on a cube lists {\"start\":[..],\"extent\":[..]} for each subcube, dimension 0 last.";
+Coordinates are those of dimension 0 (x) and on; on a cube (--cube) the digits of the address, A[n-1] .. A[0].
+A grant on a two-dimensional mesh lists {\"x\":..,\"y\":..,\"w\":..,\"h\":..} for each submesh, on any other
+grid {\"start\":[..],\"extent\":[..]}, with the numbers in the order of coordinates.";
 
 #[derive(Args, Debug)]
 struct RunArgs {
@@ -135,13 +133,8 @@ struct ReplayArgs {
     #[arg(value_name = "OPS", value_hint = ValueHint::FilePath)]
     operations: PathBuf,
 
-    /// Columns and rows of the mesh, 1 to 1024 each
-    #[arg(long, value_name = "WxH", value_parser = names::mesh, default_value = MESH_DEFAULT)]
-    mesh: Mesh,
-
-    /// A k-ary n-cube in place of the mesh, such as k=4,n=3: up to 65536 processors
-    #[arg(long, value_name = "k=K,n=N", value_parser = names::cube, conflicts_with = "mesh")]
-    cube: Option<Cube>,
+    #[command(flatten)]
+    machine: MachineArgs,
 
     /// Allocation strategy; `host-sim list` shows them [default: first-fit, on a cube
     /// tree-collapsing]
@@ -246,12 +239,10 @@ fn carry_out(
 }
 
 fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure> {
-    let (machine, default) = match args.cube {
-        Some(cube) => (cube.into(), StrategyKind::TreeCollapsing),
-        None => (args.mesh.into(), StrategyKind::FirstFit),
-    };
+    let machine = args.machine.machine()?;
+    let default = scenario::default_strategy(machine);
     let strategy = args.strategy.unwrap_or(default);
-    scenario::check_kind(machine, strategy)?;
+    scenario::check_serves(machine, strategy)?;
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = args.quiet || io::stdout().is_terminal();
     let show = match args.map.show(for_people)? {

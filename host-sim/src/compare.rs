@@ -29,8 +29,8 @@ pub struct CompareArgs {
     #[command(flatten)]
     requests: RequestArgs,
 
-    /// Allocation strategies, separated by commas [default: ff,as,fsl,naive; on a cube: those of
-    /// tree-collapsing, tree-collapsing-printed, free-list and sniffing that serve it]
+    /// Allocation strategies, separated by commas [default: those of ff,as,fsl,naive that
+    /// serve the machine; on a cube: those of tree-collapsing, tree-collapsing-printed, free-list and sniffing that serve it]
     #[arg(long, value_name = "NAME,...", value_parser = names::strategy, value_delimiter = ',')]
     strategy: Option<Vec<StrategyKind>>,
 
@@ -83,13 +83,17 @@ struct Row {
     results: Vec<StrategyResult>,
 }
 
-/// What is compared unless said otherwise, as far as it serves the machine. On a mesh a scan, a complete one, the best
-/// fit, and no contiguity at all; on a cube what Chuang and Wu compare.
-const DEFAULT: [StrategyKind; 8] = [
+/// What is compared unless said otherwise, as far as it serves the machine: a scan, a complete one, the best fit, and no
+/// contiguity at all.
+const DEFAULT: [StrategyKind; 4] = [
     StrategyKind::FirstFit,
     StrategyKind::AdaptiveScan,
     StrategyKind::FreeSubmeshList,
     StrategyKind::Naive,
+];
+
+/// The same on a cube: what Chuang and Wu compare.
+const DEFAULT_CUBE: [StrategyKind; 4] = [
     StrategyKind::TreeCollapsing,
     StrategyKind::TreeCollapsingPrinted,
     StrategyKind::FreeList,
@@ -139,7 +143,11 @@ impl<'a> Comparison<'a> {
     fn new(args: &'a CompareArgs) -> Result<Self, String> {
         let requests = args.requests.requests()?;
         let machine = requests.machine();
-        let built = DEFAULT.into_iter().filter(|kind| kind.info().built);
+        let default = match machine.is_written_high_first() {
+            true => DEFAULT_CUBE,
+            false => DEFAULT,
+        };
+        let built = default.into_iter().filter(|kind| kind.info().built);
         let default = backend::serving(machine, args.scheduler, built);
         let default = default.map_err(|error| error.to_string())?;
         let mut loads = args.load.clone();
@@ -330,12 +338,13 @@ fn write_json(
     let strategies = compared.strategies.iter();
     let names: Vec<_> = strategies.map(|kind| kind.name()).collect();
     let loads: Vec<_> = rows.iter().map(|row| row.load).collect();
-    let (machine, name) = names::machine_option(compared.requests.machine());
     let mut scenario = json!({
-        machine: name,
         "strategy": names,
         "scheduler": names::scheduler_text(args.scheduler),
     });
+    for (option, value) in names::machine_options(compared.requests.machine()) {
+        scenario[option] = value.into();
+    }
     for (key, value) in scenario::distributions(&compared.requests) {
         scenario[key] = value.into();
     }

@@ -4,7 +4,7 @@
 //! run depends on the seed and the number of its replication and on nothing else: runs may be carried out
 //! in any order.
 
-use meshalloc::{Configuration, Machine, SchedulerKind, StrategyKind};
+use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
 
 use crate::backend::{BackendError, Backends};
 use crate::metrics::{Estimates, Metric, PerMetric, Refusals};
@@ -42,7 +42,7 @@ pub const WARMUP_FRACTION: f64 = 0.05;
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// The machine.
-    pub machine: Machine,
+    pub machine: Grid,
     /// The strategies to compare.
     pub strategies: Vec<StrategyKind>,
     /// The scheduler for all of them.

@@ -52,8 +52,8 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
         } else {
             ", left out of this build"
         };
-        let machine = info.machine;
-        let properties = format!("for a {machine}: {contiguous}, {complete}{built}");
+        let serves = info.serves;
+        let properties = format!("for {serves}: {contiguous}, {complete}{built}");
         item(output, &names.join(", "), &properties, info.source)?;
     }
     writeln!(output, "\nSchedulers (--scheduler)")?;
@@ -81,7 +81,7 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(output, "\nShapes of a log's jobs (--shape)")?;
     for rule in ShapeRule::ALL {
-        item(output, rule.name(), SHAPE_MEANING, "")?;
+        item(output, rule.name(), rule.meaning(), "")?;
     }
     Ok(())
 }
@@ -94,9 +94,6 @@ fn parameters(info: &SchedulerInfo) -> Vec<&'static str> {
         .map(|form| form.1)
         .collect()
 }
-
-const SHAPE_MEANING: &str =
-    "least area, then most square, the longer side at most twice the shorter";
 
 fn item(output: &mut dyn Write, name: &str, meaning: &str, source: &str) -> io::Result<()> {
     writeln!(output, "  {name}")?;
@@ -132,7 +129,7 @@ fn json() -> Value {
                 "name": info.name,
                 "aliases": info.aliases,
                 "source": info.source,
-                "machine": info.machine.to_string(),
+                "serves": info.serves.to_string(),
                 "complete": info.complete,
                 "contiguous": info.contiguous,
                 "built": info.built,
@@ -151,7 +148,7 @@ fn json() -> Value {
     };
     let shapes: Vec<_> = ShapeRule::ALL
         .iter()
-        .map(|rule| json!({"name": rule.name(), "meaning": SHAPE_MEANING}))
+        .map(|rule| json!({"name": rule.name(), "meaning": rule.meaning()}))
         .collect();
     json!({
         "program": PROGRAM,
@@ -179,7 +176,7 @@ mod tests {
         for kind in StrategyKind::ALL {
             let info = kind.info();
             assert!(flat.contains(info.name) && flat.contains(info.source));
-            assert!(flat.contains(&format!("for a {}:", info.machine)));
+            assert!(flat.contains(&format!("for {}:", info.serves)));
         }
         for info in SizeDistribution::LIST
             .iter()

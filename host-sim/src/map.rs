@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::ValueHint;
-use meshalloc::{Block, Configuration, StrategyKind, Ticks};
+use meshalloc::{Block, Configuration, Grid, StrategyKind, Ticks};
 
 use crate::backend::Backends;
 use crate::experiment::{Experiment, ExperimentError};
@@ -20,8 +20,8 @@ use crate::simulation::{self, Interrupted, Moment};
 use crate::workload::{JOBS_MAX, TIME_MAX, Workload, seconds, ticks};
 
 pub mod colouring;
-pub mod grid;
 pub mod largest;
+pub mod layout;
 pub mod snapshot;
 pub mod svg;
 pub mod terminal;
@@ -84,7 +84,7 @@ pub struct Map {
 }
 
 impl Map {
-    /// Three short lines for under the title: jobs, processors, and the largest free submesh or subcube.
+    /// Three short lines for under the title: jobs, processors, and the largest free block.
     pub fn caption(&self) -> [String; 3] {
         let snapshot = &self.snapshot;
         let jobs = |count: usize| if count == 1 { "job" } else { "jobs" };
@@ -100,23 +100,27 @@ impl Map {
             second.push_str(&format!(", {} faulty", snapshot.faulty.len()));
         }
         let third = match snapshot.largest_free() {
-            Some(Block::Submesh(largest)) => format!("largest free submesh: {}", largest.sides),
-            // As one asks for it.
-            Some(Block::Subcube(largest)) => {
-                let extents = largest.extents();
-                let radices = extents.iter().filter(|&&extent| extent > 1);
-                let radices: Vec<_> = radices.map(u16::to_string).collect();
-                let radices = if radices.is_empty() {
-                    "1".to_owned()
-                } else {
-                    radices.join("x")
-                };
-                format!("largest free subcube: {radices}")
-            }
-            Some(other) => unreachable!("there is no such block: {other}"),
+            Some(largest) => format!("largest free {}", asked(&snapshot.machine, largest)),
             None => "nothing is free".to_owned(),
         };
         [first, second, third]
+    }
+}
+
+/// A block as one asks for it: `submesh: 4x2`, `subcube: 4x2`.
+fn asked(machine: &Grid, block: Block) -> String {
+    let mut extents = machine.written(machine.extent(block)).to_vec();
+    let kind = match machine.is_written_high_first() {
+        true => {
+            extents.retain(|&extent| extent > 1);
+            "subcube"
+        }
+        false => "submesh",
+    };
+    let extents: Vec<_> = extents.iter().map(u16::to_string).collect();
+    match extents.is_empty() {
+        true => format!("{kind}: 1"),
+        false => format!("{kind}: {}", extents.join("x")),
     }
 }
 

@@ -1,12 +1,11 @@
 //! Names and values as they are written on the command line and in scenario files, and what is said
 //! about one that cannot be read.
 
+use std::fmt::Display;
 use std::num::NonZero;
 use std::str::FromStr;
 
-use meshalloc::{
-    CUBE_NODES_MAX, Cube, Machine, Mesh, Radices, SIDE_MAX, SchedulerKind, StrategyKind,
-};
+use meshalloc::{Cube, DIMENSIONS_MAX, Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
 
 use crate::workload::TICKS_PER_SECOND;
 
@@ -32,24 +31,51 @@ pub fn unknown(what: &str, given: &str, names: &[&str], known: &str) -> String {
     format!("unknown {what} {given:?}{hint} (known: {known})")
 }
 
-/// Reads a mesh, `WxH`.
+/// Reads the sides of a machine, dimension 0 (x) first, with an `x` between them.
 ///
 /// # Errors
 ///
-/// When it is written in another way or a side is out of range.
+/// When they are written in another way, or no machine has these sides.
 ///
 /// ```
-/// use meshalloc_host_sim::names::mesh;
-/// assert_eq!(mesh("16x22").unwrap().nodes(), 352);
-/// assert!(mesh("16").unwrap_err().contains("expected WxH"));
+/// use meshalloc_host_sim::names::sides;
+/// assert_eq!(*sides("16x22").unwrap().extents(), [16, 22]);
+/// assert!(sides("8x0x16").unwrap_err().contains("dimension 1 is 0"));
 /// ```
-pub fn mesh(text: &str) -> Result<Mesh, String> {
-    let expected = format!("expected WxH, columns and rows, 1 to {SIDE_MAX} each, such as 64x64");
-    let (w, h) = text
-        .split_once(['x', 'X'])
-        .ok_or_else(|| expected.clone())?;
-    let side = |text: &str| whole(text).ok_or_else(|| expected.clone());
-    Mesh::new(side(w)?, side(h)?).map_err(|_| expected)
+pub fn sides(text: &str) -> Result<Shape, String> {
+    let wrong = |error: &dyn Display| {
+        format!("{error} (expected WxH or the sides of more dimensions, such as 64x64 or 8x8x16)")
+    };
+    let sides = text.to_ascii_lowercase().parse::<Shape>();
+    let sides = sides.map_err(|error| wrong(&error))?;
+    // No more is allowed of any machine with these sides.
+    match Grid::torus(&sides.extents()) {
+        Ok(_) => Ok(sides),
+        Err(error) => Err(wrong(&error)),
+    }
+}
+
+/// Reads the numbers of dimensions, with commas between them, into a bit for each.
+///
+/// # Errors
+///
+/// When they are written in another way, or no machine has such a dimension.
+///
+/// ```
+/// use meshalloc_host_sim::names::wrap;
+/// assert_eq!(wrap("0,2"), Ok(0b101));
+/// assert!(wrap("z").unwrap_err().contains("expected numbers of dimensions"));
+/// ```
+pub fn wrap(text: &str) -> Result<u16, String> {
+    let bit = |text| whole(text).and_then(|dimension| 1_u16.checked_shl(dimension));
+    let bits = text.split(',').map(|text| bit(text.trim()));
+    let bits: Option<u16> = bits.fold(Some(0), |bits, bit| Some(bits? | bit?));
+    bits.ok_or_else(|| {
+        format!(
+            "expected numbers of dimensions, 0 (x) to {}, such as 2 or 0,1",
+            DIMENSIONS_MAX - 1
+        )
+    })
 }
 
 /// Reads a cube, `k=RADIX,n=DIMENSIONS`, in either order.
@@ -74,39 +100,45 @@ pub fn cube(text: &str) -> Result<Cube, String> {
     let (k, n): (u32, u32) = read().ok_or(expected)?;
     let cube = u16::try_from(k).ok().zip(u8::try_from(n).ok());
     cube.and_then(|(k, n)| Cube::new(k, n).ok()).ok_or_else(|| {
-        format!("{expected}: k at least 2, n at least 1, k^n at most {CUBE_NODES_MAX}, not {k}^{n}")
+        format!("{expected}: k at least 2, n at least 1, k^n at most {NODES_MAX}, not {k}^{n}")
     })
 }
 
-/// A machine as it is written on the command line: the option's name, without the dashes, and its value.
-pub fn machine_option(machine: Machine) -> (&'static str, String) {
-    match machine {
-        Machine::Cube(cube) => ("cube", format!("k={},n={}", cube.k(), cube.n())),
-        Machine::Mesh(mesh) => ("mesh", mesh.to_string()),
-        // There is no option for others.
-        other => ("machine", other.to_string()),
+/// A machine as it is written on the command line: names of options, without the dashes, and their values.
+///
+/// ```
+/// use meshalloc::{Cube, Grid};
+/// use meshalloc_host_sim::names::machine_options;
+/// let pair = |name, value: &str| (name, value.to_owned());
+/// let ring = Grid::new(&[8, 8, 16], 0b100)?;
+/// assert_eq!(machine_options(ring), [pair("mesh", "8x8x16"), pair("wrap", "2")]);
+/// let cube = Cube::new(4, 3)?.into();
+/// assert_eq!(machine_options(cube), [pair("cube", "k=4,n=3")]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn machine_options(machine: Grid) -> Vec<(&'static str, String)> {
+    let text = machine.to_string();
+    let words: Vec<_> = text.split(' ').collect();
+    if let [k, n] = words[..]
+        && let (Some(k), Some(n)) = (k.strip_suffix("-ary"), n.strip_suffix("-cube"))
+    {
+        return vec![("cube", format!("k={k},n={n}"))];
     }
+    let options = ["mesh", "torus", "wrap"].into_iter().filter_map(|option| {
+        let at = words.iter().position(|word| *word == option)?;
+        Some((option, (*words.get(at + 1)?).to_owned()))
+    });
+    options.collect()
 }
 
-/// Reads the radices that are asked of a cube, `R0xR1x...`, the last for dimension 0; `1` is none, one processor.
-///
-/// # Errors
-///
-/// When they are written in another way, one is below 2, or no cube has room for them.
-///
-/// ```
-/// use meshalloc_host_sim::names::radices;
-/// assert_eq!(*radices("4x2").unwrap().digits(), [4, 2]);
-/// assert!(radices("4x1").unwrap_err().contains("at least 2"));
-/// ```
-pub fn radices(text: &str) -> Result<Radices, String> {
-    if text == "1" {
-        return Ok(Radices::NONE);
+/// The name of a dimension of a machine: `A[0]` on a machine made as a cube, as the digits of its addresses are called,
+/// otherwise `x`, `y`, `z`, `d3` and so on.
+pub fn dimension(machine: Grid, dimension: usize) -> String {
+    match dimension {
+        _ if machine.is_written_high_first() => format!("A[{dimension}]"),
+        0..3 => ["x", "y", "z"][dimension].to_owned(),
+        _ => format!("d{dimension}"),
     }
-    let radices: Option<Vec<u16>> = text.split(['x', 'X']).map(whole).collect();
-    let radices =
-        radices.ok_or("expected radices R0xR1x..., such as 4x2, or 1 for one processor")?;
-    Radices::new(&radices).map_err(|error| error.to_string())
 }
 
 /// Reads decimal digits and nothing else.
@@ -251,15 +283,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mesh_is_two_sides() {
-        assert_eq!(mesh("1x1").unwrap().nodes(), 1);
-        assert_eq!(mesh("512X3").unwrap().to_string(), "512x3");
-        for wrong in [
-            "", "x", "64", "64x", "x64", "0x5", "5x0", "+5x5", "5 x 5", "5x5x5", "1025x1", "-1x4",
-            "70000x1",
+    fn sides_are_numbers_with_an_x_between_them() {
+        for (text, expected) in [
+            ("1x1", &[1, 1][..]),
+            ("512X3", &[512, 3]),
+            ("64", &[64]),
+            ("8x8x16", &[8, 8, 16]),
         ] {
-            let error = mesh(wrong).unwrap_err();
+            assert_eq!(*sides(text).unwrap().extents(), *expected);
+        }
+        for wrong in [
+            "",
+            "x",
+            "64x",
+            "x64",
+            "0x5",
+            "5x0",
+            "+5x5",
+            "5 x 5",
+            "-1x4",
+            "70000x1",
+            "1024x1025",
+            "1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1",
+        ] {
+            let error = sides(wrong).unwrap_err();
             assert!(error.contains("expected WxH"), "{wrong}: {error}");
+        }
+        for wrong in ["", "16", "x", "1,", "-1", "1;2"] {
+            assert!(wrap(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -8,8 +8,9 @@
 //! repair 0 5
 //! ```
 //!
-//! On a cube a job asks for radices, and a processor is named by the digits of its address; both are written from the
-//! highest dimension to dimension 0:
+//! A job asks for extents, `4x3x2`; `4 3` is short for `4x3`. A processor is named by its coordinates, dimension 0 (x)
+//! first. On a machine made as a cube these are the digits of its address, which is written from the highest dimension to
+//! dimension 0:
 //!
 //! ```text
 //! # job 17 asks for 4 x 2 processors, job 18 for one
@@ -23,7 +24,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::time::{Duration, Instant};
 
-use meshalloc::{Command, Error, Machine, NodeId, Reply};
+use meshalloc::{Block, Command, Error, Grid, NodeId, Reply};
 
 use crate::backend::line::RoundTrips;
 use crate::backend::{Backend, BackendError};
@@ -32,7 +33,7 @@ use crate::metrics::Refusals;
 mod object;
 mod operation;
 
-use object::{Failed, Freed, Granted, Part, Place, Set, json};
+use object::{Blocks, Failed, Freed, Granted, Place, Set, json};
 pub use operation::Operation;
 
 /// Bytes read at once.
@@ -152,7 +153,7 @@ pub enum ReplayError {
 pub fn replay(
     file: &str,
     input: impl Read,
-    machine: Machine,
+    machine: Grid,
     backend: &mut dyn Backend,
     mut output: impl Write,
 ) -> Result<Counts, ReplayError> {
@@ -174,10 +175,10 @@ pub fn replay(
 struct Replay<'f> {
     file: &'f str,
     line: u64,
-    machine: Machine,
+    machine: Grid,
     counts: Counts,
     /// The blocks of the latest grant; kept for its memory.
-    blocks: Vec<Part>,
+    blocks: Vec<Block>,
 }
 
 impl Replay<'_> {
@@ -227,7 +228,10 @@ impl Replay<'_> {
                 match self.call(backend, &command, now)? {
                     Reply::Submitted { .. } => {
                         self.counts.granted += 1;
-                        let granted = &self.blocks[..];
+                        let granted = Blocks {
+                            machine: &self.machine,
+                            blocks: &self.blocks,
+                        };
                         json(
                             output,
                             &Granted {
@@ -341,7 +345,7 @@ impl Replay<'_> {
         blocks.clear();
         let mut last = None;
         backend.call(command, now, &mut |reply| match reply {
-            Reply::Grant(grant) => blocks.extend(grant.blocks.iter().map(Part::from)),
+            Reply::Grant(grant) => blocks.extend(grant.blocks.iter().copied()),
             reply => last = Some(reply.clone()),
         })?;
         last.ok_or_else(|| ReplayError::Reply {

@@ -15,7 +15,6 @@ use crate::scenario::{JobSource, Scenario};
 use crate::statistics::Estimate;
 use crate::workload::{Arrivals, Log, Rate, Requests, Synthetic};
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
-use meshalloc::MachineKind;
 
 /// The width of a terminal, in characters.
 const WIDTH_MAX: usize = 80;
@@ -106,7 +105,7 @@ impl Report<'_> {
     fn metric_groups(&self) -> [[Metric; 4]; 2] {
         use Metric::*;
         let delays = [WaitingDelay, Turnaround, Utilization, AllocationMiss];
-        match self.scenario.machine.kind() {
+        match self.scenario.machine.is_written_high_first() {
             _ if self.scenario.is_closed() => [
                 [
                     Utilization,
@@ -116,7 +115,7 @@ impl Report<'_> {
                 ],
                 [WaitingDelay, Turnaround, Service, AllocationMiss],
             ],
-            MachineKind::Cube => [
+            true => [
                 delays,
                 [
                     TurnaroundVariance,
@@ -125,7 +124,7 @@ impl Report<'_> {
                     ExternalFragmentation,
                 ],
             ],
-            _ => [
+            false => [
                 delays,
                 [
                     TurnaroundVariance,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::ValueHint;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use meshalloc::{Cube, Mesh, SchedulerKind, StrategyKind};
+use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::backend::line::Endpoint;
 use crate::names;
@@ -17,14 +17,14 @@ use crate::workload::{
 mod effective;
 mod file;
 mod grid;
+mod machine;
 mod requests;
 
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
 pub use grid::{GridPoint, grid};
-pub(crate) use requests::{RequestArgs, check_kind, default_strategy, distributions, strategies};
+pub use machine::{MESH_DEFAULT, MachineArgs};
+pub(crate) use requests::{RequestArgs, check_serves, default_strategy, distributions, strategies};
 
-/// The mesh of a scenario that names none.
-pub const MESH_DEFAULT: &str = "64x64";
 /// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
 pub const MEAN_SERVICE_DEFAULT: f64 = 10.0;
 /// Jobs in one replication.
@@ -111,14 +111,9 @@ const OUTPUT: &str = "Where and how";
 /// The options of `run` that a scenario file may hold too. What is `None` was not given.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ScenarioArgs {
-    /// Columns and rows of the mesh, 1 to 1024 each [default: 64x64]
-    #[arg(long, value_name = "WxH", value_parser = names::mesh, help_heading = MACHINE)]
-    pub mesh: Option<Mesh>,
-
-    /// A k-ary n-cube in place of a mesh: k at least 2, n at least 1, k^n at most 65536
-    #[arg(long, value_name = "k=K,n=N", value_parser = names::cube, help_heading = MACHINE,
-        conflicts_with_all = ["mesh", "sizes", "widths", "heights"])]
-    pub cube: Option<Cube>,
+    /// The machine.
+    #[command(flatten)]
+    pub machine: MachineArgs,
 
     /// Allocation strategies, separated by commas; all get the same jobs. `host-sim list` shows
     /// them [default: first-fit; on a cube: tree-collapsing]
@@ -131,15 +126,15 @@ pub struct ScenarioArgs {
 
     /// Distribution of the side lengths of jobs: uniform, normal, exponential, uniform-decreasing;
     /// `host-sim list` shows variants [default: uniform]
-    #[arg(long, value_name = "NAME", value_parser = sizes, help_heading = SYNTHETIC)]
+    #[arg(long, value_name = "NAME", value_parser = sizes, help_heading = SYNTHETIC, conflicts_with = "cube")]
     pub sizes: Option<SizeDistribution>,
 
-    /// Widths that are drawn, in processors [default: 1 to the mesh's columns]
-    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC)]
+    /// Sides along x that are drawn, in processors [default: 1 to the machine's]
+    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC, conflicts_with = "cube")]
     pub widths: Option<SideRange>,
 
-    /// Heights that are drawn, in processors [default: 1 to the mesh's rows]
-    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC)]
+    /// Sides along y that are drawn, in processors [default: 1 to the machine's]
+    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC, conflicts_with = "cube")]
     pub heights: Option<SideRange>,
 
     /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
@@ -208,7 +203,7 @@ pub struct ScenarioArgs {
 
     /// A log in the Standard Workload Format, plain or .gz; measured whole, run once
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = LOG,
-        conflicts_with_all = ["cube", "sizes", "widths", "heights", "dims", "radices", "tasks", "load",
+        conflicts_with_all = ["sizes", "widths", "heights", "dims", "radices", "tasks", "load",
             "traffic", "mean_service", "service", "residence", "warmup", "replications", "until_rel_error", "max_replications"])]
     pub swf: Option<PathBuf>,
 
@@ -216,7 +211,8 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "NUMBER", value_parser = partition, allow_negative_numbers = true, help_heading = LOG)]
     pub partition: Option<i64>,
 
-    /// The rule that gives a number of processors side lengths [default: near-square]
+    /// The rule that gives a number of processors a shape: near-square or near-cubic [default:
+    /// near-square on a two-dimensional mesh, else near-cubic]
     #[arg(long, value_name = "RULE", value_parser = shape, help_heading = LOG)]
     pub shape: Option<ShapeRule>,
 

@@ -43,7 +43,7 @@
 use std::cmp::Reverse;
 use std::num::NonZero;
 
-use meshalloc::{Command, Error, JobId, Machine, Refusal, Reply, Ticks};
+use meshalloc::{Command, Error, Grid, JobId, Refusal, Reply, Ticks};
 
 use crate::backend::{Backend, BackendError};
 use crate::metrics::{Refusals, RunValues};
@@ -150,7 +150,7 @@ const ADVANCE_JOBS: u64 = 1024;
 /// When the controller is lost or answers nonsense, or when the run cannot end.
 pub fn run(
     backend: &mut dyn Backend,
-    machine: Machine,
+    machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
     measured: Measured,
     advance: &mut dyn FnMut(u64),
@@ -168,7 +168,7 @@ pub fn run(
 /// Those of [`run`].
 pub fn run_backlogged(
     backend: &mut dyn Backend,
-    machine: Machine,
+    machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
     backlog: NonZero<u32>,
     measured: Measured,
@@ -187,7 +187,7 @@ pub fn run_backlogged(
 /// Those of [`run`].
 pub fn run_closed(
     backend: &mut dyn Backend,
-    machine: Machine,
+    machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
     tasks: u32,
     advance: &mut dyn FnMut(u64),
@@ -223,12 +223,7 @@ enum Outcome {
 }
 
 impl<'b, J: Iterator<Item = Job>> Run<'b, J> {
-    fn new(
-        backend: &'b mut dyn Backend,
-        machine: Machine,
-        mut jobs: J,
-        measured: Measured,
-    ) -> Self {
+    fn new(backend: &'b mut dyn Backend, machine: Grid, mut jobs: J, measured: Measured) -> Self {
         let room = backend.capacity().jobs;
         let mut state = State::new(machine, measured);
         let next = jobs.next().map(|job| (state.sequence(), job));

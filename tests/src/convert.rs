@@ -26,7 +26,9 @@ pub fn machine(grid: &Grid) -> meshalloc::Grid {
         cube.expect("a cube that is served").grid()
     });
     cube.unwrap_or_else(|| {
-        let wraps = (0..).zip(grid.wraps()).map(|(at, &wraps)| u16::from(wraps) << at);
+        let wraps = (0..)
+            .zip(grid.wraps())
+            .map(|(at, &wraps)| u16::from(wraps) << at);
         meshalloc::Grid::new(&short(grid.sides()), wraps.sum()).expect("a grid that is served")
     })
 }

@@ -4,8 +4,8 @@ use meshalloc::jobs::{BlockCell, JobSlot};
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    AnyStrategy, Block, Command, Configuration, Controller, Cube, Grid, JobId, Memory, Mesh, NodeId,
-    Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh, Ticks, Workspace,
+    AnyStrategy, Block, Command, Configuration, Controller, Cube, Grid, JobId, Memory, Mesh,
+    NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh, Ticks, Workspace,
 };
 
 /// Memory for a controller, every slice exactly as long as the machine and the jobs need.

@@ -2,8 +2,8 @@
 //! controller does, [`Probe`] for where a strategy places one request.
 
 use meshalloc::{
-    Command, Configuration, Controller, Error, Flags, Grid, Refusal, Reply, Request,
-    StrategyKind, Ticks,
+    Command, Configuration, Controller, Error, Flags, Grid, Refusal, Reply, Request, StrategyKind,
+    Ticks,
 };
 
 use crate::convert;

@@ -5,7 +5,7 @@ use meshalloc::message::Capacity;
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    Command, Configuration, Controller, Machine, Memory, Reply, Submesh, Ticks, Workspace,
+    Command, Configuration, Controller, Grid, Memory, Reply, Submesh, Ticks, Workspace,
 };
 
 use super::{Backend, BackendError, Backends};
@@ -24,7 +24,7 @@ pub struct HeapStorage {
 
 impl HeapStorage {
     /// Just enough for any strategy on this machine and so many jobs, waiting and running together.
-    pub fn new(machine: Machine, jobs: usize) -> Self {
+    pub fn new(machine: Grid, jobs: usize) -> Self {
         HeapStorage::sized(Needs::of_build(&[machine], jobs), jobs)
     }
 
@@ -120,7 +120,7 @@ const QUEUE_ROOM: usize = 1024;
 
 impl InProcessBackends {
     /// The memory of one controller.
-    pub(super) fn storage(&self, machine: Machine) -> HeapStorage {
+    pub(super) fn storage(&self, machine: Grid) -> HeapStorage {
         let jobs = self.jobs.unwrap_or(machine.nodes() as usize + QUEUE_ROOM);
         HeapStorage::new(machine, jobs)
     }

@@ -2,7 +2,7 @@
 
 use meshalloc::message::Capacity;
 use meshalloc::{
-    Command, Configuration, ConfigureError, Machine, Reply, SchedulerKind, StrategyKind, Ticks,
+    Command, Configuration, ConfigureError, Grid, Reply, SchedulerKind, StrategyKind, Ticks,
 };
 
 pub mod in_process;
@@ -75,7 +75,7 @@ impl<B: Backends + ?Sized> Backends for &mut B {
 ///
 /// When the scheduler or the machine cannot be served by any strategy for another reason.
 pub fn serving(
-    machine: Machine,
+    machine: Grid,
     scheduler: SchedulerKind,
     strategies: impl IntoIterator<Item = StrategyKind>,
 ) -> Result<Vec<StrategyKind>, BackendError> {
@@ -101,7 +101,7 @@ pub fn serving(
 /// What the strategy expects of the machine, where that is why it does not serve this one.
 fn expected(strategy: StrategyKind, reason: ConfigureError) -> String {
     match reason {
-        ConfigureError::MachineUnsuitable => format!(" (expected {})", strategy.info().expects),
+        ConfigureError::MachineUnsuitable => format!(" (expected {})", strategy.info().serves),
         _ => String::new(),
     }
 }

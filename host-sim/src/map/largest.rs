@@ -1,27 +1,33 @@
 //! The largest free block of a machine.
 
-use meshalloc::{Block, Cube, Machine, Mesh, NodeId, Subcube, Submesh};
+use meshalloc::{Block, Grid, NodeId, Submesh};
 
 /// The free block with the most processors; `None` if nothing is free. `free` has a value for each processor.
 ///
-/// On a mesh, of several the first in row-major order of their highest rows; on a cube the one whose extents in the
-/// highest dimensions are largest.
+/// On a two-dimensional mesh, of several the first in row-major order of their highest rows; on any other grid the one
+/// whose extents in the highest dimensions are largest.
 ///
 /// # Time complexity
 ///
-/// On a mesh O(processors). On a cube O(k^(n - 1) * processors) at the worst, but what can be no larger than the best
-/// found so far is left out.
-pub fn largest_free(machine: Machine, free: &[bool]) -> Option<Block> {
-    match machine {
-        Machine::Mesh(mesh) => largest_submesh(mesh, free).map(Block::from),
-        Machine::Cube(cube) => largest_subcube(cube, free).map(Block::from),
-        other => unreachable!("there is no such machine: {other}"),
+/// On a two-dimensional mesh O(processors). On any other grid that times the product of all sides but the first at
+/// the worst, but what can be no larger than the best found so far is left out.
+pub fn largest_free(machine: Grid, free: &[bool]) -> Option<Block> {
+    if machine.is_plane() {
+        return largest_submesh(usize::from(machine.side(0)), free).map(Block::from);
     }
+    let highest = machine.dimensions() - 1;
+    let mut search = Search {
+        machine,
+        extents: vec![1; machine.dimensions()],
+        best: None,
+    };
+    let stride = free.len() / usize::from(machine.side(highest));
+    search.extend(highest, stride, free, 1);
+    search.best.map(|(_, block)| block)
 }
 
 /// For each row, the largest rectangle under the histogram of free processors below it.
-fn largest_submesh(mesh: Mesh, free: &[bool]) -> Option<Submesh> {
-    let width = usize::from(mesh.sides().w);
+fn largest_submesh(width: usize, free: &[bool]) -> Option<Submesh> {
     let mut heights = vec![0usize; width];
     let mut best: Option<(usize, Submesh)> = None;
     for (y, row) in free.chunks_exact(width).enumerate() {
@@ -49,78 +55,44 @@ fn largest_submesh(mesh: Mesh, free: &[bool]) -> Option<Submesh> {
     best.map(|(_, submesh)| submesh)
 }
 
-fn largest_subcube(cube: Cube, free: &[bool]) -> Option<Subcube> {
-    let mut search = Search {
-        cube,
-        extents: Vec::new(),
-        best: None,
-    };
-    search.extend(free, 1);
-    search.best.map(|(_, subcube)| subcube)
-}
-
-/// A search for the largest free subcube, dimension by dimension from the highest on.
+/// A search for the largest free block, dimension by dimension from the highest on.
 struct Search {
-    cube: Cube,
-    /// The extents chosen so far.
+    machine: Grid,
+    /// The extents chosen so far; 1 in the other dimensions.
     extents: Vec<u16>,
-    best: Option<(usize, Subcube)>,
+    best: Option<(usize, Block)>,
 }
 
 impl Search {
-    /// Tries all extents of the dimensions that have none yet. `starts` says for each node whether the subcube of
-    /// the extents so far, with 1 for the others, is free from there on; it has `area` processors.
-    fn extend(&mut self, starts: &[bool], area: usize) {
-        let (k, n) = (usize::from(self.cube.k()), usize::from(self.cube.n()));
-        let dimension = n - 1 - self.extents.len();
+    /// Tries all extents of the dimensions up to `dimension`. `starts` says for each node whether the block of
+    /// the extents so far, with 1 for the others, is free from there on; it has `area` processors. `stride` is the number of
+    /// nodes in all lower dimensions together.
+    fn extend(&mut self, dimension: usize, stride: usize, starts: &[bool], area: usize) {
+        let side = usize::from(self.machine.side(dimension));
+        let runs = runs(starts, side, stride, self.machine.wraps(dimension));
         if dimension == 0 {
-            return self.along_lines(starts, area);
-        }
-        let stride = k.pow(dimension as u32);
-        // For each extent the nodes from which so many in a row will do, as long as there are any.
-        let mut longer = vec![starts.to_vec()];
-        while let Some(latest) = longer.last().filter(|_| longer.len() < k) {
-            let by = longer.len();
-            let next: Vec<bool> = (0..starts.len())
-                .map(|node| {
-                    let digit = node / stride % k;
-                    latest[node] && starts[node - digit * stride + (digit + by) % k * stride]
-                })
-                .collect();
-            if !next.contains(&true) {
-                break;
-            }
-            longer.push(next);
-        }
-        for (before, starts) in longer.iter().enumerate().rev() {
-            let extent = before + 1;
-            // A subcube takes as many of these places as it has nodes along the remaining dimensions.
-            let places = starts.iter().filter(|&&start| start).count();
-            if area * extent * stride.min(places) > self.most() {
-                self.extents.push(extent as u16);
-                self.extend(starts, area * extent);
-                self.extents.pop();
-            }
-        }
-    }
-
-    /// The same for dimension 0 alone: the longest run of each line of k nodes, around its end.
-    fn along_lines(&mut self, starts: &[bool], area: usize) {
-        let k = usize::from(self.cube.k());
-        for (line, nodes) in starts.chunks_exact(k).enumerate() {
-            let mut run = 0;
-            for at in 0..2 * k {
-                run = if nodes[at % k] { k.min(run + 1) } else { 0 };
+            for (node, &run) in runs.iter().enumerate() {
                 if area * run > self.most() {
-                    let first = NodeId((line * k + (at + 1 - run) % k) as u32);
-                    let mut extents = self.extents.clone();
-                    extents.push(run as u16);
-                    let start = self.cube.address(first);
-                    let subcube = start.and_then(|start| Subcube::new(self.cube, &start, &extents));
-                    self.best = subcube.map(|subcube| (area * run, subcube));
+                    self.extents[0] = run as u16;
+                    let start = self.machine.coordinates(NodeId(node as u32));
+                    let block = start.and_then(|start| self.machine.block(&start, &self.extents));
+                    self.best = block.map(|block| (area * run, block));
                 }
             }
+            return;
         }
+        let longest = runs.iter().copied().max().unwrap_or(0);
+        for extent in (1..=longest).rev() {
+            let starts: Vec<bool> = runs.iter().map(|&run| run >= extent).collect();
+            // A block takes as many of these places as it has nodes along the remaining dimensions.
+            let places = starts.iter().filter(|&&start| start).count();
+            if area * extent * stride.min(places) > self.most() {
+                self.extents[dimension] = extent as u16;
+                let below = usize::from(self.machine.side(dimension - 1));
+                self.extend(dimension - 1, stride / below, &starts, area * extent);
+            }
+        }
+        self.extents[dimension] = 1;
     }
 
     /// The processors of the best so far.
@@ -129,47 +101,74 @@ impl Search {
     }
 }
 
+/// For each node how many nodes in a row hold from there on along a dimension, in which nodes are `stride` apart.
+fn runs(holds: &[bool], side: usize, stride: usize, wraps: bool) -> Vec<usize> {
+    let mut runs = vec![0; holds.len()];
+    for first in (0..holds.len()).filter(|node| (node / stride).is_multiple_of(side)) {
+        let mut run = 0;
+        // Once around before, so that a run goes on behind the end.
+        for at in (0..if wraps { 2 * side } else { side }).rev() {
+            let node = first + at % side * stride;
+            run = if holds[node] { side.min(run + 1) } else { 0 };
+            runs[node] = run;
+        }
+    }
+    runs
+}
+
 #[cfg(test)]
 mod tests {
+    use meshalloc::Cube;
     use rand_chacha::ChaCha8Rng;
     use rand_core::{Rng, SeedableRng};
 
     use super::*;
 
-    /// By trying all subcubes.
-    fn most(cube: Cube, free: &[bool]) -> u32 {
-        let nodes = || (0..cube.nodes()).map(NodeId);
-        let subcubes = nodes().flat_map(|first| {
-            nodes().map(move |last| Subcube::between(cube, first, last).unwrap())
+    /// By trying all blocks.
+    fn most(machine: Grid, free: &[bool]) -> u32 {
+        let nodes = || (0..machine.nodes()).map(NodeId);
+        let blocks = nodes().flat_map(|first| {
+            nodes().filter_map(move |extent| {
+                let mut extent = machine.coordinates(extent)?;
+                extent.iter_mut().for_each(|extent| *extent += 1);
+                machine.block(&machine.coordinates(first)?, &extent)
+            })
         });
-        let all_free = |subcube: &Subcube| {
-            nodes().all(|node| free[node.0 as usize] || !subcube.contains(node))
+        let all_free = |&block: &Block| {
+            nodes().all(|node| free[node.0 as usize] || !machine.holds(block, node))
         };
-        subcubes
-            .filter(all_free)
-            .map(Subcube::area)
-            .max()
-            .unwrap_or(0)
+        let areas = blocks.filter(all_free).map(|block| machine.area(block));
+        areas.max().unwrap_or(0)
     }
 
     #[test]
-    fn the_largest_free_subcube_is_that_of_trying_all() {
+    fn the_largest_free_block_is_that_of_trying_all() {
         let mut random = ChaCha8Rng::seed_from_u64(4);
-        for (k, n) in [(4, 3), (5, 2), (2, 6), (3, 3), (2, 1), (9, 1)] {
-            let cube = Cube::new(k, n).unwrap();
+        let cube = |k, n| Cube::new(k, n).unwrap().into();
+        for machine in [
+            cube(4, 3),
+            cube(5, 2),
+            cube(2, 6),
+            cube(3, 3),
+            cube(2, 1),
+            cube(9, 1),
+            Grid::mesh(&[6, 5]).unwrap(),
+            Grid::mesh(&[4, 3, 4]).unwrap(),
+            Grid::mesh(&[11]).unwrap(),
+            Grid::new(&[3, 4, 1, 3], 0b0010).unwrap(),
+        ] {
             for trial in 0..40 {
-                let free: Vec<bool> = (0..cube.nodes())
+                let free: Vec<bool> = (0..machine.nodes())
                     .map(|_| random.next_u32() % 40 >= trial)
                     .collect();
-                let largest = largest_free(cube.into(), &free);
-                assert_eq!(largest.map_or(0, Block::area), most(cube, &free), "{cube}");
-                let holds = |node| {
-                    largest.is_some_and(|block| Machine::from(cube).block_contains(block, node))
-                };
-                let mut nodes = (0..cube.nodes()).map(NodeId);
+                let largest = largest_free(machine, &free);
+                let area = largest.map_or(0, |block| machine.area(block));
+                assert_eq!(area, most(machine, &free), "{machine}");
+                let holds = |node| largest.is_some_and(|block| machine.holds(block, node));
+                let mut nodes = (0..machine.nodes()).map(NodeId);
                 assert!(
                     nodes.all(|node| free[node.0 as usize] || !holds(node)),
-                    "{cube}"
+                    "{machine}"
                 );
             }
         }

@@ -1,9 +1,9 @@
 //! What a controller says about its processors at one moment.
 
-use meshalloc::{Block, Command, JobId, Machine, NodeId, Reply};
+use meshalloc::{Block, Command, Grid, JobId, NodeId, Reply};
 
-use super::grid::Grid;
 use super::largest;
+use super::layout::Layout;
 use crate::backend::Backend;
 use crate::simulation::SimulationError;
 
@@ -20,7 +20,7 @@ pub struct MapJob {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// The machine.
-    pub machine: Machine,
+    pub machine: Grid,
     /// The running jobs, by name.
     pub jobs: Vec<MapJob>,
     /// The faulty processors, by number. A job may hold some of them still.
@@ -78,7 +78,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// When the controller is lost or answers nonsense.
-    pub fn read(backend: &mut dyn Backend, machine: Machine) -> Result<Self, SimulationError> {
+    pub fn read(backend: &mut dyn Backend, machine: Grid) -> Result<Self, SimulationError> {
         let mut ids = Vec::new();
         let mut from = Some(0);
         while let Some(begin) = from {
@@ -101,7 +101,7 @@ impl Snapshot {
             let mut blocks = Vec::new();
             ask(backend, &command, &mut |block| blocks.push(block))?;
             if let Some(block) = blocks.iter().find(|&&block| !machine.contains(block)) {
-                let reply = format!("{block}, which the machine has not");
+                let reply = format!("{}, which the machine has not", machine.place(*block));
                 return Err(odd(&command, &reply));
             }
             jobs.push(MapJob { id, blocks });
@@ -135,18 +135,22 @@ impl Snapshot {
     /// The owner of every processor.
     pub fn owners(&self) -> Owners {
         // Gaps move nothing to another column or row.
-        let grid = Grid::new(self.machine, 1);
-        let (width, height) = (grid.across.len(), grid.up.len());
+        let layout = Layout::new(self.machine, 1);
+        let (width, height) = (layout.across.len(), layout.up.len());
         let mut owners = vec![Owner::Free; width * height];
         for (place, job) in self.jobs.iter().enumerate() {
-            for rect in job.blocks.iter().flat_map(|&block| grid.rectangles(block)) {
+            for rect in job
+                .blocks
+                .iter()
+                .flat_map(|&block| layout.rectangles(block))
+            {
                 for y in rect.y {
                     owners[y * width..][rect.x.clone()].fill(Owner::Job(place));
                 }
             }
         }
         let mut faulty = vec![false; width * height];
-        for (x, y) in self.faulty.iter().map(|&node| grid.place(node)) {
+        for (x, y) in self.faulty.iter().map(|&node| layout.place(node)) {
             faulty[y * width + x] = true;
         }
         Owners {
@@ -159,11 +163,11 @@ impl Snapshot {
 
     /// Which processors are neither held nor faulty, by number.
     fn free_nodes(&self) -> Vec<bool> {
-        let grid = Grid::new(self.machine, 1);
+        let layout = Layout::new(self.machine, 1);
         let owners = self.owners();
         let nodes = (0..self.machine.nodes()).map(NodeId);
         let free = nodes.map(|node| {
-            let (x, y) = grid.place(node);
+            let (x, y) = layout.place(node);
             owners.get(x, y) == Some(Owner::Free) && !owners.is_faulty(x, y)
         });
         free.collect()
@@ -179,7 +183,7 @@ impl Snapshot {
         1.0 - self.free() as f64 / f64::from(self.machine.nodes())
     }
 
-    /// The free submesh or subcube with the most processors: [`largest::largest_free`].
+    /// The free block with the most processors: [`largest::largest_free`].
     pub fn largest_free(&self) -> Option<Block> {
         largest::largest_free(self.machine, &self.free_nodes())
     }

@@ -2,7 +2,7 @@
 //!
 //! Jobs are drawn by blocks, and what lies between two owners as one line, so that a map of 512 x 512
 //! processors is no longer than its jobs make it. Outlines and numbers tell jobs apart in black and
-//! white, too. A cube is drawn plane by plane, as `grid.rs` says; a job that lies in several planes, or goes beyond
+//! white, too. More than two dimensions are drawn plane by plane, as `layout.rs` says; a job that lies in several planes, or goes beyond
 //! one side of a plane and on from the other, has its number in each of its parts.
 
 use std::ops::Range;
@@ -16,7 +16,7 @@ use place::Place;
 
 use super::Map;
 use super::colouring::{self, PALETTE};
-use super::grid::Rect;
+use super::layout::Rect;
 use super::snapshot::{Owner, Owners};
 
 mod axes;
@@ -115,9 +115,9 @@ impl<'m> Picture<'m> {
             "white: free; coloured: one job, with its number where there is room; cross: faulty"
                 .to_owned(),
         ];
-        let directions = panels.first().map(|panel| panel.place.grid.directions());
+        let directions = panels.first().map(|panel| panel.place.layout.directions());
         legend.extend(directions.into_iter().flatten());
-        // The subtitle may be wider than a single map; so may the legend be than a small cube.
+        // The subtitle may be wider than a single map; so may the legend be than small planes.
         let text_width = |text: &str| 20.0 + 7.0 * text.chars().count() as f64;
         let mut whole_width = (width * columns as f64).max(text_width(subtitle));
         if legend.len() > 1 {
@@ -224,7 +224,7 @@ impl<'m> Panel<'m> {
             Label::new(left, top + y, 12.5).draw(area, line)?;
         }
         let place = self.place.moved(left, top + ABOVE + self.place.size().1);
-        let planes = place.grid.planes();
+        let planes = place.layout.planes();
         self.blocks(area, &place)?;
         for plane in &planes {
             self.outlines(area, &place, plane)?;
@@ -243,7 +243,7 @@ impl<'m> Panel<'m> {
         for (job, colour) in snapshot.jobs.iter().zip(&colours) {
             let [red, green, blue] = colouring::rgb(*colour);
             for block in &job.blocks {
-                for rect in place.grid.rectangles(*block) {
+                for rect in place.layout.rectangles(*block) {
                     let corners = [
                         place.at(&rect, rect.x.start as f64, rect.y.end as f64),
                         place.at(&rect, rect.x.end as f64, rect.y.start as f64),
@@ -272,16 +272,16 @@ impl<'m> Panel<'m> {
             area.draw(&PathElement::new(ends, stroke(BLACK, OUTLINE)))?;
             Ok(())
         };
-        let grid = &place.grid;
+        let layout = &place.layout;
         for y in plane.y.start..=plane.y.end {
             let differs = |x: usize| job(Some(x), y.checked_sub(1)) != job(Some(x), Some(y));
-            for x in grid.across.runs(plane.x.clone(), differs) {
+            for x in layout.across.runs(plane.x.clone(), differs) {
                 line(x, y..y)?;
             }
         }
         for x in plane.x.start..=plane.x.end {
             let differs = |y: usize| job(x.checked_sub(1), Some(y)) != job(Some(x), Some(y));
-            for y in grid.up.runs(plane.y.clone(), differs) {
+            for y in layout.up.runs(plane.y.clone(), differs) {
                 line(x..x, y)?;
             }
         }
@@ -292,7 +292,7 @@ impl<'m> Panel<'m> {
         // In a large machine a processor is too small for a cross that can be seen.
         let half = (0.4 * place.scale).max(2.0);
         for &node in &self.map.snapshot.faulty {
-            let (x, y) = place.grid.place(node);
+            let (x, y) = place.layout.place(node);
             let (columns, rows) = (x..x + 1, y..y + 1);
             let processor = Rect {
                 x: columns,
@@ -325,7 +325,7 @@ impl<'m> Panel<'m> {
                 WHITE
             };
             let blocks = job.blocks.iter();
-            for rect in blocks.flat_map(|&block| place.grid.rectangles(block)) {
+            for rect in blocks.flat_map(|&block| place.layout.rectangles(block)) {
                 let (w, h) = (rect.x.len() as f64, rect.y.len() as f64);
                 let fits = |size: &f64| {
                     let text_width = 0.6 * size * text.len() as f64;

@@ -1,7 +1,7 @@
 //! Maps on a terminal: coloured half-blocks, two rows of processors in a line; letters where there are no
 //! colours.
 //!
-//! A map that is too wide is drawn smaller: the narrowest gaps between the planes of a cube go first, if the planes are
+//! A map that is too wide is drawn smaller: the narrowest gaps between planes go first, if the planes are
 //! small, and then one field stands for several processors.
 
 use std::collections::BTreeMap;
@@ -121,7 +121,7 @@ fn legend(measure: &Measure, colours: bool) -> String {
             "\n{each}: what most of {scale} x {height} processors are"
         ));
     }
-    for line in measure.grid.directions() {
+    for line in measure.layout.directions() {
         legend.push_str(&format!("\n{line}"));
     }
     legend

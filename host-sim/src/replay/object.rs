@@ -2,39 +2,18 @@
 
 use std::io::{self, Write};
 
-use meshalloc::{Block, Digits, Machine, NodeId};
+use meshalloc::{Block, Grid, NodeId, Tuple};
 use serde::{Serialize, Serializer};
 
-/// A block.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum Part {
-    /// A rectangle of a mesh.
-    Rectangle { x: u16, y: u16, w: u16, h: u16 },
-    /// A subcube: a number for each dimension, dimension 0 last.
-    Subcube {
-        #[serde(serialize_with = "list")]
-        start: Digits,
-        #[serde(serialize_with = "list")]
-        extent: Digits,
-    },
+/// The blocks of a grant.
+pub(super) struct Blocks<'b> {
+    pub(super) machine: &'b Grid,
+    pub(super) blocks: &'b [Block],
 }
 
-impl From<&Block> for Part {
-    fn from(block: &Block) -> Self {
-        match block {
-            Block::Submesh(submesh) => Part::Rectangle {
-                x: submesh.base.x,
-                y: submesh.base.y,
-                w: submesh.sides.w,
-                h: submesh.sides.h,
-            },
-            Block::Subcube(subcube) => Part::Subcube {
-                start: subcube.start(),
-                extent: subcube.extents(),
-            },
-            other => unreachable!("no machine has such a block: {other}"),
-        }
+impl Serialize for Blocks<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.blocks.iter().map(|&block| self.machine.place(block)))
     }
 }
 
@@ -42,34 +21,24 @@ impl From<&Block> for Part {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Place {
-    /// On a mesh.
-    Mesh { x: u16, y: u16 },
-    /// On a cube: a digit for each dimension, dimension 0 last.
-    Cube {
-        #[serde(serialize_with = "list")]
-        address: Digits,
-    },
+    /// On a two-dimensional mesh.
+    Plane { x: u16, y: u16 },
+    /// On any other grid: a number for each dimension, in the order in which coordinates are written.
+    Address { address: Tuple },
 }
 
 impl Place {
     /// Where the processor is, which the machine has.
-    pub(super) fn of(node: NodeId, machine: Machine) -> Place {
-        const KNOWN: &str = "the parser has checked it";
-        match machine {
-            Machine::Mesh(mesh) => {
-                let at = mesh.coord(node).expect(KNOWN);
-                Place::Mesh { x: at.x, y: at.y }
-            }
-            Machine::Cube(cube) => Place::Cube {
-                address: cube.address(node).expect(KNOWN),
+    pub(super) fn of(node: NodeId, machine: Grid) -> Place {
+        let at = machine.coordinates(node);
+        let at = at.expect("the parser has checked it");
+        match *at {
+            [x, y] if machine.is_plane() => Place::Plane { x, y },
+            _ => Place::Address {
+                address: machine.written(at),
             },
-            other => unreachable!("there is no such machine: {other}"),
         }
     }
-}
-
-fn list<S: Serializer>(digits: &Digits, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(digits.iter())
 }
 
 #[derive(Serialize)]
@@ -77,7 +46,7 @@ pub(super) struct Granted<'b> {
     pub(super) line: u64,
     pub(super) op: &'static str,
     pub(super) id: u32,
-    pub(super) granted: &'b [Part],
+    pub(super) granted: Blocks<'b>,
 }
 
 #[derive(Serialize)]

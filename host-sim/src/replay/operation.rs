@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use meshalloc::{Coord, Cube, DIMENSIONS_MAX, Flags, JobId, Machine, Mesh, NodeId, Request};
+use meshalloc::{Flags, Grid, JobId, NodeId, Request, Shape, Tuple};
 
 use crate::names;
 
 /// One line of a file of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// `alloc ID W H`, on a cube `alloc ID R0xR1x...`: a job asks for processors.
+    /// `alloc ID AxBx...`, or `alloc ID A B` for two extents: a job asks for processors.
     Alloc {
         /// The job.
         job: JobId,
@@ -21,12 +21,12 @@ pub enum Operation {
         /// The job.
         job: JobId,
     },
-    /// `fault X Y`, on a cube `fault A[n-1] ... A[0]`: the processor is faulty.
+    /// `fault X Y ...`: the processor is faulty.
     Fault {
         /// The processor, which the machine has.
         node: NodeId,
     },
-    /// `repair X Y`, on a cube `repair A[n-1] ... A[0]`: the processor works again.
+    /// `repair X Y ...`: the processor works again.
     Repair {
         /// The processor, which the machine has.
         node: NodeId,
@@ -38,9 +38,9 @@ impl Operation {
     ///
     /// # Errors
     ///
-    /// What is wrong with the line and what was expected. What is only too large for this machine is no error: a side
-    /// of more than 65,535, or radices that some cube has room for. Such a request is well formed and never fits.
-    pub fn parse(line: &[u8], machine: Machine) -> Result<Option<Self>, String> {
+    /// What is wrong with the line and what was expected. What is only too large for this machine is no error, nor is an
+    /// extent of more than 65,535. Such a request is well formed and never fits.
+    pub fn parse(line: &[u8], machine: Grid) -> Result<Option<Self>, String> {
         let text = line.split(|&byte| byte == b'#').next().unwrap_or_default();
         let mut words = text
             .split(u8::is_ascii_whitespace)
@@ -66,7 +66,6 @@ impl Operation {
             Verb::Alloc => {
                 let job = operands.job()?;
                 let request = operands.request()?.with_flags(Flags::NO_WAIT);
-                operands.end()?;
                 Operation::Alloc { job, request }
             }
             Verb::Free => {
@@ -98,31 +97,40 @@ enum Verb {
 #[derive(Clone, Copy)]
 struct Usage {
     verb: Verb,
-    machine: Machine,
+    machine: Grid,
 }
 
 impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, operands) = match self.verb {
+        let name = match self.verb {
             Verb::Free => return f.write_str("`free ID`"),
-            Verb::Alloc => ("alloc", "ID W H"),
-            Verb::Fault => ("fault", "X Y"),
-            Verb::Repair => ("repair", "X Y"),
+            Verb::Alloc => "alloc",
+            Verb::Fault => "fault",
+            Verb::Repair => "repair",
         };
-        let Machine::Cube(cube) = self.machine else {
-            return write!(f, "`{name} {operands}` on a mesh");
-        };
-        write!(f, "`{name}")?;
-        match self.verb {
-            Verb::Alloc => f.write_str(" ID R0xR1x...")?,
-            _ => {
-                for dimension in (0..cube.n()).rev() {
-                    write!(f, " A[{dimension}]")?;
-                }
+        let machine = self.machine;
+        let operands = match self.verb {
+            Verb::Alloc => {
+                let extents: Vec<_> = ('A'..)
+                    .take(machine.dimensions())
+                    .map(String::from)
+                    .collect();
+                format!("ID {}", extents.join("x"))
             }
-        }
-        write!(f, "` on a {cube}")
+            _ => dimensions(machine).join(" ").to_uppercase(),
+        };
+        write!(f, "`{name} {operands}` on {machine}")
     }
+}
+
+/// The names of the machine's dimensions in the order in which coordinates are written.
+fn dimensions(machine: Grid) -> Vec<String> {
+    let names = (0..machine.dimensions()).map(|dimension| names::dimension(machine, dimension));
+    let mut names: Vec<_> = names.collect();
+    if machine.is_written_high_first() {
+        names.reverse();
+    }
+    names
 }
 
 /// The words of a line after the first.
@@ -132,22 +140,26 @@ struct Operands<I> {
 }
 
 impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
-    fn word(&mut self, what: impl fmt::Display) -> Result<&'l [u8], String> {
+    fn word(&mut self, what: &str) -> Result<&'l [u8], String> {
         let missing = || format!("{what} is missing (expected {})", self.usage);
         self.words.next().ok_or_else(missing)
     }
 
-    /// Any number of digits; what is too large for 64 bits becomes the largest that is not.
-    fn number(&mut self, what: impl fmt::Display) -> Result<u64, String> {
-        let word = self.word(&what)?;
-        if !word.iter().all(u8::is_ascii_digit) {
+    fn number(&mut self, what: &str) -> Result<u64, String> {
+        let word = self.word(what)?;
+        self.digits(word, word, what)
+    }
+
+    /// Any number of digits, which are a part of `word`; what is too large for 64 bits becomes the largest that is not.
+    fn digits(&self, digits: &[u8], word: &[u8], what: &str) -> Result<u64, String> {
+        if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
             return Err(format!(
                 "{} is not {what} (expected {} with whole numbers from 0)",
                 quoted(word),
                 self.usage
             ));
         }
-        let digits = word.iter().map(|&digit| u64::from(digit - b'0'));
+        let digits = digits.iter().map(|&digit| u64::from(digit - b'0'));
         Ok(digits.fold(0, |value: u64, digit| {
             value.saturating_mul(10).saturating_add(digit)
         }))
@@ -160,75 +172,55 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
             .map_err(|_| format!("the job id is too large (expected 0 to {})", u32::MAX))
     }
 
+    /// `AxBx...`, or `A B` for two extents: the last operands of a line.
+    ///
+    /// A request with an extent beyond the range of a shape fits no machine, nor does the largest for two extents; extents
+    /// of zero are left as they are, because an empty request is another error.
     fn request(&mut self) -> Result<Request, String> {
-        match self.usage.machine {
-            Machine::Cube(_) => self.radices(),
-            _ => self.sides(),
-        }
-    }
-
-    /// A side beyond the range of a request fits no mesh, nor does the largest request there is; sides of
-    /// zero are left as they are, because an empty request is another error.
-    fn sides(&mut self) -> Result<Request, String> {
-        let w = self.number("a width")?;
-        let h = self.number("a height")?;
-        let side = |length: u64| u16::try_from(length).unwrap_or(u16::MAX);
-        let beyond = w.max(h) > u64::from(u16::MAX) && w.min(h) > 0;
-        Ok(match beyond {
-            true => Request::submesh(u16::MAX, u16::MAX),
-            false => Request::submesh(side(w), side(h)),
-        })
-    }
-
-    fn radices(&mut self) -> Result<Request, String> {
         let word = self.word("what is asked for")?;
-        let text = String::from_utf8_lossy(word);
-        let radices = names::radices(&text);
-        let wrong = |reason| format!("{}: {reason} (in {})", quoted(word), self.usage);
-        radices.map(Request::subcube).map_err(wrong)
+        let mut extents = Vec::new();
+        for digits in word.split(|byte| byte.eq_ignore_ascii_case(&b'x')) {
+            extents.push(self.digits(digits, word, "a list of extents")?);
+        }
+        if extents.len() == 1
+            && let Some(second) = self.words.next()
+        {
+            extents.push(self.digits(second, second, "an extent")?);
+        }
+        self.end()?;
+        let is_beyond = extents.iter().any(|&extent| extent > u64::from(u16::MAX));
+        let shape = if is_beyond && !extents.contains(&0) {
+            Shape::new(&[u16::MAX; 2])
+        } else {
+            let extent = |&extent| u16::try_from(extent).unwrap_or(u16::MAX);
+            Shape::new(&extents.iter().map(extent).collect::<Vec<_>>())
+        };
+        let wrong = |error| format!("{}: {error} (expected {})", quoted(word), self.usage);
+        shape.map(Request::new).map_err(wrong)
     }
 
     /// The last operands of a line.
     fn node(&mut self) -> Result<NodeId, String> {
-        match self.usage.machine {
-            Machine::Mesh(mesh) => self.mesh_node(mesh),
-            Machine::Cube(cube) => self.cube_node(cube),
-            other => Err(format!("no processor of a {other} can be named")),
-        }
-    }
-
-    fn mesh_node(&mut self, mesh: Mesh) -> Result<NodeId, String> {
-        let x = self.number("a column")?;
-        let y = self.number("a row")?;
-        self.end()?;
-        let [column, row] = [x, y].map(|at| u16::try_from(at).ok());
-        let at = column.zip(row).map(|(x, y)| Coord::new(x, y));
-        at.and_then(|at| mesh.node(at)).ok_or_else(|| {
-            let sides = mesh.sides();
-            format!(
-                "the node <{x}, {y}> is outside the mesh (expected 0 <= x < {} and 0 <= y < {})",
-                sides.w, sides.h
-            )
-        })
-    }
-
-    fn cube_node(&mut self, cube: Cube) -> Result<NodeId, String> {
-        let mut digits = [0; DIMENSIONS_MAX];
-        let digits = &mut digits[..cube.n().into()];
-        let names = (0..cube.n()).rev();
-        for (digit, dimension) in digits.iter_mut().zip(names.clone()) {
-            *digit = self.number(format_args!("the digit A[{dimension}]"))?;
+        const KNOWN: &str = "a coordinate below each side is a processor";
+        let machine = self.usage.machine;
+        let names = dimensions(machine);
+        let mut numbers = Vec::new();
+        for name in &names {
+            numbers.push(self.number(name)?);
         }
         self.end()?;
-        let k = u64::from(cube.k());
-        if let Some((digit, dimension)) = digits.iter().zip(names).find(|(digit, _)| **digit >= k) {
-            return Err(format!(
-                "the digit A[{dimension}] = {digit} is outside the {cube} (expected 0 to {})",
-                k - 1
-            ));
+        let sides = machine.written(Tuple::from_slice(machine.sides()).expect(KNOWN));
+        for ((name, number), &side) in names.iter().zip(&numbers).zip(sides.iter()) {
+            if *number >= u64::from(side) {
+                return Err(format!(
+                    "{name} = {number} is outside {machine} (expected 0 to {})",
+                    side - 1
+                ));
+            }
         }
-        let number = digits.iter().fold(0, |number, digit| number * k + digit);
-        Ok(NodeId(number as u32))
+        let numbers: Vec<u16> = numbers.iter().map(|&number| number as u16).collect();
+        let coordinates = machine.written(Tuple::from_slice(&numbers).expect(KNOWN));
+        Ok(machine.node(&coordinates).expect(KNOWN))
     }
 
     fn end(&mut self) -> Result<(), String> {

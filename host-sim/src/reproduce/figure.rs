@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use meshalloc::Machine;
-
 use super::measure::{Cell, Length, Measurements, Plan, Reading, Setting};
 use crate::metrics::{Metric, Unit};
 use crate::names;
@@ -52,10 +50,7 @@ impl Axis {
     /// Where a cell stands on it; `None` on an axis of categories, which have no distances.
     pub fn place(self, cell: &Cell) -> Option<f64> {
         match self {
-            Axis::Side => match cell.setting.workload.machine() {
-                Machine::Mesh(mesh) => Some(f64::from(mesh.sides().w)),
-                _ => None,
-            },
+            Axis::Side => Some(f64::from(cell.setting.workload.machine().side(0))),
             Axis::Load | Axis::Traffic => match cell.setting.rate()? {
                 Rate::Load(rate) | Rate::Traffic(rate) => Some(rate),
             },

@@ -4,7 +4,7 @@
 //! them first and each is measured once. All strategies of a setting get the same jobs, and so do all settings
 //! that differ in their scheduler alone: their differences are paired.
 
-use meshalloc::{Machine, SchedulerKind, StrategyKind};
+use meshalloc::{SchedulerKind, StrategyKind};
 
 use super::claims::{Backlog, Gain};
 use crate::experiment::{Experiment, Replications, StrategyResult, WARMUP_FRACTION};
@@ -41,10 +41,9 @@ impl Setting {
 
     /// The machine in words: `64x64`, `4-ary 3-cube`.
     pub fn machine_text(&self) -> String {
-        match self.workload.machine() {
-            Machine::Mesh(mesh) => mesh.to_string(),
-            other => other.to_string(),
-        }
+        let text = self.workload.machine().to_string();
+        text.strip_prefix("mesh ")
+            .map_or(text.clone(), str::to_owned)
     }
 
     /// When jobs arrive, in words: `load 0.47`, `100 tasks at time 0`.

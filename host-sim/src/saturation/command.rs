@@ -270,12 +270,13 @@ fn write_json(
         .iter()
         .map(|kind| kind.name())
         .collect();
-    let (machine, name) = names::machine_option(experiment.workload.machine());
     let mut scenario = json!({
-        machine: name,
         "strategy": strategies,
         "scheduler": names::scheduler_text(args.scheduler),
     });
+    for (option, value) in names::machine_options(experiment.workload.machine()) {
+        scenario[option] = value.into();
+    }
     for (key, value) in scenario::distributions(&experiment.workload.requests) {
         scenario[key] = value.into();
     }

@@ -1,4 +1,4 @@
-use meshalloc::{Cube, Machine, Mesh};
+use meshalloc::{Cube, Grid, Mesh};
 
 use super::*;
 use crate::backend;
@@ -26,8 +26,8 @@ fn set_sides(saturation: &mut Saturation, widths: (u16, u16), heights: (u16, u16
     let Requests::Submeshes(submeshes) = &mut saturation.workload.requests else {
         panic!("it is a workload for a mesh");
     };
-    submeshes.widths = SideRange::new(widths.0, widths.1).unwrap();
-    submeshes.heights = SideRange::new(heights.0, heights.1).unwrap();
+    submeshes.sides[0] = SideRange::new(widths.0, widths.1).unwrap();
+    submeshes.sides[1] = SideRange::new(heights.0, heights.1).unwrap();
 }
 
 fn run(saturation: &Saturation) -> Vec<SaturationResult> {
@@ -146,7 +146,7 @@ fn it_is_the_load_at_which_queues_begin_to_grow() {
 #[test]
 fn strategies_that_do_not_serve_the_mesh_are_left_out() {
     let buddy = StrategyKind::Buddy;
-    let serving = |machine: Machine| {
+    let serving = |machine: Grid| {
         let strategies = [
             AS,
             StrategyKind::FreeList,
@@ -155,14 +155,16 @@ fn strategies_that_do_not_serve_the_mesh_are_left_out() {
         ];
         backend::serving(machine, SchedulerKind::Fcfs, strategies).unwrap()
     };
-    assert_eq!(serving(Mesh::new(16, 16).unwrap().into()), [AS, buddy]);
-    assert_eq!(serving(Mesh::new(12, 12).unwrap().into()), [AS]);
-    let cube = |k| serving(Cube::new(k, 3).unwrap().into());
+    let tree = StrategyKind::TreeCollapsing;
     assert_eq!(
-        cube(4),
-        [StrategyKind::FreeList, StrategyKind::TreeCollapsing]
+        serving(Mesh::new(16, 16).unwrap().into()),
+        [AS, buddy, tree]
     );
-    assert_eq!(cube(3), [StrategyKind::TreeCollapsing]);
+    assert_eq!(serving(Mesh::new(12, 12).unwrap().into()), [AS, tree]);
+    let cube = |k| serving(Cube::new(k, 3).unwrap().into());
+    assert_eq!(cube(4), [AS, StrategyKind::FreeList, tree]);
+    assert_eq!(cube(3), [AS, tree]);
+    assert_eq!(serving(Grid::torus(&[3, 4, 5]).unwrap()), [AS, tree]);
     let odd = saturation(12, &[buddy]);
     let error = odd.run(None, &()).unwrap_err().to_string();
     assert!(error.contains("does not serve"), "{error}");

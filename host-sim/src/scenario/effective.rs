@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use meshalloc::{Machine, MachineKind, SchedulerKind, StrategyKind};
+use meshalloc::{Grid, SchedulerKind, StrategyKind};
 
 use super::{
     BackendChoice, Format, JOBS_DEFAULT, LOAD_DEFAULT, MEAN_SERVICE_DEFAULT, REPLICATIONS_DEFAULT,
@@ -24,7 +24,7 @@ pub const SEED_DEFAULT: u64 = 1;
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// The machine.
-    pub machine: Machine,
+    pub machine: Grid,
     /// The strategies, each once.
     pub strategies: Vec<StrategyKind>,
     /// The scheduler.
@@ -155,8 +155,7 @@ impl Scenario {
 /// The machine and what is asked of it.
 fn requests(args: &ScenarioArgs) -> Result<Requests, String> {
     let mut requests = RequestArgs {
-        mesh: args.mesh,
-        cube: args.cube,
+        machine: args.machine,
         sizes: args.sizes,
         dims: args.dims,
         radices: args.radices,
@@ -164,31 +163,29 @@ fn requests(args: &ScenarioArgs) -> Result<Requests, String> {
     .requests()?;
     // With a cube the command line takes no ranges of sides.
     if let Requests::Submeshes(submeshes) = &mut requests {
-        let (mesh, sides) = (submeshes.mesh, submeshes.mesh.sides());
-        for (range, key, side, drawn) in [
-            (args.widths, "widths", sides.w, &mut submeshes.widths),
-            (args.heights, "heights", sides.h, &mut submeshes.heights),
-        ] {
+        let machine = submeshes.machine;
+        for (range, key, dimension) in [(args.widths, "widths", 0), (args.heights, "heights", 1)] {
             let Some(range) = range else { continue };
+            let side = machine.side(dimension);
             if range.max() > side {
                 return Err(format!(
-                    "{key} go to {} (expected at most {side} on a {mesh} mesh)",
+                    "{key} go to {} (expected at most {side} on {machine})",
                     range.max()
                 ));
             }
-            *drawn = range;
+            submeshes.sides[dimension] = range;
         }
     }
     Ok(requests)
 }
 
 /// When jobs arrive.
-fn arrivals(args: &ScenarioArgs, machine: Machine) -> Result<Arrivals, String> {
+fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, String> {
     let rate = match (args.tasks, args.load, args.traffic) {
         (Some(tasks), ..) => return Ok(Arrivals::AtOnce { tasks }),
         (None, _, Some(traffic)) => Rate::Traffic(traffic),
         (None, Some(load), None) => Rate::Load(load),
-        (None, None, None) if machine.kind() == MachineKind::Cube => {
+        (None, None, None) if machine.is_written_high_first() => {
             for (given, key) in [
                 (args.jobs.is_some(), "jobs"),
                 (args.warmup.is_some(), "warmup"),
@@ -209,11 +206,14 @@ fn arrivals(args: &ScenarioArgs, machine: Machine) -> Result<Arrivals, String> {
 }
 
 fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, String> {
+    let machine = requests.machine();
     if let Some(file) = args.swf {
+        let shape = args.shape.unwrap_or(ShapeRule::of(&machine));
+        shape.check(machine)?;
         return Ok(JobSource::Log {
             file,
             partition: args.partition,
-            shape: args.shape.unwrap_or_default(),
+            shape,
             jobs: args.jobs,
         });
     }
@@ -225,10 +225,9 @@ fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, Strin
             return Err(format!("{key} is about logs (expected swf beside it)"));
         }
     }
-    let machine = requests.machine();
     let arrivals = arrivals(&args, machine)?;
     let closed_cube =
-        machine.kind() == MachineKind::Cube && matches!(arrivals, Arrivals::AtOnce { .. });
+        machine.is_written_high_first() && matches!(arrivals, Arrivals::AtOnce { .. });
     let workload = Synthetic {
         requests,
         service: match (args.service.or(args.residence), args.mean_service) {
@@ -349,7 +348,7 @@ mod tests {
             ("--partition 2", "expected swf"),
             ("--shape near-square", "expected swf"),
             ("--max-replications 9", "expected until-rel-error"),
-            ("--mesh 8x16 --widths 1..9", "at most 8 on a 8x16 mesh"),
+            ("--mesh 8x16 --widths 1..9", "at most 8 on mesh 8x16"),
             ("--mesh 8x16 --heights 17", "at most 16"),
             ("--jobs 4294967295", "expected at most"),
             ("--load .4 --traffic 1", "cannot be used with"),
@@ -357,8 +356,14 @@ mod tests {
             ("--cube k=4,n=3 --warmup 0", "expected load or traffic"),
             ("--dims normal", "expected cube"),
             ("--radices normal --swf x", "cannot be used with"),
-            ("--strategy ff,tc", "tree-collapsing is for a cube"),
-            ("--cube k=4,n=3 --strategy ff", "first-fit is for a mesh"),
+            (
+                "--strategy ff,sniffing",
+                "sniffing serves k-ary n-cubes, not mesh 64x64",
+            ),
+            (
+                "--cube k=4,n=3 --strategy bf",
+                "best-fit serves two-dimensional meshes, not 4-ary 3-cube",
+            ),
             ("--cube k=4,n=3 --heights 2", "cannot be used with"),
             ("--swf x --sizes uniform", "cannot be used with"),
             (

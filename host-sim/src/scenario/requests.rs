@@ -1,26 +1,20 @@
-//! The machine and what jobs ask of it: options that belong to one kind of machine, and strategies that do.
+//! What jobs ask of the machine, and which strategies serve it.
 
 use clap::Args;
-use meshalloc::{Cube, Machine, MachineKind, Mesh, StrategyKind};
+use meshalloc::{Grid, StrategyKind};
 
-use super::{MESH_DEFAULT, sizes, task_distribution};
-use crate::names;
+use super::{MachineArgs, sizes, task_distribution};
 use crate::workload::{Requests, SizeDistribution, Subcubes, Submeshes, TaskDistribution};
 
 /// The options of commands that run a synthetic workload.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct RequestArgs {
-    /// Columns and rows of the mesh, 1 to 1024 each [default: 64x64]
-    #[arg(long, value_name = "WxH", value_parser = names::mesh)]
-    pub(crate) mesh: Option<Mesh>,
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
 
-    /// A k-ary n-cube in place of a mesh: k at least 2, n at least 1, k^n at most 65536
-    #[arg(long, value_name = "k=K,n=N", value_parser = names::cube, conflicts_with_all = ["mesh", "sizes"])]
-    pub(crate) cube: Option<Cube>,
-
-    /// Distribution of the side lengths of jobs, over 1 to the mesh's sides; `host-sim list` shows
+    /// Distribution of the side lengths of jobs, over 1 to the machine's sides; `host-sim list` shows
     /// them [default: uniform]
-    #[arg(long, value_name = "NAME", value_parser = sizes)]
+    #[arg(long, value_name = "NAME", value_parser = sizes, conflicts_with = "cube")]
     pub(crate) sizes: Option<SizeDistribution>,
 
     /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
@@ -38,9 +32,9 @@ impl RequestArgs {
     ///
     /// # Errors
     ///
-    /// When an option is about the other kind of machine.
+    /// When there is no such machine, or an option is about another one.
     pub(crate) fn requests(&self) -> Result<Requests, String> {
-        if let Some(cube) = self.cube {
+        if let Some(cube) = self.machine.cube {
             return Ok(Requests::Subcubes(Subcubes {
                 cube,
                 dims: self.dims.unwrap_or_default(),
@@ -55,20 +49,17 @@ impl RequestArgs {
                 return Err(format!("{key} is about cubes (expected cube beside it)"));
             }
         }
-        let mesh = match self.mesh {
-            Some(mesh) => mesh,
-            None => names::mesh(MESH_DEFAULT)?,
-        };
+        let machine = self.machine.machine()?;
         let sizes = self.sizes.unwrap_or(SizeDistribution::Uniform);
-        Ok(Requests::Submeshes(Submeshes::new(mesh, sizes)))
+        Ok(Requests::Submeshes(Submeshes::new(machine, sizes)))
     }
 }
 
 /// The strategy of a command that names none.
-pub(crate) fn default_strategy(machine: Machine) -> StrategyKind {
-    match machine.kind() {
-        MachineKind::Cube => StrategyKind::TreeCollapsing,
-        _ => StrategyKind::FirstFit,
+pub(crate) fn default_strategy(machine: Grid) -> StrategyKind {
+    match machine.is_written_high_first() {
+        true => StrategyKind::TreeCollapsing,
+        false => StrategyKind::FirstFit,
     }
 }
 
@@ -76,15 +67,15 @@ pub(crate) fn default_strategy(machine: Machine) -> StrategyKind {
 ///
 /// # Errors
 ///
-/// When one is for the other kind of machine: which kind it is for, and which strategies would do.
+/// When one does not serve the machine: what it serves, and which strategies would do.
 pub(crate) fn strategies(
-    machine: Machine,
+    machine: Grid,
     named: Option<&[StrategyKind]>,
     default: &[StrategyKind],
 ) -> Result<Vec<StrategyKind>, String> {
     let mut strategies = Vec::new();
     for &strategy in named.unwrap_or(default) {
-        check_kind(machine, strategy)?;
+        check_serves(machine, strategy)?;
         if !strategies.contains(&strategy) {
             strategies.push(strategy);
         }
@@ -92,25 +83,20 @@ pub(crate) fn strategies(
     Ok(strategies)
 }
 
-/// Whether the strategy is for machines of this kind.
+/// Whether the strategy serves the machine.
 ///
 /// # Errors
 ///
-/// When it is for another.
-pub(crate) fn check_kind(machine: Machine, strategy: StrategyKind) -> Result<(), String> {
-    let kind = machine.kind();
-    let made_for = strategy.info().machine;
-    if made_for == kind {
+/// When it does not: what it serves, and which strategies would do.
+pub(crate) fn check_serves(machine: Grid, strategy: StrategyKind) -> Result<(), String> {
+    let serves = strategy.info().serves;
+    if serves.includes(&machine) {
         return Ok(());
     }
-    let suitable = StrategyKind::built().filter(|strategy| strategy.info().machine == kind);
+    let suitable = StrategyKind::built().filter(|kind| kind.info().serves.includes(&machine));
     let suitable: Vec<_> = suitable.map(StrategyKind::name).collect();
-    let option = match made_for {
-        MachineKind::Cube => "--cube in place of --mesh, or one of these",
-        _ => "--mesh in place of --cube, or one of these",
-    };
     Err(format!(
-        "the strategy {strategy} is for a {made_for}, not for a {kind} (expected {option}: {})",
+        "{strategy} serves {serves}, not {machine} (expected one of {})",
         suitable.join(", ")
     ))
 }

@@ -1,6 +1,6 @@
 //! Runs that are interrupted, to look at the controller as it is then.
 
-use meshalloc::{Machine, Ticks};
+use meshalloc::{Grid, Ticks};
 
 use super::{Measured, Run, SimulationError};
 use crate::backend::Backend;
@@ -35,7 +35,7 @@ pub struct Interrupted {
 /// [`JOBS_MAX`] jobs arrive before it.
 pub fn run_until(
     backend: &mut dyn Backend,
-    machine: Machine,
+    machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
     moment: Moment,
 ) -> Result<Interrupted, SimulationError> {

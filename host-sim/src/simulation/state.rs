@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use meshalloc::{Block, Grant, Machine, Refusal, Request, Ticks};
+use meshalloc::{Block, Grant, Grid, Refusal, Request, Ticks};
 
 use super::tally::{Edge, Fnv1a, Tally};
 use super::{Measured, SimulationError, Span};
@@ -50,7 +50,7 @@ const NOTHING_WAITS: i64 = i64::MAX;
 
 /// The world outside the controller.
 pub(super) struct State {
-    pub(super) machine: Machine,
+    pub(super) machine: Grid,
     pub(super) measured: Measured,
     pub(super) span: Span,
     pub(super) now: Ticks,
@@ -80,7 +80,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(machine: Machine, measured: Measured) -> Self {
+    pub(super) fn new(machine: Grid, measured: Measured) -> Self {
         State {
             machine,
             measured,
@@ -250,7 +250,7 @@ impl State {
         }
         let mut held = 0u32;
         for &block in &grant.blocks {
-            held = held.saturating_add(block.area());
+            held = held.saturating_add(self.machine.area(block));
             self.hash_block(block);
         }
         let record = self.record(number).expect("it was found above");
@@ -285,16 +285,7 @@ impl State {
     }
 
     fn hash_block(&mut self, block: Block) {
-        let numbers = match (self.machine, block) {
-            (Machine::Mesh(mesh), Block::Submesh(submesh)) => {
-                let base = mesh.node(submesh.base).map_or(u32::MAX, |node| node.0);
-                [base, submesh.sides.w.into(), submesh.sides.h.into()]
-            }
-            (_, Block::Subcube(subcube)) => [subcube.first().0, subcube.last().0, 1],
-            // Of no kind that a machine answers with.
-            _ => [u32::MAX; 3],
-        };
-        for number in numbers {
+        for number in self.machine.digest(block) {
             self.hash.write(&number.to_le_bytes());
         }
     }

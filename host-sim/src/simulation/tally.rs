@@ -1,6 +1,6 @@
 //! What a run adds up, and the hash of its decisions.
 
-use meshalloc::{Machine, Ticks};
+use meshalloc::{Grid, Ticks};
 
 use super::state::Record;
 use crate::metrics::{Metric, Refusals, RunValues};
@@ -59,7 +59,7 @@ impl Tally {
     }
 
     /// What the sums amount to.
-    pub(super) fn values(&self, machine: Machine) -> RunValues {
+    pub(super) fn values(&self, machine: Grid) -> RunValues {
         let second = TICKS_PER_SECOND as f64;
         let jobs = self.turnaround.count();
         let part = |some: u64, all: u64| (all > 0).then(|| some as f64 / all as f64);
@@ -87,7 +87,7 @@ impl Tally {
     }
 
     /// What an integral gained over the window, as a part of what all processors would have.
-    fn share(&self, machine: Machine, integral: impl Fn(&Edge) -> u128) -> Option<f64> {
+    fn share(&self, machine: Grid, integral: impl Fn(&Edge) -> u128) -> Option<f64> {
         let (begin, end) = &self.window;
         let all = u128::from(machine.nodes()) * u128::from(end.at - begin.at);
         (all > 0).then(|| (integral(end) - integral(begin)) as f64 / all as f64)

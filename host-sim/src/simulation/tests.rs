@@ -1,7 +1,5 @@
 use meshalloc::message::Capacity;
-use meshalloc::{
-    Configuration, Grant, MachineKind, Mesh, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
-};
+use meshalloc::{Configuration, Grant, Mesh, Request, SchedulerKind, StrategyKind, Submesh, Ticks};
 
 use super::*;
 use crate::backend::{HeapStorage, InProcess};
@@ -17,13 +15,13 @@ mod ways;
 /// Room for any number of jobs of these tests.
 const PLENTY: usize = 10_000;
 
-fn mesh(w: u16, h: u16) -> Machine {
+fn mesh(w: u16, h: u16) -> Grid {
     Mesh::new(w, h).unwrap().into()
 }
 
 /// The strategies for meshes.
 fn of_meshes() -> impl Iterator<Item = StrategyKind> {
-    StrategyKind::built().filter(|kind| kind.info().machine == MachineKind::Mesh)
+    StrategyKind::built().filter(|kind| kind.info().serves.includes(&mesh(8, 8)))
 }
 
 /// A job of whole seconds.
@@ -44,7 +42,7 @@ fn all(jobs: usize) -> Measured {
 
 /// Lends a controller with room for `table` jobs.
 fn with_backend<T>(
-    machine: Machine,
+    machine: Grid,
     strategy: StrategyKind,
     table: usize,
     body: impl FnOnce(&mut dyn Backend) -> T,
@@ -59,7 +57,7 @@ fn with_backend<T>(
 }
 
 fn simulate(
-    machine: Machine,
+    machine: Grid,
     strategy: StrategyKind,
     table: usize,
     jobs: impl IntoIterator<Item = Job>,

@@ -1,11 +1,12 @@
-//! What the jobs of a synthetic workload ask for: submeshes of a mesh, or subcubes of a k-ary n-cube.
+//! What the jobs of a synthetic workload ask for: parts of a grid by their side lengths, or subcubes of a k-ary n-cube.
 //!
 //! Numbers of dimensions and radices are drawn as side lengths are: whole numbers out of a range.
 
+use std::array;
 use std::fmt;
 use std::str::FromStr;
 
-use meshalloc::{Cube, DIMENSIONS_MAX, Machine, Mesh, Radices, Request};
+use meshalloc::{Cube, DIMENSIONS_MAX, Grid, Request, Shape};
 
 use super::distributions::SideSampler;
 use super::synthetic::{Source, Stream};
@@ -14,35 +15,39 @@ use super::{DistributionInfo, SideRange, SizeDistribution, Spread, WorkloadError
 /// The machine whose load is meant, and what is asked of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Requests {
-    /// Of a mesh.
+    /// A side for each dimension of a grid.
     Submeshes(Submeshes),
-    /// Of a cube.
+    /// Of a cube, as Chuang and Wu draw them.
     Subcubes(Subcubes),
 }
 
-/// Requests for submeshes; width and height are independent.
+/// Requests with a side for each dimension of a grid, all of them independent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Submeshes {
-    /// The mesh.
-    pub mesh: Mesh,
+    /// The machine.
+    pub machine: Grid,
     /// How side lengths are distributed.
     pub sizes: SizeDistribution,
-    /// Which widths may be drawn.
-    pub widths: SideRange,
-    /// Which heights may be drawn.
-    pub heights: SideRange,
+    /// Which sides may be drawn along each dimension of the machine. What stands behind these is not used.
+    pub sides: [SideRange; DIMENSIONS_MAX],
 }
 
 impl Submeshes {
-    /// Sides are 1 to the mesh's.
-    pub fn new(mesh: Mesh, sizes: SizeDistribution) -> Self {
-        let up_to = |side| SideRange::new(1, side).expect("a mesh's sides are at least 1");
+    /// Sides are 1 to the machine's.
+    pub fn new(machine: impl Into<Grid>, sizes: SizeDistribution) -> Self {
+        let machine = machine.into();
+        let up_to = |dimension| SideRange::new(1, machine.side(dimension));
         Submeshes {
-            mesh,
+            machine,
             sizes,
-            widths: up_to(mesh.sides().w),
-            heights: up_to(mesh.sides().h),
+            sides: array::from_fn(|dimension| up_to(dimension).expect("a side is at least 1")),
         }
+    }
+
+    /// The distribution of the side along each dimension.
+    fn samplers(&self) -> Result<Vec<SideSampler>, WorkloadError> {
+        let sides = &self.sides[..self.machine.dimensions()];
+        sides.iter().map(|&side| self.sizes.over(side)).collect()
     }
 }
 
@@ -151,9 +156,9 @@ impl fmt::Display for TaskDistribution {
 
 impl Requests {
     /// The machine.
-    pub fn machine(&self) -> Machine {
+    pub fn machine(&self) -> Grid {
         match self {
-            Requests::Submeshes(submeshes) => submeshes.mesh.into(),
+            Requests::Submeshes(submeshes) => submeshes.machine,
             Requests::Subcubes(subcubes) => subcubes.cube.into(),
         }
     }
@@ -165,10 +170,7 @@ impl Requests {
     /// When the size distribution cannot be used on these sides.
     pub fn mean_processors(&self) -> Result<f64, WorkloadError> {
         match self {
-            Requests::Submeshes(of) => {
-                let width = of.sizes.over(of.widths)?.mean();
-                Ok(width * of.sizes.over(of.heights)?.mean())
-            }
+            Requests::Submeshes(of) => Ok(of.samplers()?.iter().map(SideSampler::mean).product()),
             Requests::Subcubes(of) => Ok(of.mean_processors()),
         }
     }
@@ -179,10 +181,13 @@ impl Requests {
         stream: impl Fn(u8) -> Stream,
     ) -> Result<RequestSource, WorkloadError> {
         Ok(match self {
-            Requests::Submeshes(of) => RequestSource::Submeshes {
-                widths: stream(1).with(of.sizes.over(of.widths)?),
-                heights: stream(2).with(of.sizes.over(of.heights)?),
-            },
+            Requests::Submeshes(of) => {
+                let sides = SIDE_SOURCES.into_iter().zip(of.samplers()?);
+                let sides = sides.map(|(source, sampler)| stream(source).with(sampler));
+                RequestSource::Submeshes {
+                    sides: sides.collect(),
+                }
+            }
             Requests::Subcubes(of) => RequestSource::Subcubes {
                 dims: stream(4).with(of.dims()),
                 radices: stream(5).with(of.radices()),
@@ -191,12 +196,16 @@ impl Requests {
     }
 }
 
+/// The numbers of the sources of sides, by dimension.
+const SIDE_SOURCES: [u8; DIMENSIONS_MAX] =
+    [1, 2, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19];
+
 /// Requests, without end.
 #[derive(Clone, Debug)]
 pub(super) enum RequestSource {
     Submeshes {
-        widths: Source<SideSampler>,
-        heights: Source<SideSampler>,
+        /// For each dimension.
+        sides: Vec<Source<SideSampler>>,
     },
     Subcubes {
         dims: Source<SideSampler>,
@@ -208,10 +217,14 @@ impl RequestSource {
     #[inline]
     pub(super) fn next(&mut self) -> Request {
         match self {
-            RequestSource::Submeshes { widths, heights } => {
-                Request::submesh(draw(widths), draw(heights))
+            RequestSource::Submeshes { sides } => match &mut sides[..] {
+                [widths, heights] => Request::submesh(draw(widths), draw(heights)),
+                sides => request(sides.iter_mut().map(draw)),
+            },
+            RequestSource::Subcubes { dims, radices } => {
+                let dims = draw(dims);
+                request((0..dims).map(|_| draw(radices)))
             }
-            RequestSource::Subcubes { dims, radices } => subcube(dims, radices),
         }
     }
 }
@@ -221,14 +234,17 @@ fn draw(source: &mut Source<SideSampler>) -> u16 {
     source.distribution.sample(&mut source.rng)
 }
 
-/// Apart, so that what draws sides stays short enough to be inlined.
+/// Apart, so that what draws two sides stays short enough to be inlined.
 #[inline(never)]
-fn subcube(dims: &mut Source<SideSampler>, radices: &mut Source<SideSampler>) -> Request {
+fn request(extents: impl Iterator<Item = u16>) -> Request {
     let mut drawn = [0; DIMENSIONS_MAX];
-    let drawn = &mut drawn[..usize::from(draw(dims))];
-    drawn.fill_with(|| draw(radices));
-    let radices = Radices::new(drawn);
-    Request::subcube(radices.expect("no more dimensions and no larger radices than the cube's"))
+    let mut len = 0;
+    for (place, extent) in drawn.iter_mut().zip(extents) {
+        *place = extent;
+        len += 1;
+    }
+    let shape = Shape::new(&drawn[..len]);
+    Request::new(shape.expect("no more extents and no larger ones than the machine's"))
 }
 
 #[cfg(test)]

@@ -1,92 +1,188 @@
-//! From a number of processors to side lengths.
+//! From a number of processors to extents.
 //!
 //! Logs say how many processors a job had and not in which shape; the rule that is used must be named
 //! with every result.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::str::FromStr;
 
-use meshalloc::{Machine, Mesh, Request, Sides};
+use meshalloc::{DIMENSIONS_MAX, Grid, Request, Shape};
 
 use super::WorkloadError;
 
 /// A rule that gives a number of processors a shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ShapeRule {
-    /// Among sides that fit the mesh and hold all processors, the longer at most twice the shorter: the
-    /// least area, then the most square. Where none fits, the same without the limit on the ratio. The
-    /// longer side lies along the mesh's longer side, along x when these are equal.
+    /// [`ShapeRule::NearCubic`] for two-dimensional meshes alone.
     #[default]
     NearSquare,
+    /// Among extents that fit the grid and hold all processors, the longest at most twice the shortest: the least
+    /// product, then the shortest longest extent, then the shortest second longest, and so on. Where none fits, the same
+    /// without the limit on the ratio. The longer extents lie along the longer sides, along the lower dimension when
+    /// these are equal. A dimension of side 1 does not count for the ratio.
+    NearCubic,
 }
 
 impl ShapeRule {
     /// Every rule.
-    pub const ALL: &'static [ShapeRule] = &[ShapeRule::NearSquare];
+    pub const ALL: &'static [ShapeRule] = &[ShapeRule::NearSquare, ShapeRule::NearCubic];
+
+    /// The rule for a machine where none is named: near-square on two-dimensional meshes, else near-cubic.
+    pub const fn of(machine: &Grid) -> ShapeRule {
+        match machine.is_plane() {
+            true => ShapeRule::NearSquare,
+            false => ShapeRule::NearCubic,
+        }
+    }
 
     /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             ShapeRule::NearSquare => "near-square",
+            ShapeRule::NearCubic => "near-cubic",
         }
     }
 
-    /// A request for exactly `processors`, at least 1, in the shape of this rule. `None` when there are too
-    /// many for any shape to be written down.
+    /// What it gives, in a few words.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            ShapeRule::NearSquare => {
+                "on two-dimensional meshes: least area, then most square, the longer side at most twice the shorter"
+            }
+            ShapeRule::NearCubic => {
+                "on any grid: least product of the extents, then most cubic, the longest extent at most twice the shortest"
+            }
+        }
+    }
+
+    /// Whether the rule is for this machine.
     ///
-    /// When the machine has fewer processors, the shape is the rule's for an unbounded mesh, and the
+    /// # Errors
+    ///
+    /// When it is not: which one is.
+    pub fn check(self, machine: Grid) -> Result<(), String> {
+        match self {
+            ShapeRule::NearSquare if !machine.is_plane() => Err(format!(
+                "the shape rule {self} is for two-dimensional meshes, not for {machine} (expected {})",
+                ShapeRule::NearCubic
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// A request for exactly `processors`, at least 1, in the shape of this rule.
+    ///
+    /// When the machine has fewer processors, the shape is the rule's for an unbounded machine, and the
     /// request will be refused as one that never fits.
-    pub fn request(self, processors: u32, machine: Machine) -> Option<Request> {
-        let Machine::Mesh(mesh) = machine else {
-            return None;
-        };
-        let sides = near_square(processors, mesh.sides())
-            .or_else(|| near_square(processors, unbounded(mesh)))?;
-        Some(Request::from(sides).with_processors(processors))
+    ///
+    /// # Errors
+    ///
+    /// When the rule is not for this machine, or there are too many processors for any shape to be written down.
+    pub fn request(self, processors: u32, machine: Grid) -> Result<Request, String> {
+        self.check(machine)?;
+        let shape = near_cubic(processors, machine.sides())
+            .or_else(|| unbounded(processors, machine))
+            .ok_or_else(|| format!("{processors} processors: no machine has so many"))?;
+        Ok(Request::new(shape).with_processors(processors))
     }
 }
 
-/// The largest sides there are, longer along the same axis.
-fn unbounded(mesh: Mesh) -> Sides {
-    if mesh.sides().w >= mesh.sides().h {
-        Sides::new(u16::MAX, u16::MAX - 1)
-    } else {
-        Sides::new(u16::MAX - 1, u16::MAX)
-    }
+/// The rule for the longest sides there are, longer along the same dimensions.
+fn unbounded(processors: u32, machine: Grid) -> Option<Shape> {
+    let mut order: Vec<u16> = machine.sides().to_vec();
+    order.sort_unstable_by_key(|&side| Reverse(side));
+    let rank = |side: &u16| order.iter().take_while(|&longer| longer > side).count();
+    let sides = machine
+        .sides()
+        .iter()
+        .map(|side| u16::MAX - rank(side) as u16);
+    near_cubic(processors, &sides.collect::<Vec<_>>())
 }
 
-/// The rule of [`ShapeRule::NearSquare`]; `None` when no sides fit into `within`. Takes time proportional to
-/// the square root of the number of processors.
+/// The rule of [`ShapeRule::NearCubic`] for these sides, at least one; `None` when no extents fit.
+///
+/// # Time complexity
+///
+/// Shapes are tried from the shortest extent on, as long as their product can be no larger than the best so far: up to
+/// some thousands of them for any machine, about the square root of the number of processors in two dimensions.
 ///
 /// ```
-/// use meshalloc::Sides;
-/// use meshalloc_host_sim::workload::shape::near_square;
-/// assert_eq!(near_square(7, Sides::new(16, 22)), Some(Sides::new(2, 4)));
-/// assert_eq!(near_square(7, Sides::new(16, 16)), Some(Sides::new(4, 2)));
+/// use meshalloc::Shape;
+/// use meshalloc_host_sim::workload::shape::near_cubic;
+/// let shape = |processors, sides| near_cubic(processors, sides).map(|shape| shape.to_string());
+/// assert_eq!(shape(7, &[16, 22]).unwrap(), "2x4");
+/// assert_eq!(shape(7, &[16, 16]).unwrap(), "4x2");
+/// assert_eq!(shape(100, &[8, 8, 16]).unwrap(), "5x4x5");
 /// ```
-pub fn near_square(processors: u32, within: Sides) -> Option<Sides> {
-    let longest = u32::from(within.w.max(within.h));
-    let shortest = u32::from(within.w.min(within.h));
-    // For each shorter side only the least longer side can win. Beyond the root the longer side equals
-    // the shorter, so the first such shape has the least area of them.
-    let shapes = || {
-        let widest = (processors.isqrt() + 1).min(shortest);
-        (1..=widest)
-            .map(|short| (short, processors.div_ceil(short).max(short)))
-            .filter(|&(_, long)| long <= longest)
+pub fn near_cubic(processors: u32, sides: &[u16]) -> Option<Shape> {
+    let mut dimensions: Vec<usize> = (0..sides.len()).collect();
+    dimensions.sort_by_key(|&dimension| Reverse(sides[dimension]));
+    let descending: Vec<u64> = dimensions
+        .iter()
+        .map(|&dimension| sides[dimension].into())
+        .collect();
+    let wide = descending.iter().filter(|&&side| side > 1).count().max(1);
+    let search = |ratio_max| {
+        let mut search = Search {
+            processors: processors.into(),
+            sides: &descending[..wide],
+            ratio_max,
+            extents: [1; DIMENSIONS_MAX],
+            best: None,
+        };
+        search.extend(wide - 1, 1, 1);
+        search.best
     };
-    let order = |&(short, long): &(u32, u32)| (u64::from(short) * u64::from(long), long - short);
-    let limited = shapes().filter(|&(short, long)| long <= 2 * short);
-    let (short, long) = limited
-        .min_by_key(order)
-        .or_else(|| shapes().min_by_key(order))?;
-    let sides = Sides::new(u16::try_from(long).ok()?, u16::try_from(short).ok()?);
-    Some(if within.w >= within.h {
-        sides
-    } else {
-        sides.rotated()
-    })
+    let (_, found) = search(2).or_else(|| search(u64::MAX))?;
+    let mut extents = [1; DIMENSIONS_MAX];
+    for (&dimension, extent) in dimensions.iter().zip(found) {
+        extents[dimension] = u16::try_from(extent).ok()?;
+    }
+    Shape::new(&extents[..sides.len()]).ok()
+}
+
+/// A search for the best extents, from the shortest to the longest.
+struct Search<'s> {
+    processors: u64,
+    /// In descending order.
+    sides: &'s [u64],
+    /// Of the longest extent to the shortest.
+    ratio_max: u64,
+    /// In descending order; those chosen so far stand at the end.
+    extents: [u64; DIMENSIONS_MAX],
+    /// The least product so far, with its extents: compared as a whole, the best is the least.
+    best: Option<(u64, [u64; DIMENSIONS_MAX])>,
+}
+
+impl Search<'_> {
+    /// Chooses the extents up to `place`, all at least `least`; `product` is that of those behind it.
+    fn extend(&mut self, place: usize, least: u64, product: u64) {
+        let shortest = self.extents[self.sides.len() - 1];
+        let mut longest = self.sides[place];
+        if place < self.sides.len() - 1 {
+            longest = longest.min(shortest.saturating_mul(self.ratio_max));
+        }
+        if place == 0 {
+            // Any longer one only makes the product larger.
+            let extent = least.max(self.processors.div_ceil(product));
+            if extent <= longest {
+                self.extents[0] = extent;
+                let found = (product * extent, self.extents);
+                self.best = Some(self.best.map_or(found, |best| best.min(found)));
+            }
+            return;
+        }
+        for extent in least..=longest {
+            let product_min = product.saturating_mul(extent.saturating_pow(place as u32 + 1));
+            if self.best.is_some_and(|(best, _)| product_min > best) {
+                break;
+            }
+            self.extents[place] = extent;
+            self.extend(place - 1, extent, product * extent);
+        }
+        self.extents[place] = 1;
+    }
 }
 
 impl FromStr for ShapeRule {
@@ -97,7 +193,7 @@ impl FromStr for ShapeRule {
         rule.copied().ok_or_else(|| WorkloadError::UnknownName {
             what: "shape rule",
             given: text.into(),
-            expected: "near-square".into(),
+            expected: "near-square or near-cubic".into(),
         })
     }
 }
@@ -110,56 +206,146 @@ impl fmt::Display for ShapeRule {
 
 #[cfg(test)]
 mod tests {
+    use meshalloc::Mesh;
+
     use super::*;
 
-    fn shape(processors: u32, w: u16, h: u16) -> Option<(u16, u16)> {
-        near_square(processors, Sides::new(w, h)).map(|sides| (sides.w, sides.h))
+    fn shape(processors: u32, sides: &[u16]) -> Option<Vec<u16>> {
+        near_cubic(processors, sides).map(|shape| shape.extents().to_vec())
     }
 
     #[test]
     fn the_cases_of_the_definition() {
-        assert_eq!(shape(7, 64, 64), Some((4, 2)));
-        assert_eq!(shape(13, 64, 64), Some((5, 3)));
-        assert_eq!(shape(128, 64, 64), Some((16, 8)));
-        assert_eq!(shape(320, 16, 22), Some((16, 20)));
-        // A prime that only fits in a long shape, and one too many.
-        assert_eq!(shape(11, 1, 11), Some((1, 11)));
-        assert_eq!(shape(12, 1, 11), None);
+        for (processors, sides, expected) in [
+            (7, &[64, 64][..], &[4, 2][..]),
+            (13, &[64, 64], &[5, 3]),
+            (128, &[64, 64], &[16, 8]),
+            (320, &[16, 22], &[16, 20]),
+            // A prime that only fits in a long shape.
+            (11, &[1, 11], &[1, 11]),
+            (64, &[8, 8, 16], &[4, 4, 4]),
+            (128, &[8, 8, 16], &[4, 4, 8]),
+            (1000, &[8, 8, 16], &[8, 8, 16]),
+            // The limit on the ratio is dropped, and a dimension of side 1 does not count for it.
+            (128, &[64, 64, 2], &[8, 8, 2]),
+            (7, &[8, 1, 8], &[4, 1, 2]),
+            (5, &[2; 12], &[2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1]),
+            (9, &[16], &[9]),
+            (1, &[1, 1], &[1, 1]),
+        ] {
+            assert_eq!(shape(processors, sides).as_deref(), Some(expected));
+        }
+        assert_eq!(shape(12, &[1, 11]), None);
+        assert_eq!(shape(2, &[1]), None);
+    }
+
+    /// All tuples of extents within the sides.
+    fn all(sides: &[u16]) -> Vec<Vec<u16>> {
+        let mut all = vec![Vec::new()];
+        for &side in sides {
+            let longer = all.iter().flat_map(|extents: &Vec<u16>| {
+                (1..=side).map(move |extent| [&extents[..], &[extent]].concat())
+            });
+            all = longer.collect();
+        }
+        all
     }
 
     #[test]
-    fn agrees_with_a_search_through_all_sides() {
-        for (w, h) in [(16u16, 22u16), (10, 10), (9, 4), (1, 7), (12, 11)] {
-            let (longest, shortest) = (u32::from(w.max(h)), u32::from(w.min(h)));
-            for processors in 1..=u32::from(w) * u32::from(h) + 1 {
-                let all = (1..=shortest)
-                    .flat_map(|short| (short..=longest).map(move |long| (short, long)))
-                    .filter(|(short, long)| short * long >= processors);
-                let order = |&(short, long): &(u32, u32)| (short * long, long - short);
-                let limited = all.clone().filter(|(short, long)| *long <= 2 * short);
-                let expected = limited.min_by_key(order).or(all.min_by_key(order));
-                let found = shape(processors, w, h).map(|(a, b)| {
-                    let (along_x, along_y) = (u32::from(a), u32::from(b));
-                    if w >= h {
-                        (along_y, along_x)
-                    } else {
-                        (along_x, along_y)
+    fn agrees_with_a_search_through_all_extents() {
+        for sides in [
+            &[16, 22][..],
+            &[9, 4],
+            &[1, 7],
+            &[12, 11],
+            &[10, 10],
+            &[13],
+            &[5, 1, 4],
+            &[4, 6, 3],
+            &[3, 3, 3],
+            &[7, 2, 5],
+            &[2, 3, 2, 5],
+            &[2, 2, 2, 2, 2, 2],
+        ] {
+            let all = all(sides);
+            let product = |extents: &[u16]| extents.iter().map(|&e| u32::from(e)).product::<u32>();
+            let descending = |extents: &[u16]| {
+                let mut extents = extents.to_vec();
+                extents.sort_unstable_by_key(|&extent| Reverse(extent));
+                extents
+            };
+            let is_limited = |extents: &Vec<u16>| {
+                let both = extents.iter().zip(sides).filter(|(_, side)| **side > 1);
+                let counted: Vec<u16> = both.map(|(&extent, _)| extent).collect();
+                counted.iter().max() <= counted.iter().min().map(|least| 2 * least).as_ref()
+            };
+            for processors in 1..=product(sides) + 1 {
+                let order = |extents: &&Vec<u16>| (product(extents), descending(extents));
+                let enough = || all.iter().filter(|extents| product(extents) >= processors);
+                let limited = enough().filter(|extents| is_limited(extents));
+                let best = limited.min_by_key(order).or(enough().min_by_key(order));
+                let found = shape(processors, sides);
+                let sorted = |extents: &[u16]| descending(extents);
+                assert_eq!(
+                    found.as_deref().map(sorted),
+                    best.map(|best| descending(best)),
+                    "{processors} on {sides:?}"
+                );
+                let Some(found) = found else { continue };
+                for (a, (&side, &extent)) in sides.iter().zip(&found).enumerate() {
+                    assert!(extent <= side, "{processors} on {sides:?}: {found:?}");
+                    for (&later_side, &later) in sides.iter().zip(&found).skip(a + 1) {
+                        let longer = side >= later_side && extent < later;
+                        let shorter = side < later_side && extent > later;
+                        assert!(!longer && !shorter, "{processors} on {sides:?}: {found:?}");
                     }
-                });
-                assert_eq!(found, expected, "{processors} on {w} x {h}");
+                }
             }
         }
     }
 
     #[test]
+    fn the_largest_machines_take_no_longer() {
+        let begin = std::time::Instant::now();
+        for sides in [
+            &[1024, 1024][..],
+            &[128, 128, 64],
+            &[32; 4],
+            &[16; 5],
+            &[2; 16],
+        ] {
+            for processors in (1..1 << 16).step_by(997) {
+                assert!(near_cubic(processors, sides).is_some());
+            }
+        }
+        let seconds = begin.elapsed().as_secs();
+        assert!(seconds < 20, "{seconds} s");
+    }
+
+    #[test]
     fn a_request_keeps_its_number_of_processors() {
-        let machine = Machine::from(Mesh::new(16, 22).unwrap());
+        let machine = Mesh::new(16, 22).unwrap().into();
         let request = ShapeRule::NearSquare.request(13, machine).unwrap();
         assert_eq!(request, Request::submesh(3, 5).with_processors(13));
         // Larger than the machine: still a request, for the controller to refuse.
         let request = ShapeRule::NearSquare.request(400, machine).unwrap();
         assert_eq!(request, Request::submesh(20, 20));
-        assert_eq!(ShapeRule::NearSquare.request(u32::MAX, machine), None);
+        let error = ShapeRule::NearCubic.request(u32::MAX, machine).unwrap_err();
+        assert!(error.contains("no machine has so many"), "{error}");
+    }
+
+    #[test]
+    fn near_square_is_for_two_dimensional_meshes() {
+        let torus = Grid::torus(&[8, 8, 16]).unwrap();
+        assert_eq!(
+            ShapeRule::NearSquare.request(9, torus).unwrap_err(),
+            "the shape rule near-square is for two-dimensional meshes, not for torus 8x8x16 (expected near-cubic)"
+        );
+        assert!(ShapeRule::of(&torus).request(9, torus).is_ok());
+        assert_eq!(
+            ShapeRule::of(&Grid::mesh(&[4, 4]).unwrap()),
+            ShapeRule::default()
+        );
     }
 
     #[test]
@@ -168,6 +354,9 @@ mod tests {
             assert_eq!(rule.name().parse(), Ok(rule));
         }
         let error = "round".parse::<ShapeRule>().unwrap_err().to_string();
-        assert_eq!(error, "unknown shape rule \"round\": expected near-square");
+        assert_eq!(
+            error,
+            "unknown shape rule \"round\": expected near-square or near-cubic"
+        );
     }
 }

@@ -15,7 +15,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
-use meshalloc::{Machine, Ticks};
+use meshalloc::{Grid, Ticks};
 
 use super::{JOBS_MAX, Job, ShapeRule, TICKS_PER_SECOND, TIME_MAX, ticks};
 
@@ -158,7 +158,7 @@ impl Log {
     /// # Errors
     ///
     /// When the file cannot be read, a line is not in the format, or no job is left.
-    pub fn read(path: &Path, options: LogOptions, machine: Machine) -> Result<Log, LogError> {
+    pub fn read(path: &Path, options: LogOptions, machine: Grid) -> Result<Log, LogError> {
         let open = |source| LogError::Open {
             path: path.into(),
             source,
@@ -181,7 +181,7 @@ impl Log {
         reader: impl Read,
         path: &Path,
         options: LogOptions,
-        machine: Machine,
+        machine: Grid,
     ) -> Result<Log, LogError> {
         let mut reader = BufReader::new(reader);
         let mut log = Log {
@@ -231,7 +231,7 @@ impl Log {
         Ok(log)
     }
 
-    fn line(&mut self, text: &str, machine: Machine) -> Result<(), String> {
+    fn line(&mut self, text: &str, machine: Grid) -> Result<(), String> {
         if text.is_empty() {
             return Ok(());
         }
@@ -269,7 +269,7 @@ impl LogHeader {
     }
 }
 
-fn entry(text: &str, options: LogOptions, machine: Machine) -> Result<Entry, String> {
+fn entry(text: &str, options: LogOptions, machine: Grid) -> Result<Entry, String> {
     let record = Record::split(text)?;
     if let Some(partition) = options.partition
         && record.whole(PARTITION)? != partition
@@ -285,10 +285,9 @@ fn entry(text: &str, options: LogOptions, machine: Machine) -> Result<Entry, Str
     if processors <= 0 {
         return Ok(Entry::NoProcessors);
     }
-    let request = u32::try_from(processors)
-        .ok()
-        .and_then(|count| options.shape.request(count, machine))
-        .ok_or_else(|| format!("{processors} processors: no mesh has so many"))?;
+    let processors = u32::try_from(processors)
+        .map_err(|_| format!("{processors} processors: no machine has so many"))?;
+    let request = options.shape.request(processors, machine)?;
     let arrival = record.time(SUBMIT)?;
     let arrival = arrival.ok_or_else(|| record.bad(SUBMIT, "0 seconds or more"))?;
     let Some(service) = record.time(RUN)? else {

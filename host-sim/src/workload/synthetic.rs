@@ -1,8 +1,8 @@
 //! Synthetic workloads: jobs with independent requests and service times, which come as a Poisson process or all
 //! at once.
 //!
-//! Each source of randomness (0 arrivals, 1 widths, 2 heights, 3 service, 4 numbers of dimensions, 5 radices) is
-//! a ChaCha8 stream of its own: the seed is the key, replication and source number the stream. So a job's width does not depend on how
+//! Each source of randomness (0 arrivals, 1 widths, 2 heights, 3 service, 4 numbers of dimensions, 5 radices, 6
+//! and on: sides along dimension 2 and on) is a ChaCha8 stream of its own: the seed is the key, replication and source number the stream. So a job's width does not depend on how
 //! many numbers its height took, and every strategy gets the same jobs from the same seed (common random
 //! numbers).
 //!
@@ -10,7 +10,7 @@
 //! function, which a platform's mathematics may round differently: about one draw in a thousand uses one, and
 //! a difference would have to survive rounding to ticks to be seen.
 
-use meshalloc::{Machine, Mesh, Ticks};
+use meshalloc::{Grid, Ticks};
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 use rand_distr::{Distribution, Exp};
@@ -56,15 +56,15 @@ pub struct Synthetic {
 }
 
 impl Synthetic {
-    /// Poisson arrivals of jobs whose sides are 1 to the mesh's.
+    /// Poisson arrivals of jobs whose sides are 1 to the machine's.
     pub fn new(
-        mesh: Mesh,
+        machine: impl Into<Grid>,
         sizes: SizeDistribution,
         service: ServiceDistribution,
         rate: Rate,
     ) -> Self {
         Synthetic {
-            requests: Requests::Submeshes(Submeshes::new(mesh, sizes)),
+            requests: Requests::Submeshes(Submeshes::new(machine, sizes)),
             service,
             arrivals: Arrivals::Poisson(rate),
         }
@@ -92,37 +92,36 @@ impl Synthetic {
         }
     }
 
-    /// The same workload with sides up to `max` processors, or `min` to `max`; a side longer than the
-    /// mesh's is an error, for such jobs would only be refused.
+    /// The same workload with sides of `min` to `max` processors along each dimension; a side longer than the
+    /// machine's is an error, for such jobs would only be refused.
     ///
     /// # Errors
     ///
-    /// When a range is empty, starts at 0 or exceeds the mesh, or the machine is no mesh.
+    /// When the range is empty, starts at 0 or exceeds the machine, or the jobs ask for radices.
     pub fn with_sides(mut self, min: u16, max: u16) -> Result<Self, WorkloadError> {
         let range = SideRange::new(min, max)?;
         let machine = self.requests.machine();
         let Requests::Submeshes(submeshes) = &mut self.requests else {
             return Err(WorkloadError::OutOfRange {
-                what: "the machine of jobs with sides".into(),
-                given: machine.to_string(),
-                expected: "a mesh".into(),
+                what: "what jobs ask for".into(),
+                given: "radices".into(),
+                expected: "sides".into(),
             });
         };
-        let mesh = submeshes.mesh.sides();
-        if max > mesh.w.min(mesh.h) {
+        let shortest = machine.sides().iter().copied().min().unwrap_or(1);
+        if max > shortest {
             return Err(WorkloadError::OutOfRange {
                 what: "the longest side of a job".into(),
                 given: max.to_string(),
-                expected: format!("at most {}, on a mesh of {mesh}", mesh.w.min(mesh.h)),
+                expected: format!("at most {shortest}, on {machine}"),
             });
         }
-        submeshes.widths = range;
-        submeshes.heights = range;
+        submeshes.sides.fill(range);
         Ok(self)
     }
 
     /// The machine whose load is meant.
-    pub fn machine(&self) -> Machine {
+    pub fn machine(&self) -> Grid {
         self.requests.machine()
     }
 
@@ -247,6 +246,8 @@ impl Stream {
 
 #[cfg(test)]
 mod tests {
+    use meshalloc::Mesh;
+
     use super::*;
     use crate::workload::seconds;
 
@@ -311,10 +312,10 @@ mod tests {
         let Requests::Submeshes(submeshes) = &mut other.requests else {
             panic!("it is a workload for a mesh");
         };
-        submeshes.heights = SideRange::new(1, 3).unwrap();
+        submeshes.sides[1] = SideRange::new(1, 3).unwrap();
         other.arrivals = Arrivals::Poisson(Rate::Traffic(3.0));
         let other = take(&other, 7, 2, 100);
-        let width = |job: &Job| job.request.sides().unwrap().w;
+        let width = |job: &Job| job.request.sides().w;
         assert!(wide.iter().map(width).eq(other.iter().map(width)));
         assert!(
             wide.iter()
@@ -323,9 +324,7 @@ mod tests {
         );
         assert_ne!(wide[99].arrival, other[99].arrival);
         // Widths and heights are not the same numbers twice.
-        let square = wide
-            .iter()
-            .filter(|job| job.request.sides().unwrap().is_square());
+        let square = wide.iter().filter(|job| job.request.sides().is_square());
         assert!(square.count() < 10);
     }
 
@@ -342,13 +341,7 @@ mod tests {
         let jobs = take(&workload(64, 64, Rate::Load(0.47)), 1, 0, 3);
         let found: Vec<_> = jobs
             .iter()
-            .map(|job| {
-                (
-                    job.arrival,
-                    job.service,
-                    job.request.sides().unwrap().to_string(),
-                )
-            })
+            .map(|job| (job.arrival, job.service, job.request.sides().to_string()))
             .collect();
         let expected = GOLDEN.map(|(arrival, service, sides)| (arrival, service, sides.into()));
         assert_eq!(

@@ -9,9 +9,15 @@ use crate::program::host_sim_in;
 fn wrong_options_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     for (line, parts) in [
-        ("run --mesh 64", &["'64' for '--mesh", "expected WxH"][..]),
-        ("run --mesh 0x5", &["expected WxH", "1 to 1024"]),
-        ("run --mesh 64x64x64", &["expected WxH"]),
+        ("run --mesh 64x", &["'64x' for '--mesh", "expected WxH"][..]),
+        ("run --mesh 0x5", &["dimension 0 is 0", "expected WxH"]),
+        ("run --mesh 1024x1024x2", &["more than 1048576 processors"]),
+        ("run --torus 8by8", &["'8by8' for '--torus", "expected WxH"]),
+        (
+            "run --wrap x",
+            &["'x' for '--wrap", "expected numbers of dimensions"],
+        ),
+        ("run --torus 8x8 --wrap 0", &["cannot be used with"]),
         (
             "run --strategy fist-fit",
             &[
@@ -211,7 +217,7 @@ fn help_names_every_option_with_its_default() {
         (
             "run",
             &[
-                "--mesh <WxH>",
+                "--mesh <WxH...>",
                 "64x64",
                 "--cube <k=K,n=N>",
                 "--dims",

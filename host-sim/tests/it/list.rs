@@ -10,23 +10,35 @@ fn json_has_everything_with_its_source() {
             .find(|strategy| strategy["name"] == name)
             .unwrap()
     };
-    for (name, alias, machine, complete, contiguous) in [
-        ("first-fit", Some("ff"), "mesh", false, true),
-        ("adaptive-scan", Some("as"), "mesh", true, true),
-        ("free-submesh-list", Some("fsl"), "mesh", true, true),
-        ("naive", None, "mesh", true, false),
-        ("tree-collapsing", Some("tc"), "cube", true, true),
-        ("tree-collapsing-printed", None, "cube", false, true),
-        ("free-list", None, "cube", false, true),
-        ("sniffing", None, "cube", false, true),
-        ("partner", None, "cube", false, true),
+    for (name, alias, serves, complete, contiguous) in [
+        ("first-fit", Some("ff"), "any grid", false, true),
+        ("adaptive-scan", Some("as"), "any grid", true, true),
+        (
+            "free-submesh-list",
+            Some("fsl"),
+            "two-dimensional meshes",
+            true,
+            true,
+        ),
+        ("naive", None, "any grid", true, false),
+        ("tree-collapsing", Some("tc"), "any grid", true, true),
+        ("tree-collapsing-printed", None, "any grid", false, true),
+        (
+            "free-list",
+            None,
+            "k-ary n-cubes whose k is a power of two",
+            false,
+            true,
+        ),
+        ("sniffing", None, "k-ary n-cubes", false, true),
+        ("partner", None, "k-ary n-cubes", false, true),
     ] {
         let strategy = of(name);
         assert_eq!(
             strategy["aliases"].get(0).and_then(|alias| alias.as_str()),
             alias
         );
-        assert_eq!(strategy["machine"], machine, "{name}");
+        assert_eq!(strategy["serves"], serves, "{name}");
         assert_eq!(strategy["complete"], complete, "{name}");
         assert_eq!(strategy["contiguous"], contiguous, "{name}");
         assert_eq!(strategy["built"], true, "{name}");
@@ -52,12 +64,13 @@ fn the_table_fits_a_terminal() {
     for name in [
         "free-submesh-list, fsl",
         "tree-collapsing, tc",
-        "for a mesh: contiguous, recognises completely",
-        "for a cube: contiguous, does not recognise completely",
+        "for any grid: contiguous, recognises completely",
+        "for k-ary n-cubes: contiguous, does not recognise completely",
         "(--dims, --radices)",
         "fcfs",
         "uniform-decreasing",
         "near-square",
+        "near-cubic",
     ] {
         assert!(shown.contains(name), "{shown}");
     }

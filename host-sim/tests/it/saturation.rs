@@ -78,7 +78,10 @@ fn schedulers_that_look_past_the_head_use_more() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     for (line, part) in [
-        ("saturation --strategy buddy --mesh 10x10", "does not serve"),
+        (
+            "saturation --strategy buddy --mesh 10x10",
+            "buddy serves square",
+        ),
         (
             "saturation --backlog 0",
             "expected a whole number, 1 to 1000",

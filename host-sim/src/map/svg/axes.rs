@@ -1,18 +1,19 @@
-//! Borders of planes, and what stands beside them: columns and rows of a mesh, digits of a cube.
+//! Borders of planes, and what stands beside them: columns and rows of a single plane, coordinates in each dimension
+//! where there are several.
 
 use std::ops::Range;
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use super::super::grid::{Axis, Rect};
+use super::super::layout::{Axis, Dimension, Rect};
 use super::place::Place;
 use super::{Area, Drawn, Label, PIXEL, THIN, stroke, units};
 
-/// Room in pixels for the numbers left of a mesh and below it.
+/// Room in pixels for the numbers left of a single plane and below it.
 const LEFT: f64 = 44.0;
 const BELOW: f64 = 30.0;
-/// Room for each dimension of a cube: a column of digits at the left, a row of digits below.
+/// Room for each dimension where there are several planes: a column of digits at the left, a row of digits below.
 const DIGIT_COLUMN: f64 = 24.0;
 const DIGIT_ROW: f64 = 14.0;
 /// Height of the numbers, and of the names of dimensions.
@@ -37,8 +38,8 @@ pub(super) struct Margins {
 impl Margins {
     pub(super) fn new(place: &Place) -> Margins {
         let dimensions = |axis: &Axis| axis.dimensions().len() as f64;
-        let columns = dimensions(&place.grid.up);
-        let further_rows = (dimensions(&place.grid.across) - 1.0).max(0.0);
+        let columns = dimensions(&place.layout.up);
+        let further_rows = (dimensions(&place.layout.across) - 1.0).max(0.0);
         Margins {
             left: LEFT.max(2.0 * ROW_NUMBER + columns * DIGIT_COLUMN),
             below: BELOW + further_rows * DIGIT_ROW,
@@ -61,9 +62,9 @@ pub(super) fn border(area: &Area<'_>, place: &Place, plane: &Rect) -> Drawn {
     Ok(())
 }
 
-/// Numbers of columns and rows, or the digits of all dimensions of a cube.
+/// Numbers of columns and rows, or the coordinates in all dimensions.
 pub(super) fn numbers(area: &Area<'_>, place: &Place) -> Drawn {
-    let (across, up) = (&place.grid.across, &place.grid.up);
+    let (across, up) = (&place.layout.across, &place.layout.up);
     if across.dimensions().is_empty() {
         for x in (0..across.len()).step_by(tick(across.len())) {
             tick_below(area, place, x)?;
@@ -80,8 +81,8 @@ pub(super) fn numbers(area: &Area<'_>, place: &Place) -> Drawn {
     let [left, bottom] = [left, bottom].map(|at| f64::from(at) / PIXEL);
     let mut row = 0;
     for (level, dimension) in across.dimensions().iter().enumerate() {
-        let room = width(across.radix() - 1) + SPACE;
-        let digits = digits(across, level, room / place.scale);
+        let room = width(dimension.side - 1) + SPACE;
+        let digits = digits(across, dimension, room / place.scale);
         for (digit, group) in &digits {
             if level == 0 {
                 tick_below(area, place, group.start)?;
@@ -94,14 +95,14 @@ pub(super) fn numbers(area: &Area<'_>, place: &Place) -> Drawn {
                 side: HPos::Right,
                 ..Label::new(left - ROW_NUMBER, y, NAME)
             };
-            name.draw(area, &format!("A[{dimension}]"))?;
+            name.draw(area, &dimension.name)?;
             row += 1;
         }
     }
     let top = bottom - place.size().1;
     let mut column = 0;
     for (level, dimension) in up.dimensions().iter().enumerate() {
-        let digits = digits(up, level, (NUMBER + SPACE) / place.scale);
+        let digits = digits(up, dimension, (NUMBER + SPACE) / place.scale);
         for (digit, group) in &digits {
             if level == 0 {
                 tick_at_the_left(area, place, group.start)?;
@@ -114,23 +115,22 @@ pub(super) fn numbers(area: &Area<'_>, place: &Place) -> Drawn {
                 side: HPos::Right,
                 ..Label::new(x, top - NAME, NAME)
             };
-            name.draw(area, &format!("A[{dimension}]"))?;
+            name.draw(area, &dimension.name)?;
             column += 1;
         }
     }
     Ok(())
 }
 
-/// The digits of one dimension along an axis and the processors that have each of them, as many as there is room
-/// for: one needs as much as `room` processors take. None if there is no room for two in every k.
-fn digits(axis: &Axis, level: usize, room: f64) -> Vec<(usize, Range<usize>)> {
-    let radix = axis.radix();
-    let each = radix.pow(level as u32);
+/// The coordinates in one dimension along an axis and the processors that have each of them, as many as there is room
+/// for: one needs as much as `room` processors take. None if there is no room for two along the side.
+fn digits(axis: &Axis, dimension: &Dimension, room: f64) -> Vec<(usize, Range<usize>)> {
+    let (side, each) = (dimension.side, dimension.stride);
     let apart = (room / each as f64).ceil() as usize;
-    let step = tick(radix).max(apart.next_power_of_two());
+    let step = tick(side).max(apart.next_power_of_two());
     let begins = (0..axis.len()).step_by(each);
-    let digits = begins.map(|begin| (begin / each % radix, begin..begin + each));
-    let shown = digits.filter(|(digit, _)| step < radix && digit.is_multiple_of(step));
+    let digits = begins.map(|begin| (dimension.coordinate(begin), begin..begin + each));
+    let shown = digits.filter(|(digit, _)| step < side && digit.is_multiple_of(step));
     shown.collect()
 }
 

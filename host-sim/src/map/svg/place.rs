@@ -2,18 +2,18 @@
 
 use std::ops::Range;
 
-use meshalloc::Machine;
+use meshalloc::Grid;
 
-use super::super::grid::{Axis, Grid, Rect};
+use super::super::layout::{Axis, Layout, Rect};
 use super::units;
 
 /// The longer side of a machine in pixels, without gaps.
 const SIDE: f64 = 400.0;
 /// A small machine needs no large picture.
 const SCALE_MAX: f64 = 28.0;
-/// The picture of a cube is wider where its processors would be smaller than this, but no wider than that.
-const CUBE_SCALE: f64 = 9.0;
-const CUBE_SIDE_MAX: f64 = 1200.0;
+/// A picture of several planes is wider where its processors would be smaller than this, but no wider than that.
+const PLANES_SCALE: f64 = 9.0;
+const PLANES_SIDE_MAX: f64 = 1200.0;
 /// The least gap is this part of a plane, within these bounds in pixels.
 const GAP_PART: f64 = 0.125;
 const GAP_MIN: f64 = 2.0;
@@ -25,7 +25,7 @@ const GAPS_PART_MAX: f64 = 0.4;
 /// The place of a machine in the picture.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    pub(super) grid: Grid,
+    pub(super) layout: Layout,
     /// Pixels a processor.
     pub(super) scale: f64,
     /// Pixels a unit of the gaps.
@@ -37,26 +37,26 @@ pub(super) struct Place {
 
 impl Place {
     /// As large as it should be, with its lower left corner at the origin.
-    pub(super) fn new(machine: Machine) -> Place {
-        let mut grid = Grid::new(machine, 1);
-        let longer = grid.across.len().max(grid.up.len()) as f64;
-        let levels = grid.across.dimensions().len();
+    pub(super) fn new(machine: Grid) -> Place {
+        let mut layout = Layout::new(machine, 1);
+        let longer = layout.across.len().max(layout.up.len()) as f64;
+        let levels = layout.across.dimensions().len();
         let side = match levels {
             0 => SIDE,
-            _ => (CUBE_SCALE * longer).clamp(SIDE, CUBE_SIDE_MAX),
+            _ => (PLANES_SCALE * longer).clamp(SIDE, PLANES_SIDE_MAX),
         };
         let scale = (side / longer).min(SCALE_MAX);
         let mut gap = 0.0;
         for finest in 1..=levels {
-            grid = Grid::new(machine, finest);
-            let plane = grid.across.stretches().first().map_or(0, Range::len);
+            layout = Layout::new(machine, finest);
+            let plane = layout.across.stretches().first().map_or(0, Range::len);
             gap = (GAP_PART * scale * plane as f64).clamp(GAP_MIN, GAP_MAX);
-            if gap * grid.across.gaps() as f64 <= GAPS_PART_MAX * scale * longer {
+            if gap * layout.across.gaps() as f64 <= GAPS_PART_MAX * scale * longer {
                 break;
             }
         }
         Place {
-            grid,
+            layout,
             scale,
             gap,
             left: 0.0,
@@ -76,7 +76,7 @@ impl Place {
     /// Width and height in pixels.
     pub(super) fn size(&self) -> (f64, f64) {
         let side = |axis: &Axis| axis.len() as f64 * self.scale + axis.gaps() as f64 * self.gap;
-        (side(&self.grid.across), side(&self.grid.up))
+        (side(&self.layout.across), side(&self.layout.up))
     }
 
     /// A point in columns and rows of processors as one in units of the picture, without gaps beyond those before
@@ -89,7 +89,7 @@ impl Place {
     /// The same in pixels.
     pub(super) fn pixels(&self, within: &Rect, x: f64, y: f64) -> (f64, f64) {
         let gaps = |axis: &Axis, at: usize| axis.gaps_before(at) as f64 * self.gap;
-        let (across, up) = (&self.grid.across, &self.grid.up);
+        let (across, up) = (&self.layout.across, &self.layout.up);
         (
             self.left + x * self.scale + gaps(across, within.x.start),
             self.bottom - y * self.scale - gaps(up, within.y.start),
@@ -103,8 +103,8 @@ impl Place {
             let gaps = axis.gaps_before(side.start) + axis.gaps_before(side.end - 1);
             (processors * self.scale, gaps as f64 / 2.0 * self.gap)
         };
-        let (x, x_gaps) = middle(&self.grid.across, &rect.x);
-        let (y, y_gaps) = middle(&self.grid.up, &rect.y);
+        let (x, x_gaps) = middle(&self.layout.across, &rect.x);
+        let (y, y_gaps) = middle(&self.layout.up, &rect.y);
         (self.left + x + x_gaps, self.bottom - y - y_gaps)
     }
 }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use meshalloc::Machine;
+use meshalloc::Grid;
 
-use super::super::grid::{Axis, Grid};
+use super::super::layout::{Axis, Dimension, Layout};
 
 /// Characters left of a map at the least: row numbers and frame.
 const LEFT: usize = 5;
@@ -18,7 +18,7 @@ const COLUMNS_EACH: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) struct Measure {
     /// With the gaps that are drawn: one character wide, or one line high, for each unit.
-    pub(super) grid: Grid,
+    pub(super) layout: Layout,
     /// Columns in a character.
     pub(super) scale: usize,
     /// Characters left of the map, its frame included.
@@ -38,13 +38,17 @@ pub(super) struct Row {
 
 impl Measure {
     /// The measure with the most detail whose [width](Measure::width) fits.
-    pub(super) fn fitting(machine: Machine, fits: impl Fn(usize) -> bool) -> Option<Measure> {
-        let across = Grid::new(machine, 1).across;
+    pub(super) fn fitting(machine: Grid, fits: impl Fn(usize) -> bool) -> Option<Measure> {
+        let across = Layout::new(machine, 1).across;
         let levels = across.dimensions().len();
-        let small = |finest: usize| across.radix().pow(finest as u32) <= TOGETHER_MAX;
+        let together = |finest: usize| {
+            let dimension = across.dimensions().get(finest - 1);
+            dimension.map_or(1, |dimension| dimension.stride * dimension.side)
+        };
+        let small = |finest: usize| together(finest) <= TOGETHER_MAX;
         let finest = (1..=levels).filter(|&finest| finest == 1 || small(finest));
         let with_gaps: Vec<_> = finest.map(|finest| Measure::new(machine, finest)).collect();
-        // On a cube with very many planes there may be no room even for the gaps.
+        // On a machine with very many planes there may be no room even for the gaps.
         let without = [Measure::new(machine, levels)];
         let fitting = |measures: &[Measure]| {
             let scales = 1..=across.len();
@@ -60,25 +64,25 @@ impl Measure {
     }
 
     /// All columns in one character.
-    pub(super) fn least(machine: Machine) -> Measure {
-        let levels = Grid::new(machine, 1).across.dimensions().len();
+    pub(super) fn least(machine: Grid) -> Measure {
+        let levels = Layout::new(machine, 1).across.dimensions().len();
         let measure = Measure::new(machine, levels);
         Measure {
-            scale: measure.grid.across.len(),
+            scale: measure.layout.across.len(),
             ..measure
         }
     }
 
-    fn new(machine: Machine, finest: usize) -> Measure {
-        let grid = Grid::new(machine, finest);
-        let name = match grid.across.dimensions().last() {
-            Some(dimension) => name(*dimension).len() + 1,
-            None => 0,
-        };
+    fn new(machine: Grid, finest: usize) -> Measure {
+        let layout = Layout::new(machine, finest);
+        let names = layout.across.dimensions().iter();
+        let name = names.map(|dimension| dimension.name.len() + 1).max();
         Measure {
-            left: LEFT.max(name).max(row_number(&grid, 0).len() + 2),
-            stretches: grid.across.stretches().len(),
-            grid,
+            left: LEFT
+                .max(name.unwrap_or(0))
+                .max(row_number(&layout, 0).len() + 2),
+            stretches: layout.across.stretches().len(),
+            layout,
             scale: 1,
         }
     }
@@ -89,14 +93,14 @@ impl Measure {
     }
 
     fn width_at(&self, scale: usize) -> usize {
-        let across = &self.grid.across;
+        let across = &self.layout.across;
         let stretch = across.len() / self.stretches;
         self.left + self.stretches * stretch.div_ceil(scale) + across.gaps()
     }
 
     /// For each character of a line the columns it stands for, `None` in a gap.
     pub(super) fn columns(&self) -> Vec<Option<Range<usize>>> {
-        fields(&self.grid.across, self.scale)
+        fields(&self.layout.across, self.scale)
     }
 
     /// The lines from above, `None` in a gap.
@@ -109,7 +113,7 @@ impl Measure {
             false => (2 * self.scale, self.scale),
         };
         let mut since = 0usize;
-        let rows = fields(&self.grid.up, line).into_iter().map(|rows| {
+        let rows = fields(&self.layout.up, line).into_iter().map(|rows| {
             let Some(rows) = rows else {
                 since = 0;
                 return None;
@@ -131,7 +135,7 @@ impl Measure {
     pub(super) fn row_begin(&self, row: Option<&Row>) -> String {
         let before = self.left - 1;
         let row = row.filter(|row| row.numbered);
-        let number = row.map(|row| row_number(&self.grid, row.lower.start));
+        let number = row.map(|row| row_number(&self.layout, row.lower.start));
         // The only row of a ring has no digits.
         match number.filter(|number| !number.is_empty()) {
             Some(number) => format!("{number:>width$} ┤", width = before - 1),
@@ -156,14 +160,14 @@ impl Measure {
         ticks.collect()
     }
 
-    /// The lines below the frame: the numbers of columns, or for each dimension of a cube its digits.
+    /// The lines below the frame: the numbers of columns, or for each dimension its coordinates.
     pub(super) fn numbers(&self) -> Vec<String> {
         let columns = self.columns();
-        let across = &self.grid.across;
-        // The digits of a single dimension, if there are several in a character, are numbers like those of columns.
+        let across = &self.layout.across;
+        // The coordinates in a single dimension, if there are several in a character, are numbers like those of columns.
         let begin = match across.dimensions() {
             [] => Some(String::new()),
-            [dimension] if self.scale > 1 => Some(name(*dimension)),
+            [dimension] if self.scale > 1 => Some(dimension.name.clone()),
             _ => None,
         };
         if let Some(begin) = begin {
@@ -173,39 +177,37 @@ impl Measure {
             let numbers = numbers.map(|column| (column, column * self.scale));
             return vec![self.line(begin, numbers)];
         }
-        let dimensions = across.dimensions().iter().enumerate();
-        let lines = dimensions.filter_map(|(level, dimension)| {
-            let digits = self.digits(&columns, level)?;
-            Some(self.line(name(*dimension), digits.into_iter()))
+        let lines = across.dimensions().iter().filter_map(|dimension| {
+            let digits = self.digits(&columns, dimension)?;
+            Some(self.line(dimension.name.clone(), digits.into_iter()))
         });
         lines.collect()
     }
 
-    /// The characters at which a digit of this level of the axis begins, with the digits: as many as there is room
+    /// The characters at which a coordinate in this dimension begins, with the coordinates: as many as there is room
     /// for, one in a power of two; `None` if that is not one besides 0.
     fn digits(
         &self,
         columns: &[Option<Range<usize>>],
-        level: usize,
+        dimension: &Dimension,
     ) -> Option<Vec<(usize, usize)>> {
-        let radix = self.grid.across.radix();
-        let each = radix.pow(level as u32);
-        let width = digits(radix - 1);
+        let (side, each) = (dimension.side, dimension.stride);
+        let width = digits(side - 1);
         let begins: Vec<(usize, usize)> = (0..)
             .zip(columns)
             .filter_map(|(at, column)| {
                 let begin = column.as_ref()?.start;
-                let digit = begin / each % radix;
+                let digit = dimension.coordinate(begin);
                 begin.is_multiple_of(each).then_some((at, digit))
             })
             .collect();
         // With several columns in a character some digits may have none of their own.
-        let whole = begins.len() == self.grid.across.len() / each;
+        let whole = begins.len() == self.layout.across.len() / each;
         // Single figures may stand beside each other.
         let room = if width == 1 { 1 } else { width + 1 };
         let steps = (0..)
             .map(|power| 1 << power)
-            .take_while(|&step| step < radix);
+            .take_while(|&step| step < side);
         let mut shown = steps.map(|step| {
             let begins = begins.iter().copied();
             begins
@@ -227,16 +229,18 @@ impl Measure {
     }
 }
 
-/// The number of a row of a mesh; the digits of one of a cube, the highest dimension first.
-fn row_number(grid: &Grid, y: usize) -> String {
-    let up = &grid.up;
-    if grid.across.dimensions().is_empty() {
+/// The number of a row; its coordinates where there are several planes, the highest dimension first.
+fn row_number(layout: &Layout, y: usize) -> String {
+    let up = &layout.up;
+    if layout.across.dimensions().is_empty() {
         return y.to_string();
     }
-    let width = digits(up.radix() - 1);
+    let sides = up.dimensions().iter().map(|dimension| dimension.side);
+    let width = digits(sides.max().unwrap_or(1) - 1);
     let between = if width > 1 { " " } else { "" };
-    let address = up.address(y).into_iter();
-    let address: Vec<_> = address.map(|digit| format!("{digit:>width$}")).collect();
+    let address = up.dimensions().iter().rev();
+    let address = address.map(|dimension| format!("{:>width$}", dimension.coordinate(y)));
+    let address: Vec<_> = address.collect();
     address.join(between)
 }
 
@@ -252,11 +256,6 @@ fn fields(axis: &Axis, scale: usize) -> Vec<Option<Range<usize>>> {
         fields.extend(begins.map(|begin| Some(begin..stretch.end.min(begin + scale))));
     }
     fields
-}
-
-/// The name of a digit of an address.
-fn name(dimension: usize) -> String {
-    format!("A[{dimension}]")
 }
 
 /// How many characters a number takes.

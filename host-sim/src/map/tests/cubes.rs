@@ -1,13 +1,20 @@
-use meshalloc::{Cube, JobId, NodeId, Radices, Subcube};
+use meshalloc::{Block, Cube, Grid, JobId, NodeId, Shape, Tuple};
 
 use super::*;
+
+/// A block by its start and extents, in the order in which coordinates are written.
+fn block(machine: Grid, start: &[u16], extents: &[u16]) -> Block {
+    let numbers = |numbers| machine.written(Tuple::from_slice(numbers).unwrap());
+    machine.block(&numbers(start), &numbers(extents)).unwrap()
+}
 
 /// With jobs by their starts and extents, and faulty nodes by their addresses.
 fn cube(k: u16, n: u8, jobs: &[(u32, &[u16], &[u16])], faulty: &[&[u16]]) -> Map {
     let cube = Cube::new(k, n).unwrap();
+    let machine = cube.into();
     let jobs = jobs.iter().map(|&(id, start, extents)| MapJob {
         id: JobId(id),
-        blocks: vec![Subcube::new(cube, start, extents).unwrap().into()],
+        blocks: vec![block(machine, start, extents)],
     });
     let mut faulty: Vec<NodeId> = faulty
         .iter()
@@ -19,7 +26,7 @@ fn cube(k: u16, n: u8, jobs: &[(u32, &[u16], &[u16])], faulty: &[&[u16]]) -> Map
         at: Some(7_250_000),
         waiting: 2,
         snapshot: Snapshot {
-            machine: cube.into(),
+            machine,
             jobs: jobs.collect(),
             faulty,
         },
@@ -133,11 +140,11 @@ fn cubes_fit_the_terminal() {
         (65_535, 1),
     ] {
         let mut map = cube(k, n, &[], &[]);
-        let cube = Cube::new(k, n).unwrap();
-        let whole = Subcube::new(cube, &vec![0; n.into()], &vec![k; n.into()]).unwrap();
+        let machine = map.snapshot.machine;
+        let whole = block(machine, &vec![0; n.into()], &vec![k; n.into()]);
         map.snapshot.jobs = vec![MapJob {
             id: JobId(1),
-            blocks: vec![whole.into()],
+            blocks: vec![whole],
         }];
         for columns in [44, 80, 132, 400] {
             for colours in [false, true] {
@@ -148,7 +155,7 @@ fn cubes_fit_the_terminal() {
                 // Captions and the legend are not cut off.
                 assert!(
                     widest.unwrap() <= columns.max(62),
-                    "{cube} {columns}\n{shown}"
+                    "{machine} {columns}\n{shown}"
                 );
                 assert!(shown.contains("nothing is free"), "{shown}");
             }
@@ -223,7 +230,7 @@ fn a_snapshot_of_a_cube_is_what_the_controller_holds() {
         let mut tell =
             |command: &meshalloc::Command| backend.call(command, 5, &mut |_| {}).unwrap();
         for id in 0..50 {
-            let request = Request::subcube(Radices::new(&[2]).unwrap());
+            let request = Request::new(Shape::new(&[2]).unwrap());
             tell(&meshalloc::Command::Submit {
                 job: JobId(id),
                 request,
@@ -243,14 +250,14 @@ fn a_snapshot_of_a_cube_is_what_the_controller_holds() {
             snapshot
                 .jobs
                 .iter()
-                .all(|job| job.blocks.len() == 1 && job.blocks[0].area() == 2)
+                .all(|job| job.blocks.len() == 1 && snapshot.machine.area(job.blocks[0]) == 2)
         );
         assert_eq!(snapshot.faulty, faulty);
         let held = |node: &NodeId| {
             let blocks = snapshot.jobs.iter().flat_map(|job| &job.blocks);
             blocks
                 .clone()
-                .any(|block| snapshot.machine.block_contains(*block, *node))
+                .any(|block| snapshot.machine.holds(*block, *node))
         };
         let faulty_only = faulty.iter().filter(|node| !held(node)).count();
         assert_eq!(snapshot.free(), 125 - 25 * 2 - faulty_only);

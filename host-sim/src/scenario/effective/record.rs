@@ -15,6 +15,10 @@ struct Record<'s> {
     #[serde(skip_serializing_if = "Option::is_none")]
     mesh: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    wrap: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    torus: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     cube: Option<String>,
     strategy: Vec<&'static str>,
     scheduler: String,
@@ -66,7 +70,8 @@ enum RequestsRecord {
     Submeshes {
         sizes: String,
         widths: String,
-        heights: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        heights: Option<String>,
     },
     Subcubes {
         dims: &'static str,
@@ -111,10 +116,15 @@ impl Serialize for Scenario {
                 jobs: *jobs,
             }),
         };
-        let (option, machine) = names::machine_option(self.machine);
-        let machine = |name| (option == name).then(|| machine.clone());
+        let options = names::machine_options(self.machine);
+        let machine = |name| {
+            let named = options.iter().find(|(option, _)| *option == name);
+            named.map(|(_, value)| value.clone())
+        };
         let record = Record {
             mesh: machine("mesh"),
+            wrap: machine("wrap"),
+            torus: machine("torus"),
             cube: machine("cube"),
             strategy: self.strategies.iter().map(|kind| kind.name()).collect(),
             scheduler: names::scheduler_text(self.scheduler),
@@ -169,8 +179,8 @@ impl RequestsRecord {
         match requests {
             Requests::Submeshes(submeshes) => RequestsRecord::Submeshes {
                 sizes: submeshes.sizes.to_string(),
-                widths: range(submeshes.widths),
-                heights: range(submeshes.heights),
+                widths: range(submeshes.sides[0]),
+                heights: (submeshes.machine.dimensions() > 1).then(|| range(submeshes.sides[1])),
             },
             Requests::Subcubes(subcubes) => RequestsRecord::Subcubes {
                 dims: subcubes.dims.name(),

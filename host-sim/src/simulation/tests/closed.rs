@@ -1,11 +1,11 @@
 //! Closed workloads on cubes: by hand, beside a simulation that knows nothing of events, and second by second.
 
-use meshalloc::{Block, Cube, NodeId, Radices, Subcube};
+use meshalloc::{Block, Cube, NodeId, Shape};
 
 use super::*;
 use crate::workload::{Subcubes, TaskDistribution};
 
-fn cube(k: u16, n: u8) -> Machine {
+fn cube(k: u16, n: u8) -> Grid {
     Cube::new(k, n).unwrap().into()
 }
 
@@ -14,11 +14,11 @@ fn task(service: u64, radices: &[u16]) -> Job {
     Job {
         arrival: 0,
         service: service * TICKS_PER_SECOND,
-        request: Request::subcube(Radices::new(radices).unwrap()),
+        request: Request::new(Shape::new(radices).unwrap()),
     }
 }
 
-fn closed(machine: Machine, strategy: StrategyKind, tasks: &[Job]) -> RunResult {
+fn closed(machine: Grid, strategy: StrategyKind, tasks: &[Job]) -> RunResult {
     with_backend(machine, strategy, PLENTY, |backend| {
         let count = u32::try_from(tasks.len()).unwrap();
         run_closed(backend, machine, tasks.iter().copied(), count, &mut |_| {}).unwrap()
@@ -134,7 +134,7 @@ struct Seconds {
 }
 
 impl Seconds {
-    fn check(&self, result: &RunResult, machine: Machine, what: &str) {
+    fn check(&self, result: &RunResult, machine: Grid, what: &str) {
         let all = (u64::from(machine.nodes()) * self.end) as f64;
         let values = &result.values;
         assert_eq!(
@@ -222,13 +222,6 @@ impl Backend for Grants<'_> {
     }
 }
 
-fn holds(block: &Block) -> Subcube {
-    match *block {
-        Block::Subcube(subcube) => subcube,
-        other => panic!("{other} of a cube"),
-    }
-}
-
 #[test]
 fn the_papers_cube_second_by_second() {
     let machine = cube(4, 3);
@@ -269,7 +262,7 @@ fn the_papers_cube_second_by_second() {
                     grant
                         .2
                         .iter()
-                        .any(|block| holds(block).contains(NodeId(node)))
+                        .any(|&block| machine.holds(block, NodeId(node)))
                 }) {
                     assert!(
                         !held[node as usize],
@@ -289,7 +282,7 @@ fn the_papers_cube_second_by_second() {
         expected.check(&result, machine, strategy.name());
         let requested: u32 = tasks.iter().map(|task| task.request.processors).sum();
         let blocks = grants.iter().flat_map(|grant| &grant.2);
-        let held: u32 = blocks.map(|block| block.area()).sum();
+        let held: u32 = blocks.map(|&block| machine.area(block)).sum();
         let internal = 1.0 - f64::from(requested) / f64::from(held);
         assert_close(
             result.values[Metric::InternalFragmentation],

@@ -1,5 +1,3 @@
-use meshalloc::Shape;
-
 use super::*;
 use crate::workload::{Arrivals, Job, Rate, ServiceDistribution, Synthetic};
 
@@ -29,10 +27,7 @@ fn jobs(workload: &Synthetic, seed: u64, replication: u32) -> Vec<Job> {
 }
 
 fn radices(job: &Job) -> Vec<u16> {
-    match job.request.shape {
-        Shape::Radices(radices) => radices.digits().to_vec(),
-        other => panic!("{other} is asked of a cube"),
-    }
+    job.request.shape.extents().to_vec()
 }
 
 /// The part of a normal distribution within so many standard deviations of its mean.

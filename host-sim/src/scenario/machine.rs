@@ -1,0 +1,54 @@
+//! The machine: [`MachineArgs`], the options of every command that takes one.
+
+use clap::Args;
+use meshalloc::{Cube, Grid, Shape};
+
+use crate::names;
+
+/// The sides of the mesh of a scenario that names no machine.
+pub const MESH_DEFAULT: Shape = Shape::sides(64, 64);
+
+/// The machine of a command.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct MachineArgs {
+    /// Sides of a mesh of 1 to 16 dimensions, the first along dimension 0 (x): up to 1048576 processors, in two
+    /// dimensions 1 to 1024 along each [default: 64x64]
+    #[arg(long, value_name = "WxH...", value_parser = names::sides, help_heading = HEADING)]
+    pub mesh: Option<Shape>,
+
+    /// Dimensions of the mesh that wrap around, by number (0 is x)
+    #[arg(long, value_name = "D,...", value_parser = names::wrap, help_heading = HEADING)]
+    pub wrap: Option<u16>,
+
+    /// Sides of a torus, a mesh in which all dimensions wrap around
+    #[arg(long, value_name = "WxH...", value_parser = names::sides, help_heading = HEADING,
+        conflicts_with_all = ["mesh", "wrap"])]
+    pub torus: Option<Shape>,
+
+    /// A k-ary n-cube: k at least 2, n at least 1, k^n at most 1048576
+    #[arg(long, value_name = "k=K,n=N", value_parser = names::cube, help_heading = HEADING,
+        conflicts_with_all = ["mesh", "wrap", "torus"])]
+    pub cube: Option<Cube>,
+}
+
+const HEADING: &str = "Machine";
+
+impl MachineArgs {
+    /// The machine that they name.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of these sides, or a dimension is to wrap that it does not have.
+    pub fn machine(&self) -> Result<Grid, String> {
+        if let Some(cube) = self.cube {
+            return Ok(cube.into());
+        }
+        if let Some(sides) = self.torus {
+            return Grid::torus(&sides.extents())
+                .map_err(|error| format!("torus {sides}: {error}"));
+        }
+        let sides = self.mesh.unwrap_or(MESH_DEFAULT);
+        let grid = Grid::new(&sides.extents(), self.wrap.unwrap_or(0));
+        grid.map_err(|error| format!("mesh {sides}: {error}"))
+    }
+}
