@@ -5,7 +5,6 @@
 pub mod allocator;
 pub mod controller;
 pub mod error;
-pub mod grid;
 pub mod jobs;
 mod layout;
 pub mod mesh;
@@ -22,6 +21,8 @@ pub mod strategy;
 pub mod blocks;
 #[cfg_attr(not(feature = "strategies"), allow(dead_code))]
 pub mod cube;
+#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
+pub mod grid;
 #[cfg_attr(not(feature = "strategies"), allow(dead_code))]
 pub mod occupancy;
 #[cfg_attr(not(feature = "strategies"), allow(dead_code))]

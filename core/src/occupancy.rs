@@ -7,9 +7,7 @@ use crate::grid::{Block, Grid};
 use crate::layout::Layout;
 use crate::mesh::Submesh;
 use crate::node::NodeId;
-#[cfg(feature = "free-submesh-list")]
-use crate::word::Span;
-use crate::word::{WORD_BITS, Word, words_for};
+use crate::word::{Span, WORD_BITS, Word, words_for};
 
 /// The most blocks that wait to be marked.
 const PENDING_MAX: usize = 16;

@@ -75,6 +75,7 @@ impl Needs {
                     false => 2 * words,
                 }
             }
+            StrategyMemory::TwiceScratch => needs.scratch = 2 * words,
             StrategyMemory::List => needs.list = nodes,
         }
         needs

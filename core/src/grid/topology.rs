@@ -355,7 +355,7 @@ impl Grid {
                 let side = u32::from(side);
                 let at = rest % side;
                 rest /= side;
-                (at + side - start) % side < extent
+                (at + side).wrapping_sub(start) % side < extent
             })
     }
 
@@ -364,7 +364,7 @@ impl Grid {
         let mut both = self.spans(one).zip(self.spans(other)).zip(self.sides());
         both.all(|(((a, a_extent), (b, b_extent)), &side)| {
             let side = u32::from(side);
-            let distance = |from: u32, to: u32| (to + side - from) % side;
+            let distance = |from: u32, to: u32| (to + side).wrapping_sub(from) % side;
             distance(a, b) < a_extent || distance(b, a) < b_extent
         })
     }

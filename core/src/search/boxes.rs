@@ -160,10 +160,33 @@ pub(super) fn free_nodes<'s>(
 ) -> (&'s mut [Word], &'s mut [Word]) {
     let busy = occupancy.busy_rows();
     let (bases, spare) = scratch.split_at_mut(busy.len());
-    for (base, busy) in bases.iter_mut().zip(busy) {
-        *base = !busy;
+    match occupancy.layout().is_plane() {
+        true => pack_rows(occupancy, bases),
+        false => {
+            for (base, busy) in bases.iter_mut().zip(busy) {
+                *base = !busy;
+            }
+        }
     }
     (bases, &mut spare[..busy.len()])
+}
+
+/// The free nodes of a two-dimensional mesh in the order of their numbers, without the padding between its rows.
+#[inline(never)]
+fn pack_rows(occupancy: &Occupancy<'_>, bases: &mut [Word]) {
+    bases.fill(0);
+    let width = occupancy.grid().row_len();
+    let rows = occupancy.busy_rows().chunks_exact(occupancy.stride());
+    for (at, row) in (0..).step_by(width as usize).zip(rows) {
+        for (at, busy) in (at..).step_by(WORD_BITS as usize).zip(row) {
+            // Padding is busy, so nothing is set beyond the row.
+            let (word, shift) = ((at / WORD_BITS) as usize, at % WORD_BITS);
+            bases[word] |= !busy << shift;
+            if let Some(next) = bases.get_mut(word + 1).filter(|_| shift != 0) {
+                *next |= !busy >> (WORD_BITS - shift);
+            }
+        }
+    }
 }
 
 /// Nothing is left.

@@ -253,6 +253,8 @@ pub enum StrategyMemory {
     Nothing,
     /// Scratch: on a two-dimensional mesh as many words as the occupancy has, on any other grid twice as many.
     Scratch,
+    /// Scratch: on any grid twice as many words as the occupancy has.
+    TwiceScratch,
     /// A list of submeshes, one for each processor.
     List,
 }

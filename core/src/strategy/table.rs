@@ -65,27 +65,27 @@ macro_rules! table {
         }
         /// Extended tree collapsing, complete.
         TreeCollapsing in tree_collapsing = "tree-collapsing" {
-            aliases: ["tc"], serves: AnyGrid, complete: true, contiguous: true, needs: Scratch,
+            aliases: ["tc"], serves: AnyGrid, complete: true, contiguous: true, needs: TwiceScratch,
             source: "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors"
         }
         /// Extended tree collapsing, as printed.
         TreeCollapsingPrinted in tree_collapsing_printed = "tree-collapsing-printed" {
-            aliases: [], serves: AnyGrid, complete: false, contiguous: true, needs: Scratch,
+            aliases: [], serves: AnyGrid, complete: false, contiguous: true, needs: TwiceScratch,
             source: "Chuang and Wu, Processor Allocation in k-ary n-cube Multiprocessors"
         }
         /// Free list.
         FreeList in free_list = "free-list" {
-            aliases: [], serves: PowerOfTwoCube, complete: false, contiguous: true, needs: Scratch,
+            aliases: [], serves: PowerOfTwoCube, complete: false, contiguous: true, needs: TwiceScratch,
             source: "Chen and King 1993, An Efficient Dynamic Processor Allocation Scheme for K-ary n-cube Multicomputers, Int. Conf. on Parallel and Distributed Systems"
         }
         /// Sniffing.
         Sniffing in sniffing = "sniffing" {
-            aliases: [], serves: Cube, complete: false, contiguous: true, needs: Scratch,
+            aliases: [], serves: Cube, complete: false, contiguous: true, needs: TwiceScratch,
             source: "Gautam and Chaudhary 1993, Subcube Allocation Strategies in a K-ary N-cube, ISCA Int. Conf. on Parallel and Distributed Computing Systems"
         }
         /// k-ary partner.
         Partner in partner = "partner" {
-            aliases: [], serves: Cube, complete: false, contiguous: true, needs: Scratch,
+            aliases: [], serves: Cube, complete: false, contiguous: true, needs: TwiceScratch,
             source: "Windisch, Lo and Bose 1995, Contiguous and Non-Contiguous Processor Allocation Algorithms for K-ary n-cubes, Int. Conf. on Parallel Processing II"
         }
     } };
