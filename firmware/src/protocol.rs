@@ -12,7 +12,7 @@ use meshalloc::{Capacity, Command, Configuration, Reply, SchedulerKind, Strategy
 use serde::{Deserialize, Serialize};
 
 /// The version of the protocol, the first byte of every frame.
-pub const PROTOCOL_VERSION: u8 = 1;
+pub const PROTOCOL_VERSION: u8 = 2;
 
 /// The most bytes in [`Greeting::software`].
 pub const SOFTWARE_BYTES_MAX: usize = 24;
@@ -26,11 +26,11 @@ pub const SCHEDULERS_MAX: usize = 8;
 const _: () = assert!(StrategyKind::ALL.len() <= STRATEGIES_MAX);
 const _: () = assert!(SchedulerKind::ALL.len() <= SCHEDULERS_MAX);
 
-/// What a client says.
+/// What a client sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ClientMessage {
-    /// Who are you? Must come first, also after a reset of the server: until then it carries nothing
+    /// Opens a session. Must come first, also after a reset of the server: until then it carries nothing
     /// out. Answered by [`ServerMessage::Hello`].
     Hello,
     /// A command to the controller. Answered by any number of grants and one final reply.
@@ -41,7 +41,7 @@ pub enum ClientMessage {
         /// The command.
         command: Command,
     },
-    /// How good is the line? Answered by [`ServerMessage::LineCounters`].
+    /// Queries the counters of the line. Answered by [`ServerMessage::LineCounters`].
     LineCounters,
 }
 
@@ -78,7 +78,7 @@ pub(crate) enum ServerMessageRef<'a> {
     Error(ProtocolError),
 }
 
-/// Who the server is.
+/// What the server is and serves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Greeting {
@@ -225,20 +225,17 @@ mod size {
     pub(super) const U16: usize = 3;
     pub(super) const U32: usize = 5;
     pub(super) const U64: usize = 10;
-    const SIDES: usize = 2 * U16;
-    /// k and n.
-    const CUBE: usize = U16 + 1;
-    /// The most radices, a byte each. From 128 on a radix takes more, but lists with one of that size have at most
-    /// five radices.
-    const RADICES: usize = list(DIMENSIONS_MAX, 1);
-    const SHAPE: usize = TAG + max(SIDES, RADICES);
+    const BOOL: usize = 1;
+    /// An extent from 128 on takes two bytes. Beside 13 others there are at most three of them: a shape is kept in 62 bits,
+    /// of which such an extent takes 15 and any other at least one.
+    const SHAPE: usize = list(DIMENSIONS_MAX, 1) + 3;
     /// Shape, processors, flags.
     pub(super) const REQUEST: usize = SHAPE + U32 + 1;
-    const SUBMESH: usize = 2 * U16 + SIDES;
-    /// The cube, the first and the last node.
-    const SUBCUBE: usize = CUBE + 2 * U16;
-    pub(super) const BLOCK: usize = TAG + max(SUBMESH, SUBCUBE);
-    const MACHINE: usize = TAG + max(SIDES, CUBE);
+    pub(super) const BLOCK: usize = 4 * U16;
+    /// A side takes a second byte from 2^7 on and a third from 2^14 on, so that 2^20 processors have room for two of them.
+    const SIDES: usize = list(DIMENSIONS_MAX, 1) + 2;
+    /// Sides, wraps, how coordinates are written.
+    const MACHINE: usize = SIDES + U16 + BOOL;
     /// Machine, strategy, scheduler.
     pub(super) const CONFIGURATION: usize = MACHINE + TAG + SCHEDULER;
     const SCHEDULER: usize = TAG + TAG + U64;

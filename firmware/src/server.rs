@@ -8,7 +8,7 @@
 //!
 //! A client that hears no reply cannot know which of the two was lost, its frame or the reply, and
 //! sends the same frame again. So the server remembers the last command that could change anything:
-//! when its frame comes again it says the same replies again and carries nothing out. One is enough,
+//! when its frame comes again it repeats the replies and carries nothing out. One is enough,
 //! as a client sends no new frame before it has the reply to the last. After a reset the memory is
 //! gone, and with it the jobs; a frame that comes again then must not be taken for a new one, so
 //! nothing is carried out before a hello.
@@ -30,13 +30,13 @@ use crate::{BUILD, SOFTWARE};
 /// The controller behind a line.
 ///
 /// ```
-/// use meshalloc::{Configuration, Controller, Machine, Mesh, SchedulerKind, Storage, StrategyKind};
+/// use meshalloc::{Configuration, Controller, Mesh, SchedulerKind, Storage, StrategyKind};
 /// use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
 /// use meshalloc_firmware::{ClientMessage, Server};
 ///
 /// let mut storage: Storage<8, 16> = Storage::new();
 /// let configuration = Configuration {
-///     machine: Machine::Mesh(Mesh::new(8, 8).unwrap()),
+///     machine: Mesh::new(8, 8).unwrap().grid(),
 ///     strategy: StrategyKind::FirstFit,
 ///     scheduler: SchedulerKind::Fcfs,
 /// };

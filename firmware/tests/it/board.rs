@@ -1,30 +1,35 @@
 //! Controllers as on a board, and in process beside it.
 
 use meshalloc::{
-    Command, Configuration, Controller, Cube, JobId, Mesh, Radices, Reply, Request, SchedulerKind,
-    Storage, StrategyKind,
+    Command, Configuration, Controller, Cube, Grid, JobId, Mesh, Reply, Request, SchedulerKind,
+    Shape, Storage, StrategyKind,
 };
 
 /// The jobs a [`Board`] has room for.
 pub(crate) const JOBS: usize = 24;
 
-/// The memory of a small board: up to 16 x 16, or a cube of 256, with words of 32 or 64 bits.
+/// The memory of a small board: a mesh of up to 16 x 16, or any other grid of 256 processors, with words of 32 or 64 bits.
 pub(crate) type Board = Storage<16, JOBS, 32, 256, 256>;
 
-pub(crate) fn configuration(w: u16, h: u16, strategy: StrategyKind) -> Configuration {
+pub(crate) fn on(machine: Grid, strategy: StrategyKind) -> Configuration {
     Configuration {
-        machine: Mesh::new(w, h).expect("sides in range").into(),
+        machine,
         strategy,
         scheduler: SchedulerKind::Fcfs,
     }
 }
 
+pub(crate) fn configuration(w: u16, h: u16, strategy: StrategyKind) -> Configuration {
+    on(Mesh::new(w, h).expect("sides in range").grid(), strategy)
+}
+
 pub(crate) fn on_cube(k: u16, n: u8, strategy: StrategyKind) -> Configuration {
-    Configuration {
-        machine: Cube::new(k, n).expect("a cube").into(),
-        strategy,
-        scheduler: SchedulerKind::Fcfs,
-    }
+    on(Cube::new(k, n).expect("a cube").grid(), strategy)
+}
+
+/// The grid of this text.
+pub(crate) fn grid(text: &str) -> Grid {
+    text.parse().expect(text)
 }
 
 /// What it has at its reset.
@@ -40,14 +45,14 @@ pub(crate) fn submit(job: u32, w: u16, h: u16) -> Command {
     }
 }
 
-pub(crate) fn radices(radices: &[u16]) -> Request {
-    Request::subcube(Radices::new(radices).expect("radices of some cube"))
+pub(crate) fn request(extents: &[u16]) -> Request {
+    Request::new(Shape::new(extents).expect("extents of some machine"))
 }
 
-pub(crate) fn submit_subcube(job: u32, of: &[u16]) -> Command {
+pub(crate) fn submit_shape(job: u32, extents: &[u16]) -> Command {
     Command::Submit {
         job: JobId(job),
-        request: radices(of),
+        request: request(extents),
     }
 }
 

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use meshalloc::{Block, Command, Cube, Grant, NodeId, Reply, StrategyKind, Subcube};
+use meshalloc::{Command, Grant, Grid, NodeId, Reply, StrategyKind};
 use meshalloc_firmware::frame::{
     CLIENT_FRAME_MAX, ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX, SERVER_FRAME_MAX,
     ServerFrameBuffer,
@@ -16,7 +16,7 @@ use meshalloc_firmware::{ClientMessage, ServerMessage};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::board::{Board, at_reset, handle, on_cube, submit, submit_subcube};
+use crate::board::{Board, at_reset, grid, handle, on, on_cube, submit, submit_shape};
 use crate::longest::{longest_client_messages, longest_server_messages};
 use crate::samples::{client_messages, server_messages};
 
@@ -87,7 +87,7 @@ fn every_variant_comes_back_and_its_frame_is_the_golden_one() {
 #[test]
 fn the_worked_example_is_right() {
     let text = include_str!("../../PROTOCOL.md");
-    let content = "01 2a 00 00 00 00 00 01 00 01 05 00 04 03 0c 00";
+    let content = "02 2a 00 00 00 00 00 01 00 01 05 02 04 03 0c 00";
     let mut bytes: Vec<u8> = content
         .split(' ')
         .map(|byte| u8::from_str_radix(byte, 16).expect("hex"))
@@ -146,37 +146,83 @@ fn explained() -> Vec<Vec<u8>> {
         .collect()
 }
 
-#[test]
-fn what_the_examples_explain_is_what_is_sent() {
-    let (on_a_mesh, on_a_cube) = (submit(5, 4, 3), submit_subcube(5, &[4, 2]));
+/// The grant of job 5 on an empty machine under tree collapsing.
+fn granted(machine: Grid, extents: &[u16]) -> Reply {
     let mut board = Board::new();
     let mut controller = at_reset(&mut board);
-    let cube = Command::Configure(on_cube(4, 3, StrategyKind::TreeCollapsing));
-    assert_eq!(handle(&mut controller, &cube, 0), [Reply::Done]);
-    let grant = handle(&mut controller, &on_a_cube, 0).swap_remove(0);
+    let configure = Command::Configure(on(machine, StrategyKind::TreeCollapsing));
+    assert_eq!(handle(&mut controller, &configure, 0), [Reply::Done]);
+    handle(&mut controller, &submit_shape(5, extents), 0).swap_remove(0)
+}
+
+#[test]
+fn what_the_examples_explain_is_what_is_sent() {
+    let cube = on_cube(4, 3, StrategyKind::TreeCollapsing).machine;
+    let grant = granted(cube, &[4, 2]);
     let Reply::Grant(Grant { blocks, .. }) = &grant else {
         panic!("{grant:?}");
     };
-    let nodes = |block: &Block| {
-        let Block::Subcube(subcube) = *block else {
-            panic!("{block:?}");
-        };
-        let nodes = (0..64).filter(|&node| subcube.contains(NodeId(node)));
-        nodes.collect::<Vec<u32>>()
-    };
-    assert_eq!(nodes(&blocks[0]), [0, 1, 4, 5, 8, 9, 12, 13]);
-    let cube = Cube::new(4, 3).expect("a cube");
-    let around = Subcube::between(cube, NodeId(51), NodeId(4)).expect("in the cube");
-    assert_eq!(around.to_string(), "(3, 0, 3)+(2, 2, 2)");
-    assert_eq!(nodes(&around.into()), [0, 3, 4, 7, 48, 51, 52, 55]);
+    let nodes = (0..64).filter(|&node| cube.holds(blocks[0], NodeId(node)));
+    let nodes: Vec<u32> = nodes.collect();
+    assert_eq!(nodes, [0, 1, 4, 5, 8, 9, 12, 13]);
 
     let command = |command| ClientMessage::Command { at: None, command };
     let sent = [
-        content(42, &command(on_a_mesh)),
-        content(43, &command(on_a_cube)),
+        content(42, &command(submit(5, 4, 3))),
+        content(43, &command(submit_shape(5, &[4, 2]))),
         content(43, &ServerMessage::Reply(grant)),
     ];
     assert_eq!(explained(), sent);
+}
+
+/// The tables of `PROTOCOL.md` with the bytes of grids and of blocks.
+#[test]
+fn the_grids_and_blocks_of_the_tables_have_these_bytes() {
+    let text = include_str!("../../PROTOCOL.md");
+    let hex = |bytes: &[u8]| {
+        let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        bytes.join(" ")
+    };
+    let mut rows = Vec::new();
+    for machine in [
+        "mesh 16x22",
+        "4-ary 3-cube",
+        "torus 8x8x16",
+        "mesh 8x8x16 wrap 2",
+    ] {
+        let mut room = [0; 64];
+        let bytes = postcard::to_slice(&grid(machine), &mut room).expect("64 bytes");
+        rows.push(format!("| {machine} | `{}` |", hex(bytes)));
+    }
+    for (machine, start, extent) in [
+        ("mesh 16x22", &[3, 14][..], &[4, 2][..]),
+        ("4-ary 3-cube", &[3, 0, 3], &[2, 2, 2]),
+        ("torus 8x8x16", &[7, 2, 12], &[2, 3, 8]),
+    ] {
+        let block = grid(machine).block(start, extent).expect("a part of it");
+        let mut room = [0; 64];
+        let bytes = postcard::to_slice(&block, &mut room).expect("64 bytes");
+        let numbers: [u16; 4] = postcard::from_bytes(bytes).expect("four numbers");
+        let plain = |numbers: &[u16]| {
+            let numbers: Vec<String> = numbers.iter().map(u16::to_string).collect();
+            numbers.join(", ")
+        };
+        rows.push(format!(
+            "| {machine} | {} | {} | {} | `{}` |",
+            plain(start),
+            plain(extent),
+            plain(&numbers),
+            hex(bytes)
+        ));
+    }
+    let cube = grid("4-ary 3-cube");
+    let around = cube.block(&[3, 0, 3], &[2, 2, 2]).expect("a part of it");
+    let nodes = (0..64).filter(|&node| cube.holds(around, NodeId(node)));
+    let nodes: Vec<u32> = nodes.collect();
+    assert_eq!(nodes, [0, 3, 4, 7, 48, 51, 52, 55]);
+    for row in rows {
+        assert!(text.contains(&row), "PROTOCOL.md does not say {row}");
+    }
 }
 
 #[test]
@@ -204,7 +250,6 @@ fn the_longest_messages_are_as_long_as_the_constants_say() {
         assert!(frame.expect("it fits").len() <= SERVER_FRAME_MAX);
         let mut room = [0; 1024];
         let body = postcard::to_slice(&message, &mut room).expect("1024 bytes");
-        // Sides of 65535 are no mesh, but a block may say anything.
         assert_eq!(postcard::from_bytes::<ServerMessage>(body), Ok(message));
     }
     let text = include_str!("../../PROTOCOL.md");

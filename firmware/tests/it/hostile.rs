@@ -1,9 +1,7 @@
 //! Frames that are not as they should be: counted, answered where a number can be read, and never to
 //! the harm of the next one.
 
-use meshalloc::{
-    Command, ConfigureError, Cube, Error, NodeId, Refusal, Reply, StrategyKind, Subcube,
-};
+use meshalloc::{Block, Command, ConfigureError, Error, Refusal, Reply, StrategyKind};
 use meshalloc_firmware::frame::{
     CLIENT_FRAME_MAX, ClientFrameBuffer, Decoder, FrameBuffer, Header, SERVER_CONTENT_MAX,
 };
@@ -12,7 +10,7 @@ use meshalloc_firmware::{
     ServerMessage,
 };
 
-use crate::board::{Board, at_reset, on_cube, submit};
+use crate::board::{Board, at_reset, grid, on, submit};
 use crate::line::{MemoryLine, OPTIONS, Random, call};
 
 fn frame(header: Header, message: &ClientMessage) -> Vec<u8> {
@@ -146,7 +144,7 @@ fn an_oversized_frame_is_answered() {
 #[test]
 fn another_version_is_answered_with_ours() {
     let header = Header {
-        version: 2,
+        version: PROTOCOL_VERSION + 1,
         seq: 7,
         part: 0,
     };
@@ -171,7 +169,8 @@ fn a_body_that_is_no_message_is_answered() {
     let unknown_variant = 200_u32;
     let too_short = (1_u8, 0_u8);
     let too_long = (0_u8, 0_u8);
-    let unknown_flag = (1_u8, 0_u8, 1_u8, 5_u8, 0_u8, 4_u8, 3_u8, 12_u8, 4_u8);
+    // Command, no time, Submit, job 5, two extents: 4 and 3, 12 processors.
+    let unknown_flag = (1_u8, 0_u8, 1_u8, 5_u8, 2_u8, 4_u8, 3_u8, 12_u8, 4_u8);
     for frame in [
         encode(&mut buffer, &unknown_variant),
         encode(&mut buffer, &too_short),
@@ -193,108 +192,187 @@ fn check_bad_message(frame: &[u8]) {
     );
 }
 
+/// The frame of a Configure with these numbers: sides, wraps, how coordinates are written.
+fn configure(sides: &[u16], wraps: u16, high_first: u8) -> Vec<u8> {
+    // Command, no time, Configure, machine, first fit, FCFS.
+    let body = (1_u8, 0_u8, 0_u8, (sides, wraps, high_first), 0_u8, 0_u8);
+    encode(&mut ClientFrameBuffer::new(), &body)
+}
+
+/// The frame of a Submit of job 5 with these numbers: extents, processors.
+fn submit_raw(extents: &[u16], processors: u32) -> Vec<u8> {
+    // Command, no time, Submit, job, shape, processors, flags.
+    let body = (1_u8, 0_u8, 1_u8, 5_u8, extents, processors, 0_u8);
+    encode(&mut ClientFrameBuffer::new(), &body)
+}
+
 #[test]
-fn a_cube_that_there_cannot_be_is_no_message() {
-    let mut buffer = ClientFrameBuffer::new();
-    // Command, no time, Configure, Cube, k, n, tree collapsing, FCFS.
-    let mut configure = |k: u16, n: u8| {
-        let body = (1_u8, 0_u8, 0_u8, 1_u8, k, n, 11_u8, 0_u8);
-        encode(&mut buffer, &body)
-    };
-    for (k, n) in [
-        (0, 3),
-        (1, 3),
-        (4, 0),
-        (2, 17),
-        (257, 2),
-        (41, 3),
-        (65_535, 2),
-        (2, 255),
+fn a_grid_that_there_cannot_be_is_no_message() {
+    for (sides, wraps, high_first) in [
+        // No side, too many of them, a side of 0, a mesh with a side too long.
+        (&[][..], 0, 0),
+        (&[2; 17], 0, 0),
+        (&[1; 17], 0, 0),
+        (&[0], 1, 0),
+        (&[4, 0, 4], 0, 0),
+        (&[1025, 1], 0, 0),
+        // Too many processors.
+        (&[1024, 1025], 3, 0),
+        (&[64, 64, 257], 0, 0),
+        (&[u16::MAX; 4], 15, 0),
+        // Wraps beyond the dimensions.
+        (&[16], 0b10, 0),
+        (&[16, 16], 0b100, 0),
+        (&[4, 4, 4], u16::MAX, 0),
+        (&[2; 15], 1 << 15, 0),
+        // Written like a cube, but not one.
+        (&[16, 16], 0, 1),
+        (&[4, 4, 2], 0b111, 1),
+        (&[4, 4, 4], 0b101, 1),
+        (&[1, 1], 0b11, 1),
+        // No bool.
+        (&[4, 4, 4], 0b111, 2),
+        (&[4, 4, 4], 0b111, 255),
     ] {
-        check_bad_message(&configure(k, n));
+        check_bad_message(&configure(sides, wraps, high_first));
     }
-    // The largest there are; this board has no room for them, which is another error.
-    for (k, n) in [(2, 16), (256, 2), (40, 3), (65_535, 1)] {
-        let mut board = Board::new();
-        let mut server = Server::new(at_reset(&mut board));
-        answers(&mut server, &hello(1));
-        let too_large = Error::Configure(ConfigureError::MachineTooLarge);
-        assert_eq!(
-            answers(&mut server, &configure(k, n)),
-            [(7, 0, ServerMessage::Reply(Reply::Error(too_large)))]
-        );
+}
+
+/// The final reply to this frame after a Configure of this machine.
+fn reply_on(machine: &str, frame_7: &[u8]) -> Reply {
+    let mut board = Board::new();
+    let mut server = Server::new(at_reset(&mut board));
+    answers(&mut server, &hello(1));
+    let configure = ClientMessage::Command {
+        at: None,
+        command: Command::Configure(on(grid(machine), StrategyKind::FirstFit)),
+    };
+    let done = ServerMessage::Reply(Reply::Done);
+    let configured = answers(&mut server, &frame(Header::new(2, 0), &configure));
+    assert_eq!(configured, [(2, 0, done)]);
+    match answers(&mut server, frame_7).pop() {
+        Some((7, _, ServerMessage::Reply(reply))) => reply,
+        other => panic!("{other:?}"),
     }
 }
 
 #[test]
-fn radices_that_no_cube_has_are_no_message() {
-    let mut buffer = ClientFrameBuffer::new();
-    // Command, no time, Submit, job, Radices, processors, flags.
-    let mut submit = |radices: &[u16]| {
-        let body = (1_u8, 0_u8, 1_u8, 5_u8, 1_u8, radices, 1_u8, 0_u8);
-        encode(&mut buffer, &body)
+fn a_grid_at_the_edge_is_read() {
+    let reply = |sides: &[u16], wraps, high_first| {
+        reply_on("mesh 16x16", &configure(sides, wraps, high_first))
     };
-    for radices in [
-        &[0][..],
-        &[1],
-        &[4, 1, 2],
-        &[2; 17],
-        &[2, 2, 65_535, 2],
-        &[5; 14],
+    // The largest there are: no room for them is another error.
+    let too_large = Reply::Error(Error::Configure(ConfigureError::MachineTooLarge));
+    for (sides, wraps, high_first) in [
+        (&[1024, 1024][..], 0, 0),
+        (&[u16::MAX, 16], 1, 0),
+        (&[u16::MAX], 1, 1),
+        (&[64, 64, 256], 0b100, 0),
+        (&[2; 16], u16::MAX, 1),
+        (
+            &[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 16, u16::MAX],
+            0,
+            0,
+        ),
     ] {
-        check_bad_message(&submit(radices));
+        assert_eq!(reply(sides, wraps, high_first), too_large, "{sides:?}");
     }
-    // Those at the edge are read, and refused as too large for the machine.
-    for radices in [&[2; 16][..], &[2, 2, 65_535], &[5; 13]] {
-        let mut board = Board::new();
-        let mut server = Server::new(at_reset(&mut board));
-        answers(&mut server, &hello(1));
-        let cube = ClientMessage::Command {
-            at: None,
-            command: Command::Configure(on_cube(4, 3, StrategyKind::TreeCollapsing)),
-        };
-        let done = ServerMessage::Reply(Reply::Done);
-        let configured = answers(&mut server, &frame(Header::new(2, 0), &cube));
-        assert_eq!(configured, [(2, 0, done)]);
-        let never = Error::Refused(Refusal::NeverFits);
-        assert_eq!(
-            answers(&mut server, &submit(radices)),
-            [(7, 0, ServerMessage::Reply(Reply::Error(never)))]
-        );
+    for (sides, wraps, high_first) in [
+        (&[1][..], 0, 0),
+        (&[256], 1, 1),
+        (&[1; 16], u16::MAX, 0),
+        (&[4, 4, 16], 0b100, 0),
+        (&[4, 4, 4], 0b111, 0),
+        (&[4, 4, 4], 0b111, 1),
+    ] {
+        assert_eq!(reply(sides, wraps, high_first), Reply::Done, "{sides:?}");
     }
 }
 
 #[test]
-fn a_subcube_outside_its_cube_is_no_message() {
-    // Reply, Grant, job, time, attempts, misses, blocks in all, first, one block: Subcube, k, n, first, last.
-    let grant = |cube: (u16, u8), first: u16, last: u16| {
-        let body = (
-            (1_u8, 0_u8, 1_u8, 0_u8, 1_u8, 0_u8, 1_u8, 0_u8, 1_u8),
-            (1_u8, cube, first, last),
-        );
-        let mut room = [0; 64];
-        let bytes = postcard::to_slice(&body, &mut room).expect("64 bytes");
-        postcard::from_bytes::<ServerMessage>(bytes)
-    };
-    for (cube, first, last) in [
-        ((4, 3), 64, 0),
-        ((4, 3), 0, 64),
-        ((4, 3), 65_535, 65_535),
-        ((1, 3), 0, 0),
-        ((2, 17), 0, 0),
+fn extents_that_no_machine_has_are_no_message() {
+    for extents in [
+        &[2; 17][..],
+        &[1; 17],
+        &[u16::MAX; 4],
+        // 65 bits of code, where there is room for 62.
+        &[5; 13],
+        &[128, 128, 128, 128, 2],
     ] {
-        let message = grant(cube, first, last);
-        assert!(message.is_err(), "{message:?}");
+        check_bad_message(&submit_raw(extents, 1));
     }
-    for ((k, n), first, last) in [((4, 3), 63, 0), ((2, 16), 65_535, 65_535)] {
-        let cube = Cube::new(k, n).expect("a cube");
-        let node = |number| NodeId(u32::from(number));
-        let subcube = Subcube::between(cube, node(first), node(last)).expect("in the cube");
-        let message = grant((k, n), first, last);
-        assert!(
-            matches!(&message, Ok(ServerMessage::Reply(Reply::Grant(grant))) if grant.blocks[0] == subcube.into()),
-            "{message:?}"
-        );
+}
+
+#[test]
+fn extents_at_the_edge_are_read_and_refused() {
+    for (extents, processors, refusal) in [
+        (&[2; 16][..], 1, Refusal::TooManyExtents),
+        (&[5; 12], 1, Refusal::TooManyExtents),
+        (&[1; 4], 1, Refusal::TooManyExtents),
+        (&[u16::MAX; 3], u32::MAX, Refusal::NeverFits),
+        (&[2, 2, u16::MAX], 1, Refusal::NeverFits),
+        (&[5], 5, Refusal::NeverFits),
+        (&[0], 0, Refusal::EmptyRequest),
+        (&[4, 0, 4], 1, Refusal::EmptyRequest),
+        // An extent of 0 among more than three: whatever stands beside it.
+        (&[2, 0, 2, 2, 2, 2], 1, Refusal::EmptyRequest),
+        (&[4, 4], 0, Refusal::EmptyRequest),
+        (&[4, 4], 17, Refusal::Malformed),
+        (&[], 2, Refusal::Malformed),
+    ] {
+        let refused = Reply::Error(Error::Refused(refusal));
+        for machine in ["torus 4x4x4", "mesh 4x4x4", "4-ary 3-cube"] {
+            let reply = reply_on(machine, &submit_raw(extents, processors));
+            assert_eq!(reply, refused, "{extents:?} on {machine}");
+        }
+    }
+    // Extents of 1 ask for a single processor.
+    for extents in [&[][..], &[1], &[1; 3]] {
+        let reply = reply_on("mesh 4x4x4", &submit_raw(extents, 1));
+        assert!(matches!(reply, Reply::Submitted { .. }), "{reply:?}");
+    }
+}
+
+#[test]
+fn a_block_that_is_no_part_of_the_grid_is_read_and_known() {
+    let read = |numbers: [u16; 4]| {
+        let mut room = [0; 12];
+        let bytes = postcard::to_slice(&numbers, &mut room).expect("12 bytes");
+        postcard::from_bytes::<Block>(bytes).expect("a block is any four numbers")
+    };
+    for (machine, numbers) in [
+        // A start, an extent or their sum beyond a side.
+        ("mesh 16x22", [16, 0, 0, 0]),
+        ("mesh 16x22", [0, 0, 16, 0]),
+        ("mesh 16x22", [0, 21, 0, 1]),
+        ("mesh 16x22", [u16::MAX; 4]),
+        ("torus 16x22", [15, 22, 0, 0]),
+        ("torus 16x22", [15, 0, 16, 0]),
+        ("mesh 5x4x3", [5, 0, 0, 0]),
+        ("mesh 5x4x3", [3, 0, 2, 0]),
+        ("mesh 5x4x3 wrap 0", [4, 0, 5, 0]),
+        ("mesh 5x4x3 wrap 0", [3 << 5, 0, 0, 0]),
+        // Bits beyond the fields.
+        ("mesh 16", [0, 1, 0, 0]),
+        ("mesh 16", [0, 0, 0, 1]),
+        ("4-ary 3-cube", [1 << 6, 0, 0, 0]),
+        ("4-ary 3-cube", [0, 0, 0, 1]),
+        ("torus 8x8x16", [0, 0, 1 << 10, 0]),
+        ("torus 8x8x16", [u16::MAX; 4]),
+    ] {
+        let (grid, block) = (grid(machine), read(numbers));
+        assert!(!grid.contains(block), "{numbers:?} on {machine}");
+        // It can be shown.
+        let _ = (grid.area(block), grid.place(block).to_string());
+    }
+    for (machine, numbers) in [
+        ("mesh 16x22", [15, 21, 0, 0]),
+        ("torus 16x22", [15, 21, 15, 21]),
+        ("mesh 5x4x3 wrap 0", [4, 0, 4, 0]),
+        ("4-ary 3-cube", [0b11_11_11, 0, 0b11_11_11, 0]),
+        ("torus 8x8x16", [7 | 7 << 3 | 15 << 6, 0, 0, 0]),
+    ] {
+        assert!(grid(machine).contains(read(numbers)), "{numbers:?}");
     }
 }
 

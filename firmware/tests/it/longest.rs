@@ -5,16 +5,15 @@ use meshalloc::message::{
 };
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Block, Capacity, Command, Configuration, Cube, DIMENSIONS_MAX, Error, Flags, Grant, JobId,
-    JobState, NodeId, Reply, Request, SIDE_MAX, SchedulerKind, Statistics, StrategyKind, Subcube,
-    Submesh,
+    Block, Capacity, Command, Configuration, Error, Flags, Grant, Grid, JobId, JobState,
+    MESH_SIDE_MAX, NodeId, Reply, Request, SchedulerKind, Statistics, StrategyKind,
 };
 use meshalloc_firmware::protocol::{
     BUILD_BYTES_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
 };
 use meshalloc_firmware::{ClientMessage, Greeting, LineCounters, ProtocolError, ServerMessage};
 
-use crate::board::{configuration, radices};
+use crate::board::{configuration, request};
 
 /// The longest of every kind of message that a client sends.
 pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
@@ -23,14 +22,15 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
     let submit = |request| Command::Submit { job, request };
     [
         submit(longest(Request::submesh(u16::MAX, u16::MAX))),
-        submit(longest(radices(&[2; DIMENSIONS_MAX]))),
-        // As many as there can be of two bytes each, and of three.
-        submit(longest(radices(&[2, 128, 128, 128, 128]))),
-        submit(longest(radices(&[2, 2, 65_535]))),
+        submit(longest(request(&[u16::MAX; 3]))),
+        submit(longest(longest_shape())),
+        submit(longest(request(&[2; 16]))),
+        // As many as there can be of two bytes each.
+        submit(longest(request(&[128; 4]))),
         Command::Configure(longest_configuration()),
         Command::Configure(Configuration {
-            machine: Cube::new(u16::MAX, 1).expect("a ring").into(),
-            ..longest_configuration()
+            scheduler: longest_configuration().scheduler,
+            ..configuration(MESH_SIDE_MAX, MESH_SIDE_MAX, StrategyKind::FirstFit)
         }),
         Command::Release { job },
         Command::QueryJob { job },
@@ -53,22 +53,31 @@ fn longest(request: Request) -> Request {
     request.with_flags(Flags::all())
 }
 
+/// 16 extents, three of them of two bytes each. A fourth of that size is more than the code of a shape has room for.
+fn longest_shape() -> Request {
+    let mut extents = [1; 16];
+    extents[..3].fill(128);
+    request(&extents)
+}
+
+/// 16 sides, two of them of two bytes each: a third of that size is more processors than there can be.
 fn longest_configuration() -> Configuration {
-    let last = *StrategyKind::ALL.last().expect("there are strategies");
+    let mut sides = [1; 16];
+    sides[..3].copy_from_slice(&[128, 128, 64]);
     let threshold = Threshold::Static { ticks: u64::MAX };
     Configuration {
+        machine: Grid::torus(&sides).expect("2^20 processors"),
+        strategy: *StrategyKind::ALL.last().expect("there are strategies"),
         scheduler: SchedulerKind::ModifiedFcfs(threshold),
-        ..configuration(SIDE_MAX, SIDE_MAX, last)
     }
 }
 
 /// The longest of every kind of message that a server sends.
 pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
     let (job, node) = (JobId(u32::MAX), NodeId(u32::MAX));
-    let submesh = Block::Submesh(Submesh::new(u16::MAX, u16::MAX, u16::MAX, u16::MAX));
-    let ring = Cube::new(u16::MAX, 1).expect("a ring");
-    let end = NodeId(u32::from(u16::MAX) - 1);
-    let subcube = Block::Subcube(Subcube::between(ring, end, end).expect("a node of it"));
+    // No part of any grid, but a block may say anything.
+    let numbers: Vec<u8> = [0xff, 0xff, 0x03].repeat(4);
+    let block: Block = postcard::from_bytes(&numbers).expect("four numbers");
     let most = u32::MAX;
     let form = SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 1 });
     let state = JobState::Running { processors: most };
@@ -104,21 +113,17 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
         }),
         ServerMessage::Error(ProtocolError::WrongVersion { ours: u8::MAX }),
     ];
-    let grant = |block| {
-        Reply::Grant(Grant {
-            job,
-            at: u64::MAX,
-            attempts: most,
-            misses: most,
-            blocks_total: most,
-            first: most,
-            blocks: std::iter::repeat_n(block, GRANT_BLOCKS_MAX).collect(),
-        })
-    };
     messages.extend(
         [
-            grant(submesh),
-            grant(subcube),
+            Reply::Grant(Grant {
+                job,
+                at: u64::MAX,
+                attempts: most,
+                misses: most,
+                blocks_total: most,
+                first: most,
+                blocks: std::iter::repeat_n(block, GRANT_BLOCKS_MAX).collect(),
+            }),
             Reply::Submitted { job, state },
             Reply::Released {
                 job,
@@ -126,7 +131,7 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
             },
             Reply::Job(JobReport {
                 job,
-                request: longest(radices(&[2; DIMENSIONS_MAX])),
+                request: longest(longest_shape()),
                 submitted: u64::MAX,
                 state,
             }),

@@ -3,21 +3,27 @@
 use heapless::Vec as Bounded;
 use meshalloc::message::{JobList, JobReport, OccupancyChunk};
 use meshalloc::{
-    Capacity, Command, Configuration, ConfigureError, Cube, DIMENSIONS_MAX, Error, Flags, Grant,
-    JobId, JobState, MachineKind, NodeId, Refusal, Reply, Request, SchedulerKind, Statistics,
-    StrategyKind, Subcube, Submesh,
+    Capacity, Command, Configuration, ConfigureError, DIMENSIONS_MAX, Error, Flags, Grant, JobId,
+    JobState, NodeId, Refusal, Reply, Request, SchedulerKind, Serves, Statistics, StrategyKind,
+    Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
-use meshalloc_firmware::{ClientMessage, Greeting, LineCounters, ProtocolError, ServerMessage};
+use meshalloc_firmware::{
+    ClientMessage, Greeting, LineCounters, PROTOCOL_VERSION, ProtocolError, ServerMessage,
+};
 
-use crate::board::{configuration, on_cube, radices, submit_subcube};
+use crate::board::{configuration, grid, on, on_cube, request, submit_shape};
 
 /// Every variant of what a client says.
 pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
     let at = |at, command| ClientMessage::Command { at, command };
     let command = |command| at(None, command);
-    let request = Request::submesh(4, 3);
+    let submesh = Request::submesh(4, 3);
     let job = JobId(300);
+    let configure = |machine: &str| {
+        let first_fit = on(grid(machine), StrategyKind::FirstFit);
+        command(Command::Configure(first_fit))
+    };
     let mut messages = vec![
         ("hello", ClientMessage::Hello),
         ("line counters", ClientMessage::LineCounters),
@@ -25,7 +31,7 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
             "submit",
             command(Command::Submit {
                 job: JobId(1),
-                request,
+                request: submesh,
             }),
         ),
         (
@@ -34,7 +40,7 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
                 Some(1_000_000),
                 Command::Submit {
                     job,
-                    request: request
+                    request: submesh
                         .with_processors(11)
                         .with_flags(Flags::NO_WAIT | Flags::FIXED_ORIENTATION),
                 },
@@ -57,39 +63,32 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
         ),
         ("statistics", command(Command::Statistics)),
         ("reset", command(Command::Reset)),
-        ("submit radices", command(submit_subcube(1, &[4, 2]))),
-        ("submit without a radix", command(submit_subcube(2, &[]))),
+        ("submit without an extent", command(submit_shape(2, &[]))),
         (
-            "submit radices at a time, with flags",
+            "submit three extents at a time, with flags",
             at(
                 Some(1_000_000),
                 Command::Submit {
                     job,
-                    request: radices(&[200, 2, 3])
+                    request: request(&[200, 2, 3])
                         .with_flags(Flags::NO_WAIT | Flags::FIXED_ORIENTATION),
                 },
             ),
         ),
         (
-            "submit as many radices as there can be",
-            command(submit_subcube(3, &[2; DIMENSIONS_MAX])),
+            "submit as many extents as there can be",
+            command(submit_shape(3, &[2; DIMENSIONS_MAX])),
         ),
+        ("configure mesh 4096", configure("mesh 4096")),
+        ("configure mesh 8x8x16", configure("mesh 8x8x16")),
         (
-            "configure a cube of one dimension",
-            command(Command::Configure(on_cube(
-                4096,
-                1,
-                StrategyKind::TreeCollapsing,
-            ))),
+            "configure mesh 8x8x16 wrap 2",
+            configure("mesh 8x8x16 wrap 2"),
         ),
-        (
-            "configure a hypercube",
-            command(Command::Configure(on_cube(
-                2,
-                12,
-                StrategyKind::TreeCollapsing,
-            ))),
-        ),
+        ("configure torus 8x8x16", configure("torus 8x8x16")),
+        ("configure torus 4x4x4", configure("torus 4x4x4")),
+        ("configure 4-ary 3-cube", configure("4-ary 3-cube")),
+        ("configure 2-ary 16-cube", configure("2-ary 16-cube")),
     ]
     .into_iter()
     .map(|(name, message)| (name.to_owned(), message))
@@ -108,10 +107,10 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
     messages
 }
 
-/// A machine of the strategy's kind.
+/// A machine like those that the strategy serves.
 fn served(strategy: StrategyKind) -> Configuration {
-    match strategy.info().machine {
-        MachineKind::Cube => on_cube(4, 3, strategy),
+    match strategy.info().serves {
+        Serves::Cube | Serves::PowerOfTwoCube => on_cube(4, 3, strategy),
         _ => configuration(16, 22, strategy),
     }
 }
@@ -123,7 +122,11 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
         ("greeting".to_owned(), ServerMessage::Hello(greeting())),
         (
             "greeting, on a cube".to_owned(),
-            ServerMessage::Hello(greeting_on_a_cube()),
+            ServerMessage::Hello(Greeting {
+                strategies: StrategyKind::ALL.iter().copied().collect(),
+                configuration: on_cube(16, 3, StrategyKind::TreeCollapsing),
+                ..greeting()
+            }),
         ),
         (
             "line counters".to_owned(),
@@ -132,7 +135,14 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
     ];
     for (name, reply) in [
         ("grant", Reply::Grant(grant())),
-        ("grant of a subcube", Reply::Grant(grant_of_a_subcube())),
+        (
+            "grant on the 4-ary 3-cube",
+            Reply::Grant(grant_on("4-ary 3-cube", &[3, 0, 3], &[2, 2, 2])),
+        ),
+        (
+            "grant on torus 8x8x16",
+            Reply::Grant(grant_on("torus 8x8x16", &[7, 2, 12], &[2, 3, 8])),
+        ),
         ("done", Reply::Done),
         (
             "submitted, runs",
@@ -165,12 +175,12 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
             }),
         ),
         (
-            "job, on a cube",
+            "job of three extents",
             Reply::Job(JobReport {
                 job,
-                request: radices(&[3, 2]),
+                request: request(&[3, 2, 2]),
                 submitted: 1_000_000,
-                state: JobState::Running { processors: 8 },
+                state: JobState::Running { processors: 12 },
             }),
         ),
         (
@@ -225,7 +235,9 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
     for error in [
         ProtocolError::Damaged,
         ProtocolError::TooLong,
-        ProtocolError::WrongVersion { ours: 1 },
+        ProtocolError::WrongVersion {
+            ours: PROTOCOL_VERSION,
+        },
         ProtocolError::BadMessage,
         ProtocolError::HelloFirst,
     ] {
@@ -253,10 +265,10 @@ fn errors() -> Vec<Error> {
     errors
 }
 
-/// The greeting of an image with no strategy but those for meshes.
+/// The greeting of an image with the strategies that serve two-dimensional meshes.
 fn greeting() -> Greeting {
     Greeting {
-        protocol: 1,
+        protocol: PROTOCOL_VERSION,
         software: "0.1.0".try_into().expect("5 bytes fit"),
         build: "thumbv7em-none-eabihf firmware"
             .try_into()
@@ -271,20 +283,11 @@ fn greeting() -> Greeting {
         strategies: StrategyKind::ALL
             .iter()
             .copied()
-            .filter(|strategy| strategy.info().machine == MachineKind::Mesh)
+            .filter(|strategy| strategy.info().serves.includes(&grid("mesh 64x64")))
             .collect(),
         schedulers: SchedulerKind::ALL.iter().copied().collect(),
         configuration: configuration(64, 64, StrategyKind::FirstFit),
-        frame_bytes_max: 45,
-    }
-}
-
-fn greeting_on_a_cube() -> Greeting {
-    Greeting {
-        strategies: StrategyKind::ALL.iter().copied().collect(),
-        configuration: on_cube(16, 3, StrategyKind::TreeCollapsing),
         frame_bytes_max: CLIENT_FRAME_MAX as u16,
-        ..greeting()
     }
 }
 
@@ -319,18 +322,16 @@ fn grant() -> Grant {
     }
 }
 
-/// It wraps around: from (3, 0, 3) upwards to (0, 1, 0) of the 4-ary 3-cube.
-fn grant_of_a_subcube() -> Grant {
-    let cube = Cube::new(4, 3).expect("a cube");
-    let subcube = Subcube::new(cube, &[3, 0, 3], &[2, 2, 2]).expect("in the cube");
+/// One block with this start and extent, dimension 0 first.
+fn grant_on(machine: &str, start: &[u16], extent: &[u16]) -> Grant {
+    let block = grid(machine)
+        .block(start, extent)
+        .expect("a part of the grid");
     Grant {
-        job: JobId(300),
-        at: 1_000_000,
-        attempts: 2,
-        misses: 1,
         blocks_total: 1,
         first: 0,
-        blocks: Bounded::from_slice(&[subcube.into()]).expect("1 block fits"),
+        blocks: Bounded::from_slice(&[block]).expect("1 block fits"),
+        ..grant()
     }
 }
 

@@ -11,7 +11,7 @@
 //! - **Watchdog**: resets the chip when the main loop has neither come round nor begun to place another job for
 //!   [`WATCHDOG_MS`]. One release can let as many jobs try as wait.
 //! - **Reset**: after any reset the server serves a 64 x 64 mesh, first fit, FCFS, and carries nothing out
-//!   before a hello. An image without first fit has the first of its strategies, and if that is one for cubes, a
+//!   before a hello. An image without first fit has the first of its strategies, and if that does not serve the mesh, a
 //!   16-ary 3-cube.
 //! - **Logs**: defmt over RTT; with the feature `qemu` over semihosting, which on a chip without a
 //!   debugger would be a fault. That feature also tells the clock how fast QEMU's SysTick runs; nothing
@@ -46,8 +46,7 @@ mod board {
     use embedded_hal::digital::{OutputPin, PinState};
     use meshalloc::storage::Needs;
     use meshalloc::{
-        Configuration, Controller, Cube, Machine, MachineKind, Mesh, SchedulerKind, Storage,
-        StrategyKind,
+        Configuration, Controller, Cube, Grid, Mesh, SchedulerKind, Storage, StrategyKind,
     };
     use meshalloc_firmware::{BUILD, SOFTWARE, Server};
     use static_cell::ConstStaticCell;
@@ -70,33 +69,27 @@ mod board {
         Ok(jobs) => jobs,
         Err(_) => panic!("MESHALLOC_JOBS: expected a number of jobs"),
     };
-    /// What the strategies of this image need on machines of 4,096 processors: a mesh of 64 x 64; a 2-ary 12-cube, 4-ary 6-cube,
-    /// 8-ary 4-cube, 16-ary 3-cube or 64-ary 2-cube.
-    const NEEDS: Needs = Needs::of_build(
-        &[largest(MachineKind::Mesh), largest(MachineKind::Cube)],
-        JOBS,
-    );
+    /// What the strategies of this image need on machines of 4,096 processors: a mesh of 64 x 64, and any grid whose node
+    /// numbers stand in one row, such as a torus of 16 x 16 x 16.
+    const NEEDS: Needs = Needs::of_build(&[MESH, CUBE], JOBS);
 
     const AT_RESET: Configuration = Configuration {
-        machine: largest(first_built().info().machine),
+        machine: match first_built().info().serves.includes(&MESH) {
+            true => MESH,
+            false => CUBE,
+        },
         strategy: first_built(),
         scheduler: SchedulerKind::Fcfs,
     };
 
-    /// A machine of this kind with all the processors that there is room for.
-    const fn largest(kind: MachineKind) -> Machine {
-        match kind {
-            MachineKind::Mesh => match Mesh::new(64, 64) {
-                Ok(mesh) => Machine::Mesh(mesh),
-                Err(_) => panic!("64 x 64 is a mesh"),
-            },
-            MachineKind::Cube => match Cube::new(16, 3) {
-                Ok(cube) => Machine::Cube(cube),
-                Err(_) => panic!("16^3 is a cube"),
-            },
-            _ => panic!("no machine is known of the kind that the first strategy is for"),
-        }
-    }
+    const MESH: Grid = match Mesh::new(64, 64) {
+        Ok(mesh) => mesh.grid(),
+        Err(_) => panic!("64 x 64 is a mesh"),
+    };
+    const CUBE: Grid = match Cube::new(16, 3) {
+        Ok(cube) => cube.grid(),
+        Err(_) => panic!("16^3 is a cube"),
+    };
 
     /// The first strategy of this image, in the order of core's table.
     const fn first_built() -> StrategyKind {
