@@ -3,16 +3,16 @@
 use meshalloc::{Allocator, Cube, NODES_MAX, NodeId, StrategyKind};
 use meshalloc_tests::rig::{HeapMemory, cube, subcube};
 
-/// Up to 65,536 processors; of each (k, n) the next k is too large.
+/// Up to [`NODES_MAX`] processors; of each (k, n) the next k is too large.
 const LARGEST: [(u16, u8); 9] = [
     (2, 16),
-    (3, 10),
-    (4, 8),
-    (6, 6),
-    (9, 5),
-    (16, 4),
-    (40, 3),
-    (256, 2),
+    (3, 12),
+    (4, 10),
+    (10, 6),
+    (16, 5),
+    (32, 4),
+    (101, 3),
+    (1024, 2),
     (65_535, 1),
 ];
 

@@ -45,7 +45,10 @@ fn what_fails_changes_nothing() {
             (subcube(&[65]), Refusal::NeverFits),
             (subcube(&[2, 2, 2, 2]), Refusal::TooManyExtents),
             // The first that applies: the extents' number, what is empty, what is malformed, what the strategy serves.
-            (subcube(&[5, 0, 5, 5]), Refusal::TooManyExtents),
+            (
+                subcube(&[5, 5, 5, 5]).with_processors(0),
+                Refusal::TooManyExtents,
+            ),
             (subcube(&[5, 0, 5]), Refusal::EmptyRequest),
             (subcube(&[5, 3]).with_processors(0), Refusal::EmptyRequest),
             (subcube(&[5, 3]).with_processors(16), Refusal::Malformed),
