@@ -17,10 +17,12 @@ const STRATEGIES: [StrategyKind; 5] = [
     StrategyKind::TreeCollapsingPrinted,
 ];
 
-/// All 4,096 occupancies times all requests of up to three extents.
+/// All 4,096 occupancies times all requests of up to three extents, and some that are for no such grid. A complete strategy
+/// grants a request if and only if a box with its extents is free, along whatever dimensions; naive also grants others.
 fn every_occupancy_of_3_2_2(wraps: [bool; 3]) {
     let grid = Grid::new(&[3, 2, 2], &wraps);
-    let extents: Vec<Vec<u32>> = (0..=3).flat_map(|m| lists(&vec![3; m])).collect();
+    let mut extents: Vec<Vec<u32>> = (0..=3).flat_map(|m| lists(&vec![3; m])).collect();
+    extents.extend([vec![4], vec![2, 1, 5], vec![13], vec![2, 0], vec![1; 4]]);
     assert_eq!(occupancies(&grid).len(), 4096);
     for kind in STRATEGIES {
         assert!(is_served(kind, &grid), "{kind} on {grid}");
@@ -60,7 +62,10 @@ fn every_occupancy_of_3_2_2_with_one_dimension_that_wraps() {
 fn random_operations_on(grid: &Grid) {
     for kind in STRATEGIES {
         assert!(is_served(kind, grid), "{kind} on {grid}");
-        check(&[machine(grid)], kind, config());
+        // `Configure` switches to the others.
+        let others = [Grid::mesh(&[6, 3]), Grid::cube(3, 3)];
+        let machines = [grid, &others[0], &others[1]].map(machine);
+        check(&machines, kind, config());
     }
 }
 
@@ -82,6 +87,7 @@ grids! {
     mesh_4_4_6: Grid::mesh(&[4, 4, 6]);
     torus_4_4_6: Grid::torus(&[4, 4, 6]);
     mixed_4_4_6: Grid::new(&[4, 4, 6], &[true, false, true]);
+    torus_4_4_4: Grid::torus(&[4, 4, 4]);
     torus_7_5: Grid::torus(&[7, 5]);
     mesh_2_3_2_5: Grid::mesh(&[2, 3, 2, 5]);
     torus_2_3_2_5: Grid::torus(&[2, 3, 2, 5]);
