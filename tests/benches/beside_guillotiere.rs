@@ -18,9 +18,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use guillotiere::{AllocId, AtlasAllocator, size2};
-use meshalloc::{
-    Allocation, Allocator, Block, Controller, Flags, JobId, Request, StrategyKind, Submesh,
-};
+use meshalloc::{Allocation, Allocator, Controller, Flags, JobId, Request, StrategyKind, Submesh};
 use meshalloc_tests::bench;
 use meshalloc_tests::grid::NaiveMachine;
 use meshalloc_tests::random::Random;
@@ -143,10 +141,7 @@ impl Placer for Meshalloc<'_> {
         let allocation = self.allocator.allocate(&Request::submesh(w, h)).ok()?;
         let block = self.allocator.blocks(&allocation).next();
         self.held[slot as usize] = Some(allocation);
-        let Some(Block::Submesh(submesh)) = block else {
-            return None;
-        };
-        Some(rect(submesh))
+        block.map(|block| rect(block.into()))
     }
 
     #[inline]
@@ -171,9 +166,7 @@ impl Placer for Served<'_> {
         let outcome = self
             .controller
             .submit(JobId(slot), request, 0, &mut |granted| {
-                if let Some(Block::Submesh(submesh)) = granted.blocks().next() {
-                    place = Some(submesh);
-                }
+                place = granted.blocks().next().map(Submesh::from);
             });
         black_box(&outcome);
         self.granted[slot as usize] = place.is_some();

@@ -1,5 +1,5 @@
-//! How long the strategies for meshes search, and how long a whole replication takes. For cubes there is the bench
-//! `cubes`.
+//! How long the strategies for meshes search, and how long a whole replication takes. For grids of any
+//! number of dimensions there is the bench `grids`.
 //!
 //! ```text
 //! cargo bench -p meshalloc-tests --bench speed [-- STRATEGY...]
@@ -26,9 +26,7 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use meshalloc::message::Capacity;
-use meshalloc::{
-    Command, Configuration, Controller, MachineKind, Reply, SchedulerKind, StrategyKind, Ticks,
-};
+use meshalloc::{Command, Configuration, Controller, Reply, SchedulerKind, StrategyKind, Ticks};
 use meshalloc_host_sim::backend::{
     Backend, BackendError, Backends, HeapStorage, InProcess, InProcessBackends,
 };
@@ -222,7 +220,8 @@ fn replication() -> Option<String> {
 
 /// The strategies for meshes in this build.
 fn built() -> impl Iterator<Item = StrategyKind> {
-    StrategyKind::built().filter(|kind| kind.info().machine == MachineKind::Mesh)
+    let mesh = mesh(SIDES[0], SIDES[0]).grid();
+    StrategyKind::built().filter(move |kind| kind.serves().includes(&mesh))
 }
 
 fn main() -> ExitCode {

@@ -161,6 +161,7 @@ fn cost(kind: StrategyKind, side: u16) -> Cost {
         .expect("square meshes with a power of two as side are served by all");
     let overhead = clock_overhead();
     let mut random = Random::new(SEED);
+    let grid = mesh.grid();
     let level = mesh.nodes() * ON_OFFER_PERCENT / 100;
     // Each job on offer, and whether it was granted.
     let mut on_offer: Vec<(JobId, u32, bool)> = Vec::new();
@@ -178,7 +179,7 @@ fn cost(kind: StrategyKind, side: u16) -> Cost {
             let start = Instant::now();
             controller.handle(&command, 0, &mut |reply| {
                 if let Reply::Grant(grant) = reply {
-                    granted = grant.blocks[0].area();
+                    granted = grid.area(grant.blocks[0]);
                 }
             });
             let time = start.elapsed().saturating_sub(overhead);

@@ -1,9 +1,10 @@
 //! The only place where naive grids, boxes and lists of extents meet the grids, blocks and shapes of the code under test.
 
-use meshalloc::{Block, Capacity, Cube, Refusal, Request, Shape, StrategyKind};
+use meshalloc::{Block, Capacity, Cube, Refusal, Request, Shape, StrategyKind, Submesh};
 
 use crate::grid::{Grid, Place};
 use crate::strategy::{Strategy, Wanted};
+use crate::submesh::Rect;
 
 /// Numbers as the code under test has them.
 ///
@@ -15,26 +16,26 @@ fn short(numbers: &[u32]) -> Vec<u16> {
     numbers.iter().map(short).collect()
 }
 
-/// The machine that is this grid; a k-ary n-cube is made as a cube.
+/// The machine that is this grid.
 ///
 /// # Panics
 ///
 /// When the code under test knows no such machine.
 pub fn machine(grid: &Grid) -> meshalloc::Grid {
-    let cube = grid.k().filter(|&k| k >= 2).map(|k| {
-        let cube = Cube::new(k as u16, grid.dimensions() as u8);
-        cube.expect("a cube that is served").grid()
-    });
-    cube.unwrap_or_else(|| {
-        let wraps = (0..)
-            .zip(grid.wraps())
-            .map(|(at, &wraps)| u16::from(wraps) << at);
-        meshalloc::Grid::new(&short(grid.sides()), wraps.sum()).expect("a grid that is served")
-    })
+    if grid.is_cube() {
+        let cube = Cube::new(grid.sides()[0] as u16, grid.dimensions() as u8);
+        return cube.expect("a cube that is served").grid();
+    }
+    let wraps = (0..).zip(grid.wraps());
+    let wraps = wraps.map(|(at, &wraps)| u16::from(wraps) << at).sum();
+    meshalloc::Grid::new(&short(grid.sides()), wraps).expect("a grid that is served")
 }
 
 /// The naive grid that is this machine.
 pub fn grid(machine: meshalloc::Grid) -> Grid {
+    if machine.is_written_high_first() {
+        return Grid::cube(machine.side(0).into(), machine.dimensions());
+    }
     let sides: Vec<u32> = machine.sides().iter().map(|&side| side.into()).collect();
     let wraps: Vec<bool> = (0..sides.len()).map(|at| machine.wraps(at)).collect();
     Grid::new(&sides, &wraps)
@@ -47,6 +48,12 @@ pub fn place(machine: meshalloc::Grid, block: Block) -> Place {
         start: long(&machine.start(block)),
         extent: long(&machine.extent(block)),
     }
+}
+
+/// The rectangle that is this submesh.
+pub fn rect(submesh: Submesh) -> Rect {
+    let Submesh { base, sides } = submesh;
+    Rect::based_at(base.x.into(), base.y.into(), sides.w.into(), sides.h.into())
 }
 
 /// The block that is this box of a machine.

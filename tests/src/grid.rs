@@ -7,6 +7,8 @@ use std::fmt;
 pub struct Grid {
     sides: Vec<u32>,
     wraps: Vec<bool>,
+    /// Whether it was made as a cube, whose extents are named as the digits of an address, the highest dimension first.
+    is_cube: bool,
 }
 
 /// A box: a start and an extent in each dimension, dimension 0 first. Where the grid wraps, the last position of a
@@ -34,8 +36,11 @@ impl Grid {
     /// When there is not one flag for each side.
     pub fn new(sides: &[u32], wraps: &[bool]) -> Self {
         assert_eq!(sides.len(), wraps.len(), "a flag for each dimension");
-        let (sides, wraps) = (sides.to_vec(), wraps.to_vec());
-        Grid { sides, wraps }
+        Grid {
+            sides: sides.to_vec(),
+            wraps: wraps.to_vec(),
+            is_cube: false,
+        }
     }
 
     /// No dimension wraps.
@@ -50,7 +55,10 @@ impl Grid {
 
     /// The k-ary n-cube.
     pub fn cube(k: u32, n: usize) -> Self {
-        Grid::torus(&vec![k; n])
+        Grid {
+            is_cube: true,
+            ..Grid::torus(&vec![k; n])
+        }
     }
 
     /// The sides, dimension 0 first.
@@ -73,11 +81,17 @@ impl Grid {
         self.sides.iter().product()
     }
 
-    /// The radix, if the grid is a k-ary n-cube: all dimensions wrap and have the same side.
+    /// The radix, if the grid is a k-ary n-cube: all dimensions wrap and have the same side, at least 2.
     pub fn k(&self) -> Option<u32> {
         let k = self.sides[0];
-        let is_cube = self.wraps.iter().all(|&wraps| wraps) && self.sides.iter().all(|&s| s == k);
-        is_cube.then_some(k)
+        let is_ring = |(&side, &wraps)| wraps && side == k;
+        let are_rings = self.sides.iter().zip(&self.wraps).all(is_ring);
+        (are_rings && k >= 2).then_some(k)
+    }
+
+    /// Whether the grid was made as a cube.
+    pub const fn is_cube(&self) -> bool {
+        self.is_cube
     }
 
     /// Width and height, if the grid is a two-dimensional mesh.

@@ -186,10 +186,6 @@ impl Strategy {
     /// Why it could not.
     pub fn check(&self, request: &Request) -> Result<(Wanted, u64), Refusal> {
         let wanted = convert::wanted(self.grid(), request)?;
-        let below = |&extent: &u32| self.grid().k().is_some_and(|k| extent < k);
-        if self.kind == StrategyKind::Partner && wanted.extents.iter().any(below) {
-            return Err(Refusal::ExtentBelowSide);
-        }
         let (ever, taken) = match self.kind {
             StrategyKind::Naive => {
                 let ever = wanted.processors <= self.grid().nodes();
@@ -200,9 +196,13 @@ impl Strategy {
                 (ever, product(&self.rounded(&wanted.extents)))
             }
         };
-        match ever {
-            true => Ok((wanted, taken)),
-            false => Err(Refusal::NeverFits),
+        let below = |&extent: &u32| (2..self.grid().sides()[0]).contains(&extent);
+        if !ever {
+            Err(Refusal::NeverFits)
+        } else if self.kind == StrategyKind::Partner && wanted.extents.iter().any(below) {
+            Err(Refusal::ExtentBelowSide)
+        } else {
+            Ok((wanted, taken))
         }
     }
 
@@ -393,8 +393,8 @@ impl Strategy {
         let grid = self.grid();
         let extents = wanted.extents.iter().copied().filter(|&extent| extent > 1);
         let mut extents: Vec<u32> = extents.collect();
-        // A list for a cube is read like an address; elsewhere x comes first.
-        if grid.k().is_none() {
+        // What is asked of a cube is read like an address; elsewhere x comes first.
+        if !grid.is_cube() {
             extents.reverse();
         }
         let extents = self.rounded(&extents);

@@ -19,9 +19,7 @@ use crate::system::{Expected, System};
 fn assert_list(controller: &Controller<'_>, model: &Strategy) {
     if model.kind() == StrategyKind::FreeSubmeshList {
         let list = free_submesh_list(controller).iter();
-        let grid = *controller.machine();
-        let list = list.map(|&s| Rect::from(&convert::place(grid, s.into())));
-        let list: Vec<Rect> = list.collect();
+        let list: Vec<Rect> = list.map(|&submesh| convert::rect(submesh)).collect();
         assert_eq!(
             list,
             model.dominant_free_submeshes(),

@@ -18,7 +18,7 @@
 //!
 //! # Recognition
 //!
-//! Not complete. A radix below k is refused (`RadixBelowK`), and of the C(n, m) notations only n - m + 1 are tried: on
+//! Not complete. A radix below k is refused (`ExtentBelowSide`), and of the C(n, m) notations only n - m + 1 are tried: on
 //! a 2-ary 3-cube with the nodes 0, 2, 4 and 6 free, the subcube `**0`, a request for (2, 2) is refused.
 //!
 //! # Example

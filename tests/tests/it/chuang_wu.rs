@@ -2,12 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use meshalloc::cube::{Notation, notations};
-use meshalloc::{Allocator, Block, NodeId, StrategyKind, Subcube};
+use meshalloc::notation::{Notation, notations};
+use meshalloc::{Allocator, Block, Grid as Machine, NodeId, StrategyKind};
 use meshalloc_tests::grid::{Grid, Place};
 use meshalloc_tests::notation::{self, Symbol};
 use meshalloc_tests::rig::{HeapMemory, cube, subcube};
 use meshalloc_tests::strategy::{Strategy, Wanted};
+
+/// A block of a cube, the highest dimension first.
+fn block(grid: &Machine, mut start: [u16; 3], mut extent: [u16; 3]) -> Block {
+    start.reverse();
+    extent.reverse();
+    grid.block(&start, &extent).expect("a block of the cube")
+}
 
 /// n choose m, by Pascal's triangle.
 fn binomial(n: u8, m: u8) -> usize {
@@ -89,12 +96,10 @@ fn the_example_of_the_mesh_and_its_eight_nodes() {
         let mut memory = HeapMemory::new(cube, 1);
         let mut allocator = Allocator::new(memory.memory(), cube.into(), kind).unwrap();
         let allocation = allocator.allocate(&subcube(&[4, 2])).unwrap();
-        let Some(Block::Subcube(mesh)) = allocator.blocks(&allocation).next() else {
-            panic!("one subcube");
-        };
-        assert_eq!((*mesh.start()).to_vec(), [0, 0, 0]);
-        assert_eq!((*mesh.extents()).to_vec(), [1, 4, 2]);
-        let nodes = (0..64).filter(|&node| mesh.contains(NodeId(node)));
+        let grid = cube.grid();
+        let mesh = allocator.blocks(&allocation).next().expect("one block");
+        assert_eq!(mesh, block(&grid, [0, 0, 0], [1, 4, 2]));
+        let nodes = (0..64).filter(|&node| grid.holds(mesh, NodeId(node)));
         let held: Vec<u32> = nodes.clone().collect();
         let addresses: Vec<Vec<u16>> = nodes
             .map(|node| cube.address(NodeId(node)).unwrap().to_vec())
@@ -132,10 +137,10 @@ fn the_subnotations_follow_one_another() {
         for start in 0..3 {
             for select in 0..4 {
                 let allocation = allocator.allocate(&subcube(&[4, 2])).unwrap();
-                let expected = Subcube::new(cube, &[select, 0, start], &[1, 4, 2]).unwrap();
-                assert_eq!(allocator.blocks(&allocation).next(), Some(expected.into()));
+                let expected = block(&cube.grid(), [select, 0, start], [1, 4, 2]);
+                assert_eq!(allocator.blocks(&allocation).next(), Some(expected));
                 allocator.release(allocation);
-                allocator.mark_faulty(expected.first());
+                allocator.mark_faulty(cube.node(&[select, 0, start]).unwrap());
             }
         }
         // (*0)4(*3)2 would take the nodes of (*0)4(*0)2 that have failed, and (*1)4 is the same ring as (*0)4. The
@@ -146,8 +151,8 @@ fn the_subnotations_follow_one_another() {
             StrategyKind::TreeCollapsing => [1, 2, 4],
             _ => [4, 1, 2],
         };
-        let expected = Subcube::new(cube, &[0, 1, 0], &extents).unwrap();
-        assert_eq!(next, expected.into(), "{kind}");
+        let expected = block(&cube.grid(), [0, 1, 0], extents);
+        assert_eq!(next, expected, "{kind}");
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use meshalloc::{Flags, Machine, Mesh, Refusal, StrategyKind};
+use meshalloc::{Flags, Mesh, Refusal, StrategyKind};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::Grid;
 use meshalloc_tests::rig::{HeapMemory, cube, mesh};
@@ -102,7 +102,7 @@ fn every_frame_is_found(mesh: Mesh) {
 
 /// The least that a strategy misses on a cube of which every occupancy is tried: free processors and radices.
 fn least_missed(kind: StrategyKind, k: u16, n: u8) -> Option<(Vec<u32>, Vec<u32>)> {
-    let machine = Machine::from(cube(k, n));
+    let machine = cube(k, n).grid();
     let grid = convert::grid(machine);
     let mut extents = requests(&grid);
     // Partner serves only radices k.

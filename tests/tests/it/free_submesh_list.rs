@@ -47,8 +47,7 @@ impl Bench<'_> {
 
     fn list(&self) -> Vec<Rect> {
         let list = free_submesh_list(&self.controller).iter();
-        list.map(|&s| Rect::from(&convert::place(s.into())))
-            .collect()
+        list.map(|&submesh| convert::rect(submesh)).collect()
     }
 
     fn len(&self) -> usize {

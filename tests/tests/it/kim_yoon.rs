@@ -41,7 +41,7 @@ fn core_submesh(rect: Rect) -> Submesh {
 }
 
 fn rect(submesh: Submesh) -> Rect {
-    Rect::from(&convert::place(submesh.into()))
+    convert::rect(submesh)
 }
 
 /// The reservation factor, on which the code and the definition must agree.
@@ -62,9 +62,7 @@ fn with_mesh(mesh: Mesh, strategy: StrategyKind, body: impl FnOnce(&mut Controll
 /// Lets a job take exactly this submesh: all other free processors are faulty for as long as it is
 /// submitted.
 fn occupy(controller: &mut Controller<'_>, job: u32, rect: Rect) {
-    let meshalloc::Machine::Mesh(mesh) = controller.machine() else {
-        unreachable!("a mesh was configured")
-    };
+    let mesh = Mesh::of(controller.machine()).expect("a mesh was configured");
     let others: Vec<u32> = (0..mesh.nodes())
         .filter(|&node| {
             let at = mesh

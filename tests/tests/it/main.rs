@@ -6,6 +6,7 @@ mod counter_examples;
 mod cubes;
 mod every_occupancy;
 mod free_submesh_list;
+mod grids;
 mod kim_yoon;
 mod limits;
 mod naive_forms;

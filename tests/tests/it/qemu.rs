@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, Controller, Cube, Error, Flags, JobId, JobState, Machine, Mesh, NodeId,
-    Radices, Refusal, Reply, Request, SchedulerKind, Storage, StrategyKind, Submesh,
+    Command, Configuration, Controller, Cube, Error, Flags, Grid, JobId, JobState, Mesh, NodeId,
+    Refusal, Reply, Request, SchedulerKind, Shape, Storage, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
 use meshalloc_firmware::{Client, ClientError, ClientMessage, Line, PROTOCOL_VERSION};
@@ -95,9 +95,10 @@ fn qemu_greets_and_allocates() {
 }
 
 /// The machines on which the decisions are compared. Every strategy serves two of them at least.
-fn machines() -> [Machine; 8] {
-    let mesh = |w, h| Mesh::new(w, h).expect("sides in range").into();
-    let cube = |k, n| Cube::new(k, n).expect("a cube").into();
+fn machines() -> [Grid; 11] {
+    let mesh = |w, h| Mesh::new(w, h).expect("sides in range").grid();
+    let cube = |k, n| Cube::new(k, n).expect("a cube").grid();
+    let grid = |sides: &[u16], wraps| Grid::new(sides, wraps).expect("a grid");
     [
         mesh(64, 64),
         mesh(33, 20),
@@ -107,27 +108,33 @@ fn machines() -> [Machine; 8] {
         cube(3, 5),
         cube(16, 3),
         cube(2, 12),
+        grid(&[8, 8, 16], 0b111),
+        grid(&[5, 4, 3], 0b010),
+        grid(&[7, 5], 0b11),
     ]
 }
 
-/// A request of up to 256 processors on a mesh, and of any m and any radices on a cube; `random` has numbers below
-/// its argument.
-fn request(machine: Machine, random: &mut impl FnMut(u32) -> u32) -> Request {
-    let request = match machine {
-        Machine::Cube(cube) => {
-            let dimensions = random(u32::from(cube.n()) + 1);
+/// A request of up to 256 processors on a two-dimensional mesh, of any m and any radices on a cube, and of any extents on
+/// another grid; `random` has numbers below its argument.
+fn request(machine: Grid, random: &mut impl FnMut(u32) -> u32) -> Request {
+    let extents: Vec<u16> = match machine.radix() {
+        _ if machine.is_plane() => (0..2).map(|_| 1 + random(16) as u16).collect(),
+        Some(k) => {
+            let dimensions = random(machine.dimensions() as u32 + 1);
             // Half of the requests are for whole rings, since one strategy serves no other.
             let rings = random(2) == 0;
-            let radices: Vec<u16> = (0..dimensions)
-                .map(|_| match rings {
-                    true => cube.k(),
-                    false => 2 + random(u32::from(cube.k()) - 1) as u16,
-                })
-                .collect();
-            Request::subcube(Radices::new(&radices).expect("radices of this cube"))
+            let radix = |_| match rings {
+                true => k,
+                false => 2 + random(u32::from(k) - 1) as u16,
+            };
+            (0..dimensions).map(radix).collect()
         }
-        _ => Request::submesh(1 + random(16) as u16, 1 + random(16) as u16),
+        None => {
+            let extent = |&side: &u16| 1 + random(side.into()) as u16;
+            machine.sides().iter().map(extent).collect()
+        }
     };
+    let request = Request::new(Shape::new(&extents).expect("extents of the machine"));
     let mut flags = Flags::empty();
     flags.set(Flags::FIXED_ORIENTATION, random(4) == 0);
     // A large one at the head of the queue would keep the others waiting for long.
@@ -135,7 +142,7 @@ fn request(machine: Machine, random: &mut impl FnMut(u32) -> u32) -> Request {
     request.with_flags(flags)
 }
 
-/// Every strategy, every command, on a full machine of either kind: the board says what a controller in process
+/// Every strategy, every command, on full machines of every kind: the board says what a controller in process
 /// says, whose words are twice as long.
 #[test]
 fn qemu_decides_as_in_process() {
@@ -164,7 +171,7 @@ fn qemu_decides_as_in_process() {
                 Ok(reference) => reference,
                 Err(error) => {
                     // The board refuses what is refused in process, such as a buddy system on a mesh that
-                    // is not a square of a power of two, or a machine of the other kind.
+                    // is not a square of a power of two, or a grid that is not served.
                     let refusal = [Reply::Error(Error::Configure(error))];
                     assert_eq!(
                         call(&mut client, Command::Configure(configuration)),

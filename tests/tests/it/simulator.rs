@@ -128,8 +128,10 @@ impl Backend for Recorder<'_, '_> {
                 fate.start = Some(now);
                 fate.misses = grant.misses;
                 for &block in &grant.blocks {
-                    fate.nodes
-                        .extend(self.grid.nodes_of(&convert::place(block)));
+                    fate.nodes.extend(
+                        self.grid
+                            .nodes_of(&convert::place(convert::machine(&self.grid), block)),
+                    );
                 }
                 fate.nodes.sort_unstable();
             }

@@ -11,8 +11,8 @@
 
 use meshalloc::word::WORD_BITS;
 use meshalloc::{
-    Block, Command, Controller, Error, Flags, JobId, JobState, Machine, NodeId, Refusal, Reply,
-    Request, StrategyKind, Submesh,
+    Block, Command, Controller, Error, Flags, Grid, JobId, JobState, NodeId, Refusal, Reply,
+    Request, StrategyKind,
 };
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{Answer, HeapMemory, ask_at, configuration, cube, mesh, subcube};
@@ -84,26 +84,21 @@ impl Hash {
         }
     }
 
-    fn put_block(&mut self, block: Block) {
-        let mut put_all = |numbers: &[u16]| numbers.iter().for_each(|&at| self.put(at.into()));
-        match block {
-            Block::Submesh(Submesh { base, sides }) => put_all(&[base.x, base.y, sides.w, sides.h]),
-            Block::Subcube(subcube) => {
-                put_all(&subcube.start());
-                put_all(&subcube.extents());
-            }
-            other => panic!("{other} is of no known kind"),
+    fn put_block(&mut self, grid: &Grid, block: Block) {
+        for numbers in [grid.start(block), grid.extent(block)] {
+            let numbers = grid.written(numbers);
+            numbers.iter().for_each(|&at| self.put(at.into()));
         }
     }
 
-    fn put_answer(&mut self, answer: &Answer) {
+    fn put_answer(&mut self, grid: &Grid, answer: &Answer) {
         for granted in &answer.grants {
             self.put(granted.job.0.into());
             self.put(granted.at);
             self.put(granted.attempts.into());
             self.put(granted.misses.into());
             for &block in &granted.blocks {
-                self.put_block(block);
+                self.put_block(grid, block);
             }
         }
         match &answer.last {
@@ -125,7 +120,9 @@ impl Hash {
             }
             Reply::Error(Error::Refused(refusal)) => {
                 let place = Refusal::ALL.iter().position(|known| known == refusal);
-                self.put(place.expect("a known refusal") as u64);
+                let place = place.expect("a known refusal") as u64;
+                // There is no ninth refusal in the numbers that are hashed.
+                self.put(if place < 9 { place } else { place + 1 });
             }
             other => panic!("{other:?} was not asked for"),
         }
@@ -134,7 +131,7 @@ impl Hash {
 
 /// A log of operations that depends on the answers only through which jobs there are.
 fn run(
-    machine: Machine,
+    machine: Grid,
     strategy: StrategyKind,
     seed: u64,
     request: impl Fn(&mut Random) -> Request,
@@ -172,7 +169,7 @@ fn run(
         if let Reply::Submitted { job, .. } = answer.last {
             jobs.push(job);
         }
-        hash.put_answer(&answer);
+        hash.put_answer(&machine, &answer);
     }
     controller.check_invariants();
     // The log must not run dry of what it is to compare.

@@ -1,6 +1,6 @@
-//! Subcubes against definitions digit by digit.
+//! Addresses of a cube digit by digit, and which words of the occupancy are the nodes of a block.
 
-use meshalloc::{Allocator, Block, Cube, Machine, NodeId, StrategyKind, Subcube};
+use meshalloc::{Allocator, Cube, NodeId, StrategyKind};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::{Grid, Place};
 use meshalloc_tests::rig::HeapMemory;
@@ -43,58 +43,22 @@ fn naive(cube: Cube) -> Grid {
     Grid::cube(cube.k().into(), cube.n().into())
 }
 
-fn subcube(cube: Cube, part: &Place) -> Subcube {
-    match convert::block(cube.into(), part) {
-        Block::Subcube(subcube) => subcube,
-        other => panic!("{other} of a cube"),
-    }
-}
-
 /// The highest dimension first.
 fn digits(numbers: &[u32]) -> Vec<u16> {
     numbers.iter().rev().map(|&number| number as u16).collect()
 }
 
-/// "(1, 3)".
-fn tuple(digits: &[u16]) -> String {
-    let digits: Vec<String> = digits.iter().map(u16::to_string).collect();
-    format!("({})", digits.join(", "))
-}
-
 proptest! {
-    #[test]
-    fn a_subcube_is_its_digits((cube, part, other) in parts()) {
-        let naive = naive(cube);
-        let one = subcube(cube, &part);
-        prop_assert_eq!(convert::place(one.into()), part.clone());
-        prop_assert_eq!(one.area(), part.size());
-        prop_assert_eq!(one.to_string(), format!("{}+{}", tuple(&digits(&part.start)), tuple(&digits(&part.extent))));
-        prop_assert_eq!(Subcube::between(cube, one.first(), one.last()), Some(one));
-        let nodes = naive.nodes_of(&part);
-        prop_assert_eq!(nodes.first().copied(), Some(one.first().0));
-        prop_assert_eq!(nodes.last().copied(), Some(one.last().0));
-        // A few numbers beyond the cube too.
-        for node in 0..cube.nodes() + 3 {
-            prop_assert_eq!(one.contains(NodeId(node)), nodes.contains(&node), "{}", node);
-        }
-        let shared = naive.nodes_of(&other).iter().any(|node| nodes.contains(node));
-        let other = subcube(cube, &other);
-        prop_assert_eq!(one.overlaps(other), shared);
-        prop_assert_eq!(other.overlaps(one), shared);
-        prop_assert_eq!(Block::from(one).overlaps(other.into()), shared);
-        prop_assert!(one.overlaps(one));
-    }
-
     /// A part is free exactly if all of its nodes are, one by one: all but some busy, and all but one free.
     #[test]
     fn words_are_the_nodes((cube, part, other) in parts(), which in any::<u32>()) {
         let naive = naive(cube);
         let nodes = naive.nodes_of(&part);
-        let machine = Machine::from(cube);
+        let machine = cube.grid();
         let mut memory = HeapMemory::new(cube, 1);
         let kind = StrategyKind::TreeCollapsing;
         let mut allocator = Allocator::new(memory.memory(), machine, kind).unwrap();
-        let block = Block::from(subcube(cube, &part));
+        let block = convert::block(machine, &part);
         prop_assert!(machine.contains(block));
         // Whatever lies outside does not matter.
         for node in (0..cube.nodes()).filter(|node| !nodes.contains(node)) {
@@ -102,15 +66,15 @@ proptest! {
         }
         prop_assert!(allocator.occupancy().is_free(block));
         let shared = naive.nodes_of(&other).iter().all(|node| nodes.contains(node));
-        prop_assert_eq!(allocator.occupancy().is_free(subcube(cube, &other).into()), shared);
+        prop_assert_eq!(allocator.occupancy().is_free(convert::block(machine, &other)), shared);
         // Any one inside does.
         let node = NodeId(nodes[which as usize % nodes.len()]);
-        prop_assert!(machine.block_contains(block, node));
+        prop_assert!(machine.holds(block, node));
         allocator.mark_faulty(node);
         prop_assert!(!allocator.occupancy().is_free(block));
         allocator.clear_faulty(node);
         // Taken and given back: these nodes and no others.
-        let request = convert::request(machine, &part.extent).unwrap();
+        let request = convert::request(&part.extent);
         let allocation = allocator.allocate(&request).unwrap();
         prop_assert_eq!(allocator.processors(&allocation), part.size());
         prop_assert_eq!(allocator.occupancy().free(), 0);
@@ -132,19 +96,13 @@ proptest! {
             }
             None => prop_assert!(node >= cube.nodes()),
         }
-        // A digit too many, too few or too large, and extents out of range, are none.
-        let (mut start, extents) = (digits(&part.start), digits(&part.extent));
+        // A digit too many, too few or too large.
+        let mut start = digits(&part.start);
         start.push(0);
         prop_assert_eq!(cube.node(&start), None);
-        prop_assert_eq!(Subcube::new(cube, &start, &extents), None);
         prop_assert_eq!(cube.node(&start[2..]), None);
         start.pop();
         start[0] = cube.k();
         prop_assert_eq!(cube.node(&start), None);
-        for extent in [0, cube.k() + 1] {
-            let mut extents = extents.clone();
-            extents[0] = extent;
-            prop_assert_eq!(Subcube::new(cube, &digits(&part.start), &extents), None);
-        }
     }
 }

@@ -1,18 +1,18 @@
 //! The largest cubes there are, and those that are too large.
 
-use meshalloc::{Allocator, Block, Cube, NodeId, StrategyKind};
+use meshalloc::{Allocator, Cube, NODES_MAX, NodeId, StrategyKind};
 use meshalloc_tests::rig::{HeapMemory, cube, subcube};
 
-/// Up to 65,536 processors; of each (k, n) the next k is too large.
+/// Up to [`NODES_MAX`] processors; of each (k, n) the next k is too large.
 const LARGEST: [(u16, u8); 9] = [
     (2, 16),
-    (3, 10),
-    (4, 8),
-    (6, 6),
-    (9, 5),
-    (16, 4),
-    (40, 3),
-    (256, 2),
+    (3, 12),
+    (4, 10),
+    (10, 6),
+    (16, 5),
+    (32, 4),
+    (101, 3),
+    (1024, 2),
     (65_535, 1),
 ];
 
@@ -37,10 +37,8 @@ fn the_largest_cubes_serve() {
             allocator.mark_faulty(NodeId(node));
         }
         let last = allocator.allocate(&subcube(&[])).unwrap();
-        match allocator.blocks(&last).next() {
-            Some(Block::Subcube(unit)) => assert_eq!(unit.first(), NodeId(nodes - 1)),
-            other => panic!("{other:?} on a cube"),
-        }
+        let unit = cube.grid().unit(NodeId(nodes - 1));
+        assert_eq!(allocator.blocks(&last).next(), unit);
         assert_eq!(allocator.release(last), 1);
         // Across the ends of all rings: only the corners, where all digits are k - 1 or 0.
         let corner = |digit: &u16| *digit == 0 || *digit == k - 1;
@@ -67,7 +65,7 @@ fn the_largest_cubes_serve() {
 #[test]
 fn larger_cubes_are_refused() {
     for (k, n) in LARGEST {
-        assert!(Cube::new(k, n).unwrap().nodes() <= meshalloc::cube::CUBE_NODES_MAX);
+        assert!(Cube::new(k, n).unwrap().nodes() <= NODES_MAX);
         if k < u16::MAX {
             assert!(Cube::new(k + 1, n).is_err(), "{}-ary {n}-cube", k + 1);
         }

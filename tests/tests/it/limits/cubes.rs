@@ -1,18 +1,20 @@
 //! The limits of k-ary n-cubes: every refusal and which comes first, and machines that do not fit.
 
+use meshalloc::storage::Needs;
 use meshalloc::{
-    Command, Configuration, ConfigureError, Controller, Cube, Error, Flags, JobId, MachineKind,
-    NodeId, Radices, RadicesError, Refusal, Reply, Request, Statistics, StrategyKind,
+    Command, Configuration, ConfigureError, Controller, Cube, Error, Flags, Grid, JobId, NodeId,
+    Refusal, Reply, Request, Statistics, StrategyKind,
 };
+use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{
     HeapMemory, ask, configuration, cube, list_jobs, mesh, release, set_faulty, subcube, submit,
 };
 
 use super::{assert_fails, submission, with_every_strategy};
 
-/// The strategies for cubes.
-fn strategies() -> impl Iterator<Item = StrategyKind> {
-    StrategyKind::built().filter(|kind| kind.info().machine == MachineKind::Cube)
+/// The strategies that serve a cube with this k.
+fn strategies(k: u16) -> impl Iterator<Item = StrategyKind> {
+    StrategyKind::built().filter(move |kind| kind.serves().includes(&cube(k, 2).grid()))
 }
 
 #[test]
@@ -31,26 +33,32 @@ fn what_fails_changes_nothing() {
             }
         }
         let no_wait = Flags::NO_WAIT;
-        let is_partner = controller.configuration().strategy == StrategyKind::Partner;
-        let never = [
+        let strategy = controller.configuration().strategy;
+        let is_partner = strategy == StrategyKind::Partner;
+        let mut never = vec![
             (subcube(&[2, 2]).with_processors(0), Refusal::EmptyRequest),
             (subcube(&[2, 2]).with_processors(5), Refusal::Malformed),
             (subcube(&[]).with_processors(2), Refusal::Malformed),
-            // The shape of another kind of machine.
-            (Request::submesh(0, 0), Refusal::Malformed),
-            (Request::submesh(2, 2), Refusal::Malformed),
-            (Request::submesh(9, 9), Refusal::Malformed),
+            (Request::submesh(0, 0), Refusal::EmptyRequest),
+            (Request::submesh(9, 9), Refusal::NeverFits),
             (subcube(&[4, 4, 5]), Refusal::NeverFits),
             (subcube(&[65]), Refusal::NeverFits),
-            (subcube(&[2, 2, 2, 2]), Refusal::DimensionAboveN),
-            (subcube(&[5]), Refusal::RadixAboveK),
-            (subcube(&[2, 64 / 2]), Refusal::RadixAboveK),
-            // The first that applies: the cube's processors, its dimensions, its radix, the request's processors.
-            (subcube(&[5, 5, 5, 5]), Refusal::NeverFits),
-            (subcube(&[5, 2, 2, 2]), Refusal::DimensionAboveN),
-            (subcube(&[5, 3]).with_processors(0), Refusal::RadixAboveK),
-            (subcube(&[5, 3]).with_processors(16), Refusal::RadixAboveK),
+            (subcube(&[2, 2, 2, 2]), Refusal::TooManyExtents),
+            // The first that applies: the extents' number, what is empty, what is malformed, what the strategy serves.
+            (
+                subcube(&[5, 5, 5, 5]).with_processors(0),
+                Refusal::TooManyExtents,
+            ),
+            (subcube(&[5, 0, 5]), Refusal::EmptyRequest),
+            (subcube(&[5, 3]).with_processors(0), Refusal::EmptyRequest),
+            (subcube(&[5, 3]).with_processors(16), Refusal::Malformed),
         ];
+        // It holds processors wherever they are.
+        if strategy != StrategyKind::Naive {
+            never.push((subcube(&[5]), Refusal::NeverFits));
+            never.push((subcube(&[2, 32]), Refusal::NeverFits));
+            never.push((subcube(&[5, 3]), Refusal::NeverFits));
+        }
         for (request, refusal) in never {
             assert!(!refusal.is_temporary());
             for flags in [Flags::empty(), no_wait, Flags::FIXED_ORIENTATION] {
@@ -64,7 +72,7 @@ fn what_fails_changes_nothing() {
         for radices in [[3].as_slice(), &[4, 2], &[2, 4], &[4, 4, 3]] {
             let command = submission(9, subcube(radices).with_flags(no_wait));
             let refusal = match (is_partner, radices) {
-                (true, _) => Refusal::RadixBelowK,
+                (true, _) => Refusal::ExtentBelowSide,
                 (false, [4, 4, 3]) => Refusal::TooFewFree,
                 _ => continue,
             };
@@ -75,8 +83,10 @@ fn what_fails_changes_nothing() {
             (subcube(&[4, 4]), Refusal::Fragmented),
             (subcube(&[4, 4, 4]), Refusal::TooFewFree),
         ] {
-            let command = submission(9, request.with_flags(no_wait));
-            assert_fails(controller, &command, Error::Refused(refusal));
+            if (strategy, refusal) != (StrategyKind::Naive, Refusal::Fragmented) {
+                let command = submission(9, request.with_flags(no_wait));
+                assert_fails(controller, &command, Error::Refused(refusal));
+            }
             let command = submission(1, request.with_flags(no_wait));
             assert_fails(controller, &command, Error::Refused(Refusal::DuplicateJob));
         }
@@ -137,48 +147,30 @@ fn too_few_free_counts_what_would_be_held() {
     }
 }
 
-/// Lists of radices that no cube could serve are not requests at all.
-#[test]
-fn radices_beyond_every_cube_are_no_request() {
-    for radix in [0, 1] {
-        let error = Radices::new(&[4, radix, 2]).unwrap_err();
-        assert_eq!(error, RadicesError::BelowTwo { radix });
-    }
-    let most = Radices::new(&[2; 16]).unwrap();
-    assert_eq!((most.dimensions(), most.area()), (16, 65_536));
-    let error = Radices::new(&[2; 17]).unwrap_err();
-    assert_eq!(error, RadicesError::TooMany { largest: 2 });
-    let error = Radices::new(&[u16::MAX; 3]).unwrap_err();
-    assert_eq!(error, RadicesError::TooMany { largest: u16::MAX });
-}
-
 #[test]
 fn strategies_serve_their_kind_of_machine_only() {
-    let (mesh, cube) = (mesh(8, 8), cube(4, 3));
-    for kind in StrategyKind::built() {
-        let mut memory =
-            HeapMemory::for_largest_of(&[mesh.into(), meshalloc::Machine::from(cube)], 1);
-        let other = match kind.info().machine {
-            MachineKind::Mesh => configuration(cube, kind),
-            _ => configuration(mesh, kind),
-        };
-        let outcome = Controller::new(memory.memory(), other);
-        assert_eq!(
-            outcome.err(),
-            Some(ConfigureError::MachineUnsuitable),
-            "{kind}"
-        );
-    }
-    // Free list: k is a power of two.
-    for (k, n) in [(3, 3), (5, 2), (6, 1), (12, 2)] {
-        let cube = meshalloc_tests::rig::cube(k, n);
-        let mut memory = HeapMemory::new(cube, 1);
-        let outcome = Controller::new(memory.memory(), configuration(cube, StrategyKind::FreeList));
-        assert_eq!(
-            outcome.err(),
-            Some(ConfigureError::MachineUnsuitable),
-            "{cube}"
-        );
+    let machines = [
+        mesh(8, 8).grid(),
+        mesh(8, 4).grid(),
+        mesh(6, 6).grid(),
+        cube(4, 3).grid(),
+        cube(3, 3).grid(),
+        cube(6, 1).grid(),
+        Grid::torus(&[4, 4]).expect("a torus"),
+        Grid::torus(&[4, 8]).expect("a torus"),
+        Grid::mesh(&[4, 4, 4]).expect("a mesh"),
+        Grid::new(&[8, 8], 0b10).expect("a ring of meshes"),
+    ];
+    for machine in machines {
+        for kind in StrategyKind::built() {
+            let mut memory = HeapMemory::new(machine, 1);
+            let outcome = Controller::new(memory.memory(), configuration(machine, kind));
+            let expected = match is_served(kind, &convert::grid(machine)) {
+                true => None,
+                false => Some(ConfigureError::MachineUnsuitable),
+            };
+            assert_eq!(outcome.err(), expected, "{kind} on {machine}");
+        }
     }
 }
 
@@ -198,13 +190,15 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
             let command = Command::Configure(configuration(mesh(w, h), StrategyKind::FirstFit));
             assert_fails(controller, &command, too_large);
         }
-        // The other kind of machine, of a size that would fit.
+        // Machines that are not served, of a size that would fit.
         let machine = mesh(1, 1).into();
-        let command = Command::Configure(Configuration { machine, ..old });
         let unsuitable = Error::Configure(ConfigureError::MachineUnsuitable);
-        assert_fails(controller, &command, unsuitable);
+        if !old.strategy.serves().includes(&machine) {
+            let command = Command::Configure(Configuration { machine, ..old });
+            assert_fails(controller, &command, unsuitable);
+        }
         let machine = cube(4, 3).into();
-        let strategy = StrategyKind::FirstFit;
+        let strategy = StrategyKind::BestFit;
         let command = Command::Configure(Configuration {
             machine,
             strategy,
@@ -212,7 +206,7 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
         });
         assert_fails(controller, &command, unsuitable);
         // As many processors as there are is not too large; the fault is forgotten. From cube to mesh and back.
-        for strategy in strategies() {
+        for strategy in strategies(8) {
             for (k, n) in [(4, 3), (2, 6), (64, 1), (8, 2)] {
                 let command = Command::Configure(configuration(cube(k, n), strategy));
                 assert_eq!(ask(controller, &command).last, Reply::Done);
@@ -238,7 +232,7 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
 #[test]
 fn memory_that_is_too_small_is_refused() {
     let small = cube(8, 2);
-    for strategy in strategies() {
+    for strategy in strategies(8) {
         for (k, n) in [(128, 1), (16, 2), (2, 16)] {
             let large = cube(k, n);
             let mut memory = HeapMemory::new(small, 4);
@@ -249,14 +243,14 @@ fn memory_that_is_too_small_is_refused() {
                 "{large}"
             );
         }
-        // Enough for the occupancy and the jobs; of scratch one word less than the strategy needs, then all of it. A
-        // strategy for cubes needs no list.
-        for missing in [1, 0] {
+        // Enough for the occupancy and the jobs; of scratch one word less than the strategy needs, then all of it. On a
+        // cube no strategy needs a list.
+        let scratch = Needs::of(strategy, &small.grid(), 4).scratch;
+        for missing in [1, 0].into_iter().filter(|&missing| missing <= scratch) {
             let mut memory = HeapMemory::new(small, 4);
             let mut lent = memory.memory();
             let words = std::mem::take(&mut lent.workspace.words);
-            let len = words.len() - missing;
-            lent.workspace.words = &mut words[..len];
+            lent.workspace.words = &mut words[..scratch - missing];
             lent.workspace.list = &mut [];
             let outcome = Controller::new(lent, configuration(small, strategy));
             let expected = (missing > 0).then_some(ConfigureError::StrategyMemory);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use meshalloc::scheduler::Threshold;
-use meshalloc::{Machine, Mesh, SchedulerKind, StrategyKind};
+use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use meshalloc_host_sim::backend::line::{Endpoint, LineBackends};
 use meshalloc_host_sim::backend::{Backends, InProcessBackends};
 use meshalloc_host_sim::experiment::{Experiment, Replications, StrategyResult, run};
@@ -47,7 +47,7 @@ fn results(experiment: &Experiment, backends: &mut dyn Backends) -> Vec<Strategy
 
 /// The first jobs of the log on the Paragon's mesh.
 fn experiment(jobs: usize, scheduler: SchedulerKind, strategies: &[StrategyKind]) -> Experiment {
-    let machine = Machine::Mesh(Mesh::new(16, 22).expect("sides in range"));
+    let machine = Mesh::new(16, 22).expect("sides in range").grid();
     let (path, partition) = log_file();
     let options = LogOptions {
         partition,
