@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, ConfigureError, Error, Flags, Grid as Machine, JobId, Mesh, NodeId,
-    Refusal, Reply, Request, SchedulerKind, StrategyKind,
+    Command, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Refusal,
+    Reply, Request, SchedulerKind, StrategyKind,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
@@ -108,7 +108,7 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 /// The strategies for a machine.
-fn strategies(machine: Machine) -> Vec<StrategyKind> {
+fn strategies(machine: Grid) -> Vec<StrategyKind> {
     let grid = convert::grid(machine);
     StrategyKind::built()
         .filter(|&kind| is_served(kind, &grid))
@@ -118,7 +118,7 @@ fn strategies(machine: Machine) -> Vec<StrategyKind> {
 /// Reads a code as a command.
 struct Reader<'a> {
     case: &'a Case,
-    machines: &'a [Machine],
+    machines: &'a [Grid],
     next_job: u32,
 }
 
@@ -136,7 +136,7 @@ impl Reader<'_> {
     }
 
     /// Now and then as if the machine were turned: some fit only along other dimensions, some never.
-    fn request(&self, machine: Machine, random: &mut Random) -> Request {
+    fn request(&self, machine: Grid, random: &mut Random) -> Request {
         let grid = convert::grid(machine);
         let extents = match grid.k() {
             Some(k) => radices(k, grid.dimensions() as u32, self.case.side_max, random),
@@ -246,7 +246,7 @@ fn radices(k: u32, n: u32, radix_max: u32, random: &mut Random) -> Vec<u32> {
 }
 
 /// A request that can hardly ever be granted.
-fn bad(machine: Machine, request: Request, random: &mut Random) -> Request {
+fn bad(machine: Grid, request: Request, random: &mut Random) -> Request {
     let grid = convert::grid(machine);
     let longest = grid.sides().iter().copied().max().unwrap_or(1);
     match random.below(7) {
@@ -289,12 +289,7 @@ fn note(command: &Command, expected: &Expected, seen: &mut BTreeSet<&'static str
 }
 
 /// Runs one case, comparing after every operation, and notes what happened.
-fn run(
-    machines: &[Machine],
-    strategy: StrategyKind,
-    case: &Case,
-    seen: &mut BTreeSet<&'static str>,
-) {
+fn run(machines: &[Grid], strategy: StrategyKind, case: &Case, seen: &mut BTreeSet<&'static str>) {
     let mut memory = HeapMemory::for_largest_of(machines, case.jobs);
     let configuration = Configuration {
         machine: machines[0],
@@ -334,7 +329,7 @@ pub(crate) fn config() -> Config {
 
 /// Runs random cases with one strategy. Returns what happened in them.
 pub(crate) fn check(
-    machines: &[Machine],
+    machines: &[Grid],
     strategy: StrategyKind,
     config: Config,
 ) -> BTreeSet<&'static str> {
@@ -357,7 +352,7 @@ macro_rules! machines {
         $(
             #[test]
             fn $name() {
-                let machines = [$(Machine::from($new($($number),+))),+];
+                let machines = [$(Grid::from($new($($number),+))),+];
                 for strategy in strategies(machines[0]) {
                     check(&machines, strategy, config());
                 }
@@ -418,7 +413,7 @@ fn everything_happens() {
         failure_persistence: None,
         ..Config::default()
     };
-    for machine in [Machine::from(mesh(8, 8)), Machine::from(cube(4, 3))] {
+    for machine in [Grid::from(mesh(8, 8)), Grid::from(cube(4, 3))] {
         for strategy in strategies(machine) {
             let mut missing = BTreeSet::from([
                 "unknown job",
