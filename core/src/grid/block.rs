@@ -5,9 +5,9 @@
 ///
 /// # Memory
 ///
-/// Eight bytes: a number of 32 bits for the starts and one for the extents less one, in each a field for each dimension,
-/// dimension 0 in the lowest bits. The fields have 16 bits each in up to two dimensions, in more as many as the side
-/// less one takes. A grid has at most [`NODES_MAX`](super::NODES_MAX) processors, so 26 bits are always
+/// Eight bytes: a number of 32 bits for the starts and one for the extents, in each a field for each dimension, dimension 0
+/// in the lowest bits. In up to two dimensions the fields have 16 bits; in more they have as many as the side less one
+/// takes, and what stands there is the extent less one. A grid has at most [`NODES_MAX`](super::NODES_MAX) processors, so 26 bits are always
 /// enough. What the numbers say depends on the grid, which therefore reads them: [`Grid::place`](super::Grid::place) and
 /// the methods beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,15 +17,15 @@
 pub struct Block([u16; 4]);
 
 impl Block {
-    /// The block that is node 0: what unused memory is filled with.
+    /// What unused memory is filled with.
     pub(crate) const ZERO: Block = Block([0; 4]);
 
-    /// No block: no grid has so long an extent in its highest dimension.
+    /// No block: an extent of 0 in up to two dimensions, and one that no side has room for in more.
     pub(crate) const NONE: Block = Block([0, 0, 0, u16::MAX]);
 
     #[inline]
     pub(crate) const fn is_none(self) -> bool {
-        self.0[3] == u16::MAX
+        self.0[2] == 0 && self.0[3] == u16::MAX
     }
 
     #[inline]
@@ -51,13 +51,12 @@ impl Block {
     /// A block of a two-dimensional grid; `w` and `h` are at least 1.
     #[inline]
     pub(crate) const fn from_rectangle(x: u16, y: u16, w: u16, h: u16) -> Block {
-        Block([x, y, w.wrapping_sub(1), h.wrapping_sub(1)])
+        Block([x, y, w, h])
     }
 
     /// x, y, w and h of a block of a two-dimensional grid.
     #[inline]
     pub(crate) const fn rectangle(self) -> [u16; 4] {
-        let [x, y, w, h] = self.0;
-        [x, y, w.wrapping_add(1), h.wrapping_add(1)]
+        self.0
     }
 }

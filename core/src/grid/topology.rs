@@ -250,6 +250,12 @@ impl Grid {
         }
     }
 
+    /// How much less than an extent stands in a [`Block`].
+    #[inline]
+    const fn less(&self) -> u32 {
+        (self.dimensions > 2) as u32
+    }
+
     /// The block with this start and extent in each dimension, dimension 0 first. `None` if that is no part of the grid.
     ///
     /// ```
@@ -284,7 +290,7 @@ impl Grid {
         let (mut starts, mut extents, mut shift) = (0, 0, 0);
         for at in 0..self.dimensions() {
             starts |= start(at) << shift;
-            extents |= (extent(at) - 1) << shift;
+            extents |= (extent(at) - self.less()) << shift;
             shift += self.field(at);
         }
         Block::from_codes(starts, extents)
@@ -297,7 +303,7 @@ impl Grid {
         (0..self.dimensions()).map(move |at| {
             let bits = self.field(at);
             let mask = (1 << bits) - 1;
-            let span = (starts & mask, (extents & mask) + 1);
+            let span = (starts & mask, (extents & mask) + self.less());
             (starts, extents) = (starts >> bits, extents >> bits);
             span
         })
@@ -336,7 +342,7 @@ impl Grid {
             && spans.all(|(at, (start, extent))| {
                 let side = u32::from(self.sides[at]);
                 let end_max = if self.wraps(at) { 2 * side } else { side };
-                start < side && extent <= side && start + extent <= end_max
+                start < side && (1..=side).contains(&extent) && start + extent <= end_max
             })
     }
 

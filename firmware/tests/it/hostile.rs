@@ -342,19 +342,21 @@ fn a_block_that_is_no_part_of_the_grid_is_read_and_known() {
     };
     for (machine, numbers) in [
         // A start, an extent or their sum beyond a side.
-        ("mesh 16x22", [16, 0, 0, 0]),
-        ("mesh 16x22", [0, 0, 16, 0]),
-        ("mesh 16x22", [0, 21, 0, 1]),
+        ("mesh 16x22", [16, 0, 1, 1]),
+        ("mesh 16x22", [0, 0, 17, 1]),
+        ("mesh 16x22", [0, 21, 1, 2]),
+        ("mesh 16x22", [0, 0, 1, 0]),
+        ("mesh 16x22", [0, 0, 0, 1]),
         ("mesh 16x22", [u16::MAX; 4]),
-        ("torus 16x22", [15, 22, 0, 0]),
-        ("torus 16x22", [15, 0, 16, 0]),
+        ("torus 16x22", [15, 22, 1, 1]),
+        ("torus 16x22", [15, 0, 17, 1]),
         ("mesh 5x4x3", [5, 0, 0, 0]),
         ("mesh 5x4x3", [3, 0, 2, 0]),
         ("mesh 5x4x3 wrap 0", [4, 0, 5, 0]),
         ("mesh 5x4x3 wrap 0", [3 << 5, 0, 0, 0]),
         // Bits beyond the fields.
-        ("mesh 16", [0, 1, 0, 0]),
-        ("mesh 16", [0, 0, 0, 1]),
+        ("mesh 16", [0, 1, 1, 0]),
+        ("mesh 16", [0, 0, 1, 1]),
         ("4-ary 3-cube", [1 << 6, 0, 0, 0]),
         ("4-ary 3-cube", [0, 0, 0, 1]),
         ("torus 8x8x16", [0, 0, 1 << 10, 0]),
@@ -366,8 +368,8 @@ fn a_block_that_is_no_part_of_the_grid_is_read_and_known() {
         let _ = (grid.area(block), grid.place(block).to_string());
     }
     for (machine, numbers) in [
-        ("mesh 16x22", [15, 21, 0, 0]),
-        ("torus 16x22", [15, 21, 15, 21]),
+        ("mesh 16x22", [15, 21, 1, 1]),
+        ("torus 16x22", [15, 21, 16, 22]),
         ("mesh 5x4x3 wrap 0", [4, 0, 4, 0]),
         ("4-ary 3-cube", [0b11_11_11, 0, 0b11_11_11, 0]),
         ("torus 8x8x16", [7 | 7 << 3 | 15 << 6, 0, 0, 0]),
