@@ -57,7 +57,7 @@ use super::Strategy;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
-use crate::node::NodeId;
+use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::word::next_bit;
@@ -71,16 +71,19 @@ simple_strategy! {
 /// taller.
 #[derive(Clone, Copy)]
 struct Open {
-    first: NodeId,
+    first: u32,
     w: u32,
     h: u32,
-    /// The next line that would make it taller, if there is one in the same plane.
-    next: Option<NodeId>,
 }
 
 impl Open {
     fn block(self, grid: &Grid) -> Block {
-        let mut rest = self.first.0;
+        if grid.is_plane() {
+            let side = u32::from(grid.side(0));
+            let (x, y) = (self.first % side, self.first / side);
+            return Submesh::new(x as u16, y as u16, self.w as u16, self.h as u16).into();
+        }
+        let mut rest = self.first;
         let start = |at: usize| {
             let side = u32::from(grid.side(at));
             let coordinate = rest % side;
@@ -89,14 +92,11 @@ impl Open {
         };
         grid.encode(start, |at| [self.w, self.h].get(at).copied().unwrap_or(1))
     }
-}
 
-impl Naive<'_> {
-    /// Where the run would be in the next line of its plane.
-    fn above(&self, first: NodeId) -> Option<NodeId> {
-        let (line, lines) = (u32::from(self.grid.side(0)), u32::from(self.grid.side(1)));
-        let is_last = first.0 / line % lines == lines - 1;
-        (!is_last).then_some(NodeId(first.0 + line))
+    /// Whether the run from `first` on is the same one in the next line of the plane.
+    fn goes_on(self, first: u32, w: u32, grid: &Grid) -> bool {
+        let (line, lines) = (u32::from(grid.side(0)), u32::from(grid.side(1)));
+        self.w == w && self.first + self.h * line == first && first / line % lines != 0
     }
 }
 
@@ -132,25 +132,15 @@ impl Strategy for Naive<'_> {
                 let w = (end - start).min(missing);
                 missing -= w;
                 at = end;
-                let first = NodeId(row * row_len + start);
-                open = Some(match open {
-                    Some(block) if block.w == w && block.next == Some(first) => Open {
-                        h: block.h + 1,
-                        next: self.above(first),
-                        ..block
-                    },
+                let first = row * row_len + start;
+                match &mut open {
+                    Some(block) if block.goes_on(first, w, &grid) => block.h += 1,
                     before => {
-                        if let Some(block) = before {
+                        if let Some(block) = before.replace(Open { first, w, h: 1 }) {
                             draft.push(block.block(&grid));
                         }
-                        Open {
-                            first,
-                            w,
-                            h: 1,
-                            next: self.above(first),
-                        }
                     }
-                });
+                }
             }
             if missing == 0 {
                 break;
