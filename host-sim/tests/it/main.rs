@@ -11,7 +11,7 @@ mod map;
 mod page;
 mod program;
 mod replay;
-mod replay_model;
+mod replay_in_process;
 mod reproduce;
 mod run;
 mod saturation;
