@@ -24,6 +24,9 @@ pub(crate) struct Axis {
     pub(crate) wraps: bool,
 }
 
+/// What is done with a word and the bits in it; false to stop.
+type Visit<'a> = dyn FnMut(usize, Word) -> bool + 'a;
+
 /// Start and extent in one dimension, and the side of the grid.
 #[derive(Clone, Copy, Default)]
 struct Reach {
@@ -97,7 +100,7 @@ impl Layout {
     #[inline]
     pub(crate) fn words(&self, block: Block, mut visit: impl FnMut(usize, Word) -> bool) -> bool {
         if !self.is_plane {
-            return self.words_of_row(block, visit);
+            return self.words_of_row(block, &mut visit);
         }
         let [x, y, w, h] = block.rectangle();
         let span = Span::new(u32::from(x), u32::from(w));
@@ -116,8 +119,8 @@ impl Layout {
     ///
     /// The lowest dimensions, whose nodes together fit into a word, are put together as one pattern, which is laid down
     /// wherever the higher dimensions say; if they are full, runs of nodes are laid down instead.
-    #[inline(never)]
-    fn words_of_row(&self, block: Block, mut visit: impl FnMut(usize, Word) -> bool) -> bool {
+    // One copy for all that visit words: it is long, and a call for each word is not.
+    fn words_of_row(&self, block: Block, visit: &mut Visit<'_>) -> bool {
         let mut reaches = [Reach::default(); DIMENSIONS_MAX];
         let spans = self.grid.spans(block).zip(self.grid.sides());
         for ((reach, ((from, len), &side)), stride) in
@@ -138,7 +141,7 @@ impl Layout {
         let low = reaches.iter().take_while(in_a_word).count();
         if full >= low {
             let Some((&reach, above)) = reaches[full..].split_first() else {
-                return visit_span(Span::new(0, self.grid.nodes()), &mut visit);
+                return visit_span(Span::new(0, self.grid.nodes()), visit);
             };
             let Reach {
                 from,
@@ -149,10 +152,10 @@ impl Layout {
             // What wraps around comes first.
             let wrapped = (from + len).saturating_sub(side);
             return offsets(above, &mut |offset| {
-                let run = |at: u32, len: u32, visit: &mut _| {
+                let mut run = |at: u32, len: u32| {
                     len == 0 || visit_span(Span::new(offset + at * stride, len * stride), visit)
                 };
-                run(0, wrapped, &mut visit) && run(from, len - wrapped, &mut visit)
+                run(0, wrapped) && run(from, len - wrapped)
             });
         }
         let (low, above) = reaches.split_at(low);
@@ -177,13 +180,13 @@ impl Layout {
 }
 
 /// Calls `visit` with each word of the span and its mask, until it returns false.
-fn visit_span(span: Span, visit: &mut impl FnMut(usize, Word) -> bool) -> bool {
+fn visit_span(span: Span, visit: &mut Visit<'_>) -> bool {
     (span.first..=span.last).all(|word| visit(word, span.mask(word)))
 }
 
 /// Calls `visit` with the number of each node that lies in the reaches of the highest dimensions, its coordinates in those
 /// below being 0, in ascending order, until it returns false.
-fn offsets(reaches: &[Reach], visit: &mut impl FnMut(u32) -> bool) -> bool {
+fn offsets(reaches: &[Reach], visit: &mut dyn FnMut(u32) -> bool) -> bool {
     // Each coordinate starts at its least value: 0 where the reach wraps around, and then it skips to where the rest begins.
     let least = |reach: &Reach| match reach.from + reach.len > reach.side {
         true => 0,
