@@ -9,11 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use clap::Args;
 use clap::builder::ValueHint;
 use meshalloc::{SchedulerKind, StrategyKind};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::backend::{self, InProcessBackends};
-use crate::experiment::{self, Experiment, Replications, StrategyResult, WARMUP_FRACTION};
-use crate::failure::Failure;
+use crate::experiment::{
+    self, Experiment, REPLICATIONS_MIN, Replications, StrategyResult, WARMUP_FRACTION,
+};
+use crate::failure::{self, Failure, Incomplete};
 use crate::identity::{PROGRAM, VERSION};
 use crate::map::{self, MapArgs, PictureFile};
 use crate::metrics::Metric;
@@ -59,7 +61,7 @@ pub struct CompareArgs {
     jobs: u32,
 
     /// Runs of each strategy at each load, each with new jobs
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, default_value = "8")]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, default_value_t = REPLICATIONS_MIN)]
     replications: u32,
 
     /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same jobs
@@ -120,12 +122,17 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     // Now rather than after a minute's work.
     let file = PictureFile::open(&args.output)?;
     let show = args.map.show(args.format == Format::Table)?;
-    let rows = measure(&compared)?;
-    let picture = picture(&compared, &rows);
-    file.write(&plot::svg(&picture)?)?;
+    let (rows, incomplete) = measure(&compared)?;
+    if incomplete.is_none() {
+        file.write(&plot::svg(&picture(&compared, &rows))?)?;
+    }
     match args.format {
-        Format::Table => write_tables(&compared, &rows, output)?,
-        Format::Json => write_json(&compared, &rows, output)?,
+        Format::Table => write_tables(&compared, &rows, incomplete.as_ref(), output)?,
+        Format::Json => write_json(&compared, &rows, incomplete.as_ref(), output)?,
+    }
+    if let Some(incomplete) = incomplete {
+        output.flush()?;
+        return Err(Failure::Incomplete(incomplete));
     }
     if let (Some((moment, show)), Some(&load)) = (show, compared.loads.last()) {
         let experiment = compared.experiment(load, compared.strategies.clone());
@@ -201,13 +208,13 @@ impl<'a> Comparison<'a> {
 }
 
 /// Every strategy at every load, over all processors.
-fn measure(compared: &Comparison<'_>) -> Result<Vec<Row>, String> {
+fn measure(compared: &Comparison<'_>) -> Result<(Vec<Row>, Option<Incomplete>), Failure> {
     // The highest loads take longest, so they go first.
     let loads = || compared.loads.iter().rev();
     let experiment = |&load: &f64| compared.experiment(load, compared.strategies.clone());
     let experiments: Vec<Experiment> = loads().map(experiment).collect();
     let rows = Mutex::new(Vec::new());
-    let bar = Bar::new();
+    let bar = Bar::interruptible()?;
     let outcome = experiment::run_all(
         &experiments.iter().collect::<Vec<_>>(),
         None,
@@ -220,12 +227,17 @@ fn measure(compared: &Comparison<'_>) -> Result<Vec<Row>, String> {
         },
     );
     bar.clear();
-    outcome.map_err(|failed| failed.to_string())?;
     let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut incomplete = None;
+    if let Err(failed) = outcome {
+        let (complete, reason) = failure::complete(failed, !rows.is_empty())?;
+        rows.extend(complete);
+        incomplete = Some(reason);
+    }
     rows.sort_by_key(|(place, _)| Reverse(*place));
     let loads = compared.loads.iter();
     let row = |(&load, (_, results))| Row { load, results };
-    Ok(loads.zip(rows).map(row).collect())
+    Ok((loads.zip(rows).map(row).collect(), incomplete))
 }
 
 fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
@@ -256,6 +268,7 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
 fn write_tables(
     compared: &Comparison<'_>,
     rows: &[Row],
+    incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     let args = compared.args;
@@ -289,13 +302,24 @@ fn write_tables(
     if rows.iter().any(grows) {
         writeln!(output, "{}", report::GROWS_MEANING)?;
     }
-    writeln!(output, "picture: {}", args.output.display())?;
+    let Some(incomplete) = incomplete else {
+        writeln!(output, "picture: {}", args.output.display())?;
+        return Ok(());
+    };
+    let count = |row: &Row| row.results.first().map_or(0, |result| result.runs.len());
+    let counts = rows
+        .iter()
+        .map(|row| format!("{} at {}", count(row), row.load));
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    let line = report::incomplete_line(incomplete, &counts);
+    writeln!(output, "{line}")?;
     Ok(())
 }
 
 fn write_json(
     compared: &Comparison<'_>,
     rows: &[Row],
+    incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     let points: Vec<_> = rows
@@ -325,7 +349,7 @@ fn write_json(
     scenario["warmup"] = WARMUP_FRACTION.into();
     scenario["jobs"] = args.jobs.into();
     scenario["replications"] = args.replications.into();
-    let document = json!({
+    let mut document = json!({
         "program": PROGRAM,
         "version": VERSION,
         "scenario": scenario,
@@ -333,6 +357,10 @@ fn write_json(
         "picture": args.output.to_string_lossy(),
         "points": points,
     });
+    if let Some(incomplete) = incomplete {
+        document["incomplete"] = incomplete.reason.as_str().into();
+        document["picture"] = Value::Null;
+    }
     serde_json::to_writer_pretty(&mut *output, &document).map_err(std::io::Error::from)?;
     writeln!(output)?;
     Ok(())

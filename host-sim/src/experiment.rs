@@ -6,9 +6,10 @@
 
 use std::num::NonZero;
 
-use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
+use meshalloc::message::Capacity;
+use meshalloc::{Command, Configuration, Grid, Reply, SchedulerKind, StrategyKind, Ticks};
 
-use crate::backend::{BackendError, Backends};
+use crate::backend::{Backend, BackendError, Backends};
 use crate::metrics::{Estimates, Metric, PerMetric, Refusals};
 use crate::simulation::{self, Measured, RunResult, SimulationError};
 use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias, sample_target};
@@ -86,6 +87,8 @@ pub enum Stop {
     CapReached,
     /// The strategy is saturated: its waiting delay grows with the run and has no exact value.
     Saturated,
+    /// The experiment was interrupted, or its controller lost, before there were enough.
+    Incomplete,
 }
 
 /// What came out for one strategy.
@@ -155,6 +158,11 @@ pub trait Progress: Sync {
     fn run_ended(&self, strategy: StrategyKind, replication: u32, result: &RunResult) {
         let _ = (strategy, replication, result);
     }
+
+    /// Whether to begin no more runs and to abandon those under way.
+    fn is_interrupted(&self) -> bool {
+        false
+    }
 }
 
 /// Ignores progress.
@@ -180,6 +188,9 @@ pub enum ExperimentError {
         /// What happened.
         reason: SimulationError,
     },
+    /// [`Progress::is_interrupted`] became true.
+    #[error("interrupted")]
+    Interrupted,
     /// The system gives no threads.
     #[error("cannot start threads: {0}")]
     Threads(String),
@@ -209,6 +220,7 @@ pub fn run_once(
     };
     let mut result = None;
     backends.with(configuration, &mut |backend| {
+        let backend = &mut Interruptible { backend, progress };
         let mut advance = |jobs| progress.advance(jobs);
         let machine = experiment.machine;
         result = Some(match (&experiment.workload, &synthetic) {
@@ -238,11 +250,42 @@ pub fn run_once(
         });
     })?;
     let result = result.expect("a backend that is ready calls its body");
-    result.map_err(|reason| ExperimentError::Run {
-        strategy,
-        replication: replication + 1,
-        reason,
+    result.map_err(|reason| match reason {
+        SimulationError::Backend(BackendError::Interrupted) => ExperimentError::Interrupted,
+        reason => ExperimentError::Run {
+            strategy,
+            replication: replication + 1,
+            reason,
+        },
     })
+}
+
+/// A backend that takes no more commands after an interruption.
+struct Interruptible<'b> {
+    backend: &'b mut dyn Backend,
+    progress: &'b dyn Progress,
+}
+
+impl Backend for Interruptible<'_> {
+    fn call(
+        &mut self,
+        command: &Command,
+        now: Ticks,
+        on_reply: &mut dyn FnMut(&Reply),
+    ) -> Result<(), BackendError> {
+        if self.progress.is_interrupted() {
+            return Err(BackendError::Interrupted);
+        }
+        self.backend.call(command, now, on_reply)
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.backend.capacity()
+    }
+
+    fn latest_seconds(&self) -> Option<f64> {
+        self.backend.latest_seconds()
+    }
 }
 
 impl Experiment {
@@ -419,9 +462,15 @@ impl Experiment {
 
     fn summary(&self, strategy: StrategyKind, runs: Vec<RunResult>) -> StrategyResult {
         let saturated = self.is_saturated(&runs);
+        let (count, most) = (runs.len(), self.replications_max());
+        let is_cut_short = most.is_ok_and(|most| count < most as usize);
+        let cut_or = |stop| match is_cut_short {
+            true => Stop::Incomplete,
+            false => stop,
+        };
         let stop = match (&self.workload, self.replications) {
-            (Workload::Log(_), _) | (_, Replications::Fixed(_)) => Stop::Fixed,
-            _ => self.reached(&runs).unwrap_or(Stop::CapReached),
+            (Workload::Log(_), _) | (_, Replications::Fixed(_)) => cut_or(Stop::Fixed),
+            _ => self.reached(&runs).unwrap_or(cut_or(Stop::CapReached)),
         };
         let mut refused = Refusals::default();
         for run in &runs {

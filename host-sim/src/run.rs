@@ -10,7 +10,7 @@ use meshalloc::{Configuration, StrategyKind};
 use crate::backend::line::LineBackends;
 use crate::backend::{Backend, BackendError, Backends, InProcessBackends, StopwatchBackends};
 use crate::experiment;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::map::{self, MapArgs};
 use crate::names;
 use crate::progress::Bar;
@@ -65,7 +65,7 @@ pub(crate) fn run(
         }
     };
     let clock = Clock::default();
-    let bar = Bar::new();
+    let bar = Bar::interruptible()?;
     let results = match &mut line {
         Some(line) => experiment::run(&experiment, &mut clock.time(line), &bar),
         None if search_time => {
@@ -80,7 +80,13 @@ pub(crate) fn run(
         }
     };
     bar.clear();
-    let results = results.map_err(|error| error.to_string())?;
+    let (results, incomplete) = match results {
+        Ok(results) => (results, None),
+        Err(failed) => {
+            let (mut complete, incomplete) = failure::complete(failed, false)?;
+            (complete.remove(0).1, Some(incomplete))
+        }
+    };
     let runs = clock.runs();
     let timing = |strategy: StrategyKind| Timing {
         elapsed: (runs.iter().filter(|run| run.0 == strategy).map(|run| run.1)).sum(),
@@ -102,10 +108,15 @@ pub(crate) fn run(
         }),
         results: &results,
         timings: &timings,
+        incomplete: incomplete.as_ref(),
     };
     match scenario.format {
         Format::Table => report.table(output)?,
         Format::Json => report.json(output)?,
+    }
+    if let Some(incomplete) = incomplete {
+        output.flush()?;
+        return Err(Failure::Incomplete(incomplete));
     }
     let Some((moment, show)) = show else {
         return Ok(());

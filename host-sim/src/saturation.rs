@@ -11,8 +11,10 @@ use meshalloc::{SchedulerKind, StrategyKind};
 use serde_json::{Map, Value, json};
 
 use crate::backend::{self, InProcessBackends};
-use crate::experiment::{self, Experiment, Replications, Stop, StrategyResult, WARMUP_FRACTION};
-use crate::failure::Failure;
+use crate::experiment::{
+    self, Experiment, REPLICATIONS_MIN, Replications, Stop, StrategyResult, WARMUP_FRACTION,
+};
+use crate::failure::{self, Failure, Incomplete};
 use crate::identity::{PROGRAM, VERSION, hash};
 use crate::metrics::Metric;
 use crate::names;
@@ -57,7 +59,7 @@ pub(crate) struct SaturationArgs {
     #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, default_value = "40000")]
     jobs: u32,
 
-    /// Runs of each strategy, each with new jobs [default: 8]
+    /// Runs of each strategy, each with new jobs [default: 10]
     #[arg(long, value_name = "COUNT", value_parser = replications, allow_negative_numbers = true, conflicts_with_all = ["until_abs_error", "max_replications"])]
     replications: Option<NonZero<u32>>,
 
@@ -108,7 +110,7 @@ fn backlog(text: &str) -> Result<NonZero<u32>, String> {
         .ok_or_else(|| format!("expected a whole number, 1 to {BACKLOG_MAX}"))
 }
 
-const REPLICATIONS_DEFAULT: NonZero<u32> = NonZero::new(8).unwrap();
+const REPLICATIONS_DEFAULT: NonZero<u32> = NonZero::new(REPLICATIONS_MIN).unwrap();
 const REPLICATIONS_MAX_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
 
 /// Measures and reports.
@@ -119,15 +121,33 @@ const REPLICATIONS_MAX_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
 pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let requests = args.requests.requests()?;
     let experiment = args.experiment(requests)?;
-    let bar = Bar::new();
+    let bar = Bar::interruptible()?;
     let backends = || InProcessBackends::default();
     let results = experiment::run_parallel(&experiment, args.threads, &backends, &bar);
     bar.clear();
-    let results = results.map_err(|error| error.to_string())?;
+    let (results, incomplete) = match results {
+        Ok(results) => (results, None),
+        Err(failed) => {
+            let (mut complete, incomplete) = failure::complete(failed, false)?;
+            (complete.remove(0).1, Some(incomplete))
+        }
+    };
     match args.format {
-        Format::Table => write_table(args, &requests, &results, output),
-        Format::Json => write_json(args, &requests, &experiment, &results, output),
+        Format::Table => {
+            write_table(args, &requests, &results, output)?;
+            if let Some(incomplete) = &incomplete {
+                let count = results.first().map_or(0, |result| result.runs.len());
+                let line = report::incomplete_line(incomplete, &count.to_string());
+                writeln!(output, "{line}")?;
+            }
+        }
+        Format::Json => {
+            let incomplete = incomplete.as_ref();
+            write_json(args, &requests, &experiment, &results, incomplete, output)?;
+        }
     }
+    output.flush()?;
+    incomplete.map_or(Ok(()), |incomplete| Err(Failure::Incomplete(incomplete)))
 }
 
 impl SaturationArgs {
@@ -141,8 +161,8 @@ impl SaturationArgs {
         let workload = Synthetic {
             requests,
             service: self.service,
-            // Any rate will do.
-            arrivals: Arrivals::Poisson(Rate::Load(1.0)),
+            // Any rate gives the same run: jobs arrive when fewer than the backlog wait.
+            arrivals: Arrivals::Poisson(Rate::Traffic(1.0)),
         };
         Ok(Experiment {
             machine: requests.machine(),
@@ -255,6 +275,7 @@ fn write_json(
     requests: &Requests,
     experiment: &Experiment,
     results: &[StrategyResult],
+    incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     let estimate = |estimate: &Option<Estimate>| {
@@ -309,13 +330,16 @@ fn write_json(
             scenario["max-replications"] = max.into();
         }
     }
-    let document = json!({
+    let mut document = json!({
         "program": PROGRAM,
         "version": VERSION,
         "scenario": scenario,
         "seed": args.seed,
         "results": results.iter().map(result).collect::<Vec<_>>(),
     });
+    if let Some(incomplete) = incomplete {
+        document["incomplete"] = incomplete.reason.as_str().into();
+    }
     serde_json::to_writer_pretty(&mut *output, &document).map_err(std::io::Error::from)?;
     writeln!(output)?;
     Ok(())

@@ -127,4 +127,7 @@ pub enum BackendError {
         /// What went wrong.
         reason: String,
     },
+    /// The run was abandoned.
+    #[error("interrupted")]
+    Interrupted,
 }

@@ -27,6 +27,8 @@ impl Report<'_> {
             scenario: &'r Scenario,
             seed: u64,
             #[serde(skip_serializing_if = "Option::is_none")]
+            incomplete: Option<&'r str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             log: Option<Value>,
             #[serde(skip_serializing_if = "Option::is_none")]
             controller: Option<&'r str>,
@@ -38,6 +40,7 @@ impl Report<'_> {
             version: VERSION,
             scenario: self.scenario,
             seed: self.scenario.seed,
+            incomplete: self.incomplete.map(|incomplete| incomplete.reason.as_str()),
             log: self.log.map(log_json),
             controller: self.controller.as_deref(),
             results: rows

@@ -67,6 +67,74 @@ fn serve(server: &mut Server<'_>, mut stream: TcpStream) {
     }
 }
 
+/// Runs the program with a board that is gone after so many reads.
+fn with_lost_board(line: &str, reads: usize) -> crate::program::Ended {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
+    let board = thread::spawn(move || {
+        let mut storage = Box::new(BoardStorage::new());
+        let mut server = server(&mut storage);
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_nodelay(true).unwrap();
+        let (mut bytes, mut replies) = ([0; 256], vec![0; 1 << 16]);
+        for _ in 0..reads {
+            let len = stream.read(&mut bytes).unwrap();
+            let reply = answer(&mut server, &bytes[..len], &mut replies);
+            stream.write_all(reply).unwrap();
+        }
+    });
+    let ended = host_sim(&format!("{line} --backend {endpoint}"));
+    board.join().unwrap();
+    ended
+}
+
+#[test]
+fn what_is_complete_when_a_board_is_lost_is_printed() {
+    let line = "run --mesh 16x16 --jobs 100 --load .5 --strategy ff,naive";
+    // A run takes 200 commands and a few.
+    let ended = with_lost_board(&format!("{line} --replications 10 --format json"), 1_000);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    assert!(
+        ended
+            .stderr
+            .starts_with("error: first-fit, replication 3: tcp:"),
+        "{ended}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(
+        ended.stderr.contains(json["incomplete"].as_str().unwrap()),
+        "{ended}"
+    );
+    let whole = host_sim(&format!("{line} --replications 2 --format json")).json();
+    for strategy in [0, 1] {
+        let [part, whole] = [&json, &whole].map(|json| &json["results"][strategy]);
+        assert_eq!(
+            (&part["replications"], &part["stop"]),
+            (&2.into(), &"incomplete".into())
+        );
+        assert_eq!(part["metrics"], whole["metrics"]);
+        assert_eq!(part["decision_hash"], whole["decision_hash"]);
+    }
+
+    let ended = with_lost_board(&format!("{line} --replications 10"), 700);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    assert!(
+        ended
+            .stdout
+            .contains("INCOMPLETE: naive, replication 2: tcp:"),
+        "{ended}"
+    );
+    assert!(ended.stdout.contains("completed: 1."), "{ended}");
+
+    let ended = with_lost_board(line, 300);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    assert!(
+        ended.stderr.ends_with("; no replication is complete\n"),
+        "{ended}"
+    );
+    assert_eq!(ended.stdout, "");
+}
+
 #[test]
 fn a_run_makes_the_decisions_of_one_in_process() {
     let board = Board::new(1);
