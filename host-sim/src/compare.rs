@@ -9,14 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use clap::Args;
 use clap::builder::ValueHint;
 use meshalloc::{SchedulerKind, StrategyKind};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::backend::{self, InProcessBackends};
 use crate::experiment::{
     self, Experiment, REPLICATIONS_MIN, Replications, StrategyResult, WARMUP_FRACTION,
 };
 use crate::failure::{self, Failure, Incomplete};
-use crate::identity::{PROGRAM, VERSION};
 use crate::map::{self, MapArgs, PictureFile};
 use crate::metrics::Metric;
 use crate::names;
@@ -349,19 +348,9 @@ fn write_json(
     scenario["warmup"] = WARMUP_FRACTION.into();
     scenario["jobs"] = args.jobs.into();
     scenario["replications"] = args.replications.into();
-    let mut document = json!({
-        "program": PROGRAM,
-        "version": VERSION,
-        "scenario": scenario,
-        "seed": args.seed,
-        "picture": args.output.to_string_lossy(),
-        "points": points,
-    });
-    if let Some(incomplete) = incomplete {
-        document["incomplete"] = incomplete.reason.as_str().into();
-        document["picture"] = Value::Null;
-    }
-    serde_json::to_writer_pretty(&mut *output, &document).map_err(std::io::Error::from)?;
-    writeln!(output)?;
-    Ok(())
+    let mut document = report::document(&scenario, args.seed, incomplete);
+    let picture = incomplete.is_none().then(|| args.output.to_string_lossy());
+    document["picture"] = json!(picture);
+    document["points"] = points.into();
+    Ok(report::write_json(&document, output)?)
 }

@@ -6,18 +6,19 @@
 
 use std::num::NonZero;
 
-use meshalloc::message::Capacity;
-use meshalloc::{Command, Configuration, Grid, Reply, SchedulerKind, StrategyKind, Ticks};
+use meshalloc::{Grid, SchedulerKind, StrategyKind};
 
-use crate::backend::{Backend, BackendError, Backends};
+use crate::backend::BackendError;
 use crate::metrics::{Estimates, Metric, PerMetric, Refusals};
 use crate::simulation::{self, Measured, RunResult, SimulationError};
 use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias, sample_target};
 use crate::workload::{Arrivals, JOBS_MAX, Synthetic, Workload, WorkloadError};
 
+mod once;
 mod parallel;
 
 pub use crate::statistics::REPLICATIONS_MIN;
+pub use once::run_once;
 pub use parallel::{Failed, run, run_all, run_parallel};
 
 /// How often a run is repeated with new jobs. A log gives the same jobs every time and is run once.
@@ -194,98 +195,6 @@ pub enum ExperimentError {
     /// The system gives no threads.
     #[error("cannot start threads: {0}")]
     Threads(String),
-}
-
-/// Runs one replication of one strategy.
-///
-/// # Errors
-///
-/// Those of [`run`].
-pub fn run_once(
-    experiment: &Experiment,
-    strategy: StrategyKind,
-    replication: u32,
-    backends: &mut dyn Backends,
-    progress: &dyn Progress,
-) -> Result<RunResult, ExperimentError> {
-    let measured = experiment.measured()?;
-    let configuration = Configuration {
-        machine: experiment.machine,
-        strategy,
-        scheduler: experiment.scheduler,
-    };
-    let synthetic = match &experiment.workload {
-        Workload::Synthetic(workload) => Some(workload.jobs(experiment.seed, replication)?),
-        Workload::Log(_) => None,
-    };
-    let mut result = None;
-    backends.with(configuration, &mut |backend| {
-        let backend = &mut Interruptible { backend, progress };
-        let mut advance = |jobs| progress.advance(jobs);
-        let machine = experiment.machine;
-        result = Some(match (&experiment.workload, &synthetic) {
-            (Workload::Log(log), _) => {
-                let jobs = log.jobs.iter().map(|entry| entry.job);
-                simulation::run(backend, machine, jobs, measured, &mut advance)
-            }
-            (Workload::Synthetic(workload), jobs) => {
-                let jobs = jobs.clone().into_iter().flatten();
-                match (workload.arrivals, experiment.backlog) {
-                    (Arrivals::Poisson(_), Some(backlog)) => simulation::run_backlogged(
-                        backend,
-                        machine,
-                        jobs,
-                        backlog,
-                        measured,
-                        &mut advance,
-                    ),
-                    (Arrivals::Poisson(_), None) => {
-                        simulation::run(backend, machine, jobs, measured, &mut advance)
-                    }
-                    (Arrivals::AtOnce { tasks }, _) => {
-                        simulation::run_closed(backend, machine, jobs, tasks, &mut advance)
-                    }
-                }
-            }
-        });
-    })?;
-    let result = result.expect("a backend that is ready calls its body");
-    result.map_err(|reason| match reason {
-        SimulationError::Backend(BackendError::Interrupted) => ExperimentError::Interrupted,
-        reason => ExperimentError::Run {
-            strategy,
-            replication: replication + 1,
-            reason,
-        },
-    })
-}
-
-/// A backend that takes no more commands after an interruption.
-struct Interruptible<'b> {
-    backend: &'b mut dyn Backend,
-    progress: &'b dyn Progress,
-}
-
-impl Backend for Interruptible<'_> {
-    fn call(
-        &mut self,
-        command: &Command,
-        now: Ticks,
-        on_reply: &mut dyn FnMut(&Reply),
-    ) -> Result<(), BackendError> {
-        if self.progress.is_interrupted() {
-            return Err(BackendError::Interrupted);
-        }
-        self.backend.call(command, now, on_reply)
-    }
-
-    fn capacity(&self) -> Capacity {
-        self.backend.capacity()
-    }
-
-    fn latest_seconds(&self) -> Option<f64> {
-        self.backend.latest_seconds()
-    }
 }
 
 impl Experiment {

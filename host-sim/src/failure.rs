@@ -69,6 +69,24 @@ pub(crate) fn complete(failed: Failed, others: bool) -> Result<Early, Failure> {
     })
 }
 
+/// The results of one experiment, as far as they are complete, and why they may not be all.
+///
+/// # Errors
+///
+/// When not one replication is complete.
+pub(crate) fn complete_of_one(
+    outcome: Result<Vec<StrategyResult>, Failed>,
+) -> Result<(Vec<StrategyResult>, Option<Incomplete>), Failure> {
+    match outcome {
+        Ok(results) => Ok((results, None)),
+        Err(failed) => {
+            let (results, incomplete) = complete(failed, false)?;
+            let results = results.into_iter().flat_map(|(_, results)| results);
+            Ok((results.collect(), Some(incomplete)))
+        }
+    }
+}
+
 impl Failure {
     /// The exit code, and the line on standard error.
     pub(crate) fn ending(&self) -> (u8, Option<&str>) {

@@ -23,7 +23,7 @@ const WIDTH_MAX: usize = 80;
 
 mod json;
 
-pub(crate) use json::{log_json, result_json};
+pub(crate) use json::{document, estimate_json, log_json, refused_json, result_json, write_json};
 
 /// How long a strategy's runs took on the clock on the wall.
 #[derive(Clone, Debug, Default)]

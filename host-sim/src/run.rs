@@ -80,13 +80,7 @@ pub(crate) fn run(
         }
     };
     bar.clear();
-    let (results, incomplete) = match results {
-        Ok(results) => (results, None),
-        Err(failed) => {
-            let (mut complete, incomplete) = failure::complete(failed, false)?;
-            (complete.remove(0).1, Some(incomplete))
-        }
-    };
+    let (results, incomplete) = failure::complete_of_one(results)?;
     let runs = clock.runs();
     let timing = |strategy: StrategyKind| Timing {
         elapsed: (runs.iter().filter(|run| run.0 == strategy).map(|run| run.1)).sum(),

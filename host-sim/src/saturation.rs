@@ -8,14 +8,14 @@ use std::num::NonZero;
 
 use clap::Args;
 use meshalloc::{SchedulerKind, StrategyKind};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::backend::{self, InProcessBackends};
 use crate::experiment::{
     self, Experiment, REPLICATIONS_MIN, Replications, Stop, StrategyResult, WARMUP_FRACTION,
 };
 use crate::failure::{self, Failure, Incomplete};
-use crate::identity::{PROGRAM, VERSION, hash};
+use crate::identity::hash;
 use crate::metrics::Metric;
 use crate::names;
 use crate::progress::Bar;
@@ -125,13 +125,7 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
     let backends = || InProcessBackends::default();
     let results = experiment::run_parallel(&experiment, args.threads, &backends, &bar);
     bar.clear();
-    let (results, incomplete) = match results {
-        Ok(results) => (results, None),
-        Err(failed) => {
-            let (mut complete, incomplete) = failure::complete(failed, false)?;
-            (complete.remove(0).1, Some(incomplete))
-        }
-    };
+    let (results, incomplete) = failure::complete_of_one(results)?;
     match args.format {
         Format::Table => {
             write_table(args, &requests, &results, output)?;
@@ -278,28 +272,20 @@ fn write_json(
     incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let estimate = |estimate: &Option<Estimate>| {
-        json!({
-            "mean": estimate.map(|estimate| estimate.mean),
-            "ci95": estimate.and_then(|estimate| estimate.ci95),
-            "replications": estimate.map_or(0, |estimate| estimate.replications),
-        })
+    let estimate = |result: &StrategyResult, metric| {
+        let estimate = result.metrics[metric];
+        report::estimate_json(estimate, estimate)
     };
     let result = |result: &StrategyResult| {
-        let refused: Map<String, Value> = result
-            .refused
-            .iter()
-            .map(|(reason, count)| (reason.name().to_owned(), count.into()))
-            .collect();
         json!({
             "strategy": result.strategy.name(),
             "metrics": {
-                "utilization": estimate(&result.metrics[Metric::Utilization]),
-                "internal_fragmentation": estimate(&result.metrics[Metric::InternalFragmentation]),
+                "utilization": estimate(result, Metric::Utilization),
+                "internal_fragmentation": estimate(result, Metric::InternalFragmentation),
             },
             "replications": result.runs.len(),
             "stop": report::stop_name(result.stop),
-            "refused": refused,
+            "refused": report::refused_json(result),
             "decision_hash": hash(result.decision_hash),
         })
     };
@@ -330,19 +316,9 @@ fn write_json(
             scenario["max-replications"] = max.into();
         }
     }
-    let mut document = json!({
-        "program": PROGRAM,
-        "version": VERSION,
-        "scenario": scenario,
-        "seed": args.seed,
-        "results": results.iter().map(result).collect::<Vec<_>>(),
-    });
-    if let Some(incomplete) = incomplete {
-        document["incomplete"] = incomplete.reason.as_str().into();
-    }
-    serde_json::to_writer_pretty(&mut *output, &document).map_err(std::io::Error::from)?;
-    writeln!(output)?;
-    Ok(())
+    let mut document = report::document(&scenario, args.seed, incomplete);
+    document["results"] = results.iter().map(result).collect();
+    Ok(report::write_json(&document, output)?)
 }
 
 #[cfg(test)]

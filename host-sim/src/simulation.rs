@@ -62,6 +62,7 @@ use crate::workload::{JOBS_MAX, Job, TICKS_PER_SECOND, TIME_MAX};
 mod execution;
 mod held;
 mod interrupt;
+mod record;
 mod state;
 mod tally;
 #[cfg(test)]
