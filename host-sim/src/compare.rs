@@ -85,7 +85,7 @@ struct Row {
     results: Vec<StrategyResult>,
 }
 
-/// What is compared unless said otherwise, as far as it serves the machine: a scan, a complete one, the best fit, and no
+/// The default strategies, as far as it serves the machine: a scan, a complete one, the best fit, and no
 /// contiguity at all.
 const DEFAULT: [StrategyKind; 4] = [
     StrategyKind::FirstFit,
@@ -294,7 +294,7 @@ fn write_tables(
     if rows.iter().any(saturated) {
         writeln!(
             output,
-            "saturated: the backlog grew over the run, so a mean would say how long the run was."
+            "saturated: the backlog grew over the run, so a mean would depend on the length of the run."
         )?;
     }
     let grows = |row: &Row| row.results.iter().any(|result| result.grows_with_length);

@@ -24,7 +24,7 @@ pub use parallel::{Failed, run, run_all, run_parallel};
 /// How often a run is repeated with new jobs. A log gives the same jobs every time and is run once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Replications {
-    /// So often.
+    /// This number of times.
     Fixed(u32),
     /// Until the mean waiting delay of every strategy that is not saturated is within `target` of the true one, relative
     /// to that and with a confidence of 95 %, but at least [`REPLICATIONS_MIN`] and at most `max` times. The rule
@@ -63,12 +63,12 @@ pub struct Experiment {
     /// Where the jobs come from.
     pub workload: Workload,
     /// How many jobs of a synthetic workload one run is about, [`WARMUP_FRACTION`] of which are not
-    /// measured. Of a log and of a closed workload all jobs are measured, whatever this says.
+    /// measured. Of a log and of a closed workload all jobs are measured.
     pub jobs: u32,
     /// The part of a synthetic workload's jobs, the first to arrive, that is not measured.
     pub warmup_fraction: f64,
-    /// So many jobs of a synthetic workload wait at all times: one arrives as soon as fewer do, and not at a time of its
-    /// own. The utilization is then the load at which the strategy saturates: up to it a queue runs empty again and
+    /// The number of jobs of a synthetic workload that wait at all times: one arrives as soon as fewer do, whatever its
+    /// arrival time. The utilization is then the load at which the strategy saturates: up to it a queue runs empty again and
     /// again, above it the queue grows for ever.
     pub backlog: Option<NonZero<u32>>,
     /// How often a synthetic workload is repeated.
@@ -140,7 +140,7 @@ impl StrategyResult {
 /// Receives the progress of an experiment. The methods are called between events, often, and must be
 /// quick.
 pub trait Progress: Sync {
-    /// Before the first run of an experiment: so many runs are expected, of so many jobs each.
+    /// Before the first run of an experiment: the expected number of runs, and of jobs in each.
     fn begin(&self, runs_max: u64, jobs_per_run: u64) {
         let _ = (runs_max, jobs_per_run);
     }
@@ -150,7 +150,7 @@ pub trait Progress: Sync {
         let _ = jobs;
     }
 
-    /// Reports that so many more jobs have left.
+    /// More jobs have left.
     fn advance(&self, jobs: u64) {
         let _ = jobs;
     }

@@ -1,4 +1,4 @@
-//! Names and values as they are written on the command line and in scenario files, and what is said
+//! Names and values as they are written on the command line and in scenario files, and the messages
 //! about one that cannot be read.
 
 use std::fmt::Display;
@@ -22,7 +22,7 @@ pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// What is said about a name that is not known: the nearest one, then all of them as `known` puts it.
+/// The message about an unknown name: the nearest one, then all of them as `known` puts it.
 pub fn unknown(what: &str, given: &str, names: &[&str], known: &str) -> String {
     let hint = match nearest(given, names.iter().copied()) {
         Some(name) => format!("; did you mean {name:?}?"),

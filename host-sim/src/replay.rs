@@ -64,7 +64,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Writes a line for each count that says something.
+    /// Writes a line for each count.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ pub enum ReplayError {
     Write(#[from] io::Error),
 }
 
-/// Carries out all operations of `input`, on a controller that serves `machine` and knows no job.
+/// Carries out all operations of `input`, on a controller that serves `machine` and has no job.
 ///
 /// One JSON object for each goes to `output`, which is flushed whenever the input has to be waited for,
 /// at the end, and also before an error is returned.

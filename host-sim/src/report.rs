@@ -36,11 +36,11 @@ pub struct Timing {
 
 /// What a run gave.
 pub struct Report<'r> {
-    /// What was asked.
+    /// The scenario.
     pub scenario: &'r Scenario,
     /// What is known of the log, if jobs came from one.
     pub log: Option<&'r Log>,
-    /// Who the controller says it is, if it is at the end of a line.
+    /// Version and build of the controller, if it is at the end of a line.
     pub controller: Option<String>,
     /// One result for each strategy.
     pub results: &'r [StrategyResult],

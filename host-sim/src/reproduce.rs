@@ -24,6 +24,7 @@ use crate::scenario;
 use crate::simulation::Fnv1a;
 use crate::sweep::{self, SweepOptions};
 
+mod axis;
 pub mod claims;
 pub mod extent;
 pub mod figure;

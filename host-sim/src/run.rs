@@ -25,7 +25,7 @@ const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's ow
 /// The error when runs would have to share a line.
 const THREADS_NEED_IN_PROCESS: &str = "--threads is about runs in this process (expected --backend in-process; a line serves one run at a time)";
 
-/// How a scenario is run, beside what it says itself.
+/// How a scenario is run, beside its own keys.
 pub(crate) struct RunHow<'a> {
     /// The number of threads; `None` for as many as there may be.
     pub(crate) threads: Option<NonZero<usize>>,
@@ -69,7 +69,7 @@ pub(crate) fn run(
     let results = match &mut line {
         Some(line) => experiment::run(&experiment, &mut clock.time(line), &bar),
         None if search_time => {
-            // Runs beside each other would disturb what is measured.
+            // Concurrent runs would disturb the measurement.
             let threads = threads.or(Some(NonZero::<usize>::MIN));
             let backends = || clock.time(StopwatchBackends::default());
             experiment::run_parallel(&experiment, threads, &backends, &bar)
@@ -142,7 +142,7 @@ fn map_subtitle(scenario: &Scenario) -> String {
 struct Clock(Mutex<Vec<(StrategyKind, Duration)>>);
 
 impl Clock {
-    /// The backends, with this clock beside them.
+    /// Backends whose runs are timed by this clock.
     fn time<B: Backends>(&self, backends: B) -> Timed<'_, B> {
         Timed {
             inner: backends,
@@ -156,7 +156,7 @@ impl Clock {
     }
 }
 
-/// Backends with a clock beside them.
+/// Backends whose runs are timed.
 struct Timed<'c, B> {
     inner: B,
     clock: &'c Clock,

@@ -295,7 +295,7 @@ pub(crate) fn options() -> Command {
 ///
 /// # Errors
 ///
-/// One line that says what is wrong with the file.
+/// One line about what is wrong with the file.
 pub fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<ScenarioArgs, String> {
     let options = options();
     let given = |id: &str| {

@@ -416,7 +416,7 @@ impl<'e> Point<'e> {
         })
     }
 
-    /// Tells when more or fewer runs are expected than before.
+    /// Reports a change of the expected number of runs.
     fn announce(&mut self, usual: u32, progress: &dyn Progress) {
         let expected = if self.ended {
             self.begun

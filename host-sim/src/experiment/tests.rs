@@ -153,7 +153,7 @@ fn runs_that_are_too_short_for_their_load_are_marked() {
 }
 
 #[test]
-fn progress_hears_of_every_job_and_run() {
+fn progress_receives_every_job_and_run() {
     #[derive(Default)]
     struct Counts([AtomicU64; 4]);
     impl Progress for Counts {
@@ -176,7 +176,7 @@ fn progress_hears_of_every_job_and_run() {
 }
 
 #[test]
-fn what_cannot_be_run_is_said() {
+fn what_cannot_be_run_is_an_error() {
     let good = synthetic(8, 0.4, 1_000, &[AS]);
     let error = |experiment: &Experiment| {
         let result = run(experiment, &mut InProcessBackends::default(), &());

@@ -46,7 +46,7 @@ pub enum JobSource {
     Synthetic {
         /// The distributions.
         workload: Synthetic,
-        /// Jobs in a replication, where they go on arriving; a closed workload says itself how many there are.
+        /// Jobs in a replication, where they go on arriving; a closed workload has its own number.
         jobs: u32,
         /// Part of them that is not measured; of a closed workload all are.
         warmup: f64,

@@ -313,7 +313,7 @@ fn a_table_full_of_running_jobs_is_reported() {
 }
 
 #[test]
-fn a_controller_with_less_room_than_it_says_is_believed() {
+fn a_controller_with_less_room_than_its_capacity_is_used() {
     struct Boastful<'b>(&'b mut dyn Backend);
     impl Backend for Boastful<'_> {
         fn call(

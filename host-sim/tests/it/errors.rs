@@ -119,7 +119,7 @@ fn wrong_options_are_explained() {
 
 /// Mistakes that show later: exactly one line.
 #[test]
-fn what_cannot_be_done_is_said_in_one_line() {
+fn what_cannot_be_done_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &[u8]| fs::write(folder.path().join(name), text).unwrap();
     file("plain", b"");

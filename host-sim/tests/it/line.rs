@@ -49,7 +49,7 @@ fn server(storage: &mut BoardStorage) -> Server<'_> {
     Server::new(Controller::new(storage.memory(), configuration).unwrap())
 }
 
-/// What the server says to these bytes.
+/// The replies of the server to these bytes.
 fn answer<'r>(server: &mut Server<'_>, bytes: &[u8], replies: &'r mut [u8]) -> &'r [u8] {
     let mut room = &mut replies[..];
     server.receive(bytes, 0, &mut room).unwrap();
@@ -62,8 +62,8 @@ fn serve(server: &mut Server<'_>, mut stream: TcpStream) {
     stream.set_nodelay(true).unwrap();
     let (mut bytes, mut replies) = ([0; 256], vec![0; 1 << 16]);
     while let Ok(len @ 1..) = stream.read(&mut bytes) {
-        let said = answer(server, &bytes[..len], &mut replies);
-        stream.write_all(said).unwrap();
+        let replies = answer(server, &bytes[..len], &mut replies);
+        stream.write_all(replies).unwrap();
     }
 }
 
@@ -247,7 +247,7 @@ fn a_replay_gives_the_same_lines_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_mesh_too_large_for_the_board_is_said() {
+fn a_mesh_too_large_for_the_board_is_an_error() {
     let board = Board::new(1);
     let ended = host_sim(&format!("run --mesh 64x64 --backend {}", board.endpoint));
     board.join();
@@ -262,7 +262,7 @@ fn a_mesh_too_large_for_the_board_is_said() {
 }
 
 #[test]
-fn nobody_at_the_other_end_is_said() {
+fn a_missing_controller_is_an_error() {
     // A port that was free a moment ago.
     let port = TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -278,7 +278,7 @@ fn nobody_at_the_other_end_is_said() {
         "{ended}"
     );
 
-    // Somebody who hangs up.
+    // A server that closes the connection.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
     let thread = thread::spawn(move || drop(listener.accept().unwrap()));

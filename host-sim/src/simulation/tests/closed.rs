@@ -1,4 +1,4 @@
-//! Closed workloads on cubes: by hand, beside a simulation that knows nothing of events, and second by second.
+//! Closed workloads on cubes: by hand, beside a simulation without events, and second by second.
 
 use meshalloc::{Block, Cube, NodeId, Shape};
 
