@@ -114,7 +114,7 @@ struct RunArgs {
 
     /// Threads that share the runs; their number does not change any result [default: all processors,
     /// 1 with --search-time]
-    #[arg(long, value_name = "COUNT", value_parser = names::threads, allow_negative_numbers = true, help_heading = "Where and how")]
+    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>, allow_negative_numbers = true, help_heading = "Where and how")]
     threads: Option<NonZero<usize>>,
 
     /// Also measure the controller's time on the wall clock for submit and release, per job; in this

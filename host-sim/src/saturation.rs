@@ -48,7 +48,7 @@ pub(crate) struct SaturationArgs {
     scheduler: SchedulerKind,
 
     /// Service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
-    #[arg(long, value_name = "DISTRIBUTION", value_parser = scenario::service, default_value = "exponential:10")]
+    #[arg(long, value_name = "DISTRIBUTION", default_value = "exponential:10")]
     service: ServiceDistribution,
 
     /// Jobs that wait at all times; a new one arrives as soon as fewer do
@@ -60,7 +60,7 @@ pub(crate) struct SaturationArgs {
     jobs: u32,
 
     /// Runs of each strategy, each with new jobs [default: 10]
-    #[arg(long, value_name = "COUNT", value_parser = replications, allow_negative_numbers = true, conflicts_with_all = ["until_abs_error", "max_replications"])]
+    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, conflicts_with_all = ["until_abs_error", "max_replications"])]
     replications: Option<NonZero<u32>>,
 
     /// Replicate until every 95 % half-width is at most this part of the processors, such as 0.005
@@ -68,7 +68,7 @@ pub(crate) struct SaturationArgs {
     until_abs_error: Option<f64>,
 
     /// The most replications with --until-abs-error [default: 100]
-    #[arg(long, value_name = "COUNT", value_parser = replications, allow_negative_numbers = true, requires = "until_abs_error")]
+    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, requires = "until_abs_error")]
     max_replications: Option<NonZero<u32>>,
 
     /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same jobs
@@ -76,7 +76,7 @@ pub(crate) struct SaturationArgs {
     seed: u64,
 
     /// Threads that share the runs; their number does not change any result [default: all processors]
-    #[arg(long, value_name = "COUNT", value_parser = names::threads)]
+    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>)]
     threads: Option<NonZero<usize>>,
 
     /// How results are written: table or json
@@ -98,16 +98,11 @@ fn choice(text: &str) -> Result<Choice, String> {
     }
 }
 
-fn replications(text: &str) -> Result<NonZero<u32>, String> {
-    text.parse()
-        .map_err(|_| "expected a whole number of at least 1".to_owned())
-}
-
 fn backlog(text: &str) -> Result<NonZero<u32>, String> {
-    let count = text.parse::<NonZero<u32>>().ok();
-    count
-        .filter(|count| count.get() <= BACKLOG_MAX)
-        .ok_or_else(|| format!("expected a whole number, 1 to {BACKLOG_MAX}"))
+    let expected = format!("a whole number, 1 to {BACKLOG_MAX}");
+    names::value(text, &expected, |count: &NonZero<u32>| {
+        count.get() <= BACKLOG_MAX
+    })
 }
 
 const REPLICATIONS_DEFAULT: NonZero<u32> = NonZero::new(REPLICATIONS_MIN).unwrap();
