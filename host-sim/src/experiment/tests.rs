@@ -313,24 +313,3 @@ fn the_cell_of_chuang_and_wu_has_its_independent_values() {
         assert!((sniffing.mean - 0.42).abs() <= margin, "{sniffing:?}");
     }
 }
-
-#[test]
-fn a_closed_workload_runs_as_a_whole_and_the_same_over_threads() {
-    let strategies = [StrategyKind::TreeCollapsing, StrategyKind::Sniffing];
-    let experiment = chuang_wu(&strategies, 6);
-    assert_eq!(
-        experiment.measured().unwrap(),
-        Measured { first: 0, end: 100 }
-    );
-    let one = results(&experiment);
-    let many = run_parallel(&experiment, None, &InProcessBackends::default, &()).unwrap();
-    for (one, many) in one.iter().zip(&many) {
-        assert_eq!(one.runs, many.runs);
-        assert_eq!(one.decisions, 600);
-    }
-    // The same tasks for both.
-    assert_eq!(
-        one[0].metrics[Metric::Service],
-        one[1].metrics[Metric::Service]
-    );
-}
