@@ -230,7 +230,7 @@ impl Report<'_> {
         table
     }
 
-    /// What the numbers do not say.
+    /// The lines below the tables.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.results.iter().any(|result| result.runs.len() > 1) {

@@ -146,7 +146,7 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "NAME", help_heading = SYNTHETIC)]
     pub radices: Option<TaskDistribution>,
 
-    /// So many tasks, all there at time 0, and no arrivals later; all are measured [default on a
+    /// Number of tasks, all there at time 0, and no arrivals later; all are measured [default on a
     /// cube without --load and --traffic: 100]
     #[arg(long, value_name = "COUNT", value_parser = tasks, allow_negative_numbers = true, help_heading = SYNTHETIC,
         conflicts_with_all = ["load", "traffic", "jobs", "warmup"])]

@@ -200,7 +200,7 @@ pub fn run_with(
 }
 
 /// The same with a queue that never runs empty: jobs arrive in their order, but as soon as fewer than
-/// `backlog` jobs wait, whatever their times of arrival say. The utilization is then that of saturation.
+/// `backlog` jobs wait, whatever their arrival times. The utilization is then that of saturation.
 ///
 /// Under first come, first served any backlog from 1 on gives the same decisions.
 ///
@@ -256,7 +256,7 @@ struct Run<'b, J, E> {
     jobs: J,
     /// The next job to arrive, with its place in the order of insertion.
     next: Option<(u64, Job)>,
-    /// Jobs arrive as soon as fewer than this wait; `None`: when they say.
+    /// Jobs arrive as soon as fewer than this wait; `None`: at their own times.
     backlog: Option<NonZero<u32>>,
 }
 

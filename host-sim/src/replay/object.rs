@@ -46,7 +46,7 @@ impl Place {
 #[serde(rename_all = "lowercase")]
 pub(super) enum Outcome<'b> {
     Granted(Blocks<'b>),
-    /// So many processors.
+    /// The number of processors.
     Released(u32),
     Error(&'static str),
 }

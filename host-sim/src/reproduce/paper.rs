@@ -165,10 +165,10 @@ struct ClaimRow {
     #[serde(default)]
     own: Table,
     other: Option<Table>,
-    /// Whom the claim is about, one line each.
+    /// The systems that the claim is about, one line each.
     #[serde(default)]
     who: Vec<String>,
-    /// Whom it is compared with.
+    /// The systems that it is compared with.
     #[serde(default)]
     rivals: Vec<String>,
     /// The name of a line.

@@ -1,6 +1,6 @@
 //! Scenario files: TOML whose keys are the options of `run`, without the dashes.
 //!
-//! Each value goes through the parser of its option, so both say the same and can do the same.
+//! Each value goes through the parser of its option, so files and options take the same values.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

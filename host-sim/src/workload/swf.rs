@@ -46,7 +46,7 @@ pub struct LogHeader {
     pub computer: Option<String>,
     /// `Installation`.
     pub installation: Option<String>,
-    /// `Acknowledge`, all lines of it: whom to thank when results are published.
+    /// `Acknowledge`, all lines of it: the acknowledgement when results are published.
     pub acknowledge: Vec<String>,
     /// `MaxProcs`, as it is written.
     pub max_procs: Option<String>,

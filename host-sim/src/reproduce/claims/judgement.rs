@@ -7,7 +7,7 @@ use crate::statistics::Estimate;
 /// Whether a claim is borne out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// As the paper says, or more so.
+    /// As in the paper, or more so.
     Holds,
     /// In the paper's direction, but by less, or not everywhere.
     Weaker,
