@@ -1,6 +1,7 @@
 //! The command line: options, and from a command to an exit code.
 //!
-//! What cannot be done ends with one line on standard error and exit code 2; so do wrong options.
+//! What cannot be done ends with one line on standard error and exit code 2; so do wrong options. After Ctrl-C the code
+//! is 130; when a controller was lost, or a run failed after others were complete, it is 1.
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
@@ -25,9 +26,6 @@ use crate::run::{self, RunHow};
 use crate::saturation::{self, SaturationArgs};
 use crate::scenario::{self, BackendChoice, Format, MachineArgs, Scenario, ScenarioArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
-
-/// Exit code of everything that could not be done.
-const EXIT_FAILURE: u8 = 2;
 
 /// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations and
 /// compares strategies, in this process or on a board that runs the meshalloc firmware.
@@ -116,7 +114,7 @@ struct RunArgs {
 
     /// Threads that share the runs; their number does not change any result [default: all processors,
     /// 1 with --search-time]
-    #[arg(long, value_name = "COUNT", value_parser = names::threads, allow_negative_numbers = true, help_heading = "Where and how")]
+    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>, allow_negative_numbers = true, help_heading = "Where and how")]
     threads: Option<NonZero<usize>>,
 
     /// Also measure the controller's time on the wall clock for submit and release, per job; in this
@@ -174,13 +172,14 @@ pub fn main() -> ExitCode {
         .and_then(|()| output.flush().map_err(Failure::from));
     // What is left in the buffer has been written, or cannot be.
     let _ = output.into_parts();
-    match outcome {
-        Ok(()) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
-        Err(Failure::Message(message)) => {
-            eprintln!("error: {message}");
-            ExitCode::from(EXIT_FAILURE)
-        }
+    let Err(failure) = outcome else {
+        return ExitCode::SUCCESS;
+    };
+    let (code, message) = failure.ending();
+    if let Some(message) = message {
+        eprintln!("error: {message}");
     }
+    ExitCode::from(code)
 }
 
 fn carry_out(

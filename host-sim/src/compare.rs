@@ -12,9 +12,10 @@ use meshalloc::{SchedulerKind, StrategyKind};
 use serde_json::json;
 
 use crate::backend::{self, InProcessBackends};
-use crate::experiment::{self, Experiment, Replications, StrategyResult, WARMUP_FRACTION};
-use crate::failure::Failure;
-use crate::identity::{PROGRAM, VERSION};
+use crate::experiment::{
+    self, Experiment, REPLICATIONS_MIN, Replications, StrategyResult, WARMUP_FRACTION,
+};
+use crate::failure::{self, Failure, Incomplete};
 use crate::map::{self, MapArgs, PictureFile};
 use crate::metrics::Metric;
 use crate::names;
@@ -59,7 +60,7 @@ pub struct CompareArgs {
     jobs: u32,
 
     /// Runs of each strategy at each load, each with new jobs
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, default_value = "8")]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, default_value_t = REPLICATIONS_MIN)]
     replications: u32,
 
     /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same jobs
@@ -84,7 +85,7 @@ struct Row {
     results: Vec<StrategyResult>,
 }
 
-/// What is compared unless said otherwise, as far as it serves the machine: a scan, a complete one, the best fit, and no
+/// The default strategies, as far as it serves the machine: a scan, a complete one, the best fit, and no
 /// contiguity at all.
 const DEFAULT: [StrategyKind; 4] = [
     StrategyKind::FirstFit,
@@ -120,12 +121,17 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     // Now rather than after a minute's work.
     let file = PictureFile::open(&args.output)?;
     let show = args.map.show(args.format == Format::Table)?;
-    let rows = measure(&compared)?;
-    let picture = picture(&compared, &rows);
-    file.write(&plot::svg(&picture)?)?;
+    let (rows, incomplete) = measure(&compared)?;
+    if incomplete.is_none() {
+        file.write(&plot::svg(&picture(&compared, &rows))?)?;
+    }
     match args.format {
-        Format::Table => write_tables(&compared, &rows, output)?,
-        Format::Json => write_json(&compared, &rows, output)?,
+        Format::Table => write_tables(&compared, &rows, incomplete.as_ref(), output)?,
+        Format::Json => write_json(&compared, &rows, incomplete.as_ref(), output)?,
+    }
+    if let Some(incomplete) = incomplete {
+        output.flush()?;
+        return Err(Failure::Incomplete(incomplete));
     }
     if let (Some((moment, show)), Some(&load)) = (show, compared.loads.last()) {
         let experiment = compared.experiment(load, compared.strategies.clone());
@@ -201,13 +207,13 @@ impl<'a> Comparison<'a> {
 }
 
 /// Every strategy at every load, over all processors.
-fn measure(compared: &Comparison<'_>) -> Result<Vec<Row>, String> {
+fn measure(compared: &Comparison<'_>) -> Result<(Vec<Row>, Option<Incomplete>), Failure> {
     // The highest loads take longest, so they go first.
     let loads = || compared.loads.iter().rev();
     let experiment = |&load: &f64| compared.experiment(load, compared.strategies.clone());
     let experiments: Vec<Experiment> = loads().map(experiment).collect();
     let rows = Mutex::new(Vec::new());
-    let bar = Bar::new();
+    let bar = Bar::interruptible()?;
     let outcome = experiment::run_all(
         &experiments.iter().collect::<Vec<_>>(),
         None,
@@ -220,12 +226,17 @@ fn measure(compared: &Comparison<'_>) -> Result<Vec<Row>, String> {
         },
     );
     bar.clear();
-    outcome.map_err(|failed| failed.to_string())?;
     let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut incomplete = None;
+    if let Err(failed) = outcome {
+        let (complete, reason) = failure::complete(failed, !rows.is_empty())?;
+        rows.extend(complete);
+        incomplete = Some(reason);
+    }
     rows.sort_by_key(|(place, _)| Reverse(*place));
     let loads = compared.loads.iter();
     let row = |(&load, (_, results))| Row { load, results };
-    Ok(loads.zip(rows).map(row).collect())
+    Ok((loads.zip(rows).map(row).collect(), incomplete))
 }
 
 fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
@@ -256,6 +267,7 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
 fn write_tables(
     compared: &Comparison<'_>,
     rows: &[Row],
+    incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     let args = compared.args;
@@ -282,20 +294,31 @@ fn write_tables(
     if rows.iter().any(saturated) {
         writeln!(
             output,
-            "saturated: the backlog grew over the run, so a mean would say how long the run was."
+            "saturated: the backlog grew over the run, so a mean would depend on the length of the run."
         )?;
     }
     let grows = |row: &Row| row.results.iter().any(|result| result.grows_with_length);
     if rows.iter().any(grows) {
         writeln!(output, "{}", report::GROWS_MEANING)?;
     }
-    writeln!(output, "picture: {}", args.output.display())?;
+    let Some(incomplete) = incomplete else {
+        writeln!(output, "picture: {}", args.output.display())?;
+        return Ok(());
+    };
+    let count = |row: &Row| row.results.first().map_or(0, |result| result.runs.len());
+    let counts = rows
+        .iter()
+        .map(|row| format!("{} at {}", count(row), row.load));
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    let line = report::incomplete_line(incomplete, &counts);
+    writeln!(output, "{line}")?;
     Ok(())
 }
 
 fn write_json(
     compared: &Comparison<'_>,
     rows: &[Row],
+    incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     let points: Vec<_> = rows
@@ -325,15 +348,9 @@ fn write_json(
     scenario["warmup"] = WARMUP_FRACTION.into();
     scenario["jobs"] = args.jobs.into();
     scenario["replications"] = args.replications.into();
-    let document = json!({
-        "program": PROGRAM,
-        "version": VERSION,
-        "scenario": scenario,
-        "seed": args.seed,
-        "picture": args.output.to_string_lossy(),
-        "points": points,
-    });
-    serde_json::to_writer_pretty(&mut *output, &document).map_err(std::io::Error::from)?;
-    writeln!(output)?;
-    Ok(())
+    let mut document = report::document(&scenario, args.seed, incomplete);
+    let picture = incomplete.is_none().then(|| args.output.to_string_lossy());
+    document["picture"] = json!(picture);
+    document["points"] = points.into();
+    Ok(report::write_json(&document, output)?)
 }

@@ -6,23 +6,25 @@
 
 use std::num::NonZero;
 
-use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
+use meshalloc::{Grid, SchedulerKind, StrategyKind};
 
-use crate::backend::{BackendError, Backends};
+use crate::backend::BackendError;
 use crate::metrics::{Estimates, Metric, PerMetric, Refusals};
 use crate::simulation::{self, Measured, RunResult, SimulationError};
 use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias, sample_target};
 use crate::workload::{Arrivals, JOBS_MAX, Synthetic, Workload, WorkloadError};
 
+mod once;
 mod parallel;
 
 pub use crate::statistics::REPLICATIONS_MIN;
+pub use once::run_once;
 pub use parallel::{Failed, run, run_all, run_parallel};
 
 /// How often a run is repeated with new jobs. A log gives the same jobs every time and is run once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Replications {
-    /// So often.
+    /// This number of times.
     Fixed(u32),
     /// Until the mean waiting delay of every strategy that is not saturated is within `target` of the true one, relative
     /// to that and with a confidence of 95 %, but at least [`REPLICATIONS_MIN`] and at most `max` times. The rule
@@ -61,12 +63,12 @@ pub struct Experiment {
     /// Where the jobs come from.
     pub workload: Workload,
     /// How many jobs of a synthetic workload one run is about, [`WARMUP_FRACTION`] of which are not
-    /// measured. Of a log and of a closed workload all jobs are measured, whatever this says.
+    /// measured. Of a log and of a closed workload all jobs are measured.
     pub jobs: u32,
     /// The part of a synthetic workload's jobs, the first to arrive, that is not measured.
     pub warmup_fraction: f64,
-    /// So many jobs of a synthetic workload wait at all times: one arrives as soon as fewer do, and not at a time of its
-    /// own. The utilization is then the load at which the strategy saturates: up to it a queue runs empty again and
+    /// The number of jobs of a synthetic workload that wait at all times: one arrives as soon as fewer do, whatever its
+    /// arrival time. The utilization is then the load at which the strategy saturates: up to it a queue runs empty again and
     /// again, above it the queue grows for ever.
     pub backlog: Option<NonZero<u32>>,
     /// How often a synthetic workload is repeated.
@@ -86,6 +88,8 @@ pub enum Stop {
     CapReached,
     /// The strategy is saturated: its waiting delay grows with the run and has no exact value.
     Saturated,
+    /// The experiment was interrupted, or its controller lost, before there were enough.
+    Incomplete,
 }
 
 /// What came out for one strategy.
@@ -136,7 +140,7 @@ impl StrategyResult {
 /// Receives the progress of an experiment. The methods are called between events, often, and must be
 /// quick.
 pub trait Progress: Sync {
-    /// Before the first run of an experiment: so many runs are expected, of so many jobs each.
+    /// Before the first run of an experiment: the expected number of runs, and of jobs in each.
     fn begin(&self, runs_max: u64, jobs_per_run: u64) {
         let _ = (runs_max, jobs_per_run);
     }
@@ -146,7 +150,7 @@ pub trait Progress: Sync {
         let _ = jobs;
     }
 
-    /// Reports that so many more jobs have left.
+    /// More jobs have left.
     fn advance(&self, jobs: u64) {
         let _ = jobs;
     }
@@ -154,6 +158,11 @@ pub trait Progress: Sync {
     /// A run has ended; `replication` counts from 0.
     fn run_ended(&self, strategy: StrategyKind, replication: u32, result: &RunResult) {
         let _ = (strategy, replication, result);
+    }
+
+    /// Whether to begin no more runs and to abandon those under way.
+    fn is_interrupted(&self) -> bool {
+        false
     }
 }
 
@@ -180,69 +189,12 @@ pub enum ExperimentError {
         /// What happened.
         reason: SimulationError,
     },
+    /// [`Progress::is_interrupted`] became true.
+    #[error("interrupted")]
+    Interrupted,
     /// The system gives no threads.
     #[error("cannot start threads: {0}")]
     Threads(String),
-}
-
-/// Runs one replication of one strategy.
-///
-/// # Errors
-///
-/// Those of [`run`].
-pub fn run_once(
-    experiment: &Experiment,
-    strategy: StrategyKind,
-    replication: u32,
-    backends: &mut dyn Backends,
-    progress: &dyn Progress,
-) -> Result<RunResult, ExperimentError> {
-    let measured = experiment.measured()?;
-    let configuration = Configuration {
-        machine: experiment.machine,
-        strategy,
-        scheduler: experiment.scheduler,
-    };
-    let synthetic = match &experiment.workload {
-        Workload::Synthetic(workload) => Some(workload.jobs(experiment.seed, replication)?),
-        Workload::Log(_) => None,
-    };
-    let mut result = None;
-    backends.with(configuration, &mut |backend| {
-        let mut advance = |jobs| progress.advance(jobs);
-        let machine = experiment.machine;
-        result = Some(match (&experiment.workload, &synthetic) {
-            (Workload::Log(log), _) => {
-                let jobs = log.jobs.iter().map(|entry| entry.job);
-                simulation::run(backend, machine, jobs, measured, &mut advance)
-            }
-            (Workload::Synthetic(workload), jobs) => {
-                let jobs = jobs.clone().into_iter().flatten();
-                match (workload.arrivals, experiment.backlog) {
-                    (Arrivals::Poisson(_), Some(backlog)) => simulation::run_backlogged(
-                        backend,
-                        machine,
-                        jobs,
-                        backlog,
-                        measured,
-                        &mut advance,
-                    ),
-                    (Arrivals::Poisson(_), None) => {
-                        simulation::run(backend, machine, jobs, measured, &mut advance)
-                    }
-                    (Arrivals::AtOnce { tasks }, _) => {
-                        simulation::run_closed(backend, machine, jobs, tasks, &mut advance)
-                    }
-                }
-            }
-        });
-    })?;
-    let result = result.expect("a backend that is ready calls its body");
-    result.map_err(|reason| ExperimentError::Run {
-        strategy,
-        replication: replication + 1,
-        reason,
-    })
 }
 
 impl Experiment {
@@ -419,9 +371,15 @@ impl Experiment {
 
     fn summary(&self, strategy: StrategyKind, runs: Vec<RunResult>) -> StrategyResult {
         let saturated = self.is_saturated(&runs);
+        let (count, most) = (runs.len(), self.replications_max());
+        let is_cut_short = most.is_ok_and(|most| count < most as usize);
+        let cut_or = |stop| match is_cut_short {
+            true => Stop::Incomplete,
+            false => stop,
+        };
         let stop = match (&self.workload, self.replications) {
-            (Workload::Log(_), _) | (_, Replications::Fixed(_)) => Stop::Fixed,
-            _ => self.reached(&runs).unwrap_or(Stop::CapReached),
+            (Workload::Log(_), _) | (_, Replications::Fixed(_)) => cut_or(Stop::Fixed),
+            _ => self.reached(&runs).unwrap_or(cut_or(Stop::CapReached)),
         };
         let mut refused = Refusals::default();
         for run in &runs {

@@ -2,6 +2,17 @@
 
 use std::io;
 
+use crate::backend::BackendError;
+use crate::experiment::{ExperimentError, Failed, StrategyResult};
+use crate::progress::EXIT_INTERRUPTED;
+use crate::simulation::SimulationError;
+
+/// Exit code of everything that could not be done.
+const EXIT_FAILURE: u8 = 2;
+
+/// Exit code when the controller was lost, or a run failed after others were complete.
+const EXIT_INCOMPLETE: u8 = 1;
+
 /// Why a command was not carried out.
 #[derive(Debug)]
 pub enum Failure {
@@ -9,6 +20,82 @@ pub enum Failure {
     Message(String),
     /// Standard output was closed by its reader; nothing is printed.
     OutputClosed,
+    /// The experiments ended early. What is complete has been printed.
+    Incomplete(Incomplete),
+}
+
+/// Why experiments ended early.
+#[derive(Debug)]
+pub struct Incomplete {
+    /// What happened.
+    pub reason: String,
+    code: u8,
+}
+
+/// What experiments gave before they ended early, by their places, and why they did.
+pub(crate) type Early = (Vec<(usize, Vec<StrategyResult>)>, Incomplete);
+
+/// Takes what is complete out of `failed`; `others` is whether experiments had ended before.
+///
+/// # Errors
+///
+/// When not one replication is complete.
+pub(crate) fn complete(failed: Failed, others: bool) -> Result<Early, Failure> {
+    let lost = |error: &BackendError| matches!(error, BackendError::Line { .. });
+    let code = match &failed.reason {
+        ExperimentError::Interrupted => EXIT_INTERRUPTED,
+        ExperimentError::Backend(error) if lost(error) => EXIT_INCOMPLETE,
+        ExperimentError::Run {
+            reason: SimulationError::Backend(error),
+            ..
+        } if lost(error) => EXIT_INCOMPLETE,
+        _ => EXIT_FAILURE,
+    };
+    let reason = failed.reason.to_string();
+    let mut results = failed.complete.iter().flat_map(|(_, results)| results);
+    if others || results.any(|result| !result.runs.is_empty()) {
+        let code = if code == EXIT_FAILURE {
+            EXIT_INCOMPLETE
+        } else {
+            code
+        };
+        return Ok((failed.complete, Incomplete { reason, code }));
+    }
+    Err(if code == EXIT_FAILURE {
+        Failure::Message(reason)
+    } else {
+        let reason = format!("{reason}; no replication is complete");
+        Failure::Incomplete(Incomplete { reason, code })
+    })
+}
+
+/// The results of one experiment, as far as they are complete, and why they may not be all.
+///
+/// # Errors
+///
+/// When not one replication is complete.
+pub(crate) fn complete_of_one(
+    outcome: Result<Vec<StrategyResult>, Failed>,
+) -> Result<(Vec<StrategyResult>, Option<Incomplete>), Failure> {
+    match outcome {
+        Ok(results) => Ok((results, None)),
+        Err(failed) => {
+            let (results, incomplete) = complete(failed, false)?;
+            let results = results.into_iter().flat_map(|(_, results)| results);
+            Ok((results.collect(), Some(incomplete)))
+        }
+    }
+}
+
+impl Failure {
+    /// The exit code, and the line on standard error.
+    pub(crate) fn ending(&self) -> (u8, Option<&str>) {
+        match self {
+            Failure::Message(message) => (EXIT_FAILURE, Some(message)),
+            Failure::OutputClosed => (0, None),
+            Failure::Incomplete(Incomplete { reason, code }) => (*code, Some(reason)),
+        }
+    }
 }
 
 impl From<String> for Failure {

@@ -162,30 +162,3 @@ fn json() -> Value {
         "shapes": shapes,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_strategy_is_listed_with_its_source() {
-        let mut bytes = Vec::new();
-        list(Format::Table, &mut bytes).unwrap();
-        let shown = String::from_utf8(bytes).unwrap();
-        let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-        for kind in StrategyKind::ALL {
-            let info = kind.info();
-            assert!(flat.contains(info.name) && flat.contains(info.source));
-            assert!(flat.contains(&format!("for {}:", info.serves)));
-        }
-        for info in SizeDistribution::LIST
-            .iter()
-            .chain(ServiceDistribution::LIST)
-            .chain(TaskDistribution::LIST)
-        {
-            assert!(flat.contains(info.name) && flat.contains(info.source));
-        }
-        let longest = shown.lines().map(|line| line.chars().count()).max();
-        assert!(longest <= Some(WIDTH), "{shown}");
-    }
-}

@@ -70,7 +70,7 @@ impl FromStr for MapMoment {
     }
 }
 
-/// One map with what is said about it.
+/// One map with its caption.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
     /// Whose it is.
@@ -79,7 +79,7 @@ pub struct Map {
     pub at: Option<Ticks>,
     /// Jobs that wait.
     pub waiting: u32,
-    /// Who holds what.
+    /// The jobs, and the processors that they hold.
     pub snapshot: Snapshot,
 }
 

@@ -1,8 +1,7 @@
-//! Names and values as they are written on the command line and in scenario files, and what is said
+//! Names and values as they are written on the command line and in scenario files, and the messages
 //! about one that cannot be read.
 
 use std::fmt::Display;
-use std::num::NonZero;
 use std::str::FromStr;
 
 use meshalloc::{Cube, DIMENSIONS_MAX, Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
@@ -22,7 +21,7 @@ pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// What is said about a name that is not known: the nearest one, then all of them as `known` puts it.
+/// The message about an unknown name: the nearest one, then all of them as `known` puts it.
 pub fn unknown(what: &str, given: &str, names: &[&str], known: &str) -> String {
     let hint = match nearest(given, names.iter().copied()) {
         Some(name) => format!("; did you mean {name:?}?"),
@@ -232,26 +231,33 @@ fn duration(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("\"{text}\" is not a time: expected seconds, 0 to {SECONDS_MAX}"))
 }
 
+/// Reads a value that `is_good` accepts; the error is what was `expected`.
+pub(crate) fn value<T: FromStr>(
+    text: &str,
+    expected: &str,
+    is_good: impl FnOnce(&T) -> bool,
+) -> Result<T, String> {
+    let read = text.parse().ok().filter(is_good);
+    read.ok_or_else(|| format!("expected {expected}"))
+}
+
 /// Reads a whole number of at least 1.
 ///
 /// # Errors
 ///
 /// When it is zero, has other characters than digits or is too large for `T`.
 pub fn count<T: FromStr + Default + PartialOrd>(text: &str) -> Result<T, String> {
-    let number = text.parse::<T>().ok();
-    number
-        .filter(|number| *number > T::default())
-        .ok_or_else(|| "expected a whole number of at least 1".to_owned())
+    let is_good = |number: &T| *number > T::default();
+    value(text, "a whole number of at least 1", is_good)
 }
 
-/// Reads a number of threads.
+/// Reads a whole number of at least 1 as a `NonZero`.
 ///
 /// # Errors
 ///
-/// When it is not a whole number of at least 1.
-pub fn threads(text: &str) -> Result<NonZero<usize>, String> {
-    text.parse()
-        .map_err(|_| "expected a whole number of at least 1".to_owned())
+/// When it is not.
+pub fn not_zero<T: FromStr>(text: &str) -> Result<T, String> {
+    value(text, "a whole number of at least 1", |_| true)
 }
 
 /// Reads a number over 0, not infinite.
@@ -260,10 +266,8 @@ pub fn threads(text: &str) -> Result<NonZero<usize>, String> {
 ///
 /// When it is anything else.
 pub fn positive(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok();
-    number
-        .filter(|number| number.is_finite() && *number > 0.0)
-        .ok_or_else(|| "expected a number over 0".to_owned())
+    let is_good = |number: &f64| number.is_finite() && *number > 0.0;
+    value(text, "a number over 0", is_good)
 }
 
 /// Reads a number between 0 and 1, both left out.
@@ -272,10 +276,8 @@ pub fn positive(text: &str) -> Result<f64, String> {
 ///
 /// When it is anything else.
 pub fn fraction(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok();
-    number
-        .filter(|number| *number > 0.0 && *number < 1.0)
-        .ok_or_else(|| "expected a number between 0 and 1, both excluded".to_owned())
+    let is_good = |number: &f64| *number > 0.0 && *number < 1.0;
+    value(text, "a number between 0 and 1, both excluded", is_good)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ mod horizontal;
 mod marks;
 
 /// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that
-/// slanted dashes stay on their line and a point is where its number says.
+/// slanted dashes stay on their line and a point is at its value.
 const PIXEL: i32 = 10;
 /// Width and height in pixels of a picture with its legend at the right; being a vector picture it scales.
 const PAGE_SIZE: (i32, i32) = (840, 520);
@@ -377,7 +377,7 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, bars: bool) -> Drawn {
     Ok(())
 }
 
-/// Text of a size in pixels whose middle line is at `at.1`. The picture names a font family only, so whoever shows it
+/// Text of a size in pixels whose middle line is at `at.1`. The picture names a font family only, so the viewer that shows it
 /// chooses the font, and nothing depends on the fonts of the machine that drew it.
 fn label(area: &Area<'_>, text: impl Display, at: (i32, i32), size: i32, side: HPos) -> Drawn {
     let style = ("sans-serif", size * PIXEL)

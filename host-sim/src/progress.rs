@@ -1,11 +1,21 @@
-//! Progress on standard error.
+//! Progress on standard error, and Ctrl-C.
+
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::experiment::Progress;
 
+/// Exit code after Ctrl-C: 128 and the number of SIGINT.
+pub(crate) const EXIT_INTERRUPTED: u8 = 130;
+
 /// A progress bar on standard error, if that is a terminal.
-pub(crate) struct Bar(ProgressBar);
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    interrupted: Arc<AtomicBool>,
+}
 
 impl Bar {
     /// A bar for as many jobs as the experiments announce.
@@ -16,28 +26,52 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
-        Bar(bar)
+        Bar {
+            bar,
+            interrupted: Arc::default(),
+        }
+    }
+
+    /// The same; the first Ctrl-C interrupts the experiments, the second one ends the process.
+    ///
+    /// # Errors
+    ///
+    /// When the system takes no handler.
+    pub(crate) fn interruptible() -> Result<Self, String> {
+        let bar = Bar::new();
+        let interrupted = bar.interrupted.clone();
+        ctrlc::set_handler(move || {
+            if interrupted.swap(true, Ordering::Relaxed) {
+                process::exit(EXIT_INTERRUPTED.into());
+            }
+        })
+        .map_err(|error| format!("cannot handle Ctrl-C: {error}"))?;
+        Ok(bar)
     }
 
     /// Takes it off the screen.
     pub(crate) fn clear(&self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
 impl Progress for Bar {
     fn begin(&self, runs_max: u64, jobs_per_run: u64) {
-        self.0.inc_length(runs_max * jobs_per_run);
+        self.bar.inc_length(runs_max * jobs_per_run);
     }
 
     fn expect_more(&self, jobs: i64) {
         match u64::try_from(jobs) {
-            Ok(more) => self.0.inc_length(more),
-            Err(_) => self.0.dec_length(jobs.unsigned_abs()),
+            Ok(more) => self.bar.inc_length(more),
+            Err(_) => self.bar.dec_length(jobs.unsigned_abs()),
         }
     }
 
     fn advance(&self, jobs: u64) {
-        self.0.inc(jobs);
+        self.bar.inc(jobs);
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
     }
 }

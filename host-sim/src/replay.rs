@@ -33,7 +33,7 @@ use crate::metrics::Refusals;
 mod object;
 mod operation;
 
-use object::{Blocks, Failed, Freed, Granted, Place, Set, json};
+use object::{Blocks, Outcome, Place, Served, Set, json};
 pub use operation::Operation;
 
 /// Bytes read at once.
@@ -64,7 +64,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Writes a line for each count that says something.
+    /// Writes a line for each count.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ pub enum ReplayError {
     Write(#[from] io::Error),
 }
 
-/// Carries out all operations of `input`, on a controller that serves `machine` and knows no job.
+/// Carries out all operations of `input`, on a controller that serves `machine` and has no job.
 ///
 /// One JSON object for each goes to `output`, which is flushed whenever the input has to be waited for,
 /// at the end, and also before an error is returned.
@@ -220,88 +220,60 @@ impl Replay<'_> {
     ) -> Result<(), ReplayError> {
         self.counts.operations += 1;
         let now = self.counts.operations;
-        let line = self.line;
-        match operation {
+        let (op, id, outcome) = match operation {
             Operation::Alloc { job, request } => {
-                let (op, id) = ("alloc", job.0);
                 let command = Command::Submit { job, request };
-                match self.call(backend, &command, now)? {
+                let outcome = match self.call(backend, &command, now)? {
                     Reply::Submitted { .. } => {
                         self.counts.granted += 1;
-                        let granted = Blocks {
+                        Outcome::Granted(Blocks {
                             machine: &self.machine,
                             blocks: &self.blocks,
-                        };
-                        json(
-                            output,
-                            &Granted {
-                                line,
-                                op,
-                                id,
-                                granted,
-                            },
-                        )?;
+                        })
                     }
                     Reply::Error(Error::Refused(reason)) => {
                         self.counts.refused.add(reason);
-                        let error = reason.name();
-                        json(
-                            output,
-                            &Failed {
-                                line,
-                                op,
-                                id,
-                                error,
-                            },
-                        )?;
+                        Outcome::Error(reason.name())
                     }
                     other => return Err(self.reply_error(&other)),
-                }
+                };
+                ("alloc", job.0, outcome)
             }
             Operation::Free { job } => {
-                let (op, id) = ("free", job.0);
-                match self.call(backend, &Command::Release { job }, now)? {
+                let outcome = match self.call(backend, &Command::Release { job }, now)? {
                     Reply::Released { processors, .. } => {
                         self.counts.freed += 1;
-                        let released = processors;
-                        json(
-                            output,
-                            &Freed {
-                                line,
-                                op,
-                                id,
-                                released,
-                            },
-                        )?;
+                        Outcome::Released(processors)
                     }
                     Reply::Error(Error::UnknownJob) => {
                         self.counts.unknown_jobs += 1;
-                        let error = UNKNOWN_JOB;
-                        json(
-                            output,
-                            &Failed {
-                                line,
-                                op,
-                                id,
-                                error,
-                            },
-                        )?;
+                        Outcome::Error(UNKNOWN_JOB)
                     }
                     other => return Err(self.reply_error(&other)),
-                }
+                };
+                ("free", job.0, outcome)
             }
             Operation::Fault { node } => {
                 let command = Command::MarkFaulty { node };
                 let changed = self.set(backend, output, "fault", node, &command)?;
                 self.counts.faults += u64::from(changed);
+                return Ok(());
             }
             Operation::Repair { node } => {
                 let command = Command::ClearFaulty { node };
                 let changed = self.set(backend, output, "repair", node, &command)?;
                 self.counts.repairs += u64::from(changed);
+                return Ok(());
             }
-        }
-        Ok(())
+        };
+        let line = self.line;
+        let served = Served {
+            line,
+            op,
+            id,
+            outcome,
+        };
+        Ok(json(output, &served)?)
     }
 
     /// Marks or clears a processor; returns whether that changed it.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::backend::line::RoundTrips;
 use crate::experiment::{Replications, Stop, StrategyResult};
+use crate::failure::Incomplete;
 use crate::identity::hash;
 use crate::metrics::{Metric, Unit};
 use crate::names;
@@ -22,7 +23,7 @@ const WIDTH_MAX: usize = 80;
 
 mod json;
 
-pub(crate) use json::{log_json, result_json};
+pub(crate) use json::{document, estimate_json, log_json, refused_json, result_json, write_json};
 
 /// How long a strategy's runs took on the clock on the wall.
 #[derive(Clone, Debug, Default)]
@@ -35,16 +36,18 @@ pub struct Timing {
 
 /// What a run gave.
 pub struct Report<'r> {
-    /// What was asked.
+    /// The scenario.
     pub scenario: &'r Scenario,
     /// What is known of the log, if jobs came from one.
     pub log: Option<&'r Log>,
-    /// Who the controller says it is, if it is at the end of a line.
+    /// Version and build of the controller, if it is at the end of a line.
     pub controller: Option<String>,
     /// One result for each strategy.
     pub results: &'r [StrategyResult],
     /// The time each of them took, in the same order.
     pub timings: &'r [Timing],
+    /// Why the results are not of all replications.
+    pub incomplete: Option<&'r Incomplete>,
 }
 
 /// The metrics that have no value above saturation, where they depend on the length of the run.
@@ -80,6 +83,7 @@ pub(crate) const fn stop_name(stop: Stop) -> &'static str {
         Stop::ErrorReached => "error-reached",
         Stop::CapReached => "cap-reached",
         Stop::Saturated => "saturated",
+        Stop::Incomplete => "incomplete",
     }
 }
 
@@ -104,6 +108,11 @@ impl Report<'_> {
         }
         writeln!(output, "\n{}", trimmed(&self.runs_table()))?;
         for line in self.notes() {
+            writeln!(output, "{line}")?;
+        }
+        if let Some(incomplete) = self.incomplete {
+            let count = self.results.first().map_or(0, |result| result.runs.len());
+            let line = incomplete_line(incomplete, &count.to_string());
             writeln!(output, "{line}")?;
         }
         Ok(())
@@ -221,7 +230,7 @@ impl Report<'_> {
         table
     }
 
-    /// What the numbers do not say.
+    /// The lines below the tables.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.results.iter().any(|result| result.runs.len() > 1) {
@@ -257,7 +266,7 @@ impl Report<'_> {
                     Stop::CapReached => notes.push(format!(
                         "{name}: still above the relative error of {target} after {runs} replications, the cap."
                     )),
-                    Stop::Fixed | Stop::Saturated => {}
+                    Stop::Fixed | Stop::Saturated | Stop::Incomplete => {}
                 }
             }
             for (reason, count) in result.refused.iter() {
@@ -272,6 +281,12 @@ impl Report<'_> {
         }
         notes
     }
+}
+
+/// The line that marks incomplete results; `count` is how many replications there are.
+pub(crate) fn incomplete_line(incomplete: &Incomplete, count: &str) -> String {
+    let reason = &incomplete.reason;
+    format!("INCOMPLETE: {reason}\nReplications that all strategies completed: {count}.")
 }
 
 /// A synthetic workload in a few words.

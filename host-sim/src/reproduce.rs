@@ -24,6 +24,7 @@ use crate::scenario;
 use crate::simulation::Fnv1a;
 use crate::sweep::{self, SweepOptions};
 
+mod axis;
 pub mod claims;
 pub mod extent;
 pub mod figure;
@@ -221,7 +222,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         extent: &extent,
     })?;
     write(&page_path, &page)?;
-    say(&paper.figures, &claims, output)?;
+    write_summary(&paper.figures, &claims, output)?;
     writeln!(output, "page: {}", page_path.display())?;
     Ok(())
 }
@@ -323,7 +324,11 @@ fn check_folder(record: &Path, command: &str) -> Result<(), String> {
 }
 
 /// For each figure a line with the number of each verdict, and each claim below it.
-fn say(figures: &[Figure], claims: &[Claim], output: &mut dyn Write) -> Result<(), Failure> {
+fn write_summary(
+    figures: &[Figure],
+    claims: &[Claim],
+    output: &mut dyn Write,
+) -> Result<(), Failure> {
     let mut numbers: Vec<u32> = figures.iter().map(|figure| figure.number).collect();
     numbers.dedup();
     for number in numbers {

@@ -10,7 +10,7 @@ use meshalloc::{Configuration, StrategyKind};
 use crate::backend::line::LineBackends;
 use crate::backend::{Backend, BackendError, Backends, InProcessBackends, StopwatchBackends};
 use crate::experiment;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::map::{self, MapArgs};
 use crate::names;
 use crate::progress::Bar;
@@ -25,7 +25,7 @@ const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's ow
 /// The error when runs would have to share a line.
 const THREADS_NEED_IN_PROCESS: &str = "--threads is about runs in this process (expected --backend in-process; a line serves one run at a time)";
 
-/// How a scenario is run, beside what it says itself.
+/// How a scenario is run, beside its own keys.
 pub(crate) struct RunHow<'a> {
     /// The number of threads; `None` for as many as there may be.
     pub(crate) threads: Option<NonZero<usize>>,
@@ -65,11 +65,11 @@ pub(crate) fn run(
         }
     };
     let clock = Clock::default();
-    let bar = Bar::new();
+    let bar = Bar::interruptible()?;
     let results = match &mut line {
         Some(line) => experiment::run(&experiment, &mut clock.time(line), &bar),
         None if search_time => {
-            // Runs beside each other would disturb what is measured.
+            // Concurrent runs would disturb the measurement.
             let threads = threads.or(Some(NonZero::<usize>::MIN));
             let backends = || clock.time(StopwatchBackends::default());
             experiment::run_parallel(&experiment, threads, &backends, &bar)
@@ -80,7 +80,7 @@ pub(crate) fn run(
         }
     };
     bar.clear();
-    let results = results.map_err(|error| error.to_string())?;
+    let (results, incomplete) = failure::complete_of_one(results)?;
     let runs = clock.runs();
     let timing = |strategy: StrategyKind| Timing {
         elapsed: (runs.iter().filter(|run| run.0 == strategy).map(|run| run.1)).sum(),
@@ -102,10 +102,15 @@ pub(crate) fn run(
         }),
         results: &results,
         timings: &timings,
+        incomplete: incomplete.as_ref(),
     };
     match scenario.format {
         Format::Table => report.table(output)?,
         Format::Json => report.json(output)?,
+    }
+    if let Some(incomplete) = incomplete {
+        output.flush()?;
+        return Err(Failure::Incomplete(incomplete));
     }
     let Some((moment, show)) = show else {
         return Ok(());
@@ -137,7 +142,7 @@ fn map_subtitle(scenario: &Scenario) -> String {
 struct Clock(Mutex<Vec<(StrategyKind, Duration)>>);
 
 impl Clock {
-    /// The backends, with this clock beside them.
+    /// Backends whose runs are timed by this clock.
     fn time<B: Backends>(&self, backends: B) -> Timed<'_, B> {
         Timed {
             inner: backends,
@@ -151,7 +156,7 @@ impl Clock {
     }
 }
 
-/// Backends with a clock beside them.
+/// Backends whose runs are timed.
 struct Timed<'c, B> {
     inner: B,
     clock: &'c Clock,

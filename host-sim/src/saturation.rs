@@ -8,12 +8,14 @@ use std::num::NonZero;
 
 use clap::Args;
 use meshalloc::{SchedulerKind, StrategyKind};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::backend::{self, InProcessBackends};
-use crate::experiment::{self, Experiment, Replications, Stop, StrategyResult, WARMUP_FRACTION};
-use crate::failure::Failure;
-use crate::identity::{PROGRAM, VERSION, hash};
+use crate::experiment::{
+    self, Experiment, REPLICATIONS_MIN, Replications, Stop, StrategyResult, WARMUP_FRACTION,
+};
+use crate::failure::{self, Failure, Incomplete};
+use crate::identity::hash;
 use crate::metrics::Metric;
 use crate::names;
 use crate::progress::Bar;
@@ -46,7 +48,7 @@ pub(crate) struct SaturationArgs {
     scheduler: SchedulerKind,
 
     /// Service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
-    #[arg(long, value_name = "DISTRIBUTION", value_parser = scenario::service, default_value = "exponential:10")]
+    #[arg(long, value_name = "DISTRIBUTION", default_value = "exponential:10")]
     service: ServiceDistribution,
 
     /// Jobs that wait at all times; a new one arrives as soon as fewer do
@@ -57,8 +59,8 @@ pub(crate) struct SaturationArgs {
     #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, default_value = "40000")]
     jobs: u32,
 
-    /// Runs of each strategy, each with new jobs [default: 8]
-    #[arg(long, value_name = "COUNT", value_parser = replications, allow_negative_numbers = true, conflicts_with_all = ["until_abs_error", "max_replications"])]
+    /// Runs of each strategy, each with new jobs [default: 10]
+    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, conflicts_with_all = ["until_abs_error", "max_replications"])]
     replications: Option<NonZero<u32>>,
 
     /// Replicate until every 95 % half-width is at most this part of the processors, such as 0.005
@@ -66,7 +68,7 @@ pub(crate) struct SaturationArgs {
     until_abs_error: Option<f64>,
 
     /// The most replications with --until-abs-error [default: 100]
-    #[arg(long, value_name = "COUNT", value_parser = replications, allow_negative_numbers = true, requires = "until_abs_error")]
+    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, requires = "until_abs_error")]
     max_replications: Option<NonZero<u32>>,
 
     /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same jobs
@@ -74,7 +76,7 @@ pub(crate) struct SaturationArgs {
     seed: u64,
 
     /// Threads that share the runs; their number does not change any result [default: all processors]
-    #[arg(long, value_name = "COUNT", value_parser = names::threads)]
+    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>)]
     threads: Option<NonZero<usize>>,
 
     /// How results are written: table or json
@@ -96,19 +98,14 @@ fn choice(text: &str) -> Result<Choice, String> {
     }
 }
 
-fn replications(text: &str) -> Result<NonZero<u32>, String> {
-    text.parse()
-        .map_err(|_| "expected a whole number of at least 1".to_owned())
-}
-
 fn backlog(text: &str) -> Result<NonZero<u32>, String> {
-    let count = text.parse::<NonZero<u32>>().ok();
-    count
-        .filter(|count| count.get() <= BACKLOG_MAX)
-        .ok_or_else(|| format!("expected a whole number, 1 to {BACKLOG_MAX}"))
+    let expected = format!("a whole number, 1 to {BACKLOG_MAX}");
+    names::value(text, &expected, |count: &NonZero<u32>| {
+        count.get() <= BACKLOG_MAX
+    })
 }
 
-const REPLICATIONS_DEFAULT: NonZero<u32> = NonZero::new(8).unwrap();
+const REPLICATIONS_DEFAULT: NonZero<u32> = NonZero::new(REPLICATIONS_MIN).unwrap();
 const REPLICATIONS_MAX_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
 
 /// Measures and reports.
@@ -119,15 +116,27 @@ const REPLICATIONS_MAX_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
 pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let requests = args.requests.requests()?;
     let experiment = args.experiment(requests)?;
-    let bar = Bar::new();
+    let bar = Bar::interruptible()?;
     let backends = || InProcessBackends::default();
     let results = experiment::run_parallel(&experiment, args.threads, &backends, &bar);
     bar.clear();
-    let results = results.map_err(|error| error.to_string())?;
+    let (results, incomplete) = failure::complete_of_one(results)?;
     match args.format {
-        Format::Table => write_table(args, &requests, &results, output),
-        Format::Json => write_json(args, &requests, &experiment, &results, output),
+        Format::Table => {
+            write_table(args, &requests, &results, output)?;
+            if let Some(incomplete) = &incomplete {
+                let count = results.first().map_or(0, |result| result.runs.len());
+                let line = report::incomplete_line(incomplete, &count.to_string());
+                writeln!(output, "{line}")?;
+            }
+        }
+        Format::Json => {
+            let incomplete = incomplete.as_ref();
+            write_json(args, &requests, &experiment, &results, incomplete, output)?;
+        }
     }
+    output.flush()?;
+    incomplete.map_or(Ok(()), |incomplete| Err(Failure::Incomplete(incomplete)))
 }
 
 impl SaturationArgs {
@@ -141,8 +150,8 @@ impl SaturationArgs {
         let workload = Synthetic {
             requests,
             service: self.service,
-            // Any rate will do.
-            arrivals: Arrivals::Poisson(Rate::Load(1.0)),
+            // Any rate gives the same run: jobs arrive when fewer than the backlog wait.
+            arrivals: Arrivals::Poisson(Rate::Traffic(1.0)),
         };
         Ok(Experiment {
             machine: requests.machine(),
@@ -255,30 +264,23 @@ fn write_json(
     requests: &Requests,
     experiment: &Experiment,
     results: &[StrategyResult],
+    incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let estimate = |estimate: &Option<Estimate>| {
-        json!({
-            "mean": estimate.map(|estimate| estimate.mean),
-            "ci95": estimate.and_then(|estimate| estimate.ci95),
-            "replications": estimate.map_or(0, |estimate| estimate.replications),
-        })
+    let estimate = |result: &StrategyResult, metric| {
+        let estimate = result.metrics[metric];
+        report::estimate_json(estimate, estimate)
     };
     let result = |result: &StrategyResult| {
-        let refused: Map<String, Value> = result
-            .refused
-            .iter()
-            .map(|(reason, count)| (reason.name().to_owned(), count.into()))
-            .collect();
         json!({
             "strategy": result.strategy.name(),
             "metrics": {
-                "utilization": estimate(&result.metrics[Metric::Utilization]),
-                "internal_fragmentation": estimate(&result.metrics[Metric::InternalFragmentation]),
+                "utilization": estimate(result, Metric::Utilization),
+                "internal_fragmentation": estimate(result, Metric::InternalFragmentation),
             },
             "replications": result.runs.len(),
             "stop": report::stop_name(result.stop),
-            "refused": refused,
+            "refused": report::refused_json(result),
             "decision_hash": hash(result.decision_hash),
         })
     };
@@ -309,16 +311,9 @@ fn write_json(
             scenario["max-replications"] = max.into();
         }
     }
-    let document = json!({
-        "program": PROGRAM,
-        "version": VERSION,
-        "scenario": scenario,
-        "seed": args.seed,
-        "results": results.iter().map(result).collect::<Vec<_>>(),
-    });
-    serde_json::to_writer_pretty(&mut *output, &document).map_err(std::io::Error::from)?;
-    writeln!(output)?;
-    Ok(())
+    let mut document = report::document(&scenario, args.seed, incomplete);
+    document["results"] = results.iter().map(result).collect();
+    Ok(report::write_json(&document, output)?)
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use crate::backend::line::Endpoint;
 use crate::names;
 use crate::workload::{
     JOBS_MAX, ServiceDistribution, ShapeRule, SideRange, SizeDistribution, TaskDistribution,
-    WorkloadError,
 };
 
 mod effective;
@@ -140,14 +139,14 @@ pub struct ScenarioArgs {
 
     /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
     /// [default: uniform]
-    #[arg(long, value_name = "NAME", value_parser = task_distribution, help_heading = SYNTHETIC)]
+    #[arg(long, value_name = "NAME", help_heading = SYNTHETIC)]
     pub dims: Option<TaskDistribution>,
 
     /// On a cube: distribution of the radices of jobs, 2 to k: uniform or normal [default: uniform]
-    #[arg(long, value_name = "NAME", value_parser = task_distribution, help_heading = SYNTHETIC)]
+    #[arg(long, value_name = "NAME", help_heading = SYNTHETIC)]
     pub radices: Option<TaskDistribution>,
 
-    /// So many tasks, all there at time 0, and no arrivals later; all are measured [default on a
+    /// Number of tasks, all there at time 0, and no arrivals later; all are measured [default on a
     /// cube without --load and --traffic: 100]
     #[arg(long, value_name = "COUNT", value_parser = tasks, allow_negative_numbers = true, help_heading = SYNTHETIC,
         conflicts_with_all = ["load", "traffic", "jobs", "warmup"])]
@@ -167,7 +166,7 @@ pub struct ScenarioArgs {
     pub mean_service: Option<f64>,
 
     /// Another service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
-    #[arg(long, value_name = "DISTRIBUTION", value_parser = service, help_heading = SYNTHETIC)]
+    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC)]
     pub service: Option<ServiceDistribution>,
 
     /// Uniform service time, in seconds: short for --service uniform:LO,HI [default with tasks on a
@@ -215,7 +214,7 @@ pub struct ScenarioArgs {
 
     /// The rule that gives a number of processors a shape: near-square or near-cubic [default:
     /// near-square on a two-dimensional mesh, else near-cubic]
-    #[arg(long, value_name = "RULE", value_parser = shape, help_heading = LOG)]
+    #[arg(long, value_name = "RULE", help_heading = LOG)]
     pub shape: Option<ShapeRule>,
 
     /// The controller: in-process, tcp:HOST:PORT or serial:DEVICE@BAUD [default: in-process]
@@ -238,16 +237,6 @@ pub(crate) fn sizes(text: &str) -> Result<SizeDistribution, String> {
     })
 }
 
-/// Reads a distribution of service times.
-pub(crate) fn service(text: &str) -> Result<ServiceDistribution, WorkloadError> {
-    text.parse()
-}
-
-/// Reads `uniform` or `normal`.
-pub(crate) fn task_distribution(text: &str) -> Result<TaskDistribution, WorkloadError> {
-    text.parse()
-}
-
 /// Reads `LO,HI`, the ends of a uniform distribution.
 pub(crate) fn residence(text: &str) -> Result<ServiceDistribution, String> {
     format!("uniform:{text}")
@@ -256,31 +245,24 @@ pub(crate) fn residence(text: &str) -> Result<ServiceDistribution, String> {
 }
 
 fn tasks(text: &str) -> Result<u32, String> {
-    let count = text.parse::<u32>().ok();
-    count
-        .filter(|count| (1..=JOBS_MAX).contains(count))
-        .ok_or_else(|| format!("expected a whole number, 1 to {JOBS_MAX}"))
+    let expected = format!("a whole number, 1 to {JOBS_MAX}");
+    names::value(text, &expected, |count| (1..=JOBS_MAX).contains(count))
 }
 
 /// Reads a seed.
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
-    text.parse()
-        .map_err(|_| format!("expected a whole number, 0 to {}", u64::MAX))
+    names::value(text, &format!("a whole number, 0 to {}", u64::MAX), |_| {
+        true
+    })
 }
 
 fn warmup(text: &str) -> Result<f64, String> {
-    let part = text.parse::<f64>().ok();
-    part.filter(|part| (0.0..1.0).contains(part))
-        .ok_or_else(|| "expected a number from 0 to below 1".to_owned())
+    let is_good = |part: &f64| (0.0..1.0).contains(part);
+    names::value(text, "a number from 0 to below 1", is_good)
 }
 
 fn partition(text: &str) -> Result<i64, String> {
-    text.parse()
-        .map_err(|_| "expected a whole number".to_owned())
-}
-
-fn shape(text: &str) -> Result<ShapeRule, WorkloadError> {
-    text.parse()
+    names::value(text, "a whole number", |_| true)
 }
 
 /// The options of a scenario as a command of their own.
@@ -295,7 +277,7 @@ pub(crate) fn options() -> Command {
 ///
 /// # Errors
 ///
-/// One line that says what is wrong with the file.
+/// One line about what is wrong with the file.
 pub fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<ScenarioArgs, String> {
     let options = options();
     let given = |id: &str| {

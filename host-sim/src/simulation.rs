@@ -23,13 +23,13 @@
 //!
 //! The condition fails only when the table is full of *running* jobs: then a kept job that might start
 //! cannot try. A table with one more place than processors never gets there, as each running job holds a
-//! processor. Elsewhere it is counted ([`RunResult::table_limited`]); 0 means that the decisions
+//! processor. In a smaller table it is counted ([`RunResult::table_limited`]); 0 means that the decisions
 //! were exact.
 //!
 //! # Saturation
 //!
-//! Above its saturation load a strategy's backlog grows as long as jobs arrive, and mean delays say
-//! how long the run was and little else. A run is called saturated when both of these hold:
+//! Above its saturation load a strategy's backlog grows as long as jobs arrive, and mean delays depend
+//! on the length of the run above all. A run is called saturated when both of these hold:
 //!
 //! - no arrival in the second half of the measured jobs found the queue empty: a stable queue runs
 //!   empty again and again, a saturated one no more after a while;
@@ -41,7 +41,7 @@
 //! end of a quiet run. Both are free of units and of the length of the run. Within a
 //! percent or so of the saturation load no run of practical length can tell.
 //!
-//! A log is judged in the same way: where its jobs come faster than a strategy serves them, its means say when the log
+//! A log is judged in the same way: where its jobs come faster than a strategy serves them, its means depend on when the log
 //! ends. [`Metric::WaitingAtEnd`](crate::metrics::Metric::WaitingAtEnd) is the backlog that the last arrival found.
 //!
 //! # Memory
@@ -62,6 +62,7 @@ use crate::workload::{JOBS_MAX, Job, TICKS_PER_SECOND, TIME_MAX};
 mod execution;
 mod held;
 mod interrupt;
+mod record;
 mod state;
 mod tally;
 #[cfg(test)]
@@ -121,9 +122,9 @@ pub enum SimulationError {
     /// The controller's reply does not belong to the command.
     #[error("the controller answered {command} with {reply}")]
     UnexpectedReply {
-        /// What it was asked.
+        /// The command.
         command: String,
-        /// What it said.
+        /// The reply.
         reply: String,
     },
     /// The controller has no room for a single job.
@@ -156,8 +157,8 @@ pub const KEPT_MAX: u32 = 1 << 16;
 /// How many measured jobs leave between two calls of `advance`.
 const ADVANCE_JOBS: u64 = 1024;
 
-/// Runs `jobs`, which come in order of arrival, through a controller that knows no job yet, until all
-/// measured jobs have left. `advance` is told now and then how many more measured jobs have left.
+/// Runs `jobs`, which come in order of arrival, through a controller without jobs, until all
+/// measured jobs have left. `advance` receives from time to time how many more measured jobs have left.
 ///
 /// Takes time proportional to the number of jobs, beside the controller's own, and times the logarithm
 /// of the number that run at once. Memory grows with the jobs present at once, and with nothing else.
@@ -199,7 +200,7 @@ pub fn run_with(
 }
 
 /// The same with a queue that never runs empty: jobs arrive in their order, but as soon as fewer than
-/// `backlog` jobs wait, whatever their times of arrival say. The utilization is then that of saturation.
+/// `backlog` jobs wait, whatever their arrival times. The utilization is then that of saturation.
 ///
 /// Under first come, first served any backlog from 1 on gives the same decisions.
 ///
@@ -255,7 +256,7 @@ struct Run<'b, J, E> {
     jobs: J,
     /// The next job to arrive, with its place in the order of insertion.
     next: Option<(u64, Job)>,
-    /// Jobs arrive as soon as fewer than this wait; `None`: when they say.
+    /// Jobs arrive as soon as fewer than this wait; `None`: at their own times.
     backlog: Option<NonZero<u32>>,
 }
 
@@ -295,16 +296,16 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         if end > JOBS_MAX {
             return Err(SimulationError::TooLong);
         }
-        let mut told = 0;
+        let mut reported = 0;
         while self.state.left > 0 {
             if !self.step(Ticks::MAX)? {
                 let waiting = self.state.left;
                 return Err(SimulationError::Stalled { waiting });
             }
             let done = u64::from(end - first - self.state.left);
-            if done - told >= ADVANCE_JOBS || self.state.left == 0 {
-                advance(done - told);
-                told = done;
+            if done - reported >= ADVANCE_JOBS || self.state.left == 0 {
+                advance(done - reported);
+                reported = done;
             }
         }
         Ok(self.finish())
@@ -380,7 +381,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             match self.submit(number)? {
                 Outcome::Taken => self.state.taken(number),
                 Outcome::Refused(Refusal::TableFull) => {
-                    // It has less room than it says: believe what it does.
+                    // It has less room than its capacity: what it does counts.
                     self.room = self.state.on_controller();
                     break;
                 }

@@ -33,7 +33,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The width of a single interval says little: that of one of ten replications is itself a quarter off as a rule.
+/// The width of a single interval is inexact: that of one of ten replications is itself a quarter off as a rule.
 pub const BLOCKS_MIN: usize = 5;
 
 /// A mean over replications.
@@ -261,7 +261,7 @@ impl Trend {
     }
 
     /// How much the line rises from number 0 to the last one, in units of the mean value: 0 for values
-    /// that stay level, 2 for ones that grow evenly from 0. `None` where that says nothing.
+    /// that stay level, 2 for ones that grow evenly from 0. `None` where it is undefined.
     pub fn relative_rise(&self) -> Option<f64> {
         let spread = self.count * self.xx - self.x * self.x;
         if spread == 0 || self.y == 0 {

@@ -52,7 +52,10 @@ simple_strategy! {
 fn rounded(request: &Request) -> Result<Shape, Refusal> {
     // Those of a request that fits are at most k, a power of two, so there is room for them.
     let power_of_two = |extent: u16| extent.checked_next_power_of_two().unwrap_or(u16::MAX);
-    request.shape.map(power_of_two).map_err(|_| Refusal::NeverFits)
+    request
+        .shape
+        .map(power_of_two)
+        .map_err(|_| Refusal::NeverFits)
 }
 
 impl Strategy for FreeList<'_> {

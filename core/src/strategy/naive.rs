@@ -96,7 +96,7 @@ impl Open {
     /// Whether the run from `first` on is the same one in the next line of the plane.
     fn goes_on(self, first: u32, w: u32, grid: &Grid) -> bool {
         let (line, lines) = (u32::from(grid.side(0)), u32::from(grid.side(1)));
-        self.w == w && self.first + self.h * line == first && first / line % lines != 0
+        self.w == w && self.first + self.h * line == first && !(first / line).is_multiple_of(lines)
     }
 }
 

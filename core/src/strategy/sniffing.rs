@@ -37,12 +37,12 @@
 use super::Strategy;
 use super::common::demand_of_extents;
 use crate::blocks::Draft;
-use crate::search::orders::Orders;
-use crate::search::tree::Starts;
 use crate::error::Refusal;
 use crate::grid::Shape;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::orders::Orders;
+use crate::search::tree::Starts;
 
 simple_strategy! {
     /// Sniffing.

@@ -54,11 +54,11 @@
 use super::Strategy;
 use super::common::{demand_left_to_right, demand_of_extents};
 use crate::blocks::Draft;
-use crate::search::orders::Orders;
-use crate::search::tree::Starts;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::orders::Orders;
+use crate::search::tree::Starts;
 
 simple_strategy! {
     /// Extended tree collapsing, complete.
@@ -81,7 +81,9 @@ impl Strategy for TreeCollapsing<'_> {
     ) -> bool {
         let (orders, starts) = (Orders::of(request), Starts::Anywhere);
         let scratch = &mut *self.workspace.words;
-        let found = self.search.first_box(occupancy, request.shape, orders, starts, scratch);
+        let found = self
+            .search
+            .first_box(occupancy, request.shape, orders, starts, scratch);
         found.map(|block| draft.push(block)).is_some()
     }
 }

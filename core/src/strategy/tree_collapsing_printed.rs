@@ -56,11 +56,11 @@
 use super::Strategy;
 use super::common::demand_left_to_right;
 use crate::blocks::Draft;
-use crate::search::orders::Orders;
-use crate::search::tree::Starts;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::orders::Orders;
+use crate::search::tree::Starts;
 
 simple_strategy! {
     /// Extended tree collapsing, as printed.
@@ -80,7 +80,9 @@ impl Strategy for TreeCollapsingPrinted<'_> {
     ) -> bool {
         let (orders, starts) = (Orders::AsRequested, Starts::Anywhere);
         let scratch = &mut *self.workspace.words;
-        let found = self.search.first_box(occupancy, request.shape, orders, starts, scratch);
+        let found = self
+            .search
+            .first_box(occupancy, request.shape, orders, starts, scratch);
         found.map(|block| draft.push(block)).is_some()
     }
 }

@@ -28,7 +28,7 @@ impl HeapStorage {
         HeapStorage::sized(Needs::of_build(&[machine], jobs), jobs)
     }
 
-    /// As much as a controller has that says this of itself, a board for instance. Words are taken to be
+    /// As much as a controller with this capacity has, a board for instance. Words are taken to be
     /// this host's: where they are longer than the board's, the memory serves larger machines too.
     pub fn with_capacity(capacity: Capacity) -> Self {
         let needs = Needs {

@@ -84,7 +84,7 @@ impl fmt::Display for Endpoint {
 
 /// The one controller at the end of a line, for one run after another.
 ///
-/// Whoever opens it takes the controller over: jobs and faults of earlier clients are forgotten when a
+/// Opening it takes the controller over: jobs and faults of earlier clients are forgotten when a
 /// run begins.
 pub struct LineBackends {
     endpoint: Endpoint,
@@ -94,7 +94,7 @@ pub struct LineBackends {
 }
 
 impl LineBackends {
-    /// Opens the line and hears who is there.
+    /// Opens the line and reads the greeting.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl LineBackends {
         })
     }
 
-    /// Who the controller is.
+    /// The greeting of the controller.
     pub fn greeting(&self) -> &Greeting {
         self.client.greeting()
     }

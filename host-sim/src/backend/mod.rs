@@ -17,13 +17,13 @@ pub trait Backend {
     /// Carries one command out at virtual time `now` and hands over the replies in order, the final one
     /// last.
     ///
-    /// A controller with a clock of its own answers by that clock; whoever wants virtual time must use
+    /// A controller with a clock of its own answers by that clock; for virtual time use
     /// `now`, not the time in a grant.
     ///
     /// # Errors
     ///
-    /// When the command or its replies were lost, so that no more can be said about the controller's
-    /// state. A command that the controller refuses is not an error but a [`Reply::Error`].
+    /// When the command or its replies were lost, so that the controller's state is
+    /// unknown. A command that the controller refuses is not an error but a [`Reply::Error`].
     fn call(
         &mut self,
         command: &Command,
@@ -34,8 +34,8 @@ pub trait Backend {
     /// What the controller has room for.
     fn capacity(&self) -> Capacity;
 
-    /// What the controller took for the latest command, in seconds on the wall clock; `None` where nobody
-    /// measures it. Very short times may come out a little under 0.
+    /// What the controller took for the latest command, in seconds on the wall clock; `None` where it
+    /// is not measured. Very short times may come out a little under 0.
     fn latest_seconds(&self) -> Option<f64> {
         None
     }
@@ -46,7 +46,7 @@ pub trait Backend {
 /// It lends the backend to a closure, so that one that borrows its memory and one that reuses a single
 /// line look alike.
 pub trait Backends {
-    /// Calls `body` with a controller that serves `configuration` and knows no job.
+    /// Calls `body` with a controller that serves `configuration` and has no job.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ pub enum BackendError {
     #[error("{strategy} on a {machine}: {reason}{hint}", strategy = .configuration.strategy,
         machine = .configuration.machine, hint = expected(.configuration.strategy, *.reason))]
     Configure {
-        /// What was asked for.
+        /// The configuration.
         configuration: Configuration,
         /// Why not.
         reason: ConfigureError,
@@ -127,4 +127,7 @@ pub enum BackendError {
         /// What went wrong.
         reason: String,
     },
+    /// The run was abandoned.
+    #[error("interrupted")]
+    Interrupted,
 }

@@ -22,15 +22,34 @@ use crate::backend::Backends;
 use crate::simulation::RunResult;
 use crate::workload::Workload;
 
-/// An experiment that ended early.
+/// Experiments that ended early.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
 pub struct Failed {
-    /// Its place among those that were to be run.
+    /// The place of the experiment that ended all of them.
     pub place: usize,
     /// What happened.
     #[source]
     pub reason: ExperimentError,
+    /// Each experiment that had begun and not ended, with its place and the results of those of its first replications
+    /// that all strategies completed.
+    pub complete: Vec<(usize, Vec<StrategyResult>)>,
+}
+
+impl Failed {
+    fn before_the_first_run(place: usize, reason: ExperimentError) -> Self {
+        Failed {
+            place,
+            reason,
+            complete: Vec::new(),
+        }
+    }
+}
+
+impl From<Failed> for ExperimentError {
+    fn from(failed: Failed) -> Self {
+        failed.reason
+    }
 }
 
 /// Runs an experiment, one run after the other. Where controllers are cheap, [`run_parallel`] does the same
@@ -39,13 +58,15 @@ pub struct Failed {
 /// # Errors
 ///
 /// When the workload cannot be used, a controller cannot be made ready or does not serve the machine
-/// with one of the strategies, or a run ends early.
+/// with one of the strategies, or a run ends early. The error has what is complete.
 pub fn run(
     experiment: &Experiment,
     backends: &mut dyn Backends,
     progress: &dyn Progress,
-) -> Result<Vec<StrategyResult>, ExperimentError> {
-    let mut board = Board::new(vec![Point::new(experiment, progress)?]);
+) -> Result<Vec<StrategyResult>, Failed> {
+    let point = Point::new(experiment, progress);
+    let point = point.map_err(|reason| Failed::before_the_first_run(0, reason))?;
+    let mut board = Board::new(vec![point]);
     while let Some(task) = board.next(progress) {
         let strategy = experiment.strategies[task.column];
         let outcome = run_once(experiment, strategy, task.replication, backends, progress);
@@ -56,17 +77,16 @@ pub fn run(
             return Ok(results);
         }
     }
-    board
-        .failed
-        .map_or(Ok(Vec::new()), |failed| Err(failed.reason))
+    board.end()?;
+    Ok(Vec::new())
 }
 
 /// Runs experiments over `threads` threads, or as many as this machine has processors, but no more than there are
 /// runs. Each run has a controller
 /// from backends of its own, which `backends` makes.
 ///
-/// `finished` hears of each experiment as soon as its last run has ended, from the thread that carried it out,
-/// in any order; with [`ControlFlow::Break`] it ends everything early, without an error. The results are
+/// `finished` receives the results of each experiment as soon as its last run has ended, on the thread that carried it
+/// out, in any order; with [`ControlFlow::Break`] it ends everything early, without an error. The results are
 /// those of [`run`], whatever the number of threads.
 ///
 /// # Errors
@@ -82,7 +102,7 @@ pub fn run_all<B: Backends>(
     let mut points = Vec::with_capacity(experiments.len());
     for (place, experiment) in experiments.iter().enumerate() {
         let point = Point::new(experiment, progress);
-        points.push(point.map_err(|reason| Failed { place, reason })?);
+        points.push(point.map_err(|reason| Failed::before_the_first_run(place, reason))?);
         if experiment.strategies.is_empty() && finished(place, Vec::new()).is_break() {
             return Ok(());
         }
@@ -120,13 +140,13 @@ pub fn run_all<B: Backends>(
         for _ in 0..threads.min(runs) {
             if let Err(error) = thread::Builder::new().spawn_scoped(scope, worker) {
                 let reason = ExperimentError::Threads(error.to_string());
-                lock(&board).failed = Some(Failed { place: 0, reason });
+                lock(&board).failed = Some((0, reason));
                 return;
             }
         }
     });
     let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
-    board.failed.map_or(Ok(()), Err)
+    board.end()
 }
 
 /// One experiment over several threads.
@@ -139,7 +159,7 @@ pub fn run_parallel<B: Backends>(
     threads: Option<NonZero<usize>>,
     backends: &(dyn Fn() -> B + Sync),
     progress: &dyn Progress,
-) -> Result<Vec<StrategyResult>, ExperimentError> {
+) -> Result<Vec<StrategyResult>, Failed> {
     let outcome = Mutex::new(Vec::new());
     run_all(
         &[experiment],
@@ -150,8 +170,7 @@ pub fn run_parallel<B: Backends>(
             *lock(&outcome) = results;
             ControlFlow::Continue(())
         },
-    )
-    .map_err(|failed| failed.reason)?;
+    )?;
     Ok(outcome.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -178,8 +197,8 @@ struct Board<'e> {
     /// How many replications the latest experiment to end needed, of those that go on until an error is reached.
     usual: u32,
     stopped: bool,
-    /// The first in order of those that failed.
-    failed: Option<Failed>,
+    /// The place of the first in order of those that failed, and why.
+    failed: Option<(usize, ExperimentError)>,
 }
 
 impl<'e> Board<'e> {
@@ -200,6 +219,10 @@ impl<'e> Board<'e> {
         }
         while self.points.get(self.first_open)?.ended {
             self.first_open += 1;
+        }
+        if progress.is_interrupted() {
+            self.failed = Some((self.first_open, ExperimentError::Interrupted));
+            return None;
         }
         let open = || self.first_open..self.points.len();
         let certain = open().find(|&place| self.points[place].next_is_certain());
@@ -232,8 +255,8 @@ impl<'e> Board<'e> {
         point.ahead.insert((task.replication, task.column), outcome);
         if let Err(reason) = point.look() {
             point.ended = true;
-            if self.failed.as_ref().is_none_or(|first| place < first.place) {
-                self.failed = Some(Failed { place, reason });
+            if self.failed.as_ref().is_none_or(|first| place < first.0) {
+                self.failed = Some((place, reason));
             }
             return None;
         }
@@ -251,6 +274,21 @@ impl<'e> Board<'e> {
             }
         }
         Some(results)
+    }
+
+    /// What is left when no run is under way any more.
+    fn end(self) -> Result<(), Failed> {
+        let Some((place, reason)) = self.failed else {
+            return Ok(());
+        };
+        let points = self.points.into_iter().enumerate();
+        let begun = points.filter(|(_, point)| !point.runs.is_empty());
+        let complete = begun.map(|(place, point)| (place, point.complete_results()));
+        Err(Failed {
+            place,
+            reason,
+            complete: complete.collect(),
+        })
     }
 }
 
@@ -338,6 +376,15 @@ impl<'e> Point<'e> {
         Ok(())
     }
 
+    /// The results of the replications that were looked at and that all strategies have.
+    fn complete_results(mut self) -> Vec<StrategyResult> {
+        let complete = self.runs.iter().map(Vec::len).min().unwrap_or(0);
+        for runs in &mut self.runs {
+            runs.truncate(complete);
+        }
+        self.experiment.summaries(self.runs)
+    }
+
     /// Whether the number of replications depends on what comes of them.
     fn is_open_ended(&self) -> bool {
         let given = matches!(self.experiment.replications, Replications::Fixed(_));
@@ -369,7 +416,7 @@ impl<'e> Point<'e> {
         })
     }
 
-    /// Tells when more or fewer runs are expected than before.
+    /// Reports a change of the expected number of runs.
     fn announce(&mut self, usual: u32, progress: &dyn Progress) {
         let expected = if self.ended {
             self.begun

@@ -153,7 +153,7 @@ fn runs_that_are_too_short_for_their_load_are_marked() {
 }
 
 #[test]
-fn progress_hears_of_every_job_and_run() {
+fn progress_receives_every_job_and_run() {
     #[derive(Default)]
     struct Counts([AtomicU64; 4]);
     impl Progress for Counts {
@@ -176,7 +176,7 @@ fn progress_hears_of_every_job_and_run() {
 }
 
 #[test]
-fn what_cannot_be_run_is_said() {
+fn what_cannot_be_run_is_an_error() {
     let good = synthetic(8, 0.4, 1_000, &[AS]);
     let error = |experiment: &Experiment| {
         let result = run(experiment, &mut InProcessBackends::default(), &());
@@ -312,25 +312,4 @@ fn the_cell_of_chuang_and_wu_has_its_independent_values() {
         let margin = sniffing.ci95.unwrap().max(0.01);
         assert!((sniffing.mean - 0.42).abs() <= margin, "{sniffing:?}");
     }
-}
-
-#[test]
-fn a_closed_workload_runs_as_a_whole_and_the_same_over_threads() {
-    let strategies = [StrategyKind::TreeCollapsing, StrategyKind::Sniffing];
-    let experiment = chuang_wu(&strategies, 6);
-    assert_eq!(
-        experiment.measured().unwrap(),
-        Measured { first: 0, end: 100 }
-    );
-    let one = results(&experiment);
-    let many = run_parallel(&experiment, None, &InProcessBackends::default, &()).unwrap();
-    for (one, many) in one.iter().zip(&many) {
-        assert_eq!(one.runs, many.runs);
-        assert_eq!(one.decisions, 600);
-    }
-    // The same tasks for both.
-    assert_eq!(
-        one[0].metrics[Metric::Service],
-        one[1].metrics[Metric::Service]
-    );
 }

@@ -64,7 +64,7 @@ struct Search {
 }
 
 impl Search {
-    /// Tries all extents of the dimensions up to `dimension`. `starts` says for each node whether the block of
+    /// Tries all extents of the dimensions up to `dimension`. `starts` has for each node whether the block of
     /// the extents so far, with 1 for the others, is free from there on; it has `area` processors. `stride` is the number of
     /// nodes in all lower dimensions together.
     fn extend(&mut self, dimension: usize, stride: usize, starts: &[bool], area: usize) {

@@ -54,7 +54,7 @@ impl Dimension {
 pub struct Axis {
     /// The dimensions along this axis, the lowest first.
     dimensions: Vec<Dimension>,
-    /// Whether the dimensions are told apart: not in a picture that is a single plane with columns and rows.
+    /// Whether the dimensions are labelled: not in a picture that is a single plane with columns and rows.
     is_named: bool,
     /// For each processor how wide the gaps before it are together, in units of the least gap.
     gaps: Vec<usize>,

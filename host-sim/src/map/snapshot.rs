@@ -1,4 +1,4 @@
-//! What a controller says about its processors at one moment.
+//! The state of a controller's processors at one moment.
 
 use meshalloc::{Block, Command, Grid, JobId, NodeId, Reply};
 
@@ -30,7 +30,7 @@ pub struct Snapshot {
 /// Whose a processor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
-    /// Nobody's.
+    /// Free.
     Free,
     /// The job's at this place of [`Snapshot::jobs`].
     Job(usize),

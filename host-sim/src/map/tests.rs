@@ -320,7 +320,7 @@ fn a_large_mesh_makes_no_large_picture() {
 }
 
 #[test]
-fn a_snapshot_says_what_the_controller_holds() {
+fn a_snapshot_is_what_the_controller_holds() {
     let mesh = mesh(32, 40);
     let configuration = Configuration {
         machine: mesh.into(),

@@ -117,43 +117,30 @@ pub(super) fn draw_marker(area: &Area<'_>, (x, y): (i32, i32), look: &Look) -> D
             .map(|corner| (x + corner.0, y + corner.1))
             .collect()
     };
+    let line = |corners: &[(i32, i32)]| area.draw(&PathElement::new(closed(corners), outline));
+    // Filled with white first, so that the line of the series does not run through it.
+    let hollow = |corners: &[(i32, i32)]| {
+        area.draw(&Polygon::new(closed(corners), WHITE.filled()))?;
+        line(corners)
+    };
     match look.marker {
         Marker::Circle => area.draw(&Circle::new((x, y), m, look.color.filled()))?,
-        // Hollow markers are filled with white first, so that the line does not run through them.
-        Marker::Square => {
-            let corners = closed(&[(-m, -m), (m, -m), (m, m), (-m, m), (-m, -m)]);
-            area.draw(&Polygon::new(corners.clone(), WHITE.filled()))?;
-            area.draw(&PathElement::new(corners, outline))?;
-        }
+        Marker::Square => hollow(&[(-m, -m), (m, -m), (m, m), (-m, m), (-m, -m)])?,
         Marker::Triangle => {
             let corners = closed(&[(-m - PIXEL, m), (m + PIXEL, m), (0, -m - PIXEL)]);
             area.draw(&Polygon::new(corners, look.color.filled()))?;
         }
         Marker::Diamond => {
-            let reach = m + 2 * PIXEL;
-            let corners = closed(&[
-                (-reach, 0),
-                (0, reach),
-                (reach, 0),
-                (0, -reach),
-                (-reach, 0),
-            ]);
-            area.draw(&Polygon::new(corners.clone(), WHITE.filled()))?;
-            area.draw(&PathElement::new(corners, outline))?;
+            let r = m + 2 * PIXEL;
+            hollow(&[(-r, 0), (0, r), (r, 0), (0, -r), (-r, 0)])?;
         }
         Marker::Cross => {
-            area.draw(&PathElement::new(closed(&[(-m, -m), (m, m)]), outline))?;
-            area.draw(&PathElement::new(closed(&[(-m, m), (m, -m)]), outline))?;
+            line(&[(-m, -m), (m, m)])?;
+            line(&[(-m, m), (m, -m)])?;
         }
         Marker::Plus => {
-            area.draw(&PathElement::new(
-                closed(&[(-m - PIXEL, 0), (m + PIXEL, 0)]),
-                outline,
-            ))?;
-            area.draw(&PathElement::new(
-                closed(&[(0, -m - PIXEL), (0, m + PIXEL)]),
-                outline,
-            ))?;
+            line(&[(-m - PIXEL, 0), (m + PIXEL, 0)])?;
+            line(&[(0, -m - PIXEL), (0, m + PIXEL)])?;
         }
     }
     Ok(())

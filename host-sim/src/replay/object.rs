@@ -41,28 +41,23 @@ impl Place {
     }
 }
 
+/// What came of a job's operation.
 #[derive(Serialize)]
-pub(super) struct Granted<'b> {
-    pub(super) line: u64,
-    pub(super) op: &'static str,
-    pub(super) id: u32,
-    pub(super) granted: Blocks<'b>,
+#[serde(rename_all = "lowercase")]
+pub(super) enum Outcome<'b> {
+    Granted(Blocks<'b>),
+    /// The number of processors.
+    Released(u32),
+    Error(&'static str),
 }
 
 #[derive(Serialize)]
-pub(super) struct Freed {
+pub(super) struct Served<'b> {
     pub(super) line: u64,
     pub(super) op: &'static str,
     pub(super) id: u32,
-    pub(super) released: u32,
-}
-
-#[derive(Serialize)]
-pub(super) struct Failed {
-    pub(super) line: u64,
-    pub(super) op: &'static str,
-    pub(super) id: u32,
-    pub(super) error: &'static str,
+    #[serde(flatten)]
+    pub(super) outcome: Outcome<'b>,
 }
 
 #[derive(Serialize)]

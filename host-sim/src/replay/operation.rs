@@ -1,4 +1,4 @@
-//! One line of a file of operations: what it may be, and what is said about a line that is none.
+//! One line of a file of operations: its forms, and the messages for a line that is none.
 
 use std::fmt;
 

@@ -2,15 +2,15 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Report, Timing, depends_on_length, jobs_per_second, stop_name};
 use crate::experiment::StrategyResult;
+use crate::failure::Incomplete;
 use crate::identity::{PROGRAM, VERSION, hash};
 use crate::metrics::Metric;
 use crate::names;
-use crate::scenario::Scenario;
+use crate::statistics::Estimate;
 use crate::workload::Log;
 
 impl Report<'_> {
@@ -20,33 +20,57 @@ impl Report<'_> {
     ///
     /// When `output` does not take it.
     pub fn json(&self, output: &mut dyn Write) -> io::Result<()> {
-        #[derive(Serialize)]
-        struct Document<'r> {
-            program: &'static str,
-            version: &'static str,
-            scenario: &'r Scenario,
-            seed: u64,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            log: Option<Value>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            controller: Option<&'r str>,
-            results: Vec<Value>,
+        let (scenario, seed) = (json!(self.scenario), self.scenario.seed);
+        let mut document = document(&scenario, seed, self.incomplete);
+        if let Some(log) = self.log {
+            document["log"] = log_json(log);
+        }
+        if let Some(controller) = &self.controller {
+            document["controller"] = controller.as_str().into();
         }
         let rows = self.results.iter().zip(self.timings);
-        let document = Document {
-            program: PROGRAM,
-            version: VERSION,
-            scenario: self.scenario,
-            seed: self.scenario.seed,
-            log: self.log.map(log_json),
-            controller: self.controller.as_deref(),
-            results: rows
-                .map(|(result, timing)| result_json(result, self.results, Some(timing)))
-                .collect(),
-        };
-        serde_json::to_writer_pretty(&mut *output, &document)?;
-        writeln!(output)
+        document["results"] = rows
+            .map(|(result, timing)| result_json(result, self.results, Some(timing)))
+            .collect();
+        write_json(&document, output)
     }
+}
+
+/// What every document begins with.
+pub(crate) fn document(scenario: &Value, seed: u64, incomplete: Option<&Incomplete>) -> Value {
+    let mut document = json!({
+        "program": PROGRAM,
+        "version": VERSION,
+        "scenario": scenario,
+        "seed": seed,
+    });
+    if let Some(incomplete) = incomplete {
+        document["incomplete"] = incomplete.reason.as_str().into();
+    }
+    document
+}
+
+/// Writes a document, in lines.
+pub(crate) fn write_json(document: &Value, output: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *output, document)?;
+    writeln!(output)
+}
+
+/// Mean, half-width and number of replications, `null` where there is none; `all` is where the number comes from.
+pub(crate) fn estimate_json(shown: Option<Estimate>, all: Option<Estimate>) -> Value {
+    json!({
+        "mean": shown.map(|estimate| estimate.mean),
+        "ci95": shown.and_then(|estimate| estimate.ci95),
+        "replications": all.map_or(0, |estimate| estimate.replications),
+    })
+}
+
+/// Jobs refused, by reason.
+pub(crate) fn refused_json(result: &StrategyResult) -> Value {
+    let refused = result.refused.iter();
+    refused
+        .map(|(reason, count)| (reason.name(), count))
+        .collect()
 }
 
 pub(crate) fn log_json(log: &Log) -> Value {
@@ -76,18 +100,9 @@ pub(crate) fn result_json(
             continue;
         }
         let shown = estimate.filter(|_| !(result.saturated && depends_on_length(metric)));
-        let value = json!({
-            "mean": shown.map(|estimate| estimate.mean),
-            "ci95": shown.and_then(|estimate| estimate.ci95),
-            "replications": estimate.map_or(0, |estimate| estimate.replications),
-        });
+        let value = estimate_json(shown, *estimate);
         metrics.insert(metric.name().to_owned(), value);
     }
-    let refused: Map<String, Value> = result
-        .refused
-        .iter()
-        .map(|(reason, count)| (reason.name().to_owned(), count.into()))
-        .collect();
     let mut object = json!({
         "strategy": result.strategy.name(),
         "scheduler": names::scheduler_text(result.scheduler),
@@ -97,7 +112,7 @@ pub(crate) fn result_json(
         "replications": result.runs.len(),
         "stop": stop_name(result.stop),
         "waiting_delay_gains": gains_json(result, all),
-        "refused": refused,
+        "refused": refused_json(result),
         "table_limited": result.table_limited,
         "decisions": result.decisions,
         "decision_hash": hash(result.decision_hash),

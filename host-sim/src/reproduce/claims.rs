@@ -1,4 +1,4 @@
-//! What a paper says, and whether the measurement bears it out.
+//! The claims of a paper, and whether the measurement confirms them.
 //!
 //! A verdict is computed: each claim names a [rule](rule::Rule) and its parameters. All intervals are 95 % ones. What a
 //! rule wants is stated where it is applied, and the page shows it in these words. A point whose mean still grows with the

@@ -81,7 +81,7 @@ pub struct Figure {
     pub title: String,
     /// What must be known to read it beside the paper's.
     pub note: String,
-    /// So many replications the paper has: tables show what the first so many give beside what all give.
+    /// The paper's number of replications: tables show what the first of them give beside what all give.
     pub paper_replications: Option<usize>,
     /// Its panels.
     pub panels: Vec<Panel>,

@@ -19,7 +19,7 @@ use crate::workload::{Arrivals, Rate, Requests, Synthetic, Workload};
 pub struct Setting {
     /// The machine, and what its jobs are like.
     pub workload: Synthetic,
-    /// Who may try.
+    /// Which waiting job may try.
     pub scheduler: SchedulerKind,
 }
 

@@ -15,8 +15,9 @@ use meshalloc::StrategyKind;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::axis::{AxisRow, text};
 use super::claims::rule::Rule;
-use super::figure::{Axis, Curve, Figure, Panel, Place, XScale};
+use super::figure::{Axis, Curve, Figure, Panel, Place};
 use super::measure::{Cell, Line, Point, Setting};
 use crate::experiment::Replications;
 use crate::metrics::Metric;
@@ -43,7 +44,7 @@ pub struct Paper {
 pub struct Case {
     /// The figure it is about.
     pub figure: u32,
-    /// What the paper says, in our words.
+    /// The claim, paraphrased.
     pub text: String,
     /// The paper's number or word.
     pub paper: String,
@@ -98,7 +99,7 @@ impl Lengths {
 pub struct File {
     /// Its name on the command line.
     pub name: String,
-    /// What the command line says about it.
+    /// Its description in the help text.
     pub about: String,
     /// Its name for readers.
     pub title: String,
@@ -116,24 +117,6 @@ pub struct File {
     axes: BTreeMap<String, AxisRow>,
     figures: Vec<FigureRow>,
     claims: Vec<ClaimRow>,
-}
-
-#[derive(Debug, Deserialize)]
-struct AxisRow {
-    #[serde(default)]
-    keys: Vec<String>,
-    /// A value for the key, or a list of one value a key.
-    #[serde(default)]
-    values: Vec<Value>,
-    /// As a horizontal axis: the name in CSV files.
-    column: Option<String>,
-    /// As a horizontal axis: what it shows, with its unit.
-    label: Option<String>,
-    #[serde(default)]
-    scale: XScale,
-    /// Words that go with the values.
-    #[serde(flatten)]
-    words: BTreeMap<String, Vec<Value>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -182,10 +165,10 @@ struct ClaimRow {
     #[serde(default)]
     own: Table,
     other: Option<Table>,
-    /// Whom the claim is about, one line each.
+    /// The systems that the claim is about, one line each.
     #[serde(default)]
     who: Vec<String>,
-    /// Whom it is compared with.
+    /// The systems that it is compared with.
     #[serde(default)]
     rivals: Vec<String>,
     /// The name of a line.
@@ -254,51 +237,6 @@ struct Reader<'f> {
     largest_mesh: Option<u16>,
     /// Settings that were read already, by their keys.
     known: RefCell<HashMap<Vec<(String, String)>, Cell>>,
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-impl AxisRow {
-    fn len(&self) -> usize {
-        let words = self.words.values().map(Vec::len);
-        words.chain([self.values.len()]).max().unwrap_or(0)
-    }
-
-    fn value(&self, row: usize) -> String {
-        self.values.get(row).map_or_else(String::new, text)
-    }
-
-    fn word(&self, column: &str, row: usize) -> Option<String> {
-        self.words.get(column)?.get(row).map(text)
-    }
-
-    /// The number of the value that has this word in one of its columns.
-    fn find(&self, word: &str) -> Option<usize> {
-        let has = |&row: &usize| {
-            let mut words = self.words.values().filter_map(|words| words.get(row));
-            self.value(row) == word || words.any(|known| text(known) == word)
-        };
-        (0..self.len()).find(has)
-    }
-
-    /// The keys of a scenario that this value sets.
-    fn entries(&self, row: usize) -> Vec<(String, String)> {
-        let values = match self.values.get(row) {
-            Some(Value::Array(values)) => values.iter().map(text).collect(),
-            Some(value) => vec![text(value)],
-            None => Vec::new(),
-        };
-        self.keys.iter().cloned().zip(values).collect()
-    }
-
-    fn is_mesh(&self) -> bool {
-        self.keys.len() == 1 && self.keys[0] == "mesh"
-    }
 }
 
 impl<'f> Reader<'f> {

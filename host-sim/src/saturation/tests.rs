@@ -32,12 +32,8 @@ fn set_sides(saturation: &mut Experiment, widths: (u16, u16), heights: (u16, u16
     submeshes.sides[1] = SideRange::new(heights.0, heights.1).unwrap();
 }
 
-fn run_on(threads: Option<NonZero<usize>>, saturation: &Experiment) -> Vec<StrategyResult> {
-    experiment::run_parallel(saturation, threads, &InProcessBackends::default, &()).unwrap()
-}
-
 fn run(saturation: &Experiment) -> Vec<StrategyResult> {
-    run_on(None, saturation)
+    experiment::run_parallel(saturation, None, &InProcessBackends::default, &()).unwrap()
 }
 
 fn utilization_of(result: &StrategyResult) -> Estimate {
@@ -96,32 +92,6 @@ fn the_backlog_does_not_matter_to_first_come_first_served() {
     let utilization = |saturation: &Experiment| utilization_of(&run(saturation)[0]).mean;
     let difference = utilization(&one) - utilization(&many);
     assert!(difference.abs() < 0.002, "{difference}");
-}
-
-#[test]
-fn more_threads_change_nothing() {
-    let mut saturation = saturation(16, &[AS, FSL]);
-    saturation.replications = Replications::UntilAbsoluteError {
-        target: 0.01,
-        max: 20,
-    };
-    let [one, two] = [1, 2].map(|threads| run_on(NonZero::new(threads), &saturation));
-    for (one, two) in one.iter().zip(&two) {
-        assert_eq!(one.runs, two.runs);
-        assert_eq!(one.stop, Stop::ErrorReached);
-        assert!(utilization_of(one).ci95.unwrap() <= 0.01);
-        assert!(one.runs.len() >= 4 && one.runs.len().is_multiple_of(4));
-    }
-    saturation.replications = Replications::UntilAbsoluteError {
-        target: 1e-6,
-        max: 5,
-    };
-    let results = run(&saturation);
-    assert!(
-        results
-            .iter()
-            .all(|result| result.stop == Stop::CapReached && result.runs.len() == 5)
-    );
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub enum JobSource {
     Synthetic {
         /// The distributions.
         workload: Synthetic,
-        /// Jobs in a replication, where they go on arriving; a closed workload says itself how many there are.
+        /// Jobs in a replication, where they go on arriving; a closed workload has its own number.
         jobs: u32,
         /// Part of them that is not measured; of a closed workload all are.
         warmup: f64,
@@ -325,14 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cube_has_defaults_of_its_own() {
-        let record = serde_json::to_value(scenario("--cube k=4,n=3").unwrap()).unwrap();
-        let expected = serde_json::json!({
-            "cube": "k=4,n=3", "strategy": ["tree-collapsing"], "scheduler": "fcfs",
-            "dims": "uniform", "radices": "uniform", "tasks": 100, "residence": "5,10",
-            "replications": 10, "seed": 1, "backend": "in-process"
-        });
-        assert_eq!(record, expected);
+    fn jobs_that_arrive_on_a_cube_have_the_defaults_of_a_mesh() {
         let dynamic = scenario("--cube k=4,n=3 --load .4").unwrap();
         assert!(!dynamic.is_closed());
         let record = serde_json::to_value(dynamic).unwrap();
@@ -345,39 +338,5 @@ mod tests {
         let scenario = scenario("--strategy ff,first-fit,as,ff").unwrap();
         let expected = [StrategyKind::FirstFit, StrategyKind::AdaptiveScan];
         assert_eq!(scenario.strategies, expected);
-    }
-
-    #[test]
-    fn options_that_need_others_say_so() {
-        for (line, part) in [
-            ("--partition 2", "expected swf"),
-            ("--shape near-square", "expected swf"),
-            ("--max-replications 9", "expected until-rel-error"),
-            ("--mesh 8x16 --widths 1..9", "at most 8 on mesh 8x16"),
-            ("--mesh 8x16 --heights 17", "at most 16"),
-            ("--jobs 4294967295", "expected at most"),
-            ("--load .4 --traffic 1", "cannot be used with"),
-            ("--cube k=4,n=3 --jobs 9", "expected load or traffic"),
-            ("--cube k=4,n=3 --warmup 0", "expected load or traffic"),
-            ("--dims normal", "expected cube"),
-            ("--radices normal --swf x", "cannot be used with"),
-            (
-                "--strategy ff,sniffing",
-                "sniffing serves k-ary n-cubes, not mesh 64x64",
-            ),
-            (
-                "--cube k=4,n=3 --strategy bf",
-                "best-fit serves two-dimensional meshes, not 4-ary 3-cube",
-            ),
-            ("--cube k=4,n=3 --heights 2", "cannot be used with"),
-            ("--swf x --sizes uniform", "cannot be used with"),
-            (
-                "--replications 3 --until-rel-error .1",
-                "cannot be used with",
-            ),
-        ] {
-            let error = scenario(line).unwrap_err();
-            assert!(error.contains(part), "{line}: {error}");
-        }
     }
 }

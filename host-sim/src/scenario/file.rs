@@ -1,6 +1,6 @@
 //! Scenario files: TOML whose keys are the options of `run`, without the dashes.
 //!
-//! Each value goes through the parser of its option, so both say the same and can do the same.
+//! Each value goes through the parser of its option, so files and options take the same values.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -29,7 +29,7 @@ pub(super) struct Entry {
 /// # Errors
 ///
 /// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another or has a
-/// value that its option does not take: one line that says where and what was expected.
+/// value that its option does not take: one line with the place and what was expected.
 pub(super) fn read(path: &Path, command: &Command) -> Result<Vec<Entry>, String> {
     let name = path.display();
     let text = std::fs::read_to_string(path)

@@ -38,7 +38,7 @@ pub struct GridPoint {
 /// # Errors
 ///
 /// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another or has a value
-/// that its option does not take, or when the values of a point do not go together: one line that says where
+/// that its option does not take, or when the values of a point do not go together: one line with the place
 /// and what was expected.
 pub fn grid(path: &Path) -> Result<Vec<GridPoint>, String> {
     let name = path.display();
@@ -74,7 +74,7 @@ fn keys() -> Command {
     command
 }
 
-/// What a file says.
+/// The content of a file.
 #[derive(Debug)]
 struct Grid {
     /// The same at every point.

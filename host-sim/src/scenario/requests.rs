@@ -3,7 +3,7 @@
 use clap::Args;
 use meshalloc::{Grid, StrategyKind};
 
-use super::{MachineArgs, sizes, task_distribution};
+use super::{MachineArgs, sizes};
 use crate::workload::{Requests, SizeDistribution, Subcubes, Submeshes, TaskDistribution};
 
 /// The options of commands that run a synthetic workload.
@@ -19,11 +19,11 @@ pub(crate) struct RequestArgs {
 
     /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
     /// [default: uniform]
-    #[arg(long, value_name = "NAME", value_parser = task_distribution)]
+    #[arg(long, value_name = "NAME")]
     pub(crate) dims: Option<TaskDistribution>,
 
     /// On a cube: distribution of the radices of jobs, 2 to k: uniform or normal [default: uniform]
-    #[arg(long, value_name = "NAME", value_parser = task_distribution)]
+    #[arg(long, value_name = "NAME")]
     pub(crate) radices: Option<TaskDistribution>,
 }
 

@@ -1,9 +1,9 @@
 //! The execution of jobs: when a job that has its processors completes its work.
 //!
-//! The run loop knows no other source of departures. An [`Execution`] advances in virtual time only as far as the
+//! The run loop has no other source of departures. An [`Execution`] advances in virtual time only as far as the
 //! loop lets it, since a job that starts meanwhile may move the completions of the others: messages of different jobs
 //! meet on their way, disks are shared. So there is no completion time to be asked for in advance; the loop names
-//! the next event that it knows of, and takes what completes before that.
+//! its next event, and takes what completes before that.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

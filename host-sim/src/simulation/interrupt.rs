@@ -11,7 +11,7 @@ use crate::workload::{JOBS_MAX, Job};
 pub enum Moment {
     /// At this time.
     Time(Ticks),
-    /// When so many jobs have been granted.
+    /// When this number of jobs has been granted.
     Grants(u64),
 }
 
@@ -26,7 +26,7 @@ pub struct Interrupted {
     pub waiting: u32,
 }
 
-/// Runs `jobs`, which come in order of arrival, through a controller that knows no job yet, up to a moment,
+/// Runs `jobs`, which come in order of arrival, through a controller without jobs, up to a moment,
 /// and leaves the controller as it is then.
 ///
 /// # Errors

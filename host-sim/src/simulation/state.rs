@@ -6,32 +6,10 @@ use meshalloc::{Block, Grant, Grid, Refusal, Request, Ticks};
 
 use super::execution::{Execution, Start};
 use super::held::{Held, Lists};
+use super::record::{Record, Stage};
 use super::tally::{Edge, Fnv1a, Tally};
 use super::{Measured, SimulationError, Span};
 use crate::workload::{Job, TIME_MAX};
-
-/// Where a job is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// Arrived; the controller does not know it, or has not yet said what becomes of it.
-    Kept,
-    /// In the controller's queue.
-    Waits,
-    Runs,
-    /// Departed, or refused for good.
-    Gone,
-}
-
-/// A job that has arrived.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Record {
-    pub(super) job: Job,
-    pub(super) granted: Ticks,
-    pub(super) held: u32,
-    pub(super) misses: u32,
-    stage: Stage,
-    blocks: Held,
-}
 
 /// More processors than any machine has.
 const NOTHING_WAITS: i64 = i64::MAX;

@@ -2,7 +2,7 @@
 
 use meshalloc::{Grid, Ticks};
 
-use super::state::Record;
+use super::record::Record;
 use crate::metrics::{Metric, Refusals, RunValues};
 use crate::statistics::{Moments, Trend};
 use crate::workload::{TICKS_PER_SECOND, seconds};
@@ -55,7 +55,7 @@ impl Tally {
         self.last_departure = self.last_departure.max(now);
     }
 
-    /// Whether the backlog grew; the module above says how this is told.
+    /// Whether the backlog grew, by the rule of the module above.
     pub(super) fn saturated(&self) -> bool {
         !self.emptied_late && self.trend.relative_rise().is_some_and(|rise| rise > 1.0)
     }

@@ -69,11 +69,11 @@ fn simulate(
     })
 }
 
-/// Notes what passes through it, and answers as it is told.
+/// Records what passes through it, with a reply of its own where one is set.
 struct Spy<'b> {
     inner: &'b mut dyn Backend,
     notes: Vec<String>,
-    /// Says this instead, once a command is the one of this number.
+    /// Replies with this instead, once a command is the one of this number.
     instead: Option<(usize, Vec<Reply>)>,
 }
 
@@ -291,7 +291,7 @@ fn a_small_table_decides_as_a_large_one() {
         assert!(large.values[Metric::WaitingDelay].unwrap() > 5.0);
         // One place more than processors can never be full of running jobs.
         assert_eq!(run(65, strategy), large, "{strategy}");
-        // So far the smallest that is still exact, and it says so.
+        // The smallest that is still exact, and is counted as such.
         let exact = (2..65).find(|&table| run(table, strategy).table_limited == 0);
         assert_eq!(run(exact.unwrap(), strategy), large, "{strategy} {exact:?}");
         assert!(exact.unwrap() < 32, "{strategy} {exact:?}");
@@ -313,7 +313,7 @@ fn a_table_full_of_running_jobs_is_reported() {
 }
 
 #[test]
-fn a_controller_with_less_room_than_it_says_is_believed() {
+fn a_controller_with_less_room_than_its_capacity_is_used() {
     struct Boastful<'b>(&'b mut dyn Backend);
     impl Backend for Boastful<'_> {
         fn call(

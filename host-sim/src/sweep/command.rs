@@ -27,7 +27,7 @@ pub(crate) struct SweepArgs {
     output: Option<PathBuf>,
 
     /// Threads that share the runs; their number does not change any result [default: all processors]
-    #[arg(long, value_name = "COUNT", value_parser = names::threads, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>, allow_negative_numbers = true)]
     threads: Option<NonZero<usize>>,
 
     /// Discard the points that the folder has, and start over

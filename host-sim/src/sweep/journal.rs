@@ -1,6 +1,6 @@
 //! The journal of a sweep: JSON, one line for each point that has ended, in the order in which they ended.
 //!
-//! The first line says what the others belong to: the version of the program and a digest of all points. A line
+//! The first line identifies what the others belong to: the version of the program and a digest of all points. A line
 //! is written whole and brought to the disk before the next one, so a process that is killed leaves at most
 //! its last line torn, and that one is dropped when the journal is opened again. Each line has the values of
 //! every run as they were measured, to the last bit; what is derived from them is derived anew.
@@ -103,7 +103,7 @@ pub(super) type Known = Vec<Option<Vec<StrategyResult>>>;
 
 impl<'p> Journal<'p> {
     /// Opens the journal of these points and reads what is in it, or begins a new one where there is none or
-    /// `restart` says so.
+    /// `restart` is set.
     pub(super) fn open(
         path: &Path,
         points: &'p [Point],
@@ -121,7 +121,7 @@ impl<'p> Journal<'p> {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(JournalError::InUse),
-            // A file system without locks: one has to trust that nobody else writes.
+            // A file system without locks: other writers cannot be detected.
             Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(error.into()),
         }

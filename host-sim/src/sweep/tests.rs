@@ -138,7 +138,7 @@ fn a_last_line_of_garbage_is_dropped_and_one_before_it_is_not() {
 }
 
 #[test]
-fn the_journal_of_something_else_is_left_alone_unless_told_to() {
+fn the_journal_of_something_else_is_left_alone_without_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("points.jsonl");
     let mine = points(&[0.3, 0.4]);

@@ -99,7 +99,7 @@ pub struct DistributionInfo {
     pub name: &'static str,
     /// What it means.
     pub meaning: &'static str,
-    /// Who uses it.
+    /// Where it is used.
     pub source: &'static str,
 }
 
@@ -315,7 +315,7 @@ pub struct SideSampler {
     kind: Kind,
 }
 
-/// The continuous kinds in both libraries' types: one draws, the other knows the distribution function.
+/// The continuous kinds in both libraries' types: one draws, the other has the distribution function.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Steps(Steps),

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use meshalloc::{Cube, DIMENSIONS_MAX, Grid, Request, Shape};
 
 use super::distributions::SideSampler;
-use super::synthetic::{Source, Stream};
+use super::stream::{Source, Stream};
 use super::{DistributionInfo, SideRange, SizeDistribution, Spread, WorkloadError};
 
 /// The machine whose load is meant, and what is asked of it.

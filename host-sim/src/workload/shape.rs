@@ -1,6 +1,6 @@
 //! From a number of processors to extents.
 //!
-//! Logs say how many processors a job had and not in which shape; the rule that is used must be named
+//! Logs have the number of processors of a job and not their shape; the rule that is used must be named
 //! with every result.
 
 use std::cmp::Reverse;

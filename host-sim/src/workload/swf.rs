@@ -39,14 +39,14 @@ pub struct LogJob {
     pub job: Job,
 }
 
-/// What a log's header says, as far as a report should repeat it.
+/// The fields of a log's header that reports repeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogHeader {
     /// `Computer`.
     pub computer: Option<String>,
     /// `Installation`.
     pub installation: Option<String>,
-    /// `Acknowledge`, all lines of it: whom to thank when results are published.
+    /// `Acknowledge`, all lines of it: the acknowledgement when results are published.
     pub acknowledge: Vec<String>,
     /// `MaxProcs`, as it is written.
     pub max_procs: Option<String>,
@@ -159,7 +159,7 @@ const fn field(number: usize, name: &'static str) -> Field {
     Field { number, name }
 }
 
-/// What a line says about a job.
+/// The fields of a line.
 enum Entry {
     Job(LogJob),
     OtherPartition,

@@ -11,12 +11,11 @@
 //! a difference would have to survive rounding to ticks to be seen.
 
 use meshalloc::{Grid, Ticks};
-use rand_chacha::ChaCha8Rng;
-use rand_core::SeedableRng;
 use rand_distr::{Distribution, Exp};
 
 use super::requests::RequestSource;
 use super::service::ServiceSampler;
+use super::stream::{Source, Stream};
 use super::{
     ARRIVALS_PER_SECOND_MAX, Job, Requests, ServiceDistribution, SideRange, SizeDistribution,
     Subcubes, Submeshes, TIME_MAX, WorkloadError, ticks,
@@ -219,31 +218,6 @@ impl Iterator for SyntheticJobs {
             service: self.services.distribution.sample(&mut self.services.rng),
             request,
         })
-    }
-}
-
-/// A distribution with the stream it is drawn from.
-#[derive(Clone, Debug)]
-pub(super) struct Source<D> {
-    pub(super) distribution: D,
-    pub(super) rng: ChaCha8Rng,
-}
-
-/// The stream of one source.
-pub(super) struct Stream(ChaCha8Rng);
-
-impl Stream {
-    fn new(seed: u64, replication: u32, source: u8) -> Self {
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(u64::from(replication) << 8 | u64::from(source));
-        Stream(rng)
-    }
-
-    pub(super) fn with<D>(self, distribution: D) -> Source<D> {
-        Source {
-            distribution,
-            rng: self.0,
-        }
     }
 }
 

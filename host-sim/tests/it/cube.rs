@@ -334,7 +334,7 @@ residence = ["5,10", "10,15"]
 }
 
 #[test]
-fn a_scenario_file_says_what_the_command_line_says() {
+fn a_scenario_file_is_the_command_line() {
     let folder = tempfile::tempdir().unwrap();
     let text = "cube = \"k=4,n=2\"\ndims = \"normal\"\nradices = \"normal\"\ntasks = 30\nresidence = \"10,15\"\n";
     fs::write(folder.path().join("s.toml"), text).unwrap();

@@ -77,6 +77,8 @@ fn wrong_options_are_explained() {
             &["cannot be used with '--sizes"],
         ),
         ("run --swf x --load .4", &["cannot be used with '--load"]),
+        ("run --radices normal --swf x", &["cannot be used with"]),
+        ("run --cube k=4,n=3 --heights 2", &["cannot be used with"]),
         (
             "run --swf x --replications 2",
             &["cannot be used with '--replications"],
@@ -119,7 +121,7 @@ fn wrong_options_are_explained() {
 
 /// Mistakes that show later: exactly one line.
 #[test]
-fn what_cannot_be_done_is_said_in_one_line() {
+fn what_cannot_be_done_is_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &[u8]| fs::write(folder.path().join(name), text).unwrap();
     file("plain", b"");
@@ -182,6 +184,8 @@ fn what_cannot_be_done_is_said_in_one_line() {
             &["the service time is", "0.001 or more"],
         ),
         ("run --partition 2", &["expected swf"]),
+        ("run --shape near-square", &["expected swf"]),
+        ("run --mesh 8x16 --heights 17", &["at most 16"]),
         ("run --mesh 8x16 --widths 1..9", &["widths", "at most 8"]),
         ("run --jobs 4294967295", &["expected at most"]),
         ("run --mesh 4x4 --sizes uniform-decreasing", &["at least 8"]),

@@ -122,7 +122,10 @@ map: p.svg
 
 #[test]
 fn a_log_takes_near_cubic_shapes() {
-    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/tests/data/small.swf");
+    let log = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/tests/it/data/small.swf"
+    );
     let line = format!("run --torus 4x4x8 --swf {log} --strategy ff,naive");
     let json = host_sim(&format!("{line} --format json")).json();
     assert_eq!(json["scenario"]["shape"], "near-cubic");

@@ -49,7 +49,7 @@ fn server(storage: &mut BoardStorage) -> Server<'_> {
     Server::new(Controller::new(storage.memory(), configuration).unwrap())
 }
 
-/// What the server says to these bytes.
+/// The replies of the server to these bytes.
 fn answer<'r>(server: &mut Server<'_>, bytes: &[u8], replies: &'r mut [u8]) -> &'r [u8] {
     let mut room = &mut replies[..];
     server.receive(bytes, 0, &mut room).unwrap();
@@ -62,9 +62,77 @@ fn serve(server: &mut Server<'_>, mut stream: TcpStream) {
     stream.set_nodelay(true).unwrap();
     let (mut bytes, mut replies) = ([0; 256], vec![0; 1 << 16]);
     while let Ok(len @ 1..) = stream.read(&mut bytes) {
-        let said = answer(server, &bytes[..len], &mut replies);
-        stream.write_all(said).unwrap();
+        let replies = answer(server, &bytes[..len], &mut replies);
+        stream.write_all(replies).unwrap();
     }
+}
+
+/// Runs the program with a board that is gone after so many reads.
+fn with_lost_board(line: &str, reads: usize) -> crate::program::Ended {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
+    let board = thread::spawn(move || {
+        let mut storage = Box::new(BoardStorage::new());
+        let mut server = server(&mut storage);
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_nodelay(true).unwrap();
+        let (mut bytes, mut replies) = ([0; 256], vec![0; 1 << 16]);
+        for _ in 0..reads {
+            let len = stream.read(&mut bytes).unwrap();
+            let reply = answer(&mut server, &bytes[..len], &mut replies);
+            stream.write_all(reply).unwrap();
+        }
+    });
+    let ended = host_sim(&format!("{line} --backend {endpoint}"));
+    board.join().unwrap();
+    ended
+}
+
+#[test]
+fn what_is_complete_when_a_board_is_lost_is_printed() {
+    let line = "run --mesh 16x16 --jobs 100 --load .5 --strategy ff,naive";
+    // A run takes 200 commands and a few.
+    let ended = with_lost_board(&format!("{line} --replications 10 --format json"), 1_000);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    assert!(
+        ended
+            .stderr
+            .starts_with("error: first-fit, replication 3: tcp:"),
+        "{ended}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(
+        ended.stderr.contains(json["incomplete"].as_str().unwrap()),
+        "{ended}"
+    );
+    let whole = host_sim(&format!("{line} --replications 2 --format json")).json();
+    for strategy in [0, 1] {
+        let [part, whole] = [&json, &whole].map(|json| &json["results"][strategy]);
+        assert_eq!(
+            (&part["replications"], &part["stop"]),
+            (&2.into(), &"incomplete".into())
+        );
+        assert_eq!(part["metrics"], whole["metrics"]);
+        assert_eq!(part["decision_hash"], whole["decision_hash"]);
+    }
+
+    let ended = with_lost_board(&format!("{line} --replications 10"), 700);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    assert!(
+        ended
+            .stdout
+            .contains("INCOMPLETE: naive, replication 2: tcp:"),
+        "{ended}"
+    );
+    assert!(ended.stdout.contains("completed: 1."), "{ended}");
+
+    let ended = with_lost_board(line, 300);
+    assert_eq!(ended.code, Some(1), "{ended}");
+    assert!(
+        ended.stderr.ends_with("; no replication is complete\n"),
+        "{ended}"
+    );
+    assert_eq!(ended.stdout, "");
 }
 
 #[test]
@@ -179,7 +247,7 @@ fn a_replay_gives_the_same_lines_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_mesh_too_large_for_the_board_is_said() {
+fn a_mesh_too_large_for_the_board_is_an_error() {
     let board = Board::new(1);
     let ended = host_sim(&format!("run --mesh 64x64 --backend {}", board.endpoint));
     board.join();
@@ -194,7 +262,7 @@ fn a_mesh_too_large_for_the_board_is_said() {
 }
 
 #[test]
-fn nobody_at_the_other_end_is_said() {
+fn a_missing_controller_is_an_error() {
     // A port that was free a moment ago.
     let port = TcpListener::bind("127.0.0.1:0")
         .unwrap()
@@ -210,7 +278,7 @@ fn nobody_at_the_other_end_is_said() {
         "{ended}"
     );
 
-    // Somebody who hangs up.
+    // A server that closes the connection.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
     let thread = thread::spawn(move || drop(listener.accept().unwrap()));

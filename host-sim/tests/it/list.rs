@@ -74,6 +74,21 @@ fn the_table_fits_a_terminal() {
     ] {
         assert!(shown.contains(name), "{shown}");
     }
+    let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let list = host_sim("list --format json").json();
+    for kind in [
+        "strategies",
+        "schedulers",
+        "sizes",
+        "service",
+        "dims",
+        "radices",
+    ] {
+        for item in list[kind].as_array().unwrap() {
+            let [name, source] = ["name", "source"].map(|key| item[key].as_str().unwrap());
+            assert!(flat.contains(name) && flat.contains(source), "{item}");
+        }
+    }
     assert!(
         shown.lines().all(|line| line.chars().count() <= 80),
         "{shown}"

@@ -3,6 +3,7 @@
 mod compare;
 mod coverage;
 mod cube;
+mod early;
 mod errors;
 mod grid;
 mod line;

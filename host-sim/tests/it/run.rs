@@ -299,7 +299,7 @@ fn a_log_is_run_whole() {
 }
 
 #[test]
-fn nobody_listening_is_no_panic() {
+fn a_closed_output_is_no_panic() {
     let folder = tempfile::tempdir().unwrap();
     let mut operations = String::new();
     for id in 0..20_000 {

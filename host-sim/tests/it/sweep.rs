@@ -137,7 +137,7 @@ fn a_torn_journal_and_half_written_results_do_not_show() {
     let bytes = fs::read(&journal).unwrap();
     for missing in [1, 2, 100, bytes.len() / 2, bytes.len() - 10, bytes.len()] {
         fs::write(&journal, &bytes[..bytes.len() - missing]).unwrap();
-        fs::write(folder.path().join("out/results.csv.tmp"), "mesh,str").unwrap();
+        fs::write(folder.path().join("out/results.csv"), "mesh,str").unwrap();
         fs::remove_file(folder.path().join("out/results.json")).unwrap();
         let (said, again) = sweep(folder.path(), SMALL, "", "out");
         assert!(!said.contains("12 of them"), "{said}");
@@ -274,7 +274,7 @@ fn the_results_of_another_grid_are_not_overwritten() {
 }
 
 #[test]
-fn mistakes_are_said_in_one_line() {
+fn mistakes_give_one_line() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
     for (text, options, parts) in [

@@ -64,7 +64,7 @@ impl Place {
         }
     }
 
-    /// The same elsewhere.
+    /// The same at another position.
     pub(super) fn moved(&self, left: f64, bottom: f64) -> Place {
         Place {
             left,

@@ -33,7 +33,7 @@ fn side(gain: &Gain) -> Option<Side> {
     })
 }
 
-/// The gain is between `low` and `high`, as the paper says, wherever it was measured.
+/// The gain is between `low` and `high`, as in the paper, wherever it was measured.
 pub(super) fn range(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
     let reaches = |gain: &Gain| match gain {
         Gain::By(estimate) => interval(estimate).is_some_and(|(_, top)| top >= low),

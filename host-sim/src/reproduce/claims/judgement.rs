@@ -1,4 +1,4 @@
-//! What a rule says about a claim, and the numbers that it is applied to.
+//! The verdict of a rule on a claim, and the numbers that it is applied to.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use crate::statistics::Estimate;
 /// Whether a claim is borne out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// As the paper says, or more so.
+    /// As in the paper, or more so.
     Holds,
     /// In the paper's direction, but by less, or not everywhere.
     Weaker,
@@ -62,7 +62,7 @@ pub struct At<T> {
     pub value: T,
 }
 
-/// What a rule says.
+/// The result of a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// The verdict.
@@ -80,7 +80,7 @@ pub struct Judgement {
 pub struct Claim {
     /// The figure it is about.
     pub figure: u32,
-    /// What the paper says, in our words.
+    /// The claim, paraphrased.
     pub text: String,
     /// The paper's number.
     pub paper: String,

@@ -4,7 +4,7 @@ use super::judgement::{At, HALF_WIDTH_MAX, Judgement, LEVEL, Verdict, interval, 
 use crate::report;
 use crate::statistics::{BLOCKS_MIN, Estimate};
 
-/// A share, or a difference of shares, is what the paper says: `paper`, which has itself an error of plus or minus
+/// A share, or a difference of shares, is the paper's statement: `paper`, which has itself an error of plus or minus
 /// `error`; all as parts of 1. `unit` is `points` or `%`.
 pub(super) fn number(found: Option<Estimate>, paper: f64, error: f64, unit: &str) -> Judgement {
     let rule = format!(
@@ -83,7 +83,7 @@ pub(super) fn nothing(shares: &[At<Estimate>]) -> Judgement {
 }
 
 /// Means over so many `replications` have an error of at most `limit`, a part of 1 as the `errors` of each point are.
-/// `unit` says of what: `% of the mean`, `points`.
+/// `unit` is the unit: `% of the mean`, `points`.
 pub(super) fn exact(errors: &[At<f64>], replications: usize, limit: f64, unit: &str) -> Judgement {
     let within = errors.iter().filter(|error| error.value <= limit).count();
     let verdict = match within {

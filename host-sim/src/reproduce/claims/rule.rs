@@ -28,7 +28,7 @@ pub enum Rule {
         low: f64,
         /// The most.
         high: f64,
-        /// Whether the paper says by what part the own number is above the other one, and not below.
+        /// Whether the paper states by what part the own number is above the other one, and not below.
         #[serde(default)]
         more: bool,
     },
@@ -72,9 +72,9 @@ pub enum Rule {
     },
     /// The share is 0 at every point.
     Nothing {},
-    /// So many replications are exact enough.
+    /// This number of replications is exact enough.
     Exact {
-        /// So many.
+        /// The number.
         replications: usize,
         /// The largest error, in percent.
         limit: f64,
@@ -92,7 +92,7 @@ pub struct Evidence<'e> {
     pub metric: Metric,
     /// What the claim is about.
     pub lines: &'e [Line],
-    /// Whom it is compared with.
+    /// The systems that it is compared with.
     pub rivals: &'e [Line],
 }
 

@@ -1,4 +1,4 @@
-//! Closed workloads on cubes: by hand, beside a simulation that knows nothing of events, and second by second.
+//! Closed workloads on cubes: by hand, beside a simulation without events, and second by second.
 
 use meshalloc::{Block, Cube, NodeId, Shape};
 
@@ -103,7 +103,7 @@ fn a_mesh_is_fragmented_the_same_way() {
     }
 }
 
-/// So many tasks of whole seconds.
+/// Tasks of whole seconds.
 fn drawn(k: u16, n: u8, tasks: u32, replication: u32) -> Vec<Job> {
     let workload = Synthetic::closed(
         Subcubes {

@@ -1,0 +1,101 @@
+//! One replication of one strategy.
+
+use meshalloc::message::Capacity;
+use meshalloc::{Command, Configuration, Reply, StrategyKind, Ticks};
+
+use super::{Experiment, ExperimentError, Progress};
+use crate::backend::{Backend, BackendError, Backends};
+use crate::simulation::{self, RunResult, SimulationError};
+use crate::workload::{Arrivals, Workload};
+
+/// Runs one replication of one strategy.
+///
+/// # Errors
+///
+/// Those of [`run`](super::run).
+pub fn run_once(
+    experiment: &Experiment,
+    strategy: StrategyKind,
+    replication: u32,
+    backends: &mut dyn Backends,
+    progress: &dyn Progress,
+) -> Result<RunResult, ExperimentError> {
+    let measured = experiment.measured()?;
+    let configuration = Configuration {
+        machine: experiment.machine,
+        strategy,
+        scheduler: experiment.scheduler,
+    };
+    let synthetic = match &experiment.workload {
+        Workload::Synthetic(workload) => Some(workload.jobs(experiment.seed, replication)?),
+        Workload::Log(_) => None,
+    };
+    let mut result = None;
+    backends.with(configuration, &mut |backend| {
+        let backend = &mut Interruptible { backend, progress };
+        let mut advance = |jobs| progress.advance(jobs);
+        let machine = experiment.machine;
+        result = Some(match (&experiment.workload, &synthetic) {
+            (Workload::Log(log), _) => {
+                let jobs = log.jobs.iter().map(|entry| entry.job);
+                simulation::run(backend, machine, jobs, measured, &mut advance)
+            }
+            (Workload::Synthetic(workload), jobs) => {
+                let jobs = jobs.clone().into_iter().flatten();
+                match (workload.arrivals, experiment.backlog) {
+                    (Arrivals::Poisson(_), Some(backlog)) => simulation::run_backlogged(
+                        backend,
+                        machine,
+                        jobs,
+                        backlog,
+                        measured,
+                        &mut advance,
+                    ),
+                    (Arrivals::Poisson(_), None) => {
+                        simulation::run(backend, machine, jobs, measured, &mut advance)
+                    }
+                    (Arrivals::AtOnce { tasks }, _) => {
+                        simulation::run_closed(backend, machine, jobs, tasks, &mut advance)
+                    }
+                }
+            }
+        });
+    })?;
+    let result = result.expect("a backend that is ready calls its body");
+    result.map_err(|reason| match reason {
+        SimulationError::Backend(BackendError::Interrupted) => ExperimentError::Interrupted,
+        reason => ExperimentError::Run {
+            strategy,
+            replication: replication + 1,
+            reason,
+        },
+    })
+}
+
+/// A backend that takes no more commands after an interruption.
+struct Interruptible<'b> {
+    backend: &'b mut dyn Backend,
+    progress: &'b dyn Progress,
+}
+
+impl Backend for Interruptible<'_> {
+    fn call(
+        &mut self,
+        command: &Command,
+        now: Ticks,
+        on_reply: &mut dyn FnMut(&Reply),
+    ) -> Result<(), BackendError> {
+        if self.progress.is_interrupted() {
+            return Err(BackendError::Interrupted);
+        }
+        self.backend.call(command, now, on_reply)
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.backend.capacity()
+    }
+
+    fn latest_seconds(&self) -> Option<f64> {
+        self.backend.latest_seconds()
+    }
+}

@@ -1,0 +1,86 @@
+//! Commands that end early, after Ctrl-C: what is complete is printed and marked.
+
+#![cfg(unix)]
+
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::program::{Ended, command, host_sim};
+
+/// Runs the program and interrupts it after a while: long enough for it to have started on a busy machine.
+fn interrupted(line: &str) -> Ended {
+    let folder = tempfile::tempdir().unwrap();
+    let child = command(folder.path(), line)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_secs(3));
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(!folder.path().join("out").join("compare.svg").exists());
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+const MANY: &str = "--mesh 8x8 --jobs 200 --replications 1000000 --strategy ff,naive";
+
+#[test]
+fn an_interrupted_run_prints_the_replications_that_are_complete() {
+    let line = "run --mesh 8x8 --jobs 200 --load .5 --strategy ff,naive --format json";
+    let ended = interrupted(&format!("{line} --replications 1000000"));
+    assert_eq!(ended.code, Some(130), "{ended}");
+    assert_eq!(ended.stderr, "error: interrupted\n");
+    let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(json["incomplete"], "interrupted");
+    let count = json["results"][0]["replications"].as_u64().unwrap();
+    assert!((1..1_000_000).contains(&count), "{count}");
+    let whole = host_sim(&format!("{line} --replications {count}")).json();
+    assert!(whole.get("incomplete").is_none());
+    for strategy in [0, 1] {
+        let [part, whole] = [&json, &whole].map(|json| &json["results"][strategy]);
+        assert_eq!(part["stop"], "incomplete");
+        assert_eq!(part["metrics"], whole["metrics"]);
+        assert_eq!(part["decision_hash"], whole["decision_hash"]);
+    }
+}
+
+#[test]
+fn tables_of_interrupted_commands_are_marked() {
+    for (line, mark) in [
+        (format!("run {MANY}"), "completed: "),
+        (format!("saturation {MANY}"), "completed: "),
+        (
+            format!("compare {MANY} --load .3,.5"),
+            "completed: 0 at 0.3, ",
+        ),
+    ] {
+        let ended = interrupted(&line);
+        assert_eq!(ended.code, Some(130), "{line}: {ended}");
+        assert!(
+            ended.stdout.contains("INCOMPLETE: interrupted\n"),
+            "{ended}"
+        );
+        assert!(ended.stdout.contains(mark), "{ended}");
+        assert!(!ended.stdout.contains("picture: "), "{ended}");
+    }
+}
+
+#[test]
+fn without_a_complete_replication_nothing_is_printed() {
+    let ended = interrupted("run --mesh 64x64 --load .3 --jobs 16000000 --replications 2");
+    assert_eq!(ended.code, Some(130), "{ended}");
+    assert_eq!(ended.stdout, "");
+    assert_eq!(
+        ended.stderr,
+        "error: interrupted; no replication is complete\n"
+    );
+}
