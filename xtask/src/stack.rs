@@ -207,7 +207,7 @@ fn request(machine: Grid, job: u32) -> Request {
             let (k, n) = (u32::from(cube.k()), u32::from(cube.n()));
             let dimensions = job * 7 % (if large { 2 * n / 3 } else { n / 3 } + 1);
             // There are strategies that serve whole rings only.
-            let whole = job % 3 == 0;
+            let whole = job.is_multiple_of(3);
             let radices: Vec<u16> = (0..dimensions)
                 .map(|dimension| match whole {
                     true => cube.k(),
