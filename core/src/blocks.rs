@@ -71,8 +71,8 @@ impl Allocation {
 
 /// All blocks of all allocations.
 ///
-/// Blocks are disjoint and hold at least one processor each, so as many cells as the machine has
-/// processors are always enough; the controller takes no machine for which there are fewer.
+/// Blocks are disjoint and hold at least one processor each, so as many cells as the machine has processors are always
+/// enough; a contiguous strategy needs one for each job ([`Needs::blocks`](crate::storage::Needs::blocks)).
 #[derive(Debug)]
 pub(crate) struct BlockPool<'m> {
     cells: &'m mut [BlockCell],

@@ -107,9 +107,9 @@ impl core::error::Error for Refusal {}
 pub enum ConfigureError {
     /// Jobs wait or run; release them or reset first.
     JobsPresent,
-    /// The machine needs more occupancy words or blocks than this build has.
+    /// The machine needs more occupancy words than this build has.
     MachineTooLarge,
-    /// The strategy needs more memory for this machine than this build has.
+    /// The strategy needs more memory (scratch, blocks, a list) for this machine than this build has.
     StrategyMemory,
     /// The strategy does not serve this machine (dimensions, side lengths or wrapping).
     MachineUnsuitable,

@@ -121,8 +121,8 @@ impl Needs {
 /// - `WORDS`: occupancy words; a mesh of `w x h` takes `h * ceil(w / WORD_BITS)`, a cube
 ///   `ceil(k^n / WORD_BITS)`.
 /// - `JOBS`: jobs, waiting and running together.
-/// - `SCRATCH`, `BLOCKS`, `LIST`: what the strategies need ([`Needs`]). The defaults suffice for a contiguous strategy on a mesh that
-///   keeps no list. On a cube `SCRATCH` is twice `WORDS`; `naive` needs a block for each processor, `free-submesh-list` a list as long.
+/// - `SCRATCH`, `BLOCKS`, `LIST`: what the strategies need ([`Needs`]). The defaults suffice on a two-dimensional mesh for a
+///   contiguous strategy other than tree collapsing that keeps no list. For that, and on any other grid, `SCRATCH` is twice `WORDS`; `naive` needs a block for each processor, `free-submesh-list` a list as long.
 ///
 /// A capacity that makes no sense does not compile:
 ///

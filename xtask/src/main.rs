@@ -1,4 +1,4 @@
-//! The project's chores: `cargo xtask test`, `size`, `qemu` and `flash`.
+//! The project's chores: `cargo xtask test`, `size`, `decisions`, `qemu` and `flash`.
 //!
 //! Whatever a chore does, it prints the commands it runs, so that each can be run by hand.
 
@@ -8,6 +8,7 @@ use clap::Parser;
 
 mod board;
 mod command;
+mod decisions;
 mod image;
 mod setup;
 mod size;
@@ -23,6 +24,8 @@ enum Chore {
     Test(test::Options),
     /// Show how much flash, RAM and stack the firmware takes, with each strategy alone and with all.
     Size(size::Options),
+    /// Compare what the simulator decides with what it decided at another commit.
+    Decisions(decisions::Options),
     /// Run the firmware in QEMU and serve its serial line on a TCP port of this machine.
     Qemu(board::QemuOptions),
     /// Write the firmware to a NUCLEO-F446RE and show its log.
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
     let done = match Chore::parse() {
         Chore::Test(options) => return test::run(&options),
         Chore::Size(options) => size::run(&options),
+        Chore::Decisions(options) => decisions::run(&options),
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),
     };

@@ -169,6 +169,7 @@ fn a_grid_has_one_text() {
         "torus 4x4 x",
         "ring 4",
         "4-ary cube",
+        "1-ary 3-cube",
         "mesh 4x4 wrap 16",
     ] {
         assert!(text.parse::<Grid>().is_err(), "{text}");

@@ -62,7 +62,9 @@ impl FromStr for Grid {
             if n > DIMENSIONS_MAX {
                 return Err(GridError::Dimensions { dimensions: n }.into());
             }
-            Grid::torus(&Tuple::new(n, |_| k))?.written_high_first()
+            let cube = Grid::torus(&Tuple::new(n, |_| k))?;
+            cube.radix().ok_or(unknown)?;
+            cube.written_high_first()
         } else {
             let sides = second.parse::<Shape>()?.extents();
             match (first, words.next()) {

@@ -382,7 +382,7 @@ impl Grid {
         for ((start, extent), &side) in self.spans(block).zip(self.sides()) {
             let side = u32::from(side);
             first += start * stride;
-            last += (start + extent - 1) % side * stride;
+            last += (start + extent + side - 1) % side * stride;
             stride *= side;
         }
         match self.is_plane() {

@@ -12,7 +12,7 @@ use crate::layout::Layout;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::{WORD_BITS, Word};
+use crate::word::{WORD_BITS, Word, words_for};
 
 /// There is no free box: no node was left after so many of the dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +130,7 @@ fn along(
     scratch: &mut [Word],
 ) -> Result<Block, NoneLeft> {
     let layout = occupancy.layout();
+    check_sides(layout, extents.iter().copied().enumerate())?;
     let (bases, spare) = free_nodes(occupancy, scratch);
     for (dimension, &extent) in extents.iter().enumerate() {
         leave_starts(layout, dimension, extent, bases, spare).map_err(|_| NoneLeft {
@@ -140,6 +141,19 @@ fn along(
     Ok(box_at(layout, first, |at| extents[at]))
 }
 
+/// Whether the extents fit the sides of their dimensions: what can be known before anything is searched.
+#[inline]
+pub(super) fn check_sides(
+    layout: &Layout,
+    extents: impl Iterator<Item = (usize, u16)>,
+) -> Result<(), NoneLeft> {
+    let too_long = |(dimension, extent)| extent > layout.grid().side(dimension);
+    match extents.map(too_long).position(|too_long| too_long) {
+        Some(at) => Err(NoneLeft { dimensions: at + 1 }),
+        None => Ok(()),
+    }
+}
+
 /// The free nodes in the first half of the scratch words, and as much of the second half.
 #[inline]
 pub(super) fn free_nodes<'s>(
@@ -147,7 +161,9 @@ pub(super) fn free_nodes<'s>(
     scratch: &'s mut [Word],
 ) -> (&'s mut [Word], &'s mut [Word]) {
     let busy = occupancy.busy_rows();
-    let (bases, spare) = scratch.split_at_mut(busy.len());
+    // Without the padding of rows there are fewer; what is beyond them is never written.
+    let used = words_for(occupancy.grid().nodes());
+    let (bases, spare) = scratch.split_at_mut(used);
     match occupancy.layout().is_plane() {
         true => pack_rows(occupancy, bases),
         false => {
@@ -156,7 +172,7 @@ pub(super) fn free_nodes<'s>(
             }
         }
     }
-    (bases, &mut spare[..busy.len()])
+    (bases, &mut spare[..used])
 }
 
 /// The free nodes of a two-dimensional mesh in the order of their numbers, without the padding between its rows.
@@ -180,7 +196,7 @@ fn pack_rows(occupancy: &Occupancy<'_>, bases: &mut [Word]) {
 /// Nothing is left.
 pub(super) struct Nothing;
 
-/// Leaves the nodes from which on `extent` nodes along a dimension are set.
+/// Leaves the nodes from which on `extent` nodes along a dimension are set; it is at most the side.
 #[inline]
 pub(super) fn leave_starts(
     layout: &Layout,
@@ -189,14 +205,10 @@ pub(super) fn leave_starts(
     bases: &mut [Word],
     spare: &mut [Word],
 ) -> Result<(), Nothing> {
-    let axis = layout.axis(dimension);
     if extent == 1 {
         return Ok(());
     }
-    if u32::from(extent) > axis.side {
-        return Err(Nothing);
-    }
-    reduce(axis, extent, bases, spare);
+    reduce(layout.axis(dimension), extent, bases, spare);
     match bases.iter().all(|&word| word == 0) {
         true => Err(Nothing),
         false => Ok(()),

@@ -1,6 +1,6 @@
 //! The search for a free box in the order of tree collapsing: notation by notation, on any grid.
 
-use super::boxes::{NoneLeft, Nothing, box_at, first_node, free_nodes, leave_starts};
+use super::boxes::{NoneLeft, Nothing, box_at, check_sides, first_node, free_nodes, leave_starts};
 use super::failed::Failed;
 use super::orders::{Orders, next_order};
 use super::turned::{keep_below, keep_least};
@@ -145,6 +145,7 @@ pub(crate) fn first_along(
     scratch: &mut [Word],
 ) -> Result<Block, NoneLeft> {
     let layout = occupancy.layout();
+    check_sides(layout, notation.stars().zip(radices.iter().copied()))?;
     let (bases, spare) = free_nodes(occupancy, scratch);
     for ((dimension, &radix), dimensions) in notation.stars().zip(radices).zip(1..) {
         let none_left = |Nothing| NoneLeft { dimensions };
@@ -178,6 +179,38 @@ pub(crate) fn first_along(
 mod tests {
     extern crate std;
     use super::*;
+    use crate::word::WORD_BITS;
+
+    /// On a mesh whose rows have padding there are more words than the nodes take, and what the scratch words hold at
+    /// first does not matter.
+    #[test]
+    #[cfg(feature = "tree-collapsing")]
+    fn what_is_left_in_the_scratch_words_is_not_found() {
+        use crate::{Allocator, Memory, Request, StrategyKind, Submesh, Workspace};
+        use crate::{blocks::BlockCell, mesh::Mesh};
+
+        let (w, h) = (WORD_BITS as u16 * 3 / 2, 2);
+        let (mut busy, mut faulty) = ([0; 4], [0; 4]);
+        let (mut words, mut blocks) = ([Word::MAX; 8], [BlockCell::EMPTY; 2]);
+        let memory = Memory {
+            busy: &mut busy,
+            faulty: &mut faulty,
+            slots: &mut [],
+            index: &mut [],
+            blocks: &mut blocks,
+            workspace: Workspace {
+                words: &mut words,
+                list: &mut [],
+            },
+        };
+        let mesh = Mesh::new(w, h).unwrap().grid();
+        let mut allocator = Allocator::new(memory, mesh, StrategyKind::TreeCollapsing).unwrap();
+        for x in [0, 2] {
+            let held = allocator.allocate(&Request::submesh(2, 2)).unwrap();
+            let block = allocator.blocks(&held).next().map(Submesh::from);
+            assert_eq!(block, Some(Submesh::new(x, 0, 2, 2)));
+        }
+    }
 
     #[test]
     fn orders_go_once_around_from_any_of_them() {

@@ -91,8 +91,8 @@ pub trait Strategy {
 /// Memory that a strategy may use as it likes; how much of it a strategy needs is in its docs.
 #[derive(Debug, Default)]
 pub struct Workspace<'m> {
-    /// Scratch: as many words as the occupancy has, for a cube twice as many.
+    /// Scratch: [`Needs::scratch`](crate::storage::Needs::scratch).
     pub words: &'m mut [Word],
-    /// A list of submeshes: as many as the machine has processors.
+    /// A list of submeshes: [`Needs::list`](crate::storage::Needs::list).
     pub list: &'m mut [Submesh],
 }
