@@ -145,7 +145,7 @@ pub(crate) fn run_starts<const STEPS: u32>(mut ones: Word, last: u32) -> Word {
         ones &= ones >> (1 << (step - 1));
     }
     if STEPS > 0 {
-        // The remainder says to the compiler that the step is not longer than the word.
+        // With the remainder the compiler knows that the step is not longer than the word.
         ones &= ones >> (last % WORD_BITS);
     }
     ones

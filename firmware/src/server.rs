@@ -308,7 +308,7 @@ struct Replies<'a, W: Write> {
 
 impl<W: Write> Replies<'_, W> {
     fn reply(&mut self, reply: &Reply) {
-        self.say(&ServerMessageRef::Reply(reply));
+        self.emit(&ServerMessageRef::Reply(reply));
     }
 
     fn error(self, error: ProtocolError) -> Result<(), W::Error> {
@@ -316,11 +316,11 @@ impl<W: Write> Replies<'_, W> {
     }
 
     fn finish(mut self, message: &ServerMessageRef<'_>) -> Result<(), W::Error> {
-        self.say(message);
+        self.emit(message);
         self.result
     }
 
-    fn say(&mut self, message: &impl Serialize) {
+    fn emit(&mut self, message: &impl Serialize) {
         let header = Header::new(self.seq, self.part);
         self.part = self.part.wrapping_add(1);
         if self.result.is_err() {

@@ -179,7 +179,6 @@ pub(crate) fn first_along(
 mod tests {
     extern crate std;
     use super::*;
-    use crate::word::WORD_BITS;
 
     /// On a mesh whose rows have padding there are more words than the nodes take, and what the scratch words hold at
     /// first does not matter.
@@ -187,7 +186,7 @@ mod tests {
     #[cfg(feature = "tree-collapsing")]
     fn what_is_left_in_the_scratch_words_is_not_found() {
         use crate::{Allocator, Memory, Request, StrategyKind, Submesh, Workspace};
-        use crate::{blocks::BlockCell, mesh::Mesh};
+        use crate::{blocks::BlockCell, mesh::Mesh, word::WORD_BITS};
 
         let (w, h) = (WORD_BITS as u16 * 3 / 2, 2);
         let (mut busy, mut faulty) = ([0; 4], [0; 4]);
