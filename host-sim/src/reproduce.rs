@@ -191,7 +191,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         check_folder(&record, &command)?;
     }
 
-    let measurements = measure(args, &paper, &extent, &folder)?;
+    let (measurements, journal) = measure(args, &paper, &extent, &folder)?;
     let claims = judge(&paper, &measurements);
     write(&record, &format!("{command}\n"))?;
     for figure in &paper.figures {
@@ -222,6 +222,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         extent: &extent,
     })?;
     write(&page_path, &page)?;
+    // All is written, so there is nothing to go on with.
+    let removed = fs::remove_file(&journal);
+    removed.map_err(|error| format!("{}: cannot remove it: {error}", journal.display()))?;
     write_summary(&paper.figures, &claims, output)?;
     writeln!(output, "page: {}", page_path.display())?;
     Ok(())
@@ -243,13 +246,13 @@ fn judge(paper: &Paper, measurements: &Measurements) -> Vec<Claim> {
     paper.claims.iter().map(claim).collect()
 }
 
-/// Measures everything that the figures need.
+/// Measures everything that the figures need; also gives the journal that has it.
 fn measure(
     args: &ReproduceArgs,
     paper: &Paper,
     extent: &Extent,
     folder: &Path,
-) -> Result<Measurements, String> {
+) -> Result<(Measurements, PathBuf), String> {
     let (mut simulated, mut clocked) = (Plan::default(), Plan::default());
     for figure in &paper.figures {
         figure.plan(&mut simulated, &mut clocked);
@@ -293,13 +296,7 @@ fn measure(
         }
     }
     bar.clear();
-    // All is there, so there is nothing to go on with.
-    if points.is_empty() {
-        return Ok(measurements);
-    }
-    let removed = fs::remove_file(&journal);
-    removed.map_err(|error| format!("{}: cannot remove it: {error}", journal.display()))?;
-    Ok(measurements)
+    Ok((measurements, journal))
 }
 
 /// Writes a file anew.

@@ -265,6 +265,31 @@ fn figures_share_their_points() {
 }
 
 #[test]
+fn what_was_measured_is_kept_until_all_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = format!("{CHANG_MOHAPATRA} --figure 5 --output o");
+    let output = folder.path().join("o");
+    let journals = || {
+        let names = fs::read_dir(&output).unwrap().map(|e| e.unwrap().path());
+        names
+            .filter(|name| name.extension().is_some_and(|e| e == "journal"))
+            .count()
+    };
+    let page = output.join("chang-mohapatra.html");
+    fs::create_dir_all(&page).unwrap();
+    let ended = host_sim_in(folder.path(), &line);
+    assert_eq!(ended.code, Some(2), "{ended}");
+    assert!(
+        ended.stderr.contains("chang-mohapatra.html: cannot write"),
+        "{ended}"
+    );
+    assert_eq!(journals(), 1);
+    fs::remove_dir(&page).unwrap();
+    host_sim_in(folder.path(), &line).good();
+    assert_eq!(journals(), 0);
+}
+
+#[test]
 fn what_is_not_known_ends_with_exit_code_2() {
     for (line, expected) in [
         (
