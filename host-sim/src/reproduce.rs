@@ -188,7 +188,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     let command = args.command();
     let record = folder.join(format!("{}.command", paper_file.name));
     if !args.replace {
-        check_folder(&record, &command)?;
+        check_folder(&folder, &record, &paper.figures, &command)?;
     }
 
     let (measurements, journal) = measure(args, &paper, &extent, &folder)?;
@@ -305,18 +305,35 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     written.map_err(|error| format!("{}: cannot write: {error}", path.display()))
 }
 
-/// Whether the folder has results of another command, which may be longer or have more figures.
-fn check_folder(record: &Path, command: &str) -> Result<(), String> {
+/// Whether the folder has results of another command, which may be longer or have more figures, or tables that are of no
+/// known one.
+fn check_folder(
+    folder: &Path,
+    record: &Path,
+    figures: &[Figure],
+    command: &str,
+) -> Result<(), String> {
     match fs::read_to_string(record) {
         Ok(known) if known.trim_end() != command => Err(format!(
             "{}: the folder has the results of `{}` (expected another --output, or --replace)",
             record.display(),
             known.trim_end()
         )),
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(format!("{}: cannot read: {error}", record.display()))
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let tables = figures
+                .iter()
+                .map(|figure| folder.join(format!("{}.csv", figure.file_stem())));
+            let mut tables = tables.filter(|table| table.exists());
+            match tables.next() {
+                Some(table) => Err(format!(
+                    "{}: is there, and no record of the command that wrote it (expected another --output, or --replace)",
+                    table.display()
+                )),
+                None => Ok(()),
+            }
         }
-        _ => Ok(()),
+        Err(error) => Err(format!("{}: cannot read: {error}", record.display())),
     }
 }
 
