@@ -1,19 +1,19 @@
-//! Files as a whole: at any time a reader finds the old content or the new one.
+//! Files as a whole: at any time a reader of a regular file finds the old content or the new one.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
 
 /// Puts a file in the place of another, by way of a temporary one in the same folder; what is no regular file (a pipe, a
-/// terminal) is written in place. Makes the folder if need be.
+/// terminal, a symbolic link) is written in place. Makes the folder if need be.
 ///
 /// # Errors
 ///
-/// When the folder cannot be made or written; what was there before is still there.
+/// When the folder cannot be made or written; the regular file that was there before is still there.
 pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    if fs::metadata(path).is_ok_and(|known| !known.is_file()) {
+    if fs::symlink_metadata(path).is_ok_and(|known| !known.is_file()) {
         return fs::write(path, content);
     }
     let mut file = temporary(path)?;
@@ -32,6 +32,7 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(known) if known.is_dir() => Err(ErrorKind::IsADirectory.into()),
         Ok(known) if !known.is_file() => Ok(()),
+        Ok(_) if path.is_symlink() => OpenOptions::new().append(true).open(path).map(drop),
         _ => temporary(path).map(drop),
     }
 }
@@ -69,5 +70,23 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path().join("a")).unwrap().count(), 1);
         assert!(check(folder.path()).is_err());
         assert!(write(&path.join("c"), b"").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_followed() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let [target, link] = ["target", "link"].map(|name| folder.path().join(name));
+        symlink("target", &link).unwrap();
+        for content in ["to no file yet", "short"] {
+            check(&link).unwrap();
+            write(&link, content.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&target).unwrap(), content);
+            assert!(link.is_symlink() && !target.is_symlink());
+        }
+        let to_folder = folder.path().join("to-folder");
+        symlink(".", &to_folder).unwrap();
+        assert!(check(&to_folder).is_err());
     }
 }

@@ -310,10 +310,14 @@ pub fn requests_text(requests: &Requests) -> String {
     }
 }
 
-/// How far the others are below the strategy with the longest mean waiting delay.
+/// How far the others are below the strategy with the longest mean waiting delay, of those that have a mean that does not
+/// grow with the length of the run.
 fn best_gains(results: &[StrategyResult]) -> Vec<String> {
     let metric = Metric::WaitingDelay;
-    let mean = |result: &StrategyResult| shown(result, metric).map(|estimate| estimate.mean);
+    let mean = |result: &StrategyResult| {
+        let settled = shown(result, metric).filter(|_| !grows(result, metric));
+        settled.map(|estimate| estimate.mean)
+    };
     let with_mean = results
         .iter()
         .filter_map(|result| Some((mean(result)?, result)));

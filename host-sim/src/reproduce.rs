@@ -188,10 +188,10 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     let command = args.command();
     let record = folder.join(format!("{}.command", paper_file.name));
     if !args.replace {
-        check_folder(&record, &command)?;
+        check_folder(&folder, &record, &paper.figures, &command)?;
     }
 
-    let measurements = measure(args, &paper, &extent, &folder)?;
+    let (measurements, journal) = measure(args, &paper, &extent, &folder)?;
     let claims = judge(&paper, &measurements);
     write(&record, &format!("{command}\n"))?;
     for figure in &paper.figures {
@@ -222,6 +222,9 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         extent: &extent,
     })?;
     write(&page_path, &page)?;
+    // All is written, so there is nothing to go on with.
+    let removed = fs::remove_file(&journal);
+    removed.map_err(|error| format!("{}: cannot remove it: {error}", journal.display()))?;
     write_summary(&paper.figures, &claims, output)?;
     writeln!(output, "page: {}", page_path.display())?;
     Ok(())
@@ -243,13 +246,13 @@ fn judge(paper: &Paper, measurements: &Measurements) -> Vec<Claim> {
     paper.claims.iter().map(claim).collect()
 }
 
-/// Measures everything that the figures need.
+/// Measures everything that the figures need; also gives the journal that has it.
 fn measure(
     args: &ReproduceArgs,
     paper: &Paper,
     extent: &Extent,
     folder: &Path,
-) -> Result<Measurements, String> {
+) -> Result<(Measurements, PathBuf), String> {
     let (mut simulated, mut clocked) = (Plan::default(), Plan::default());
     for figure in &paper.figures {
         figure.plan(&mut simulated, &mut clocked);
@@ -293,13 +296,7 @@ fn measure(
         }
     }
     bar.clear();
-    // All is there, so there is nothing to go on with.
-    if points.is_empty() {
-        return Ok(measurements);
-    }
-    let removed = fs::remove_file(&journal);
-    removed.map_err(|error| format!("{}: cannot remove it: {error}", journal.display()))?;
-    Ok(measurements)
+    Ok((measurements, journal))
 }
 
 /// Writes a file anew.
@@ -308,18 +305,35 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     written.map_err(|error| format!("{}: cannot write: {error}", path.display()))
 }
 
-/// Whether the folder has results of another command, which may be longer or have more figures.
-fn check_folder(record: &Path, command: &str) -> Result<(), String> {
+/// Whether the folder has results of another command, which may be longer or have more figures, or tables that are of no
+/// known one.
+fn check_folder(
+    folder: &Path,
+    record: &Path,
+    figures: &[Figure],
+    command: &str,
+) -> Result<(), String> {
     match fs::read_to_string(record) {
         Ok(known) if known.trim_end() != command => Err(format!(
             "{}: the folder has the results of `{}` (expected another --output, or --replace)",
             record.display(),
             known.trim_end()
         )),
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(format!("{}: cannot read: {error}", record.display()))
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let tables = figures
+                .iter()
+                .map(|figure| folder.join(format!("{}.csv", figure.file_stem())));
+            let mut tables = tables.filter(|table| table.exists());
+            match tables.next() {
+                Some(table) => Err(format!(
+                    "{}: is there, and no record of the command that wrote it (expected another --output, or --replace)",
+                    table.display()
+                )),
+                None => Ok(()),
+            }
         }
-        _ => Ok(()),
+        Err(error) => Err(format!("{}: cannot read: {error}", record.display())),
     }
 }
 

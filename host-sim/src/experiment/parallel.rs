@@ -69,12 +69,15 @@ pub fn run(
     let mut board = Board::new(vec![point]);
     while let Some(task) = board.next(progress) {
         let strategy = experiment.strategies[task.column];
-        let outcome = run_once(experiment, strategy, task.replication, backends, progress);
-        if let Ok(result) = &outcome {
-            progress.run_ended(strategy, task.replication, result);
-        }
-        if let Some(results) = board.record(&task, outcome, progress) {
-            return Ok(results);
+        match run_once(experiment, strategy, task.replication, backends, progress) {
+            Ok(result) => {
+                progress.run_ended(strategy, task.replication, &result);
+                if let Some(results) = board.record(&task, Ok(result), progress) {
+                    return Ok(results);
+                }
+            }
+            // One after the other, each run is needed.
+            Err(reason) => board.failed = Some((task.place, reason)),
         }
     }
     board.end()?;

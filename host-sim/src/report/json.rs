@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::{Report, Timing, depends_on_length, jobs_per_second, stop_name};
+use super::{Report, Timing, depends_on_length, grows, jobs_per_second, stop_name};
 use crate::experiment::StrategyResult;
 use crate::failure::Incomplete;
 use crate::identity::{PROGRAM, VERSION, hash};
@@ -132,13 +132,16 @@ pub(crate) fn result_json(
     object
 }
 
+/// Only where neither mean depends on the length of the run.
 fn gains_json(result: &StrategyResult, all: &[StrategyResult]) -> Vec<Value> {
+    let metric = Metric::WaitingDelay;
+    let settled = |result: &StrategyResult| !result.saturated && !grows(result, metric);
     let others = all
         .iter()
-        .filter(|other| other.strategy != result.strategy && !other.saturated && !result.saturated);
+        .filter(|other| other.strategy != result.strategy && settled(other) && settled(result));
     others
         .filter_map(|other| {
-            let gain = result.gain_over(other, Metric::WaitingDelay)?;
+            let gain = result.gain_over(other, metric)?;
             Some(json!({
                 "over": other.strategy.name(),
                 "mean": gain.mean,

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::ValueHint;
 
-use super::{Point, SweepOptions, results, run_points};
+use super::journal::JournalError;
+use super::{Point, SweepError, SweepOptions, results, run_points};
 use crate::failure::Failure;
 use crate::file;
 use crate::identity::label_text;
@@ -73,7 +74,14 @@ pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Fail
     let bar = Bar::new();
     let finished = run_points(&points, &journal, options, &bar);
     bar.clear();
-    let finished = finished.map_err(|error| error.to_string())?;
+    let finished = finished.map_err(|error| match &error {
+        SweepError::Point { .. }
+        | SweepError::Journal {
+            reason: JournalError::Io(_) | JournalError::InUse,
+            ..
+        } => error.to_string(),
+        SweepError::Journal { .. } => format!("{error}; --restart does so"),
+    })?;
 
     let known = finished.iter().filter(|point| point.resumed).count();
     writeln!(

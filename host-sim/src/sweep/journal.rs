@@ -54,7 +54,7 @@ pub enum JournalError {
     },
 }
 
-const START_OVER: &str = "--restart discards it and starts over";
+const START_OVER: &str = "deleting it starts over";
 
 /// The first line.
 #[derive(Serialize, Deserialize, PartialEq, Eq)]

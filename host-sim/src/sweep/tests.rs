@@ -130,7 +130,7 @@ fn a_last_line_of_garbage_is_dropped_and_one_before_it_is_not() {
         let error = run_points(&points, &path, ONE_THREAD, &()).unwrap_err();
         let error = error.to_string();
         assert!(
-            error.contains(part) && error.contains("--restart"),
+            error.contains(part) && error.contains("deleting it starts over"),
             "{error}"
         );
         assert_eq!(fs::read_to_string(&path).unwrap(), damaged, "left alone");
@@ -170,7 +170,7 @@ fn the_journal_of_something_else_is_left_alone_without_restart() {
         let error = run_points(points, &path, ONE_THREAD, &()).unwrap_err();
         let error = error.to_string();
         assert!(
-            error.contains(part) && error.contains("--restart discards it"),
+            error.contains(part) && error.contains("deleting it starts over"),
             "{error}"
         );
         assert!(error.contains("points.jsonl: "), "{error}");

@@ -265,6 +265,46 @@ fn figures_share_their_points() {
 }
 
 #[test]
+fn a_table_of_no_known_command_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("figure-05.csv");
+    fs::write(&table, "mine").unwrap();
+    let line = format!("{CHANG_MOHAPATRA} --figure 5 --output .");
+    let ended = host_sim_in(folder.path(), &line);
+    assert_eq!(ended.code, Some(2), "{ended}");
+    assert!(ended.stderr.contains("figure-05.csv: is there"), "{ended}");
+    assert_eq!(files(folder.path()).len(), 1);
+    assert_eq!(fs::read_to_string(&table).unwrap(), "mine");
+    host_sim_in(folder.path(), &format!("{line} --replace")).good();
+    assert_ne!(fs::read_to_string(&table).unwrap(), "mine");
+}
+
+#[test]
+fn what_was_measured_is_kept_until_all_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = format!("{CHANG_MOHAPATRA} --figure 5 --output o");
+    let output = folder.path().join("o");
+    let journals = || {
+        let names = fs::read_dir(&output).unwrap().map(|e| e.unwrap().path());
+        names
+            .filter(|name| name.extension().is_some_and(|e| e == "journal"))
+            .count()
+    };
+    let page = output.join("chang-mohapatra.html");
+    fs::create_dir_all(&page).unwrap();
+    let ended = host_sim_in(folder.path(), &line);
+    assert_eq!(ended.code, Some(2), "{ended}");
+    assert!(
+        ended.stderr.contains("chang-mohapatra.html: cannot write"),
+        "{ended}"
+    );
+    assert_eq!(journals(), 1);
+    fs::remove_dir(&page).unwrap();
+    host_sim_in(folder.path(), &line).good();
+    assert_eq!(journals(), 0);
+}
+
+#[test]
 fn what_is_not_known_ends_with_exit_code_2() {
     for (line, expected) in [
         (

@@ -249,6 +249,39 @@ fn a_break_ends_everything() {
 }
 
 #[test]
+fn one_after_the_other_nothing_is_run_after_a_failure() {
+    /// Is ready so many times.
+    struct Times(InProcessBackends, u32, u32);
+    impl Backends for Times {
+        fn with(
+            &mut self,
+            configuration: meshalloc::Configuration,
+            body: &mut dyn FnMut(&mut dyn Backend),
+        ) -> Result<(), BackendError> {
+            self.2 += 1;
+            if self.2 > self.1 {
+                return Err(BackendError::Line {
+                    endpoint: "here".into(),
+                    reason: "gone".into(),
+                });
+            }
+            self.0.with(configuration, body)
+        }
+    }
+    let experiment = experiment(0.3, Replications::Fixed(5));
+    // The first strategy of the third replication.
+    let mut backends = Times(InProcessBackends::default(), 4, 0);
+    let failed = run(&experiment, &mut backends, &()).unwrap_err();
+    assert_eq!(backends.2, 5);
+    assert_eq!(failed.to_string(), "here: gone");
+    let [(0, results)] = &failed.complete[..] else {
+        panic!("{failed:?}");
+    };
+    let replications: Vec<_> = results.iter().map(|result| result.runs.len()).collect();
+    assert_eq!(replications, [2, 2]);
+}
+
+#[test]
 fn a_failure_says_which() {
     /// Takes a configuration only if it is not that of adaptive scan.
     struct NoScan(InProcessBackends);

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::gains::{self, close, everywhere, grows, mean_gain, range};
-use super::growth::{least_affected, nearly_constant, proportional};
+use super::growth::{Ratio, known, least_affected, nearly_constant, proportional};
 use super::judgement::{At, Gain, Judgement};
 use super::number::{exact, nothing, number};
 use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
@@ -106,12 +106,12 @@ impl Rule {
             Rule::Everywhere {} => everywhere(&evidence.gains()),
             Rule::Grows {} => grows(&evidence.gains()),
             Rule::Close { tight, loose } => close(
-                &known(evidence.ratios(evidence.lines)),
+                &known(&evidence.ratios(evidence.lines)),
                 part(tight),
                 part(loose),
             ),
             Rule::LeastAffected {} => least_affected(
-                &known(evidence.ratios(evidence.lines)),
+                &evidence.ratios(evidence.lines),
                 &evidence.ratios(evidence.rivals),
             ),
             Rule::NearlyConstant {} => nearly_constant(evidence.growth().as_ref(), evidence.span()),
@@ -160,14 +160,6 @@ impl Rule {
     }
 }
 
-fn known(ratios: Vec<At<Option<Estimate>>>) -> Vec<At<Estimate>> {
-    let known = ratios.into_iter().filter_map(|At { at, value }| {
-        let value = value?;
-        Some(At { at, value })
-    });
-    known.collect()
-}
-
 impl Evidence<'_> {
     fn points(&self) -> &[Point] {
         &self.lines[0].points
@@ -190,16 +182,31 @@ impl Evidence<'_> {
         })
     }
 
-    /// The ratios of own to other, `None` where one of them has no number.
-    fn ratios(&self, lines: &[Line]) -> Vec<At<Option<Estimate>>> {
+    /// The ratios of own to other.
+    fn ratios(&self, lines: &[Line]) -> Vec<At<Ratio>> {
         let points = lines.iter().flat_map(|line| &line.points);
         let ratio = |point: &Point| At {
             at: point.at.clone(),
-            value: self
-                .measurements
-                .ratio(&point.own, &point.other, self.metric),
+            value: self.ratio(point),
         };
         points.map(ratio).collect()
+    }
+
+    fn ratio(&self, point: &Point) -> Ratio {
+        let Point { own, other, .. } = point;
+        if let Some(ratio) = self.measurements.ratio(own, other, self.metric) {
+            return Ratio::Of(ratio);
+        }
+        let readings = [own, other].map(|cell| self.measurements.reading(cell, self.metric));
+        if readings.contains(&Reading::Missing) {
+            Ratio::Missing
+        } else if readings.contains(&Reading::Saturated) {
+            Ratio::Saturated
+        } else if readings.iter().any(|r| matches!(r, Reading::Growing(_))) {
+            Ratio::Growing
+        } else {
+            Ratio::Missing
+        }
     }
 
     /// `None` where it still grows with the length of the run.

@@ -1,7 +1,7 @@
 //! Each rule with made-up measurements, once for each verdict it can come to.
 
 use super::gains::{close, everywhere, grows, mean_gain, range};
-use super::growth::{least_affected, nearly_constant, proportional};
+use super::growth::{Ratio, least_affected, nearly_constant, proportional};
 use super::number::{exact, nothing, number};
 use super::saturation::{alone_sustains, saturates, saturates_later};
 use super::{At, Backlog, Gain, Ladder, Verdict};
@@ -153,21 +153,30 @@ fn growth_is_constant_slow_or_proportional() {
 #[test]
 fn least_affected_is_near_and_nearest() {
     use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
-    let others = at([Some(estimate(1.4, 0.1)), None]);
+    let others = at([Ratio::Of(estimate(1.4, 0.1)), Ratio::Saturated]);
     for (own, verdict) in [
         (estimate(1.1, 0.1), Holds),
         (estimate(1.35, 0.1), Weaker),
         (estimate(1.5, 0.1), DoesNotHold),
         (estimate(1.1, 0.5), NotDecided),
     ] {
-        let judgement = least_affected(&at([own]), &others);
+        let judgement = least_affected(&at([Ratio::Of(own)]), &others);
         assert_eq!(judgement.verdict, verdict, "{judgement:?}");
     }
-    let nearer = at([Some(estimate(1.01, 0.1))]);
-    assert_eq!(
-        least_affected(&at([estimate(1.1, 0.1)]), &nearer).verdict,
-        Weaker
-    );
+    let own = Ratio::Of(estimate(1.1, 0.1));
+    let nearer = at([Ratio::Of(estimate(1.01, 0.1))]);
+    assert_eq!(least_affected(&at([own]), &nearer).verdict, Weaker);
+    for (open, reason) in [
+        (Ratio::Growing, "point 1 still grows with the run"),
+        (Ratio::Missing, "point 1 not measured"),
+    ] {
+        let judgement = least_affected(&at([own]), &at([Ratio::Saturated, open]));
+        assert_eq!(judgement.verdict, NotDecided, "{judgement:?}");
+        assert!(judgement.details[1].ends_with(reason), "{judgement:?}");
+        let judgement = least_affected(&at([own, open]), &others);
+        assert_eq!(judgement.verdict, NotDecided, "{judgement:?}");
+        assert!(judgement.ours.ends_with(reason), "{judgement:?}");
+    }
     assert_eq!(least_affected(&[], &others).verdict, NotDecided);
 }
 
