@@ -110,8 +110,13 @@ fn first_of_assignments(
     }
 }
 
+/// The first free submesh of exactly these sides, in row-major order, on a two-dimensional mesh.
 #[inline]
-fn first_rectangle(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option<Block> {
+pub(crate) fn first_rectangle(
+    occupancy: &Occupancy<'_>,
+    sides: Sides,
+    scratch: &mut [Word],
+) -> Option<Block> {
     let base = rectangles::first_fit(occupancy, sides, scratch)?;
     Some(Submesh { base, sides }.into())
 }

@@ -1,12 +1,9 @@
 //! What several strategies share.
 
-use super::Workspace;
 use crate::error::Refusal;
 use crate::grid::{Grid, Shape};
-use crate::mesh::{Mesh, Sides, Submesh};
-use crate::occupancy::Occupancy;
+use crate::mesh::{Mesh, Sides};
 use crate::request::Request;
-use crate::search::rectangles;
 use crate::search::tree::{TreeSearch, radices};
 
 /// What a strategy keeps of the grid that it serves.
@@ -134,15 +131,4 @@ pub(super) fn demand_left_to_right(shape: Shape, grid: &Grid) -> Result<u32, Ref
         true => Ok(shape.area()),
         false => Err(Refusal::NeverFits),
     }
-}
-
-/// The first free submesh of exactly these sides, in row-major order.
-#[inline]
-pub(super) fn first_place(
-    occupancy: &Occupancy<'_>,
-    sides: Sides,
-    workspace: &mut Workspace<'_>,
-) -> Option<Submesh> {
-    let base = rectangles::first_fit(occupancy, sides, workspace.words)?;
-    Some(Submesh { base, sides })
 }

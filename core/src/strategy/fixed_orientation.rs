@@ -60,12 +60,12 @@
 //! ```
 
 use super::Strategy;
-use super::common::first_place;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::boxes::first_rectangle;
 
 simple_strategy! {
     /// Fixed orientation.
@@ -105,7 +105,7 @@ impl Strategy for FixedOrientation<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let place = first_place(occupancy, self.turned(request), &mut self.workspace);
-        place.map(|submesh| draft.push(submesh)).is_some()
+        let place = first_rectangle(occupancy, self.turned(request), self.workspace.words);
+        place.map(|block| draft.push(block)).is_some()
     }
 }

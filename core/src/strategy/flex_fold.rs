@@ -53,12 +53,12 @@
 //! ```
 
 use super::Strategy;
-use super::common::first_place;
 use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::boxes::first_rectangle;
 
 simple_strategy! {
     /// FlexFold.
@@ -96,8 +96,8 @@ impl Strategy for FlexFold<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         shapes(request)
-            .find_map(|sides| first_place(occupancy, sides, &mut self.workspace))
-            .map(|submesh| draft.push(submesh))
+            .find_map(|sides| first_rectangle(occupancy, sides, self.workspace.words))
+            .map(|block| draft.push(block))
             .is_some()
     }
 }
