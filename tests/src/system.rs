@@ -372,7 +372,9 @@ impl System {
         let free = self.machine().free();
         let job = &mut self.waiting[at];
         let requested = match self.strategy.kind() {
-            StrategyKind::Naive => job.request.processors,
+            StrategyKind::Naive | StrategyKind::Neighbor | StrategyKind::MultipleBuddy => {
+                job.request.processors
+            }
             _ => job.request.shape.area(),
         };
         let valid = free >= requested;

@@ -13,7 +13,7 @@ macro_rules! strategies {
         $(#[$meta:meta])*
         $kind:ident in $module:ident = $name:literal {
             aliases: [$($alias:literal),*], serves: $serves:ident, complete: $complete:literal,
-            contiguous: $contiguous:literal, needs: $needs:ident, source: $source:literal
+            holds: $holds:ident, needs: $needs:ident, source: $source:literal
         }
     )*) => {
         /// The strategies by name. A kind exists also where its code was left out of the build.
@@ -28,10 +28,10 @@ macro_rules! strategies {
             /// Every strategy, in the order of this table.
             pub const ALL: &'static [StrategyKind] = &[$(StrategyKind::$kind),*];
 
-            /// Whether an allocation is always one block.
-            pub const fn contiguous(self) -> bool {
+            /// What a job holds.
+            pub const fn holds(self) -> Holds {
                 match self {
-                    $(StrategyKind::$kind => $contiguous,)*
+                    $(StrategyKind::$kind => Holds::$holds,)*
                 }
             }
 
@@ -65,7 +65,7 @@ macro_rules! strategies {
                         source: $source,
                         serves: Serves::$serves,
                         complete: $complete,
-                        contiguous: $contiguous,
+                        holds: Holds::$holds,
                         needs: StrategyMemory::$needs,
                         built: cfg!(feature = $name),
                     },)*
@@ -239,12 +239,41 @@ pub struct StrategyInfo {
     pub serves: Serves,
     /// Whether it recognises completely: grants every request for which a place exists.
     pub complete: bool,
-    /// Whether an allocation is always one block.
-    pub contiguous: bool,
+    /// What a job holds.
+    pub holds: Holds,
     /// The memory it needs beside the occupancy.
     pub needs: StrategyMemory,
     /// Whether its code is in this build.
     pub built: bool,
+}
+
+/// What a job holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// One block of at least as many processors as the requested shape has: a contiguous strategy.
+    OneBlock,
+    /// At most two blocks of as many processors as the requested shape has.
+    TwoBlocks,
+    /// Exactly the requested number of processors, in any number of blocks.
+    Processors,
+}
+
+impl Holds {
+    /// Whether an allocation is always one block.
+    pub const fn is_contiguous(self) -> bool {
+        matches!(self, Holds::OneBlock)
+    }
+
+    /// The most blocks that so many jobs hold together on a machine of so many processors.
+    pub(crate) const fn blocks(self, jobs: usize, processors: usize) -> usize {
+        // Blocks are disjoint and hold at least one processor each.
+        let most = match self {
+            Holds::OneBlock => jobs,
+            Holds::TwoBlocks => jobs.saturating_mul(2),
+            Holds::Processors => processors,
+        };
+        if most < processors { most } else { processors }
+    }
 }
 
 /// The memory that a strategy needs beside the occupancy.

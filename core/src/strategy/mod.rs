@@ -23,9 +23,11 @@ mod common;
 #[macro_use]
 mod table;
 mod any;
+#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
+mod gather;
 mod serves;
 
-pub use any::{AnyStrategy, StrategyInfo, StrategyKind, StrategyMemory};
+pub use any::{AnyStrategy, Holds, StrategyInfo, StrategyKind, StrategyMemory};
 pub use serves::Serves;
 
 /// The modules of the strategies in this build, and what is public in them.

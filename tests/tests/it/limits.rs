@@ -12,12 +12,14 @@ use meshalloc_tests::rig::{
     occupancy_map, release, set_faulty, subcube, submit,
 };
 
-/// Those with memory of their own of every kind, and none.
-const STRATEGIES: [StrategyKind; 4] = [
+/// Those with memory of their own of every kind, and none, and with blocks of every number.
+const STRATEGIES: [StrategyKind; 6] = [
     StrategyKind::FirstFit,
     StrategyKind::AdaptiveScan,
     StrategyKind::FreeSubmeshList,
     StrategyKind::Naive,
+    StrategyKind::LShape,
+    StrategyKind::MultipleBuddy,
 ];
 
 /// Everything that can be asked for, but for the counters that a refusal counts.
@@ -128,7 +130,12 @@ fn what_fails_changes_nothing() {
                 Refusal::TooFewFree,
             ),
         ];
-        if strategy != StrategyKind::Naive {
+        // These hold the seven processors that are there.
+        let holds_seven = matches!(
+            strategy,
+            StrategyKind::Naive | StrategyKind::Neighbor | StrategyKind::MultipleBuddy
+        );
+        if !holds_seven {
             let fragmented = submission(9, no_wait(Request::submesh(7, 1)));
             failures.push((fragmented, Refusal::Fragmented));
         }
@@ -197,7 +204,9 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
             let command = Command::Configure(configuration(mesh(65, 1), strategy));
             let error = Error::Configure(ConfigureError::StrategyMemory);
             match strategy {
-                StrategyKind::Naive | StrategyKind::FreeSubmeshList => {
+                StrategyKind::Naive
+                | StrategyKind::MultipleBuddy
+                | StrategyKind::FreeSubmeshList => {
                     assert_fails(controller, &command, error);
                 }
                 _ => assert_eq!(ask(controller, &command).last, Reply::Done),
@@ -244,9 +253,10 @@ fn memory_that_is_too_small_is_refused() {
         let needs_memory = strategy != StrategyKind::Naive;
         let expected = needs_memory.then_some(ConfigureError::StrategyMemory);
         assert_eq!(outcome.err(), expected, "{strategy}");
-        // A block less than needed: one for each job, or one for each processor.
+        // A block less than needed: one or two for each job, or one for each processor.
         let blocks = match strategy {
-            StrategyKind::Naive => 64,
+            StrategyKind::Naive | StrategyKind::MultipleBuddy => 64,
+            StrategyKind::LShape => 8,
             _ => 4,
         };
         for (blocks, expected) in [
@@ -354,7 +364,11 @@ fn a_job_for_every_node_of(machine: Grid, unit: Request, whole: Request) {
             assert_eq!(released.last, Reply::Released { job, processors: 1 });
         }
         let whole = submit(controller, 0, whole);
-        assert_eq!(whole.block().map(|block| machine.area(block)), Some(nodes));
+        let held = whole.grants[0]
+            .blocks
+            .iter()
+            .map(|&block| machine.area(block));
+        assert_eq!(held.sum::<u32>(), nodes);
     });
 }
 

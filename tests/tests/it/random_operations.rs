@@ -440,7 +440,7 @@ fn everything_happens() {
             if strategy != StrategyKind::Partner {
                 missing.remove(Refusal::ExtentBelowSide.name());
             }
-            if strategy == StrategyKind::Naive {
+            if [StrategyKind::Naive, StrategyKind::MultipleBuddy].contains(&strategy) {
                 missing.remove(Refusal::Fragmented.name());
             }
             for seen in check(&[machine], strategy, config.clone()) {

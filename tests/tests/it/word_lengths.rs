@@ -20,11 +20,14 @@ use meshalloc_tests::rig::{Answer, HeapMemory, ask_at, configuration, cube, mesh
 const OPERATIONS: u32 = 1500;
 const JOBS: usize = 64;
 /// Everything that [`run`] hears on all meshes, for strategies that serve any mesh.
-const GOLDEN: [(StrategyKind, u64); 4] = [
+const GOLDEN: [(StrategyKind, u64); 7] = [
     (StrategyKind::FirstFit, 0x81e2_87c1_bcd9_cc33),
     (StrategyKind::AdaptiveScan, 0x78c7_4114_139b_13b0),
     (StrategyKind::FreeSubmeshList, 0x6af9_ad33_2a42_20d8),
     (StrategyKind::Naive, 0xd854_c09b_a7c5_fd77),
+    (StrategyKind::LShape, 0x87e3_36a1_8484_0240),
+    (StrategyKind::Neighbor, 0xb837_1beb_4552_7205),
+    (StrategyKind::MultipleBuddy, 0xffb8_2c22_d2b6_812b),
 ];
 
 /// The same on all cubes, for each strategy that serves any cube.
