@@ -1,8 +1,10 @@
 //! Where each strategy places a request: all that it would try, one place after the other.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
 use meshalloc::{Block, Refusal, Request, StrategyKind};
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg32;
 
 use crate::buddy::BuddySystem;
 use crate::convert;
@@ -82,12 +84,22 @@ impl Held {
     }
 }
 
+/// Whether a job may hold any processors, wherever they are, and as many as it asks for.
+pub const fn places_anywhere(kind: StrategyKind) -> bool {
+    matches!(
+        kind,
+        StrategyKind::Naive | StrategyKind::MultipleBuddy | StrategyKind::Random { .. }
+    )
+}
+
 /// A strategy with all that it must know: which nodes are busy, and for a buddy system its lists of free blocks.
 #[derive(Clone, Debug)]
 pub struct Strategy {
     kind: StrategyKind,
     machine: NaiveMachine,
     buddy: Option<BuddySystem>,
+    /// What [`StrategyKind::Random`] draws from; a place that is found moves it on.
+    generator: RefCell<Option<Pcg32>>,
     /// The dominant free submeshes, once they have been asked for.
     list: OnceCell<Vec<Rect>>,
 }
@@ -101,7 +113,7 @@ impl Strategy {
     pub fn serves(kind: StrategyKind, grid: &Grid) -> bool {
         use StrategyKind as Kind;
         match kind {
-            Kind::FirstFit | Kind::AdaptiveScan | Kind::Naive => true,
+            Kind::FirstFit | Kind::AdaptiveScan | Kind::Naive | Kind::Random { .. } => true,
             Kind::TreeCollapsing | Kind::TreeCollapsingPrinted => true,
             Kind::Buddy => grid
                 .w_h()
@@ -128,6 +140,10 @@ impl Strategy {
             kind,
             machine: NaiveMachine::new(grid.clone()),
             buddy: sides.map(|(w, h)| BuddySystem::new(w as i32, h as i32)),
+            generator: RefCell::new(match kind {
+                StrategyKind::Random { seed } => Some(Pcg32::seed_from_u64(seed)),
+                _ => None,
+            }),
             list: OnceCell::new(),
         }
     }
@@ -210,9 +226,8 @@ impl Strategy {
     /// Whether the shape does not matter.
     fn holds_processors(&self, wanted: &Wanted) -> bool {
         match self.kind {
-            StrategyKind::Naive | StrategyKind::MultipleBuddy => true,
             StrategyKind::Neighbor => wanted.may_rotate,
-            _ => false,
+            kind => places_anywhere(kind),
         }
     }
 
@@ -287,6 +302,12 @@ impl Strategy {
                 let mut nodes = shaped::neighbor(&self.machine, wanted)?;
                 nodes.sort_unstable();
                 Some(Held::Nodes(nodes))
+            }
+            StrategyKind::Random { .. } => {
+                let mut generator = self.generator.borrow_mut();
+                let nodes: Vec<u32> = self.machine.free_nodes().collect();
+                let chosen = sample(generator.as_mut()?, &nodes, wanted.processors);
+                Some(Held::Nodes(chosen))
             }
             StrategyKind::Buddy
             | StrategyKind::FreeSubmeshList
@@ -504,6 +525,30 @@ impl Strategy {
             Notation(symbols.collect())
         };
         (m - 1..n).map(with).collect()
+    }
+}
+
+/// Selection sampling: each of the nodes in turn with a chance of those still missing in those still left.
+fn sample(generator: &mut Pcg32, nodes: &[u32], count: u32) -> Vec<u32> {
+    let mut chosen = Vec::new();
+    for (at, &node) in nodes.iter().enumerate() {
+        let missing = count as usize - chosen.len();
+        if missing > 0 && below(generator, (nodes.len() - at) as u64) < missing as u64 {
+            chosen.push(node);
+        }
+    }
+    chosen
+}
+
+/// The quotient of draw times bound by 2^32, among the draws whose remainder is at least 2^32 modulo the bound: as many of
+/// them for each quotient.
+fn below(generator: &mut Pcg32, bound: u64) -> u64 {
+    const DRAWS: u64 = 1 << 32;
+    loop {
+        let product = u64::from(generator.next_u32()) * bound;
+        if product % DRAWS >= DRAWS % bound {
+            return product / DRAWS;
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::convert;
 use crate::discipline::Discipline;
 use crate::grid::{Grid, NaiveMachine};
 use crate::rig::{Answer, Granted};
-use crate::strategy::{Held, Strategy};
+use crate::strategy::{Held, Strategy, places_anywhere};
 
 /// A job that waits or runs.
 #[derive(Clone, Debug)]
@@ -372,9 +372,8 @@ impl System {
         let free = self.machine().free();
         let job = &mut self.waiting[at];
         let requested = match self.strategy.kind() {
-            StrategyKind::Naive | StrategyKind::Neighbor | StrategyKind::MultipleBuddy => {
-                job.request.processors
-            }
+            StrategyKind::Neighbor => job.request.processors,
+            kind if places_anywhere(kind) => job.request.processors,
             _ => job.request.shape.area(),
         };
         let valid = free >= requested;

@@ -26,13 +26,17 @@ mod any;
 #[cfg_attr(not(feature = "strategies"), allow(dead_code))]
 mod gather;
 mod serves;
+mod text;
 
-pub use any::{AnyStrategy, Holds, StrategyInfo, StrategyKind, StrategyMemory};
+pub use any::{AnyStrategy, Holds, StrategyForm, StrategyInfo, StrategyKind, StrategyMemory};
 pub use serves::Serves;
+pub use text::StrategyTextError;
 
 /// The modules of the strategies in this build, and what is public in them.
 macro_rules! modules {
-    ($($(#[$meta:meta])* $kind:ident in $module:ident = $name:literal $rest:tt)*) => { $(
+    ($value:tt $(
+        $(#[$meta:meta])* $kind:ident $({ $($fields:tt)* })? in $module:ident = $name:literal $rest:tt
+    )*) => { $(
         #[cfg(feature = $name)]
         mod $module;
         #[cfg(feature = $name)]

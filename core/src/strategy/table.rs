@@ -6,8 +6,18 @@
 /// abbreviations in the papers, the machines it serves ([`Serves`](super::Serves)), whether it is complete,
 /// what a job holds ([`Holds`](super::Holds)), the memory it needs ([`StrategyMemory`](super::StrategyMemory)), and its source. The place of an entry is
 /// the number on the wire, so new ones go to the end.
+///
+/// # Parameters
+///
+/// Most strategies take none. One that does has, behind its type, the fields of its [`StrategyKind`](super::StrategyKind), each with
+/// the value that the name alone stands for: `{ seed: u64 = 0 }`. Numbers are `u64`. They are handed to the type's `new` in
+/// this order, behind the grid and the workspace. The machines served may depend on them: `MultiplesOf { exponent }`.
+///
+/// Before the source stand the forms in which the strategy is written with parameters: `"random:seed=SEED" { seed: value } in 1..=u64::MAX`.
+/// The capitals at the end stand for a whole number in the range, which the fields call `value`; a form without capitals has no
+/// range. No field is fractional: a ratio would be a whole number of thousandths.
 macro_rules! table {
-    ($make:ident) => { $make! {
+    ($make:ident) => { $make! { (value)
         /// First fit.
         FirstFit in first_fit = "first-fit" {
             aliases: ["ff"], serves: AnyGrid, complete: false, holds: OneBlock, needs: Scratch,
@@ -87,6 +97,16 @@ macro_rules! table {
         Partner in partner = "partner" {
             aliases: [], serves: Cube, complete: false, holds: OneBlock, needs: TwiceScratch,
             source: "Windisch, Lo and Bose 1995, Contiguous and Non-Contiguous Processor Allocation Algorithms for K-ary n-cubes, Int. Conf. on Parallel Processing II"
+        }
+        /// Random.
+        Random {
+            /// What its random numbers derive from. The simulator takes 0, for which the name alone stands, as leave to
+            /// derive a seed for each replication ([`StrategyKind::seeded`]).
+            seed: u64 = 0,
+        } in random = "random" {
+            aliases: [], serves: AnyGrid, complete: true, holds: Processors, needs: Nothing,
+            forms: "random:seed=SEED" { seed: value } in 1..=u64::MAX,
+            source: "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7)"
         }
         /// L-shaped submeshes.
         LShape in l_shape = "l-shape" {

@@ -67,7 +67,7 @@ fn longest_configuration() -> Configuration {
     let threshold = Threshold::Static { ticks: u64::MAX };
     Configuration {
         machine: Grid::torus(&sides).expect("2^20 processors"),
-        strategy: *StrategyKind::ALL.last().expect("there are strategies"),
+        strategy: StrategyKind::Random { seed: u64::MAX },
         scheduler: SchedulerKind::ModifiedFcfs(threshold),
     }
 }
@@ -94,7 +94,7 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
                 blocks: most,
                 list: most,
             },
-            strategies: std::iter::repeat_n(StrategyKind::ALL[0], STRATEGIES_MAX).collect(),
+            strategies: std::iter::repeat_n(u8::MAX, STRATEGIES_MAX).collect(),
             schedulers: std::iter::repeat_n(form, SCHEDULERS_MAX).collect(),
             configuration: longest_configuration(),
             frame_bytes_max: u16::MAX,

@@ -23,13 +23,7 @@ fn the_greeting_says_who_the_server_is() {
     assert_eq!(greeting.software, SOFTWARE);
     assert_eq!(greeting.build, BUILD);
     assert_eq!(greeting.capacity.jobs as usize, JOBS);
-    assert!(
-        greeting
-            .strategies
-            .iter()
-            .copied()
-            .eq(StrategyKind::built())
-    );
+    assert!(greeting.strategies().eq(StrategyKind::built()));
     assert_eq!(
         greeting.configuration,
         configuration(16, 16, StrategyKind::FirstFit)
@@ -84,7 +78,7 @@ fn some_configuration(random: &mut Random, kind: Kind) -> Configuration {
     let machine = some_machine(random, kind);
     let any = random.below(8) == 0;
     let strategies: Vec<StrategyKind> = StrategyKind::built()
-        .filter(|strategy| any || strategy.info().serves.includes(&machine))
+        .filter(|strategy| any || strategy.serves().includes(&machine))
         .collect();
     on(machine, strategies[random.below(strategies.len())])
 }

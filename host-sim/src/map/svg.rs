@@ -218,8 +218,8 @@ impl<'m> Panel<'m> {
 
     fn draw(&self, area: &Area<'_>, left: f64, top: f64) -> Drawn {
         let left = left + self.margins.left;
-        let name = self.map.strategy.name();
-        Label::new(left, top + 14.0, 15.0).draw(area, name)?;
+        let name = self.map.strategy.to_string();
+        Label::new(left, top + 14.0, 15.0).draw(area, &name)?;
         for (line, y) in self.map.caption().iter().zip([32.0, 48.0, 64.0]) {
             Label::new(left, top + y, 12.5).draw(area, line)?;
         }

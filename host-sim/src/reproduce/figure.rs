@@ -217,7 +217,7 @@ impl Figure {
         add("panel", panel.name.clone());
         add("axis", panel.axis.name.clone());
         add("x", place.to_owned());
-        add("strategy", cell.strategy.name().to_owned());
+        add("strategy", cell.strategy.to_string());
         add("scheduler", names::scheduler_text(cell.setting.scheduler));
         for (name, value) in cell.setting.columns() {
             add(name, value);

@@ -17,6 +17,7 @@ pub use distributions::{DistributionInfo, SideRange, SizeDistribution, Spread};
 pub use requests::{Requests, Subcubes, Submeshes, TaskDistribution};
 pub use service::ServiceDistribution;
 pub use shape::ShapeRule;
+pub(crate) use stream::strategy_seed;
 pub use swf::{Log, LogError, LogJob, LogOptions};
 pub use synthetic::{Arrivals, Rate, Synthetic};
 

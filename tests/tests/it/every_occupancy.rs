@@ -113,18 +113,18 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
 }
 
 macro_rules! strategies {
-    ($($name:ident: $kind:ident;)*) => {
+    ($($name:ident: $kind:ident $({ $field:ident: $value:expr })?;)*) => {
         $(
             #[test]
             fn $name() {
-                answers_as_its_naive_form(StrategyKind::$kind);
+                answers_as_its_naive_form(StrategyKind::$kind $({ $field: $value })?);
             }
         )*
 
         /// Every strategy has a test above.
         #[test]
         fn none_is_left_out() {
-            let tested = [$(StrategyKind::$kind),*];
+            let tested = [$(StrategyKind::$kind $({ $field: $value })?),*];
             assert!(StrategyKind::built().all(|kind| tested.contains(&kind)));
         }
     };
@@ -150,6 +150,7 @@ strategies! {
     free_list: FreeList;
     sniffing: Sniffing;
     partner: Partner;
+    random: Random { seed: 0 };
 }
 
 /// On a hypercube there is one radix, and nothing to round or to order: all are complete but partner and first fit, which

@@ -9,10 +9,11 @@ use meshalloc_tests::survey::{Compare, occupancies, survey};
 use crate::random_operations::{check, config};
 
 /// Those that serve every grid.
-const STRATEGIES: [StrategyKind; 5] = [
+const STRATEGIES: [StrategyKind; 6] = [
     StrategyKind::FirstFit,
     StrategyKind::AdaptiveScan,
     StrategyKind::Naive,
+    StrategyKind::Random { seed: 5 },
     StrategyKind::TreeCollapsing,
     StrategyKind::TreeCollapsingPrinted,
 ];

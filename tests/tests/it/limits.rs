@@ -11,6 +11,7 @@ use meshalloc_tests::rig::{
     Answer, HeapMemory, ask, configuration, cube, free_submesh_list, list_jobs, mesh,
     occupancy_map, release, set_faulty, subcube, submit,
 };
+use meshalloc_tests::strategy::places_anywhere;
 
 /// Those with memory of their own of every kind, and none, and with blocks of every number.
 const STRATEGIES: [StrategyKind; 6] = [
@@ -130,12 +131,8 @@ fn what_fails_changes_nothing() {
                 Refusal::TooFewFree,
             ),
         ];
-        // These hold the seven processors that are there.
-        let holds_seven = matches!(
-            strategy,
-            StrategyKind::Naive | StrategyKind::Neighbor | StrategyKind::MultipleBuddy
-        );
-        if !holds_seven {
+        // Those that are left are connected.
+        if !places_anywhere(strategy) && strategy != StrategyKind::Neighbor {
             let fragmented = submission(9, no_wait(Request::submesh(7, 1)));
             failures.push((fragmented, Refusal::Fragmented));
         }
