@@ -15,7 +15,8 @@ fn first_fit(machine: &NaiveMachine, w: i32, h: i32) -> Option<Rect> {
 }
 
 fn sides(wanted: &Wanted) -> (i32, i32) {
-    (wanted.extents[0] as i32, wanted.extents[1] as i32)
+    let side = |at| wanted.extents.get(at).map_or(1, |&side| side as i32);
+    (side(0), side(1))
 }
 
 /// The shapes of LSSA that are rectangles, the requested one first.
