@@ -16,7 +16,7 @@ use meshalloc::{Block, Configuration, Grid, StrategyKind, Ticks};
 use crate::backend::Backends;
 use crate::experiment::{Experiment, ExperimentError};
 use crate::file;
-use crate::simulation::{self, Interrupted, Moment};
+use crate::simulation::{self, Contention, FixedService, Interrupted, Moment};
 use crate::workload::{JOBS_MAX, TIME_MAX, Workload, seconds, ticks};
 
 pub mod colouring;
@@ -171,20 +171,19 @@ fn map(
         strategy,
         scheduler: experiment.scheduler,
     };
-    let synthetic = match &experiment.workload {
-        Workload::Synthetic(workload) => Some(workload.jobs(experiment.seed, 0)?),
-        Workload::Log(_) => None,
-    };
+    let workload = &experiment.workload;
+    let jobs = workload.jobs(experiment.seed, 0)?;
     let mut outcome = None;
     backends.with(configuration, &mut |backend| {
-        let stopped = match &experiment.workload {
-            Workload::Log(log) => {
-                let jobs = log.jobs.iter().map(|entry| entry.job);
-                simulation::run_until(backend, machine, jobs, moment)
+        let jobs = jobs.clone();
+        let stopped = match workload.messages() {
+            None => {
+                let execution = FixedService::default();
+                simulation::run_until(execution, backend, machine, jobs, moment)
             }
-            Workload::Synthetic(_) => {
-                let jobs = synthetic.clone().into_iter().flatten();
-                simulation::run_until(backend, machine, jobs, moment)
+            Some(messages) => {
+                let execution = Contention::new(machine, *messages);
+                simulation::run_until(execution, backend, machine, jobs, moment)
             }
         };
         outcome =

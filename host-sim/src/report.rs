@@ -377,7 +377,7 @@ fn header(metric: Metric) -> &'static str {
         Metric::WaitingDelay => "waiting\ndelay (s)",
         Metric::Turnaround => "turnaround\n(s)",
         Metric::TurnaroundVariance => "turnaround\nvariance (s²)",
-        Metric::Service => "service\ntime (s)",
+        Metric::ServiceTime => "service\ntime (s)",
         Metric::Utilization => "utilization\n(%)",
         Metric::AllocationMiss => "allocation\nmiss (%)",
         Metric::InternalFragmentation => "int. frag-\nment. (%)",

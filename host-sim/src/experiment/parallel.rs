@@ -321,7 +321,7 @@ impl<'e> Point<'e> {
         let mut point = Point {
             experiment,
             most: experiment.replications_max()?,
-            jobs_per_run: u64::from(measured.end - measured.first),
+            jobs_per_run: u64::from(measured.count()),
             begun: 0,
             runs: vec![Vec::new(); experiment.strategies.len()],
             ahead: BTreeMap::new(),

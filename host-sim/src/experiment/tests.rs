@@ -78,7 +78,7 @@ fn one_seed_one_result() {
 #[test]
 fn strategies_share_their_jobs() {
     let results = results(&synthetic(16, 0.4, 800, &[AS, FSL]));
-    let service = |result: &StrategyResult| result.metrics[Metric::Service];
+    let service = |result: &StrategyResult| result.metrics[Metric::ServiceTime];
     assert_eq!(service(&results[0]), service(&results[1]));
     assert_ne!(results[0].decision_hash, results[1].decision_hash);
     let gain = results[1].gain_over(&results[0], Metric::WaitingDelay);

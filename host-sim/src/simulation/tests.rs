@@ -170,7 +170,7 @@ fn a_log_computed_by_hand() {
     let squares = 100.0 + 196.0 + 676.0 + 36.0 + 4.0;
     let variance = (squares - 58.0 * 58.0 / 5.0) / 4.0;
     assert!((value(Metric::TurnaroundVariance) - variance).abs() < 1e-9);
-    assert_eq!(value(Metric::Service), 39.0 / 5.0);
+    assert_eq!(value(Metric::ServiceTime), 39.0 / 5.0);
     // In use from 0 s to 17 s: 3 for 10 s, 3 for 7 s (jobs 1 and 2, then 2 and 3).
     assert_eq!(value(Metric::Utilization), 51.0 / (4.0 * 17.0));
     assert_eq!(value(Metric::AllocationMiss), 0.0);
@@ -189,7 +189,7 @@ fn warm_up_jobs_count_for_utilization_alone() {
     let measured = Measured { first: 1, end: 3 };
     let result = simulate(mesh(4, 1), StrategyKind::Naive, 8, jobs, measured).unwrap();
     assert_eq!(result.values[Metric::Jobs], Some(2.0));
-    assert_eq!(result.values[Metric::Service], Some(10.0));
+    assert_eq!(result.values[Metric::ServiceTime], Some(10.0));
     // From 10 s to 14 s, jobs 0 and 1; the run ends with job 2, not with job 0.
     assert_eq!(result.values[Metric::Utilization], Some(0.5));
     assert_eq!(result.values[Metric::CompletionTime], Some(24.0));
@@ -255,7 +255,7 @@ fn a_single_server_waits_as_queueing_theory_says() {
         (Metric::WaitingDelay, rho / rate),
         (Metric::Turnaround, 1.0 / rate),
         (Metric::TurnaroundVariance, rate.powi(-2)),
-        (Metric::Service, mean),
+        (Metric::ServiceTime, mean),
         (Metric::Utilization, rho),
     ] {
         let values: Vec<f64> = runs.iter().map(|run| run.values[metric].unwrap()).collect();

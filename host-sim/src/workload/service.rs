@@ -7,7 +7,7 @@ use meshalloc::Ticks;
 use rand_distr::{Distribution, Exp, Uniform};
 
 use super::distributions::{DistributionInfo, KIM_YOON, positive};
-use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, WorkloadError, seconds, ticks};
+use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, TimeUnit, WorkloadError};
 
 /// How long jobs run.
 ///
@@ -88,7 +88,7 @@ impl ServiceDistribution {
                 if !time.contains(&lo_seconds) {
                     return Err(bad());
                 }
-                Uniform::new_inclusive(ticks(lo_seconds), ticks(hi_seconds))
+                Uniform::new_inclusive(TimeUnit::Second.ticks(lo_seconds), TimeUnit::Second.ticks(hi_seconds))
                     .map(ServiceSampler::Uniform)
                     .map_err(|_| bad())
             }
@@ -150,7 +150,7 @@ impl ServiceSampler {
     /// Draws a service time, at least one tick.
     pub fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Ticks {
         let drawn = match self {
-            ServiceSampler::Exponential(exponential) => ticks(exponential.sample(rng)),
+            ServiceSampler::Exponential(exponential) => TimeUnit::Second.ticks(exponential.sample(rng)),
             ServiceSampler::Uniform(uniform) => uniform.sample(rng),
         };
         drawn.max(1)

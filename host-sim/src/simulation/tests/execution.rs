@@ -92,7 +92,7 @@ fn completions_move_while_others_run() {
         assert_eq!(result.values[Metric::CompletionTime], Some(19.0));
         // 16, 4, 6 and 5 s, each with the processors that it asked for, until the last arrival at 9 s: 9 + 4 + 2.
         assert_eq!(
-            result.values[Metric::Service],
+            result.values[Metric::ServiceTime],
             Some((16.0 + 4.0 + 6.0 + 5.0) / 4.0)
         );
         assert_eq!(
