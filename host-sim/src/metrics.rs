@@ -8,6 +8,7 @@ use std::ops::{Index, IndexMut};
 use meshalloc::Refusal;
 
 use crate::statistics::Estimate;
+use crate::workload::TimeUnit;
 
 /// What a metric is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,36 @@ macro_rules! metrics {
             /// What it means, in a sentence.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Metric::$variant => concat!($($doc),+).trim_ascii(),)* }
+            }
+
+            /// Whether all jobs have it, also those without messages.
+            pub const fn is_of_all_jobs(self) -> bool {
+                !matches!(self, Metric::MessageLatency | Metric::Hops | Metric::BlockedTime)
+            }
+
+            /// The name with the unit in which people read it, for files of numbers: [`Metric::scale`] times the value.
+            pub fn column(self, unit: TimeUnit) -> String {
+                let time = match unit {
+                    TimeUnit::Second => "s",
+                    TimeUnit::Cycle => "cycles",
+                };
+                let name = self.name();
+                match self.unit() {
+                    Unit::Time => format!("{name}_{time}"),
+                    Unit::SquareTime => format!("{name}_{time}2"),
+                    Unit::Fraction => format!("{name}_percent"),
+                    Unit::WallSeconds => format!("{name}_us"),
+                    Unit::Count => name.to_owned(),
+                }
+            }
+
+            /// People read it times this: fractions as percentages, times on the wall clock in microseconds.
+            pub const fn scale(self) -> f64 {
+                match self.unit() {
+                    Unit::Fraction => 100.0,
+                    Unit::WallSeconds => 1e6,
+                    Unit::Time | Unit::SquareTime | Unit::Count => 1.0,
+                }
             }
 
             /// Whether the same seed gives the same value. What does not has no place in results that must

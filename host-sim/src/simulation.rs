@@ -62,15 +62,18 @@ use crate::backend::{Backend, BackendError};
 use crate::metrics::{Refusals, RunValues};
 use crate::workload::{JOBS_MAX, Job, TIME_MAX};
 
+mod contention;
 mod execution;
 mod held;
 mod interrupt;
+mod placement;
 mod record;
 mod state;
 mod tally;
 #[cfg(test)]
 mod tests;
 
+pub use contention::Contention;
 pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
 pub use interrupt::{Interrupted, Moment, run_until};
 use state::State;
@@ -127,7 +130,7 @@ impl Measured {
     }
 
     /// The number of jobs that must arrive for these to be measured, whatever happens.
-    const fn needed(self) -> u32 {
+    pub(crate) const fn needed(self) -> u32 {
         match self {
             Measured::Arrivals { end, .. } => end,
             Measured::Departures(count) => count,
@@ -461,7 +464,9 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn finish(self) -> RunResult {
         let state = self.state;
         RunResult {
-            values: state.tally.values(state.machine, self.execution.time_unit()),
+            values: state
+                .tally
+                .values(state.machine, self.execution.time_unit()),
             refused: state.tally.refused,
             saturated: state.tally.saturated(),
             decision_hash: state.hash.0,

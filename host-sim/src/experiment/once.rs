@@ -27,19 +27,27 @@ pub fn run_once(
     };
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;
+    let messages = workload
+        .messages()
+        .map(|messages| Contention::new(experiment.machine, *messages));
+    let contention = messages.transpose()?;
     let mut result = None;
     backends.with(configuration, &mut |backend| {
         let backend = &mut Interruptible { backend, progress };
         let advance = &mut |jobs| progress.advance(jobs);
         let (jobs, machine, backlog) = (jobs.clone(), experiment.machine, experiment.backlog);
-        result = Some(match workload.messages() {
+        result = Some(match &contention {
             None => {
                 let execution = FixedService::default();
-                simulation::run_with(execution, backlog, backend, machine, jobs, measured, advance)
+                simulation::run_with(
+                    execution, backlog, backend, machine, jobs, measured, advance,
+                )
             }
-            Some(messages) => {
-                let execution = Contention::new(machine, *messages);
-                simulation::run_with(execution, backlog, backend, machine, jobs, measured, advance)
+            Some(empty) => {
+                let execution = empty.clone();
+                simulation::run_with(
+                    execution, backlog, backend, machine, jobs, measured, advance,
+                )
             }
         });
     })?;

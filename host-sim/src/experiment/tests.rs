@@ -20,7 +20,7 @@ fn synthetic(side: u16, load: f64, jobs: u32, strategies: &[StrategyKind]) -> Ex
         scheduler: SchedulerKind::Fcfs,
         workload: Workload::Synthetic(workload),
         jobs,
-        warmup_fraction: WARMUP_FRACTION,
+        measure: Measure::of(&workload),
         backlog: None,
         replications: Replications::Fixed(3),
         seed: 1,
@@ -209,7 +209,9 @@ fn what_cannot_be_run_is_an_error() {
         ),
         (
             Experiment {
-                warmup_fraction: 1.0,
+                measure: Measure::Arrivals {
+                    warmup_fraction: 1.0,
+                },
                 ..good.clone()
             },
             "not measured is 1",

@@ -47,7 +47,13 @@ pub(super) struct Tally {
 
 impl Tally {
     /// A measured job leaves; `place` is its place among the measured ones.
-    pub(super) fn depart(&mut self, record: &Record, place: u32, now: Ticks, messages: MessageSums) {
+    pub(super) fn depart(
+        &mut self,
+        record: &Record,
+        place: u32,
+        now: Ticks,
+        messages: MessageSums,
+    ) {
         let waiting = record.granted - record.job.arrival;
         self.waiting.add(waiting);
         self.turnaround.add(now - record.job.arrival);

@@ -134,11 +134,7 @@ impl Pattern {
     }
 }
 
-const fn info(
-    name: &'static str,
-    meaning: &'static str,
-    source: &'static str,
-) -> DistributionInfo {
+const fn info(name: &'static str, meaning: &'static str, source: &'static str) -> DistributionInfo {
     DistributionInfo {
         name,
         meaning,
@@ -231,7 +227,11 @@ impl FromStr for Patterns {
 
 impl fmt::Display for Patterns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.as_slice().iter().map(|pattern| pattern.name()).collect();
+        let names: Vec<_> = self
+            .as_slice()
+            .iter()
+            .map(|pattern| pattern.name())
+            .collect();
         f.pad(&names.join("+"))
     }
 }

@@ -418,7 +418,10 @@ impl<'t> Record<'t> {
             (number >= 0.0).then(|| TimeUnit::Second.ticks(number))
         };
         if time.is_some_and(|time| time >= TIME_MAX) {
-            let most = format!("less than {} seconds", TIME_MAX / TimeUnit::Second.ticks_each());
+            let most = format!(
+                "less than {} seconds",
+                TIME_MAX / TimeUnit::Second.ticks_each()
+            );
             return Err(self.bad(field, &most));
         }
         Ok(time)

@@ -18,7 +18,8 @@ use super::service::ServiceSampler;
 use super::stream::{Source, Stream};
 use super::{
     ARRIVALS_PER_TICK_MAX, Job, Messages, Requests, ServiceDistribution, SideRange,
-    SizeDistribution, Subcubes, Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution, WorkloadError,
+    SizeDistribution, Subcubes, Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution,
+    WorkloadError,
 };
 
 /// How often jobs arrive.
@@ -327,9 +328,9 @@ mod tests {
         let span = TimeUnit::Second.of(jobs[JOBS - 1].arrival);
         let rate = 0.47 * 4096.0 / (32.5 * 32.5 * 10.0);
         assert!((JOBS as f64 / span / rate - 1.0).abs() < 0.01, "{span}");
-        let work = jobs
-            .iter()
-            .map(|job| f64::from(job.request.processors) * TimeUnit::Second.of(job.work.service().unwrap()));
+        let work = jobs.iter().map(|job| {
+            f64::from(job.request.processors) * TimeUnit::Second.of(job.work.service().unwrap())
+        });
         let load = work.sum::<f64>() / (span * 4096.0);
         assert!((load - 0.47).abs() < 0.01, "{load}");
         // Poisson: gaps have a coefficient of variation of 1, and e^-1 of them exceed the mean.
@@ -408,7 +409,13 @@ mod tests {
         let jobs = take(&workload(64, 64, Rate::Load(0.47)), 1, 0, 3);
         let found: Vec<_> = jobs
             .iter()
-            .map(|job| (job.arrival, job.work.service(), job.request.sides().to_string()))
+            .map(|job| {
+                (
+                    job.arrival,
+                    job.work.service().unwrap(),
+                    job.request.sides().to_string(),
+                )
+            })
             .collect();
         let expected = GOLDEN.map(|(arrival, service, sides)| (arrival, service, sides.into()));
         assert_eq!(

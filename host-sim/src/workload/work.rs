@@ -3,6 +3,7 @@
 use meshalloc::Ticks;
 
 use super::{Pattern, Patterns, ServiceDistribution, TimeUnit};
+use crate::network::Parameters;
 
 /// What one job has to do once it has its processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,10 +74,8 @@ pub struct Messages {
     /// Whether a process sends a message only when its previous one is delivered. Otherwise it does so as soon as that one has
     /// left its injection channel.
     pub blocking: bool,
-    /// The length of a message, in flits; at least 1.
-    pub flits: u32,
-    /// How long a header that arrives at a node waits before it may request the next channel, in cycles.
-    pub routing_delay: u32,
+    /// Flits of a message, and the routing delay.
+    pub network: Parameters,
 }
 
 impl Messages {
@@ -87,8 +86,7 @@ impl Messages {
             per_pair: 1,
             iterations: 1,
             blocking: false,
-            flits: 8,
-            routing_delay: 3,
+            network: Parameters::default(),
         }
     }
 
