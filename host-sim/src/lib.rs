@@ -5,6 +5,7 @@
 //!
 //! - [`workload`]: what jobs arrive, drawn from distributions or read from a log;
 //! - [`backend`]: where the controller runs that decides about them;
+//! - [`network`]: a wormhole network between the processors;
 //! - [`simulation`]: one run, events in virtual time, and its [`metrics`];
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
 //! - [`sweep`]: many experiments, which go on where they were interrupted;
@@ -22,6 +23,7 @@ pub mod list;
 pub mod map;
 pub mod metrics;
 pub mod names;
+pub mod network;
 pub mod plot;
 mod progress;
 pub mod replay;
