@@ -167,12 +167,19 @@ pub trait Traffic {
 /// The messages that are sent in the current cycle.
 #[derive(Clone, Debug)]
 pub struct Requests {
+    now: Ticks,
     /// The number of processors.
     nodes: u32,
     messages: Vec<Message>,
 }
 
 impl Requests {
+    /// The current cycle.
+    #[inline]
+    pub fn now(&self) -> Ticks {
+        self.now
+    }
+
     /// Sends a message in the current cycle. A source may send several: they get its channel into the network in the order
     /// in which they were sent.
     ///
