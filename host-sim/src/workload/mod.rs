@@ -9,7 +9,7 @@ pub mod distributions;
 pub mod requests;
 pub mod service;
 pub mod shape;
-mod stream;
+pub(crate) mod stream;
 pub mod swf;
 pub mod synthetic;
 
