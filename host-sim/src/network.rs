@@ -89,6 +89,8 @@ mod calendar;
 mod engine;
 mod messages;
 mod routes;
+#[cfg(test)]
+mod tests;
 
 pub use engine::Network;
 pub use routes::{Link, Usage};

@@ -5,14 +5,18 @@
 
 use std::io::Write;
 use std::num::NonZero;
+use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::ValueHint;
 use meshalloc::{Grid, Ticks};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::experiment::{Progress, REPLICATIONS_MIN};
 use crate::failure::{self, Failure};
+use crate::map::svg::LinkMap;
+use crate::map::{self, PictureFile};
 use crate::names;
 use crate::network::{CYCLES_MAX, Parameters};
 use crate::progress::Bar;
@@ -25,6 +29,9 @@ mod pattern;
 
 pub use open_loop::{Measured, OpenLoop};
 pub use pattern::{Destinations, Pattern};
+
+/// The most processors of a picture of links.
+const LINKS_NODES_MAX: u32 = 1 << 14;
 
 const REPLICATIONS_DEFAULT: NonZero<u32> = NonZero::new(REPLICATIONS_MIN).unwrap();
 
@@ -64,6 +71,14 @@ pub(crate) struct TrafficArgs {
     /// Threads that share the runs; their number does not change any result [default: all processors]
     #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>, allow_negative_numbers = true)]
     threads: Option<NonZero<usize>>,
+
+    /// Also draw how much each link of the grid is used, for each rate
+    #[arg(long, value_name = "links", value_parser = ["links"])]
+    plot: Option<String>,
+
+    /// Where the picture goes (SVG); its folder is made if need be
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "out/links.svg", requires = "plot")]
+    plot_output: PathBuf,
 
     /// How results are written: table or json
     #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
@@ -139,7 +154,7 @@ impl Row {
     }
 
     /// The metrics by name, with those that mean nothing above saturation left out there.
-    fn metrics(&self) -> [(&'static str, Option<Estimate>); 5] {
+    fn metrics(&self) -> [(&'static str, Option<Estimate>); 7] {
         let latency = self.estimate(|run| run.latency);
         [
             ("message_latency", latency.filter(|_| !self.is_saturated())),
@@ -147,7 +162,42 @@ impl Row {
             ("blocked_time", self.estimate(|run| run.blocked)),
             ("offered", self.estimate(|run| Some(run.offered))),
             ("accepted", self.estimate(|run| Some(run.accepted))),
+            (
+                "link_utilization_max",
+                self.estimate(Measured::link_utilization_max),
+            ),
+            (
+                "link_utilization",
+                self.estimate(Measured::link_utilization),
+            ),
         ]
+    }
+}
+
+impl Row {
+    fn map(&self, grid: Grid) -> LinkMap {
+        let mut links = self
+            .runs
+            .first()
+            .map_or_else(Vec::new, |run| run.links.clone());
+        for (place, (_, mean)) in links.iter_mut().enumerate() {
+            let flits = self.runs.iter().map(|run| run.links[place].1);
+            *mean = flits.sum::<f64>() / self.runs.len() as f64;
+        }
+        let accepted = self.estimate(|run| Some(run.accepted));
+        let accepted = accepted.map(|accepted| {
+            format!(
+                "accepted {} flits a processor and cycle",
+                number(&accepted, 1.0)
+            )
+        });
+        LinkMap {
+            machine: grid,
+            name: format!("rate {}", self.rate),
+            caption: accepted.into_iter().collect(),
+            links,
+            most: 0.0,
+        }
     }
 }
 
@@ -159,6 +209,7 @@ impl Row {
 pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let grid = args.machine.machine()?;
     args.pattern.on(grid)?;
+    let picture = args.picture(grid)?;
     let bar = Bar::interruptible()?;
     let rows = args.rows(grid, &bar);
     bar.clear();
@@ -168,6 +219,12 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
         Format::Json => {
             report::write_json(&args.document(grid, &rows), output)?;
         }
+    }
+    if let Some(picture) = picture {
+        picture.write(&map::svg::svg(
+            &args.maps(grid, &rows),
+            &args.parameters_text(),
+        )?)?;
     }
     Ok(output.flush()?)
 }
@@ -212,26 +269,61 @@ impl TrafficArgs {
         Ok(rows)
     }
 
-    fn write_table(&self, grid: Grid, rows: &[Row], output: &mut dyn Write) -> Result<(), Failure> {
+    /// The file of the picture, if there is to be one.
+    fn picture(&self, grid: Grid) -> Result<Option<PictureFile>, String> {
+        if self.plot.is_none() {
+            return Ok(None);
+        }
+        if grid.nodes() > LINKS_NODES_MAX {
+            return Err(format!(
+                "--plot links draws machines of up to {LINKS_NODES_MAX} processors, not {}",
+                grid.nodes()
+            ));
+        }
+        PictureFile::open(&self.plot_output).map(Some)
+    }
+
+    /// A map of the links for each rate, the means of all replications.
+    fn maps(&self, grid: Grid, rows: &[Row]) -> Vec<LinkMap> {
+        let mut maps: Vec<LinkMap> = rows.iter().map(|row| row.map(grid)).collect();
+        let links = maps.iter().flat_map(|map| &map.links);
+        let most = links.map(|link| link.1).fold(0.0, f64::max);
+        maps.iter_mut().for_each(|map| map.most = most);
+        maps
+    }
+
+    /// What all rates have in common, but the machine.
+    fn parameters_text(&self) -> String {
         let Parameters {
             flits,
             routing_delay,
         } = self.network.parameters();
+        format!(
+            "{}, {flits} flits, routing delay {routing_delay} cycles, seed {}",
+            self.pattern, self.seed
+        )
+    }
+
+    fn write_table(&self, grid: Grid, rows: &[Row], output: &mut dyn Write) -> Result<(), Failure> {
         writeln!(
             output,
-            "{grid}, {}, {flits} flits, routing delay {routing_delay} cycles, seed {}\n{} runs of {} cycles after {}\n",
-            self.pattern, self.seed, self.replications, self.cycles, self.warm_up
+            "{grid}, {}\n{} runs of {} cycles after {}\n",
+            self.parameters_text(),
+            self.replications,
+            self.cycles,
+            self.warm_up
         )?;
         let mut table = table([
             "rate",
-            "latency\n(cycles)",
+            "latency",
             "hops",
-            "blocked\n(cycles)",
+            "blocked",
             "offered",
-            "accepted\n(flits/node/cycle)",
+            "accepted",
+            "busiest\nlink",
         ]);
         for row in rows {
-            let [latency, rest @ ..] = row.metrics();
+            let [latency, rest @ .., _] = row.metrics();
             let latency = match latency.1 {
                 _ if row.is_saturated() => "saturated".to_owned(),
                 latency => latency.map_or("-".to_owned(), |latency| number(&latency, 1.0)),
@@ -243,6 +335,10 @@ impl TrafficArgs {
             table.add_row([row.rate.to_string(), latency].into_iter().chain(rest));
         }
         writeln!(output, "{}", trimmed(&table))?;
+        writeln!(
+            output,
+            "Latency and blocked time in cycles; flits offered and accepted a processor and cycle, on the busiest link a cycle."
+        )?;
         if self.replications.get() > 1 {
             writeln!(output, "±: half-width of the 95 % confidence interval.")?;
         }

@@ -206,6 +206,12 @@ impl Network {
         links.map(move |(link, channels)| (link, usage(channels)))
     }
 
+    /// The messages for which there is room.
+    #[cfg(test)]
+    pub(super) fn room(&self) -> usize {
+        self.fabric.messages.room()
+    }
+
     /// How often channels were granted so far, those into and out of the network included.
     pub fn grants(&self) -> u64 {
         let channels = self.fabric.channels.iter();

@@ -13,7 +13,7 @@ use meshalloc::{Grid, NodeId, Ticks};
 use rand_distr::{Distribution, Exp, Uniform};
 
 use super::pattern::Pattern;
-use crate::network::{Delivery, Link, Message, Network, Parameters, Requests, Traffic, Usage};
+use crate::network::{Delivery, Link, Message, Network, Parameters, Requests, Traffic};
 use crate::statistics::{Moments, Trend};
 use crate::workload::stream::Stream;
 
@@ -55,8 +55,21 @@ pub struct Measured {
     /// Whether the backlog grew: the line through the numbers of messages on their way rises over the run by more than their mean,
     /// and fewer messages arrived than were generated, by more than three standard deviations of the latter.
     pub saturated: bool,
-    /// How much each link was used, in grid order.
-    pub links: Vec<(Link, Usage)>,
+    /// For each link the flits that it carried in a cycle, in grid order: messages that were granted it times their flits.
+    pub links: Vec<(Link, f64)>,
+}
+
+impl Measured {
+    /// The mean over all links of the flits that they carried in a cycle.
+    pub fn link_utilization(&self) -> Option<f64> {
+        let flits: f64 = self.links.iter().map(|link| link.1).sum();
+        (!self.links.is_empty()).then(|| flits / self.links.len() as f64)
+    }
+
+    /// The flits that the most used link carried in a cycle.
+    pub fn link_utilization_max(&self) -> Option<f64> {
+        self.links.iter().map(|link| link.1).max_by(f64::total_cmp)
+    }
 }
 
 /// Adds up what arrives.
@@ -155,7 +168,10 @@ impl OpenLoop {
             messages: arrived,
             saturated: rises && missing > 3.0 * (sent as f64).sqrt(),
             links: links
-                .map(|((link, now), (_, before))| (link, now.since(&before)))
+                .map(|((link, now), (_, before))| {
+                    let messages = now.since(&before).messages as f64;
+                    (link, messages * flits / self.cycles as f64)
+                })
                 .collect(),
         }))
     }
