@@ -89,6 +89,8 @@ mod calendar;
 mod engine;
 mod messages;
 mod routes;
+#[cfg(test)]
+mod tests;
 
 pub use engine::Network;
 pub use routes::{Link, Usage};
@@ -167,12 +169,19 @@ pub trait Traffic {
 /// The messages that are sent in the current cycle.
 #[derive(Clone, Debug)]
 pub struct Requests {
+    now: Ticks,
     /// The number of processors.
     nodes: u32,
     messages: Vec<Message>,
 }
 
 impl Requests {
+    /// The current cycle.
+    #[inline]
+    pub fn now(&self) -> Ticks {
+        self.now
+    }
+
     /// Sends a message in the current cycle. A source may send several: they get its channel into the network in the order
     /// in which they were sent.
     ///

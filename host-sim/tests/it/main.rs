@@ -17,3 +17,4 @@ mod reproduce;
 mod run;
 mod saturation;
 mod sweep;
+mod traffic;
