@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use meshalloc::{
     Cube, DIMENSIONS_MAX, Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind, StrategyTextError,
+    Tuple,
 };
 
 use crate::workload::TimeUnit;
@@ -41,19 +42,17 @@ pub fn unknown(what: &str, given: &str, names: &[&str], known: &str) -> String {
 /// ```
 /// use meshalloc_host_sim::names::sides;
 /// assert_eq!(*sides("16x22").unwrap().extents(), [16, 22]);
-/// assert!(sides("8x0x16").unwrap_err().contains("dimension 1 is 0"));
+/// assert!(sides("4x4x0x4").unwrap_err().contains("dimension 2 is 0"));
 /// ```
 pub fn sides(text: &str) -> Result<Shape, String> {
     let wrong = |error: &dyn Display| {
         format!("{error} (expected WxH or the sides of more dimensions, such as 64x64 or 8x8x16)")
     };
-    let sides = text.to_ascii_lowercase().parse::<Shape>();
+    let sides = text.to_ascii_lowercase().parse::<Tuple>();
     let sides = sides.map_err(|error| wrong(&error))?;
     // No more is allowed of any machine with these sides.
-    match Grid::torus(&sides.extents()) {
-        Ok(_) => Ok(sides),
-        Err(error) => Err(wrong(&error)),
-    }
+    Grid::torus(&sides).map_err(|error| wrong(&error))?;
+    Shape::new(&sides).map_err(|error| wrong(&error))
 }
 
 /// Reads the numbers of dimensions, with commas between them, into a bit for each.

@@ -70,15 +70,11 @@ impl Row {
         // It differs by a feature alone, and can be run.
         build("board,qemu", JOBS[0])?;
         let image = Image::read()?;
-        let mut stack = 0;
-        for &strategy in StrategyKind::ALL {
-            if all || strategy.name() == name {
-                let deepest = stack::high_water(&image, strategy).with_context(|| {
-                    format!("measuring the stack of \"{name}\" with {strategy}")
-                })?;
-                stack = stack.max(deepest);
-            }
-        }
+        let strategies = StrategyKind::ALL.iter().copied();
+        let strategies = strategies.filter(|strategy| all || strategy.name() == name);
+        let strategies: Vec<_> = strategies.collect();
+        let stack =
+            stack::deepest(&image, &strategies).with_context(|| format!("the image \"{name}\""))?;
         Ok(Row {
             name: name.to_owned(),
             flash,

@@ -7,7 +7,11 @@
 use std::fs;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::num::NonZero;
 use std::process::{Child, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -36,24 +40,59 @@ pub(crate) const MACHINES: [Grid; 3] = [
         Err(_) => panic!("2^12 is a cube"),
     },
 ];
-/// Jobs that the work asks to place on each of them.
-pub(crate) const JOBS: u32 = 1500;
+/// Jobs that the work asks to place on each of them. With five times as many the stack of the image
+/// with all strategies is no deeper.
+pub(crate) const JOBS: u32 = 300;
 
 const PAINT: u8 = 0xa5;
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The deepest stack in bytes while the image that was built last does the work with each of these strategies, in a QEMU for
+/// each processor of this machine.
+///
+/// # Errors
+///
+/// When QEMU or the image fails, or the stack has used all its room.
+pub(crate) fn deepest(image: &Image, strategies: &[StrategyKind]) -> Result<u64> {
+    let next = AtomicUsize::new(0);
+    let measure = || {
+        let mut deepest = 0;
+        while let Some(&strategy) = strategies.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let bytes = high_water(image, strategy)
+                .with_context(|| format!("measuring the stack with {strategy}"))?;
+            println!("deepest stack with {strategy}: {bytes}");
+            deepest = deepest.max(bytes);
+        }
+        Ok(deepest)
+    };
+    thread::scope(|scope| {
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        let workers: Vec<_> = (0..processors).map(|_| scope.spawn(measure)).collect();
+        let bytes = workers.into_iter().map(|worker| {
+            let result = worker.join();
+            result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        bytes
+            .reduce(|one, other| Ok(one?.max(other?)))
+            .unwrap_or(Ok(0))
+    })
+}
 
 /// The deepest stack in bytes while the image that was built last does the work with this strategy.
 ///
 /// # Errors
 ///
 /// When QEMU or the image fails, or the stack has used all its room.
-pub(crate) fn high_water(image: &Image, strategy: StrategyKind) -> Result<u64> {
+fn high_water(image: &Image, strategy: StrategyKind) -> Result<u64> {
     let folder = tempfile::tempdir()?;
     let file = |name: &str| folder.path().join(name);
     let paint = file("paint");
     fs::write(&paint, vec![PAINT; usize::try_from(image.stack_room())?])?;
     let dump = file("stack");
 
+    // A port that is free may be taken by another QEMU until this one listens.
+    static STARTING: Mutex<()> = Mutex::new(());
+    let starting = STARTING.lock();
     let port = free_port()?;
     let command = qemu_command(&image::path(), port)
         .args("-monitor stdio -device")
@@ -71,6 +110,7 @@ pub(crate) fn high_water(image: &Image, strategy: StrategyKind) -> Result<u64> {
             .with_context(|| format!("`{command}` cannot be started"))?,
     );
     await_port(port)?;
+    drop(starting);
     let line = IoLine::tcp(TcpStream::connect((Ipv4Addr::LOCALHOST, port))?)?;
     let mut client = Client::connect(line, Options::default())?;
     for machine in MACHINES {
@@ -135,7 +175,7 @@ fn await_port(port: u16) -> Result<()> {
                 PATIENCE.as_secs()
             );
         }
-        std::thread::sleep(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
     }
     Ok(())
 }
@@ -237,9 +277,9 @@ mod tests {
                 count(|c| matches!(c, Command::Submit { .. })),
                 JOBS as usize
             );
-            assert!(count(|c| matches!(c, Command::Release { .. })) > 1000);
-            assert!(count(|c| matches!(c, Command::MarkFaulty { .. })) >= 30);
-            assert!(count(|c| matches!(c, Command::ClearFaulty { .. })) >= 15);
+            assert!(count(|c| matches!(c, Command::Release { .. })) > 150);
+            assert!(count(|c| matches!(c, Command::MarkFaulty { .. })) >= 6);
+            assert!(count(|c| matches!(c, Command::ClearFaulty { .. })) >= 3);
             for command in work {
                 if let Command::Submit { request, .. } = command {
                     assert!(machine.check(request.shape).is_ok(), "{request:?}");

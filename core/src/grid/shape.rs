@@ -15,7 +15,8 @@ const CODED: u16 = 1 << 15;
 /// k-ary n-cube. None at all asks for a single processor. Which dimension each extent is laid along is for the
 /// strategy to say.
 ///
-/// An extent may be zero; such a request is refused as empty.
+/// An extent may be zero; such a request is refused as empty. Of more than three extents with a zero among them, the shape is
+/// that of the single extent 0.
 ///
 /// # Memory
 ///
@@ -213,17 +214,29 @@ impl FromStr for Shape {
     type Err = ShapeError;
 
     fn from_str(text: &str) -> Result<Shape, ShapeError> {
-        let mut extents = heapless::Vec::<u16, DIMENSIONS_MAX>::new();
-        for extent in text.split('x') {
-            let is_number = !extent.is_empty() && extent.bytes().all(|byte| byte.is_ascii_digit());
-            let extent = extent.parse().ok().filter(|_| is_number);
-            let extent = extent.ok_or(ShapeError::NotNumbers)?;
-            extents
-                .push(extent)
-                .map_err(|_| ShapeError::TooManyExtents)?;
-        }
-        Shape::new(&extents)
+        Shape::new(&text.parse::<Tuple>()?)
     }
+}
+
+/// Reads numbers with an `x` between them.
+impl FromStr for Tuple {
+    type Err = ShapeError;
+
+    fn from_str(text: &str) -> Result<Tuple, ShapeError> {
+        let mut numbers = heapless::Vec::<u16, DIMENSIONS_MAX>::new();
+        for number in text.split('x') {
+            let number = read_number(number).ok_or(ShapeError::NotNumbers)?;
+            let pushed = numbers.push(number);
+            pushed.map_err(|_| ShapeError::TooManyExtents)?;
+        }
+        Tuple::from_slice(&numbers).ok_or(ShapeError::TooManyExtents)
+    }
+}
+
+/// A number written with digits alone: no sign, no blank.
+pub(super) fn read_number<T: FromStr>(text: &str) -> Option<T> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
 }
 
 #[cfg(feature = "defmt")]
@@ -314,6 +327,7 @@ mod tests {
         for extents in [&[0][..], &[3, 0], &[2, 2, 0], &[2, 2, 2, 0, 2]] {
             assert_eq!(Shape::new(extents).map(Shape::area), Ok(0));
         }
+        assert_eq!(Shape::new(&[2, 2, 2, 0, 2]), Shape::new(&[0]));
         assert_eq!(Shape::new(&[]).map(Shape::area), Ok(1));
     }
 

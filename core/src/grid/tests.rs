@@ -171,8 +171,24 @@ fn a_grid_has_one_text() {
         "4-ary cube",
         "1-ary 3-cube",
         "mesh 4x4 wrap 16",
+        "mesh 4x4 wrap +1",
+        "mesh +4x4",
+        "+4-ary 3-cube",
+        "4-ary +3-cube",
     ] {
         assert!(text.parse::<Grid>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_text_with_a_side_of_zero_is_refused_by_the_dimension_of_that_side() {
+    for (text, dimension) in [
+        ("mesh 4x0", 1),
+        ("torus 4x4x0x4", 2),
+        ("mesh 4x4x4x4x0 wrap 1", 4),
+    ] {
+        let refused = GridTextError::Grid(GridError::NoSide { dimension });
+        assert_eq!(text.parse::<Grid>(), Err(refused), "{text}");
     }
 }
 

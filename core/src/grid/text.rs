@@ -4,8 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::block::Block;
-use super::shape::write_sides;
-use super::shape::{Shape, ShapeError};
+use super::shape::{ShapeError, read_number, write_sides};
 use super::topology::{Grid, GridError};
 use super::tuple::{DIMENSIONS_MAX, Tuple};
 
@@ -55,10 +54,8 @@ impl FromStr for Grid {
         let (first, second) = (next()?, next()?);
         let grid = if let Some(k) = first.strip_suffix("-ary") {
             let n = second.strip_suffix("-cube").ok_or(unknown)?;
-            let (k, n) = (
-                k.parse().map_err(|_| unknown)?,
-                n.parse::<usize>().map_err(|_| unknown)?,
-            );
+            let k = read_number(k).ok_or(unknown)?;
+            let n = read_number(n).ok_or(unknown)?;
             if n > DIMENSIONS_MAX {
                 return Err(GridError::Dimensions { dimensions: n }.into());
             }
@@ -66,14 +63,14 @@ impl FromStr for Grid {
             cube.radix().ok_or(unknown)?;
             cube.written_high_first()
         } else {
-            let sides = second.parse::<Shape>()?.extents();
+            let sides: Tuple = second.parse()?;
             match (first, words.next()) {
                 ("torus", None) => Grid::torus(&sides)?,
                 ("mesh", None) => Grid::mesh(&sides)?,
                 ("mesh", Some("wrap")) => {
                     let list = words.next().ok_or(unknown)?;
                     let wraps = list.split(',').try_fold(0, |wraps, at| {
-                        let bit = at.parse().ok().and_then(|at| 1_u16.checked_shl(at));
+                        let bit = read_number(at).and_then(|at| 1_u16.checked_shl(at));
                         bit.map(|bit| wraps | bit)
                     });
                     Grid::new(&sides, wraps.ok_or(unknown)?)?

@@ -7,7 +7,7 @@
 use super::orders::next_order;
 use super::rectangles;
 use super::turned::reduce;
-use crate::grid::{Block, Tuple};
+use crate::grid::{Block, Tuple, sort_descending};
 use crate::layout::Layout;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
@@ -91,7 +91,8 @@ fn first_of_assignments(
         return found.ok();
     }
     let mut extents = named;
-    extents.sort_unstable();
+    sort_descending(&mut extents);
+    extents.reverse();
     loop {
         let tried = match *extents == *named {
             true => found,
@@ -101,7 +102,7 @@ fn first_of_assignments(
             Ok(block) => return Some(block),
             Err(NoneLeft { dimensions }) => {
                 // The last of those that begin in this way.
-                extents[dimensions..].sort_unstable_by(|one, other| other.cmp(one));
+                sort_descending(&mut extents[dimensions..]);
                 if !next_order(&mut extents) {
                     return None;
                 }

@@ -4,7 +4,7 @@ use super::boxes::{NoneLeft, Nothing, box_at, check_sides, first_node, free_node
 use super::failed::Failed;
 use super::orders::{Orders, next_order};
 use super::turned::{keep_below, keep_least};
-use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape, Tuple};
+use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape, Tuple, sort_descending};
 use crate::notation::{Notation, Notations};
 use crate::occupancy::Occupancy;
 use crate::word::Word;
@@ -131,7 +131,7 @@ fn next_around(order: &mut [u16], first: &[u16], exhausted: usize) -> bool {
     if order[..exhausted] == first[..exhausted] && *order < *first {
         return false;
     }
-    order[exhausted..].sort_unstable_by(|one, other| other.cmp(one));
+    sort_descending(&mut order[exhausted..]);
     next_order(order);
     *order != *first
 }

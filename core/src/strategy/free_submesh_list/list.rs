@@ -20,6 +20,37 @@ pub(super) fn order(submesh: &Submesh) -> (Reverse<u32>, u16, u16, u16, Reverse<
     )
 }
 
+/// Sorts in the order of definition 1, by a heap in the same memory (Williams 1964, Algorithm 232, Comm. of the ACM 7).
+///
+/// A list is sorted only where it is built anew, and the sort of `core` takes 1.2 KB of flash, half as much as this strategy.
+///
+/// # Time complexity
+///
+/// O(n log n).
+pub(super) fn sort(entries: &mut [Submesh]) {
+    let len = entries.len();
+    // Invariant of a heap: no entry comes before its two successors, 2 i + 1 and 2 i + 2.
+    let sift = |entries: &mut [Submesh], mut at: usize| {
+        while let Some(next) = entries.get(2 * at + 1) {
+            let other = entries.get(2 * at + 2);
+            let other_is_later = other.is_some_and(|other| order(other) > order(next));
+            let later = 2 * at + 1 + usize::from(other_is_later);
+            if order(&entries[at]) >= order(&entries[later]) {
+                break;
+            }
+            entries.swap(at, later);
+            at = later;
+        }
+    };
+    for at in (0..len / 2).rev() {
+        sift(entries, at);
+    }
+    for end in (1..len).rev() {
+        entries.swap(0, end);
+        sift(&mut entries[..end], 0);
+    }
+}
+
 /// A list in the front of `memory`, and scratch behind it.
 pub(super) struct List<'a> {
     memory: &'a mut [Submesh],

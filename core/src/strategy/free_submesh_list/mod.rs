@@ -162,7 +162,7 @@ impl<'m> FreeSubmeshList<'m> {
             entries[len] = submesh;
             len += 1;
         });
-        entries[..len].sort_unstable_by_key(list::order);
+        list::sort(&mut entries[..len]);
         self.len = len;
     }
 }
