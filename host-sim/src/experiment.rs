@@ -192,9 +192,6 @@ pub enum ExperimentError {
     /// [`Progress::is_interrupted`] became true.
     #[error("interrupted")]
     Interrupted,
-    /// The system gives no threads.
-    #[error("cannot start threads: {0}")]
-    Threads(String),
 }
 
 impl Experiment {

@@ -31,8 +31,9 @@ pub struct Failed {
     /// What happened.
     #[source]
     pub reason: ExperimentError,
-    /// Each experiment that had begun and not ended, with its place and the results of those of its first replications
-    /// that all strategies completed.
+    /// Each experiment that has not ended, whether or not one of its runs had begun: its place, and the results over the
+    /// replications that all strategies completed, of which there may be none. Empty if the failure came before the
+    /// first run.
     pub complete: Vec<(usize, Vec<StrategyResult>)>,
 }
 
@@ -94,7 +95,11 @@ pub fn run(
 ///
 /// # Errors
 ///
-/// Those of [`run`], and when threads cannot be started. No new run is begun then.
+/// Those of [`run`].
+///
+/// # Panics
+///
+/// If a run panics, after the other threads have ended the runs that they carry out.
 pub fn run_all<B: Backends>(
     experiments: &[&Experiment],
     threads: Option<NonZero<usize>>,
@@ -113,6 +118,7 @@ pub fn run_all<B: Backends>(
     let runs: u64 = points.iter().map(Point::runs_max).sum();
     let board = Mutex::new(Board::new(points));
     let worker = || {
+        let _guard = StopOnPanic(&board);
         loop {
             let next = lock(&board).next(progress);
             let Some(task) = next else { return };
@@ -140,13 +146,13 @@ pub fn run_all<B: Backends>(
     let threads = threads.map_or_else(thread::available_parallelism, Ok);
     let threads = threads.map_or(1, NonZero::get) as u64;
     thread::scope(|scope| {
-        for _ in 0..threads.min(runs) {
-            if let Err(error) = thread::Builder::new().spawn_scoped(scope, worker) {
-                let reason = ExperimentError::Threads(error.to_string());
-                lock(&board).failed = Some((0, reason));
-                return;
+        // This thread is one of them, so fewer threads than wanted, or no other, are enough.
+        for _ in 1..threads.min(runs) {
+            if thread::Builder::new().spawn_scoped(scope, worker).is_err() {
+                break;
             }
         }
+        worker();
     });
     let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
     board.end()
@@ -177,9 +183,20 @@ pub fn run_parallel<B: Backends>(
     Ok(outcome.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// A thread that panics takes the others with it, so what it leaves behind is not looked at.
+/// A panic ends the whole program in the end, so what a thread that panicked left behind may be in any state.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// No new run is begun after a thread that owns this has panicked.
+struct StopOnPanic<'b, 'e>(&'b Mutex<Board<'e>>);
+
+impl Drop for StopOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            lock(self.0).stopped = true;
+        }
+    }
 }
 
 /// One run, to be carried out.
@@ -285,8 +302,9 @@ impl<'e> Board<'e> {
             return Ok(());
         };
         let points = self.points.into_iter().enumerate();
-        let begun = points.filter(|(_, point)| !point.runs.is_empty());
-        let complete = begun.map(|(place, point)| (place, point.complete_results()));
+        // Those that have ended handed over their runs.
+        let open = points.filter(|(_, point)| !point.runs.is_empty());
+        let complete = open.map(|(place, point)| (place, point.complete_results()));
         Err(Failed {
             place,
             reason,

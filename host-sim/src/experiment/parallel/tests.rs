@@ -149,7 +149,7 @@ fn a_failure_counts_only_when_its_turn_comes() {
     let experiment = experiment(0.3, until(0.2, 200));
     let expected = one_after_the_other(&experiment);
     let needed = expected[0].runs.len() as u32;
-    let failure = || Err(ExperimentError::Threads("none".to_owned()));
+    let failure = || Err(ExperimentError::Interrupted);
     for failing in [needed - 1, needed] {
         let mut board = board(&experiment);
         let all = (needed as usize + 1) * STRATEGIES.len();
@@ -246,6 +246,27 @@ fn a_break_ends_everything() {
     .unwrap();
     // One on each thread at most.
     assert!((1..=2).contains(&finished.into_inner()));
+}
+
+#[test]
+fn a_panic_ends_everything() {
+    struct Panics(AtomicU32);
+    impl Progress for Panics {
+        fn run_ended(&self, _: StrategyKind, _: u32, _: &RunResult) {
+            assert!(self.0.fetch_add(1, Ordering::SeqCst) > 0, "on purpose");
+        }
+    }
+    let experiment = experiment(0.3, Replications::Fixed(500));
+    for count in [1, 2] {
+        let panics = Panics(AtomicU32::new(0));
+        let ended = std::panic::catch_unwind(|| {
+            let backends = InProcessBackends::default;
+            let _ = run_parallel(&experiment, threads(count), &backends, &panics);
+        });
+        assert!(ended.is_err());
+        let runs = panics.0.into_inner();
+        assert!(runs < 100, "{runs} of 1000 runs");
+    }
 }
 
 #[test]
