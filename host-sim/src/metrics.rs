@@ -138,7 +138,7 @@ impl Refusals {
         self.add_many(reason, 1);
     }
 
-    /// Counts so many.
+    /// Adds `count`.
     pub fn add_many(&mut self, reason: Refusal, count: u64) {
         if let Some(place) = Refusal::ALL.iter().position(|&known| known == reason) {
             self.0[place] += count;

@@ -26,7 +26,7 @@ use crate::workload::{
     Arrivals, JOBS_MAX, Rate, Requests, ServiceDistribution, Synthetic, Workload,
 };
 
-/// Jobs that wait at all times unless asked otherwise. First come, first served needs 1 only; others
+/// Jobs that wait at all times by default. First come, first served needs 1 only; others
 /// look for jobs that fit among those that wait.
 const BACKLOG_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
 

@@ -130,13 +130,13 @@ pub enum SimulationError {
     /// The controller has no room for a single job.
     #[error("the controller has no room for a single job")]
     NoRoom,
-    /// The run is over before so many jobs have been granted.
+    /// The run ends before that number of jobs has been granted.
     #[error("only {granted} jobs are granted in the whole run")]
     TooFewGrants {
         /// How many were.
         granted: u64,
     },
-    /// Jobs wait, but nothing will happen any more.
+    /// Jobs wait, but no event is left.
     #[error("{waiting} jobs wait, none runs and none will arrive")]
     Stalled {
         /// How many.
@@ -165,7 +165,7 @@ const ADVANCE_JOBS: u64 = 1024;
 ///
 /// # Errors
 ///
-/// When the controller is lost or answers nonsense, or when the run cannot end.
+/// When the controller is lost or gives a reply of another kind, or when the run cannot end.
 pub fn run(
     backend: &mut dyn Backend,
     machine: Grid,
@@ -221,8 +221,8 @@ pub fn run_backlogged(
     run.carry_out(advance)
 }
 
-/// The same for a closed workload: so many tasks and no more. All are measured, averages over time are taken over the
-/// whole run, from 0 to the last departure, and it is not asked whether the backlog grew.
+/// The same for a closed workload, a fixed number of tasks. All are measured, averages over time are taken over the
+/// whole run, from 0 to the last departure, and the run is never marked as saturated.
 ///
 /// # Errors
 ///
@@ -334,7 +334,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         let &(order, Job { arrival: at, .. }) = self.next.as_ref()?;
         let (now, arrived) = (self.state.now, self.state.arrived);
         let key = match self.backlog {
-            // Before anything else that happens now.
+            // Before any other event of this time.
             Some(backlog) if self.waiting() < backlog.get() => EventKey { at: now, order: 0 },
             None if arrived < self.state.measured.end => EventKey { at, order },
             None if arrived - self.submitted < KEPT_MAX => EventKey {

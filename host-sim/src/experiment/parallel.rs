@@ -2,7 +2,7 @@
 //!
 //! A run depends on its experiment, its strategy and the number of its replication alone, so it does not
 //! matter which thread carries it out, or when. What could depend on it is how many replications an experiment
-//! has when it goes on until an error is reached. So replications are looked at in the order of their numbers,
+//! has when it goes on until an error is reached. So replications are taken into account in the order of their numbers,
 //! as if they had ended in that order: the first with which the error is reached is the last, and those that
 //! were carried out beyond it are dropped.
 //!
@@ -209,7 +209,7 @@ struct Task {
     column: usize,
 }
 
-/// Which runs are to be carried out, and what has come of those that were.
+/// Which runs are to be carried out, and the results of those that were.
 struct Board<'e> {
     points: Vec<Point<'e>>,
     /// All before it have ended.
@@ -259,7 +259,7 @@ impl<'e> Board<'e> {
         Some(task)
     }
 
-    /// Keeps what came of a run; the results of its experiment, if this was the last one.
+    /// Keeps the outcome of a run; gives the results of its experiment, if this was the last one.
     fn record(
         &mut self,
         task: &Task,
@@ -296,7 +296,7 @@ impl<'e> Board<'e> {
         Some(results)
     }
 
-    /// What is left when no run is under way any more.
+    /// The outcome when no run is under way any more.
     fn end(self) -> Result<(), Failed> {
         let Some((place, reason)) = self.failed else {
             return Ok(());
@@ -323,10 +323,10 @@ struct Point<'e> {
     jobs_per_run: u64,
     /// Runs handed out, in the order of replications and, within one, of strategies.
     begun: u64,
-    /// By strategy: the runs of the replications that were looked at.
+    /// By strategy: the runs of the replications that were taken into account.
     runs: Vec<Vec<RunResult>>,
-    /// What came of runs of later replications, by replication and strategy. That one failed counts only when
-    /// its turn comes: the replication may turn out to be one too many.
+    /// The outcomes of later replications, by replication and strategy. A failure counts only when all earlier
+    /// replications have ended: its own may not be needed.
     ahead: BTreeMap<(u32, usize), Outcome>,
     ended: bool,
     /// How many runs have been announced.
@@ -355,7 +355,7 @@ impl<'e> Point<'e> {
         self.runs.len() as u64
     }
 
-    /// Replications that were looked at.
+    /// Replications that were taken into account.
     fn complete(&self) -> u32 {
         self.runs.first().map_or(0, Vec::len) as u32
     }
@@ -379,7 +379,7 @@ impl<'e> Point<'e> {
         self.has_next() && self.begun < u64::from(certain) * self.columns()
     }
 
-    /// Looks at the replications of which all runs have ended, in order, up to the last one that is needed.
+    /// Takes into account the replications of which all runs have ended, in order, up to the last one that is needed.
     fn look(&mut self) -> Result<(), ExperimentError> {
         while !self.ended {
             let replication = self.complete();
@@ -397,7 +397,7 @@ impl<'e> Point<'e> {
         Ok(())
     }
 
-    /// The results of the replications that were looked at and that all strategies have.
+    /// The results over the replications that all strategies completed.
     fn complete_results(mut self) -> Vec<StrategyResult> {
         let complete = self.runs.iter().map(Vec::len).min().unwrap_or(0);
         for runs in &mut self.runs {

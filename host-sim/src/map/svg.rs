@@ -98,7 +98,7 @@ impl<'m> Picture<'m> {
             .fold(WIDTH_MIN, f64::max);
         let height = panels.iter().map(|panel| panel.height).fold(0.0, f64::max);
         let columns = match panels.len() {
-            // Two by two looks better than three and one.
+            // Two by two instead of three and one.
             4 => 2,
             count => count.clamp(1, COLUMNS_MAX),
         };

@@ -128,6 +128,7 @@ mod tests {
         let point = |&(mean, half_width): &(f64, f64)| Point {
             x: 0.5,
             y: Some(Measured {
+                grows: false,
                 mean,
                 half_width: Some(half_width),
             }),

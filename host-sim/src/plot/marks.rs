@@ -146,6 +146,19 @@ pub(super) fn draw_marker(area: &Area<'_>, (x, y): (i32, i32), look: &Look) -> D
     Ok(())
 }
 
+/// An arrow upwards, beside a marker at this place.
+pub(super) fn draw_arrow(area: &Area<'_>, (x, y): (i32, i32), color: RGBColor) -> Drawn {
+    let x = x + 2 * MARKER + 4 * PIXEL;
+    let (foot, tip, half) = (y + MARKER, y - 4 * MARKER, MARKER);
+    for line in [
+        vec![(x, foot), (x, tip)],
+        vec![(x - half, tip + half), (x, tip), (x + half, tip + half)],
+    ] {
+        area.draw(&PathElement::new(line, color.stroke_width(THICK)))?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -129,7 +129,7 @@ pub const fn scale(metric: Metric) -> f64 {
 }
 
 impl Figure {
-    /// Asks for what the figure needs: what the seed decides goes to `simulated`, what a clock must
+    /// Adds the cells of the figure: those whose metric the seed determines to `simulated`, those that a clock must
     /// measure to `clocked`.
     pub fn plan(&self, simulated: &mut Plan, clocked: &mut Plan) {
         for panel in &self.panels {
@@ -277,13 +277,15 @@ impl Panel {
     /// What is drawn.
     pub fn picture(&self, measurements: &Measurements) -> Picture {
         let point = |(place, cell): (&Place, &Cell)| {
-            let y = match measurements.reading(cell, self.metric) {
-                Reading::Missing => return None,
-                reading => reading.estimate().map(|estimate| Measured {
-                    mean: estimate.mean * scale(self.metric),
-                    half_width: estimate.ci95.map(|width| width * scale(self.metric)),
-                }),
-            };
+            let reading = measurements.reading(cell, self.metric);
+            if reading == Reading::Missing {
+                return None;
+            }
+            let y = reading.estimate().map(|estimate| Measured {
+                mean: estimate.mean * scale(self.metric),
+                half_width: estimate.ci95.map(|width| width * scale(self.metric)),
+                grows: matches!(reading, Reading::Growing(_)),
+            });
             Some(Point { x: place.x, y })
         };
         let series = self.curves.iter().map(|curve| Series {

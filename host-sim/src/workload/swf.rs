@@ -24,7 +24,7 @@ use super::{JOBS_MAX, Job, ShapeRule, TICKS_PER_SECOND, TIME_MAX, ticks};
 pub struct LogOptions {
     /// Only those of this partition (field 16).
     pub partition: Option<i64>,
-    /// Only so many of them, the first in the file.
+    /// Only this number of them, the first in the file.
     pub limit: Option<usize>,
     /// How a number of processors becomes side lengths.
     pub shape: ShapeRule,

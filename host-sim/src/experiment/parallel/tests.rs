@@ -271,7 +271,7 @@ fn a_panic_ends_everything() {
 
 #[test]
 fn one_after_the_other_nothing_is_run_after_a_failure() {
-    /// Is ready so many times.
+    /// Is ready this number of times.
     struct Times(InProcessBackends, u32, u32);
     impl Backends for Times {
         fn with(
