@@ -406,6 +406,3 @@ fn values(runs: &[RunResult], metric: Metric) -> Vec<f64> {
 fn estimate(runs: &[RunResult], metric: Metric) -> Option<Estimate> {
     Estimate::of(&values(runs, metric))
 }
-
-#[cfg(test)]
-mod tests;

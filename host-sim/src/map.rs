@@ -293,6 +293,3 @@ impl fmt::Display for MapMoment {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -315,6 +315,3 @@ fn write_json(
     document["results"] = results.iter().map(result).collect();
     Ok(report::write_json(&document, output)?)
 }
-
-#[cfg(test)]
-mod tests;

@@ -134,6 +134,3 @@ pub fn run_points(
         })
         .collect())
 }
-
-#[cfg(test)]
-mod tests;

@@ -381,6 +381,3 @@ impl<'t> Record<'t> {
         Ok(time)
     }
 }
-
-#[cfg(test)]
-mod tests;
