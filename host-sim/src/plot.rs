@@ -10,9 +10,8 @@
 
 use std::fmt::Display;
 
-use axis::ValueAxis;
+use axis::Axis;
 use bars::{Slot, draw_swatch};
-use horizontal::HorizontalAxis;
 use marks::{Look, draw_arrow, draw_line, draw_marker};
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -20,7 +19,6 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 mod axis;
 mod bars;
-mod horizontal;
 mod marks;
 
 /// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that
@@ -51,7 +49,7 @@ const THICK: u32 = 2 * PIXEL as u32;
 const GROWS: &str = "grows with the run";
 
 /// What the picture shows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Picture {
     /// The first line, large.
     pub title: String,
@@ -179,7 +177,7 @@ const fn has_categories(picture: &Picture) -> bool {
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<HorizontalAxis, ValueAxis>>;
+type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 fn draw(picture: &Picture, text: &mut String) -> Drawn {
@@ -217,7 +215,7 @@ fn draw(picture: &Picture, text: &mut String) -> Drawn {
         0 => 4 * PIXEL,
         rows => rows as i32 * STRIP_ROW + 8 * PIXEL,
     };
-    let axis = ValueAxis::of(picture);
+    let axis = Axis::of_values(picture);
     let mut chart = ChartBuilder::on(&body)
         .margin_top(strip_height)
         .margin_bottom(units(6))
@@ -225,7 +223,7 @@ fn draw(picture: &Picture, text: &mut String) -> Drawn {
         .margin_right(units(8))
         .x_label_area_size(units(46))
         .y_label_area_size(units(66))
-        .build_cartesian_2d(HorizontalAxis::of(picture), axis.clone())?;
+        .build_cartesian_2d(Axis::of_places(picture), axis.clone())?;
     let y_label = if axis.is_logarithmic() {
         format!("{}, logarithmic", picture.y_label)
     } else {
@@ -263,20 +261,10 @@ const fn at(x: i32, y: i32) -> (i32, i32) {
     (x * PIXEL, y * PIXEL)
 }
 
-/// A number as an axis shows it: no more digits than it has.
-fn short(value: f64) -> String {
-    let rounded = (value * 1e4).round() / 1e4;
-    if rounded == 0.0 {
-        "0".to_owned()
-    } else {
-        rounded.to_string()
-    }
-}
-
 fn draw_series(
     root: &Area<'_>,
     chart: &Chart<'_, '_>,
-    axis: &ValueAxis,
+    axis: &Axis,
     series: &Series,
     look: &Look,
     slot: Option<Slot>,
