@@ -55,6 +55,8 @@ use std::num::NonZero;
 
 use meshalloc::{Command, Error, Grid, JobId, Refusal, Reply, Ticks};
 
+use serde::{Deserialize, Serialize};
+
 use crate::backend::{Backend, BackendError};
 use crate::metrics::{Refusals, RunValues};
 use crate::workload::{JOBS_MAX, Job, TICKS_PER_SECOND, TIME_MAX};
@@ -92,7 +94,7 @@ enum Span {
 }
 
 /// What came out of one run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// Measured.
     pub values: RunValues,

@@ -134,3 +134,6 @@ pub fn run_points(
         })
         .collect())
 }
+
+#[cfg(test)]
+mod tests;

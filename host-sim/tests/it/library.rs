@@ -6,7 +6,6 @@ mod experiment;
 mod map;
 mod parallel;
 mod shape;
-mod sweep;
 mod swf;
 
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};

@@ -1,20 +1,32 @@
-use std::fs::{self, File};
-use std::num::NonZero;
+use std::fs;
 
-use meshalloc::{Mesh, StrategyKind};
-use meshalloc_host_sim::experiment::Replications;
-use meshalloc_host_sim::identity::VERSION;
-use meshalloc_host_sim::sweep::{Finished, Point, SweepOptions, run_points};
+use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 
-use super::{experiment, uniform};
+use super::*;
+use crate::experiment::{Replications, WARMUP_FRACTION};
+use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
 
 fn points(loads: &[f64]) -> Vec<Point> {
-    let strategies = [StrategyKind::FirstFit, StrategyKind::Naive];
-    let point = |&load: &f64| {
-        let mut experiment = experiment(uniform(8, load), 60, &strategies);
-        experiment.replications = Replications::Fixed(2);
-        let label = vec![("load".to_owned(), load.to_string())];
-        Point { label, experiment }
+    let mesh = Mesh::new(8, 8).unwrap();
+    let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
+    let point = |&load: &f64| Point {
+        label: vec![("load".to_owned(), load.to_string())],
+        experiment: Experiment {
+            machine: mesh.into(),
+            strategies: vec![StrategyKind::FirstFit, StrategyKind::Naive],
+            scheduler: SchedulerKind::Fcfs,
+            workload: Workload::Synthetic(Synthetic::new(
+                mesh,
+                SizeDistribution::Uniform,
+                service,
+                Rate::Load(load),
+            )),
+            jobs: 60,
+            warmup_fraction: WARMUP_FRACTION,
+            backlog: None,
+            replications: Replications::Fixed(2),
+            seed: 1,
+        },
     };
     loads.iter().map(point).collect()
 }
@@ -100,17 +112,13 @@ fn a_last_line_of_garbage_is_dropped_and_one_before_it_is_not() {
             "\"native\"",
             "line 2 is damaged: strategies are first-fit, native",
         ),
-        ("\"service\":", "\"servant\":", "service is missing"),
         (
-            "\"refused\":{}",
-            "\"refused\":{\"no\":1}",
-            "unknown reason \"no\"",
+            "\"decisions\":",
+            "\"decision\":",
+            "missing field `decisions`",
         ),
-        (
-            "\"decision_hash\":\"",
-            "\"decision_hash\":\"x",
-            "decision hash is",
-        ),
+        ("\"refused\":[0", "\"refused\":[-1", "invalid value"),
+        ("\"values\":[", "\"values\":[1.5,", "trailing"),
     ] {
         assert!(text.contains(from), "{from}");
         let damaged = text.replacen(from, to, 1);
@@ -137,7 +145,7 @@ fn the_journal_of_something_else_is_left_alone_without_restart() {
     other_seed[1].experiment.seed = 2;
     let mut other_label = mine.clone();
     other_label[0].label[0].1 = "0.30".to_owned();
-    let version = format!("\"version\":\"{}\"", VERSION);
+    let version = format!("\"version\":\"{}\"", crate::identity::VERSION);
     let other_version = text.replacen(&version, "\"version\":\"0.0.1\"", 1);
     assert_ne!(text, other_version);
     for (points, content, part) in [
@@ -179,11 +187,10 @@ fn two_do_not_write_one_journal() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("points.jsonl");
     let points = points(&[0.3]);
-    let other = File::create(&path).unwrap();
-    other.lock().unwrap();
+    let (journal, _) = Journal::open(&path, &points, false).unwrap();
     let error = run_points(&points, &path, ONE_THREAD, &()).unwrap_err();
     assert!(error.to_string().contains("another process"), "{error}");
-    drop(other);
+    drop(journal);
     run_points(&points, &path, ONE_THREAD, &()).unwrap();
 }
 
