@@ -36,8 +36,8 @@ pub use controller::{Controller, Granted};
 pub use cube::{Cube, CubeError};
 pub use error::{ConfigureError, Error, Refusal};
 pub use grid::{
-    Block, DIMENSIONS_MAX, Grid, GridError, GridTextError, MESH_SIDE_MAX, NODES_MAX, Place, Shape,
-    ShapeError, Tuple,
+    Block, DIMENSIONS_MAX, Grid, GridError, GridTextError, MESH_SIDE_MAX, NODES_MAX, Place,
+    Processor, Shape, ShapeError, Tuple,
 };
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh};
 pub use message::{Capacity, Command, Configuration, Grant, JobState, Reply, Statistics};

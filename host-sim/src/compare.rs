@@ -250,6 +250,7 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
         y: shown(&row.results[column], metric).map(|estimate| Measured {
             mean: estimate.mean,
             half_width: estimate.ci95,
+            grows: report::grows(&row.results[column], metric),
         }),
     };
     let strategies = compared.strategies.iter().enumerate();

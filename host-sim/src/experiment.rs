@@ -39,7 +39,7 @@ pub enum Replications {
         /// The cap.
         max: u32,
     },
-    /// Until the half-width of the 95 % interval of every strategy's utilization is at most `target`, looked at after
+    /// Until the half-width of the 95 % interval of every strategy's utilization is at most `target`, checked after
     /// every [`REPLICATIONS_STEP`] replications, but at least [`REPLICATIONS_MIN`] and at most `max` times.
     UntilAbsoluteError {
         /// For instance .005, half a percentage point.
@@ -49,10 +49,10 @@ pub enum Replications {
     },
 }
 
-/// An absolute error is looked at after so many replications each time.
+/// An absolute error is checked each time this number of replications has been added.
 pub const REPLICATIONS_STEP: u32 = 4;
 
-/// The part of a synthetic workload's jobs that is not measured unless asked otherwise.
+/// The part of a synthetic workload's jobs that is not measured by default.
 pub const WARMUP_FRACTION: f64 = 0.05;
 
 /// Which jobs are measured where jobs go on arriving.
@@ -142,10 +142,10 @@ pub struct StrategyResult {
     /// have one even so where departures are measured ([`Measure::Departures`]): that of so many.
     pub has_delays: bool,
     /// Whether mean delays still grow with the length of the run, by more than [`EMPTY_START_BIAS_MAX`] of the
-    /// long-run value: the run is too short for what they are asked for, and decides nothing. Not where
+    /// long-run value: the run is too short, and the mean decides no claim. Not where
     /// `saturated`, and never for a log, for measured departures or a backlog that is kept up.
     pub grows_with_length: bool,
-    /// Why there were so many replications and not more.
+    /// Why replicating ended.
     pub stop: Stop,
     /// All decisions of all replications as one number; see [`RunResult::decision_hash`].
     pub decision_hash: u64,
@@ -233,9 +233,6 @@ pub enum ExperimentError {
     /// [`Progress::is_interrupted`] became true.
     #[error("interrupted")]
     Interrupted,
-    /// The system gives no threads.
-    #[error("cannot start threads: {0}")]
-    Threads(String),
 }
 
 impl Experiment {
@@ -361,7 +358,7 @@ impl Experiment {
         })
     }
 
-    /// The least number of replications, from `count` on, after which the error is looked at.
+    /// The least number of replications, from `count` on, after which the error is checked.
     fn enough(&self, count: u32) -> u32 {
         match self.replications {
             Replications::Fixed(given) => given,
@@ -479,6 +476,3 @@ fn values(runs: &[RunResult], metric: Metric) -> Vec<f64> {
 fn estimate(runs: &[RunResult], metric: Metric) -> Option<Estimate> {
     Estimate::of(&values(runs, metric))
 }
-
-#[cfg(test)]
-mod tests;

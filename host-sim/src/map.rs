@@ -1,4 +1,4 @@
-//! Maps: who holds which processors at one moment, as a picture to look at.
+//! Maps: pictures of which job holds which processors at one moment.
 //!
 //! A [`Snapshot`] is read from a controller through its [`Backend`](crate::backend::Backend), with the commands any client
 //! has, so it does not matter where the controller is. It is drawn as [`svg`] or on the [`terminal`]; jobs that
@@ -28,10 +28,10 @@ pub mod terminal;
 
 pub use snapshot::{MapJob, Snapshot};
 
-/// Where the picture goes unless asked otherwise.
+/// Where the picture goes by default.
 pub const OUTPUT_DEFAULT: &str = "out/map.svg";
 
-/// When to look.
+/// The moment that is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum MapMoment {
     /// When the last measured job arrives: the machine is in use.
@@ -39,7 +39,7 @@ pub enum MapMoment {
     LastArrival,
     /// At this virtual time, in the unit of the workload.
     Time(f64),
-    /// When the first strategy has granted so many jobs; the same time for the others.
+    /// When the first strategy has granted this number of jobs; the same time for the others.
     Jobs(u64),
 }
 
@@ -73,7 +73,7 @@ impl FromStr for MapMoment {
 /// One map with its caption.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Map {
-    /// Whose it is.
+    /// The strategy.
     pub strategy: StrategyKind,
     /// The virtual time, if there is one.
     pub at: Option<Ticks>,
@@ -298,6 +298,3 @@ impl fmt::Display for MapMoment {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,6 +6,7 @@
 use std::ops::{Index, IndexMut};
 
 use meshalloc::Refusal;
+use serde::{Deserialize, Serialize};
 
 use crate::statistics::Estimate;
 use crate::workload::TimeUnit;
@@ -130,7 +131,7 @@ metrics! {
 }
 
 /// One value for each metric.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PerMetric<T>([T; Metric::ALL.len()]);
 
 impl<T> PerMetric<T> {
@@ -166,19 +167,14 @@ pub type RunValues = PerMetric<Option<f64>>;
 pub type Estimates = PerMetric<Option<Estimate>>;
 
 /// How many jobs were refused for good, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusals([u64; Refusal::ALL.len()]);
 
 impl Refusals {
     /// Counts one.
     pub fn add(&mut self, reason: Refusal) {
-        self.add_many(reason, 1);
-    }
-
-    /// Counts so many.
-    pub fn add_many(&mut self, reason: Refusal, count: u64) {
         if let Some(place) = Refusal::ALL.iter().position(|&known| known == reason) {
-            self.0[place] += count;
+            self.0[place] += 1;
         }
     }
 

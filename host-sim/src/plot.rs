@@ -3,23 +3,22 @@
 //!
 //! It is made to be printed: every strategy has a marker and a dash pattern of its own beside its
 //! colour, the legend stands outside the axes, and a saturated point, which has no mean, stands in a
-//! strip of its own above the axes and never among the numbers.
+//! strip of its own above the axes and never among the numbers. A point whose mean still grows with the length of the
+//! run has an arrow.
 //!
 //! [`Layout`] chooses between a picture for a whole page and one for a column of it.
 
 use std::fmt::Display;
 
-use axis::ValueAxis;
+use axis::Axis;
 use bars::{Slot, draw_swatch};
-use horizontal::HorizontalAxis;
-use marks::{Look, draw_line, draw_marker};
+use marks::{Look, draw_arrow, draw_line, draw_marker};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 mod axis;
 mod bars;
-mod horizontal;
 mod marks;
 
 /// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that
@@ -46,8 +45,11 @@ const THIN: u32 = PIXEL as u32;
 /// Width of the lines between the points.
 const THICK: u32 = 2 * PIXEL as u32;
 
+/// What the arrow means.
+const GROWS: &str = "grows with the run";
+
 /// What the picture shows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Picture {
     /// The first line, large.
     pub title: String,
@@ -112,6 +114,8 @@ pub struct Measured {
     pub mean: f64,
     /// The half-width; `None` with a single replication.
     pub half_width: Option<f64>,
+    /// Whether the mean still grows with the length of the run, which an arrow marks.
+    pub grows: bool,
 }
 
 /// The picture as the text of an SVG file.
@@ -133,7 +137,8 @@ pub fn size(picture: &Picture) -> (i32, i32) {
     match picture.layout {
         Layout::Page => PAGE_SIZE,
         Layout::Column => {
-            let entries = picture.series.len() + usize::from(has_bars(picture));
+            let notes = [has_bars(picture), has_growing(picture)];
+            let entries = picture.series.len() + notes.map(usize::from).iter().sum::<usize>();
             let rows = entries.div_ceil(legend_columns(picture)) as i32;
             (COLUMN_SIZE.0, COLUMN_SIZE.1 + rows * LEGEND_ROW + 14)
         }
@@ -153,8 +158,17 @@ fn legend_columns(picture: &Picture) -> usize {
 
 /// Whether a point has a confidence interval.
 fn has_bars(picture: &Picture) -> bool {
+    any_measured(picture, |y| y.half_width.is_some())
+}
+
+/// Whether a mean still grows with the length of the run.
+fn has_growing(picture: &Picture) -> bool {
+    any_measured(picture, |y| y.grows)
+}
+
+fn any_measured(picture: &Picture, is_so: impl Fn(Measured) -> bool) -> bool {
     let mut points = picture.series.iter().flat_map(|series| &series.points);
-    points.any(|point| point.y.is_some_and(|y| y.half_width.is_some()))
+    points.any(|point| point.y.is_some_and(&is_so))
 }
 
 /// Whether the horizontal axis has categories, so that each series has bars and no line.
@@ -163,7 +177,7 @@ const fn has_categories(picture: &Picture) -> bool {
 }
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<HorizontalAxis, ValueAxis>>;
+type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 fn draw(picture: &Picture, text: &mut String) -> Drawn {
@@ -201,7 +215,7 @@ fn draw(picture: &Picture, text: &mut String) -> Drawn {
         0 => 4 * PIXEL,
         rows => rows as i32 * STRIP_ROW + 8 * PIXEL,
     };
-    let axis = ValueAxis::of(picture);
+    let axis = Axis::of_values(picture);
     let mut chart = ChartBuilder::on(&body)
         .margin_top(strip_height)
         .margin_bottom(units(6))
@@ -209,7 +223,7 @@ fn draw(picture: &Picture, text: &mut String) -> Drawn {
         .margin_right(units(8))
         .x_label_area_size(units(46))
         .y_label_area_size(units(66))
-        .build_cartesian_2d(HorizontalAxis::of(picture), axis.clone())?;
+        .build_cartesian_2d(Axis::of_places(picture), axis.clone())?;
     let y_label = if axis.is_logarithmic() {
         format!("{}, logarithmic", picture.y_label)
     } else {
@@ -247,20 +261,10 @@ const fn at(x: i32, y: i32) -> (i32, i32) {
     (x * PIXEL, y * PIXEL)
 }
 
-/// A number as an axis shows it: no more digits than it has.
-fn short(value: f64) -> String {
-    let rounded = (value * 1e4).round() / 1e4;
-    if rounded == 0.0 {
-        "0".to_owned()
-    } else {
-        rounded.to_string()
-    }
-}
-
 fn draw_series(
     root: &Area<'_>,
     chart: &Chart<'_, '_>,
-    axis: &ValueAxis,
+    axis: &Axis,
     series: &Series,
     look: &Look,
     slot: Option<Slot>,
@@ -296,6 +300,9 @@ fn draw_series(
             }
         }
         draw_marker(root, place(point.x, y.mean), look)?;
+        if y.grows {
+            draw_arrow(root, place(point.x, y.mean), look.color)?;
+        }
     }
     Ok(())
 }
@@ -373,6 +380,11 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, bars: bool) -> Drawn {
             area.draw(&PathElement::new(bar.to_vec(), BLACK.stroke_width(THIN)))?;
         }
         label(area, "95 % confidence", at(x + 52, y), 16, HPos::Left)?;
+    }
+    if has_growing(picture) {
+        let (x, y) = place(picture.series.len() + usize::from(has_bars(picture)));
+        draw_arrow(area, at(x + 10, y + 10), BLACK)?;
+        label(area, GROWS, at(x + 52, y), 16, HPos::Left)?;
     }
     Ok(())
 }

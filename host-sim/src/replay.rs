@@ -33,7 +33,7 @@ use crate::metrics::Refusals;
 mod object;
 mod operation;
 
-use object::{Blocks, Outcome, Place, Served, Set, json};
+use object::{Blocks, Outcome, Served, Set, json};
 pub use operation::Operation;
 
 /// Bytes read at once.
@@ -289,13 +289,13 @@ impl Replay<'_> {
             Reply::Fault { job, changed, .. } => {
                 let line = self.line;
                 let job = job.map(|job| job.0);
-                let place = Place::of(node, self.machine);
+                let processor = self.machine.processor(node);
                 json(
                     output,
                     &Set {
                         line,
                         op,
-                        place,
+                        processor,
                         changed,
                         job,
                     },

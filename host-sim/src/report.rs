@@ -1,7 +1,7 @@
 //! What `run` shows: a table for people, JSON for programs.
 //!
 //! A number that does not exist (the half-width of a single run, the mean delay of a saturated system) is
-//! `null` in JSON and a word in the table; it is never a made-up number.
+//! `null` in JSON and a word in the table; no number stands in for it.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -27,7 +27,7 @@ mod json;
 
 pub(crate) use json::{document, estimate_json, log_json, refused_json, result_json, write_json};
 
-/// How long a strategy's runs took on the clock on the wall.
+/// The wall-clock time of a strategy's runs.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
     /// In all.
@@ -40,7 +40,7 @@ pub struct Timing {
 pub struct Report<'r> {
     /// The scenario.
     pub scenario: &'r Scenario,
-    /// What is known of the log, if jobs came from one.
+    /// The log, if jobs came from one.
     pub log: Option<&'r Log>,
     /// Version and build of the controller, if it is at the end of a line.
     pub controller: Option<String>,

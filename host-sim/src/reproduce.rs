@@ -1,4 +1,4 @@
-//! `reproduce`: the figures of a paper, its claims, and what becomes of them.
+//! `reproduce`: the figures of a paper, its claims, and the verdict on each.
 //!
 //! A [paper] is a list of [figures](figure) and of claims. What the figures need is [measured](measure) as one sweep,
 //! so it goes over all processors and, interrupted, goes on where it stopped; search times follow, one after
@@ -142,7 +142,7 @@ impl ReproduceArgs {
         Ok(known.into_iter().filter(chosen).collect())
     }
 
-    /// The command that gives the same again, but for the folder and the number of threads.
+    /// The command that reproduces the same results, but for the folder and the number of threads.
     fn command(&self) -> String {
         let mut command = format!("host-sim reproduce {}", self.paper.name);
         command.push_str(if self.full { " --full" } else { " --quick" });
@@ -187,13 +187,21 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
 
     let command = args.command();
     let record = folder.join(format!("{}.command", paper_file.name));
+    let known = check_folder(&folder, &record, &paper.figures, &command);
     if !args.replace {
-        check_folder(&folder, &record, &paper.figures, &command)?;
+        known.as_ref().map_err(Clone::clone)?;
     }
 
     let (measurements, journal) = measure(args, &paper, &extent, &folder)?;
     let claims = judge(&paper, &measurements);
-    write(&record, &format!("{command}\n"))?;
+    if known.is_err() {
+        remove_recorded(&folder, &record)?;
+    }
+    let page_name = format!("{}.html", paper_file.name);
+    let stems = paper.figures.iter().map(Figure::file_stem);
+    let files = stems.flat_map(|stem| [format!("{stem}.csv"), format!("{stem}.svg")]);
+    let files: Vec<String> = files.chain([page_name.clone()]).collect();
+    write(&record, &format!("{command}\n{}\n", files.join("\n")))?;
     for figure in &paper.figures {
         let stem = figure.file_stem();
         let table = figure.csv(&measurements, |setting| {
@@ -212,7 +220,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
             &figure.svg(&measurements)?,
         )?;
     }
-    let page_path = folder.join(format!("{}.html", paper_file.name));
+    let page_path = folder.join(page_name);
     let page = page::page(&page::Content {
         file: paper_file,
         figures: &paper.figures,
@@ -230,7 +238,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     Ok(())
 }
 
-/// What becomes of the claims.
+/// The claims with their verdicts.
 fn judge(paper: &Paper, measurements: &Measurements) -> Vec<Claim> {
     let claim = |case: &paper::Case| Claim {
         figure: case.figure,
@@ -314,12 +322,13 @@ fn check_folder(
     command: &str,
 ) -> Result<(), String> {
     match fs::read_to_string(record) {
-        Ok(known) if known.trim_end() != command => Err(format!(
-            "{}: the folder has the results of `{}` (expected another --output, or --replace)",
-            record.display(),
-            known.trim_end()
-        )),
-        Ok(_) => Ok(()),
+        Ok(known) => match known.lines().next().unwrap_or_default() {
+            known if known == command => Ok(()),
+            known => Err(format!(
+                "{}: the folder has the results of `{known}` (expected another --output, or --replace)",
+                record.display()
+            )),
+        },
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let tables = figures
                 .iter()
@@ -335,6 +344,22 @@ fn check_folder(
         }
         Err(error) => Err(format!("{}: cannot read: {error}", record.display())),
     }
+}
+
+/// Removes the files that the record names, those of another command: its first line is the command, each further one the
+/// name of a file.
+fn remove_recorded(folder: &Path, record: &Path) -> Result<(), String> {
+    let recorded = fs::read_to_string(record).unwrap_or_default();
+    for name in recorded.lines().skip(1) {
+        // Nothing outside the folder, whatever the record has.
+        let path = Path::new(name).file_name().map(|name| folder.join(name));
+        let Some(path) = path.filter(|path| path.is_file()) else {
+            continue;
+        };
+        let removed = fs::remove_file(&path);
+        removed.map_err(|error| format!("{}: cannot remove it: {error}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// For each figure a line with the number of each verdict, and each claim below it.

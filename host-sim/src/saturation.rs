@@ -28,7 +28,7 @@ use crate::workload::{
     Workload,
 };
 
-/// Jobs that wait at all times unless asked otherwise. First come, first served needs 1 only; others
+/// Jobs that wait at all times by default. First come, first served needs 1 only; others
 /// look for jobs that fit among those that wait.
 const BACKLOG_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
 
@@ -319,6 +319,3 @@ fn write_json(
     document["results"] = results.iter().map(result).collect();
     Ok(report::write_json(&document, output)?)
 }
-
-#[cfg(test)]
-mod tests;

@@ -58,6 +58,8 @@ use std::num::NonZero;
 
 use meshalloc::{Command, Error, Grid, JobId, Refusal, Reply, Ticks};
 
+use serde::{Deserialize, Serialize};
+
 use crate::backend::{Backend, BackendError};
 use crate::metrics::{Refusals, RunValues};
 use crate::workload::{JOBS_MAX, Job, TIME_MAX};
@@ -139,7 +141,7 @@ impl Measured {
 }
 
 /// What came out of one run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// Measured.
     pub values: RunValues,
@@ -177,13 +179,13 @@ pub enum SimulationError {
     /// The controller has no room for a single job.
     #[error("the controller has no room for a single job")]
     NoRoom,
-    /// The run is over before so many jobs have been granted.
+    /// The run ends before that number of jobs has been granted.
     #[error("only {granted} jobs are granted in the whole run")]
     TooFewGrants {
         /// How many were.
         granted: u64,
     },
-    /// Jobs wait, but nothing will happen any more.
+    /// Jobs wait, but no event is left.
     #[error("{waiting} jobs wait, none runs and none will arrive")]
     Stalled {
         /// How many.
@@ -209,7 +211,7 @@ const ADVANCE_JOBS: u64 = 1024;
 ///
 /// # Errors
 ///
-/// When the controller is lost or answers nonsense, or when the run cannot end.
+/// When the controller is lost or gives a reply of another kind, or when the run cannot end.
 pub fn run(
     backend: &mut dyn Backend,
     machine: Grid,
@@ -333,7 +335,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         let &(order, Job { arrival: at, .. }) = self.next.as_ref()?;
         let (now, arrived) = (self.state.now, self.state.arrived);
         let key = match self.backlog {
-            // Before anything else that happens now.
+            // Before any other event of this time.
             Some(backlog) if self.waiting() < backlog.get() => EventKey { at: now, order: 0 },
             None if arrived < self.state.measured.needed() => EventKey { at, order },
             None if arrived - self.submitted < KEPT_MAX => EventKey {

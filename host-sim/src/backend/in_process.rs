@@ -23,7 +23,7 @@ pub struct HeapStorage {
 }
 
 impl HeapStorage {
-    /// Just enough for any strategy on this machine and so many jobs, waiting and running together.
+    /// Just enough for any strategy on this machine and this number of jobs, waiting and running together.
     pub fn new(machine: Grid, jobs: usize) -> Self {
         HeapStorage::sized(Needs::of_build(&[machine], jobs), jobs)
     }

@@ -2,7 +2,7 @@
 //!
 //! A run depends on its experiment, its strategy and the number of its replication alone, so it does not
 //! matter which thread carries it out, or when. What could depend on it is how many replications an experiment
-//! has when it goes on until an error is reached. So replications are looked at in the order of their numbers,
+//! has when it goes on until an error is reached. So replications are taken into account in the order of their numbers,
 //! as if they had ended in that order: the first with which the error is reached is the last, and those that
 //! were carried out beyond it are dropped.
 //!
@@ -31,8 +31,9 @@ pub struct Failed {
     /// What happened.
     #[source]
     pub reason: ExperimentError,
-    /// Each experiment that had begun and not ended, with its place and the results of those of its first replications
-    /// that all strategies completed.
+    /// Each experiment that has not ended, whether or not one of its runs had begun: its place, and the results over the
+    /// replications that all strategies completed, of which there may be none. Empty if the failure came before the
+    /// first run.
     pub complete: Vec<(usize, Vec<StrategyResult>)>,
 }
 
@@ -94,7 +95,11 @@ pub fn run(
 ///
 /// # Errors
 ///
-/// Those of [`run`], and when threads cannot be started. No new run is begun then.
+/// Those of [`run`].
+///
+/// # Panics
+///
+/// If a run panics, after the other threads have ended the runs that they carry out.
 pub fn run_all<B: Backends>(
     experiments: &[&Experiment],
     threads: Option<NonZero<usize>>,
@@ -113,6 +118,7 @@ pub fn run_all<B: Backends>(
     let runs: u64 = points.iter().map(Point::runs_max).sum();
     let board = Mutex::new(Board::new(points));
     let worker = || {
+        let _guard = StopOnPanic(&board);
         loop {
             let next = lock(&board).next(progress);
             let Some(task) = next else { return };
@@ -140,13 +146,13 @@ pub fn run_all<B: Backends>(
     let threads = threads.map_or_else(thread::available_parallelism, Ok);
     let threads = threads.map_or(1, NonZero::get) as u64;
     thread::scope(|scope| {
-        for _ in 0..threads.min(runs) {
-            if let Err(error) = thread::Builder::new().spawn_scoped(scope, worker) {
-                let reason = ExperimentError::Threads(error.to_string());
-                lock(&board).failed = Some((0, reason));
-                return;
+        // This thread is one of them, so fewer threads than wanted, or no other, are enough.
+        for _ in 1..threads.min(runs) {
+            if thread::Builder::new().spawn_scoped(scope, worker).is_err() {
+                break;
             }
         }
+        worker();
     });
     let board = board.into_inner().unwrap_or_else(PoisonError::into_inner);
     board.end()
@@ -177,9 +183,20 @@ pub fn run_parallel<B: Backends>(
     Ok(outcome.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// A thread that panics takes the others with it, so what it leaves behind is not looked at.
+/// A panic ends the whole program in the end, so what a thread that panicked left behind may be in any state.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// No new run is begun after a thread that owns this has panicked.
+struct StopOnPanic<'b, 'e>(&'b Mutex<Board<'e>>);
+
+impl Drop for StopOnPanic<'_, '_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            lock(self.0).stopped = true;
+        }
+    }
 }
 
 /// One run, to be carried out.
@@ -192,7 +209,7 @@ struct Task {
     column: usize,
 }
 
-/// Which runs are to be carried out, and what has come of those that were.
+/// Which runs are to be carried out, and the results of those that were.
 struct Board<'e> {
     points: Vec<Point<'e>>,
     /// All before it have ended.
@@ -242,7 +259,7 @@ impl<'e> Board<'e> {
         Some(task)
     }
 
-    /// Keeps what came of a run; the results of its experiment, if this was the last one.
+    /// Keeps the outcome of a run; gives the results of its experiment, if this was the last one.
     fn record(
         &mut self,
         task: &Task,
@@ -279,14 +296,15 @@ impl<'e> Board<'e> {
         Some(results)
     }
 
-    /// What is left when no run is under way any more.
+    /// The outcome when no run is under way any more.
     fn end(self) -> Result<(), Failed> {
         let Some((place, reason)) = self.failed else {
             return Ok(());
         };
         let points = self.points.into_iter().enumerate();
-        let begun = points.filter(|(_, point)| !point.runs.is_empty());
-        let complete = begun.map(|(place, point)| (place, point.complete_results()));
+        // Those that have ended handed over their runs.
+        let open = points.filter(|(_, point)| !point.runs.is_empty());
+        let complete = open.map(|(place, point)| (place, point.complete_results()));
         Err(Failed {
             place,
             reason,
@@ -305,10 +323,10 @@ struct Point<'e> {
     jobs_per_run: u64,
     /// Runs handed out, in the order of replications and, within one, of strategies.
     begun: u64,
-    /// By strategy: the runs of the replications that were looked at.
+    /// By strategy: the runs of the replications that were taken into account.
     runs: Vec<Vec<RunResult>>,
-    /// What came of runs of later replications, by replication and strategy. That one failed counts only when
-    /// its turn comes: the replication may turn out to be one too many.
+    /// The outcomes of later replications, by replication and strategy. A failure counts only when all earlier
+    /// replications have ended: its own may not be needed.
     ahead: BTreeMap<(u32, usize), Outcome>,
     ended: bool,
     /// How many runs have been announced.
@@ -337,7 +355,7 @@ impl<'e> Point<'e> {
         self.runs.len() as u64
     }
 
-    /// Replications that were looked at.
+    /// Replications that were taken into account.
     fn complete(&self) -> u32 {
         self.runs.first().map_or(0, Vec::len) as u32
     }
@@ -361,7 +379,7 @@ impl<'e> Point<'e> {
         self.has_next() && self.begun < u64::from(certain) * self.columns()
     }
 
-    /// Looks at the replications of which all runs have ended, in order, up to the last one that is needed.
+    /// Takes into account the replications of which all runs have ended, in order, up to the last one that is needed.
     fn look(&mut self) -> Result<(), ExperimentError> {
         while !self.ended {
             let replication = self.complete();
@@ -379,7 +397,7 @@ impl<'e> Point<'e> {
         Ok(())
     }
 
-    /// The results of the replications that were looked at and that all strategies have.
+    /// The results over the replications that all strategies completed.
     fn complete_results(mut self) -> Vec<StrategyResult> {
         let complete = self.runs.iter().map(Vec::len).min().unwrap_or(0);
         for runs in &mut self.runs {

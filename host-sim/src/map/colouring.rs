@@ -1,7 +1,7 @@
 //! Colours for jobs: two jobs that touch, along an edge or at a corner, differ.
 //!
 //! Greedy: job by job, the first colour that no neighbour has yet. Each job begins with a colour that depends
-//! on its name alone and goes round from there, so that a job mostly looks the same in the maps of several
+//! on its name alone and continues cyclically, so that a job mostly looks the same in the maps of several
 //! strategies, and all colours are used.
 
 use std::collections::BTreeSet;

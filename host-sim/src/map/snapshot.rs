@@ -27,7 +27,7 @@ pub struct Snapshot {
     pub faulty: Vec<NodeId>,
 }
 
-/// Whose a processor is.
+/// The owner of a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
     /// Free.
@@ -77,7 +77,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// When the controller is lost or answers nonsense.
+    /// When the controller is lost or gives a reply that does not belong to the command.
     pub fn read(backend: &mut dyn Backend, machine: Grid) -> Result<Self, SimulationError> {
         let mut ids = Vec::new();
         let mut from = Some(0);

@@ -11,7 +11,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use axes::Margins;
-use place::Place;
+pub use place::Place;
 
 mod axes;
 mod jobs;
@@ -39,11 +39,13 @@ const BESIDE_MAX: f64 = 1400.0;
 /// Width of the borders of planes and of ticks.
 const THIN: f64 = 0.8;
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), Box<dyn std::error::Error>>;
+/// Where it is drawn, in tenths of a pixel.
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+/// What drawing gives.
+pub type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 /// What is drawn on the picture of a machine.
-pub(crate) trait Content: Sized {
+pub trait Content: Sized {
     /// What the picture is about.
     const TITLE: &'static str;
 
@@ -68,7 +70,7 @@ pub(crate) trait Content: Sized {
 /// # Errors
 ///
 /// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
-pub(crate) fn svg<C: Content>(maps: &[C], subtitle: &str) -> Result<String, String> {
+pub fn svg<C: Content>(maps: &[C], subtitle: &str) -> Result<String, String> {
     let picture = Picture::new(maps, subtitle);
     let mut text = String::new();
     let drawn = picture.draw(&mut text);
@@ -115,7 +117,7 @@ impl<'m, C: Content> Picture<'m, C> {
             .fold(WIDTH_MIN, f64::max);
         let height = panels.iter().map(|panel| panel.height).fold(0.0, f64::max);
         let columns = match panels.len() {
-            // Two by two looks better than three and one.
+            // Two by two instead of three and one.
             4 => 2,
             count => count.clamp(1, COLUMNS_MAX),
         };

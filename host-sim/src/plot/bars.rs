@@ -2,7 +2,7 @@
 
 use plotters::prelude::*;
 
-use super::axis::ValueAxis;
+use super::axis::Axis;
 use super::marks::Look;
 use super::{Area, Chart, Drawn, MARKER, PIXEL, Picture, Scale, Series, THIN};
 
@@ -39,7 +39,7 @@ impl Slot {
         self,
         root: &Area<'_>,
         chart: &Chart<'_, '_>,
-        axis: &ValueAxis,
+        axis: &Axis,
         series: &Series,
         look: &Look,
     ) -> Drawn {
@@ -91,7 +91,6 @@ pub(super) fn draw_swatch(area: &Area<'_>, (x, y): (i32, i32), look: &Look) -> D
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plot::Layout;
 
     #[test]
     fn slots_stand_beside_each_other_around_the_middle() {
@@ -100,13 +99,9 @@ mod tests {
             points: Vec::new(),
         };
         let mut picture = Picture {
-            title: String::new(),
-            subtitle: String::new(),
-            x_label: String::new(),
             x_scale: Scale::Categories(vec!["one".to_owned()]),
-            y_label: String::new(),
             series: vec![series; 4],
-            layout: Layout::Column,
+            ..Picture::default()
         };
         let slots: Vec<Slot> = (0..4).filter_map(|i| Slot::of(&picture, i)).collect();
         for (slot, offset) in slots.iter().zip([-0.3, -0.1, 0.1, 0.3]) {

@@ -9,6 +9,7 @@ fn picture() -> Picture {
                 y: ((i as usize) < saturated_from).then(|| Measured {
                     mean: factor * f64::from(i + 1).powi(2),
                     half_width: Some(factor * f64::from(i + 1) / 2.0),
+                    grows: false,
                 }),
             })
             .collect(),
@@ -70,6 +71,7 @@ fn categories_have_names_and_bars() {
             point.y = Some(Measured {
                 mean: 1.0 + x as f64,
                 half_width: Some(0.1),
+                grows: false,
             });
         }
     }
@@ -90,6 +92,31 @@ fn a_column_has_room_for_every_entry_of_its_legend() {
     assert!(drawn.contains(&dimensions), "{drawn}");
     picture.series[0].name = "a name that is too long for half a column".to_owned();
     assert_eq!(size(&picture).1, two_beside + 2 * LEGEND_ROW);
+}
+
+#[test]
+fn a_mean_that_grows_with_the_run_has_an_arrow() {
+    let mut picture = picture();
+    let lines = |picture: &Picture| svg(picture).unwrap().matches("<polyline").count();
+    let without = lines(&picture);
+    assert!(!svg(&picture).unwrap().contains(GROWS));
+    for point in [0, 2] {
+        picture.series[2].points[point].y.as_mut().unwrap().grows = true;
+    }
+    assert!(svg(&picture).unwrap().contains(GROWS));
+    // Shaft and head of two points and of the legend's entry.
+    assert_eq!(lines(&picture), without + 2 * (2 + 1));
+    picture.layout = Layout::Column;
+    let with = size(&picture).1;
+    picture.series[2]
+        .points
+        .iter_mut()
+        .for_each(|point| point.y = None);
+    assert_eq!(
+        size(&picture).1,
+        with,
+        "five and six entries take three rows"
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use meshalloc::{Block, Grid, NodeId, Tuple};
+use meshalloc::{Block, Grid, Processor};
 use serde::{Serialize, Serializer};
 
 /// The blocks of a grant.
@@ -14,30 +14,6 @@ pub(super) struct Blocks<'b> {
 impl Serialize for Blocks<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.blocks.iter().map(|&block| self.machine.place(block)))
-    }
-}
-
-/// Where a processor is.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(super) enum Place {
-    /// On a two-dimensional mesh.
-    Plane { x: u16, y: u16 },
-    /// On any other grid: a number for each dimension, in the order in which coordinates are written.
-    Address { address: Tuple },
-}
-
-impl Place {
-    /// Where the processor is, which the machine has.
-    pub(super) fn of(node: NodeId, machine: Grid) -> Place {
-        let at = machine.coordinates(node);
-        let at = at.expect("the parser has checked it");
-        match *at {
-            [x, y] if machine.is_plane() => Place::Plane { x, y },
-            _ => Place::Address {
-                address: machine.written(at),
-            },
-        }
     }
 }
 
@@ -65,7 +41,7 @@ pub(super) struct Set {
     pub(super) line: u64,
     pub(super) op: &'static str,
     #[serde(flatten)]
-    pub(super) place: Place,
+    pub(super) processor: Option<Processor>,
     pub(super) changed: bool,
     pub(super) job: Option<u32>,
 }

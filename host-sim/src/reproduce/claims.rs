@@ -1,13 +1,14 @@
 //! The claims of a paper, and whether the measurement confirms them.
 //!
 //! A verdict is computed: each claim names a [rule](rule::Rule) and its parameters. All intervals are 95 % ones. What a
-//! rule wants is stated where it is applied, and the page shows it in these words. A point whose mean still grows with the
-//! length of the run (see [`statistics`](crate::statistics)) decides nothing.
+//! rule requires is stated where it is applied, and the page shows that text. A point whose mean still grows with the
+//! length of the run (see [`statistics`](crate::statistics)) decides no claim.
 
 mod gains;
 mod growth;
 mod judgement;
 mod number;
+mod ratios;
 pub mod rule;
 mod saturation;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::paper::Lengths;
 use crate::experiment::Replications;
 use crate::workload::Arrivals;
 
-/// How long is measured, as a name and numbers.
+/// The lengths of all runs.
 #[derive(Clone, Debug)]
 pub struct Extent {
     /// `quick` or `full`.

@@ -109,7 +109,7 @@ pub fn label(metric: Metric, unit: TimeUnit) -> String {
 }
 
 impl Figure {
-    /// Asks for what the figure needs: what the seed decides goes to `simulated`, what a clock must
+    /// Adds the cells of the figure: those whose metric the seed determines to `simulated`, those that a clock must
     /// measure to `clocked`.
     pub fn plan(&self, simulated: &mut Plan, clocked: &mut Plan) {
         for panel in &self.panels {
@@ -267,13 +267,15 @@ impl Panel {
     /// What is drawn.
     pub fn picture(&self, measurements: &Measurements) -> Picture {
         let point = |(place, cell): (&Place, &Cell)| {
-            let y = match measurements.reading(cell, self.metric) {
-                Reading::Missing => return None,
-                reading => reading.estimate().map(|estimate| Measured {
-                    mean: estimate.mean * self.metric.scale(),
-                    half_width: estimate.ci95.map(|width| width * self.metric.scale()),
-                }),
-            };
+            let reading = measurements.reading(cell, self.metric);
+            if reading == Reading::Missing {
+                return None;
+            }
+            let y = reading.estimate().map(|estimate| Measured {
+                mean: estimate.mean * self.metric.scale(),
+                half_width: estimate.ci95.map(|width| width * self.metric.scale()),
+                grows: matches!(reading, Reading::Growing(_)),
+            });
             Some(Point { x: place.x, y })
         };
         let series = self.curves.iter().map(|curve| Series {

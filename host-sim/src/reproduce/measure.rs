@@ -1,4 +1,4 @@
-//! What is measured for a paper, and what came out.
+//! What is measured for a paper, and the results.
 //!
 //! A figure asks for [`Cell`]s: one strategy under one [`Setting`]. Figures share cells, so a [`Plan`] collects
 //! them first and each is measured once. All strategies of a setting get the same jobs, and so do all settings
@@ -185,18 +185,18 @@ impl Plan {
         }
     }
 
-    /// The settings, in the order in which they were first asked for.
+    /// The settings, in the order in which they were added.
     pub fn settings(&self) -> &[(Setting, Vec<StrategyKind>)] {
         &self.settings
     }
 }
 
-/// What one cell gave, one value a replication.
+/// The values of one cell, one a replication.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
     /// The values, in the order of replications.
     Values(Vec<f64>),
-    /// The same, but their mean still grows with the length of the run: they are shown and decide nothing.
+    /// The same, but their mean still grows with the length of the run: they are shown and decide no claim.
     Growing(Vec<f64>),
     /// Saturated, and the measure depends on the length of the run.
     Saturated,
@@ -205,7 +205,7 @@ pub enum Reading {
 }
 
 impl Reading {
-    /// Mean and interval over the first so many replications; `None` where there are not so many values.
+    /// Mean and interval over the first `replications`; `None` where there are fewer values.
     pub fn estimate_of_first(&self, replications: usize) -> Option<Estimate> {
         match self {
             Reading::Values(values) | Reading::Growing(values) => {
@@ -233,7 +233,7 @@ pub struct Measurements {
     clocked: Results,
 }
 
-/// What each setting gave. There are a hundred or so, which are as soon searched as hashed.
+/// The results of each setting. There are a hundred or so, which are as soon searched as hashed.
 #[derive(Clone, Debug, Default)]
 struct Results(Vec<(Setting, Vec<StrategyResult>)>);
 
@@ -250,12 +250,12 @@ impl Results {
 }
 
 impl Measurements {
-    /// Keeps what a setting gave.
+    /// Keeps the results of a setting.
     pub fn insert(&mut self, setting: &Setting, results: Vec<StrategyResult>) {
         self.simulated.insert(setting, results);
     }
 
-    /// Keeps what a setting gave with a clock around the controller. When the same runs are there already,
+    /// Keeps the results of a setting with a clock around the controller. When the same runs are there already,
     /// the lesser time counts.
     pub fn insert_clocked(&mut self, setting: &Setting, mut results: Vec<StrategyResult>) {
         for (new, old) in results.iter_mut().zip(self.clocked.of(setting)) {
@@ -279,7 +279,7 @@ impl Measurements {
         results.find(|result| result.strategy == cell.strategy)
     }
 
-    /// What a cell gave.
+    /// The values of a cell.
     pub fn reading(&self, cell: &Cell, metric: Metric) -> Reading {
         let Some(result) = self.result(cell, metric) else {
             return Reading::Missing;
@@ -339,7 +339,7 @@ impl Measurements {
         }
     }
 
-    /// The mean, with the half-width that so many replications have on average; see [`Estimate::in_blocks`].
+    /// The mean, with the half-width that `block` replications have on average; see [`Estimate::in_blocks`].
     pub fn estimate_in_blocks(
         &self,
         cell: &Cell,

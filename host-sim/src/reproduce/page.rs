@@ -20,7 +20,7 @@ pub(super) struct Content<'c> {
     pub(super) figures: &'c [Figure],
     pub(super) measurements: &'c Measurements,
     pub(super) claims: &'c [Claim],
-    /// The command that gives the same again.
+    /// The command that reproduces the page.
     pub(super) command: &'c str,
     pub(super) extent: &'c Extent,
 }
@@ -89,7 +89,7 @@ fn summary(content: &Content<'_>, numbers: &[u32]) -> Markup {
     }
 }
 
-/// What is known of how everything was measured, as names and values. Only what the figures at hand have.
+/// How everything was measured, as names and values; only what concerns the chosen figures.
 fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
     let extent = content.extent;
     let mut facts = vec![
@@ -283,8 +283,8 @@ const fn class(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The numbers of a panel: a row a place, a column a curve. Below it, where the paper has fewer replications, what so many
-/// give.
+/// The numbers of a panel: a row a place, a column a curve. Below it, where the paper has fewer replications, the same
+/// over the first of them.
 fn panel_table(panel: &Panel, first: Option<usize>, measurements: &Measurements) -> Markup {
     let rows = panel.places.len();
     let caption = format!(

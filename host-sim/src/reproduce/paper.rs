@@ -23,12 +23,8 @@ use crate::experiment::Replications;
 use crate::metrics::Metric;
 use crate::scenario::{self, JobSource};
 
-/// The papers: a line each.
-const FILES: [&str; 3] = [
-    include_str!("kim_yoon/paper.toml"),
-    include_str!("chang_mohapatra/paper.toml"),
-    include_str!("chuang_wu/paper.toml"),
-];
+/// The text of `*/paper.toml`, by the names of their folders; `build.rs` lists them.
+const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
 
 /// A paper, ready to be measured.
 #[derive(Debug)]
@@ -256,14 +252,17 @@ impl<'f> Reader<'f> {
         let mut rows: Vec<usize> = match selection.split_once("..") {
             Some((first, last)) => {
                 let first = if first.is_empty() { 0 } else { find(first)? };
-                let last = match last {
-                    "" => axis.len() - 1,
-                    last => find(last)?,
+                let end = match last {
+                    "" => axis.len(),
+                    last => find(last)? + 1,
                 };
-                (first..=last).collect()
+                (first..end).collect()
             }
             None => selection.split(',').map(find).collect::<Result<_, _>>()?,
         };
+        if rows.is_empty() {
+            return Err(format!("{reference:?} selects no value"));
+        }
         if let Some(largest) = self.largest_mesh.filter(|_| axis.is_mesh()) {
             let side = |row| axis.word("place", row)?.parse::<u16>().ok();
             rows.retain(|&row| side(row).is_none_or(|side| side <= largest));
@@ -386,10 +385,11 @@ impl<'f> Reader<'f> {
             }
         };
         let heading = self.fill(&row.heading, scope)?;
-        let (first, rest) = heading.split_at(1);
+        let mut letters = heading.chars();
+        let first = letters.next().ok_or("a panel has no heading")?;
         Ok(Panel {
             name: self.fill(&row.name, scope)?,
-            heading: first.to_uppercase() + rest,
+            heading: first.to_uppercase().collect::<String>() + letters.as_str(),
             parameters: self.fill(&row.parameters, scope)?,
             axis: Axis {
                 name: axis.column.clone().unwrap_or_else(|| name.to_owned()),
@@ -404,11 +404,15 @@ impl<'f> Reader<'f> {
 
     fn claim(&self, row: &'f ClaimRow) -> Result<Vec<Case>, String> {
         let case = |scope: Scope<'f>| -> Result<Case, String> {
+            let rule = self.rule(&row.rule, &scope)?;
+            if rule.needs_rivals() && row.rivals.is_empty() {
+                return Err("the rule compares with rivals (expected `rivals`)".to_owned());
+            }
             Ok(Case {
                 figure: row.figure,
                 text: self.fill(&row.text, &scope)?,
                 paper: self.fill(&row.paper, &scope)?,
-                rule: self.rule(&row.rule, &scope)?,
+                rule,
                 metric: metric(&self.fill(&row.metric, &scope)?)?,
                 lines: self.lines(row, &scope, &row.who)?,
                 rivals: match &row.rivals[..] {
@@ -462,6 +466,9 @@ impl<'f> Reader<'f> {
             })
         };
         let scopes = self.product(scope, who)?;
+        if scopes.is_empty() {
+            return Err("no system is left on meshes of this size".to_owned());
+        }
         scopes.into_iter().map(line).collect()
     }
 }

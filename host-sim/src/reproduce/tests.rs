@@ -62,6 +62,38 @@ fn every_paper_can_be_read_with_each_of_its_figures_alone() {
 }
 
 #[test]
+fn what_is_wrong_with_a_paper_is_an_error_and_no_panic() {
+    let good = include_str!("chang_mohapatra/paper.toml");
+    let paper = |text: &str| {
+        let file: File = toml::from_str(text).unwrap();
+        file.paper(&file.numbers(), None)
+    };
+    let with = |from: &str, to: &str| {
+        assert!(good.contains(from), "{from}");
+        paper(&good.replace(from, to))
+    };
+    let greek = with("heading = \"{sizes}\"", "heading = \"ßigma {sizes}\"").unwrap();
+    assert!(greek.figures[1].panels[0].heading.starts_with("SSigma "));
+    for (from, to, part) in [
+        ("heading = \"{sizes}\"", "heading = \"\"", "no heading"),
+        (
+            "values = [\"uniform\", \"normal:mean=16.5,var=6.6\"]\nname = [\"uniform\", \"normal:mean=16.5,var=6.6\"]\ntext = [\"uniform sides\", \"normal sides, mean 16.5, variance 6.6\"]",
+            "",
+            "\"sizes\" selects no value",
+        ),
+        (
+            "[\"threshold:5..\"]",
+            "[\"threshold:5..0\"]",
+            "selects no value",
+        ),
+        ("rivals = [\"threshold:0\"]", "", "compares with rivals"),
+    ] {
+        let error = with(from, to).unwrap_err();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
 fn every_figure_has_panels_and_a_file_of_its_own() {
     for file in PAPERS.iter() {
         let mut stems = Vec::new();
@@ -116,6 +148,47 @@ fn without_measurements_nothing_is_claimed_to_hold() {
         assert!(claims.len() > 20);
         for claim in claims {
             assert_eq!(claim.judgement.verdict, Verdict::NotDecided, "{claim:?}");
+        }
+    }
+}
+
+#[test]
+fn a_claim_counts_the_points_that_it_leaves_out() {
+    use crate::backend::InProcessBackends;
+    use claims::rule::Rule;
+
+    let mut paper = paper("chang-mohapatra");
+    let is_close = |case: &paper::Case| matches!(case.rule, Rule::Close { .. });
+    paper.claims.retain(is_close);
+    paper.claims.truncate(1);
+    let points = &paper.claims[0].lines[0].points;
+    let mut plan = Plan::default();
+    for point in points {
+        plan.add(point.own);
+        plan.add(point.other);
+    }
+    let length = Length {
+        jobs: 60,
+        replications: Replications::Fixed(3),
+        seed: 1,
+    };
+    for (growing, left_out) in [(false, None), (true, Some(points.len()))] {
+        let mut measurements = Measurements::default();
+        for (setting, strategies) in plan.settings() {
+            let experiment = setting.experiment(strategies.clone(), length);
+            let backends = &mut InProcessBackends::default();
+            let mut results = experiment::run(&experiment, backends, &()).unwrap();
+            for result in &mut results {
+                (result.saturated, result.grows_with_length) = (false, growing);
+            }
+            measurements.insert(setting, results);
+        }
+        let ours = &judge(&paper, &measurements)[0].judgement.ours;
+        let expected =
+            left_out.map(|count| format!("grows with the run: {count} of {count} points"));
+        match expected {
+            Some(expected) => assert!(ours.ends_with(&expected), "{ours}"),
+            None => assert!(!ours.contains("left out"), "{ours}"),
         }
     }
 }

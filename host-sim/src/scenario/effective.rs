@@ -63,7 +63,7 @@ pub enum JobSource {
         partition: Option<i64>,
         /// How a number of processors becomes sides.
         shape: ShapeRule,
-        /// Only so many jobs, the first.
+        /// Only this number of jobs, the first.
         jobs: Option<u32>,
         /// What they send, if they do.
         messages: Option<LogMessages>,

@@ -1,4 +1,4 @@
-//! The world outside the controller: the clock, the jobs that are present, and what will happen next.
+//! The state of a run: the clock, the jobs in the system, and the coming events.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use crate::workload::{Job, TIME_MAX};
 /// More processors than any machine has.
 const NOTHING_WAITS: i64 = i64::MAX;
 
-/// The world outside the controller.
+/// The state of a run, outside the controller.
 pub(super) struct State {
     pub(super) machine: Grid,
     pub(super) measured: Measured,
@@ -130,7 +130,7 @@ impl State {
         self.head = self.arrived;
     }
 
-    /// A job arrives, while so many wait.
+    /// A job arrives; `waiting` others wait.
     #[inline]
     pub(super) fn arrive(&mut self, job: Job, waiting: u32) -> Result<(), SimulationError> {
         self.pass_to(job.arrival)?;

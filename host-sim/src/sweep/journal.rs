@@ -13,13 +13,11 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use meshalloc::Refusal;
 use serde::{Deserialize, Serialize};
 
 use super::Point;
 use crate::experiment::StrategyResult;
 use crate::identity::{PROGRAM, VERSION, hash};
-use crate::metrics::{Metric, Refusals, RunValues};
 use crate::simulation::{Fnv1a, RunResult};
 
 /// Why a journal cannot be used.
@@ -79,17 +77,7 @@ struct Line {
 #[derive(Serialize, Deserialize)]
 struct Runs {
     strategy: String,
-    runs: Vec<Run>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Run {
-    values: BTreeMap<String, Option<f64>>,
-    refused: BTreeMap<String, u64>,
-    saturated: bool,
-    decision_hash: String,
-    decisions: u64,
-    table_limited: u64,
+    runs: Vec<RunResult>,
 }
 
 /// An open journal.
@@ -214,20 +202,20 @@ impl<'p> Journal<'p> {
                 names.join(", ")
             ));
         }
-        let runs = line.strategies.iter().map(|runs| {
-            let runs = runs.runs.iter().map(Run::result);
-            runs.collect::<Result<Vec<_>, _>>()
-        });
-        let runs = runs.collect::<Result<Vec<_>, _>>()?;
-        Ok((line.point, experiment.summaries(runs)))
+        let runs = line.strategies.into_iter().map(|runs| runs.runs);
+        Ok((line.point, experiment.summaries(runs.collect())))
     }
 
     /// Adds a point that has ended.
     pub(super) fn add(&mut self, point: usize, results: &[StrategyResult]) -> io::Result<()> {
+        let runs = |result: &StrategyResult| Runs {
+            strategy: result.strategy.name().to_owned(),
+            runs: result.runs.clone(),
+        };
         let line = Line {
             point,
             label: self.points[point].label.iter().cloned().collect(),
-            strategies: results.iter().map(Runs::of).collect(),
+            strategies: results.iter().map(runs).collect(),
         };
         let mut bytes = serde_json::to_vec(&line)?;
         bytes.push(b'\n');
@@ -248,60 +236,6 @@ impl Header {
             digest: digest(points),
             points: points.len(),
         }
-    }
-}
-
-impl Runs {
-    fn of(result: &StrategyResult) -> Self {
-        Runs {
-            strategy: result.strategy.to_string(),
-            runs: result.runs.iter().map(Run::of).collect(),
-        }
-    }
-}
-
-impl Run {
-    fn of(run: &RunResult) -> Self {
-        let values = run.values.iter();
-        let refused = run.refused.iter();
-        Run {
-            values: values
-                .map(|(metric, &value)| (metric.name().to_owned(), value))
-                .collect(),
-            refused: refused
-                .map(|(reason, count)| (reason.name().to_owned(), count))
-                .collect(),
-            saturated: run.saturated,
-            decision_hash: hash(run.decision_hash),
-            decisions: run.decisions,
-            table_limited: run.table_limited,
-        }
-    }
-
-    fn result(&self) -> Result<RunResult, String> {
-        if let Some(missing) = Metric::ALL
-            .into_iter()
-            .find(|metric| !self.values.contains_key(metric.name()))
-        {
-            return Err(format!("{} is missing", missing.name()));
-        }
-        let mut refused = Refusals::default();
-        for (name, &count) in &self.refused {
-            let mut known = Refusal::ALL.into_iter();
-            let reason = known
-                .find(|reason| reason.name() == name)
-                .ok_or_else(|| format!("unknown reason {name:?}"))?;
-            refused.add_many(reason, count);
-        }
-        Ok(RunResult {
-            values: RunValues::from_fn(|metric| self.values[metric.name()]),
-            refused,
-            saturated: self.saturated,
-            decision_hash: u64::from_str_radix(&self.decision_hash, 16)
-                .map_err(|_| format!("decision hash is {:?}", self.decision_hash))?,
-            decisions: self.decisions,
-            table_limited: self.table_limited,
-        })
     }
 }
 

@@ -435,6 +435,3 @@ impl Steps {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -12,7 +12,7 @@ use super::distributions::SideSampler;
 use super::stream::{Source, Stream};
 use super::{DistributionInfo, SideRange, SizeDistribution, Spread, WorkloadError};
 
-/// The machine whose load is meant, and what is asked of it.
+/// The machine and the requests to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Requests {
     /// A side for each dimension of a grid.

@@ -30,7 +30,7 @@ use super::{JOBS_MAX, Job, Messages, ShapeRule, TIME_MAX, TimeUnit, Work};
 pub struct LogOptions {
     /// Only those of this partition (field 16).
     pub partition: Option<i64>,
-    /// Only so many of them, the first in the file.
+    /// Only this number of them, the first in the file.
     pub limit: Option<usize>,
     /// How a number of processors becomes side lengths.
     pub shape: ShapeRule,
@@ -427,6 +427,3 @@ impl<'t> Record<'t> {
         Ok(time)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -73,7 +73,7 @@ impl Synthetic {
         }
     }
 
-    /// The closed workload of Chuang and Wu: so many tasks, all of them there at time 0, each for a subcube.
+    /// The closed workload of Chuang and Wu: a number of tasks, all present at time 0, each for a subcube.
     ///
     /// ```
     /// use meshalloc::Cube;

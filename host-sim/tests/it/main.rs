@@ -1,4 +1,4 @@
-//! The built program `host-sim`, from the outside: what it prints, where, and how it ends.
+//! The built program `host-sim`, from the outside: what it prints, where, and how it ends; and its [`library`].
 
 mod compare;
 mod coverage;
@@ -6,6 +6,7 @@ mod cube;
 mod early;
 mod errors;
 mod grid;
+mod library;
 mod line;
 mod list;
 mod map;

@@ -260,8 +260,14 @@ fn figures_share_their_points() {
     assert_eq!(ended.code, Some(2), "{ended}");
     assert!(ended.stderr.contains("--figure 6"), "{ended}");
     host_sim_in(folder.path(), &all).good();
+    fs::write(folder.path().join("o/mine"), "").unwrap();
     host_sim_in(folder.path(), &line("--figure 5 --replace")).good();
     assert_eq!(table(), shared);
+    // Nothing of the other command is left, and nothing else is gone.
+    let left: Vec<_> = files(&folder.path().join("o")).into_keys().collect();
+    let of_paper = ["chang-mohapatra.command", "chang-mohapatra.html"];
+    let of_figure = ["figure-05.csv", "figure-05.svg"];
+    assert_eq!(left, [&of_paper[..], &of_figure, &["mine"]].concat());
 }
 
 #[test]

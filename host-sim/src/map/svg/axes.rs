@@ -64,59 +64,33 @@ pub(super) fn border(area: &Area<'_>, place: &Place, plane: &Rect) -> Drawn {
 
 /// Numbers of columns and rows, or the coordinates in all dimensions.
 pub(super) fn numbers(area: &Area<'_>, place: &Place) -> Drawn {
-    let (across, up) = (&place.layout.across, &place.layout.up);
-    if across.dimensions().is_empty() {
-        for x in (0..across.len()).step_by(tick(across.len())) {
-            tick_below(area, place, x)?;
-            Number::below(place, &(x..x + 1), 0).draw(area, x)?;
-        }
-        for y in (0..up.len()).step_by(tick(up.len())) {
-            tick_at_the_left(area, place, y)?;
-            Number::at_the_left(place, &(y..y + 1), 0).draw(area, y)?;
-        }
-        return Ok(());
-    }
-    let width = |number: usize| CHARACTER * NUMBER * number.to_string().len() as f64;
-    let (left, bottom) = corner(place);
-    let [left, bottom] = [left, bottom].map(|at| f64::from(at) / PIXEL);
-    let mut row = 0;
-    for (level, dimension) in across.dimensions().iter().enumerate() {
-        let room = width(dimension.side - 1) + SPACE;
-        let digits = digits(across, dimension, room / place.scale);
-        for (digit, group) in &digits {
-            if level == 0 {
-                tick_below(area, place, group.start)?;
+    let is_single = place.layout.across.dimensions().is_empty();
+    for side in [Side::Below, Side::Left] {
+        let axis = side.axis(place);
+        if is_single {
+            for at in (0..axis.len()).step_by(tick(axis.len())) {
+                side.tick(area, place, at)?;
+                side.number(area, place, &(at..at + 1), 0, at)?;
             }
-            Number::below(place, group, row).draw(area, *digit)?;
+            continue;
         }
-        if !digits.is_empty() {
-            let y = bottom + COLUMN_NUMBER + DIGIT_ROW * row as f64;
-            let name = Label {
-                side: HPos::Right,
-                ..Label::new(left - ROW_NUMBER, y, NAME)
+        let mut line = 0;
+        for (level, dimension) in axis.dimensions().iter().enumerate() {
+            let size = match side {
+                Side::Below => CHARACTER * NUMBER * (dimension.side - 1).to_string().len() as f64,
+                Side::Left => NUMBER,
             };
-            name.draw(area, &dimension.name)?;
-            row += 1;
-        }
-    }
-    let top = bottom - place.size().1;
-    let mut column = 0;
-    for (level, dimension) in up.dimensions().iter().enumerate() {
-        let digits = digits(up, dimension, (NUMBER + SPACE) / place.scale);
-        for (digit, group) in &digits {
-            if level == 0 {
-                tick_at_the_left(area, place, group.start)?;
+            let digits = digits(axis, dimension, (size + SPACE) / place.scale);
+            for (digit, group) in &digits {
+                if level == 0 {
+                    side.tick(area, place, group.start)?;
+                }
+                side.number(area, place, group, line, *digit)?;
             }
-            Number::at_the_left(place, group, column).draw(area, *digit)?;
-        }
-        if !digits.is_empty() {
-            let x = left - ROW_NUMBER - DIGIT_COLUMN * column as f64;
-            let name = Label {
-                side: HPos::Right,
-                ..Label::new(x, top - NAME, NAME)
-            };
-            name.draw(area, &dimension.name)?;
-            column += 1;
+            if !digits.is_empty() {
+                side.name(area, place, line, &dimension.name)?;
+                line += 1;
+            }
         }
     }
     Ok(())
@@ -134,69 +108,73 @@ fn digits(axis: &Axis, dimension: &Dimension, room: f64) -> Vec<(usize, Range<us
     shown.collect()
 }
 
-/// The lower left corner of the machine.
-fn corner(place: &Place) -> (i32, i32) {
-    place.at(&Rect { x: 0..1, y: 0..1 }, 0.0, 0.0)
+/// Where the numbers of an axis stand: columns or dimensions to the right below the machine, rows or dimensions upwards at
+/// its left. There are lines of them, the first next to the machine.
+#[derive(Clone, Copy)]
+enum Side {
+    Below,
+    Left,
 }
 
-/// The middle of these columns at the lower side.
-fn below(place: &Place, x: &Range<usize>) -> (i32, i32) {
-    let rect = Rect {
-        x: x.clone(),
-        y: 0..1,
-    };
-    (units(place.middle(&rect).0), corner(place).1)
-}
-
-/// The middle of these rows at the left side.
-fn at_the_left(place: &Place, y: &Range<usize>) -> (i32, i32) {
-    let rect = Rect {
-        x: 0..1,
-        y: y.clone(),
-    };
-    (corner(place).0, units(place.middle(&rect).1))
-}
-
-fn tick_below(area: &Area<'_>, place: &Place, x: usize) -> Drawn {
-    let (centre, bottom) = below(place, &(x..x + 1));
-    let ends = [(centre, bottom), (centre, bottom + units(TICK))];
-    area.draw(&PathElement::new(ends, stroke(BLACK, THIN)))?;
-    Ok(())
-}
-
-fn tick_at_the_left(area: &Area<'_>, place: &Place, y: usize) -> Drawn {
-    let (left, centre) = at_the_left(place, &(y..y + 1));
-    let ends = [(left - units(TICK), centre), (left, centre)];
-    area.draw(&PathElement::new(ends, stroke(BLACK, THIN)))?;
-    Ok(())
-}
-
-/// A number beside the machine.
-struct Number(Label);
-
-impl Number {
-    /// For these columns, in this row of numbers from the machine on.
-    fn below(place: &Place, x: &Range<usize>, row: usize) -> Number {
-        let (x, bottom) = below(place, x);
-        let y = f64::from(bottom) / PIXEL + COLUMN_NUMBER + DIGIT_ROW * row as f64;
-        Number(Label {
-            side: HPos::Center,
-            ..Label::new(f64::from(x) / PIXEL, y, NUMBER)
-        })
+impl Side {
+    fn axis(self, place: &Place) -> &Axis {
+        match self {
+            Side::Below => &place.layout.across,
+            Side::Left => &place.layout.up,
+        }
     }
 
-    /// For these rows, in this column of numbers from the machine on.
-    fn at_the_left(place: &Place, y: &Range<usize>, column: usize) -> Number {
-        let (left, y) = at_the_left(place, y);
-        let x = f64::from(left) / PIXEL - ROW_NUMBER - DIGIT_COLUMN * column as f64;
-        Number(Label {
-            side: HPos::Right,
-            ..Label::new(x, f64::from(y) / PIXEL, NUMBER)
-        })
+    /// The middle of these processors at the border.
+    fn middle(self, place: &Place, at: &Range<usize>) -> (i32, i32) {
+        let (left, bottom) = place.at(&Rect { x: 0..1, y: 0..1 }, 0.0, 0.0);
+        let (at, one) = (at.clone(), 0..1);
+        match self {
+            Side::Below => (units(place.middle(&Rect { x: at, y: one }).0), bottom),
+            Side::Left => (left, units(place.middle(&Rect { x: one, y: at }).1)),
+        }
     }
 
-    fn draw(self, area: &Area<'_>, number: usize) -> Drawn {
-        self.0.draw(area, &number.to_string())
+    fn tick(self, area: &Area<'_>, place: &Place, at: usize) -> Drawn {
+        let (x, y) = self.middle(place, &(at..at + 1));
+        let ends = match self {
+            Side::Below => [(x, y), (x, y + units(TICK))],
+            Side::Left => [(x - units(TICK), y), (x, y)],
+        };
+        area.draw(&PathElement::new(ends, stroke(BLACK, THIN)))?;
+        Ok(())
+    }
+
+    fn number(
+        self,
+        area: &Area<'_>,
+        place: &Place,
+        at: &Range<usize>,
+        line: u32,
+        number: usize,
+    ) -> Drawn {
+        let (x, y) = self.middle(place, at);
+        let (x, y) = (f64::from(x) / PIXEL, f64::from(y) / PIXEL);
+        let line = f64::from(line);
+        let (x, y, side) = match self {
+            Side::Below => (x, y + COLUMN_NUMBER + DIGIT_ROW * line, HPos::Center),
+            Side::Left => (x - ROW_NUMBER - DIGIT_COLUMN * line, y, HPos::Right),
+        };
+        let label = Label::new(x, y, NUMBER);
+        Label { side, ..label }.draw(area, &number.to_string())
+    }
+
+    /// The name of a dimension: left of its line below, above its line at the left.
+    fn name(self, area: &Area<'_>, place: &Place, line: u32, name: &str) -> Drawn {
+        let (left, bottom) = place.at(&Rect { x: 0..1, y: 0..1 }, 0.0, 0.0);
+        let [left, bottom] = [left, bottom].map(|at| f64::from(at) / PIXEL);
+        let (x, line) = (left - ROW_NUMBER, f64::from(line));
+        let (x, y) = match self {
+            Side::Below => (x, bottom + COLUMN_NUMBER + DIGIT_ROW * line),
+            Side::Left => (x - DIGIT_COLUMN * line, bottom - place.size().1 - NAME),
+        };
+        let side = HPos::Right;
+        let label = Label::new(x, y, NAME);
+        Label { side, ..label }.draw(area, name)
     }
 }
 

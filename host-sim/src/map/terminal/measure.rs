@@ -8,9 +8,9 @@ use super::super::layout::{Axis, Dimension, Layout};
 
 /// Characters left of a map at the least: row numbers and frame.
 const LEFT: usize = 5;
-/// Planes of up to so many processors beside each other may be put together without a gap.
+/// Planes of up to this number of columns together may be drawn without a gap.
 const TOGETHER_MAX: usize = 16;
-/// Every so many lines there is a row number, and every so many columns a column number.
+/// Lines from one row number to the next, and columns from one column number to the next.
 const LINES_EACH: usize = 4;
 const COLUMNS_EACH: usize = 8;
 

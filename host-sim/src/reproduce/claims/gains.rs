@@ -140,70 +140,22 @@ pub(super) fn grows(gains: &[At<Gain>]) -> Judgement {
     judgement(verdict, gains, rule.to_owned())
 }
 
-/// The ratio is near 1: within `tight` of it for "holds", within `loose` for "weaker".
-pub(super) fn close(ratios: &[At<Estimate>], tight: f64, loose: f64) -> Judgement {
-    let within = |limit: f64| {
-        ratios
-            .iter()
-            .all(|ratio| (ratio.value.mean - 1.0).abs() <= limit)
-    };
-    // A ratio whose interval has the limit in it may be on either side.
-    let open = |limit: f64| {
-        ratios.iter().any(|ratio| {
-            let distance = (ratio.value.mean - 1.0).abs();
-            let half_width = ratio.value.ci95.unwrap_or(f64::INFINITY);
-            (distance - limit).abs() < half_width
-        })
-    };
-    let verdict = if ratios.is_empty() {
-        Verdict::NotDecided
-    } else if within(tight) {
-        if open(tight) {
-            Verdict::NotDecided
-        } else {
-            Verdict::Holds
-        }
-    } else if within(loose) {
-        if open(loose) {
-            Verdict::NotDecided
-        } else {
-            Verdict::Weaker
-        }
-    } else {
-        Verdict::DoesNotHold
-    };
-    let details: Vec<_> = ratios
+/// The mean of the gains over all points is between `low` and `high`, as in the paper.
+pub(super) fn average(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
+    let numbers = gains
         .iter()
-        .map(|ratio| format!("{}: {}", ratio.at, report::number(&ratio.value, 1.0)))
-        .collect();
-    let lowest = ratios
-        .iter()
-        .min_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
-    let highest = ratios
-        .iter()
-        .max_by(|a, b| a.value.mean.total_cmp(&b.value.mean));
-    let ours = match (lowest, highest) {
-        (Some(low), Some(high)) if ratios.len() > 1 => format!(
-            "ratio {} ({}) to {} ({})",
-            report::number(&low.value, 1.0),
-            low.at,
-            report::number(&high.value, 1.0),
-            high.at
-        ),
-        (Some(only), _) => format!("ratio {} ({})", report::number(&only.value, 1.0), only.at),
-        _ => "no point where both have a number".to_owned(),
+        .filter(|gain| matches!(gain.value, Gain::By(_)));
+    let at = match (numbers.count(), gains.len()) {
+        (count, all) if count == all => format!("mean of {all} points"),
+        (count, all) => format!("mean of {count} of {all} points"),
     };
-    Judgement {
-        verdict,
-        ours,
-        details,
-        rule: format!(
-            "holds if every ratio is within {} % of 1, weaker within {} %, does not hold otherwise; not decided \
-             if an interval goes across the limit",
-            percent(tight),
-            percent(loose)
-        ),
-    }
+    let value = mean_gain(gains).map(Gain::By);
+    let mean = value.map(|value| At { at, value });
+    let mut judgement = range(mean.as_slice(), low, high);
+    let details = gains.iter();
+    let details = details.map(|gain| format!("{}: {}", gain.at, gain_text(&gain.value)));
+    judgement.details.extend(details);
+    judgement
 }
 
 /// The mean of gains, with an interval that holds even if all their errors have the same cause. `None` without
@@ -231,7 +183,7 @@ fn sides(gains: &[At<Gain>]) -> Vec<Side> {
 }
 
 /// A gain in a table.
-pub(super) fn gain_text(gain: &Gain) -> String {
+fn gain_text(gain: &Gain) -> String {
     match gain {
         Gain::By(estimate) => format!("{} %", report::number(estimate, 100.0)),
         Gain::OtherSaturated => "the other is saturated".to_owned(),

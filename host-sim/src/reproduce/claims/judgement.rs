@@ -75,7 +75,7 @@ pub struct Judgement {
     pub rule: String,
 }
 
-/// A claim with what became of it.
+/// A claim with its verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// The figure it is about.
@@ -84,11 +84,11 @@ pub struct Claim {
     pub text: String,
     /// The paper's number.
     pub paper: String,
-    /// What we found.
+    /// The verdict and our numbers.
     pub judgement: Judgement,
 }
 
-/// What is within this of 0 is level: it speaks neither for nor against.
+/// What is within this of 0 is level: it counts neither for the claim nor against it.
 pub(super) const LEVEL: f64 = 0.005;
 /// A half-width over this is too much to compare with a paper's number.
 pub(super) const HALF_WIDTH_MAX: f64 = 0.10;

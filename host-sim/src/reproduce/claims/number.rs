@@ -82,7 +82,7 @@ pub(super) fn nothing(shares: &[At<Estimate>]) -> Judgement {
     }
 }
 
-/// Means over so many `replications` have an error of at most `limit`, a part of 1 as the `errors` of each point are.
+/// Means over this number of `replications` have an error of at most `limit`, a part of 1 as the `errors` of each point are.
 /// `unit` is the unit: `% of the mean`, `points`.
 pub(super) fn exact(errors: &[At<f64>], replications: usize, limit: f64, unit: &str) -> Judgement {
     let within = errors.iter().filter(|error| error.value <= limit).count();

@@ -2,10 +2,11 @@
 
 use serde::Deserialize;
 
-use super::gains::{self, close, everywhere, grows, mean_gain, range};
-use super::growth::{Ratio, known, least_affected, nearly_constant, proportional};
+use super::gains::{average, everywhere, grows, range};
+use super::growth::{nearly_constant, proportional};
 use super::judgement::{At, Gain, Judgement};
 use super::number::{exact, nothing, number};
+use super::ratios::{Ratio, close, least_affected};
 use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
 use crate::metrics::Metric;
 use crate::reproduce::measure::{Line, Measurements, Point, Reading};
@@ -83,7 +84,7 @@ pub enum Rule {
     },
 }
 
-/// What a rule looks at.
+/// What a rule is applied to.
 #[derive(Clone, Copy)]
 pub struct Evidence<'e> {
     /// Everything measured.
@@ -97,19 +98,56 @@ pub struct Evidence<'e> {
 }
 
 impl Rule {
+    /// Whether it compares with rivals, of which it needs one at least.
+    pub const fn needs_rivals(&self) -> bool {
+        matches!(
+            self,
+            Rule::LeastAffected {} | Rule::AloneSustains { .. } | Rule::SaturatesLater {}
+        )
+    }
+
     /// Applies the rule.
     pub fn judge(&self, evidence: &Evidence<'_>) -> Judgement {
+        let mut judgement = self.apply(evidence);
+        let (growing, all) = (evidence.growing(), evidence.points().len());
+        if growing > 0 && self.leaves_out_growing() {
+            let left_out = format!(
+                "; left out, as a mean still grows with the run: {growing} of {all} points"
+            );
+            judgement.ours.push_str(&left_out);
+        }
+        judgement
+    }
+
+    /// Whether it leaves out the points at which a mean still grows with the run; other rules count them as open.
+    const fn leaves_out_growing(&self) -> bool {
+        matches!(
+            self,
+            Rule::Grows {}
+                | Rule::Average { .. }
+                | Rule::Close { .. }
+                | Rule::Nothing {}
+                | Rule::Exact { .. }
+        )
+    }
+
+    fn apply(&self, evidence: &Evidence<'_>) -> Judgement {
         let part = |percent: &f64| percent / 100.0;
         match self {
             Rule::Range { low, high } => range(&evidence.gains(), part(low), part(high)),
-            Rule::Average { low, high, more } => evidence.average(part(low), part(high), *more),
+            Rule::Average { low, high, more } => {
+                let gains = match more {
+                    true => evidence.gains_above(),
+                    false => evidence.gains(),
+                };
+                average(&gains, part(low), part(high))
+            }
             Rule::Everywhere {} => everywhere(&evidence.gains()),
             Rule::Grows {} => grows(&evidence.gains()),
-            Rule::Close { tight, loose } => close(
-                &known(&evidence.ratios(evidence.lines)),
-                part(tight),
-                part(loose),
-            ),
+            Rule::Close { tight, loose } => {
+                let ratios = evidence.ratios(evidence.lines);
+                close(&ratios, part(tight), part(loose))
+            }
             Rule::LeastAffected {} => least_affected(
                 &evidence.ratios(evidence.lines),
                 &evidence.ratios(evidence.rivals),
@@ -175,10 +213,34 @@ impl Evidence<'_> {
         points.collect()
     }
 
+    fn gain(&self, point: &Point) -> Option<Gain> {
+        let Point { own, other, .. } = point;
+        self.measurements.gain(own, other, self.metric)
+    }
+
     fn gains(&self) -> Vec<At<Gain>> {
+        self.each(|point| self.gain(point))
+    }
+
+    /// The number of points at which a mean still grows with the run.
+    fn growing(&self) -> usize {
+        let points = self.points().iter();
+        let growing = points.filter(|point| self.gain(point) == Some(Gain::Growing));
+        growing.count()
+    }
+
+    /// The same with the part by which the own number is above the other one.
+    fn gains_above(&self) -> Vec<At<Gain>> {
         self.each(|point| {
             let Point { own, other, .. } = point;
-            self.measurements.gain(own, other, self.metric)
+            match self.gain(point)? {
+                Gain::By(_) => {
+                    let ratio = self.measurements.ratio(own, other, self.metric)?;
+                    let mean = ratio.mean - 1.0;
+                    Some(Gain::By(Estimate { mean, ..ratio }))
+                }
+                without_number => Some(without_number),
+            }
         })
     }
 
@@ -197,15 +259,11 @@ impl Evidence<'_> {
         if let Some(ratio) = self.measurements.ratio(own, other, self.metric) {
             return Ratio::Of(ratio);
         }
-        let readings = [own, other].map(|cell| self.measurements.reading(cell, self.metric));
-        if readings.contains(&Reading::Missing) {
-            Ratio::Missing
-        } else if readings.contains(&Reading::Saturated) {
-            Ratio::Saturated
-        } else if readings.iter().any(|r| matches!(r, Reading::Growing(_))) {
-            Ratio::Growing
-        } else {
-            Ratio::Missing
+        match self.gain(point) {
+            Some(Gain::OwnSaturated | Gain::OtherSaturated) => Ratio::Saturated,
+            Some(Gain::BothSaturated) => Ratio::BothSaturated,
+            Some(Gain::Growing) => Ratio::Growing,
+            Some(Gain::By(_)) | None => Ratio::Missing,
         }
     }
 
@@ -215,30 +273,6 @@ impl Evidence<'_> {
             Reading::Values(values) => Estimate::of(&values),
             Reading::Growing(_) | Reading::Saturated | Reading::Missing => None,
         }
-    }
-
-    fn average(&self, low: f64, high: f64, more: bool) -> Judgement {
-        let above = |ratio: Estimate| {
-            let mean = ratio.mean - 1.0;
-            Gain::By(Estimate { mean, ..ratio })
-        };
-        let gains = if more {
-            self.each(|point| {
-                let Point { own, other, .. } = point;
-                self.measurements.ratio(own, other, self.metric).map(above)
-            })
-        } else {
-            self.gains()
-        };
-        let mean = mean_gain(&gains).map(|mean| At {
-            at: format!("mean of {} points", gains.len()),
-            value: Gain::By(mean),
-        });
-        let mut judgement = range(mean.as_slice(), low, high);
-        let details = gains.iter();
-        let details = details.map(|gain| format!("{}: {}", gain.at, gains::gain_text(&gain.value)));
-        judgement.details.extend(details);
-        judgement
     }
 
     /// The ratio of the last point to the first.
@@ -260,7 +294,7 @@ impl Evidence<'_> {
         ends.map_or(1.0, |(first, last)| last / first)
     }
 
-    /// What became of the backlog as the load grew.
+    /// The trend of the backlog at each load.
     fn ladders(&self, lines: &[Line]) -> Vec<Ladder> {
         let step = |point: &Point| Some((point.place?, self.measurements.backlog(&point.own)?));
         let ladder = |line: &Line| Ladder {

@@ -2,7 +2,7 @@
 
 use super::judgement::{At, Judgement, Verdict};
 
-/// What the backlog did over the runs of a point.
+/// The trend of the backlog over the runs of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backlog {
     /// Stayed level in at least three quarters of them: the load is sustained.
@@ -67,7 +67,7 @@ pub(super) fn saturates(points: &[At<Backlog>]) -> Judgement {
     }
 }
 
-/// The loads that were offered to one system, in increasing order, and what became of the backlog.
+/// The loads that were offered to one system, in increasing order, with the trend of the backlog at each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ladder {
     /// The system.
@@ -86,7 +86,7 @@ impl Ladder {
         sustained.last().map(|step| step.0)
     }
 
-    /// Whether it cannot be said where it saturates: at a load that is open, or over all that were offered.
+    /// Whether the load at which it saturates is unknown: at a load that is open, or over all that were offered.
     fn is_open(&self) -> bool {
         let end = self.steps.iter().find(|step| step.1 != Backlog::Level);
         end.is_none_or(|step| step.1 == Backlog::Open)

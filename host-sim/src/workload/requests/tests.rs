@@ -30,7 +30,7 @@ fn radices(job: &Job) -> Vec<u16> {
     job.request.shape.extents().to_vec()
 }
 
-/// The part of a normal distribution within so many standard deviations of its mean.
+/// The part of a normal distribution within this number of standard deviations of its mean.
 fn within(deviations: f64) -> f64 {
     use statrs::distribution::{ContinuousCDF, Normal};
     let normal = Normal::new(0.0, 1.0).unwrap();

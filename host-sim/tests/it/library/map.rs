@@ -1,12 +1,16 @@
-use meshalloc::{Configuration, Coord, JobId, Mesh, NodeId, Request, SchedulerKind, Submesh};
-
-use super::colouring::{self, PALETTE};
-use super::snapshot::Owner;
-use super::terminal::Look;
-use super::*;
-use crate::backend::InProcessBackends;
-use crate::experiment::{Measure, Replications};
-use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
+use meshalloc::{
+    Command, Configuration, Coord, JobId, Mesh, NodeId, Request, SchedulerKind, StrategyKind,
+    Submesh,
+};
+use meshalloc_host_sim::backend::{Backends, InProcessBackends};
+use meshalloc_host_sim::experiment::Experiment;
+use meshalloc_host_sim::map::colouring::{self, PALETTE};
+use meshalloc_host_sim::map::snapshot::Owner;
+use meshalloc_host_sim::map::terminal::{self, Look};
+use meshalloc_host_sim::map::{Map, MapJob, MapMoment, Snapshot, maps, svg};
+use meshalloc_host_sim::workload::{
+    Rate, ServiceDistribution, SizeDistribution, Synthetic, TimeUnit, Workload,
+};
 
 fn mesh(w: u16, h: u16) -> Mesh {
     Mesh::new(w, h).unwrap()
@@ -57,17 +61,7 @@ fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
     let workload = Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(0.6))
         .with_sides(1, 6)
         .unwrap();
-    Experiment {
-        machine: mesh.into(),
-        strategies: strategies.to_vec(),
-        scheduler: SchedulerKind::Fcfs,
-        workload: Workload::Synthetic(workload),
-        jobs: 500,
-        measure: Measure::of(&workload),
-        backlog: None,
-        replications: Replications::Fixed(1),
-        seed: 1,
-    }
+    super::experiment(workload, 500, strategies)
 }
 
 #[test]
@@ -86,44 +80,6 @@ fn the_caption_counts() {
         map.snapshot.largest_free(),
         Some(Submesh::new(2, 2, 4, 1).into())
     );
-}
-
-#[test]
-fn the_largest_free_submesh_is_that_of_trying_all() {
-    let backends = &mut InProcessBackends::default();
-    let mesh = mesh(13, 9);
-    let experiment = experiment(mesh, &[StrategyKind::FirstFit, StrategyKind::Naive]);
-    for second in 1..40 {
-        let moment = MapMoment::Time(f64::from(second) * 20.0);
-        for mut map in maps(&experiment, moment, backends).unwrap() {
-            map.snapshot
-                .faulty
-                .push(mesh.node(Coord::new(second as u16 % 13, 4)).unwrap());
-            let snapshot = &map.snapshot;
-            let owners = snapshot.owners();
-            let is_free = |x: u16, y: u16| {
-                owners.get(x.into(), y.into()) == Some(Owner::Free)
-                    && !owners.is_faulty(x.into(), y.into())
-            };
-            let all_free = |submesh: Submesh| {
-                let (from, to) = (submesh.lower_left(), submesh.upper_right());
-                (from.y..=to.y).all(|y| (from.x..=to.x).all(|x| is_free(x, y)))
-            };
-            let mut most = 0;
-            for (x1, y1) in (0..13).flat_map(|x| (0..9).map(move |y| (x, y))) {
-                for (x2, y2) in (x1..13).flat_map(|x| (y1..9).map(move |y| (x, y))) {
-                    let submesh = Submesh::between(x1, y1, x2, y2);
-                    if submesh.area() > most && all_free(submesh) {
-                        most = submesh.area();
-                    }
-                }
-            }
-            let largest = snapshot.largest_free();
-            let largest = largest.map(Submesh::from);
-            assert_eq!(largest.map_or(0, Submesh::area), most);
-            assert!(largest.is_none_or(all_free), "{largest:?}");
-        }
-    }
 }
 
 #[test]
@@ -329,28 +285,27 @@ fn a_snapshot_is_what_the_controller_holds() {
         scheduler: SchedulerKind::Fcfs,
     };
     let ready = InProcessBackends::default().with(configuration, &mut |backend| {
-        let mut tell =
-            |command: &meshalloc::Command| backend.call(command, 5, &mut |_| {}).unwrap();
+        let mut tell = |command: &Command| backend.call(command, 5, &mut |_| {}).unwrap();
         // More jobs than one reply lists, then one that waits, a fault that is held and one that is not.
         for id in 0..60 {
             let request = Request::submesh(5, 4);
-            tell(&meshalloc::Command::Submit {
+            tell(&Command::Submit {
                 job: JobId(id),
                 request,
             });
         }
         for job in (0..60).step_by(2).map(JobId) {
-            tell(&meshalloc::Command::Release { job });
+            tell(&Command::Release { job });
         }
         let request = Request::submesh(32, 40);
-        tell(&meshalloc::Command::Submit {
+        tell(&Command::Submit {
             job: JobId(99),
             request,
         });
         let faulty = [Coord::new(1, 1), Coord::new(31, 39)];
         for at in faulty {
             let node = mesh.node(at).unwrap();
-            tell(&meshalloc::Command::MarkFaulty { node });
+            tell(&Command::MarkFaulty { node });
         }
         let snapshot = Snapshot::read(backend, mesh.into()).unwrap();
         let ids: Vec<u32> = snapshot.jobs.iter().map(|job| job.id.0).collect();
@@ -433,3 +388,4 @@ fn moments_are_read_and_written() {
 }
 
 mod cubes;
+mod largest;

@@ -1,38 +1,29 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use meshalloc::{Cube, Mesh};
-
-use super::*;
-use crate::backend::InProcessBackends;
-use crate::workload::{
-    Log, LogOptions, Rate, ServiceDistribution, SizeDistribution, Subcubes, Synthetic,
-    TaskDistribution,
+use meshalloc::{Cube, Mesh, StrategyKind};
+use meshalloc_host_sim::backend::InProcessBackends;
+use meshalloc_host_sim::experiment::{
+    Experiment, Measure, Progress, Replications, Stop, StrategyResult, run, run_once,
+};
+use meshalloc_host_sim::metrics::Metric;
+use meshalloc_host_sim::simulation::RunResult;
+use meshalloc_host_sim::workload::{
+    Log, LogOptions, ServiceDistribution, Subcubes, Synthetic, TaskDistribution, Workload,
 };
 
+use super::{AS, FSL};
+
 fn synthetic(side: u16, load: f64, jobs: u32, strategies: &[StrategyKind]) -> Experiment {
-    let mesh = Mesh::new(side, side).unwrap();
-    let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
-    let workload = Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(load));
     Experiment {
-        machine: mesh.into(),
-        strategies: strategies.to_vec(),
-        scheduler: SchedulerKind::Fcfs,
-        workload: Workload::Synthetic(workload),
-        jobs,
-        measure: Measure::of(&workload),
-        backlog: None,
         replications: Replications::Fixed(3),
-        seed: 1,
+        ..super::experiment(super::uniform(side, load), jobs, strategies)
     }
 }
 
 fn results(experiment: &Experiment) -> Vec<StrategyResult> {
     run(experiment, &mut InProcessBackends::default(), &()).unwrap()
 }
-
-const AS: StrategyKind = StrategyKind::AdaptiveScan;
-const FSL: StrategyKind = StrategyKind::FreeSubmeshList;
 
 #[test]
 fn saturation_is_told_from_high_load() {

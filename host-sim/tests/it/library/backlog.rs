@@ -1,22 +1,21 @@
-use meshalloc::{Cube, Grid, Mesh};
+//! Jobs that always wait: the load at which a strategy saturates.
 
-use super::*;
-use crate::workload::{SideRange, SizeDistribution};
+use std::num::NonZero;
+
+use meshalloc::{Cube, Grid, Mesh, SchedulerKind, StrategyKind};
+use meshalloc_host_sim::backend::{self, InProcessBackends};
+use meshalloc_host_sim::experiment::{self, Experiment, Replications, StrategyResult};
+use meshalloc_host_sim::metrics::Metric;
+use meshalloc_host_sim::statistics::Estimate;
+use meshalloc_host_sim::workload::{Arrivals, Rate, Requests, SideRange, Workload};
+
+use super::{AS, FSL, uniform};
 
 fn saturation(side: u16, strategies: &[StrategyKind]) -> Experiment {
-    let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
-    let mesh = Mesh::new(side, side).unwrap();
-    let workload = Synthetic::new(mesh, SizeDistribution::Uniform, service, Rate::Load(1.0));
     Experiment {
-        machine: mesh.into(),
-        strategies: strategies.to_vec(),
-        scheduler: SchedulerKind::Fcfs,
-        workload: Workload::Synthetic(workload),
-        jobs: 4_000,
-        measure: Measure::of(&workload),
         backlog: Some(NonZero::<u32>::MIN),
         replications: Replications::Fixed(4),
-        seed: 1,
+        ..super::experiment(uniform(side, 1.0), 4_000, strategies)
     }
 }
 
@@ -39,9 +38,6 @@ fn run(saturation: &Experiment) -> Vec<StrategyResult> {
 fn utilization_of(result: &StrategyResult) -> Estimate {
     result.metrics[Metric::Utilization].unwrap()
 }
-
-const AS: StrategyKind = StrategyKind::AdaptiveScan;
-const FSL: StrategyKind = StrategyKind::FreeSubmeshList;
 
 #[test]
 fn jobs_of_one_processor_keep_all_busy() {

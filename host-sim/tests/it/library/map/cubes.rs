@@ -228,21 +228,20 @@ fn a_snapshot_of_a_cube_is_what_the_controller_holds() {
         scheduler: SchedulerKind::Fcfs,
     };
     let ready = InProcessBackends::default().with(configuration, &mut |backend| {
-        let mut tell =
-            |command: &meshalloc::Command| backend.call(command, 5, &mut |_| {}).unwrap();
+        let mut tell = |command: &Command| backend.call(command, 5, &mut |_| {}).unwrap();
         for id in 0..50 {
             let request = Request::new(Shape::new(&[2]).unwrap());
-            tell(&meshalloc::Command::Submit {
+            tell(&Command::Submit {
                 job: JobId(id),
                 request,
             });
         }
         for job in (0..50).step_by(2).map(JobId) {
-            tell(&meshalloc::Command::Release { job });
+            tell(&Command::Release { job });
         }
         let faulty = [NodeId(0), NodeId(77), NodeId(124)];
         for node in faulty {
-            tell(&meshalloc::Command::MarkFaulty { node });
+            tell(&Command::MarkFaulty { node });
         }
         let snapshot = Snapshot::read(backend, cube.into()).unwrap();
         let ids: Vec<u32> = snapshot.jobs.iter().map(|job| job.id.0).collect();

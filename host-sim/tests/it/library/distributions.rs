@@ -1,4 +1,4 @@
-use super::*;
+use meshalloc_host_sim::workload::{SideRange, SizeDistribution};
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 

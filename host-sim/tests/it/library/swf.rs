@@ -1,10 +1,11 @@
 use std::io::Write;
+use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use meshalloc::{Mesh, Request};
 
-use super::*;
+use meshalloc_host_sim::workload::{Log, LogOptions};
 
 const HEADER: &str = "; Computer: A mesh\n; Acknowledge: Somebody\n;\n; Note: one: two\n";
 

@@ -1,0 +1,155 @@
+use std::cmp::Reverse;
+
+use meshalloc::{Grid, Mesh, Request};
+use meshalloc_host_sim::workload::ShapeRule;
+use meshalloc_host_sim::workload::shape::near_cubic;
+
+fn shape(processors: u32, sides: &[u16]) -> Option<Vec<u16>> {
+    near_cubic(processors, sides).map(|shape| shape.extents().to_vec())
+}
+
+#[test]
+fn the_cases_of_the_definition() {
+    for (processors, sides, expected) in [
+        (7, &[64, 64][..], &[4, 2][..]),
+        (13, &[64, 64], &[5, 3]),
+        (128, &[64, 64], &[16, 8]),
+        (320, &[16, 22], &[16, 20]),
+        // A prime that only fits in a long shape.
+        (11, &[1, 11], &[1, 11]),
+        (64, &[8, 8, 16], &[4, 4, 4]),
+        (128, &[8, 8, 16], &[4, 4, 8]),
+        (1000, &[8, 8, 16], &[8, 8, 16]),
+        // The limit on the ratio is dropped, and a dimension of side 1 does not count for it.
+        (128, &[64, 64, 2], &[8, 8, 2]),
+        (7, &[8, 1, 8], &[4, 1, 2]),
+        (5, &[2; 12], &[2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1]),
+        (9, &[16], &[9]),
+        (1, &[1, 1], &[1, 1]),
+    ] {
+        assert_eq!(shape(processors, sides).as_deref(), Some(expected));
+    }
+    assert_eq!(shape(12, &[1, 11]), None);
+    assert_eq!(shape(2, &[1]), None);
+}
+
+/// All tuples of extents within the sides.
+fn all(sides: &[u16]) -> Vec<Vec<u16>> {
+    let mut all = vec![Vec::new()];
+    for &side in sides {
+        let longer = all.iter().flat_map(|extents: &Vec<u16>| {
+            (1..=side).map(move |extent| [&extents[..], &[extent]].concat())
+        });
+        all = longer.collect();
+    }
+    all
+}
+
+#[test]
+fn agrees_with_a_search_through_all_extents() {
+    for sides in [
+        &[16, 22][..],
+        &[9, 4],
+        &[1, 7],
+        &[12, 11],
+        &[10, 10],
+        &[13],
+        &[5, 1, 4],
+        &[4, 6, 3],
+        &[3, 3, 3],
+        &[7, 2, 5],
+        &[2, 3, 2, 5],
+        &[2, 2, 2, 2, 2, 2],
+    ] {
+        let all = all(sides);
+        let product = |extents: &[u16]| extents.iter().map(|&e| u32::from(e)).product::<u32>();
+        let descending = |extents: &[u16]| {
+            let mut extents = extents.to_vec();
+            extents.sort_unstable_by_key(|&extent| Reverse(extent));
+            extents
+        };
+        let is_limited = |extents: &Vec<u16>| {
+            let both = extents.iter().zip(sides).filter(|(_, side)| **side > 1);
+            let counted: Vec<u16> = both.map(|(&extent, _)| extent).collect();
+            counted.iter().max() <= counted.iter().min().map(|least| 2 * least).as_ref()
+        };
+        for processors in 1..=product(sides) + 1 {
+            let order = |extents: &&Vec<u16>| (product(extents), descending(extents));
+            let enough = || all.iter().filter(|extents| product(extents) >= processors);
+            let limited = enough().filter(|extents| is_limited(extents));
+            let best = limited.min_by_key(order).or(enough().min_by_key(order));
+            let found = shape(processors, sides);
+            let sorted = |extents: &[u16]| descending(extents);
+            assert_eq!(
+                found.as_deref().map(sorted),
+                best.map(|best| descending(best)),
+                "{processors} on {sides:?}"
+            );
+            let Some(found) = found else { continue };
+            for (a, (&side, &extent)) in sides.iter().zip(&found).enumerate() {
+                assert!(extent <= side, "{processors} on {sides:?}: {found:?}");
+                for (&later_side, &later) in sides.iter().zip(&found).skip(a + 1) {
+                    let longer = side >= later_side && extent < later;
+                    let shorter = side < later_side && extent > later;
+                    assert!(!longer && !shorter, "{processors} on {sides:?}: {found:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_largest_machines_take_no_longer() {
+    let begin = std::time::Instant::now();
+    for sides in [
+        &[1024, 1024][..],
+        &[128, 128, 64],
+        &[32; 4],
+        &[16; 5],
+        &[2; 16],
+    ] {
+        for processors in (1..1 << 16).step_by(997) {
+            assert!(near_cubic(processors, sides).is_some());
+        }
+    }
+    let seconds = begin.elapsed().as_secs();
+    assert!(seconds < 20, "{seconds} s");
+}
+
+#[test]
+fn a_request_keeps_its_number_of_processors() {
+    let machine = Mesh::new(16, 22).unwrap().into();
+    let request = ShapeRule::NearSquare.request(13, machine).unwrap();
+    assert_eq!(request, Request::submesh(3, 5).with_processors(13));
+    // Larger than the machine: still a request, for the controller to refuse.
+    let request = ShapeRule::NearSquare.request(400, machine).unwrap();
+    assert_eq!(request, Request::submesh(20, 20));
+    let error = ShapeRule::NearCubic.request(u32::MAX, machine).unwrap_err();
+    assert!(error.contains("no machine has so many"), "{error}");
+}
+
+#[test]
+fn near_square_is_for_two_dimensional_meshes() {
+    let torus = Grid::torus(&[8, 8, 16]).unwrap();
+    assert_eq!(
+        ShapeRule::NearSquare.request(9, torus).unwrap_err(),
+        "the shape rule near-square is for two-dimensional meshes, not for torus 8x8x16 (expected near-cubic)"
+    );
+    assert!(ShapeRule::of(&torus).request(9, torus).is_ok());
+    assert_eq!(
+        ShapeRule::of(&Grid::mesh(&[4, 4]).unwrap()),
+        ShapeRule::default()
+    );
+}
+
+#[test]
+fn rules_have_names() {
+    for &rule in ShapeRule::ALL {
+        assert_eq!(rule.name().parse(), Ok(rule));
+    }
+    let error = "round".parse::<ShapeRule>().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "unknown shape rule \"round\": expected near-square or near-cubic"
+    );
+}
