@@ -335,19 +335,8 @@ fn write_json(
         })
         .collect();
     let args = compared.args;
-    let strategies = compared.strategies.iter();
-    let names: Vec<_> = strategies.map(ToString::to_string).collect();
     let loads: Vec<_> = rows.iter().map(|row| row.load).collect();
-    let mut scenario = json!({
-        "strategy": names,
-        "scheduler": names::scheduler_text(args.scheduler, TimeUnit::Second),
-    });
-    for (option, value) in names::machine_options(compared.requests.machine()) {
-        scenario[option] = value.into();
-    }
-    for (key, value) in scenario::distributions(&compared.requests) {
-        scenario[key] = value.into();
-    }
+    let mut scenario = scenario::record(&compared.requests, &compared.strategies, args.scheduler);
     scenario["load"] = loads.into();
     scenario["mean-service"] = args.mean_service.into();
     scenario["warmup"] = WARMUP_FRACTION.into();

@@ -114,7 +114,7 @@ pub enum ReplayError {
         /// Why not.
         source: io::Error,
     },
-    /// A line is not an operation on this machine.
+    /// A line is not an operation on this machine, or the reply to it does not belong to its command.
     #[error("{file}:{line}: {reason}")]
     Line {
         /// The file, as it was named.
@@ -127,16 +127,6 @@ pub enum ReplayError {
     /// The controller cannot go on.
     #[error(transparent)]
     Backend(#[from] BackendError),
-    /// The controller gave an answer that does not belong to the command.
-    #[error("{file}:{line}: the controller gave an answer of another kind: {reply}")]
-    Reply {
-        /// The file, as it was named.
-        file: String,
-        /// The line, from 1.
-        line: u64,
-        /// The answer.
-        reply: String,
-    },
     /// The results cannot be written.
     #[error("cannot write: {0}")]
     Write(#[from] io::Error),
@@ -320,11 +310,7 @@ impl Replay<'_> {
             Reply::Grant(grant) => blocks.extend(grant.blocks.iter().copied()),
             reply => last = Some(reply.clone()),
         })?;
-        last.ok_or_else(|| ReplayError::Reply {
-            file: self.file.to_owned(),
-            line: self.line,
-            reply: "none".to_owned(),
-        })
+        last.ok_or_else(|| self.line_error("the controller gave no final reply".to_owned()))
     }
 
     fn line_error(&self, reason: String) -> ReplayError {
@@ -336,10 +322,8 @@ impl Replay<'_> {
     }
 
     fn reply_error(&self, reply: &Reply) -> ReplayError {
-        ReplayError::Reply {
-            file: self.file.to_owned(),
-            line: self.line,
-            reply: format!("{reply:?}"),
-        }
+        self.line_error(format!(
+            "the controller gave a reply of another kind: {reply:?}"
+        ))
     }
 }

@@ -288,21 +288,7 @@ fn write_json(
             "decision_hash": hash(result.decision_hash),
         })
     };
-    let strategies: Vec<_> = experiment
-        .strategies
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    let mut scenario = json!({
-        "strategy": strategies,
-        "scheduler": names::scheduler_text(args.scheduler, TimeUnit::Second),
-    });
-    for (option, value) in names::machine_options(experiment.machine) {
-        scenario[option] = value.into();
-    }
-    for (key, value) in scenario::distributions(requests) {
-        scenario[key] = value.into();
-    }
+    let mut scenario = scenario::record(requests, &experiment.strategies, args.scheduler);
     scenario["service"] = args.service.to_string().into();
     scenario["backlog"] = args.backlog.get().into();
     scenario["warmup"] = WARMUP_FRACTION.into();

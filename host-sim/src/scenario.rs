@@ -25,7 +25,7 @@ pub use effective::{JobSource, SEED_DEFAULT, Scenario};
 pub(crate) use grid::of_keys;
 pub use grid::{GridPoint, grid};
 pub use machine::{MESH_DEFAULT, MachineArgs};
-pub(crate) use requests::{RequestArgs, check_serves, default_strategy, distributions, strategies};
+pub(crate) use requests::{RequestArgs, check_serves, default_strategy, record, strategies};
 
 /// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
 pub const MEAN_SERVICE_DEFAULT: f64 = 10.0;

@@ -1,9 +1,11 @@
 //! What jobs ask of the machine, and which strategies serve it.
 
 use clap::Args;
-use meshalloc::{Grid, StrategyKind};
+use meshalloc::{Grid, SchedulerKind, StrategyKind};
+use serde_json::{Value, json};
 
 use super::{MachineArgs, sizes};
+use crate::names;
 use crate::workload::{Requests, SizeDistribution, Subcubes, Submeshes, TaskDistribution};
 
 /// The options of commands that run a synthetic workload.
@@ -101,14 +103,26 @@ pub(crate) fn check_serves(machine: Grid, strategy: StrategyKind) -> Result<(), 
     ))
 }
 
-/// The distributions of requests as results record them: options and their values. The ranges of sides are not among
-/// them.
-pub(crate) fn distributions(requests: &Requests) -> Vec<(&'static str, String)> {
-    match requests {
-        Requests::Submeshes(submeshes) => vec![("sizes", submeshes.sizes.to_string())],
-        Requests::Subcubes(subcubes) => vec![
-            ("dims", subcubes.dims.to_string()),
-            ("radices", subcubes.radices.to_string()),
-        ],
+/// What all commands with requests record of them: options and their values. The ranges of sides are not among them.
+pub(crate) fn record(
+    requests: &Requests,
+    strategies: &[StrategyKind],
+    scheduler: SchedulerKind,
+) -> Value {
+    let strategies: Vec<_> = strategies.iter().map(|kind| kind.name()).collect();
+    let mut record = json!({
+        "strategy": strategies,
+        "scheduler": names::scheduler_text(scheduler),
+    });
+    for (option, value) in names::machine_options(requests.machine()) {
+        record[option] = value.into();
     }
+    match requests {
+        Requests::Submeshes(of) => record["sizes"] = of.sizes.to_string().into(),
+        Requests::Subcubes(of) => {
+            record["dims"] = of.dims.name().into();
+            record["radices"] = of.radices.name().into();
+        }
+    }
+    record
 }

@@ -6,6 +6,7 @@ mod experiment;
 mod map;
 mod parallel;
 mod shape;
+mod statistics;
 mod swf;
 
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};

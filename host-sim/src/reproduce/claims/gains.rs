@@ -137,7 +137,13 @@ pub(super) fn grows(gains: &[At<Gain>]) -> Judgement {
     let rule = "holds if the gain at the last point is over that at the first by more than the error of their \
                 difference and no step between neighbours is downwards; weaker with such a step; does not hold if \
                 the last is below the first; a saturated competitor counts as a gain of 100 %";
-    judgement(verdict, gains, rule.to_owned())
+    let mut judgement = judgement(verdict, gains, rule.to_owned());
+    let left_out = gains.len() - numbers.len();
+    if left_out > 0 {
+        let left_out = format!("; left out: {left_out} of {} points", gains.len());
+        judgement.ours.push_str(&left_out);
+    }
+    judgement
 }
 
 /// The mean of the gains over all points is between `low` and `high`, as in the paper.

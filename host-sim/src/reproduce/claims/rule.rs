@@ -119,15 +119,12 @@ impl Rule {
         judgement
     }
 
-    /// Whether it leaves out the points at which a mean still grows with the run; other rules count them as open.
+    /// Whether it leaves out the points at which a mean still grows with the run, without naming them; other rules count
+    /// them as open, or name them.
     const fn leaves_out_growing(&self) -> bool {
         matches!(
             self,
-            Rule::Grows {}
-                | Rule::Average { .. }
-                | Rule::Close { .. }
-                | Rule::Nothing {}
-                | Rule::Exact { .. }
+            Rule::Average { .. } | Rule::Close { .. } | Rule::Nothing {} | Rule::Exact { .. }
         )
     }
 

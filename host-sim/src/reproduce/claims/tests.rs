@@ -110,6 +110,10 @@ fn grows_compares_the_ends_and_the_steps() {
         let judgement = grows(&at(gains.iter().copied()));
         assert_eq!(judgement.verdict, verdict, "{gains:?}: {judgement:?}");
     }
+    let judgement = grows(&at([by(0.1, 0.02), Gain::Growing, by(0.3, 0.02)]));
+    let ending = "a mean still grows with the run: point 1; left out: 1 of 3 points";
+    assert_eq!(judgement.verdict, Holds);
+    assert!(judgement.ours.ends_with(ending), "{judgement:?}");
 }
 
 #[test]
