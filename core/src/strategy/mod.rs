@@ -28,7 +28,7 @@ mod gather;
 mod serves;
 mod text;
 
-pub use any::{AnyStrategy, StrategyForm, StrategyInfo, StrategyKind, StrategyMemory};
+pub use any::{AnyStrategy, PageOrder, StrategyForm, StrategyInfo, StrategyKind, StrategyMemory};
 pub use serves::Serves;
 pub use text::StrategyTextError;
 
