@@ -3,13 +3,14 @@
 use std::cell::{OnceCell, RefCell};
 
 use meshalloc::{Block, Refusal, Request, StrategyKind};
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 
 use crate::buddy::BuddySystem;
 use crate::convert;
 use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
 use crate::notation::{Notation, Symbol, notations};
+use crate::scattered::{Pages, sample};
 use crate::shaped;
 use crate::submesh::{Rect, Scan};
 
@@ -86,10 +87,17 @@ impl Held {
 
 /// Whether a job may hold any processors, wherever they are, and as many as it asks for.
 pub const fn places_anywhere(kind: StrategyKind) -> bool {
+    use StrategyKind as Kind;
     matches!(
         kind,
-        StrategyKind::Naive | StrategyKind::MultipleBuddy | StrategyKind::Random { .. }
+        Kind::Naive | Kind::MultipleBuddy | Kind::Random { .. } | Kind::Paging { exponent: 0, .. }
     )
+}
+
+/// Whether a request counts as many processors as it names, not those of its shape.
+pub const fn counts_processors(kind: StrategyKind) -> bool {
+    use StrategyKind as Kind;
+    places_anywhere(kind) || matches!(kind, Kind::Paging { .. } | Kind::Neighbor)
 }
 
 /// A strategy with all that it must know: which nodes are busy, and for a buddy system its lists of free blocks.
@@ -100,6 +108,8 @@ pub struct Strategy {
     buddy: Option<BuddySystem>,
     /// What [`StrategyKind::Random`] draws from; a place that is found moves it on.
     generator: RefCell<Option<Pcg32>>,
+    /// The pages of [`StrategyKind::Paging`].
+    pages: Option<Pages>,
     /// The dominant free submeshes, once they have been asked for.
     list: OnceCell<Vec<Rect>>,
 }
@@ -114,6 +124,7 @@ impl Strategy {
         use StrategyKind as Kind;
         match kind {
             Kind::FirstFit | Kind::AdaptiveScan | Kind::Naive | Kind::Random { .. } => true,
+            Kind::Paging { exponent, .. } => Pages::divide(grid, exponent),
             Kind::TreeCollapsing | Kind::TreeCollapsingPrinted => true,
             Kind::Buddy => grid
                 .w_h()
@@ -140,6 +151,10 @@ impl Strategy {
             kind,
             machine: NaiveMachine::new(grid.clone()),
             buddy: sides.map(|(w, h)| BuddySystem::new(w as i32, h as i32)),
+            pages: match kind {
+                StrategyKind::Paging { order, exponent } => Some(Pages::new(grid, order, exponent)),
+                _ => None,
+            },
             generator: RefCell::new(match kind {
                 StrategyKind::Random { seed } => Some(Pcg32::seed_from_u64(seed)),
                 _ => None,
@@ -227,7 +242,7 @@ impl Strategy {
     fn holds_processors(&self, wanted: &Wanted) -> bool {
         match self.kind {
             StrategyKind::Neighbor => wanted.may_rotate,
-            kind => places_anywhere(kind),
+            kind => counts_processors(kind),
         }
     }
 
@@ -240,8 +255,11 @@ impl Strategy {
         let wanted = convert::wanted(self.grid(), request)?;
         let (ever, taken) = match self.kind {
             _ if self.holds_processors(&wanted) => {
-                let ever = wanted.processors <= self.grid().nodes();
-                (ever, wanted.processors.into())
+                let taken = match &self.pages {
+                    Some(pages) => pages.held(wanted.processors),
+                    None => wanted.processors.into(),
+                };
+                (taken <= self.grid().nodes().into(), taken)
             }
             StrategyKind::LShape => {
                 let whole = NaiveMachine::new(self.grid().clone());
@@ -308,6 +326,11 @@ impl Strategy {
                 let nodes: Vec<u32> = self.machine.free_nodes().collect();
                 let chosen = sample(generator.as_mut()?, &nodes, wanted.processors);
                 Some(Held::Nodes(chosen))
+            }
+            StrategyKind::Paging { .. } => {
+                let pages = self.pages.as_ref()?;
+                let nodes = pages.first_free(&self.machine, wanted.processors)?;
+                Some(Held::Nodes(nodes))
             }
             StrategyKind::Buddy
             | StrategyKind::FreeSubmeshList
@@ -525,30 +548,6 @@ impl Strategy {
             Notation(symbols.collect())
         };
         (m - 1..n).map(with).collect()
-    }
-}
-
-/// Selection sampling: each of the nodes in turn with a chance of those still missing in those still left.
-fn sample(generator: &mut Pcg32, nodes: &[u32], count: u32) -> Vec<u32> {
-    let mut chosen = Vec::new();
-    for (at, &node) in nodes.iter().enumerate() {
-        let missing = count as usize - chosen.len();
-        if missing > 0 && below(generator, (nodes.len() - at) as u64) < missing as u64 {
-            chosen.push(node);
-        }
-    }
-    chosen
-}
-
-/// The quotient of draw times bound by 2^32, among the draws whose remainder is at least 2^32 modulo the bound: as many of
-/// them for each quotient.
-fn below(generator: &mut Pcg32, bound: u64) -> u64 {
-    const DRAWS: u64 = 1 << 32;
-    loop {
-        let product = u64::from(generator.next_u32()) * bound;
-        if product % DRAWS >= DRAWS % bound {
-            return product / DRAWS;
-        }
     }
 }
 

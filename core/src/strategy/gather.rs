@@ -88,7 +88,6 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
         }
     }
 
-    #[allow(dead_code, reason = "for the strategies that mark what they choose")]
     /// Adds the processors whose bits are set, laid out as the occupancy is, and ends.
     pub(super) fn bits(mut self, occupancy: &Occupancy<'_>, bits: &[Word]) {
         let row_len = self.grid.row_len();

@@ -4,8 +4,8 @@ use heapless::Vec as Bounded;
 use meshalloc::message::{JobList, JobReport, OccupancyChunk};
 use meshalloc::{
     Capacity, Command, Configuration, ConfigureError, DIMENSIONS_MAX, Error, Flags, Grant, JobId,
-    JobState, NodeId, Refusal, Reply, Request, SchedulerKind, Serves, Statistics, StrategyKind,
-    Submesh,
+    JobState, NodeId, PageOrder, Refusal, Reply, Request, SchedulerKind, Serves, Statistics,
+    StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::{
@@ -109,7 +109,13 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
 
 /// Every strategy, and those with parameters with others as well.
 fn every_strategy() -> impl Iterator<Item = StrategyKind> {
-    let parameters = [StrategyKind::Random { seed: 300 }];
+    let parameters = [
+        StrategyKind::Random { seed: 300 },
+        StrategyKind::Paging {
+            order: PageOrder::Snake,
+            exponent: 1,
+        },
+    ];
     StrategyKind::ALL.iter().copied().chain(parameters)
 }
 

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::{MachineArgs, sizes};
 use crate::names;
-use crate::workload::{Requests, SizeDistribution, Subcubes, Submeshes, TaskDistribution};
+use crate::workload::{
+    Requests, SizeDistribution, Subcubes, Submeshes, TaskDistribution, TimeUnit,
+};
 
 /// The options of commands that run a synthetic workload.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -109,10 +111,10 @@ pub(crate) fn record(
     strategies: &[StrategyKind],
     scheduler: SchedulerKind,
 ) -> Value {
-    let strategies: Vec<_> = strategies.iter().map(|kind| kind.name()).collect();
+    let strategies: Vec<_> = strategies.iter().map(ToString::to_string).collect();
     let mut record = json!({
         "strategy": strategies,
-        "scheduler": names::scheduler_text(scheduler),
+        "scheduler": names::scheduler_text(scheduler, TimeUnit::Second),
     });
     for (option, value) in names::machine_options(requests.machine()) {
         record[option] = value.into();
