@@ -50,7 +50,9 @@ impl FromStr for MapMoment {
     fn from_str(text: &str) -> Result<Self, String> {
         let time_max = TimeUnit::Second.of(TIME_MAX);
         let expected = || {
-            format!("expected map, map:SECONDS (0 to {time_max:.0}) or map:jobs=N (1 to {JOBS_MAX})")
+            format!(
+                "expected map, map:SECONDS (0 to {time_max:.0}) or map:jobs=N (1 to {JOBS_MAX})"
+            )
         };
         if text == "map" {
             return Ok(MapMoment::LastArrival);

@@ -114,7 +114,11 @@ fn a_last_line_of_garbage_is_dropped_and_one_before_it_is_not() {
             "\"native\"",
             "line 2 is damaged: strategies are first-fit, native",
         ),
-        ("\"service\":", "\"servant\":", "service is missing"),
+        (
+            "\"service_time\":",
+            "\"servant\":",
+            "service_time is missing",
+        ),
         (
             "\"refused\":{}",
             "\"refused\":{\"no\":1}",
