@@ -12,6 +12,7 @@
 //! - [`system`]: what a controller answers, with [`discipline`] for the schedulers.
 //! - [`trial`]: controller and system side by side, compared after every operation; [`survey`]: all occupancies of small
 //!   grids and all requests.
+//! - [`wormhole`]: a network in which every flit is moved in every cycle.
 
 pub mod bench;
 pub mod buddy;
@@ -27,3 +28,4 @@ pub mod submesh;
 pub mod survey;
 pub mod system;
 pub mod trial;
+pub mod wormhole;

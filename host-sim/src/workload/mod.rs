@@ -11,7 +11,7 @@ pub mod pattern;
 pub mod requests;
 pub mod service;
 pub mod shape;
-mod stream;
+pub(crate) mod stream;
 pub mod swf;
 pub mod synthetic;
 mod time;

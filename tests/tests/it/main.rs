@@ -10,6 +10,7 @@ mod grids;
 mod kim_yoon;
 mod limits;
 mod naive_forms;
+mod network;
 mod qemu;
 mod random_operations;
 mod schedulers;
