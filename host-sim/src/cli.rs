@@ -268,7 +268,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         Some(Err(ReplayError::Write(error))) => return Err(error.into()),
         Some(Err(error)) => return Err(error.to_string().into()),
         Some(Ok(counts)) if args.quiet => {
-            let trips = line.map(|line| line.round_trips(strategy));
+            let trips = line.map(|line| line.round_trips(&[strategy]));
             counts.write(trips, output)?;
         }
         _ => {}

@@ -22,6 +22,7 @@ pub use pattern::{Pattern, Patterns};
 pub use requests::{Requests, Subcubes, Submeshes, TaskDistribution};
 pub use service::ServiceDistribution;
 pub use shape::ShapeRule;
+pub(crate) use stream::strategy_seed;
 pub use swf::{Log, LogError, LogJob, LogMessages, LogOptions};
 pub use synthetic::{Arrivals, Rate, Synthetic, SyntheticJobs};
 pub use time::TimeUnit;

@@ -1,7 +1,16 @@
 //! Random numbers, a stream for each source.
 
 use rand_chacha::ChaCha8Rng;
-use rand_core::SeedableRng;
+use rand_core::{Rng, SeedableRng};
+
+/// The source of the strategies' seeds, beside those of the workload.
+const STRATEGY_SOURCE: u8 = u8::MAX;
+
+/// The seed of a strategy that draws random numbers, for one replication; not 0.
+pub(crate) fn strategy_seed(seed: u64, replication: u32) -> u64 {
+    let Stream(mut rng) = Stream::new(seed, replication, STRATEGY_SOURCE);
+    rng.next_u64().max(1)
+}
 
 /// A distribution with the stream it is drawn from.
 #[derive(Clone, Debug)]

@@ -13,6 +13,7 @@ mod naive_forms;
 mod network;
 mod qemu;
 mod random_operations;
+mod scattered;
 mod schedulers;
 mod simulator;
 mod word_lengths;
