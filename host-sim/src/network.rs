@@ -32,7 +32,9 @@
 //!    the calls of 1 or by [`Network::send`].
 //!
 //! [`Network::advance`] stops between the two. So a job that starts at time t on processors which another job left at t sends
-//! its first messages at t, as equal to all other requests of that cycle.
+//! its first messages at t, as equal to all other requests of that cycle. An
+//! [`Execution`](crate::simulation::Execution) advances to the time of its limit: what completes at that time has been delivered,
+//! and what starts at that time can still request.
 //!
 //! # How it is driven
 //!

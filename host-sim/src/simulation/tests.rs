@@ -8,6 +8,8 @@ use crate::statistics::Estimate;
 use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, TimeUnit, Work};
 
 mod closed;
+mod contention;
+mod departures;
 mod execution;
 mod ways;
 

@@ -6,6 +6,11 @@
 //! is a part of its latency.
 //!
 //! Latency, hops and blocked time are those of the messages that arrive after the warm-up.
+//!
+//! # Memory
+//!
+//! Above saturation messages wait at their sources without end. A message that is generated while as many wait at its source as
+//! `waiting_max` says is counted, but never sent: the source has others to send for the rest of the run.
 
 use std::ops::ControlFlow;
 
@@ -19,6 +24,14 @@ use crate::workload::stream::Stream;
 
 /// How often the backlog is looked at in a run.
 const LOOKS: u64 = 128;
+
+/// The most messages that wait at a processor of a machine of so many.
+const fn waiting_max(nodes: u32) -> u32 {
+    /// Of all processors together, unless they are many.
+    const ALL: u32 = 1 << 22;
+    let each = ALL / nodes;
+    if each < 64 { 64 } else { each }
+}
 
 /// What is to be run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,13 +88,17 @@ impl Measured {
 /// Adds up what arrives.
 #[derive(Default)]
 struct Observer {
+    /// For each processor the messages that have not left it yet.
+    waiting: Vec<u32>,
     latency: Moments,
     hops: Moments,
     blocked: Moments,
 }
 
 impl Traffic for Observer {
-    fn injected(&mut self, _: &Message, _: &mut Requests) {}
+    fn injected(&mut self, message: &Message, _: &mut Requests) {
+        self.waiting[message.source.0 as usize] -= 1;
+    }
 
     fn delivered(&mut self, delivery: &Delivery, _: &mut Requests) -> ControlFlow<()> {
         self.latency.add(delivery.delivered - delivery.requested);
@@ -117,9 +134,14 @@ impl OpenLoop {
         let mut ends = Stream::new(seed, replication, 2).with(destinations);
 
         let end = self.warm_up + self.cycles;
-        let mut observer = Observer::default();
+        let waiting_max = waiting_max(nodes);
+        let mut observer = Observer {
+            waiting: vec![0; nodes as usize],
+            ..Observer::default()
+        };
         let mut backlog = Trend::default();
-        let (mut sent, mut usage) = (0, Vec::new());
+        // Messages that were generated; of these the ones that are never sent; what the links carried in the warm-up.
+        let (mut generated, mut never_sent, mut usage) = (0_u64, 0_u64, Vec::new());
         let mut clock = gaps.distribution.sample(&mut gaps.rng);
         // Up to each of these times, then something is looked at.
         let looks = (1..=LOOKS).map(|look| (end * look / LOOKS, Some(look as u32)));
@@ -130,22 +152,31 @@ impl OpenLoop {
                 let _ = network.advance(clock as Ticks, &mut observer);
                 let source = NodeId(sources.distribution.sample(&mut sources.rng));
                 if let Some(destination) = ends.distribution.draw(source, &mut ends.rng) {
-                    let tag = 0;
-                    network.send(Message {
-                        source,
-                        destination,
-                        tag,
-                    });
-                    sent += 1;
+                    generated += 1;
+                    let waiting = &mut observer.waiting[source.0 as usize];
+                    if *waiting == waiting_max {
+                        never_sent += 1;
+                    } else {
+                        *waiting += 1;
+                        let tag = 0;
+                        network.send(Message {
+                            source,
+                            destination,
+                            tag,
+                        });
+                    }
                 }
                 clock += gaps.distribution.sample(&mut gaps.rng);
             }
             let _ = network.advance(until, &mut observer);
             match look {
-                Some(look) => backlog.add(look, network.in_flight() as u64),
+                Some(look) => backlog.add(look, network.in_flight() as u64 + never_sent),
                 None => {
-                    observer = Observer::default();
-                    sent = 0;
+                    observer = Observer {
+                        waiting: observer.waiting,
+                        ..Observer::default()
+                    };
+                    generated = 0;
                     usage = network.links().collect();
                 }
             }
@@ -154,7 +185,7 @@ impl OpenLoop {
             }
         }
         let arrived = observer.latency.count();
-        let missing = sent as f64 - arrived as f64;
+        let missing = generated as f64 - arrived as f64;
         let rises = backlog.relative_rise().is_some_and(|rise| rise > 1.0);
         let flits = f64::from(self.parameters.flits);
         let per_node = flits / (f64::from(nodes) * self.cycles as f64);
@@ -163,10 +194,10 @@ impl OpenLoop {
             latency: observer.latency.mean(),
             hops: observer.hops.mean(),
             blocked: observer.blocked.mean(),
-            offered: sent as f64 * per_node,
+            offered: generated as f64 * per_node,
             accepted: arrived as f64 * per_node,
             messages: arrived,
-            saturated: rises && missing > 3.0 * (sent as f64).sqrt(),
+            saturated: rises && missing > 3.0 * (generated as f64).sqrt(),
             links: links
                 .map(|((link, now), (_, before))| {
                     let messages = now.since(&before).messages as f64;

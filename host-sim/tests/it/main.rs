@@ -10,6 +10,7 @@ mod library;
 mod line;
 mod list;
 mod map;
+mod messages;
 mod page;
 mod program;
 mod replay;

@@ -230,6 +230,75 @@ impl Traffic for One {
     }
 }
 
+/// Processor `place` of a part of `a` x `b` at the corner of a 16 x 16 mesh.
+fn member(a: u32, place: u32) -> u32 {
+    place / a * 16 + place % a
+}
+
+/// What the processors of such a part send, one after the other.
+fn pattern(name: &str, a: u32, b: u32) -> Vec<Sender> {
+    let n = a * b;
+    let to = |place: u32| -> Vec<u32> {
+        let (x, y) = (place % a, place / a);
+        match name {
+            "one-to-all" if place > 0 => Vec::new(),
+            "one-to-all" | "all-to-all" => (1..n).map(|step| (place + step) % n).collect(),
+            "near-neighbour" => [
+                (x + 1 < a).then_some(place + 1),
+                (x > 0).then(|| place - 1),
+                (y + 1 < b).then_some(place + a),
+                (y > 0).then(|| place - a),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
+            _ => unreachable!("{name}"),
+        }
+    };
+    let senders = (0..n).map(|place| Sender {
+        node: member(a, place),
+        blocking: false,
+        messages: to(place).into_iter().map(|to| (0, member(a, to))).collect(),
+    });
+    senders.collect()
+}
+
+/// The values of the model's specification, computed by an independent implementation.
+#[test]
+fn patterns_on_an_empty_mesh_take_the_specified_times() {
+    let model = Wormhole {
+        sides: vec![(16, false), (16, false)],
+        flits: 8,
+        routing_delay: 3,
+        dateline: true,
+    };
+    for (name, a, b, expected) in [
+        ("one-to-all", 2, 1, 16),
+        ("one-to-all", 4, 1, 57),
+        ("one-to-all", 4, 4, 330),
+        ("one-to-all", 8, 3, 603),
+        ("one-to-all", 8, 8, 1883),
+        ("one-to-all", 16, 16, 8283),
+        ("all-to-all", 2, 1, 16),
+        ("all-to-all", 4, 1, 68),
+        ("all-to-all", 4, 4, 477),
+        ("all-to-all", 8, 3, 1437),
+        ("all-to-all", 8, 8, 5906),
+        ("near-neighbour", 2, 1, 16),
+        ("near-neighbour", 4, 1, 31),
+        ("near-neighbour", 4, 4, 69),
+        ("near-neighbour", 8, 3, 69),
+        ("near-neighbour", 8, 8, 69),
+    ] {
+        let senders = pattern(name, a, b);
+        let delivered = model.run(&senders).expect("no deadlock");
+        let found = Senders::new(&senders).run(&mut network(&model));
+        assert_eq!(found.delivered, delivered, "{name} on {a} x {b}");
+        let last = delivered.iter().flatten().max();
+        assert_eq!(last, Some(&expected), "{name} on {a} x {b}");
+    }
+}
+
 /// On rings of 5 processors each sends to the second next upwards, all at once.
 #[test]
 fn without_a_dateline_rings_deadlock() {
