@@ -1,4 +1,4 @@
-//! Allocations that are no rectangles: LSSA and NAS as the thesis of Al Shdefat 2019 and the project's tie-breaks say, on sets of
+//! Allocations that are no rectangles: LSSA and NAS as the thesis of Alshdefat 2019 and the project's tie-breaks say, on sets of
 //! nodes `(x, y)`.
 
 use std::collections::BTreeSet;

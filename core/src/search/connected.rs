@@ -45,6 +45,8 @@ pub(crate) struct Components<'a, 's> {
     stride: usize,
     /// Invariant: whole components.
     visited: &'s mut [Word],
+    /// Invariant: all free processors in words before this one have been visited.
+    first: usize,
 }
 
 impl<'a, 's> Components<'a, 's> {
@@ -57,6 +59,7 @@ impl<'a, 's> Components<'a, 's> {
             busy,
             stride: occupancy.stride(),
             visited,
+            first: 0,
         }
     }
 
@@ -103,14 +106,20 @@ impl<'a, 's> Components<'a, 's> {
         seeds.iter().map(|added| added.count_ones()).sum()
     }
 
-    /// The first free processor in row-major order that has not been visited.
-    pub(crate) fn next(&self) -> Option<Coord> {
-        let both = self.busy.iter().zip(&*self.visited);
-        let mut left = both.map(|(busy, visited)| !(busy | visited));
-        let (word, left) = (0..).zip(&mut left).find(|&(_, left)| left != 0)?;
-        let (y, word) = (word / self.stride, word % self.stride);
-        let x = word as u32 * WORD_BITS + left.trailing_zeros();
-        Some(Coord::new(x as u16, y as u16))
+    /// The first free processor in row-major order that has not been visited. O(words) for all calls together.
+    pub(crate) fn next(&mut self) -> Option<Coord> {
+        while let (Some(busy), Some(visited)) =
+            (self.busy.get(self.first), self.visited.get(self.first))
+        {
+            let left = !(busy | visited);
+            if left != 0 {
+                let (y, word) = (self.first / self.stride, self.first % self.stride);
+                let x = word as u32 * WORD_BITS + left.trailing_zeros();
+                return Some(Coord::new(x as u16, y as u16));
+            }
+            self.first += 1;
+        }
+        None
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! # Source
 //!
-//! A. B. Al Shdefat, "An Efficient Processor Allocation Algorithm for 2D Mesh Connected Multicomputers", Master's thesis, Al
+//! A. B. Alshdefat, "An Efficient Processor Allocation Algorithm for 2D Mesh Connected Multicomputers", Master's thesis, Al
 //! al-Bayt University, 2019, chapter 3, Figs. 3-1 to 3-12.
 //!
 //! # Differences from the paper
@@ -27,11 +27,11 @@
 //!
 //! # Complexity and memory
 //!
-//! The searches of all shapes first fit; then each component of free processors is visited at most twice, O(words * words in a row),
-//! and each nucleus is a search of first fit, at most B + m of them, those that do not fit the mesh left out; growth is O(n * words
-//! in a row). Whether the set around a nucleus can grow to n is known before it grows, from the size of the component, so it grows
-//! once. A release takes nothing. Scratch: twice as many words as the occupancy. Up to n blocks: the nucleus, and the processors added,
-//! neighbours in a row and equal runs in consecutive rows as one block.
+//! The searches of all shapes first fit; then each component of free processors is visited at most twice, O(words in a row) for each run
+//! of free processors; each nucleus is a search of first fit, at most B + m of them, those that do not fit the mesh left out; growth
+//! is O(n * words in a row). Whether the set around a nucleus can grow to n is known before it grows, from the size of the component, so
+//! it grows once. A release takes nothing. Scratch: twice as many words as the occupancy. Up to n blocks: the nucleus, and the
+//! processors added, neighbours in a row and equal runs in consecutive rows as one block.
 //!
 //! # Recognition
 //!

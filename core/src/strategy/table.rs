@@ -116,7 +116,7 @@ macro_rules! table {
         /// Neighbour allocation.
         Neighbor in neighbor = "neighbor" {
             aliases: ["nas"], serves: Mesh, complete: true, holds: Processors, needs: TwiceScratch,
-            source: "Al Shdefat 2019, An Efficient Processor Allocation Algorithm for 2D Mesh Connected Multicomputers, Master's thesis, Al al-Bayt University"
+            source: "Alshdefat 2019, An Efficient Processor Allocation Algorithm for 2D Mesh Connected Multicomputers, Master's thesis, Al al-Bayt University"
         }
         /// Multiple buddy.
         MultipleBuddy in multiple_buddy = "multiple-buddy" {

@@ -1,4 +1,4 @@
-//! The worked examples of Al Shdefat 2019, and what her strategies promise, on random states.
+//! The worked examples of Alshdefat 2019, and what her strategies promise, on random states.
 //!
 //! The pictures of Figs. 3-2 to 3-10 are lost; the states are made so that each is consistent with the text: the request, the
 //! nucleus and the number of neighbours are the thesis's, the busy processors are ours.
