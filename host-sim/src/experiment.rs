@@ -228,7 +228,7 @@ pub enum ExperimentError {
         /// The replication, from 1.
         replication: u32,
         /// What happened.
-        reason: SimulationError,
+        reason: Box<SimulationError>,
     },
     /// [`Progress::is_interrupted`] became true.
     #[error("interrupted")]

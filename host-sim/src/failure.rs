@@ -42,13 +42,12 @@ pub(crate) type Early = (Vec<(usize, Vec<StrategyResult>)>, Incomplete);
 /// When not one replication is complete.
 pub(crate) fn complete(failed: Failed, others: bool) -> Result<Early, Failure> {
     let lost = |error: &BackendError| matches!(error, BackendError::Line { .. });
+    let in_run =
+        |error: &SimulationError| matches!(error, SimulationError::Backend(error) if lost(error));
     let code = match &failed.reason {
         ExperimentError::Interrupted => EXIT_INTERRUPTED,
         ExperimentError::Backend(error) if lost(error) => EXIT_INCOMPLETE,
-        ExperimentError::Run {
-            reason: SimulationError::Backend(error),
-            ..
-        } if lost(error) => EXIT_INCOMPLETE,
+        ExperimentError::Run { reason, .. } if in_run(reason) => EXIT_INCOMPLETE,
         _ => EXIT_FAILURE,
     };
     let reason = failed.reason.to_string();

@@ -199,7 +199,7 @@ fn map(
         outcome.map_err(|reason| ExperimentError::Run {
             strategy,
             replication: 1,
-            reason,
+            reason: Box::new(reason),
         })?;
     Ok(Map {
         strategy,

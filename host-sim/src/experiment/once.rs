@@ -53,7 +53,7 @@ pub fn run_once(
         reason => ExperimentError::Run {
             strategy,
             replication: replication + 1,
-            reason,
+            reason: reason.into(),
         },
     })
 }
