@@ -320,6 +320,10 @@ impl TrafficArgs {
                 latency => latency.map_or("-".to_owned(), |latency| number(&latency, 1.0)),
             };
             let rest = rest.map(|(_, estimate)| match estimate {
+                // Flits a processor and cycle are small numbers.
+                Some(Estimate {
+                    mean, ci95: None, ..
+                }) => format!("{mean:.4}"),
                 Some(estimate) => number(&estimate, 1.0),
                 None => "-".to_owned(),
             });

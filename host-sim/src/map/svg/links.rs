@@ -1,6 +1,6 @@
 //! Maps of links: how much each of them is used.
 //!
-//! Every processor is a cell with a bar for each link that leaves it, from the middle to the side at which the neighbour
+//! Every processor is a cell with a bar for each link that leaves it, between the middle and the side at which the neighbour
 //! is: dimension 0 to the right and to the left, dimension 1 up and down, further dimensions in turn beside these. So the
 //! two directions of a link, and links that lead around, never cover each other.
 
@@ -104,8 +104,10 @@ impl Content for LinkMap {
             let lanes = (self.machine.dimensions() + 1 - axis) / 2;
             let width = BARS / lanes as f64;
             let across = 0.5 - BARS / 2.0 + lane * width;
-            let along = if up { 0.5 } else { 0.0 };
-            let mut corners = [(along, across), (along + 0.5, across + 0.9 * width)];
+            // The middle is left free, where bars of different axes would cover each other.
+            let length = 0.5 - BARS / 2.0;
+            let along = if up { 1.0 - length } else { 0.0 };
+            let mut corners = [(along, across), (along + length, across + 0.9 * width)];
             if axis == 1 {
                 corners = corners.map(|(along, across)| (across, along));
             }
@@ -184,8 +186,8 @@ mod tests {
         ] {
             assert_eq!(drawn.matches(part).count(), 1, "{part} in {drawn}");
         }
-        // 28 pixels a processor: the bar of the first link is 14 x 12.6 pixels, in tenths of a pixel.
+        // 28 pixels a processor: the bar of the first link is 7 x 12.6 pixels, in tenths of a pixel.
         let bar = drawn.lines().find(|line| line.contains("#800026")).unwrap();
-        assert!(bar.contains("width=\"140\" height=\"126\""), "{bar}");
+        assert!(bar.contains("width=\"70\" height=\"126\""), "{bar}");
     }
 }
