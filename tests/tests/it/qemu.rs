@@ -2,6 +2,7 @@
 
 mod cubes;
 mod log;
+mod longest;
 
 use std::time::{Duration, Instant};
 
