@@ -328,10 +328,7 @@ impl MapArgs {
     }
 
     /// The same of commands whose jobs do not send messages.
-    pub(crate) fn show_map(
-        &self,
-        on_terminal: bool,
-    ) -> Result<Option<(MapMoment, Show)>, String> {
+    pub(crate) fn show_map(&self, on_terminal: bool) -> Result<Option<(MapMoment, Show)>, String> {
         match self.plot {
             Some(Plot::Links) => Err(NO_LINKS.to_owned()),
             Some(Plot::Map(moment)) => {

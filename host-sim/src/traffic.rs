@@ -30,7 +30,6 @@ mod pattern;
 pub use open_loop::{Measured, OpenLoop};
 pub use pattern::{Destinations, Pattern};
 
-
 const REPLICATIONS_DEFAULT: NonZero<u32> = NonZero::new(REPLICATIONS_MIN).unwrap();
 
 /// What to run; the defaults take some seconds.
