@@ -9,7 +9,6 @@ use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::backend::line::Endpoint;
 use crate::names;
-use crate::network::CYCLES_MAX;
 use crate::workload::{
     JOBS_MAX, Patterns, ServiceDistribution, ShapeRule, SideRange, SizeDistribution,
     TaskDistribution, WorkloadError,
@@ -19,12 +18,14 @@ mod effective;
 mod file;
 mod grid;
 mod machine;
+mod network;
 mod requests;
 
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
 pub(crate) use grid::of_keys;
 pub use grid::{GridPoint, grid};
 pub use machine::{MESH_DEFAULT, MachineArgs};
+pub use network::NetworkArgs;
 pub(crate) use requests::{RequestArgs, check_serves, default_strategy, record, strategies};
 
 /// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
@@ -200,13 +201,9 @@ pub struct ScenarioArgs {
         conflicts_with_all = ["load", "traffic", "mean_service", "service", "residence"])]
     pub pattern: Option<Patterns>,
 
-    /// Flits of a message [default: 8]
-    #[arg(long, value_name = "COUNT", value_parser = flits, allow_negative_numbers = true, help_heading = MESSAGES)]
-    pub flits: Option<u32>,
-
-    /// Cycles for which a header stays at each processor on its way [default: 3]
-    #[arg(long, value_name = "CYCLES", value_parser = routing_delay, allow_negative_numbers = true, help_heading = MESSAGES)]
-    pub routing_delay: Option<u32>,
+    /// The network.
+    #[command(flatten, next_help_heading = MESSAGES)]
+    pub network: NetworkArgs,
 
     /// Messages for each pair of the pattern, one after the other [default: 1]
     #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = MESSAGES)]
@@ -316,16 +313,6 @@ fn measure(text: &str) -> Result<Measured, String> {
 fn patterns(text: &str) -> Result<Patterns, String> {
     text.parse()
         .map_err(|error: WorkloadError| error.to_string())
-}
-
-fn flits(text: &str) -> Result<u32, String> {
-    let expected = format!("a whole number, 1 to {CYCLES_MAX}");
-    names::value(text, &expected, |flits| (1..=CYCLES_MAX).contains(flits))
-}
-
-fn routing_delay(text: &str) -> Result<u32, String> {
-    let expected = format!("a whole number, 0 to {CYCLES_MAX}");
-    names::value(text, &expected, |delay| *delay <= CYCLES_MAX)
 }
 
 fn tasks(text: &str) -> Result<u32, String> {

@@ -18,10 +18,10 @@ use crate::failure::{self, Failure};
 use crate::map::svg::LinkMap;
 use crate::map::{self, PictureFile};
 use crate::names;
-use crate::network::{CYCLES_MAX, Parameters};
+use crate::network::Parameters;
 use crate::progress::Bar;
 use crate::report::{self, number, table, trimmed};
-use crate::scenario::{self, Format, MachineArgs, SEED_DEFAULT};
+use crate::scenario::{self, Format, MachineArgs, NetworkArgs, SEED_DEFAULT};
 use crate::statistics::Estimate;
 
 mod open_loop;
@@ -80,37 +80,6 @@ pub(crate) struct TrafficArgs {
     /// How results are written: table or json
     #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
     format: Format,
-}
-
-/// The network of a command.
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct NetworkArgs {
-    /// Flits of a message, 1 to 65536
-    #[arg(long, value_name = "COUNT", value_parser = flits, allow_negative_numbers = true, default_value = "8")]
-    flits: u32,
-
-    /// Cycles for which a header stays at each processor, 0 to 65536
-    #[arg(long, value_name = "CYCLES", value_parser = routing_delay, allow_negative_numbers = true, default_value = "3")]
-    routing_delay: u32,
-}
-
-impl NetworkArgs {
-    fn parameters(&self) -> Parameters {
-        Parameters {
-            flits: self.flits,
-            routing_delay: self.routing_delay,
-        }
-    }
-}
-
-fn flits(text: &str) -> Result<u32, String> {
-    let expected = format!("a whole number, 1 to {CYCLES_MAX}");
-    names::value(text, &expected, |flits| (1..=CYCLES_MAX).contains(flits))
-}
-
-fn routing_delay(text: &str) -> Result<u32, String> {
-    let expected = format!("a whole number, 0 to {CYCLES_MAX}");
-    names::value(text, &expected, |cycles| *cycles <= CYCLES_MAX)
 }
 
 fn rate(text: &str) -> Result<f64, String> {

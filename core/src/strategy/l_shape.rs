@@ -125,12 +125,7 @@ impl Ell {
         Some(Ell {
             taller: sides(c, d),
             shorter: sides(e, f),
-            places: [
-                place(c, 0),
-                place(c, d - f),
-                place(-e, 0),
-                place(-e, d - f),
-            ],
+            places: [place(c, 0), place(c, d - f), place(-e, 0), place(-e, d - f)],
         })
     }
 }
@@ -221,10 +216,7 @@ fn first_pair(
             }
             let hit = bases & bits_from(other, x + dx);
             if hit != 0 {
-                return Some(Coord::new(
-                    x as u16 + hit.trailing_zeros() as u16,
-                    y as u16,
-                ));
+                return Some(Coord::new(x as u16 + hit.trailing_zeros() as u16, y as u16));
             }
         }
     }
@@ -299,9 +291,15 @@ mod tests {
                     for (dx, dy) in ell.places {
                         // A stretch of border in common, and no processor.
                         let [x, y] = [50, 50];
-                        let one = Submesh { base: Coord::new(x, y), sides: ell.taller };
+                        let one = Submesh {
+                            base: Coord::new(x, y),
+                            sides: ell.taller,
+                        };
                         let base = Coord::new((50 + dx) as u16, (50 + dy) as u16);
-                        let other = Submesh { base, sides: ell.shorter };
+                        let other = Submesh {
+                            base,
+                            sides: ell.shorter,
+                        };
                         assert!(!one.overlaps(other) && one.touches(other));
                         assert!(one.rows_meet(other) || one.columns_meet(other));
                     }

@@ -11,7 +11,6 @@ use super::{
 };
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
 use crate::names;
-use crate::network::Parameters;
 use crate::workload::{
     Arrivals, JOBS_MAX, Log, LogMessages, LogOptions, Messages, Rate, Requests,
     ServiceDistribution, ShapeRule, Synthetic, TimeUnit, WorkDistribution, Workload,
@@ -235,8 +234,8 @@ fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, String> {
 fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, String> {
     let Some(patterns) = args.pattern else {
         for (given, key) in [
-            (args.flits.is_some(), "flits"),
-            (args.routing_delay.is_some(), "routing-delay"),
+            (args.network.flits.is_some(), "flits"),
+            (args.network.routing_delay.is_some(), "routing-delay"),
             (args.messages.is_some(), "messages"),
             (args.iterations.is_some(), "iterations"),
             (args.iteration_seconds.is_some(), "iteration-seconds"),
@@ -257,10 +256,7 @@ fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, String> {
         per_pair: args.messages.unwrap_or(default.per_pair),
         iterations: args.iterations.unwrap_or(default.iterations),
         blocking: args.blocking.unwrap_or(default.blocking),
-        network: Parameters {
-            flits: args.flits.unwrap_or(default.network.flits),
-            routing_delay: args.routing_delay.unwrap_or(default.network.routing_delay),
-        },
+        network: args.network.parameters(),
     }))
 }
 

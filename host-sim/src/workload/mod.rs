@@ -70,7 +70,9 @@ impl Workload {
     /// When a part of the description of a synthetic workload cannot be used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, WorkloadError> {
         Ok(match self {
-            Workload::Synthetic(workload) => Jobs::Synthetic(workload.jobs(seed, replication)?),
+            Workload::Synthetic(workload) => {
+                Jobs::Synthetic(Box::new(workload.jobs(seed, replication)?))
+            }
             Workload::Log(log) => Jobs::Log(log.jobs.iter()),
         })
     }
@@ -107,7 +109,7 @@ impl Workload {
 #[derive(Clone, Debug)]
 pub enum Jobs<'w> {
     /// Drawn.
-    Synthetic(SyntheticJobs),
+    Synthetic(Box<SyntheticJobs>),
     /// Read.
     Log(std::slice::Iter<'w, LogJob>),
 }

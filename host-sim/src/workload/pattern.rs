@@ -347,11 +347,11 @@ impl Steps {
     fn neighbor(&self, p: u32, direction: u32, distance: u32) -> Option<u32> {
         let sides = &self.dimensions[..self.rank];
         let at = |(side, stride)| p / stride % side;
-        if distance > 1 && sides.iter().any(|&side| at(side) % distance != 0) {
+        if distance > 1 && sides.iter().any(|&side| !at(side).is_multiple_of(distance)) {
             return None;
         }
         let (side, stride) = sides[direction as usize / 2];
-        let upwards = direction % 2 == 0;
+        let upwards = direction.is_multiple_of(2);
         let own = at((side, stride));
         match upwards {
             true => (own + distance < side).then(|| p + distance * stride),

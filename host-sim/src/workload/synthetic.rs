@@ -187,7 +187,7 @@ impl Synthetic {
         let stream = |source| Stream::new(seed, replication, source);
         let works = match self.work {
             WorkDistribution::Service(service) => {
-                WorkSource::Service(stream(3).with(service.sampler()?))
+                WorkSource::Service(Box::new(stream(3).with(service.sampler()?)))
             }
             WorkDistribution::Messages(messages) => WorkSource::Messages {
                 draws: Box::new(stream(DRAWS).with(StandardUniform)),
@@ -232,7 +232,7 @@ pub(super) const DRAWS: u8 = 20;
 
 #[derive(Clone, Debug)]
 enum WorkSource {
-    Service(Source<ServiceSampler>),
+    Service(Box<Source<ServiceSampler>>),
     Messages {
         draws: Box<Source<StandardUniform>>,
         messages: Messages,

@@ -94,7 +94,11 @@ fn defined(pattern: Pattern, request: &Request, root: u32) -> Vec<Vec<u32>> {
                 let mut bit = 1;
                 while bit < n {
                     // The sum with the bit, or the difference without it.
-                    all.push(if p / bit % 2 == 0 { p + bit } else { p - bit });
+                    all.push(if (p / bit).is_multiple_of(2) {
+                        p + bit
+                    } else {
+                        p - bit
+                    });
                     bit *= 2;
                 }
                 others(p, all)
