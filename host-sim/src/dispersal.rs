@@ -9,8 +9,12 @@ use meshalloc::{Block, Grid};
 ///
 /// # Time complexity
 ///
-/// For one block O(dimensions), and O(extent) for each dimension that wraps. For b blocks O(b + side) for each dimension;
-/// whether they are connected takes O(b) for each block of the first one's component.
+/// For one block O(dimensions), and O(extent) for each dimension that wraps. For b blocks O(b + side) for each dimension, and O(1)
+/// for each dimension of each processor, to see whether they are connected.
+///
+/// # Memory
+///
+/// A byte for each processor of the machine, and eight for each one of the allocation; none as long as allocations are one block.
 #[derive(Clone, Debug)]
 pub struct Disperser {
     grid: Grid,
@@ -18,9 +22,11 @@ pub struct Disperser {
     spans: Vec<(u32, u32)>,
     /// Processors by coordinate along one dimension, then their differences.
     counts: Vec<i64>,
-    /// Blocks not known to be connected with the first one; blocks whose neighbours are looked for.
-    apart: Vec<usize>,
-    reached: Vec<usize>,
+    /// Which processors of the machine are held and not reached yet: none between two measurements.
+    apart: Vec<bool>,
+    /// The processors that are held, and those whose neighbours are still to be visited.
+    held: Vec<u32>,
+    reached: Vec<u32>,
 }
 
 /// How dispersed an allocation is.
@@ -61,6 +67,7 @@ impl Disperser {
             spans: Vec::new(),
             counts: Vec::new(),
             apart: Vec::new(),
+            held: Vec::new(),
             reached: Vec::new(),
         }
     }
@@ -148,47 +155,72 @@ impl Disperser {
         }
     }
 
-    /// Whether the blocks are connected: looks for the neighbours of the first one, then for theirs.
+    /// Whether the blocks are connected: visits the neighbours of the first processor, then theirs.
     fn are_connected(&mut self, blocks: usize) -> bool {
-        let mut apart = std::mem::take(&mut self.apart);
-        let mut reached = std::mem::take(&mut self.reached);
-        apart.clear();
-        apart.extend(1..blocks);
-        reached.clear();
-        reached.push(0);
-        while let Some(block) = reached.pop() {
-            apart.retain(|&other| {
-                let touches = self.touch(block, other);
-                if touches {
-                    reached.push(other);
-                }
-                !touches
-            });
+        self.list(blocks);
+        self.apart.resize(self.grid.nodes() as usize, false);
+        for &node in &self.held {
+            self.apart[node as usize] = true;
         }
-        let connected = apart.is_empty();
-        (self.apart, self.reached) = (apart, reached);
-        connected
+        let mut missing = self.held.len();
+        self.reached.clear();
+        let mut reach = |node: u32, reached: &mut Vec<u32>| {
+            if std::mem::take(&mut self.apart[node as usize]) {
+                missing -= 1;
+                reached.push(node);
+            }
+        };
+        reach(self.held[0], &mut self.reached);
+        while let Some(node) = self.reached.pop() {
+            let mut stride = 1;
+            for dimension in 0..self.grid.dimensions() {
+                let side = u32::from(self.grid.side(dimension));
+                let at = node / stride % side;
+                let wraps = self.grid.wraps(dimension);
+                let around = (side - 1) * stride;
+                if at + 1 < side {
+                    reach(node + stride, &mut self.reached);
+                } else if wraps {
+                    reach(node - around, &mut self.reached);
+                }
+                if at > 0 {
+                    reach(node - stride, &mut self.reached);
+                } else if wraps {
+                    reach(node + around, &mut self.reached);
+                }
+                stride *= side;
+            }
+        }
+        for &node in &self.held {
+            self.apart[node as usize] = false;
+        }
+        missing == 0
     }
 
-    /// Whether a processor of one is a neighbour of a processor of the other. They have none in common.
-    fn touch(&self, one: usize, other: usize) -> bool {
-        let mut neighbours = 0;
-        for dimension in 0..self.grid.dimensions() {
-            let side = u32::from(self.grid.side(dimension));
-            let (a, b) = (self.span(one, dimension), self.span(other, dimension));
-            // How far up from one start to the other start.
-            let (up, down) = ((b.0 + side - a.0) % side, (a.0 + side - b.0) % side);
-            if up < a.1 || down < b.1 {
-                continue;
+    /// Lists the processors of the blocks.
+    fn list(&mut self, blocks: usize) {
+        let mut held = std::mem::take(&mut self.held);
+        held.clear();
+        for block in 0..blocks {
+            let (first, mut stride) = (held.len(), 1);
+            held.push(0);
+            for dimension in 0..self.grid.dimensions() {
+                let side = u32::from(self.grid.side(dimension));
+                let (start, extent) = self.span(block, dimension);
+                let line = held.len();
+                for along in 1..extent {
+                    let offset = (start + along) % side * stride;
+                    for at in first..line {
+                        held.push(held[at] + offset);
+                    }
+                }
+                for node in &mut held[first..line] {
+                    *node += start * stride;
+                }
+                stride *= side;
             }
-            let wraps = self.grid.wraps(dimension);
-            let follows = |start: u32, end: u32| end == start || (wraps && end % side == start);
-            if !follows(b.0, a.0 + a.1) && !follows(a.0, b.0 + b.1) {
-                return false;
-            }
-            neighbours += 1;
         }
-        neighbours == 1
+        self.held = held;
     }
 }
 

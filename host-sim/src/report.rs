@@ -485,7 +485,7 @@ pub fn cell(result: &StrategyResult, metric: Metric) -> String {
     match &result.metrics[metric] {
         Some(Estimate {
             mean, ci95: None, ..
-        }) if metric.unit() == Unit::Count => mean.to_string(),
+        }) if metric.unit() == Unit::Count && mean.fract() == 0.0 => mean.to_string(),
         Some(estimate) if grows(result, metric) => format!("{} {GROWS}", number(estimate, scale)),
         Some(estimate) => number(estimate, scale),
         None => "-".to_owned(),

@@ -262,7 +262,7 @@ pub struct StrategyInfo {
     pub forms: &'static [StrategyForm],
     /// Author, year, title and venue.
     pub source: &'static str,
-    /// Whether it recognises completely: grants every request for which a place exists.
+    /// Whether it recognises completely: grants every request for which a place exists. With the defaults of its parameters.
     pub complete: bool,
     /// What a job holds.
     pub holds: Holds,
@@ -279,7 +279,7 @@ pub enum Holds {
     OneBlock,
     /// At most two blocks of as many processors as the requested shape has.
     TwoBlocks,
-    /// Exactly the requested number of processors, in any number of blocks.
+    /// The requested number of processors, in any number of blocks; pages of several processors may add some.
     Processors,
 }
 

@@ -198,6 +198,9 @@ impl State {
         if self.measured.includes(number) {
             self.tally.refused.add(reason);
             self.left -= 1;
+            if let Measured::Departures(_) = self.measured {
+                self.tally.window.1 = self.edge();
+            }
         }
         self.forget_gone();
     }
