@@ -8,6 +8,7 @@ use crate::grid::Grid;
 use crate::jobs::JobSlot;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
+use crate::search::curve::lengths_max;
 use crate::strategy::{StrategyKind, StrategyMemory, Workspace};
 use crate::word::Word;
 
@@ -76,6 +77,10 @@ impl Needs {
                 }
             }
             StrategyMemory::TwiceScratch => needs.scratch = 2 * words,
+            StrategyMemory::Lengths => {
+                let lengths = 2 * lengths_max(machine.nodes());
+                needs.scratch = if lengths > words { lengths } else { words };
+            }
             StrategyMemory::List => needs.list = nodes,
         }
         needs

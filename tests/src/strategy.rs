@@ -6,8 +6,10 @@ use meshalloc::{Block, Refusal, Request, StrategyKind};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 
+use crate::binary_tree::{self, Form, Tree, parallel_layout};
 use crate::buddy::BuddySystem;
 use crate::convert;
+use crate::curve;
 use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
 use crate::notation::{Notation, Symbol, notations};
 use crate::submesh::{Rect, Scan};
@@ -71,8 +73,20 @@ impl Held {
 }
 
 /// Whether a job may hold any processors, wherever they are, and as many as it asks for.
-pub const fn places_anywhere(kind: StrategyKind) -> bool {
-    matches!(kind, StrategyKind::Naive | StrategyKind::Random { .. })
+pub fn places_anywhere(kind: StrategyKind) -> bool {
+    use StrategyKind as Kind;
+    match binary_tree::form(kind) {
+        Some((_, form)) => form != Form::One,
+        None => matches!(
+            kind,
+            Kind::Naive | Kind::Random { .. } | Kind::ParallelLayout | Kind::Curve { .. }
+        ),
+    }
+}
+
+/// Whether a job holds as many processors as it asks for, whatever the extents.
+pub fn counts_processors(kind: StrategyKind) -> bool {
+    places_anywhere(kind) || binary_tree::form(kind).is_some()
 }
 
 /// A strategy with all that it must know: which nodes are busy, and for the buddy system its lists of free blocks.
@@ -106,6 +120,13 @@ impl Strategy {
             Kind::FlexFold | Kind::AllShapes => grid.w_h().is_some(),
             Kind::FreeList => grid.k().is_some_and(u32::is_power_of_two),
             Kind::Sniffing | Kind::Partner => grid.k().is_some(),
+            Kind::ParallelLayout | Kind::Curve { .. } => grid.w_h().is_some(),
+            _ => {
+                binary_tree::form(kind).expect("there is a naive form of it");
+                let is_halvable =
+                    |(w, h): (u32, u32)| w.is_power_of_two() && h.is_power_of_two() && w >= h;
+                grid.w_h().is_some_and(is_halvable)
+            }
         }
     }
 
@@ -199,7 +220,7 @@ impl Strategy {
     /// Why it could not.
     pub fn check(&self, request: &Request) -> Result<(Wanted, u64), Refusal> {
         let wanted = convert::wanted(self.grid(), request)?;
-        let (ever, taken) = match places_anywhere(self.kind) {
+        let (ever, taken) = match counts_processors(self.kind) {
             true => {
                 let ever = wanted.processors <= self.grid().nodes();
                 (ever, wanted.processors.into())
@@ -251,6 +272,22 @@ impl Strategy {
                 let nodes: Vec<u32> = self.machine.free_nodes().collect();
                 let chosen = sample(generator.as_mut()?, &nodes, wanted.processors);
                 Some(Held::Nodes(chosen))
+            }
+            kind if counts_processors(kind) => {
+                let (w, h) = self.grid().w_h()?;
+                let busy = |x, y| self.machine.is_busy(y * w + x);
+                let processors = wanted.processors;
+                let places = match kind {
+                    StrategyKind::ParallelLayout => parallel_layout(w, h, processors, busy),
+                    StrategyKind::Curve { fit } => curve::place(w, h, processors, fit, busy),
+                    _ => {
+                        let (choice, form) = binary_tree::form(kind)?;
+                        Tree::new(w, h, busy).place(processors, choice, form)
+                    }
+                };
+                let mut nodes: Vec<u32> = places?.into_iter().map(|(x, y)| y * w + x).collect();
+                nodes.sort_unstable();
+                Some(Held::Nodes(nodes))
             }
             StrategyKind::Buddy
             | StrategyKind::FreeSubmeshList

@@ -11,7 +11,7 @@ use crate::convert;
 use crate::discipline::Discipline;
 use crate::grid::{Grid, NaiveMachine};
 use crate::rig::{Answer, Granted};
-use crate::strategy::{Held, Strategy, places_anywhere};
+use crate::strategy::{Held, Strategy, counts_processors};
 
 /// A job that waits or runs.
 #[derive(Clone, Debug)]
@@ -371,7 +371,7 @@ impl System {
     fn attempt(&mut self, at: usize, grants: &mut Vec<ExpectedGrant>) -> Result<u32, Refusal> {
         let free = self.machine().free();
         let job = &mut self.waiting[at];
-        let requested = match places_anywhere(self.strategy.kind()) {
+        let requested = match counts_processors(self.strategy.kind()) {
             true => job.request.processors,
             false => job.request.shape.area(),
         };

@@ -1,8 +1,11 @@
 //! Searches in the occupancy that several strategies share.
 
 pub(crate) mod boxes;
+pub(crate) mod curve;
 mod failed;
+pub(crate) mod halves;
 pub(crate) mod orders;
 pub(crate) mod rectangles;
+pub(crate) mod selection;
 pub(crate) mod tree;
 mod turned;

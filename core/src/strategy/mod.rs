@@ -24,10 +24,11 @@ mod common;
 mod table;
 mod any;
 #[cfg_attr(not(feature = "strategies"), allow(dead_code))]
-mod gather;
+pub(crate) mod gather;
 mod serves;
 mod text;
 
+pub use crate::search::curve::CurveFit;
 pub use any::{AnyStrategy, StrategyForm, StrategyInfo, StrategyKind, StrategyMemory};
 pub use serves::Serves;
 pub use text::StrategyTextError;

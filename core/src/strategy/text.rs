@@ -13,6 +13,48 @@ impl StrategyForm {
         let is_capital = |character: char| character.is_ascii_uppercase();
         text.split_at(text.trim_end_matches(is_capital).len())
     }
+
+    /// The parts that a text is: a whole number, or one with decimals, or a fraction. `None` if it is none, or no whole
+    /// number of parts, or out of range.
+    fn read(&self, text: &str) -> Option<u64> {
+        // "+1" is a number for `parse`.
+        let digits = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => text.parse::<u64>().ok(),
+            false => None,
+        };
+        let parts = |numerator: u64, denominator: u64| {
+            let product = numerator.checked_mul(self.unit)?;
+            (product.checked_rem(denominator)? == 0).then_some(product / denominator)
+        };
+        let value = match (text.split_once('.'), text.split_once('/')) {
+            (Some((whole, decimals)), _) if self.unit > 1 => {
+                let denominator = 10_u64.checked_pow(decimals.len() as u32)?;
+                let fraction = parts(digits(decimals)?, denominator)?;
+                parts(digits(whole)?, 1)?.checked_add(fraction)?
+            }
+            (_, Some((numerator, denominator))) if self.unit > 1 => {
+                parts(digits(numerator)?, digits(denominator)?)?
+            }
+            _ => parts(digits(text)?, 1)?,
+        };
+        let range = self.range.as_ref()?;
+        range.contains(&value).then_some(value)
+    }
+
+    /// Writes so many parts as [`StrategyForm::read`] reads them.
+    fn write(&self, f: &mut dyn fmt::Write, value: u64) -> fmt::Result {
+        write!(f, "{}", value / self.unit)?;
+        let mut rest = value % self.unit;
+        if rest > 0 {
+            f.write_char('.')?;
+        }
+        while rest > 0 {
+            // A part is less than one, and there is room for ten.
+            write!(f, "{}", rest * 10 / self.unit)?;
+            rest = rest * 10 % self.unit;
+        }
+        Ok(())
+    }
 }
 
 /// The name, or the name with the parameters.
@@ -24,10 +66,11 @@ impl fmt::Display for StrategyKind {
             return f.pad(self.name());
         };
         let mut text = Text::new();
-        match StrategyForm::split(form) {
-            (form, "") => fmt::write(&mut text, format_args!("{form}")),
-            (start, _) => fmt::write(&mut text, format_args!("{start}{value}")),
-        }?;
+        let (start, number) = StrategyForm::split(form.text);
+        fmt::Write::write_str(&mut text, start)?;
+        if !number.is_empty() {
+            form.write(&mut text, value)?;
+        }
         f.pad(&text)
     }
 }
@@ -41,7 +84,7 @@ pub enum StrategyTextError {
     NoParameter(StrategyKind),
     /// The strategy takes parameters, but not in this form.
     UnknownForm(StrategyKind),
-    /// What stands where this form has a number is none, or is out of range.
+    /// What stands where this form has a number is none, is out of range, or has more decimals than are kept.
     BadNumber(&'static StrategyForm),
 }
 
@@ -60,10 +103,20 @@ impl fmt::Display for StrategyTextError {
                 Ok(())
             }
             StrategyTextError::BadNumber(form) => {
-                write!(f, "expected {}, a whole number", form.text)?;
-                match &form.range {
-                    Some(range) => write!(f, " from {} to {}", range.start(), range.end()),
-                    None => Ok(()),
+                let kind = match form.unit {
+                    1 => "a whole number",
+                    _ => "a decimal or a fraction",
+                };
+                write!(f, "expected {}, {kind}", form.text)?;
+                if let Some(range) = &form.range {
+                    f.write_str(" from ")?;
+                    form.write(f, *range.start())?;
+                    f.write_str(" to ")?;
+                    form.write(f, *range.end())?;
+                }
+                match form.unit {
+                    1 => Ok(()),
+                    unit => write!(f, " with up to {} decimals", unit.ilog10()),
                 }
             }
         }
@@ -79,8 +132,12 @@ impl core::error::Error for StrategyTextError {}
 /// assert_eq!("ff".parse(), Ok(StrategyKind::FirstFit));
 /// assert_eq!("random:seed=7".parse(), Ok(StrategyKind::Random { seed: 7 }));
 /// assert_eq!("random".parse(), Ok(StrategyKind::Random { seed: 0 }));
+/// let sixteenth: StrategyKind = "dbt:1/16".parse()?;
+/// assert_eq!(sixteenth, StrategyKind::DynamicBinaryTree { ratio: 62_500 });
+/// assert_eq!(sixteenth.to_string(), "dynamic-binary-tree:0.0625");
 /// let error = StrategyTextError::NoParameter(StrategyKind::FirstFit);
 /// assert_eq!("ff:seed=7".parse::<StrategyKind>(), Err(error));
+/// # Ok::<(), StrategyTextError>(())
 /// ```
 impl FromStr for StrategyKind {
     type Err = StrategyTextError;
@@ -105,12 +162,10 @@ impl FromStr for StrategyKind {
             let (start, number) = StrategyForm::split(form.text);
             // A form begins with the name and a colon.
             let start = &start[kind.name().len() + 1..];
-            let value = match (parameters.strip_prefix(start), &form.range) {
-                (Some(""), _) if number.is_empty() => 0,
-                (Some(digits), Some(range)) if !number.is_empty() => {
-                    let digits = digits.parse().ok().filter(|_| !digits.starts_with('+'));
-                    let in_range = digits.filter(|value| range.contains(value));
-                    in_range.ok_or(StrategyTextError::BadNumber(form))?
+            let value = match parameters.strip_prefix(start) {
+                Some("") if number.is_empty() => 0,
+                Some(text) if !number.is_empty() => {
+                    form.read(text).ok_or(StrategyTextError::BadNumber(form))?
                 }
                 _ => continue,
             };
