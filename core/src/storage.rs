@@ -127,7 +127,8 @@ impl Needs {
 ///   `ceil(k^n / WORD_BITS)`.
 /// - `JOBS`: jobs, waiting and running together.
 /// - `SCRATCH`, `BLOCKS`, `LIST`: what the strategies need ([`Needs`]). The defaults suffice on a two-dimensional mesh for a
-///   contiguous strategy other than tree collapsing that keeps no list. For that, and on any other grid, `SCRATCH` is twice `WORDS`; `naive` needs a block for each processor, `free-submesh-list` a list as long.
+///   contiguous strategy other than tree collapsing that keeps no list. For that, and on any other grid, `SCRATCH` is twice `WORDS`; `naive` needs a block for each processor, `free-submesh-list` a list as long. `curve` needs
+///   2 sqrt(2 N) words of scratch for N processors where that is more.
 ///
 /// A capacity that makes no sense does not compile:
 ///

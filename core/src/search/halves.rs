@@ -6,11 +6,12 @@
 //! holds one node of each level.
 //!
 //! ```text
-//!   8 x 4:            +-------+-------+
-//!   +---+---+---+---+ |       |       |  1 halved across x into two squares
-//!   | 3 4 3 2       | |       |       |  2 a square into left and right
-//!   |   |   |   1   | |       |       |  3 then lower and upper
-//!   +---+---+---+---+ +-------+-------+
+//!   y
+//!   3  c c b b a a a a        8 x 4 is halved into the square at <0, 0> and a, that square into 2 x 4 and b,
+//!   2  c c b b a a a a        that into 2 x 2 and c, that into 1 x 2 and d, and that into two processors.
+//!   1  e d b b a a a a
+//!   0  . d b b a a a a
+//!      0 1 2 3 4 5 6 7  x
 //! ```
 
 use heapless::Vec;

@@ -176,3 +176,103 @@ impl FromStr for StrategyKind {
         Err(StrategyTextError::UnknownForm(kind))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::strategy::CurveFit;
+    use std::string::{String, ToString};
+
+    fn ratio(text: &str) -> Result<u64, String> {
+        match text.parse() {
+            Ok(StrategyKind::DynamicBinaryTree { ratio }) => Ok(ratio),
+            Ok(other) => panic!("{other}"),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn a_ratio_is_a_decimal_or_a_fraction_and_never_rounded() {
+        for (text, millionths) in [
+            ("dbt:0", 0),
+            ("dbt:1", 1_000_000),
+            ("dbt:1.0", 1_000_000),
+            ("dbt:0.5", 500_000),
+            ("dbt:1/2", 500_000),
+            ("dbt:1/16", 62_500),
+            ("dbt:0.0625", 62_500),
+            ("dbt:0.000001", 1),
+            ("dbt:0.1", 100_000),
+            ("dbt:3/64", 46_875),
+        ] {
+            assert_eq!(ratio(text), Ok(millionths), "{text}");
+        }
+        let expected = "expected dynamic-binary-tree:RATIO, a decimal or a fraction from 0 to 1 with up to 6 decimals";
+        for text in [
+            "1/3",
+            "1.1",
+            "2",
+            "-0.5",
+            "+0.5",
+            ".5",
+            "0.",
+            "0.0000001",
+            "1/0",
+            "0/0",
+            "1/",
+            "/2",
+            "0.5/2",
+            "",
+            "0x1",
+            "1e-1",
+            "0.5 ",
+            "99999999999999999999",
+            "0.99999999999999999999999999",
+        ] {
+            assert_eq!(
+                ratio(&["dbt:", text].concat()),
+                Err(expected.to_string()),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for millionths in (0..=1_000_000).step_by(7) {
+            let kind = StrategyKind::DependentDynamicBinaryTree { ratio: millionths };
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        for tolerance in [0, 1, 255, 256, 257, 1 << 20] {
+            let kind = StrategyKind::StaticBinaryTree { tolerance };
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        for fit in [
+            CurveFit::FirstFit,
+            CurveFit::BestFit,
+            CurveFit::SumOfSquares,
+        ] {
+            let kind = StrategyKind::Curve { fit };
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert_eq!(
+            "curve:best-fit".parse(),
+            Ok(StrategyKind::Curve {
+                fit: CurveFit::BestFit
+            })
+        );
+        let error = "curve:worst-fit".parse::<StrategyKind>().unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("curve:first-fit or curve:best-fit"),
+            "{error}"
+        );
+        let error = "sbt:1048577".parse::<StrategyKind>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "expected static-binary-tree:TOLERANCE, a whole number from 0 to 1048576"
+        );
+    }
+}
