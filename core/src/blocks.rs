@@ -227,12 +227,6 @@ impl<'a, 'm> Draft<'a, 'm> {
         self.len += 1;
     }
 
-    /// Whether there was room for all blocks so far.
-    #[inline]
-    pub fn is_whole(&self) -> bool {
-        !self.overflow
-    }
-
     /// The blocks, and whether there was room for all of them.
     #[inline]
     pub(crate) fn finish(self) -> (Chain, bool) {

@@ -49,6 +49,6 @@ pub use request::{Flags, JobId, Request, Ticks};
 pub use scheduler::{AnyScheduler, Scheduler, SchedulerKind};
 pub use storage::{Memory, Storage};
 pub use strategy::{
-    AnyStrategy, CurveFit, Serves, Strategy, StrategyForm, StrategyInfo, StrategyKind,
+    AnyStrategy, CurveFit, PageOrder, Serves, Strategy, StrategyForm, StrategyInfo, StrategyKind,
     StrategyMemory, StrategyTextError, Workspace,
 };

@@ -246,8 +246,8 @@ mod size {
     const MACHINE: usize = SIDES + U16 + BOOL;
     /// Machine, strategy, scheduler.
     pub(super) const CONFIGURATION: usize = MACHINE + STRATEGY + SCHEDULER;
-    /// A strategy with its parameter.
-    const STRATEGY: usize = TAG + U64;
+    /// A strategy with its parameters: a choice and a number.
+    const STRATEGY: usize = TAG + TAG + U64;
     const SCHEDULER: usize = TAG + TAG + U64;
     /// A form of a scheduler, whose time is 0 or 1.
     pub(super) const FORM: usize = TAG + TAG + 1;

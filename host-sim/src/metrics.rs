@@ -90,6 +90,14 @@ metrics! {
     ExternalFragmentation, "external_fragmentation", Fraction;
     /// Jobs that wait when the last measured job arrives, without that one; a closed workload has none.
     WaitingAtEnd, "waiting_at_last_arrival", Count;
+    /// Mean over jobs of the mean distance of two of its processors, in hops; a job with one processor counts as 0.
+    Dispersal, "dispersal", Count;
+    /// Mean number of blocks of a job, as its strategy lists them.
+    Blocks, "blocks", Count;
+    /// Jobs whose processors are connected through none but themselves, as a part of all.
+    ContiguousShare, "contiguous_share", Fraction;
+    /// Mean over jobs of the processors it holds, as a part of the smallest box around them.
+    BoundingBoxShare, "bounding_box_share", Fraction;
 }
 
 /// One value for each metric.

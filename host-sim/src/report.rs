@@ -101,7 +101,10 @@ impl Report<'_> {
         if let Some(controller) = &self.controller {
             writeln!(output, "controller: {controller}")?;
         }
-        for metrics in self.metric_groups() {
+        let mut strategies = self.results.iter().map(|result| result.strategy);
+        let scattered = strategies.any(|strategy| !strategy.contiguous());
+        let groups = self.metric_groups().into_iter();
+        for metrics in groups.chain(scattered.then_some(DISPERSAL)) {
             for table in self.metric_tables(metrics) {
                 writeln!(output, "\n{table}")?;
             }
@@ -372,6 +375,14 @@ fn measured_jobs(result: &StrategyResult) -> u64 {
     jobs.sum::<f64>() as u64
 }
 
+/// Shown where a strategy may hold several blocks.
+const DISPERSAL: [Metric; 4] = [
+    Metric::Dispersal,
+    Metric::Blocks,
+    Metric::ContiguousShare,
+    Metric::BoundingBoxShare,
+];
+
 fn header(metric: Metric) -> &'static str {
     match metric {
         Metric::WaitingDelay => "waiting\ndelay (s)",
@@ -384,6 +395,10 @@ fn header(metric: Metric) -> &'static str {
         Metric::ExternalFragmentation => "ext. frag-\nment. (%)",
         Metric::CompletionTime => "last departure\n(s)",
         Metric::SearchTime => "search\n(µs/job)",
+        Metric::Dispersal => "dispersal\n(hops)",
+        Metric::Blocks => "blocks\na job",
+        Metric::ContiguousShare => "contiguous\n(%)",
+        Metric::BoundingBoxShare => "bounding\nbox (%)",
         other => other.name(),
     }
 }

@@ -8,7 +8,8 @@
 //! - [`grid`]: the naive machine. [`convert`] is the only place where it meets the machines and blocks of the code under
 //!   test.
 //! - [`strategy`]: where each strategy places a request; for it [`submesh`] (the definitions of Kim and Yoon),
-//!   [`buddy`], [`binary_tree`] (Liu, Hsu and Wu), [`curve`] (Leung and others) and [`notation`] (algorithm G* of Chuang and Wu).
+//!   [`buddy`], [`binary_tree`] (Liu, Hsu and Wu), [`curve`] (Leung and others), [`notation`] (algorithm G* of Chuang and Wu) and
+//!   [`scattered`].
 //! - [`system`]: what a controller answers, with [`discipline`] for the schedulers.
 //! - [`trial`]: controller and system side by side, compared after every operation; [`survey`]: all occupancies of small
 //!   grids and all requests.
@@ -24,6 +25,7 @@ pub mod notation;
 pub mod qemu;
 pub mod random;
 pub mod rig;
+pub mod scattered;
 pub mod strategy;
 pub mod submesh;
 pub mod survey;

@@ -3,7 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 
 use meshalloc::{Block, Refusal, Request, StrategyKind};
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 
 use crate::binary_tree::{self, Form, Tree, parallel_layout};
@@ -12,6 +12,7 @@ use crate::convert;
 use crate::curve;
 use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
 use crate::notation::{Notation, Symbol, notations};
+use crate::scattered::{Pages, sample};
 use crate::submesh::{Rect, Scan};
 
 /// What a request asks for.
@@ -75,18 +76,18 @@ impl Held {
 /// Whether a job may hold any processors, wherever they are, and as many as it asks for.
 pub fn places_anywhere(kind: StrategyKind) -> bool {
     use StrategyKind as Kind;
-    match binary_tree::form(kind) {
-        Some((_, form)) => form != Form::One,
-        None => matches!(
-            kind,
-            Kind::Naive | Kind::Random { .. } | Kind::ParallelLayout | Kind::Curve { .. }
-        ),
+    match kind {
+        Kind::Naive | Kind::Random { .. } | Kind::Paging { exponent: 0, .. } => true,
+        Kind::ParallelLayout | Kind::Curve { .. } => true,
+        _ => binary_tree::form(kind).is_some_and(|(_, form)| form != Form::One),
     }
 }
 
-/// Whether a job holds as many processors as it asks for, whatever the extents.
+/// Whether a request counts as many processors as it names, not those of its shape.
 pub fn counts_processors(kind: StrategyKind) -> bool {
-    places_anywhere(kind) || binary_tree::form(kind).is_some()
+    places_anywhere(kind)
+        || matches!(kind, StrategyKind::Paging { .. })
+        || binary_tree::form(kind).is_some()
 }
 
 /// A strategy with all that it must know: which nodes are busy, and for the buddy system its lists of free blocks.
@@ -97,6 +98,8 @@ pub struct Strategy {
     buddy: Option<BuddySystem>,
     /// What [`StrategyKind::Random`] draws from; a place that is found moves it on.
     generator: RefCell<Option<Pcg32>>,
+    /// The pages of [`StrategyKind::Paging`].
+    pages: Option<Pages>,
     /// The dominant free submeshes, once they have been asked for.
     list: OnceCell<Vec<Rect>>,
 }
@@ -111,6 +114,7 @@ impl Strategy {
         use StrategyKind as Kind;
         match kind {
             Kind::FirstFit | Kind::AdaptiveScan | Kind::Naive | Kind::Random { .. } => true,
+            Kind::Paging { exponent, .. } => Pages::divide(grid, exponent),
             Kind::TreeCollapsing | Kind::TreeCollapsingPrinted => true,
             Kind::Buddy => grid
                 .w_h()
@@ -142,6 +146,10 @@ impl Strategy {
             kind,
             machine: NaiveMachine::new(grid.clone()),
             buddy: is_buddy.then(|| BuddySystem::new(grid.sides()[0] as i32)),
+            pages: match kind {
+                StrategyKind::Paging { order, exponent } => Some(Pages::new(grid, order, exponent)),
+                _ => None,
+            },
             generator: RefCell::new(match kind {
                 StrategyKind::Random { seed } => Some(Pcg32::seed_from_u64(seed)),
                 _ => None,
@@ -222,8 +230,11 @@ impl Strategy {
         let wanted = convert::wanted(self.grid(), request)?;
         let (ever, taken) = match counts_processors(self.kind) {
             true => {
-                let ever = wanted.processors <= self.grid().nodes();
-                (ever, wanted.processors.into())
+                let taken = match &self.pages {
+                    Some(pages) => pages.held(wanted.processors),
+                    None => wanted.processors.into(),
+                };
+                (taken <= self.grid().nodes().into(), taken)
             }
             false => {
                 let ever = self.candidates(&wanted, &mut |_| true);
@@ -272,6 +283,11 @@ impl Strategy {
                 let nodes: Vec<u32> = self.machine.free_nodes().collect();
                 let chosen = sample(generator.as_mut()?, &nodes, wanted.processors);
                 Some(Held::Nodes(chosen))
+            }
+            StrategyKind::Paging { .. } => {
+                let pages = self.pages.as_ref()?;
+                let nodes = pages.first_free(&self.machine, wanted.processors)?;
+                Some(Held::Nodes(nodes))
             }
             kind if counts_processors(kind) => {
                 let (w, h) = self.grid().w_h()?;
@@ -505,30 +521,6 @@ impl Strategy {
             Notation(symbols.collect())
         };
         (m - 1..n).map(with).collect()
-    }
-}
-
-/// Selection sampling: each of the nodes in turn with a chance of those still missing in those still left.
-fn sample(generator: &mut Pcg32, nodes: &[u32], count: u32) -> Vec<u32> {
-    let mut chosen = Vec::new();
-    for (at, &node) in nodes.iter().enumerate() {
-        let missing = count as usize - chosen.len();
-        if missing > 0 && below(generator, (nodes.len() - at) as u64) < missing as u64 {
-            chosen.push(node);
-        }
-    }
-    chosen
-}
-
-/// The quotient of draw times bound by 2^32, among the draws whose remainder is at least 2^32 modulo the bound: as many of
-/// them for each quotient.
-fn below(generator: &mut Pcg32, bound: u64) -> u64 {
-    const DRAWS: u64 = 1 << 32;
-    loop {
-        let product = u64::from(generator.next_u32()) * bound;
-        if product % DRAWS >= DRAWS % bound {
-            return product / DRAWS;
-        }
     }
 }
 

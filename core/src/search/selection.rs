@@ -3,8 +3,7 @@
 use crate::blocks::Draft;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::strategy::gather::Gather;
-use crate::word::{Span, WORD_BITS, Word};
+use crate::word::{Span, WORD_BITS, Word, next_bit, runs};
 
 /// The processors that a proposal has selected so far, and those that are still free.
 ///
@@ -60,12 +59,24 @@ impl<'a, 'm> Selection<'a, 'm> {
         selected
     }
 
-    /// Writes what has been selected as blocks.
+    /// Writes what has been selected as blocks, in row-major order of their bases: runs along x, each as tall as it goes on
+    /// in the rows above. The parts of a job often lie side by side, so the runs of a row are not told apart by which came
+    /// last, as in `Gather`.
     pub(crate) fn propose(self, draft: &mut Draft<'_, '_>) {
         for (selected, &busy) in self.busy.iter_mut().zip(self.occupancy.busy_rows()) {
             *selected ^= busy;
         }
-        Gather::new(*self.occupancy.grid(), draft).bits(self.occupancy, self.busy);
+        let rows = || self.busy.chunks_exact(self.occupancy.stride());
+        let mut below: Option<&[Word]> = None;
+        for (y, row) in rows().enumerate() {
+            let is_new = |run: &(u32, u32)| !below.is_some_and(|below| has_run(below, *run));
+            for (x, w) in runs(row).filter(is_new) {
+                let above = rows().skip(y + 1);
+                let h = 1 + above.take_while(|row| has_run(row, (x, w))).count();
+                draft.push(Submesh::new(x as u16, y as u16, w as u16, h as u16));
+            }
+            below = Some(row);
+        }
     }
 
     #[inline]
@@ -74,4 +85,10 @@ impl<'a, 'm> Selection<'a, 'm> {
         let word = usize::from(y) * self.occupancy.stride() + (at / WORD_BITS) as usize;
         (word, 1 << (at % WORD_BITS))
     }
+}
+
+/// Whether this is one of the runs of the row.
+fn has_run(row: &[Word], (start, len): (u32, u32)) -> bool {
+    let end = next_bit(row, start, false).unwrap_or(row.len() as u32 * WORD_BITS);
+    next_bit(row, start.saturating_sub(1), true) == Some(start) && end == start + len
 }

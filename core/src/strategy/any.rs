@@ -288,6 +288,18 @@ pub struct StrategyForm {
     pub range: Option<RangeInclusive<u64>>,
 }
 
+/// The order in which [`StrategyKind::Paging`] takes pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum PageOrder {
+    /// Line after line along dimension 0, each from its start.
+    RowMajor,
+    /// The same lines, every other one from its end, and so on in the higher dimensions: each page is a neighbour of the one
+    /// before.
+    Snake,
+}
+
 /// The memory that a strategy needs beside the occupancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StrategyMemory {

@@ -4,13 +4,13 @@ use crate::blocks::Draft;
 use crate::grid::{Block, Grid};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::word::{WORD_BITS, Word, next_bit, runs};
+use crate::word::{Word, runs};
 
 /// Writes processors into a draft as blocks: runs along dimension 0, and runs of consecutive lines of a plane that cover the
 /// same columns as one block. No block wraps around.
 ///
 /// Blocks come in the order of their first processors. O(1) a run of processors, and a division for each line it touches.
-pub(crate) struct Gather<'g, 'd, 'm> {
+pub(super) struct Gather<'g, 'd, 'm> {
     grid: Grid,
     draft: &'g mut Draft<'d, 'm>,
     /// A run that the next processors may make longer.
@@ -61,7 +61,7 @@ impl Open {
 }
 
 impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
-    pub(crate) fn new(grid: Grid, draft: &'g mut Draft<'d, 'm>) -> Self {
+    pub(super) fn new(grid: Grid, draft: &'g mut Draft<'d, 'm>) -> Self {
         Gather {
             grid,
             draft,
@@ -71,7 +71,7 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     }
 
     /// Adds `len` processors with consecutive numbers from `first` on, all above those added before.
-    pub(crate) fn push(&mut self, first: u32, len: u32) {
+    pub(super) fn push(&mut self, first: u32, len: u32) {
         let line = u32::from(self.grid.side(0));
         let (mut first, end) = (first, first + len);
         while first < end {
@@ -88,28 +88,15 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
         }
     }
 
-    /// Adds the processors whose bits are set, laid out as the occupancy is, and ends. On a plane each block is as tall as
-    /// its run goes on, whatever other runs there are beside it.
-    pub(crate) fn bits(mut self, occupancy: &Occupancy<'_>, bits: &[Word]) {
+    /// Adds the processors whose bits are set, laid out as the occupancy is, and ends.
+    pub(super) fn bits(mut self, occupancy: &Occupancy<'_>, bits: &[Word]) {
         let row_len = self.grid.row_len();
-        let rows = || bits.chunks_exact(occupancy.stride());
-        if !self.grid.is_plane() {
-            for (start, len) in rows().flat_map(runs) {
-                self.push(start, len);
+        for (row, words) in (0..).zip(bits.chunks_exact(occupancy.stride())) {
+            for (start, len) in runs(words) {
+                self.push(row * row_len + start, len);
             }
-            return self.finish();
         }
-        let mut below: Option<&[Word]> = None;
-        for (row, words) in rows().enumerate() {
-            let is_new = |run: &(u32, u32)| !below.is_some_and(|below| has_run(below, *run));
-            for (start, w) in runs(words).filter(is_new) {
-                let above = rows().skip(row + 1);
-                let h = 1 + above.take_while(|words| has_run(words, (start, w))).count() as u32;
-                let first = row as u32 * row_len + start;
-                self.draft.push(Open { first, w, h }.block(&self.grid));
-            }
-            below = Some(words);
-        }
+        self.finish();
     }
 
     /// A run that is as long as it gets.
@@ -127,17 +114,11 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     }
 
     /// Writes what is left.
-    pub(crate) fn finish(mut self) {
+    pub(super) fn finish(mut self) {
         let run = self.run.take();
         self.close(run);
         if let Some(block) = self.open {
             self.draft.push(block.block(&self.grid));
         }
     }
-}
-
-/// Whether this is one of the runs of the row.
-fn has_run(row: &[Word], (start, len): (u32, u32)) -> bool {
-    let end = next_bit(row, start, false).unwrap_or(row.len() as u32 * WORD_BITS);
-    next_bit(row, start.saturating_sub(1), true) == Some(start) && end == start + len
 }

@@ -24,12 +24,12 @@ mod common;
 mod table;
 mod any;
 #[cfg_attr(not(feature = "strategies"), allow(dead_code))]
-pub(crate) mod gather;
+mod gather;
 mod serves;
 mod text;
 
 pub use crate::search::curve::CurveFit;
-pub use any::{AnyStrategy, StrategyForm, StrategyInfo, StrategyKind, StrategyMemory};
+pub use any::{AnyStrategy, PageOrder, StrategyForm, StrategyInfo, StrategyKind, StrategyMemory};
 pub use serves::Serves;
 pub use text::StrategyTextError;
 

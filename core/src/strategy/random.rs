@@ -109,10 +109,10 @@ impl Strategy for Random<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let (mut missing, mut left) = (request.processors, occupancy.free());
+        // Nothing is drawn for an attempt that fails; any other succeeds, as the pool has a block for each processor.
         if missing > left {
             return false;
         }
-        let mut generator = self.generator.clone();
         let mut gather = Gather::new(self.grid, draft);
         let row_len = self.grid.row_len();
         for row in 0..self.grid.rows() {
@@ -122,7 +122,7 @@ impl Strategy for Random<'_> {
                 && at < row_len
                 && let Some(free) = next_bit(busy, at, false)
             {
-                if below(&mut generator, left) < missing {
+                if below(&mut self.generator, left) < missing {
                     gather.push(row * row_len + free, 1);
                     missing -= 1;
                 }
@@ -131,9 +131,6 @@ impl Strategy for Random<'_> {
             }
         }
         gather.finish();
-        if draft.is_whole() {
-            self.generator = generator;
-        }
         missing == 0
     }
 

@@ -110,6 +110,20 @@ macro_rules! table {
             forms: "random:seed=SEED" { seed: value } in 1..=u64::MAX,
             source: "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7)"
         }
+        /// Paging.
+        Paging {
+            /// In which order pages are taken.
+            order: PageOrder = PageOrder::RowMajor,
+            /// A page has 2^exponent processors along each dimension. Beyond 0 pages have internal fragmentation: a job holds up
+            /// to one processor less than a page beyond its request.
+            exponent: u64 = 0,
+        } in paging = "paging" {
+            aliases: [], serves: MultiplesOf { exponent }, complete: true, contiguous: false, needs: Scratch,
+            forms: "paging:snake" { order: PageOrder::Snake, exponent: 0 },
+                "paging:snake=EXPONENT" { order: PageOrder::Snake, exponent: value } in 0..=20,
+                "paging:row-major=EXPONENT" { order: PageOrder::RowMajor, exponent: value } in 0..=20,
+            source: "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7)"
+        }
         /// Binary tree.
         BinaryTree in binary_tree = "binary-tree" {
             aliases: ["bt"], serves: HalvableMesh, complete: false, contiguous: false, needs: Scratch,

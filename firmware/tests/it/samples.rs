@@ -4,8 +4,8 @@ use heapless::Vec as Bounded;
 use meshalloc::message::{JobList, JobReport, OccupancyChunk};
 use meshalloc::{
     Capacity, Command, Configuration, ConfigureError, CurveFit, DIMENSIONS_MAX, Error, Flags,
-    Grant, JobId, JobState, NodeId, Refusal, Reply, Request, SchedulerKind, Serves, Statistics,
-    StrategyKind, Submesh,
+    Grant, JobId, JobState, NodeId, PageOrder, Refusal, Reply, Request, SchedulerKind, Serves,
+    Statistics, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::{
@@ -111,6 +111,10 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
 fn every_strategy() -> impl Iterator<Item = StrategyKind> {
     let parameters = [
         StrategyKind::Random { seed: 300 },
+        StrategyKind::Paging {
+            order: PageOrder::Snake,
+            exponent: 1,
+        },
         StrategyKind::StaticBinaryTree { tolerance: 16 },
         StrategyKind::DependentDynamicBinaryTree { ratio: 62_500 },
         StrategyKind::Curve {

@@ -9,6 +9,7 @@ use super::held::{Held, Lists};
 use super::record::{Record, Stage};
 use super::tally::{Edge, Fnv1a, Tally};
 use super::{Measured, SimulationError, Span};
+use crate::dispersal::Disperser;
 use crate::workload::{Job, TIME_MAX};
 
 /// More processors than any machine has.
@@ -26,6 +27,7 @@ pub(super) struct State {
     records: VecDeque<Record>,
     gone: u32,
     lists: Lists,
+    disperser: Disperser,
     pub(super) arrived: u32,
     /// Jobs in the controller's queue, and running ones.
     pub(super) waiting: u32,
@@ -58,6 +60,7 @@ impl State {
             records: VecDeque::new(),
             gone: 0,
             lists: Lists::default(),
+            disperser: Disperser::new(machine),
             arrived: 0,
             waiting: 0,
             running: 0,
@@ -283,18 +286,21 @@ impl State {
         let now = self.now;
         let record = &mut self.records[(number - self.gone) as usize];
         record.stage = Stage::Gone;
-        self.lists.remove(record.blocks);
         self.running -= 1;
         self.in_use -= u64::from(record.job.request.processors);
         self.free += i64::from(record.held);
+        let blocks = record.blocks;
         if (self.measured.first..self.measured.end).contains(&number) {
             self.left -= 1;
             let place = number - self.measured.first;
             self.tally.depart(record, place, now);
+            let blocks = self.lists.get(&record.blocks);
+            self.tally.dispersal.add(&self.disperser.measure(blocks));
             if self.span == Span::Run {
                 self.tally.window.1 = self.edge();
             }
         }
+        self.lists.remove(blocks);
         self.forget_gone();
     }
 

@@ -3,6 +3,7 @@
 use meshalloc::{Grid, Ticks};
 
 use super::record::Record;
+use crate::dispersal::Dispersal;
 use crate::metrics::{Metric, Refusals, RunValues};
 use crate::statistics::{Moments, Trend};
 use crate::workload::{TICKS_PER_SECOND, seconds};
@@ -17,7 +18,26 @@ pub(super) struct Edge {
     pub(super) scattered: u128,
 }
 
-/// Sums over measured jobs, all of them whole numbers.
+/// Sums over measured jobs of how dispersed they are, in the order in which they leave.
+#[derive(Default)]
+pub(super) struct DispersalSums {
+    distance: f64,
+    blocks: u64,
+    contiguous: u64,
+    bounding_box_share: f64,
+}
+
+impl DispersalSums {
+    /// A measured job leaves.
+    pub(super) fn add(&mut self, dispersal: &Dispersal) {
+        self.distance += dispersal.mean_distance();
+        self.blocks += dispersal.blocks;
+        self.contiguous += u64::from(dispersal.contiguous);
+        self.bounding_box_share += dispersal.bounding_box_share();
+    }
+}
+
+/// Sums over measured jobs, whole numbers but for those of [`DispersalSums`].
 #[derive(Default)]
 pub(super) struct Tally {
     waiting: Moments,
@@ -36,6 +56,7 @@ pub(super) struct Tally {
     pub(super) window: (Edge, Edge),
     /// Jobs that waited when the last measured job arrived.
     pub(super) waiting_at_end: Option<u32>,
+    pub(super) dispersal: DispersalSums,
     pub(super) refused: Refusals,
     /// What the controller took for submitting and releasing measured jobs, in seconds, if that is measured.
     pub(super) search_seconds: Option<f64>,
@@ -65,6 +86,7 @@ impl Tally {
         let second = TICKS_PER_SECOND as f64;
         let jobs = self.turnaround.count();
         let part = |some: u64, all: u64| (all > 0).then(|| some as f64 / all as f64);
+        let mean = |sum: f64| (jobs > 0).then(|| sum / jobs as f64);
         RunValues::from_fn(|metric| match metric {
             Metric::WaitingDelay => self.waiting.mean().map(|mean| mean / second),
             Metric::Turnaround => self.turnaround.mean().map(|mean| mean / second),
@@ -81,6 +103,10 @@ impl Tally {
             Metric::CompletionTime => (jobs > 0).then(|| seconds(self.last_departure)),
             Metric::Jobs => Some(jobs as f64),
             Metric::WaitingAtEnd => self.waiting_at_end.map(f64::from),
+            Metric::Dispersal => mean(self.dispersal.distance),
+            Metric::Blocks => mean(self.dispersal.blocks as f64),
+            Metric::ContiguousShare => part(self.dispersal.contiguous, jobs),
+            Metric::BoundingBoxShare => mean(self.dispersal.bounding_box_share),
             Metric::ExternalFragmentation => self.share(machine, |edge| edge.scattered),
             Metric::SearchTime => {
                 let all = self.search_seconds.filter(|_| jobs > 0);

@@ -5,7 +5,7 @@
 //! In the order of a Gray code each occupancy is made from the one before by a single fault or repair, so what a strategy
 //! keeps has been updated 65,536 times in a row on 16 nodes, and once more by every grant and release.
 
-use meshalloc::{CurveFit, Grid as Machine, StrategyKind};
+use meshalloc::{CurveFit, Grid as Machine, PageOrder, StrategyKind};
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::grid::Grid;
 use meshalloc_tests::random::Random;
@@ -120,18 +120,18 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
 }
 
 macro_rules! strategies {
-    ($($name:ident: $kind:ident $({ $field:ident: $value:expr })?;)*) => {
+    ($($name:ident: $kind:ident $({ $($field:ident: $value:expr),+ })?;)*) => {
         $(
             #[test]
             fn $name() {
-                answers_as_its_naive_form(StrategyKind::$kind $({ $field: $value })?);
+                answers_as_its_naive_form(StrategyKind::$kind $({ $($field: $value),+ })?);
             }
         )*
 
         /// Every strategy has a test above.
         #[test]
         fn none_is_left_out() {
-            let tested = [$(StrategyKind::$kind $({ $field: $value })?),*];
+            let tested = [$(StrategyKind::$kind $({ $($field: $value),+ })?),*];
             assert!(StrategyKind::built().all(|kind| tested.contains(&kind)));
         }
     };
@@ -155,6 +155,8 @@ strategies! {
     sniffing: Sniffing;
     partner: Partner;
     random: Random { seed: 0 };
+    paging: Paging { order: PageOrder::RowMajor, exponent: 0 };
+    paging_snake: Paging { order: PageOrder::Snake, exponent: 0 };
     binary_tree: BinaryTree;
     static_binary_tree: StaticBinaryTree { tolerance: 256 };
     dynamic_binary_tree: DynamicBinaryTree { ratio: 500_000 };

@@ -13,6 +13,7 @@ mod limits;
 mod naive_forms;
 mod qemu;
 mod random_operations;
+mod scattered;
 mod schedulers;
 mod simulator;
 mod word_lengths;

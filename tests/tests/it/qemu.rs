@@ -111,6 +111,9 @@ fn machines() -> [Grid; 11] {
 /// Every strategy, and those whose parameters decide between ways with other parameters.
 fn strategies() -> impl Iterator<Item = StrategyKind> {
     let parameters = [
+        "random:seed=7",
+        "paging:snake",
+        "paging:row-major=1",
         "sbt:4",
         "dbt:1/16",
         "ind-sbt:4",
