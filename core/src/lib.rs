@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod allocator;
+pub mod compactness;
 pub mod controller;
 pub mod error;
 pub mod jobs;
@@ -32,6 +33,7 @@ pub mod word;
 
 pub use allocator::Allocator;
 pub use blocks::{Allocation, Draft, Held};
+pub use compactness::Compactness;
 pub use controller::{Controller, Granted};
 pub use cube::{Cube, CubeError};
 pub use error::{ConfigureError, Error, Refusal};
@@ -47,6 +49,6 @@ pub use request::{Flags, JobId, Request, Ticks};
 pub use scheduler::{AnyScheduler, Scheduler, SchedulerKind};
 pub use storage::{Memory, Storage};
 pub use strategy::{
-    AnyStrategy, Holds, PageOrder, Serves, Strategy, StrategyForm, StrategyInfo, StrategyKind,
-    StrategyMemory, StrategyTextError, Workspace,
+    AnyStrategy, CurveFit, Holds, PageOrder, Serves, Strategy, StrategyForm, StrategyInfo,
+    StrategyKind, StrategyMemory, StrategyTextError, Workspace,
 };

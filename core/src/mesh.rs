@@ -181,6 +181,19 @@ impl Submesh {
             && inner.base.y + inner.sides.h <= self.base.y + self.sides.h
     }
 
+    /// The number of processors that belong to both.
+    pub const fn common(self, other: Submesh) -> u32 {
+        const fn common(from: u16, len: u16, other_from: u16, other_len: u16) -> u32 {
+            let start = if from > other_from { from } else { other_from };
+            let (end, other_end) = (from + len, other_from + other_len);
+            let end = if end < other_end { end } else { other_end };
+            end.saturating_sub(start) as u32
+        }
+        let (base, sides) = (self.base, self.sides);
+        common(base.x, sides.w, other.base.x, other.sides.w)
+            * common(base.y, sides.h, other.base.y, other.sides.h)
+    }
+
     /// Whether the node belongs to the submesh.
     pub const fn contains(self, node: Coord) -> bool {
         self.base.x <= node.x

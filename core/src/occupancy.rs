@@ -218,6 +218,25 @@ impl<'m> Occupancy<'m> {
             && !pending.any(|&pending| grid.overlap(pending, block))
     }
 
+    /// Whether the processor of a two-dimensional mesh is free. Only where marking is not deferred.
+    #[inline]
+    pub(crate) fn is_free_at(&self, x: u16, y: u16) -> bool {
+        let (word, bit) = (u32::from(x) / WORD_BITS, u32::from(x) % WORD_BITS);
+        self.busy_row(y.into())[word as usize] >> bit & 1 == 0
+    }
+
+    /// The number of free processors of a submesh of a two-dimensional mesh.
+    pub(crate) fn free_in(&self, submesh: Submesh) -> u32 {
+        let mut busy = 0;
+        self.layout.words(submesh.into(), |word, bits| {
+            busy += (self.busy[word] & bits).count_ones();
+            true
+        });
+        let common = |pending: &Block| Submesh::from(*pending).common(submesh);
+        let pending: u32 = self.pending.iter().map(common).sum();
+        submesh.area() - busy - pending
+    }
+
     /// Calls `change` with each word of the block: of `busy`, of `faulty`, and the block's bits in it.
     #[inline]
     fn for_each_word(&mut self, block: Block, mut change: impl FnMut(&mut Word, Word, Word)) {

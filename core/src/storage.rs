@@ -8,6 +8,7 @@ use crate::grid::Grid;
 use crate::jobs::JobSlot;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
+use crate::search::curve::lengths_max;
 use crate::strategy::{StrategyKind, StrategyMemory, Workspace};
 use crate::word::Word;
 
@@ -73,6 +74,10 @@ impl Needs {
                 }
             }
             StrategyMemory::TwiceScratch => needs.scratch = 2 * words,
+            StrategyMemory::Lengths => {
+                let lengths = 2 * lengths_max(machine.nodes());
+                needs.scratch = if lengths > words { lengths } else { words };
+            }
             StrategyMemory::List => needs.list = nodes,
         }
         needs
@@ -121,7 +126,7 @@ impl Needs {
 /// - `SCRATCH`, `BLOCKS`, `LIST`: what the strategies need ([`Needs`]). The defaults suffice on a two-dimensional mesh for a
 ///   contiguous strategy other than tree collapsing that keeps no list. For that, and on any other grid, `SCRATCH` is twice `WORDS`,
 ///   for `l-shape`, `neighbor` and `multiple-buddy`, too; non-contiguous strategies need up to a block for each processor,
-///   `free-submesh-list` a list as long.
+///   `free-submesh-list` a list as long. `curve` needs 2 sqrt(2 N) words of scratch for N processors where that is more.
 ///
 /// A capacity that makes no sense does not compile:
 ///

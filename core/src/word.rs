@@ -72,6 +72,13 @@ impl Span {
         mask
     }
 
+    /// How many of the bits are set in the row.
+    #[inline]
+    pub(crate) fn count(self, row: &[Word]) -> u32 {
+        let set = (self.first..=self.last).map(|word| (row[word] & self.mask(word)).count_ones());
+        set.sum()
+    }
+
     /// Whether any of the bits is set in the row.
     #[inline]
     pub(crate) fn any(self, row: &[Word]) -> bool {
@@ -323,6 +330,7 @@ mod tests {
                 prop_assert_eq!(bit, (start as usize..(start + len) as usize).contains(&i));
             }
             prop_assert!(span.any(&row));
+            prop_assert_eq!(span.count(&row), len);
         }
     }
 }

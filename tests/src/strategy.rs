@@ -6,8 +6,10 @@ use meshalloc::{Block, Refusal, Request, StrategyKind};
 use rand_core::SeedableRng;
 use rand_pcg::Pcg32;
 
+use crate::binary_tree::{self, Form, Tree, parallel_layout};
 use crate::buddy::BuddySystem;
 use crate::convert;
+use crate::curve;
 use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
 use crate::notation::{Notation, Symbol, notations};
 use crate::scattered::{Pages, sample};
@@ -86,18 +88,21 @@ impl Held {
 }
 
 /// Whether a job may hold any processors, wherever they are, and as many as it asks for.
-pub const fn places_anywhere(kind: StrategyKind) -> bool {
+pub fn places_anywhere(kind: StrategyKind) -> bool {
     use StrategyKind as Kind;
-    matches!(
-        kind,
-        Kind::Naive | Kind::MultipleBuddy | Kind::Random { .. } | Kind::Paging { exponent: 0, .. }
-    )
+    match kind {
+        Kind::Naive | Kind::Random { .. } | Kind::Paging { exponent: 0, .. } => true,
+        Kind::MultipleBuddy | Kind::ParallelLayout | Kind::Curve { .. } => true,
+        _ => binary_tree::form(kind).is_some_and(|(_, form)| form != Form::One),
+    }
 }
 
 /// Whether a request counts as many processors as it names, not those of its shape.
-pub const fn counts_processors(kind: StrategyKind) -> bool {
+pub fn counts_processors(kind: StrategyKind) -> bool {
     use StrategyKind as Kind;
-    places_anywhere(kind) || matches!(kind, Kind::Paging { .. } | Kind::Neighbor)
+    places_anywhere(kind)
+        || matches!(kind, Kind::Paging { .. } | Kind::Neighbor)
+        || binary_tree::form(kind).is_some()
 }
 
 /// A strategy with all that it must know: which nodes are busy, and for a buddy system its lists of free blocks.
@@ -135,6 +140,13 @@ impl Strategy {
             Kind::LShape | Kind::Neighbor | Kind::MultipleBuddy => grid.w_h().is_some(),
             Kind::FreeList => grid.k().is_some_and(u32::is_power_of_two),
             Kind::Sniffing | Kind::Partner => grid.k().is_some(),
+            Kind::ParallelLayout | Kind::Curve { .. } => grid.w_h().is_some(),
+            _ => {
+                binary_tree::form(kind).expect("there is a naive form of it");
+                let is_halvable =
+                    |(w, h): (u32, u32)| w.is_power_of_two() && h.is_power_of_two() && w >= h;
+                grid.w_h().is_some_and(is_halvable)
+            }
         }
     }
 
@@ -330,6 +342,22 @@ impl Strategy {
             StrategyKind::Paging { .. } => {
                 let pages = self.pages.as_ref()?;
                 let nodes = pages.first_free(&self.machine, wanted.processors)?;
+                Some(Held::Nodes(nodes))
+            }
+            kind if counts_processors(kind) => {
+                let (w, h) = self.grid().w_h()?;
+                let busy = |x, y| self.machine.is_busy(y * w + x);
+                let processors = wanted.processors;
+                let places = match kind {
+                    StrategyKind::ParallelLayout => parallel_layout(w, h, processors, busy),
+                    StrategyKind::Curve { fit } => curve::place(w, h, processors, fit, busy),
+                    _ => {
+                        let (choice, form) = binary_tree::form(kind)?;
+                        Tree::new(w, h, busy).place(processors, choice, form)
+                    }
+                };
+                let mut nodes: Vec<u32> = places?.into_iter().map(|(x, y)| y * w + x).collect();
+                nodes.sort_unstable();
                 Some(Held::Nodes(nodes))
             }
             StrategyKind::Buddy

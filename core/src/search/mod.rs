@@ -2,9 +2,12 @@
 
 pub(crate) mod boxes;
 pub(crate) mod connected;
+pub(crate) mod curve;
 mod failed;
+pub(crate) mod halves;
 pub(crate) mod orders;
 pub(crate) mod rectangles;
+pub(crate) mod selection;
 pub(crate) mod shapes;
 pub(crate) mod squares;
 pub(crate) mod tree;

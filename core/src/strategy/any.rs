@@ -11,13 +11,15 @@ use crate::storage::Needs;
 macro_rules! strategies {
     (@range $range:expr) => { Some($range) };
     (@range) => { None };
+    (@unit $unit:literal) => { $unit };
+    (@unit) => { 1 };
     (($value:ident) $(
         $(#[$meta:meta])*
         $kind:ident $({ $($(#[$field_meta:meta])* $field:ident: $type:ty = $default:expr),+ $(,)? })?
         in $module:ident = $name:literal {
             aliases: [$($alias:literal),*], serves: $serves:ident $({ $($served:ident),+ })?, complete: $complete:literal,
             holds: $holds:ident, needs: $needs:ident,
-            $(forms: $($form:literal { $($fields:tt)* } $(in $range:expr)?,)+)?
+            $(forms: $($form:literal $(per $unit:literal)? { $($fields:tt)* } $(in $range:expr)?,)+)?
             source: $source:literal
         }
     )*) => {
@@ -73,6 +75,7 @@ macro_rules! strategies {
                         aliases: &[$($alias),*],
                         forms: &[$($(StrategyForm {
                             text: $form,
+                            unit: strategies!(@unit $($unit)?),
                             range: strategies!(@range $($range)?),
                         }),+)?],
                         source: $source,
@@ -86,15 +89,17 @@ macro_rules! strategies {
 
             /// The form in which the parameters are written, and the number in it, 0 where there is none. `None` for those
             /// that the name alone stands for.
-            pub(super) fn form(self) -> Option<(&'static str, u64)> {
+            pub(super) fn form(self) -> Option<(&'static StrategyForm, u64)> {
                 #[allow(unused_variables, reason = "used by forms with a number")]
                 let $value = 0;
-                match self {
-                    _ if Self::ALL.contains(&self) => None,
-                    $($($(StrategyKind::$kind { $($fields)* } => Some(($form, $value)),)+)?)*
+                let (text, value) = match self {
+                    _ if Self::ALL.contains(&self) => return None,
+                    $($($(StrategyKind::$kind { $($fields)* } => ($form, $value),)+)?)*
                     #[allow(unreachable_patterns, reason = "forms cover all parameters")]
-                    _ => None,
-                }
+                    _ => return None,
+                };
+                let form = self.info().forms.iter().find(|form| form.text == text)?;
+                Some((form, value))
             }
 
             /// The strategy in one of its forms, with the number in it.
@@ -304,9 +309,11 @@ impl Holds {
 /// One way to write a strategy with parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrategyForm {
-    /// The name and, after a colon, the parameters. Capitals at the end stand for a whole number.
+    /// The name and, after a colon, the parameters. Capitals at the end stand for a number.
     pub text: &'static str,
-    /// The least and the greatest number; `None` where the text has none.
+    /// 1 if that is a whole number; else a power of ten, and it is a number of this many parts.
+    pub unit: u64,
+    /// The least and the greatest number, in parts; `None` where the text has none.
     pub range: Option<RangeInclusive<u64>>,
 }
 
@@ -331,6 +338,9 @@ pub enum StrategyMemory {
     Scratch,
     /// Scratch: on any grid twice as many words as the occupancy has.
     TwiceScratch,
+    /// Scratch: as many words as the occupancy has, or if that is more two for each length that free intervals on a line
+    /// through all N processors can have, which are 2 sqrt(2 N).
+    Lengths,
     /// A list of submeshes, one for each processor.
     List,
 }

@@ -30,16 +30,17 @@ impl FromGrid for TreeSearch {
     }
 }
 
-/// Defines a strategy that keeps nothing but what it needs of the grid, and its workspace.
+/// Defines a strategy that keeps nothing but what it needs of the grid, its workspace, and the parameters of its kind.
 macro_rules! simple_strategy {
     (@Grid) => { crate::grid::Grid };
     (@Mesh) => { crate::mesh::Mesh };
     (@TreeSearch) => { crate::search::tree::TreeSearch };
-    ($(#[$meta:meta])* $name:ident, $field:ident: $type:ident) => {
+    ($(#[$meta:meta])* $name:ident, $field:ident: $type:ident $(, $parameter:ident: $number:ty)*) => {
         $(#[$meta])*
         #[derive(Debug)]
         pub struct $name<'m> {
             $field: simple_strategy!(@$type),
+            $($parameter: $number,)*
             pub(super) workspace: crate::strategy::Workspace<'m>,
         }
 
@@ -48,10 +49,11 @@ macro_rules! simple_strategy {
             pub(super) fn new(
                 grid: crate::grid::Grid,
                 workspace: crate::strategy::Workspace<'m>,
+                $($parameter: $number,)*
             ) -> Result<Self, crate::error::ConfigureError> {
                 let $field = crate::strategy::common::FromGrid::from_grid(grid)
                     .ok_or(crate::error::ConfigureError::MachineUnsuitable)?;
-                Ok($name { $field, workspace })
+                Ok($name { $field, $($parameter,)* workspace })
             }
         }
     };

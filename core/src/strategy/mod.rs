@@ -28,6 +28,7 @@ mod gather;
 mod serves;
 mod text;
 
+pub use crate::search::curve::CurveFit;
 pub use any::{
     AnyStrategy, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind, StrategyMemory,
 };

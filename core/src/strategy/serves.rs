@@ -18,6 +18,8 @@ pub enum Serves {
     Mesh,
     /// Two-dimensional meshes with equal sides, a power of two.
     PowerOfTwoMesh,
+    /// Two-dimensional meshes whose sides are powers of two, not higher than wide.
+    HalvableMesh,
     /// k-ary n-cubes.
     Cube,
     /// k-ary n-cubes whose k is a power of two.
@@ -43,6 +45,10 @@ impl Serves {
             Serves::PowerOfTwoMesh => {
                 grid.is_plane() && power_of_two && grid.side(0) == grid.side(1)
             }
+            Serves::HalvableMesh => {
+                let (w, h) = (grid.side(0), grid.side(1));
+                grid.is_plane() && power_of_two && h.is_power_of_two() && h <= w
+            }
             Serves::Cube => grid.radix().is_some(),
             Serves::PowerOfTwoCube => grid.radix().is_some() && power_of_two,
         }
@@ -60,6 +66,9 @@ impl fmt::Display for Serves {
             Serves::Mesh => "two-dimensional meshes",
             Serves::PowerOfTwoMesh => {
                 "square two-dimensional meshes with a side that is a power of two"
+            }
+            Serves::HalvableMesh => {
+                "two-dimensional meshes whose sides are powers of two, not higher than wide"
             }
             Serves::Cube => "k-ary n-cubes",
             Serves::PowerOfTwoCube => "k-ary n-cubes whose k is a power of two",

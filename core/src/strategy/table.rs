@@ -15,7 +15,9 @@
 ///
 /// Before the source stand the forms in which the strategy is written with parameters: `"random:seed=SEED" { seed: value } in 1..=u64::MAX`.
 /// The capitals at the end stand for a whole number in the range, which the fields call `value`; a form without capitals has no
-/// range. No field is fractional: a ratio would be a whole number of thousandths.
+/// range. No field is fractional: a ratio is a number of parts, a power of ten, and its text a decimal or a fraction,
+/// `"..:RATIO" per 1_000_000 { ratio: value } in 0..=1_000_000`. A choice among names is a field with a type of its own and
+/// a form for each.
 macro_rules! table {
     ($make:ident) => { $make! { (value)
         /// First fit.
@@ -136,6 +138,96 @@ macro_rules! table {
                 "paging:snake=EXPONENT" { order: PageOrder::Snake, exponent: value } in 0..=20,
                 "paging:row-major=EXPONENT" { order: PageOrder::RowMajor, exponent: value } in 0..=20,
             source: "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7)"
+        }
+        /// Binary tree.
+        BinaryTree in binary_tree = "binary-tree" {
+            aliases: ["bt"], serves: HalvableMesh, complete: false, holds: Processors, needs: Scratch,
+            source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
+        }
+        /// Static binary tree.
+        StaticBinaryTree {
+            /// How many free processors the halves of a rectangle may differ by.
+            tolerance: u64 = 256,
+        } in static_binary_tree = "static-binary-tree" {
+            aliases: ["sbt"], serves: HalvableMesh, complete: false, holds: Processors, needs: Scratch,
+            forms: "static-binary-tree:TOLERANCE" { tolerance: value } in 0..=1_048_576,
+            source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
+        }
+        /// Dynamic binary tree.
+        DynamicBinaryTree {
+            /// The share of a rectangle's processors that its halves may differ by, in millionths.
+            ratio: u64 = 500_000,
+        } in dynamic_binary_tree = "dynamic-binary-tree" {
+            aliases: ["dbt"], serves: HalvableMesh, complete: false, holds: Processors, needs: Scratch,
+            forms: "dynamic-binary-tree:RATIO" per 1_000_000 { ratio: value } in 0..=1_000_000,
+            source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
+        }
+        /// Independent binary tree.
+        IndependentBinaryTree in independent_binary_tree = "independent-binary-tree" {
+            aliases: ["ind-bt"], serves: HalvableMesh, complete: true, holds: Processors, needs: Scratch,
+            source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
+        }
+        /// Independent static binary tree.
+        IndependentStaticBinaryTree {
+            /// How many free processors the halves of a rectangle may differ by.
+            tolerance: u64 = 256,
+        } in independent_static_binary_tree = "independent-static-binary-tree" {
+            aliases: ["ind-sbt"], serves: HalvableMesh, complete: true, holds: Processors, needs: Scratch,
+            forms: "independent-static-binary-tree:TOLERANCE" { tolerance: value } in 0..=1_048_576,
+            source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
+        }
+        /// Independent dynamic binary tree.
+        IndependentDynamicBinaryTree {
+            /// The share of a rectangle's processors that its halves may differ by, in millionths.
+            ratio: u64 = 500_000,
+        } in independent_dynamic_binary_tree = "independent-dynamic-binary-tree" {
+            aliases: ["ind-dbt"], serves: HalvableMesh, complete: true, holds: Processors, needs: Scratch,
+            forms: "independent-dynamic-binary-tree:RATIO" per 1_000_000 { ratio: value } in 0..=1_000_000,
+            source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
+        }
+        /// Dependent binary tree.
+        DependentBinaryTree in dependent_binary_tree = "dependent-binary-tree" {
+            aliases: ["d-bt"], serves: HalvableMesh, complete: true, holds: Processors, needs: Scratch,
+            source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
+        }
+        /// Dependent static binary tree.
+        DependentStaticBinaryTree {
+            /// How many free processors the halves of a rectangle may differ by.
+            tolerance: u64 = 256,
+        } in dependent_static_binary_tree = "dependent-static-binary-tree" {
+            aliases: ["d-sbt"], serves: HalvableMesh, complete: true, holds: Processors, needs: Scratch,
+            forms: "dependent-static-binary-tree:TOLERANCE" { tolerance: value } in 0..=1_048_576,
+            source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
+        }
+        /// Dependent dynamic binary tree.
+        DependentDynamicBinaryTree {
+            /// The share of a rectangle's processors that its halves may differ by, in millionths.
+            ratio: u64 = 500_000,
+        } in dependent_dynamic_binary_tree = "dependent-dynamic-binary-tree" {
+            aliases: ["d-dbt"], serves: HalvableMesh, complete: true, holds: Processors, needs: Scratch,
+            forms: "dependent-dynamic-binary-tree:RATIO" per 1_000_000 { ratio: value } in 0..=1_000_000,
+            source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
+        }
+        /// Spatially compact binary tree.
+        CompactBinaryTree in compact_binary_tree = "compact-binary-tree" {
+            aliases: ["scbt"], serves: HalvableMesh, complete: true, holds: Processors, needs: Scratch,
+            source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
+        }
+        /// Parallel layout.
+        ParallelLayout in parallel_layout = "parallel-layout" {
+            aliases: ["plas"], serves: Mesh, complete: true, holds: Processors, needs: Scratch,
+            source: "Mache, Lo, Livingston and Garg 1999, The Impact of Spatial Layout of Jobs on Parallel I/O Performance, Workshop on I/O in Parallel and Distributed Systems"
+        }
+        /// Allocation along a curve.
+        Curve {
+            /// Which free interval is taken.
+            fit: CurveFit = CurveFit::FirstFit,
+        } in curve = "curve" {
+            aliases: [], serves: Mesh, complete: true, holds: Processors, needs: Lengths,
+            forms: "curve:first-fit" { fit: CurveFit::FirstFit },
+            "curve:best-fit" { fit: CurveFit::BestFit },
+            "curve:sum-of-squares" { fit: CurveFit::SumOfSquares },
+            source: "Leung, Arkin, Bender, Bunde, Johnston, Lal, Mitchell, Phillips and Seiden 2002, Processor Allocation on Cplant: Achieving General Processor Locality Using One-Dimensional Allocation Strategies, IEEE Int. Conf. on Cluster Computing"
         }
     } };
 }

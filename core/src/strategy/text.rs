@@ -13,6 +13,48 @@ impl StrategyForm {
         let is_capital = |character: char| character.is_ascii_uppercase();
         text.split_at(text.trim_end_matches(is_capital).len())
     }
+
+    /// The parts that a text is: a whole number, or one with decimals, or a fraction. `None` if it is none, or no whole
+    /// number of parts, or out of range.
+    fn read(&self, text: &str) -> Option<u64> {
+        // "+1" is a number for `parse`.
+        let digits = |text: &str| match text.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => text.parse::<u64>().ok(),
+            false => None,
+        };
+        let parts = |numerator: u64, denominator: u64| {
+            let product = numerator.checked_mul(self.unit)?;
+            (product.checked_rem(denominator)? == 0).then_some(product / denominator)
+        };
+        let value = match (text.split_once('.'), text.split_once('/')) {
+            (Some((whole, decimals)), _) if self.unit > 1 => {
+                let denominator = 10_u64.checked_pow(decimals.len() as u32)?;
+                let fraction = parts(digits(decimals)?, denominator)?;
+                parts(digits(whole)?, 1)?.checked_add(fraction)?
+            }
+            (_, Some((numerator, denominator))) if self.unit > 1 => {
+                parts(digits(numerator)?, digits(denominator)?)?
+            }
+            _ => parts(digits(text)?, 1)?,
+        };
+        let range = self.range.as_ref()?;
+        range.contains(&value).then_some(value)
+    }
+
+    /// Writes so many parts as [`StrategyForm::read`] reads them.
+    fn write(&self, f: &mut dyn fmt::Write, value: u64) -> fmt::Result {
+        write!(f, "{}", value / self.unit)?;
+        let mut rest = value % self.unit;
+        if rest > 0 {
+            f.write_char('.')?;
+        }
+        while rest > 0 {
+            // A part is less than one, and there is room for ten.
+            write!(f, "{}", rest * 10 / self.unit)?;
+            rest = rest * 10 % self.unit;
+        }
+        Ok(())
+    }
 }
 
 /// The name, or the name with the parameters.
@@ -24,10 +66,11 @@ impl fmt::Display for StrategyKind {
             return f.pad(self.name());
         };
         let mut text = Text::new();
-        match StrategyForm::split(form) {
-            (form, "") => fmt::write(&mut text, format_args!("{form}")),
-            (start, _) => fmt::write(&mut text, format_args!("{start}{value}")),
-        }?;
+        let (start, number) = StrategyForm::split(form.text);
+        fmt::Write::write_str(&mut text, start)?;
+        if !number.is_empty() {
+            form.write(&mut text, value)?;
+        }
         f.pad(&text)
     }
 }
@@ -41,7 +84,7 @@ pub enum StrategyTextError {
     NoParameter(StrategyKind),
     /// The strategy takes parameters, but not in this form.
     UnknownForm(StrategyKind),
-    /// What stands where this form has a number is none, or is out of range.
+    /// What stands where this form has a number is none, is out of range, or has more decimals than are kept.
     BadNumber(&'static StrategyForm),
 }
 
@@ -60,10 +103,20 @@ impl fmt::Display for StrategyTextError {
                 Ok(())
             }
             StrategyTextError::BadNumber(form) => {
-                write!(f, "expected {}, a whole number", form.text)?;
-                match &form.range {
-                    Some(range) => write!(f, " from {} to {}", range.start(), range.end()),
-                    None => Ok(()),
+                let kind = match form.unit {
+                    1 => "a whole number",
+                    _ => "a decimal or a fraction",
+                };
+                write!(f, "expected {}, {kind}", form.text)?;
+                if let Some(range) = &form.range {
+                    f.write_str(" from ")?;
+                    form.write(f, *range.start())?;
+                    f.write_str(" to ")?;
+                    form.write(f, *range.end())?;
+                }
+                match form.unit {
+                    1 => Ok(()),
+                    unit => write!(f, " with up to {} decimals", unit.ilog10()),
                 }
             }
         }
@@ -79,8 +132,12 @@ impl core::error::Error for StrategyTextError {}
 /// assert_eq!("ff".parse(), Ok(StrategyKind::FirstFit));
 /// assert_eq!("random:seed=7".parse(), Ok(StrategyKind::Random { seed: 7 }));
 /// assert_eq!("random".parse(), Ok(StrategyKind::Random { seed: 0 }));
+/// let sixteenth: StrategyKind = "dbt:1/16".parse()?;
+/// assert_eq!(sixteenth, StrategyKind::DynamicBinaryTree { ratio: 62_500 });
+/// assert_eq!(sixteenth.to_string(), "dynamic-binary-tree:0.0625");
 /// let error = StrategyTextError::NoParameter(StrategyKind::FirstFit);
 /// assert_eq!("ff:seed=7".parse::<StrategyKind>(), Err(error));
+/// # Ok::<(), StrategyTextError>(())
 /// ```
 impl FromStr for StrategyKind {
     type Err = StrategyTextError;
@@ -105,12 +162,10 @@ impl FromStr for StrategyKind {
             let (start, number) = StrategyForm::split(form.text);
             // A form begins with the name and a colon.
             let start = &start[kind.name().len() + 1..];
-            let value = match (parameters.strip_prefix(start), &form.range) {
-                (Some(""), _) if number.is_empty() => 0,
-                (Some(digits), Some(range)) if !number.is_empty() => {
-                    let digits = digits.parse().ok().filter(|_| !digits.starts_with('+'));
-                    let in_range = digits.filter(|value| range.contains(value));
-                    in_range.ok_or(StrategyTextError::BadNumber(form))?
+            let value = match parameters.strip_prefix(start) {
+                Some("") if number.is_empty() => 0,
+                Some(text) if !number.is_empty() => {
+                    form.read(text).ok_or(StrategyTextError::BadNumber(form))?
                 }
                 _ => continue,
             };
@@ -119,5 +174,105 @@ impl FromStr for StrategyKind {
             }
         }
         Err(StrategyTextError::UnknownForm(kind))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::strategy::CurveFit;
+    use std::string::{String, ToString};
+
+    fn ratio(text: &str) -> Result<u64, String> {
+        match text.parse() {
+            Ok(StrategyKind::DynamicBinaryTree { ratio }) => Ok(ratio),
+            Ok(other) => panic!("{other}"),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn a_ratio_is_a_decimal_or_a_fraction_and_never_rounded() {
+        for (text, millionths) in [
+            ("dbt:0", 0),
+            ("dbt:1", 1_000_000),
+            ("dbt:1.0", 1_000_000),
+            ("dbt:0.5", 500_000),
+            ("dbt:1/2", 500_000),
+            ("dbt:1/16", 62_500),
+            ("dbt:0.0625", 62_500),
+            ("dbt:0.000001", 1),
+            ("dbt:0.1", 100_000),
+            ("dbt:3/64", 46_875),
+        ] {
+            assert_eq!(ratio(text), Ok(millionths), "{text}");
+        }
+        let expected = "expected dynamic-binary-tree:RATIO, a decimal or a fraction from 0 to 1 with up to 6 decimals";
+        for text in [
+            "1/3",
+            "1.1",
+            "2",
+            "-0.5",
+            "+0.5",
+            ".5",
+            "0.",
+            "0.0000001",
+            "1/0",
+            "0/0",
+            "1/",
+            "/2",
+            "0.5/2",
+            "",
+            "0x1",
+            "1e-1",
+            "0.5 ",
+            "99999999999999999999",
+            "0.99999999999999999999999999",
+        ] {
+            assert_eq!(
+                ratio(&["dbt:", text].concat()),
+                Err(expected.to_string()),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for millionths in (0..=1_000_000).step_by(7) {
+            let kind = StrategyKind::DependentDynamicBinaryTree { ratio: millionths };
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        for tolerance in [0, 1, 255, 256, 257, 1 << 20] {
+            let kind = StrategyKind::StaticBinaryTree { tolerance };
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        for fit in [
+            CurveFit::FirstFit,
+            CurveFit::BestFit,
+            CurveFit::SumOfSquares,
+        ] {
+            let kind = StrategyKind::Curve { fit };
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert_eq!(
+            "curve:best-fit".parse(),
+            Ok(StrategyKind::Curve {
+                fit: CurveFit::BestFit
+            })
+        );
+        let error = "curve:worst-fit".parse::<StrategyKind>().unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("curve:first-fit or curve:best-fit"),
+            "{error}"
+        );
+        let error = "sbt:1048577".parse::<StrategyKind>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "expected static-binary-tree:TOLERANCE, a whole number from 0 to 1048576"
+        );
     }
 }

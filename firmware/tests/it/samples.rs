@@ -3,9 +3,9 @@
 use heapless::Vec as Bounded;
 use meshalloc::message::{JobList, JobReport, OccupancyChunk};
 use meshalloc::{
-    Capacity, Command, Configuration, ConfigureError, DIMENSIONS_MAX, Error, Flags, Grant, JobId,
-    JobState, NodeId, PageOrder, Refusal, Reply, Request, SchedulerKind, Serves, Statistics,
-    StrategyKind, Submesh,
+    Capacity, Command, Configuration, ConfigureError, CurveFit, DIMENSIONS_MAX, Error, Flags,
+    Grant, JobId, JobState, NodeId, PageOrder, Refusal, Reply, Request, SchedulerKind, Serves,
+    Statistics, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::{
@@ -115,6 +115,11 @@ fn every_strategy() -> impl Iterator<Item = StrategyKind> {
             order: PageOrder::Snake,
             exponent: 1,
         },
+        StrategyKind::StaticBinaryTree { tolerance: 16 },
+        StrategyKind::DependentDynamicBinaryTree { ratio: 62_500 },
+        StrategyKind::Curve {
+            fit: CurveFit::SumOfSquares,
+        },
     ];
     StrategyKind::ALL.iter().copied().chain(parameters)
 }
@@ -123,6 +128,7 @@ fn every_strategy() -> impl Iterator<Item = StrategyKind> {
 fn served(strategy: StrategyKind) -> Configuration {
     match strategy.serves() {
         Serves::Cube | Serves::PowerOfTwoCube => on_cube(4, 3, strategy),
+        Serves::HalvableMesh => configuration(32, 16, strategy),
         _ => configuration(16, 22, strategy),
     }
 }

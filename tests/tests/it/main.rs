@@ -8,6 +8,7 @@ mod cubes;
 mod every_occupancy;
 mod free_submesh_list;
 mod grids;
+mod io_processors;
 mod kim_yoon;
 mod limits;
 mod naive_forms;

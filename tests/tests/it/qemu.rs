@@ -109,6 +109,28 @@ fn machines() -> [Grid; 11] {
     ]
 }
 
+/// Every strategy, and those whose parameters decide between ways with other parameters.
+fn strategies() -> impl Iterator<Item = StrategyKind> {
+    let parameters = [
+        "random:seed=7",
+        "paging:snake",
+        "paging:row-major=1",
+        "sbt:4",
+        "dbt:1/16",
+        "ind-sbt:4",
+        "ind-dbt:1/16",
+        "d-sbt:4",
+        "d-dbt:1/16",
+        "curve:best-fit",
+        "curve:sum-of-squares",
+    ];
+    let parse = |text: &str| {
+        text.parse()
+            .unwrap_or_else(|error| panic!("{text}: {error}"))
+    };
+    StrategyKind::built().chain(parameters.map(parse))
+}
+
 /// A request of up to 256 processors on a two-dimensional mesh, of any m and any radices on a cube, and of any extents on
 /// another grid; `random` has numbers below its argument.
 fn request(machine: Grid, random: &mut impl FnMut(u32) -> u32) -> Request {
@@ -149,9 +171,7 @@ fn qemu_decides_as_in_process() {
         SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 10 }),
     ];
     let mut served = 0;
-    let parameters = ["random:seed=7", "paging:snake", "paging:row-major=1"];
-    let parameters = parameters.map(|text| text.parse().unwrap());
-    for strategy in StrategyKind::built().chain(parameters) {
+    for strategy in strategies() {
         let (mut rounds, mut granted) = (0, 0);
         for machine in machines() {
             let configuration = Configuration {

@@ -45,6 +45,36 @@ const GOLDEN_CUBES: [(StrategyKind, u64); 5] = [
     (StrategyKind::Partner, 0x074c_2a3f_1ddf_c5d4),
 ];
 
+/// The same on all halvable meshes, for each strategy that serves those or any, with parameters that make both ways of
+/// choosing happen.
+const GOLDEN_HALVABLE: [(&str, u64); 14] = [
+    ("bt", 0x06e6_66d2_6565_bef5),
+    ("sbt:16", 0x230f_1b49_158d_521c),
+    ("dbt:1/8", 0x3285_3332_c3b0_5cf7),
+    ("ind-bt", 0xa4e7_0dc8_a404_ec8d),
+    ("ind-sbt:16", 0x7713_23fc_8d51_b9ae),
+    ("ind-dbt:1/8", 0xcfd0_7659_5846_288d),
+    ("d-bt", 0x41ad_e702_1ff8_bd1f),
+    ("d-sbt:16", 0xe103_dc32_7af9_264f),
+    ("d-dbt:1/8", 0xaa16_40e0_106b_bcd1),
+    ("scbt", 0x4af8_a302_ef1c_fdf2),
+    ("plas", 0x9fd7_3815_91cf_d7db),
+    ("curve:first-fit", 0xc686_3c7d_8093_2f03),
+    ("curve:best-fit", 0x0119_686b_9952_ee4e),
+    ("curve:sum-of-squares", 0xcd5b_3379_4b65_39fa),
+];
+
+/// Meshes with sides that are powers of two, not higher than wide.
+const HALVABLE: [(u16, u16); 7] = [
+    (1, 1),
+    (16, 16),
+    (32, 8),
+    (32, 32),
+    (64, 16),
+    (64, 64),
+    (128, 4),
+];
+
 /// Numbers of processors and periods of dimensions on both sides of both word lengths.
 const CUBES: [(u16, u8); 16] = [
     (2, 3),
@@ -245,6 +275,17 @@ fn decisions_on_cubes_do_not_depend_on_the_length_of_a_word() {
             if !powers_of_two || k.is_power_of_two() {
                 run_on_cube(k, n, strategy, hash);
             }
+        }
+    });
+}
+
+#[test]
+fn decisions_of_trees_and_curves_do_not_depend_on_the_length_of_a_word() {
+    let golden = GOLDEN_HALVABLE
+        .map(|(text, hash)| (text.parse().expect("a strategy with its parameter"), hash));
+    assert_golden(golden, |strategy, hash| {
+        for (w, h) in HALVABLE {
+            run_on_mesh(w, h, strategy, hash);
         }
     });
 }

@@ -1,0 +1,237 @@
+//! The tree of halves of a two-dimensional mesh, and the searches in it: [`Halves`].
+//!
+//! The root is the whole mesh, whose sides are powers of two, not higher than wide. Each node is halved across its longer
+//! side, a square into left and right, down to single processors. Which rectangles are nodes follows from the sides of
+//! the mesh, and how many of their processors are free from the occupancy, so nothing of the tree is stored: a search
+//! holds one node of each level.
+//!
+//! ```text
+//!   y
+//!   3  c c b b a a a a        8 x 4 is halved into the square at <0, 0> and a, that square into 2 x 4 and b,
+//!   2  c c b b a a a a        that into 2 x 2 and c, that into 1 x 2 and d, and that into two processors.
+//!   1  e d b b a a a a
+//!   0  . d b b a a a a
+//!      0 1 2 3 4 5 6 7  x
+//! ```
+
+use heapless::Vec;
+
+use super::selection::Selection;
+use crate::blocks::Draft;
+use crate::grid::NODES_MAX;
+use crate::mesh::{Sides, Submesh};
+use crate::occupancy::Occupancy;
+use crate::word::Word;
+
+/// The nodes that wait during a search: one of each level below the root, and one more while its sibling comes next.
+const WAITING_MAX: usize = NODES_MAX.ilog2() as usize + 2;
+
+/// The parts of a ratio of 1.
+pub(crate) const RATIO_ONE: u64 = 1_000_000;
+
+/// In which order the two halves of a node are searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The left or lower one first.
+    LeftFirst,
+    /// The one with fewer free processors first, if it has as many as are wanted and afterwards has fewer than the
+    /// other by no more than this; else the other one.
+    Tolerance(u64),
+    /// The same with a tolerance of this share of the node's processors, in parts of [`RATIO_ONE`].
+    Ratio(u64),
+}
+
+impl Order {
+    /// Whether the right or upper half comes first. Halves with equally many free processors are searched as by
+    /// `LeftFirst`.
+    fn right_first(self, node: Submesh, left: u32, right: u32, wanted: u32) -> bool {
+        if left == right {
+            return false;
+        }
+        let (fewer, more) = (left.min(right), left.max(right));
+        // More than the other half has, and the processors that are wanted.
+        let imbalance = u64::from(more - fewer + wanted);
+        let within = match self {
+            Order::LeftFirst => return false,
+            Order::Tolerance(tolerance) => imbalance <= tolerance,
+            Order::Ratio(ratio) => {
+                imbalance * RATIO_ONE <= ratio.saturating_mul(u64::from(node.area()))
+            }
+        };
+        let fewer_first = fewer >= wanted && within;
+        fewer_first == (right < left)
+    }
+}
+
+/// The halves of a rectangle, left and right or lower and upper. Not for a single processor.
+pub(crate) fn halves(node: Submesh) -> [Submesh; 2] {
+    let Submesh { base, sides } = node;
+    match sides.w >= sides.h {
+        true => {
+            let half = sides.w / 2;
+            [base.x, base.x + half].map(|x| Submesh::new(x, base.y, half, sides.h))
+        }
+        false => {
+            let half = sides.h / 2;
+            [base.y, base.y + half].map(|y| Submesh::new(base.x, y, sides.w, half))
+        }
+    }
+}
+
+/// The node that this one is a half of; `None` for the root.
+fn parent(node: Submesh, root: Sides) -> Option<Submesh> {
+    let Submesh { base, sides } = node;
+    if sides == root {
+        return None;
+    }
+    // Squares that are not as high as the root are halves of upright rectangles, all other nodes left or right halves.
+    Some(match sides.is_square() && sides.h < root.h {
+        true => {
+            let h = sides.h * 2;
+            Submesh::new(base.x, base.y - base.y % h, sides.w, h)
+        }
+        false => {
+            let w = sides.w * 2;
+            Submesh::new(base.x - base.x % w, base.y, w, sides.h)
+        }
+    })
+}
+
+/// Where the search for the next part of a request begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parts {
+    /// At the root.
+    Independent,
+    /// At the parent of the latest rectangle, and if there is none below it at its parent, and so on up to the root.
+    Dependent,
+}
+
+/// A search for processors in the tree of halves, for one request.
+pub(crate) struct Halves<'a, 'm> {
+    root: Submesh,
+    selection: Selection<'a, 'm>,
+}
+
+impl<'a, 'm> Halves<'a, 'm> {
+    /// The tree of a mesh whose sides are powers of two, not higher than wide. `scratch` has as many words as the
+    /// occupancy.
+    pub(crate) fn new(occupancy: &'a Occupancy<'m>, scratch: &'a mut [Word]) -> Self {
+        let grid = occupancy.grid();
+        Halves {
+            root: Submesh::new(0, 0, grid.side(0), grid.side(1)),
+            selection: Selection::new(occupancy, scratch),
+        }
+    }
+
+    /// Proposes so many processors of one rectangle, of the smallest size that has as many: the first in the order of the
+    /// search in which as many are free. Returns whether there is one.
+    pub(crate) fn propose_one(
+        mut self,
+        processors: u32,
+        order: Order,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let Some(node) = self.find(self.root, processors, order) else {
+            return false;
+        };
+        self.selection.fill_columns(node, processors);
+        self.selection.propose(draft);
+        true
+    }
+
+    /// Proposes so many processors as whole rectangles, one for each binary digit of their number, the largest first. For
+    /// each that is not found two of half the size are searched for. Returns whether all were found, which is so if
+    /// as many processors are free.
+    pub(crate) fn propose_parts(
+        mut self,
+        processors: u32,
+        order: Order,
+        parts: Parts,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let mut latest = None;
+        // The rectangles of one size that were not found. Once one was not found, no other of its size is.
+        let mut missing = 0;
+        for exponent in (0..=processors.ilog2()).rev() {
+            missing = 2 * missing + (processors >> exponent & 1);
+            let size = 1 << exponent;
+            while missing > 0 {
+                let from = latest.filter(|_| parts == Parts::Dependent);
+                let Some(node) = self.find_from(from, size, order) else {
+                    break;
+                };
+                self.selection.fill_columns(node, size);
+                latest = Some(node);
+                missing -= 1;
+            }
+        }
+        self.selection.propose(draft);
+        missing == 0
+    }
+
+    /// Proposes the first free processors in the order of the leaves, left before right and lower before upper. Returns
+    /// whether there are as many.
+    pub(crate) fn propose_first(mut self, processors: u32, draft: &mut Draft<'_, '_>) -> bool {
+        let (mut node, mut missing) = (self.root, processors);
+        if self.selection.free_in(node) < missing {
+            return false;
+        }
+        // Invariant: as many as are missing are free in the node.
+        while node.area() > missing {
+            let [left, right] = halves(node);
+            let free = self.selection.free_in(left);
+            node = match free >= missing {
+                true => left,
+                false => {
+                    missing -= self.selection.fill_columns(left, free);
+                    right
+                }
+            };
+        }
+        self.selection.fill_columns(node, missing);
+        self.selection.propose(draft);
+        true
+    }
+
+    /// Searches from the parent of the latest rectangle up to the root, or only from the root.
+    fn find_from(&self, latest: Option<Submesh>, wanted: u32, order: Order) -> Option<Submesh> {
+        let mut from = match latest {
+            Some(node) => parent(node, self.root.sides)?,
+            None => self.root,
+        };
+        loop {
+            if let Some(node) = self.find(from, wanted, order) {
+                return Some(node);
+            }
+            from = parent(from, self.root.sides)?;
+        }
+    }
+
+    /// The first node below this one, in the order of a depth-first search, of the smallest size that has as many
+    /// processors as are wanted, and in which as many are free.
+    fn find(&self, from: Submesh, wanted: u32, order: Order) -> Option<Submesh> {
+        let size = wanted.next_power_of_two();
+        let mut waiting: Vec<(Submesh, u32), WAITING_MAX> = Vec::new();
+        let mut next = Some((from, self.selection.free_in(from)));
+        while let Some((node, free)) = next.or_else(|| waiting.pop()) {
+            next = None;
+            if free < wanted {
+                continue;
+            }
+            if node.area() <= size {
+                return Some(node);
+            }
+            let [left, right] = halves(node);
+            let left_free = self.selection.free_in(left);
+            let right_free = free - left_free;
+            let [first, second] = match order.right_first(node, left_free, right_free, wanted) {
+                true => [(right, right_free), (left, left_free)],
+                false => [(left, left_free), (right, right_free)],
+            };
+            // There is room for one of each level.
+            let _ = waiting.push(second);
+            next = Some(first);
+        }
+        None
+    }
+}

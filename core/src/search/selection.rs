@@ -1,0 +1,94 @@
+//! A set of processors of a two-dimensional mesh in the making: [`Selection`].
+
+use crate::blocks::Draft;
+use crate::mesh::Submesh;
+use crate::occupancy::Occupancy;
+use crate::word::{Span, WORD_BITS, Word, next_bit, runs};
+
+/// The processors that a proposal has selected so far, and those that are still free.
+///
+/// A copy of the occupancy in which the selected processors are busy, too: what has been selected is what the two
+/// differ in.
+pub(crate) struct Selection<'a, 'm> {
+    occupancy: &'a Occupancy<'m>,
+    /// Rows as in the occupancy.
+    busy: &'a mut [Word],
+}
+
+impl<'a, 'm> Selection<'a, 'm> {
+    /// Nothing is selected. `scratch` has as many words as the occupancy.
+    pub(crate) fn new(occupancy: &'a Occupancy<'m>, scratch: &'a mut [Word]) -> Self {
+        let rows = occupancy.busy_rows();
+        let busy = &mut scratch[..rows.len()];
+        busy.copy_from_slice(rows);
+        Selection { occupancy, busy }
+    }
+
+    /// The number of processors of the submesh that are neither busy nor selected. O(h * ceil(w / word)).
+    pub(crate) fn free_in(&self, submesh: Submesh) -> u32 {
+        let Submesh { base, sides } = submesh;
+        let span = Span::new(u32::from(base.x), u32::from(sides.w));
+        let rows = self.busy.chunks_exact(self.occupancy.stride());
+        let rows = rows.skip(base.y.into()).take(sides.h.into());
+        let busy: u32 = rows.map(|row| span.count(row)).sum();
+        submesh.area() - busy
+    }
+
+    /// Selects the processor if it is free. Returns whether it was.
+    #[inline]
+    pub(crate) fn select(&mut self, x: u16, y: u16) -> bool {
+        let (word, bit) = self.place(x, y);
+        let was_free = self.busy[word] & bit == 0;
+        self.busy[word] |= bit;
+        was_free
+    }
+
+    /// Selects so many free processors of the submesh, or all if there are fewer, column by column from the left, each
+    /// from the bottom. Returns how many.
+    pub(crate) fn fill_columns(&mut self, submesh: Submesh, count: u32) -> u32 {
+        let (low, high) = (submesh.lower_left(), submesh.upper_right());
+        let mut selected = 0;
+        for x in low.x..=high.x {
+            for y in low.y..=high.y {
+                if selected == count {
+                    return selected;
+                }
+                selected += u32::from(self.select(x, y));
+            }
+        }
+        selected
+    }
+
+    /// Writes what has been selected as blocks, in row-major order of their bases: runs along x, each as tall as it goes on
+    /// in the rows above. The parts of a job often lie side by side, so the runs of a row are not told apart by which came
+    /// last, as in `Gather`.
+    pub(crate) fn propose(self, draft: &mut Draft<'_, '_>) {
+        for (selected, &busy) in self.busy.iter_mut().zip(self.occupancy.busy_rows()) {
+            *selected ^= busy;
+        }
+        let rows = || self.busy.chunks_exact(self.occupancy.stride());
+        let mut below: Option<&[Word]> = None;
+        for (y, row) in rows().enumerate() {
+            let is_new = |run: &(u32, u32)| !below.is_some_and(|below| has_run(below, *run));
+            for (x, w) in runs(row).filter(is_new) {
+                let above = rows().skip(y + 1);
+                let h = 1 + above.take_while(|row| has_run(row, (x, w))).count();
+                draft.push(Submesh::new(x as u16, y as u16, w as u16, h as u16));
+            }
+            below = Some(row);
+        }
+    }
+
+    #[inline]
+    fn place(&self, x: u16, y: u16) -> (usize, Word) {
+        let at = u32::from(x);
+        let word = usize::from(y) * self.occupancy.stride() + (at / WORD_BITS) as usize;
+        (word, 1 << (at % WORD_BITS))
+    }
+}
+
+/// Whether this is one of the runs of the row.
+fn has_run(row: &[Word], (start, len): (u32, u32)) -> bool {
+    let end = next_bit(row, start, false).unwrap_or(row.len() as u32 * WORD_BITS);
+    next_bit(row, start.saturating_sub(1), true) == Some(start) && end == start + len
+}

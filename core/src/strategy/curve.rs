@@ -1,0 +1,90 @@
+//! Curve: n processors close to each other on a line through all processors.
+//!
+//! # Source
+//!
+//! V. J. Leung, E. M. Arkin, M. A. Bender, D. Bunde, J. Johnston, A. Lal, J. S. B. Mitchell, C. Phillips and S. S. Seiden,
+//! "Processor Allocation on Cplant: Achieving General Processor Locality Using One-Dimensional Allocation Strategies", IEEE
+//! Int. Conf. on Cluster Computing, 2002; described by P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor Allocation for Mesh
+//! Cluster Computers", section 1.
+//!
+//! The line is the Hilbert curve on a square whose side is a power of two, and goes row by row, forwards and backwards by
+//! turns, on any other mesh (boustrophedon). Free processors form intervals on it. A request takes the first n
+//! processors of a free interval that is long enough, chosen as in bin packing ([`CurveFit`](crate::CurveFit)): by first
+//! fit, best fit, or so that the sum of squares of the numbers of intervals of each length becomes least. If no interval is
+//! long enough, it takes the n free processors that span the least part of the line.
+//!
+//! # Differences from the paper
+//!
+//! The paper's sum of squares is told from the description of it; ties go to the first interval on the line, or the first span.
+//!
+//! # Complexity and memory
+//!
+//! O(N log N) for N processors, as the place of a processor on the Hilbert curve takes O(log N); a release takes nothing.
+//! Scratch: as many words as the occupancy, or 2 sqrt(2 N) for the sum of squares where that is more.
+//!
+//! # Recognition
+//!
+//! Complete: it fails only if fewer than n processors are free. Drawback: processors that are neighbours in the mesh may
+//! be far from each other on the line.
+//!
+//! # Example
+//!
+//! With faults at # the free intervals have 2, 2, 5 and 4 processors. A job of 4 (A) takes the last of them by best fit;
+//! then none has 6 (B), and the least span is that from place 3 to place 9.
+//!
+//! ```text
+//!   y
+//!   3  # B B .        5  6  9 10     the Hilbert curve
+//!   2  B B B #        4  7  8 11
+//!   1  B # A A        3  2 13 12
+//!   0  . . A A        0  1 14 15
+//!      0 1 2 3  x
+//! ```
+//!
+//! ```
+//! use meshalloc::{Allocator, Mesh, NodeId, Refusal, Request, Storage, Submesh};
+//!
+//! let mut storage = Storage::<4, 1, 10, 16>::new();
+//! let machine = Mesh::new(4, 4)?.into();
+//! let mut allocator = Allocator::new(storage.memory(), machine, "curve:best-fit".parse()?)?;
+//! for node in [5, 11, 12] {
+//!     allocator.mark_faulty(NodeId(node));
+//! }
+//! let mut blocks = |processors| {
+//!     let job = allocator.allocate(&Request::submesh(4, 4).with_processors(processors))?;
+//!     Ok::<_, Refusal>(allocator.blocks(&job).map(Submesh::from).collect::<Vec<_>>())
+//! };
+//! assert_eq!(blocks(4)?, [Submesh::new(2, 0, 2, 2)]);
+//! let b = [Submesh::new(0, 1, 1, 1), Submesh::new(0, 2, 3, 1), Submesh::new(1, 3, 2, 1)];
+//! assert_eq!(blocks(6)?, b);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::common::demand_of_processors;
+use super::{CurveFit, Strategy};
+use crate::blocks::Draft;
+use crate::error::Refusal;
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::search::curve::FreeOnCurve;
+
+simple_strategy! {
+    /// Allocation along a curve.
+    Curve, grid: Grid, fit: CurveFit
+}
+
+impl Strategy for Curve<'_> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        demand_of_processors(request, &self.grid)
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let free = FreeOnCurve::new(occupancy);
+        free.propose(request.processors, self.fit, self.workspace.words, draft)
+    }
+}

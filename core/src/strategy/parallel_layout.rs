@@ -1,0 +1,113 @@
+//! Parallel layout (PLAS): jobs upright along the side of the I/O processors, half above its middle and half below.
+//!
+//! # Source
+//!
+//! J. Mache, V. Lo, M. Livingston and S. Garg, "The Impact of Spatial Layout of Jobs on Parallel I/O Performance", 6th
+//! Workshop on I/O in Parallel and Distributed Systems, 1999, as described by P. Liu, C.-C. Hsu and J.-J. Wu, "I/O Processor
+//! Allocation for Mesh Cluster Computers", section 1.
+//!
+//! The I/O processors lie at the left of the mesh, beside the column x = 0, and do not belong to it. A request for R
+//! processors takes ceil(R / 2) from the half of the rows that has more free ones, above or below the middle, and the
+//! others from the other half. In each half columns come from left to right, and in a column rows from the middle
+//! outwards.
+//!
+//! # Differences from the paper
+//!
+//! The description leaves open the following. If as many processors are free above as below, more are taken below. With
+//! an odd number of rows the middle one is above. What a half has too few of comes from the other one.
+//!
+//! # Complexity and memory
+//!
+//! O(W * H); a release takes nothing. Scratch: as many words as the occupancy.
+//!
+//! # Recognition
+//!
+//! Complete: it fails only if fewer than R processors are free. Drawback: jobs are long and thin, and their own messages
+//! travel far.
+//!
+//! # Example
+//!
+//! Jobs of 5 (A) and 4 (B) processors; the numbers are the order within each half.
+//!
+//! ```text
+//!   y
+//!   3  A B . .       1  3  5  7
+//!   2  A B . .       0  2  4  6
+//!   1  A A B .       0  2  4  6
+//!   0  A B . .       1  3  5  7
+//!      0 1 2 3  x
+//! ```
+//!
+//! ```
+//! use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, StrategyKind, Submesh};
+//!
+//! let mut storage = Storage::<4, 1, 4, 16>::new();
+//! let machine = Mesh::new(4, 4)?.into();
+//! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::ParallelLayout)?;
+//! let mut blocks = |processors| {
+//!     let job = allocator.allocate(&Request::submesh(4, 4).with_processors(processors))?;
+//!     Ok::<_, Refusal>(allocator.blocks(&job).map(Submesh::from).collect::<Vec<_>>())
+//! };
+//! let a = [Submesh::new(0, 0, 1, 1), Submesh::new(0, 1, 2, 1), Submesh::new(0, 2, 1, 2)];
+//! assert_eq!(blocks(5)?, a);
+//! let b = [Submesh::new(1, 0, 1, 1), Submesh::new(2, 1, 1, 1), Submesh::new(1, 2, 1, 2)];
+//! assert_eq!(blocks(4)?, b);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::Strategy;
+use super::common::demand_of_processors;
+use crate::blocks::Draft;
+use crate::error::Refusal;
+use crate::mesh::Submesh;
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::search::selection::Selection;
+
+simple_strategy! {
+    /// Parallel layout.
+    ParallelLayout, mesh: Mesh
+}
+
+impl Strategy for ParallelLayout<'_> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        demand_of_processors(request, &self.mesh.grid())
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let sides = self.mesh.sides();
+        let middle = sides.h / 2;
+        let below = Submesh::new(0, 0, sides.w, middle);
+        let mut selection = Selection::new(occupancy, self.workspace.words);
+        // A mesh of one row has nothing below.
+        let free_below = if middle > 0 { selection.free_in(below) } else { 0 };
+        let free_above = occupancy.free() - free_below;
+        let (more, fewer) = (request.processors.div_ceil(2), request.processors / 2);
+        let (in_below, in_above) = match free_below >= free_above {
+            true => (more, fewer),
+            false => (fewer, more),
+        };
+        // What one half has too few of comes from the other.
+        let lacking_below = in_below.saturating_sub(free_below);
+        let lacking_above = in_above.saturating_sub(free_above);
+        let mut from_below = in_below - lacking_below + lacking_above;
+        let mut from_above = in_above - lacking_above + lacking_below;
+        for x in 0..sides.w {
+            for y in (0..middle).rev() {
+                let selects = from_below > 0 && selection.select(x, y);
+                from_below -= u32::from(selects);
+            }
+            for y in middle..sides.h {
+                let selects = from_above > 0 && selection.select(x, y);
+                from_above -= u32::from(selects);
+            }
+        }
+        selection.propose(draft);
+        from_below.max(from_above) == 0
+    }
+}

@@ -1,0 +1,157 @@
+//! Compactness: definitions 1 and 2, lemmas 1 and 2 and theorem 1 of Liu, Hsu and Wu.
+
+use meshalloc::{Allocator, Compactness, NodeId};
+use meshalloc_tests::binary_tree::Tree;
+use meshalloc_tests::random::Random;
+use meshalloc_tests::rig::{HeapMemory, mesh};
+
+use super::{request, strategy};
+
+/// The meshes of 16 processors, whose states are all visited.
+const SMALL: [(u16, u16); 3] = [(4, 4), (8, 2), (16, 1)];
+
+/// Every state of a mesh of up to 16 processors, in the order of a Gray code, with its naive tree.
+fn every_state((w, h): (u16, u16), mut visit: impl FnMut(Compactness, &Tree)) {
+    let machine = mesh(w, h).grid();
+    let mut memory = HeapMemory::new(machine, 1);
+    let mut allocator =
+        Allocator::new(memory.memory(), machine, strategy("free-submesh-list")).unwrap();
+    let mut tree = Tree::new(w.into(), h.into(), |_, _| false);
+    let w = u32::from(w);
+    let mut busy = 0_u32;
+    for step in 0..1_u32 << machine.nodes() {
+        let next = step ^ step >> 1;
+        for node in (0..machine.nodes()).filter(|node| (busy ^ next) >> node & 1 == 1) {
+            match next >> node & 1 {
+                1 => allocator.mark_faulty(NodeId(node)),
+                _ => allocator.clear_faulty(NodeId(node)),
+            };
+            tree.set(node % w, node / w, next >> node & 1 == 1);
+        }
+        busy = next;
+        let compactness = Compactness::of(allocator.occupancy()).expect("powers of two");
+        visit(compactness, &tree);
+    }
+}
+
+/// Both definitions as the naive tree has them; no state has fewer squares than is said to be the least, and some state
+/// has as few.
+#[test]
+fn both_definitions_in_every_state_of_16_processors() {
+    for sides in SMALL {
+        let mut least = [u32::MAX; 17];
+        let mut said = [0; 17];
+        every_state(sides, |compactness, tree| {
+            let free = tree.free(&tree.root) as usize;
+            assert_eq!(compactness.free_squares, tree.free_squares());
+            assert_eq!(compactness.is_spatial, tree.is_spatially_compact());
+            assert!(compactness.free_squares >= compactness.free_squares_min);
+            least[free] = least[free].min(compactness.free_squares);
+            said[free] = compactness.free_squares_min;
+        });
+        assert_eq!(least, said);
+    }
+}
+
+/// Lemma 1: a state is spatially compact if and only if there is at most one free block of each size, and the parent of a
+/// larger one is an ancestor of the smaller ones.
+#[test]
+fn lemma_1_in_every_state() {
+    for sides in [(4, 2), (8, 1)] {
+        let (mut compact, mut states) = (0, 0);
+        every_state(sides, |compactness, tree| {
+            assert_eq!(compactness.is_spatial, tree.lemma_1_holds());
+            compact += u32::from(compactness.is_spatial);
+            states += 1;
+        });
+        assert!(compact > 0 && compact < states);
+    }
+}
+
+/// Theorem 1: a state that is spatially compact is compact. The converse does not hold.
+#[test]
+fn theorem_1_in_every_state_of_16_processors() {
+    for sides in SMALL {
+        let mut only_compact = 0;
+        every_state(sides, |compactness, _| {
+            assert!(!compactness.is_spatial || compactness.is_compact());
+            only_compact += u32::from(compactness.is_compact() && !compactness.is_spatial);
+        });
+        assert!(only_compact > 0);
+    }
+}
+
+/// Lemma 2: as long as nothing is released, SCBT keeps a mesh spatially compact, and so compact.
+#[test]
+fn allocations_by_the_compact_tree_keep_every_mesh_compact() {
+    for sides in [(4, 4), (8, 8), (16, 8), (16, 16), (64, 2)] {
+        let machine = mesh(sides.0, sides.1).grid();
+        let mut memory = HeapMemory::new(machine, 1);
+        let mut random = Random::new(4);
+        for _ in 0..20 {
+            let mut allocator = Allocator::new(memory.memory(), machine, strategy("scbt")).unwrap();
+            while allocator.occupancy().free() > 0 {
+                let most = (machine.nodes() / 4).min(allocator.occupancy().free());
+                let processors = random.between(1, most);
+                let _ = allocator.allocate(&request(machine, processors)).unwrap();
+                let compactness = Compactness::of(allocator.occupancy()).expect("powers of two");
+                assert!(
+                    compactness.is_spatial && compactness.is_compact(),
+                    "{machine}"
+                );
+            }
+        }
+    }
+}
+
+/// What remains of it after releases: the part of the states after an operation that are compact and spatially compact, and
+/// the mean number of free squares above the least. `cargo test -p meshalloc-tests --test it after_releases -- --nocapture`
+/// prints them also for other strategies.
+#[test]
+fn compactness_after_releases_is_measured() {
+    let machine = mesh(16, 16).grid();
+    let measure = |text: &str| {
+        let mut memory = HeapMemory::new(machine, 1);
+        let mut allocator = Allocator::new(memory.memory(), machine, strategy(text)).unwrap();
+        let mut random = Random::new(16);
+        let mut jobs = Vec::new();
+        let (mut compact, mut spatial, mut excess) = (0, 0, 0);
+        const OPERATIONS: u32 = 4000;
+        for _ in 0..OPERATIONS {
+            // At half load on average.
+            let is_full = allocator.occupancy().free() < 128;
+            if jobs.is_empty() || random.percent(if is_full { 35 } else { 65 }) {
+                let processors = random.between(1, 32);
+                jobs.extend(allocator.allocate(&request(machine, processors)));
+            } else {
+                let job = jobs.swap_remove(random.below(jobs.len() as u32) as usize);
+                allocator.release(job);
+            }
+            let compactness = Compactness::of(allocator.occupancy()).expect("powers of two");
+            compact += u32::from(compactness.is_compact());
+            spatial += u32::from(compactness.is_spatial);
+            excess += compactness.free_squares - compactness.free_squares_min;
+        }
+        let share = |count: u32| f64::from(count) / f64::from(OPERATIONS);
+        let (compact, spatial, excess) = (share(compact), share(spatial), share(excess));
+        println!(
+            "{text}: compact {:.1} %, spatially compact {:.1} %, {excess:.1} free squares above the least",
+            100.0 * compact,
+            100.0 * spatial
+        );
+        (compact, spatial, excess)
+    };
+    let (compact, spatial, excess) = measure("scbt");
+    assert!(spatial <= compact && compact < 0.5 && excess > 5.0);
+    for other in [
+        "bt",
+        "ind-bt",
+        "d-bt",
+        "d-dbt:0.5",
+        "plas",
+        "curve:best-fit",
+        "naive",
+    ] {
+        measure(other);
+    }
+}
