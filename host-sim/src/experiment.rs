@@ -22,7 +22,7 @@ mod once;
 mod parallel;
 
 pub use crate::statistics::REPLICATIONS_MIN;
-pub use once::run_once;
+pub use once::{network_after, run_once};
 pub use parallel::{Failed, run, run_all, run_parallel};
 
 /// How often a run is repeated with new jobs. A log gives the same jobs every time and is run once.

@@ -289,13 +289,11 @@ impl Report<'_> {
                 ));
             }
             if result.saturated {
-                let delays = match result.has_delays {
-                    true => "delays are those of so many departures",
-                    false => "delays depend on its length",
+                let meaning = match result.has_delays {
+                    true => "the backlog grew; delays are of so many departures",
+                    false => "the backlog grew over the run; delays depend on its length",
                 };
-                notes.push(format!(
-                    "{name}: saturated, the backlog grew over the run; {delays}."
-                ));
+                notes.push(format!("{name}: saturated, {meaning}."));
             }
             if let JobSource::Synthetic { replications, .. } = &self.scenario.jobs
                 && let Replications::UntilRelativeError { target, .. } = replications

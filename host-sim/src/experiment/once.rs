@@ -5,6 +5,7 @@ use meshalloc::{Command, Reply, StrategyKind, Ticks};
 
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Backend, BackendError, Backends};
+use crate::network::Network;
 use crate::simulation::{self, Contention, FixedService, RunResult, SimulationError};
 
 /// Runs one replication of one strategy.
@@ -19,6 +20,31 @@ pub fn run_once(
     backends: &mut dyn Backends,
     progress: &dyn Progress,
 ) -> Result<RunResult, ExperimentError> {
+    let (result, _) = run_through(experiment, strategy, replication, backends, progress)?;
+    Ok(result)
+}
+
+/// The first replication of one strategy, and the network as it is at its end; `None` if no messages are sent.
+///
+/// # Errors
+///
+/// Those of [`run`](super::run).
+pub fn network_after(
+    experiment: &Experiment,
+    strategy: StrategyKind,
+    backends: &mut dyn Backends,
+) -> Result<Option<Network>, ExperimentError> {
+    let (_, contention) = run_through(experiment, strategy, 0, backends, &())?;
+    Ok(contention.map(Contention::into_network))
+}
+
+fn run_through(
+    experiment: &Experiment,
+    strategy: StrategyKind,
+    replication: u32,
+    backends: &mut dyn Backends,
+    progress: &dyn Progress,
+) -> Result<(RunResult, Option<Contention>), ExperimentError> {
     let measured = experiment.measured()?;
     let configuration = experiment.configuration(strategy, replication);
     let workload = &experiment.workload;
@@ -26,36 +52,34 @@ pub fn run_once(
     let messages = workload
         .messages()
         .map(|messages| Contention::new(experiment.machine, *messages));
-    let contention = messages.transpose()?;
+    let mut contention = messages.transpose()?;
     let mut result = None;
     backends.with(configuration, &mut |backend| {
         let backend = &mut Interruptible { backend, progress };
         let advance = &mut |jobs| progress.advance(jobs);
         let (jobs, machine, backlog) = (jobs.clone(), experiment.machine, experiment.backlog);
-        result = Some(match &contention {
+        result = Some(match &mut contention {
             None => {
                 let execution = FixedService::default();
                 simulation::run_with(
                     execution, backlog, backend, machine, jobs, measured, advance,
                 )
             }
-            Some(empty) => {
-                let execution = empty.clone();
-                simulation::run_with(
-                    execution, backlog, backend, machine, jobs, measured, advance,
-                )
-            }
+            Some(execution) => simulation::run_with(
+                execution, backlog, backend, machine, jobs, measured, advance,
+            ),
         });
     })?;
     let result = result.expect("a backend that is ready calls its body");
-    result.map_err(|reason| match reason {
+    let result = result.map_err(|reason| match reason {
         SimulationError::Backend(BackendError::Interrupted) => ExperimentError::Interrupted,
         reason => ExperimentError::Run {
             strategy,
             replication: replication + 1,
             reason: reason.into(),
         },
-    })
+    });
+    Ok((result?, contention))
 }
 
 /// A backend that takes no more commands after an interruption.

@@ -3,7 +3,7 @@
 use super::measure::{Length, Setting};
 use super::paper::Lengths;
 use crate::experiment::Replications;
-use crate::workload::Arrivals;
+use crate::workload::{Arrivals, Pattern, WorkDistribution};
 
 /// The lengths of all runs.
 #[derive(Clone, Debug)]
@@ -14,6 +14,8 @@ pub struct Extent {
     pub length: Length,
     /// How often runs whose jobs are all there at time 0 are made.
     pub closed_replications: Replications,
+    /// How often runs are made in which every processor sends to every other of its job.
+    pub dense_replications: Replications,
     /// The length of runs that are measured with a clock.
     pub clocked: Length,
     /// So often each of those runs is made; the least time counts. They do the same work, and whatever else the
@@ -39,7 +41,12 @@ impl Extent {
         Extent {
             name,
             length,
-            closed_replications: fixed(lengths.closed_replications),
+            closed_replications: lengths
+                .closed_replications
+                .map_or(length.replications, fixed),
+            dense_replications: lengths
+                .dense_replications
+                .map_or(length.replications, fixed),
             clocked: Length {
                 jobs: length.jobs.min(lengths.clocked_jobs),
                 replications: fixed(lengths.clocked_replications),
@@ -51,13 +58,24 @@ impl Extent {
 
     /// The length of simulated runs of this setting.
     pub fn simulated(&self, setting: &Setting) -> Length {
-        match setting.workload.arrivals {
-            Arrivals::Poisson(_) => self.length,
-            Arrivals::AtOnce { tasks } => Length {
+        if let Arrivals::AtOnce { tasks } = setting.workload.arrivals {
+            return Length {
                 jobs: tasks,
                 replications: self.closed_replications,
                 ..self.length
-            },
+            };
+        }
+        let replications = match setting.workload.work {
+            WorkDistribution::Messages(messages)
+                if messages.patterns.as_slice().contains(&Pattern::AllToAll) =>
+            {
+                self.dense_replications
+            }
+            _ => self.length.replications,
+        };
+        Length {
+            replications,
+            ..self.length
         }
     }
 }

@@ -6,9 +6,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::claims::{Claim, Verdict, tally};
 use super::extent::Extent;
 use super::figure::{Figure, Panel, label};
-use super::measure::{Cell, Measurements, Reading};
+use super::measure::{Cell, Measurements, Reading, Setting};
 use super::paper::File;
-use crate::experiment::{Replications, Stop, WARMUP_FRACTION};
+use crate::experiment::{Measure, Replications, Stop};
 use crate::identity::{PROGRAM, VERSION};
 use crate::metrics::Metric;
 use crate::plot;
@@ -99,22 +99,31 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
     ];
     let figures = content.figures;
     let simulated = figures.iter().filter(|figure| !figure.is_clocked());
-    let rates = simulated
+    let settings: Vec<&Setting> = simulated
         .flat_map(Figure::cells)
-        .map(|cell| cell.setting.rate());
-    let rates: Vec<_> = rates.collect();
-    if rates.iter().any(Option::is_some) {
-        facts.push((
-            "jobs in a run",
-            format!(
-                "{}, of which the first {} % are not measured",
-                extent.length.jobs,
-                WARMUP_FRACTION * 100.0
+        .map(|cell| &cell.setting)
+        .collect();
+    let open = || settings.iter().filter(|setting| setting.rate().is_some());
+    if let Some(setting) = open().next() {
+        let jobs = extent.length.jobs;
+        let measured = match Measure::of(&setting.workload) {
+            Measure::Arrivals { warmup_fraction } => format!(
+                "{jobs}, of which the first {} % are not measured",
+                warmup_fraction * 100.0
             ),
-        ));
-        facts.push(("replications", replications(extent.length.replications)));
+            Measure::Departures => format!("until {jobs} have left, and those are measured"),
+        };
+        facts.push(("jobs in a run", measured));
+        let of_length = |setting: &Setting| extent.simulated(setting).replications;
+        let usual = extent.length.replications;
+        let mut text = replications(usual);
+        if open().any(|setting| of_length(setting) != usual) {
+            let dense = replications(extent.dense_replications);
+            text.push_str(&format!("; of all-to-all communication {dense}"));
+        }
+        facts.push(("replications", text));
     }
-    if rates.iter().any(Option::is_none) {
+    if settings.iter().any(|setting| setting.rate().is_none()) {
         let replications = replications(extent.closed_replications);
         let text = format!("{replications}; all tasks are there at time 0, and all are measured");
         facts.push(("closed runs", text));

@@ -64,15 +64,21 @@ pub struct Lengths {
     pub replications: u32,
     /// Until the relative error of the waiting delay is below this.
     pub until_rel_error: Option<f64>,
-    /// How often runs whose jobs are all there at time 0 are made. They are short.
-    pub closed_replications: u32,
+    /// How often runs whose jobs are all there at time 0 are made, as they are short; `replications` by default.
+    pub closed_replications: Option<u32>,
+    /// How often runs are made in which every processor sends to every other of its job, as they are long; `replications` by
+    /// default.
+    pub dense_replications: Option<u32>,
     /// The side of the largest mesh, where the paper has several.
     pub largest_mesh: Option<u16>,
     /// Jobs in runs that are measured with a clock. Search times need fewer jobs than delays.
+    #[serde(default)]
     pub clocked_jobs: u32,
     /// Replications of these.
+    #[serde(default)]
     pub clocked_replications: u32,
     /// So often each of those runs is made; the least time counts.
+    #[serde(default)]
     pub clocked_repeats: u32,
 }
 

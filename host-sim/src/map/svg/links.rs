@@ -37,6 +37,33 @@ pub struct LinkMap {
     pub most: f64,
 }
 
+/// The most processors of a picture of links.
+const LINKS_NODES_MAX: u32 = 1 << 14;
+
+impl LinkMap {
+    /// Whether the links of this machine can be drawn.
+    ///
+    /// # Errors
+    ///
+    /// When there are too many.
+    pub fn check(machine: Grid) -> Result<(), String> {
+        if machine.nodes() <= LINKS_NODES_MAX {
+            return Ok(());
+        }
+        Err(format!(
+            "--plot links draws machines of up to {LINKS_NODES_MAX} processors, not {}",
+            machine.nodes()
+        ))
+    }
+}
+
+/// Gives all maps of a picture the colour of what the most used of their links carries.
+pub fn same_scale(maps: &mut [LinkMap]) {
+    let links = maps.iter().flat_map(|map| &map.links);
+    let most = links.map(|link| link.1).fold(0.0, f64::max);
+    maps.iter_mut().for_each(|map| map.most = most);
+}
+
 impl Content for LinkMap {
     const TITLE: &'static str = "How much the links are used";
 

@@ -97,35 +97,23 @@ pub(super) fn least_affected(all_own: &[At<Ratio>], others: &[At<Ratio>]) -> Jud
 /// The ratio is near 1: within `tight` of it for "holds", within `loose` for "weaker".
 pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
     let ratios = known(all);
-    let within = |limit: f64| {
-        ratios
-            .iter()
-            .all(|ratio| (ratio.value.mean - 1.0).abs() <= limit)
+    let distance = |ratio: &At<Estimate>| (ratio.value.mean - 1.0).abs();
+    let half_width = |ratio: &At<Estimate>| ratio.value.ci95.unwrap_or(f64::INFINITY);
+    let all_within = |limit: f64| {
+        let mut ratios = ratios.iter();
+        ratios.all(|ratio| distance(ratio) + half_width(ratio) <= limit)
     };
-    // A ratio whose interval has the limit in it may be on either side.
-    let open = |limit: f64| {
-        ratios.iter().any(|ratio| {
-            let distance = (ratio.value.mean - 1.0).abs();
-            let half_width = ratio.value.ci95.unwrap_or(f64::INFINITY);
-            (distance - limit).abs() < half_width
-        })
-    };
-    let verdict = if ratios.is_empty() {
-        Verdict::NotDecided
-    } else if within(tight) {
-        if open(tight) {
-            Verdict::NotDecided
-        } else {
-            Verdict::Holds
-        }
-    } else if within(loose) {
-        if open(loose) {
-            Verdict::NotDecided
-        } else {
-            Verdict::Weaker
-        }
-    } else {
+    let beyond = |ratio: &At<Estimate>| distance(ratio) - half_width(ratio) > loose;
+    let verdict = if ratios.iter().any(beyond) {
         Verdict::DoesNotHold
+    } else if ratios.is_empty() || !all_within(loose) {
+        Verdict::NotDecided
+    } else if all_within(tight) {
+        Verdict::Holds
+    } else if ratios.iter().any(|ratio| distance(ratio) > tight) {
+        Verdict::Weaker
+    } else {
+        Verdict::NotDecided
     };
     let details = all
         .iter()
@@ -152,8 +140,8 @@ pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
         ours,
         details: details.collect(),
         rule: format!(
-            "holds if every ratio is within {} % of 1, weaker within {} %, does not hold otherwise; not decided \
-             if an interval goes across the limit",
+            "holds if every ratio is within {} % of 1, weaker within {} %, does not hold if one is \
+             farther away; not decided if an interval goes across the limit",
             percent(tight),
             percent(loose)
         ),

@@ -119,12 +119,13 @@ fn grows_compares_the_ends_and_the_steps() {
 #[test]
 fn close_has_a_tight_and_a_loose_limit() {
     use Verdict::{DoesNotHold, Holds, NotDecided, Weaker};
-    let cases: [(&[Estimate], Verdict); 6] = [
+    let cases: [(&[Estimate], Verdict); 7] = [
         (&[estimate(1.02, 0.02), estimate(0.95, 0.01)], Holds),
         (&[estimate(1.02, 0.02), estimate(1.20, 0.02)], Weaker),
         (&[estimate(1.02, 0.02), estimate(1.40, 0.02)], DoesNotHold),
         (&[estimate(1.09, 0.05)], NotDecided),
         (&[estimate(1.24, 0.05)], NotDecided),
+        (&[estimate(1.02, 0.02), estimate(1.27, 0.05)], NotDecided),
         (&[], NotDecided),
     ];
     for (ratios, verdict) in cases {
