@@ -162,7 +162,7 @@ impl<'m> BlockPool<'m> {
         used.filter(|block| !block.is_none())
     }
 
-    /// Asserts that so many cells are in use and every other one is free.
+    /// Asserts that this many cells are in use and every other one is free.
     pub(crate) fn check_invariants(&self, used: u32) {
         let mut free = 0;
         let mut at = self.free;

@@ -206,7 +206,7 @@ pub struct Capacity {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum JobState {
-    /// It waits; so many jobs wait before it.
+    /// It waits; `ahead` jobs wait before it.
     Waiting {
         /// Jobs before it in the queue.
         ahead: u32,

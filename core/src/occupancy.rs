@@ -26,7 +26,7 @@ const PENDING_MAX: usize = 16;
 /// anybody has looked; only when the notes are full are all of them marked.
 #[derive(Debug)]
 pub struct Occupancy<'m> {
-    /// Says which words are in use; the slices may be longer.
+    /// Which words are in use; the slices may be longer.
     layout: Layout,
     /// Whether blocks are noted first, and marked only when the notes are full.
     deferred: bool,

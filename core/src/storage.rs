@@ -44,7 +44,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// What this strategy needs on this machine for so many jobs, waiting and running together.
+    /// What this strategy needs on this machine for this number of jobs, waiting and running together.
     ///
     /// ```
     /// use meshalloc::storage::Needs;

@@ -23,12 +23,12 @@ pub(crate) type Wide = u64;
 /// Bits in a [`Word`].
 pub const WORD_BITS: u32 = Word::BITS;
 
-/// The words that a row of so many processors takes.
+/// The words that a row of this many processors takes.
 pub const fn words_for(bits: u32) -> usize {
     bits.div_ceil(WORD_BITS) as usize
 }
 
-/// A word with its lowest `count` bits set, all of them if it has not so many.
+/// A word with its lowest `count` bits set, all of them if it has fewer.
 #[inline]
 pub(crate) const fn ones(count: u32) -> Word {
     match count < WORD_BITS {

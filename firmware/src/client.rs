@@ -80,7 +80,7 @@ pub struct Client<L> {
 }
 
 impl<L: Line> Client<L> {
-    /// Says hello, as often as the options allow, and hears who the controller is.
+    /// Opens a session: sends Hello, as often as the options allow, and keeps the greeting.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl<L: Line> Client<L> {
         Ok(Client { exchange, greeting })
     }
 
-    /// Says hello again, for example after [`ClientError::ControllerReset`].
+    /// Sends Hello again, for example after [`ClientError::ControllerReset`].
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl<L: Line> Client<L> {
         Ok(&self.greeting)
     }
 
-    /// Who the controller is, as of the last hello.
+    /// The greeting that answered the last Hello.
     pub fn greeting(&self) -> &Greeting {
         &self.greeting
     }

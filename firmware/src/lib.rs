@@ -8,7 +8,7 @@
 //! - [`protocol`]: the messages, and how long each can get. `PROTOCOL.md` has the bytes.
 //! - [`frame`]: messages to frames (postcard, CRC-32, COBS) and back, whatever the line does to them.
 //! - [`server`]: the controller's half. No I/O of its own: bytes in, bytes out.
-//! - [`client`] (feature `client`, needs `std`): the other half, for whoever wants processors.
+//! - [`client`] (feature `client`, needs `std`): the other half, for programs that need processors.
 //!
 //! The same library runs on the board, where `main.rs` adds the serial port and the clock, and on a
 //! host, where the tests let the two halves talk over a line in memory.

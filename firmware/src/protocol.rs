@@ -175,7 +175,7 @@ pub enum ProtocolError {
     },
     /// The frame is whole, but its body is no message of this version.
     BadMessage,
-    /// No hello came since the server's reset: what the client knows of its jobs is no longer so.
+    /// No Hello came since the server's reset: the jobs of the client are gone.
     HelloFirst,
 }
 

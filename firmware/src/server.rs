@@ -6,7 +6,7 @@
 //!
 //! # Once, and not twice
 //!
-//! A client that hears no reply cannot know which of the two was lost, its frame or the reply, and
+//! A client that receives no reply cannot tell which of the two was lost, its frame or the reply, and
 //! sends the same frame again. So the server remembers the last command that could change anything:
 //! when its frame comes again it repeats the replies and carries nothing out. One is enough,
 //! as a client sends no new frame before it has the reply to the last. After a reset the memory is
@@ -95,7 +95,7 @@ impl From<Result<Frame<'_>, DamagedFrame>> for Incoming {
 }
 
 impl<'m> Server<'m> {
-    /// The controller behind a line on which nothing has been said.
+    /// The controller behind a line on which no frame has come yet.
     pub const fn new(controller: Controller<'m>) -> Self {
         Server {
             controller,
@@ -128,7 +128,7 @@ impl<'m> Server<'m> {
         self.counters
     }
 
-    /// The transport lost bytes, so many times.
+    /// The transport lost bytes this many times.
     pub const fn overrun(&mut self, times: u32) {
         self.counters.overruns = self.counters.overruns.saturating_add(times);
     }

@@ -9,7 +9,7 @@ use crate::command::Cmd;
 use crate::image::{self, CHIP};
 use crate::setup::{self, QEMU, QEMU_MACHINE};
 
-/// What `cargo xtask qemu` can be told.
+/// The options of `cargo xtask qemu`.
 #[derive(clap::Args)]
 pub(crate) struct QemuOptions {
     /// The TCP port on 127.0.0.1 that stands for the serial line.
@@ -17,7 +17,7 @@ pub(crate) struct QemuOptions {
     port: u16,
 }
 
-/// What `cargo xtask flash` can be told.
+/// The options of `cargo xtask flash`.
 #[derive(clap::Args)]
 pub(crate) struct FlashOptions {
     /// Leave the board alone once it runs; without this its log is shown until Ctrl-C.

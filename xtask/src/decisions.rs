@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::command::{Cmd, root, target_dir};
 
-/// What is compared. Names and options are those that both commits know.
+/// What is compared. Names and options are those that both commits have.
 const RUNS: &[&str] = &[
     "run --mesh 32x32 --strategy ff,as,fsl,naive,buddy,fs,bf,bl,fo,flex,asff --load 0.4 --jobs 4000",
     "run --mesh 64x48 --strategy ff,as,fsl,naive,fs,bf,bl,fo,flex,asff --sizes exponential \
@@ -23,7 +23,7 @@ const RUNS: &[&str] = &[
 
 const PAPERS: [&str; 3] = ["chang-mohapatra", "chuang-wu", "kim-yoon"];
 
-/// What `cargo xtask decisions` can be told.
+/// The options of `cargo xtask decisions`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The commit to compare with

@@ -26,8 +26,8 @@ fn component(name: &str, probe: &str) -> Result<()> {
     Ok(())
 }
 
-/// The toolchain file lists the target as well, but rustup ignores that list where it has been told not
-/// to install by itself (`RUSTUP_AUTO_INSTALL=0`).
+/// The toolchain file lists the target as well, but rustup ignores that list where automatic
+/// installation is off (`RUSTUP_AUTO_INSTALL=0`).
 pub(crate) fn target() -> Result<()> {
     if !target_is_installed()? {
         rustup(&format!("rustup target add {TARGET}"), TARGET)?;
@@ -55,7 +55,7 @@ fn rustup(line: &str, what: &str) -> Result<()> {
         .with_context(|| format!("{what} is missing and rustup could not install it"))
 }
 
-/// Makes sure that QEMU is there and knows the machine.
+/// Makes sure that QEMU is there and has the machine.
 pub(crate) fn qemu() -> Result<()> {
     let version = Cmd::new(QEMU).args("--version");
     if !version.succeeds() {

@@ -10,7 +10,7 @@ use crate::command::root;
 use crate::image::{self, FLASH_BYTES, Image, RAM_BYTES};
 use crate::{setup, stack};
 
-/// What `cargo xtask size` can be told.
+/// The options of `cargo xtask size`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Write the table into the README.

@@ -25,7 +25,7 @@ impl Step {
     }
 }
 
-/// The tests of a step, as told by the test harness.
+/// The tests of a step, as the test harness counts them.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tests {
     passed: u32,

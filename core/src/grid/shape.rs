@@ -5,15 +5,15 @@ use core::str::FromStr;
 
 use super::tuple::{DIMENSIONS_MAX, Tuple};
 
-/// Up to so many extents stand as they are.
+/// Up to this many extents are stored as they are.
 const PLAIN_MAX: usize = 3;
 
 /// In the last word: the other three and the rest of it are a code.
 const CODED: u16 = 1 << 15;
 
 /// The extents that a request asks for, in the order in which it names them: side lengths on a mesh, radices on a
-/// k-ary n-cube. None at all asks for a single processor. Which dimension each extent is laid along is for the
-/// strategy to say.
+/// k-ary n-cube. None at all asks for a single processor. The strategy chooses the dimension along which
+/// each extent is laid.
 ///
 /// An extent may be zero; such a request is refused as empty. Of more than three extents with a zero among them, the shape is
 /// that of the single extent 0.

@@ -193,7 +193,7 @@ pub struct JobTable<'m> {
 }
 
 impl<'m> JobTable<'m> {
-    /// An empty table. The slices say what there is room for; an index shorter than twice the slots reduces their number.
+    /// An empty table. The lengths of the slices are the capacities; an index shorter than twice the slots reduces their number.
     pub(crate) fn new(slots: &'m mut [JobSlot], index: &'m mut [Link]) -> Self {
         let (slots, index) = index::fit(slots, index);
         let mut table = JobTable {

@@ -14,7 +14,7 @@ use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::word::{WORD_BITS, Word, words_for};
 
-/// There is no free box: no node was left after so many of the dimensions.
+/// There is no free box: no node was left after this many of the dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoneLeft {
     pub(crate) dimensions: usize,

@@ -30,7 +30,7 @@ impl Rows {
         self.add(row + 1);
     }
 
-    /// The lowest one of a mesh with so many rows, which is removed.
+    /// The lowest one of a mesh with this many rows, which is removed.
     fn pop(&mut self, rows: usize) -> Option<usize> {
         let row = next_bit(&self.0, 0, true)?;
         self.0[(row / WORD_BITS) as usize] &= !(1 << (row % WORD_BITS));

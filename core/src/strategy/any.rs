@@ -294,7 +294,7 @@ impl Holds {
         matches!(self, Holds::OneBlock)
     }
 
-    /// The most blocks that so many jobs hold together on a machine of so many processors.
+    /// The most blocks that `jobs` jobs hold together on a machine of `processors` processors.
     pub(crate) const fn blocks(self, jobs: usize, processors: usize) -> usize {
         // Blocks are disjoint and hold at least one processor each.
         let most = match self {

@@ -131,7 +131,7 @@ fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option
     best.map(|(_, base)| Submesh { base, sides })
 }
 
-/// For each count 0 to 4, the nodes of a word that have so many busy neighbours.
+/// For each count 0 to 4, the nodes of a word that have this many busy neighbours.
 fn busy_neighbours(occupancy: &Occupancy<'_>, y: usize, word: usize) -> [Word; 5] {
     let rows = occupancy.grid().rows() as usize;
     let row = occupancy.busy_row(y);

@@ -1,7 +1,7 @@
 //! Where a job is placed: the [`Strategy`] trait, and [`AnyStrategy`] to choose at run time.
 //!
 //! A strategy owns no occupancy. It looks at the [`Occupancy`] and proposes blocks; the
-//! allocator commits them, and only then is the strategy told what was taken. What it keeps of its own (the free
+//! allocator commits them and then calls [`Strategy::taken`]. What it keeps of its own (the free
 //! submesh list) is derived from the occupancy and can be rebuilt from it at any time.
 //!
 //! # Adding a strategy

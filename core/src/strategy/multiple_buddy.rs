@@ -89,7 +89,7 @@ struct Choice<'a, 'm, 's> {
 }
 
 impl Choice<'_, '_, '_> {
-    /// Chooses free blocks of this side, at most so many; returns how many are missing.
+    /// Chooses free blocks of this side, at most `missing`; returns how many are missing.
     fn of_this_side(&mut self, side: u16, mut missing: u32, draft: &mut Draft<'_, '_>) -> u32 {
         let stride = self.occupancy.stride();
         let squares = Squares::new(self.busy, stride, self.scratch).with_side(side);

@@ -94,7 +94,7 @@ impl<'m> Paging<'m> {
         })
     }
 
-    /// The pages that hold so many processors.
+    /// The number of pages that hold this many processors.
     const fn pages(&self, processors: u32) -> u32 {
         processors.div_ceil(self.size)
     }
@@ -193,7 +193,7 @@ impl Strategy for Paging<'_> {
         let chosen = &mut self.workspace.words[..occupancy.busy_rows().len()];
         chosen.fill(0);
         loop {
-            // Most that are busy are told by one bit.
+            // For most busy pages one bit is enough.
             if !occupancy.is_busy(NodeId(walk.node)) {
                 let page = grid.encode(|at| walk.positions[at].at, |_| side);
                 if side == 1 || occupancy.is_free(page) {

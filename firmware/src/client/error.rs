@@ -16,7 +16,7 @@ pub enum ClientError {
     Line {
         /// What the client was at.
         doing: &'static str,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// No whole reply came.
@@ -50,7 +50,7 @@ pub enum ClientError {
     Refused {
         /// What was sent.
         message: Box<str>,
-        /// What it said.
+        /// Its error.
         error: ProtocolError,
     },
     /// The reply is whole but no message this client knows: the controller's software is newer, or

@@ -6,8 +6,9 @@ const SMALL: &str = "saturation --mesh 16x16 --jobs 4000 --replications 4";
 fn a_table_of_all_strategies_that_serve_the_mesh() {
     let shown = host_sim(SMALL).good();
     for part in [
-        "adaptive-scan",
-        "buddy",
+        "\nadaptive-scan ",
+        "\nbuddy ",
+        "\nmultiple-buddy ",
         "saturation",
         " ± ",
         "seed 1",
@@ -22,7 +23,7 @@ fn a_table_of_all_strategies_that_serve_the_mesh() {
     );
     let odd = host_sim("saturation --mesh 10x10 --jobs 500 --replications 2").good();
     assert!(
-        odd.contains("adaptive-scan") && !odd.contains("buddy"),
+        odd.contains("\nadaptive-scan ") && !odd.contains("\nbuddy "),
         "{odd}"
     );
 }

@@ -1,15 +1,15 @@
 //! The firmware as it is, in QEMU, at the other end of a TCP connection.
 
 mod cubes;
+mod decisions;
 mod log;
 mod longest;
 
 use std::time::{Duration, Instant};
 
-use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, Controller, Cube, Error, Flags, Grid, JobId, JobState, Mesh, NodeId,
-    Refusal, Reply, Request, SchedulerKind, Shape, Storage, StrategyKind, Submesh,
+    Command, Configuration, Error, JobId, JobState, Mesh, Refusal, Reply, Request, SchedulerKind,
+    StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
 use meshalloc_firmware::{Client, ClientError, ClientMessage, Line, PROTOCOL_VERSION};
@@ -86,162 +86,6 @@ fn qemu_greets_and_allocates() {
     assert!(
         !qemu.log().unwrap().is_empty(),
         "the firmware logs its start"
-    );
-}
-
-/// The machines on which the decisions are compared. Every strategy serves two of them at least.
-fn machines() -> [Grid; 11] {
-    let mesh = |w, h| Mesh::new(w, h).expect("sides in range").grid();
-    let cube = |k, n| Cube::new(k, n).expect("a cube").grid();
-    let grid = |sides: &[u16], wraps| Grid::new(sides, wraps).expect("a grid");
-    [
-        mesh(64, 64),
-        mesh(33, 20),
-        mesh(16, 16),
-        mesh(16, 22),
-        cube(4, 3),
-        cube(3, 5),
-        cube(16, 3),
-        cube(2, 12),
-        grid(&[8, 8, 16], 0b111),
-        grid(&[5, 4, 3], 0b010),
-        grid(&[7, 5], 0b11),
-    ]
-}
-
-/// Every strategy, and those whose parameters decide between ways with other parameters.
-fn strategies() -> impl Iterator<Item = StrategyKind> {
-    let parameters = [
-        "random:seed=7",
-        "paging:snake",
-        "paging:row-major=1",
-        "sbt:4",
-        "dbt:1/16",
-        "ind-sbt:4",
-        "ind-dbt:1/16",
-        "d-sbt:4",
-        "d-dbt:1/16",
-        "curve:best-fit",
-        "curve:sum-of-squares",
-    ];
-    let parse = |text: &str| {
-        text.parse()
-            .unwrap_or_else(|error| panic!("{text}: {error}"))
-    };
-    StrategyKind::built().chain(parameters.map(parse))
-}
-
-/// A request of up to 256 processors on a two-dimensional mesh, of any m and any radices on a cube, and of any extents on
-/// another grid; `random` has numbers below its argument.
-fn request(machine: Grid, random: &mut impl FnMut(u32) -> u32) -> Request {
-    let extents: Vec<u16> = match machine.radix() {
-        _ if machine.is_plane() => (0..2).map(|_| 1 + random(16) as u16).collect(),
-        Some(k) => {
-            let dimensions = random(machine.dimensions() as u32 + 1);
-            // Half of the requests are for whole rings, since one strategy serves no other.
-            let rings = random(2) == 0;
-            let radix = |_| match rings {
-                true => k,
-                false => 2 + random(u32::from(k) - 1) as u16,
-            };
-            (0..dimensions).map(radix).collect()
-        }
-        None => {
-            let extent = |&side: &u16| 1 + random(side.into()) as u16;
-            machine.sides().iter().map(extent).collect()
-        }
-    };
-    let request = Request::new(Shape::new(&extents).expect("extents of the machine"));
-    let mut flags = Flags::empty();
-    flags.set(Flags::FIXED_ORIENTATION, random(4) == 0);
-    // A large one at the head of the queue would keep the others waiting for long.
-    flags.set(Flags::NO_WAIT, request.processors > machine.nodes() / 8);
-    request.with_flags(flags)
-}
-
-/// Every strategy, every command, on full machines of every kind: the board says what a controller in process
-/// says, whose words are twice as long.
-#[test]
-fn qemu_decides_as_in_process() {
-    let Some(qemu) = Qemu::start() else { return };
-    let mut client = qemu.client().unwrap();
-    let schedulers = [
-        SchedulerKind::Fcfs,
-        SchedulerKind::BypassQueue { threshold: 50 },
-        SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 10 }),
-    ];
-    let mut served = 0;
-    for strategy in strategies() {
-        let (mut rounds, mut granted) = (0, 0);
-        for machine in machines() {
-            let configuration = Configuration {
-                machine,
-                strategy,
-                scheduler: schedulers[rounds % schedulers.len()],
-            };
-            let mut storage = Box::new(Storage::<128, 512, 256, 4096, 4096>::new());
-            assert_eq!(
-                call_at(&mut client, Command::Reset, Some(0)).unwrap(),
-                [Reply::Done]
-            );
-            let mut reference = match Controller::new(storage.memory(), configuration) {
-                Ok(reference) => reference,
-                Err(error) => {
-                    // The board refuses what is refused in process, such as a buddy system on a mesh that
-                    // is not a square of a power of two, or a grid that is not served.
-                    let refusal = [Reply::Error(Error::Configure(error))];
-                    assert_eq!(
-                        call(&mut client, Command::Configure(configuration)),
-                        refusal
-                    );
-                    continue;
-                }
-            };
-            assert_eq!(
-                call_at(&mut client, Command::Configure(configuration), Some(0)).unwrap(),
-                [Reply::Done]
-            );
-            rounds += 1;
-            let mut state = 1_u32;
-            let mut random = |end: u32| {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (state >> 8) % end
-            };
-            for step in 0..400 {
-                let job = JobId(random(60));
-                let node = NodeId(random(machine.nodes()) / 8 * 8);
-                let command = match random(32) {
-                    0 => Command::MarkFaulty { node },
-                    1..=3 => Command::ClearFaulty { node },
-                    4 => Command::Occupancy { from: node },
-                    5 => Command::ListJobs { from: job.0 },
-                    6 => Command::QueryJob { job },
-                    7..=16 => Command::Release { job },
-                    _ => Command::Submit {
-                        job,
-                        request: request(machine, &mut random),
-                    },
-                };
-                let on_board = call_at(&mut client, command, Some(step)).unwrap();
-                let mut in_process = Vec::new();
-                reference.handle(&command, step, &mut |reply| in_process.push(reply.clone()));
-                assert_eq!(
-                    on_board, in_process,
-                    "{strategy} on {machine}, step {step}: {command:?}"
-                );
-                let granted_now =
-                    |reply: &Reply| matches!(reply, Reply::Grant(grant) if grant.first == 0);
-                granted += in_process.iter().filter(|reply| granted_now(reply)).count();
-            }
-            reference.check_invariants();
-        }
-        assert!(rounds >= 2, "{strategy} serves {rounds} of the machines");
-        assert!(granted >= 50, "{strategy}: {granted} grants");
-        served += rounds;
-    }
-    assert!(
-        served > 3 * StrategyKind::built().count(),
-        "{served} rounds"
     );
 }
 

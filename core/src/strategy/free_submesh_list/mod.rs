@@ -203,7 +203,7 @@ impl Strategy for FreeSubmeshList<'_> {
         }
     }
 
-    /// The list knows all that is free.
+    /// The list has all that is free.
     fn reads_occupancy(&self) -> bool {
         false
     }

@@ -15,7 +15,7 @@ fn ring() -> Request {
 /// Those that serve the cube and look for a box.
 fn strategies() -> impl Iterator<Item = StrategyKind> {
     let serves = |kind: &StrategyKind| kind.serves().includes(&cube(4, 2).grid());
-    StrategyKind::built().filter(move |kind| serves(kind) && *kind != StrategyKind::Naive)
+    StrategyKind::built().filter(move |kind| serves(kind) && kind.holds().is_contiguous())
 }
 
 /// Asks in vain for many different rings and planes of a 4-ary 2-cube, so that whatever can be remembered is.

@@ -120,6 +120,9 @@ fn assert_in_time(strategy: StrategyKind, longest: Option<u64>) {
     assert!(longest <= DECISION_MS_MAX, "{strategy}: {longest} ms");
 }
 
+/// Whether the processor with these coordinates is free.
+type IsFree<'a> = &'a dyn Fn(u32, u32) -> bool;
+
 /// The 64 x 64 mesh for the strategies that hold more than a rectangle.
 ///
 /// - A corridor from row to row, as long as half the mesh, along which a set of neighbours grows by one processor a pass, and of
@@ -136,13 +139,13 @@ fn qemu_decides_on_a_whole_mesh_in_time() {
     let mesh = Mesh::new(64, 64).expect("sides in range").grid();
     let in_corridor = |x: u32, y: u32, left: u32| {
         let turn = if y % 4 == 1 { 63 } else { left };
-        x >= left && (y % 2 == 0 || x == turn)
+        x >= left && (y.is_multiple_of(2) || x == turn)
     };
     let columns = |x: u32, _: u32| x < 40;
     let corridor = |x: u32, y: u32| in_corridor(x, y, 0);
     let both = |x: u32, y: u32| x < 22 || x > 22 && in_corridor(x, y, 23);
-    let checkerboard = |x: u32, y: u32| (x + y) % 2 == 0;
-    let states: [(&dyn Fn(u32, u32) -> bool, &[(u16, u16)]); 4] = [
+    let checkerboard = |x: u32, y: u32| (x + y).is_multiple_of(2);
+    let states: [(IsFree<'_>, &[(u16, u16)]); 4] = [
         (&corridor, &[(47, 44), (61, 34), (41, 41), (63, 32)]),
         (&columns, &[(41, 41), (43, 41), (42, 41)]),
         (&both, &[(37, 39), (42, 34), (38, 38), (39, 35)]),

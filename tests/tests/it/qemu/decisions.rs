@@ -1,0 +1,202 @@
+//! The decisions of the firmware in QEMU are those of a controller in process.
+
+use meshalloc::scheduler::Threshold;
+use meshalloc::{
+    Command, Configuration, Controller, Cube, Error, Flags, Grid, JobId, Mesh, NodeId, Reply,
+    Request, SchedulerKind, Shape, Storage, StrategyKind,
+};
+use meshalloc_tests::qemu::{Qemu, call_at};
+use meshalloc_tests::strategy::places_anywhere;
+
+use super::call;
+
+/// The machines on which the decisions are compared. Every strategy serves two of them at least.
+fn machines() -> [Grid; 11] {
+    let mesh = |w, h| Mesh::new(w, h).expect("sides in range").grid();
+    let cube = |k, n| Cube::new(k, n).expect("a cube").grid();
+    let grid = |sides: &[u16], wraps| Grid::new(sides, wraps).expect("a grid");
+    [
+        mesh(64, 64),
+        mesh(33, 20),
+        mesh(16, 16),
+        mesh(16, 22),
+        cube(4, 3),
+        cube(3, 5),
+        cube(16, 3),
+        cube(2, 12),
+        grid(&[8, 8, 16], 0b111),
+        grid(&[5, 4, 3], 0b010),
+        grid(&[7, 5], 0b11),
+    ]
+}
+
+/// A request of up to 256 processors on a two-dimensional mesh, of any m and any radices on a cube, and of any extents on
+/// another grid; `random` has numbers below its argument.
+fn request(machine: Grid, random: &mut impl FnMut(u32) -> u32) -> Request {
+    let extents: Vec<u16> = match machine.radix() {
+        _ if machine.is_plane() => (0..2).map(|_| 1 + random(16) as u16).collect(),
+        Some(k) => {
+            let dimensions = random(machine.dimensions() as u32 + 1);
+            // Half of the requests are for whole rings, since one strategy serves no other.
+            let rings = random(2) == 0;
+            let radix = |_| match rings {
+                true => k,
+                false => 2 + random(u32::from(k) - 1) as u16,
+            };
+            (0..dimensions).map(radix).collect()
+        }
+        None => {
+            let extent = |&side: &u16| 1 + random(side.into()) as u16;
+            machine.sides().iter().map(extent).collect()
+        }
+    };
+    let request = Request::new(Shape::new(&extents).expect("extents of the machine"));
+    let mut flags = Flags::empty();
+    flags.set(Flags::FIXED_ORIENTATION, random(4) == 0);
+    // A large one at the head of the queue would keep the others waiting for long.
+    flags.set(Flags::NO_WAIT, request.processors > machine.nodes() / 8);
+    request.with_flags(flags)
+}
+
+#[test]
+fn qemu_decides_as_in_process_with_strategies_that_place_a_job_anywhere() {
+    compare(Group::Anywhere);
+}
+
+#[test]
+fn qemu_decides_as_in_process_with_box_strategies_for_every_grid() {
+    compare(Group::EveryGrid);
+}
+
+#[test]
+fn qemu_decides_as_in_process_with_strategies_for_meshes() {
+    compare(Group::Meshes);
+}
+
+#[test]
+fn qemu_decides_as_in_process_with_strategies_for_cubes() {
+    compare(Group::Cubes);
+}
+
+/// Strategies that one test compares. There are several, about equally long, because tests run in parallel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Group {
+    Anywhere,
+    EveryGrid,
+    Meshes,
+    Cubes,
+}
+
+impl Group {
+    /// The group of a strategy; each has one.
+    fn of(kind: StrategyKind) -> Group {
+        let serves = |grid| kind.serves().includes(&grid);
+        let on_mesh = serves(Mesh::new(64, 64).expect("sides in range").grid());
+        let on_cube = serves(Cube::new(4, 3).expect("a cube").grid());
+        match (on_mesh, on_cube) {
+            _ if places_anywhere(kind) => Group::Anywhere,
+            (true, true) => Group::EveryGrid,
+            (true, false) => Group::Meshes,
+            (false, _) => Group::Cubes,
+        }
+    }
+}
+
+/// Every strategy of the group, every command, on full machines of every kind: the board decides as a controller in
+/// process, whose words are twice as long.
+fn compare(group: Group) {
+    let Some(qemu) = Qemu::start() else { return };
+    let mut client = qemu.client().unwrap();
+    let schedulers = [
+        SchedulerKind::Fcfs,
+        SchedulerKind::BypassQueue { threshold: 50 },
+        SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 10 }),
+    ];
+    let (mut strategies, mut served) = (0, 0);
+    let parameters = [
+        "random:seed=7",
+        "paging:snake",
+        "paging:row-major=1",
+        "sbt:4",
+        "dbt:1/16",
+        "ind-sbt:4",
+        "ind-dbt:1/16",
+        "d-sbt:4",
+        "d-dbt:1/16",
+        "curve:best-fit",
+        "curve:sum-of-squares",
+    ];
+    let parameters = parameters.map(|text| text.parse().unwrap());
+    let all = StrategyKind::built().chain(parameters);
+    for strategy in all.filter(|&kind| Group::of(kind) == group) {
+        let (mut rounds, mut granted) = (0, 0);
+        for machine in machines() {
+            let configuration = Configuration {
+                machine,
+                strategy,
+                scheduler: schedulers[rounds % schedulers.len()],
+            };
+            let mut storage = Box::new(Storage::<128, 512, 256, 4096, 4096>::new());
+            assert_eq!(
+                call_at(&mut client, Command::Reset, Some(0)).unwrap(),
+                [Reply::Done]
+            );
+            let mut reference = match Controller::new(storage.memory(), configuration) {
+                Ok(reference) => reference,
+                Err(error) => {
+                    // The board refuses what is refused in process, such as a buddy system on a mesh that
+                    // is not a square of a power of two, or a grid that is not served.
+                    let refusal = [Reply::Error(Error::Configure(error))];
+                    assert_eq!(
+                        call(&mut client, Command::Configure(configuration)),
+                        refusal
+                    );
+                    continue;
+                }
+            };
+            assert_eq!(
+                call_at(&mut client, Command::Configure(configuration), Some(0)).unwrap(),
+                [Reply::Done]
+            );
+            rounds += 1;
+            let mut state = 1_u32;
+            let mut random = |end: u32| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 8) % end
+            };
+            for step in 0..400 {
+                let job = JobId(random(60));
+                let node = NodeId(random(machine.nodes()) / 8 * 8);
+                let command = match random(32) {
+                    0 => Command::MarkFaulty { node },
+                    1..=3 => Command::ClearFaulty { node },
+                    4 => Command::Occupancy { from: node },
+                    5 => Command::ListJobs { from: job.0 },
+                    6 => Command::QueryJob { job },
+                    7..=16 => Command::Release { job },
+                    _ => Command::Submit {
+                        job,
+                        request: request(machine, &mut random),
+                    },
+                };
+                let on_board = call_at(&mut client, command, Some(step)).unwrap();
+                let mut in_process = Vec::new();
+                reference.handle(&command, step, &mut |reply| in_process.push(reply.clone()));
+                assert_eq!(
+                    on_board, in_process,
+                    "{strategy} on {machine}, step {step}: {command:?}"
+                );
+                let granted_now =
+                    |reply: &Reply| matches!(reply, Reply::Grant(grant) if grant.first == 0);
+                granted += in_process.iter().filter(|reply| granted_now(reply)).count();
+            }
+            reference.check_invariants();
+        }
+        assert!(rounds >= 2, "{strategy} serves {rounds} of the machines");
+        assert!(granted >= 50, "{strategy}: {granted} grants");
+        strategies += 1;
+        served += rounds;
+    }
+    assert!(strategies > 0, "{group:?} has no strategy");
+    assert!(served > 3 * strategies, "{group:?}: {served} rounds");
+}
