@@ -26,6 +26,7 @@ use crate::run::{self, RunHow};
 use crate::saturation::{self, SaturationArgs};
 use crate::scenario::{self, BackendChoice, Format, MachineArgs, Scenario, ScenarioArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
+use crate::workload::TimeUnit;
 
 /// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations and
 /// compares strategies, in this process or on a board that runs the meshalloc firmware.
@@ -40,7 +41,7 @@ pub struct Cli {
 enum Command {
     /// Run one scenario: a workload through one or several strategies
     ///
-    /// Times are in seconds of virtual time. Results have 95 % confidence intervals over independent
+    /// Times are in seconds of virtual time, or in cycles where jobs send messages (--pattern). Results have 95 % confidence intervals over independent
     /// replications; all strategies get the same jobs.
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
@@ -71,6 +72,7 @@ Examples:
   host-sim run --strategy fsl,as --load .47
   host-sim run --cube k=4,n=3 --strategy tc,sniffing --tasks 100 --residence 5,10
   host-sim run --mesh 16x22 --swf log.swf.gz --partition 2 --format json
+  host-sim run --mesh 16x16 --strategy ff,as --pattern all-to-all --arrival-rate 0.00005
   host-sim run --scenario paper.toml --seed 7
 
 A scenario file is TOML; its keys are the options above without the dashes:
@@ -268,6 +270,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         let map = Map {
             strategy,
             at: None,
+            unit: TimeUnit::default(),
             waiting: 0,
             snapshot: snapshot.map_err(|error| error.to_string())?,
         };

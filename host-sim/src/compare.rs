@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::backend::{self, InProcessBackends};
 use crate::experiment::{
-    self, Experiment, REPLICATIONS_MIN, Replications, StrategyResult, WARMUP_FRACTION,
+    self, Experiment, Measure, REPLICATIONS_MIN, Replications, StrategyResult, WARMUP_FRACTION,
 };
 use crate::failure::{self, Failure, Incomplete};
 use crate::map::{self, MapArgs, PictureFile};
@@ -23,7 +23,9 @@ use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, cell, shown, table, trimmed};
 use crate::scenario::{self, Format, RequestArgs};
-use crate::workload::{Arrivals, Rate, Requests, ServiceDistribution, Synthetic, Workload};
+use crate::workload::{
+    Arrivals, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit, WorkDistribution, Workload,
+};
 
 /// What to compare; the defaults take well under a minute on two processors.
 #[derive(Args, Clone, Debug)]
@@ -172,9 +174,9 @@ impl<'a> Comparison<'a> {
         let args = self.args;
         let workload = Synthetic {
             requests: self.requests,
-            service: ServiceDistribution::Exponential {
+            work: WorkDistribution::Service(ServiceDistribution::Exponential {
                 mean_seconds: args.mean_service,
-            },
+            }),
             arrivals: Arrivals::Poisson(Rate::Load(load)),
         };
         Experiment {
@@ -183,7 +185,9 @@ impl<'a> Comparison<'a> {
             scheduler: args.scheduler,
             workload: Workload::Synthetic(workload),
             jobs: args.jobs,
-            warmup_fraction: WARMUP_FRACTION,
+            measure: Measure::Arrivals {
+                warmup_fraction: WARMUP_FRACTION,
+            },
             backlog: None,
             replications: Replications::Fixed(args.replications),
             seed: args.seed,
@@ -198,7 +202,7 @@ impl<'a> Comparison<'a> {
             self.requests.machine(),
             report::requests_text(&self.requests),
             args.mean_service,
-            names::scheduler_text(args.scheduler),
+            names::scheduler_text(args.scheduler, TimeUnit::Second),
             args.replications,
             args.jobs,
             args.seed
@@ -335,7 +339,7 @@ fn write_json(
     let loads: Vec<_> = rows.iter().map(|row| row.load).collect();
     let mut scenario = json!({
         "strategy": names,
-        "scheduler": names::scheduler_text(args.scheduler),
+        "scheduler": names::scheduler_text(args.scheduler, TimeUnit::Second),
     });
     for (option, value) in names::machine_options(compared.requests.machine()) {
         scenario[option] = value.into();

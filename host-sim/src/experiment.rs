@@ -10,9 +10,12 @@ use meshalloc::{Grid, SchedulerKind, StrategyKind};
 
 use crate::backend::BackendError;
 use crate::metrics::{Estimates, Metric, PerMetric, Refusals};
+use crate::network::NetworkError;
 use crate::simulation::{self, Measured, RunResult, SimulationError};
 use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias, sample_target};
-use crate::workload::{Arrivals, JOBS_MAX, Synthetic, Workload, WorkloadError};
+use crate::workload::{
+    Arrivals, JOBS_MAX, Synthetic, TimeUnit, WorkDistribution, Workload, WorkloadError,
+};
 
 mod once;
 mod parallel;
@@ -26,8 +29,8 @@ pub use parallel::{Failed, run, run_all, run_parallel};
 pub enum Replications {
     /// This number of times.
     Fixed(u32),
-    /// Until the mean waiting delay of every strategy that is not saturated is within `target` of the true one, relative
-    /// to that and with a confidence of 95 %, but at least [`REPLICATIONS_MIN`] and at most `max` times. The rule
+    /// Until the mean waiting delay of every strategy that has one is within `target` of the true one, relative to that and
+    /// with a confidence of 95 % (where departures are measured, the mean turnaround), but at least [`REPLICATIONS_MIN`] and at most `max` times. The rule
     /// is that of [`statistics`](crate::statistics).
     UntilRelativeError {
         /// For instance .03.
@@ -51,6 +54,36 @@ pub const REPLICATIONS_STEP: u32 = 4;
 /// The part of a synthetic workload's jobs that is not measured unless asked otherwise.
 pub const WARMUP_FRACTION: f64 = 0.05;
 
+/// Which jobs are measured where jobs go on arriving.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measure {
+    /// The first to arrive, but for those before the system has settled. Delays have no value where the backlog grows.
+    Arrivals {
+        /// The part of them that is not measured, 0 to below 1.
+        warmup_fraction: f64,
+    },
+    /// The first to leave, from the start on. Delays belong to that number of departures, also where the backlog grows.
+    Departures,
+}
+
+impl Measure {
+    /// What is measured of a workload unless asked otherwise: of jobs that send messages the first to leave, as the literature on
+    /// them does.
+    pub const fn of(workload: &Synthetic) -> Measure {
+        match workload.work {
+            WorkDistribution::Messages(_) => Measure::Departures,
+            WorkDistribution::Service(_) => Measure::Arrivals {
+                warmup_fraction: WARMUP_FRACTION,
+            },
+        }
+    }
+}
+
+/// All of them.
+const WHOLE: Measure = Measure::Arrivals {
+    warmup_fraction: 0.0,
+};
+
 /// What is to be run.
 #[derive(Clone, Debug)]
 pub struct Experiment {
@@ -62,11 +95,10 @@ pub struct Experiment {
     pub scheduler: SchedulerKind,
     /// Where the jobs come from.
     pub workload: Workload,
-    /// How many jobs of a synthetic workload one run is about, [`WARMUP_FRACTION`] of which are not
-    /// measured. Of a log and of a closed workload all jobs are measured.
+    /// How many jobs of a synthetic workload one run is about. Of a log and of a closed workload all jobs are measured.
     pub jobs: u32,
-    /// The part of a synthetic workload's jobs, the first to arrive, that is not measured.
-    pub warmup_fraction: f64,
+    /// Which jobs of a synthetic workload these are.
+    pub measure: Measure,
     /// The number of jobs of a synthetic workload that wait at all times: one arrives as soon as fewer do, whatever its
     /// arrival time. The utilization is then the load at which the strategy saturates: up to it a queue runs empty again and
     /// again, above it the queue grows for ever.
@@ -101,11 +133,16 @@ pub struct StrategyResult {
     pub scheduler: SchedulerKind,
     /// The estimates, over all replications.
     pub metrics: Estimates,
-    /// Whether the backlog grew in most replications, so that delays depend on the length of the run, or of the log.
+    /// The unit of its times.
+    pub time_unit: TimeUnit,
+    /// Whether the backlog grew in most replications.
     pub saturated: bool,
+    /// Whether mean delays have a value: where the backlog grew they depend on the length of the run, or of the log. They
+    /// have one even so where departures are measured ([`Measure::Departures`]): that of so many.
+    pub has_delays: bool,
     /// Whether mean delays still grow with the length of the run, by more than [`EMPTY_START_BIAS_MAX`] of the
     /// long-run value: the run is too short for what they are asked for, and decides nothing. Not where
-    /// `saturated`, and never for a log, a closed workload or a backlog that is kept up.
+    /// `saturated`, and never for a log, for measured departures or a backlog that is kept up.
     pub grows_with_length: bool,
     /// Why there were so many replications and not more.
     pub stop: Stop,
@@ -176,6 +213,9 @@ pub enum ExperimentError {
     /// The workload cannot be used.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+    /// There is no such network.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
     /// The controller could not be made ready.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -233,7 +273,7 @@ impl Experiment {
             scheduler: SchedulerKind::Fcfs,
             workload: Workload::Synthetic(workload),
             jobs: 0,
-            warmup_fraction: 0.0,
+            measure: Measure::Departures,
             backlog: None,
             replications,
             seed,
@@ -246,21 +286,14 @@ impl Experiment {
     ///
     /// When there is none, or there are too many.
     pub fn measured(&self) -> Result<Measured, WorkloadError> {
-        let (jobs, warmup_fraction) = match &self.workload {
+        let (jobs, measure) = match &self.workload {
             Workload::Synthetic(workload) => match workload.arrivals {
-                Arrivals::Poisson(_) => (self.jobs, self.warmup_fraction),
-                Arrivals::AtOnce { tasks } => (tasks, 0.0),
+                Arrivals::Poisson(_) => (self.jobs, self.measure),
+                Arrivals::AtOnce { tasks } => (tasks, Measure::Departures),
             },
             // Reading it has limited its length.
-            Workload::Log(log) => (log.jobs.len() as u32, 0.0),
+            Workload::Log(log) => (log.jobs.len() as u32, WHOLE),
         };
-        if !(0.0..1.0).contains(&warmup_fraction) {
-            return Err(WorkloadError::OutOfRange {
-                what: "the part of the jobs that is not measured".into(),
-                given: warmup_fraction.to_string(),
-                expected: "0 or more, and less than 1".into(),
-            });
-        }
         if !(1..=JOBS_MAX).contains(&jobs) {
             return Err(WorkloadError::OutOfRange {
                 what: "the number of jobs".into(),
@@ -268,8 +301,18 @@ impl Experiment {
                 expected: format!("1 to {JOBS_MAX}"),
             });
         }
-        let first = (f64::from(jobs) * warmup_fraction) as u32;
-        Ok(Measured { first, end: jobs })
+        match measure {
+            Measure::Departures => Ok(Measured::Departures(jobs)),
+            Measure::Arrivals { warmup_fraction } if (0.0..1.0).contains(&warmup_fraction) => {
+                let first = (f64::from(jobs) * warmup_fraction) as u32;
+                Ok(Measured::Arrivals { first, end: jobs })
+            }
+            Measure::Arrivals { warmup_fraction } => Err(WorkloadError::OutOfRange {
+                what: "the part of the jobs that is not measured".into(),
+                given: warmup_fraction.to_string(),
+                expected: "0 or more, and less than 1".into(),
+            }),
+        }
     }
 
     fn replications_max(&self) -> Result<u32, WorkloadError> {
@@ -320,7 +363,7 @@ impl Experiment {
 
     /// Why these replications are enough, if they are.
     fn reached(&self, runs: &[RunResult]) -> Option<Stop> {
-        if self.is_saturated(runs) {
+        if !self.has_delays(runs) {
             return Some(Stop::Saturated);
         }
         let least = self.enough(0) as usize;
@@ -333,7 +376,7 @@ impl Experiment {
         match self.replications {
             Replications::Fixed(_) => None,
             Replications::UntilRelativeError { target, .. } => {
-                let error = estimate(runs, Metric::WaitingDelay)?.relative_error()?;
+                let error = estimate(runs, self.judged())?.relative_error()?;
                 Some(error / sample_target(target))
             }
             Replications::UntilAbsoluteError { target, .. } => {
@@ -348,14 +391,28 @@ impl Experiment {
         self.backlog.is_none() && 2 * saturated > runs.len()
     }
 
+    /// Whether mean delays have a value.
+    fn has_delays(&self, runs: &[RunResult]) -> bool {
+        self.measures_departures() || !self.is_saturated(runs)
+    }
+
+    fn measures_departures(&self) -> bool {
+        matches!(self.measured(), Ok(Measured::Departures(_)))
+    }
+
+    /// What is to be as exact as asked. A waiting delay near 0, of the first to leave, would take for ever.
+    fn judged(&self) -> Metric {
+        match self.measures_departures() {
+            true => Metric::Turnaround,
+            false => Metric::WaitingDelay,
+        }
+    }
+
     /// Whether the waiting delay is too low by more than it may be, for runs start empty.
     fn grows_with_length(&self, runs: &[RunResult]) -> bool {
-        let arrive = matches!(
-            &self.workload,
-            Workload::Synthetic(workload) if matches!(workload.arrivals, Arrivals::Poisson(_))
-        );
         let bias = empty_start_bias(&values(runs, Metric::WaitingDelay));
-        arrive
+        self.workload.is_endless()
+            && !self.measures_departures()
             && self.backlog.is_none()
             && !self.is_saturated(runs)
             && bias.is_some_and(|bias| bias > EMPTY_START_BIAS_MAX)
@@ -389,7 +446,9 @@ impl Experiment {
             strategy,
             scheduler: self.scheduler,
             metrics: PerMetric::from_fn(|metric| estimate(&runs, metric)),
+            time_unit: self.workload.time_unit(),
             saturated,
+            has_delays: self.has_delays(&runs),
             grows_with_length: self.grows_with_length(&runs),
             stop,
             decision_hash: simulation::hash_of_hashes(&runs),

@@ -5,6 +5,7 @@
 //!
 //! - [`workload`]: what jobs arrive, drawn from distributions or read from a log;
 //! - [`backend`]: where the controller runs that decides about them;
+//! - [`network`]: a wormhole network between the processors;
 //! - [`simulation`]: one run, events in virtual time, and its [`metrics`];
 //! - [`io`]: I/O nodes beside a mesh, and what messages ask of links and disks, which tasks share ([`sharing`]);
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
@@ -24,6 +25,7 @@ pub mod list;
 pub mod map;
 pub mod metrics;
 pub mod names;
+pub mod network;
 pub mod plot;
 mod progress;
 pub mod replay;

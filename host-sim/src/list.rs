@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use crate::identity::{PROGRAM, VERSION};
 use crate::scenario::Format;
 use crate::workload::distributions::DistributionInfo;
-use crate::workload::{ServiceDistribution, ShapeRule, SizeDistribution, TaskDistribution};
+use crate::workload::{
+    Pattern, ServiceDistribution, ShapeRule, SizeDistribution, TaskDistribution,
+};
 
 /// Columns of a terminal.
 const WIDTH: usize = 80;
@@ -72,6 +74,10 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
         (
             "Distributions of dimensions and radices on a cube (--dims, --radices)",
             TaskDistribution::LIST,
+        ),
+        (
+            "Communication patterns of jobs that send messages (--pattern)",
+            Pattern::LIST,
         ),
     ] {
         writeln!(output, "\n{title}")?;
@@ -157,6 +163,7 @@ fn json() -> Value {
         "schedulers": schedulers,
         "sizes": distributions(SizeDistribution::LIST),
         "service": distributions(ServiceDistribution::LIST),
+        "patterns": distributions(Pattern::LIST),
         "dims": distributions(TaskDistribution::LIST),
         "radices": distributions(TaskDistribution::LIST),
         "shapes": shapes,

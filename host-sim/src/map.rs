@@ -16,8 +16,8 @@ use meshalloc::{Block, Configuration, Grid, StrategyKind, Ticks};
 use crate::backend::Backends;
 use crate::experiment::{Experiment, ExperimentError};
 use crate::file;
-use crate::simulation::{self, Interrupted, Moment};
-use crate::workload::{JOBS_MAX, TIME_MAX, Workload, seconds, ticks};
+use crate::simulation::{self, Contention, FixedService, Interrupted, Moment};
+use crate::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
 
 pub mod colouring;
 pub mod largest;
@@ -37,8 +37,8 @@ pub enum MapMoment {
     /// When the last measured job arrives: the machine is in use.
     #[default]
     LastArrival,
-    /// At this time, in seconds of virtual time.
-    Seconds(f64),
+    /// At this virtual time, in the unit of the workload.
+    Time(f64),
     /// When the first strategy has granted so many jobs; the same time for the others.
     Jobs(u64),
 }
@@ -48,10 +48,10 @@ impl FromStr for MapMoment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let seconds_max = seconds(TIME_MAX);
+        let time_max = TimeUnit::Second.of(TIME_MAX);
         let expected = || {
             format!(
-                "expected map, map:SECONDS (0 to {seconds_max:.0}) or map:jobs=N (1 to {JOBS_MAX})"
+                "expected map, map:SECONDS (0 to {time_max:.0}) or map:jobs=N (1 to {JOBS_MAX})"
             )
         };
         if text == "map" {
@@ -64,8 +64,8 @@ impl FromStr for MapMoment {
             return count.map(MapMoment::Jobs).ok_or_else(expected);
         }
         let at = moment.parse::<f64>().ok();
-        at.filter(|at| (0.0..=seconds_max).contains(at))
-            .map(MapMoment::Seconds)
+        at.filter(|at| (0.0..=time_max).contains(at))
+            .map(MapMoment::Time)
             .ok_or_else(expected)
     }
 }
@@ -77,6 +77,8 @@ pub struct Map {
     pub strategy: StrategyKind,
     /// The virtual time, if there is one.
     pub at: Option<Ticks>,
+    /// Its unit.
+    pub unit: TimeUnit,
     /// Jobs that wait.
     pub waiting: u32,
     /// The jobs, and the processors that they hold.
@@ -92,7 +94,10 @@ impl Map {
         let waiting = self.waiting as usize;
         let mut first = format!("{running} {} running, {waiting} waiting", jobs(running));
         if let Some(at) = self.at {
-            first = format!("{:.1} s: {first}", seconds(at));
+            first = match self.unit {
+                TimeUnit::Second => format!("{:.1} s: {first}", self.unit.of(at)),
+                TimeUnit::Cycle => format!("cycle {at}: {first}"),
+            };
         }
         let busy = 100.0 * snapshot.busy_fraction();
         let mut second = format!("{busy:.1} % busy, {} free", snapshot.free());
@@ -138,7 +143,7 @@ pub fn maps(
 ) -> Result<Vec<Map>, ExperimentError> {
     let mut moment = match moment {
         MapMoment::LastArrival => Moment::Time(last_arrival(experiment)?),
-        MapMoment::Seconds(at) => Moment::Time(ticks(at)),
+        MapMoment::Time(at) => Moment::Time(experiment.workload.time_unit().ticks(at)),
         MapMoment::Jobs(count) => Moment::Grants(count),
     };
     let mut maps = Vec::new();
@@ -151,11 +156,11 @@ pub fn maps(
 }
 
 fn last_arrival(experiment: &Experiment) -> Result<Ticks, ExperimentError> {
-    let last = experiment.measured()?.end - 1;
-    let job = match &experiment.workload {
-        Workload::Synthetic(workload) => workload.jobs(experiment.seed, 0)?.nth(last as usize),
-        Workload::Log(log) => log.jobs.get(last as usize).map(|entry| entry.job),
-    };
+    let last = experiment.measured()?.needed() - 1;
+    let job = experiment
+        .workload
+        .jobs(experiment.seed, 0)?
+        .nth(last as usize);
     Ok(job.map_or(0, |job| job.arrival))
 }
 
@@ -171,20 +176,23 @@ fn map(
         strategy,
         scheduler: experiment.scheduler,
     };
-    let synthetic = match &experiment.workload {
-        Workload::Synthetic(workload) => Some(workload.jobs(experiment.seed, 0)?),
-        Workload::Log(_) => None,
-    };
+    let workload = &experiment.workload;
+    let jobs = workload.jobs(experiment.seed, 0)?;
+    let messages = workload
+        .messages()
+        .map(|messages| Contention::new(machine, *messages));
+    let contention = messages.transpose()?;
     let mut outcome = None;
     backends.with(configuration, &mut |backend| {
-        let stopped = match &experiment.workload {
-            Workload::Log(log) => {
-                let jobs = log.jobs.iter().map(|entry| entry.job);
-                simulation::run_until(backend, machine, jobs, moment)
+        let jobs = jobs.clone();
+        let stopped = match &contention {
+            None => {
+                let execution = FixedService::default();
+                simulation::run_until(execution, backend, machine, jobs, moment)
             }
-            Workload::Synthetic(_) => {
-                let jobs = synthetic.clone().into_iter().flatten();
-                simulation::run_until(backend, machine, jobs, moment)
+            Some(empty) => {
+                let execution = empty.clone();
+                simulation::run_until(execution, backend, machine, jobs, moment)
             }
         };
         outcome =
@@ -200,6 +208,7 @@ fn map(
     Ok(Map {
         strategy,
         at: Some(at),
+        unit: workload.time_unit(),
         waiting,
         snapshot,
     })
@@ -232,7 +241,7 @@ fn failed(path: &Path, error: &io::Error) -> String {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MapArgs {
     /// Also draw who holds which processors: map, when the last measured job arrives; map:SECONDS, at
-    /// that time; map:jobs=N, when N jobs have been granted
+    /// that time (seconds; cycles where jobs send messages); map:jobs=N, when N jobs have been granted
     #[arg(long, value_name = "map[:WHEN]", value_parser = MapMoment::from_str)]
     pub(crate) plot: Option<MapMoment>,
 
@@ -288,7 +297,7 @@ impl fmt::Display for MapMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             MapMoment::LastArrival => f.write_str("map"),
-            MapMoment::Seconds(at) => write!(f, "map:{at}"),
+            MapMoment::Time(at) => write!(f, "map:{at}"),
             MapMoment::Jobs(count) => write!(f, "map:jobs={count}"),
         }
     }

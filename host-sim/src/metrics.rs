@@ -8,14 +8,15 @@ use std::ops::{Index, IndexMut};
 use meshalloc::Refusal;
 
 use crate::statistics::Estimate;
+use crate::workload::TimeUnit;
 
 /// What a metric is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Seconds of virtual time.
-    Seconds,
-    /// Square seconds.
-    SquareSeconds,
+    /// Virtual time, in the workload's unit.
+    Time,
+    /// The square of that.
+    SquareTime,
     /// A part of 1.
     Fraction,
     /// A number of things.
@@ -52,6 +53,36 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => concat!($($doc),+).trim_ascii(),)* }
             }
 
+            /// Whether all jobs have it, also those without messages.
+            pub const fn is_of_all_jobs(self) -> bool {
+                !matches!(self, Metric::MessageLatency | Metric::Hops | Metric::BlockedTime)
+            }
+
+            /// The name with the unit in which people read it, for files of numbers: [`Metric::scale`] times the value.
+            pub fn column(self, unit: TimeUnit) -> String {
+                let time = match unit {
+                    TimeUnit::Second => "s",
+                    TimeUnit::Cycle => "cycles",
+                };
+                let name = self.name();
+                match self.unit() {
+                    Unit::Time => format!("{name}_{time}"),
+                    Unit::SquareTime => format!("{name}_{time}2"),
+                    Unit::Fraction => format!("{name}_percent"),
+                    Unit::WallSeconds => format!("{name}_us"),
+                    Unit::Count => name.to_owned(),
+                }
+            }
+
+            /// People read it times this: fractions as percentages, times on the wall clock in microseconds.
+            pub const fn scale(self) -> f64 {
+                match self.unit() {
+                    Unit::Fraction => 100.0,
+                    Unit::WallSeconds => 1e6,
+                    Unit::Time | Unit::SquareTime | Unit::Count => 1.0,
+                }
+            }
+
             /// Whether the same seed gives the same value. What does not has no place in results that must
             /// be the same in every byte.
             pub const fn is_reproducible(self) -> bool {
@@ -63,22 +94,22 @@ macro_rules! metrics {
 
 metrics! {
     /// Mean time from arrival to allocation.
-    WaitingDelay, "waiting_delay", Seconds;
+    WaitingDelay, "waiting_delay", Time;
     /// Mean time from arrival to departure.
-    Turnaround, "turnaround", Seconds;
+    Turnaround, "turnaround", Time;
     /// Sample variance of the time from arrival to departure.
-    TurnaroundVariance, "turnaround_variance", SquareSeconds;
+    TurnaroundVariance, "turnaround_variance", SquareTime;
     /// Mean time from allocation to departure.
-    Service, "service", Seconds;
+    ServiceTime, "service_time", Time;
     /// Requested processors in use, as a part of all, averaged over the time from the arrival of the
-    /// first measured job to that of the last; of a closed workload, over the time from 0 to the last departure.
+    /// first measured job to that of the last; where departures are measured, over the time from 0 to the last of them.
     Utilization, "utilization", Fraction;
     /// Failed attempts with at least as many free processors as requested, as a part of all such attempts.
     AllocationMiss, "allocation_miss", Fraction;
     /// Processors held beyond those requested, as a part of those held, summed over jobs.
     InternalFragmentation, "internal_fragmentation", Fraction;
     /// When the last measured job left, from the start of the workload.
-    CompletionTime, "completion_time", Seconds;
+    CompletionTime, "completion_time", Time;
     /// Measured jobs that were served.
     Jobs, "jobs", Count;
     /// Mean time on the wall clock that the controller took for submit and release of a job, with every
@@ -88,8 +119,14 @@ metrics! {
     /// job that waits asks for no more than there are free, and at all other times as 0. Processors that a job
     /// holds beyond its request are not free.
     ExternalFragmentation, "external_fragmentation", Fraction;
-    /// Jobs that wait when the last measured job arrives, without that one; a closed workload has none.
+    /// Jobs that wait when the last measured job arrives, without that one; none where departures are measured.
     WaitingAtEnd, "waiting_at_last_arrival", Count;
+    /// Mean time of a message of a measured job from its request for the injection channel to the delivery of its last flit.
+    MessageLatency, "message_latency", Time;
+    /// Mean number of channels between nodes that a message of a measured job crosses.
+    Hops, "hops", Count;
+    /// Mean time by which a message of a measured job is later than in an empty network.
+    BlockedTime, "blocked_time", Time;
 }
 
 /// One value for each metric.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use meshalloc::{Cube, DIMENSIONS_MAX, Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
 
-use crate::workload::TICKS_PER_SECOND;
+use crate::workload::TimeUnit;
 
 /// The known name that is most like `given`, if any is like it at all.
 pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
@@ -173,7 +173,7 @@ pub fn strategy(text: &str) -> Result<StrategyKind, String> {
     }
 }
 
-/// Reads a scheduler: its name and, after a colon, its parameter.
+/// Reads a scheduler: its name and, after a colon, its parameter. A time in it is one in seconds.
 ///
 /// # Errors
 ///
@@ -190,7 +190,8 @@ pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
                 None if text == *form || (text == info.name && place == 0) => 0,
                 None => continue,
             };
-            if let Some(kind) = SchedulerKind::from_form(form, time, TICKS_PER_SECOND) {
+            if let Some(kind) = SchedulerKind::from_form(form, time, TimeUnit::Second.ticks_each())
+            {
                 return Ok(kind);
             }
         }
@@ -213,11 +214,17 @@ pub fn scheduler_forms() -> Vec<&'static str> {
     infos.flat_map(|info| info.forms).copied().collect()
 }
 
-/// A scheduler as it is written on the command line.
-pub fn scheduler_text(kind: SchedulerKind) -> String {
+/// A scheduler as it is written on the command line, for a workload with times in this unit.
+pub fn scheduler_text(kind: SchedulerKind, unit: TimeUnit) -> String {
     let (form, time) = kind.form();
-    let seconds = time as f64 / TICKS_PER_SECOND as f64;
-    form.replace(TIME, &seconds.to_string())
+    form.replace(TIME, &unit.of(time).to_string())
+}
+
+/// A scheduler that was [read](scheduler), where a time in it is one in another unit.
+pub fn scheduler_in(kind: SchedulerKind, unit: TimeUnit) -> SchedulerKind {
+    let (form, time) = kind.form();
+    let time = unit.ticks(TimeUnit::Second.of(time));
+    SchedulerKind::from_form(form, time, unit.ticks_each()).unwrap_or(kind)
 }
 
 /// Reads a time of at least 0 in seconds, into ticks.
@@ -227,7 +234,7 @@ fn duration(text: &str) -> Result<u64, String> {
     let seconds = text.parse::<f64>().ok();
     seconds
         .filter(|seconds| (0.0..=SECONDS_MAX).contains(seconds))
-        .map(|seconds| (seconds * TICKS_PER_SECOND as f64).round() as u64)
+        .map(|seconds| TimeUnit::Second.ticks(seconds))
         .ok_or_else(|| format!("\"{text}\" is not a time: expected seconds, 0 to {SECONDS_MAX}"))
 }
 

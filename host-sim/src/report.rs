@@ -8,14 +8,16 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::backend::line::RoundTrips;
-use crate::experiment::{Replications, Stop, StrategyResult};
+use crate::experiment::{Measure, Replications, Stop, StrategyResult};
 use crate::failure::Incomplete;
 use crate::identity::hash;
 use crate::metrics::{Metric, Unit};
 use crate::names;
 use crate::scenario::{JobSource, Scenario};
 use crate::statistics::Estimate;
-use crate::workload::{Arrivals, Log, Rate, Requests, Synthetic};
+use crate::workload::{
+    Arrivals, Log, Messages, Rate, Requests, Synthetic, TimeUnit, WorkDistribution,
+};
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 
 /// The width of a terminal, in characters.
@@ -50,7 +52,7 @@ pub struct Report<'r> {
     pub incomplete: Option<&'r Incomplete>,
 }
 
-/// The metrics that have no value above saturation, where they depend on the length of the run.
+/// The metrics that depend on the length of the run where the backlog grows.
 pub const fn depends_on_length(metric: Metric) -> bool {
     matches!(
         metric,
@@ -58,10 +60,14 @@ pub const fn depends_on_length(metric: Metric) -> bool {
     )
 }
 
+/// Whether the metric has no value because the system was saturated.
+fn is_hidden(result: &StrategyResult, metric: Metric) -> bool {
+    !result.has_delays && depends_on_length(metric)
+}
+
 /// The estimate as it may be shown: `None` where the system was saturated and the metric means nothing.
 pub fn shown(result: &StrategyResult, metric: Metric) -> Option<Estimate> {
-    let hidden = result.saturated && depends_on_length(metric);
-    result.metrics[metric].filter(|_| !hidden)
+    result.metrics[metric].filter(|_| !is_hidden(result, metric))
 }
 
 /// What stands beside a mean that still grows with the length of the run.
@@ -119,33 +125,44 @@ impl Report<'_> {
     }
 
     /// Metrics that belong together, first those that the workload is about.
-    fn metric_groups(&self) -> [[Metric; 4]; 2] {
+    fn metric_groups(&self) -> Vec<[Metric; 4]> {
         use Metric::*;
         let delays = [WaitingDelay, Turnaround, Utilization, AllocationMiss];
+        let of_messages = [ServiceTime, MessageLatency, BlockedTime, Hops];
         match self.scenario.machine.is_written_high_first() {
-            _ if self.scenario.is_closed() => [
+            _ if self.scenario.time_unit() == TimeUnit::Cycle => vec![
+                delays,
+                of_messages,
+                [
+                    TurnaroundVariance,
+                    InternalFragmentation,
+                    ExternalFragmentation,
+                    CompletionTime,
+                ],
+            ],
+            _ if self.scenario.is_closed() => vec![
                 [
                     Utilization,
                     CompletionTime,
                     InternalFragmentation,
                     ExternalFragmentation,
                 ],
-                [WaitingDelay, Turnaround, Service, AllocationMiss],
+                [WaitingDelay, Turnaround, ServiceTime, AllocationMiss],
             ],
-            true => [
+            true => vec![
                 delays,
                 [
                     TurnaroundVariance,
-                    Service,
+                    ServiceTime,
                     InternalFragmentation,
                     ExternalFragmentation,
                 ],
             ],
-            false => [
+            false => vec![
                 delays,
                 [
                     TurnaroundVariance,
-                    Service,
+                    ServiceTime,
                     InternalFragmentation,
                     CompletionTime,
                 ],
@@ -156,8 +173,9 @@ impl Report<'_> {
     /// The metrics in as few tables as fit.
     fn metric_tables(&self, metrics: [Metric; 4]) -> Vec<String> {
         let of = |metrics: &[Metric]| {
-            let headers = metrics.iter().map(|&metric| header(metric));
-            let mut table = table(std::iter::once("strategy").chain(headers));
+            let unit = self.scenario.time_unit();
+            let headers = metrics.iter().map(|&metric| header(metric, unit));
+            let mut table = table(std::iter::once("strategy".to_owned()).chain(headers));
             for result in self.results {
                 let values = metrics.iter().map(|&metric| cell(result, metric));
                 let row = std::iter::once(result.strategy.name().to_owned()).chain(values);
@@ -180,15 +198,31 @@ impl Report<'_> {
             ..
         } = self.scenario;
         let jobs = match &self.scenario.jobs {
-            JobSource::Synthetic { workload, jobs, .. } => {
+            JobSource::Synthetic {
+                workload,
+                jobs,
+                measure,
+                ..
+            } => {
                 let workload = workload_text(workload);
-                let closed = self.scenario.is_closed();
-                let jobs = (!closed).then(|| format!(", {jobs} jobs a run"));
+                let jobs = match measure {
+                    _ if self.scenario.is_closed() => None,
+                    Measure::Arrivals { .. } => Some(format!(", {jobs} jobs a run")),
+                    Measure::Departures => Some(format!(", {jobs} departures a run")),
+                };
                 format!("seed {seed}{}\n{workload}", jobs.unwrap_or_default())
             }
-            JobSource::Log { shape, .. } => format!("a log, shapes {shape}"),
+            JobSource::Log {
+                shape, messages, ..
+            } => match messages {
+                Some(sent) => {
+                    let text = messages_text(&sent.messages);
+                    format!("a log, shapes {shape}, seed {seed}\n{text}")
+                }
+                None => format!("a log, shapes {shape}"),
+            },
         };
-        let scheduler = names::scheduler_text(*scheduler);
+        let scheduler = names::scheduler_text(*scheduler, self.scenario.time_unit());
         format!("{machine}, {scheduler}, {jobs}")
     }
 
@@ -197,14 +231,15 @@ impl Report<'_> {
             .timings
             .iter()
             .any(|timing| timing.round_trips.is_some());
-        let mut headers = vec!["strategy", "jobs", "runs", "decision hash", "jobs/s"];
+        let headers = ["strategy", "jobs", "runs", "decision hash", "jobs/s"];
+        let mut headers = headers.map(str::to_owned).to_vec();
         let searched = |result: &StrategyResult| result.metrics[Metric::SearchTime].is_some();
         let any_searched = self.results.iter().any(searched);
         if any_searched {
-            headers.push(header(Metric::SearchTime));
+            headers.push(header(Metric::SearchTime, self.scenario.time_unit()));
         }
         if over_line {
-            headers.extend(["round trip\n50 % (ms)", "99 %\n(ms)"]);
+            headers.extend(["round trip\n50 % (ms)", "99 %\n(ms)"].map(str::to_owned));
         }
         let mut table = table(headers);
         for (result, timing) in self.results.iter().zip(self.timings) {
@@ -251,8 +286,12 @@ impl Report<'_> {
                 ));
             }
             if result.saturated {
+                let delays = match result.has_delays {
+                    true => "delays are those of so many departures",
+                    false => "delays depend on its length",
+                };
                 notes.push(format!(
-                    "{name}: saturated, the backlog grew over the run; delays depend on its length."
+                    "{name}: saturated, the backlog grew over the run; {delays}."
                 ));
             }
             if let JobSource::Synthetic { replications, .. } = &self.scenario.jobs
@@ -294,10 +333,43 @@ pub fn workload_text(workload: &Synthetic) -> String {
     let arrivals = match workload.arrivals {
         Arrivals::Poisson(Rate::Load(load)) => format!("load {load}"),
         Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic ratio {traffic}"),
+        Arrivals::Poisson(Rate::Arrivals(rate)) => {
+            format!("{rate} jobs a {}", workload.work.time_unit().name())
+        }
         Arrivals::AtOnce { tasks } => format!("{tasks} tasks at time 0"),
     };
     let requests = requests_text(&workload.requests);
-    format!("{requests}, {arrivals}, service {} s", workload.service)
+    match &workload.work {
+        WorkDistribution::Service(service) => {
+            format!("{requests}, {arrivals}, service {service} s")
+        }
+        WorkDistribution::Messages(messages) => {
+            format!("{requests}, {arrivals},\n{}", messages_text(messages))
+        }
+    }
+}
+
+/// The messages of jobs, in a few words.
+pub fn messages_text(messages: &Messages) -> String {
+    let Messages {
+        patterns,
+        per_pair,
+        iterations,
+        blocking,
+        network,
+    } = messages;
+    let count = |count: &u32, what: &str| match count {
+        1 => String::new(),
+        count => format!(", {count} {what}"),
+    };
+    format!(
+        "{patterns}{}{}{}, {} flits, routing delay {}",
+        count(per_pair, "messages a pair"),
+        count(iterations, "iterations"),
+        if *blocking { ", blocking" } else { "" },
+        network.flits,
+        network.routing_delay
+    )
 }
 
 /// What jobs ask for, in a few words.
@@ -372,32 +444,31 @@ fn measured_jobs(result: &StrategyResult) -> u64 {
     jobs.sum::<f64>() as u64
 }
 
-fn header(metric: Metric) -> &'static str {
+fn header(metric: Metric, unit: TimeUnit) -> String {
+    let time = unit.symbol();
     match metric {
-        Metric::WaitingDelay => "waiting\ndelay (s)",
-        Metric::Turnaround => "turnaround\n(s)",
-        Metric::TurnaroundVariance => "turnaround\nvariance (s²)",
-        Metric::Service => "service\ntime (s)",
-        Metric::Utilization => "utilization\n(%)",
-        Metric::AllocationMiss => "allocation\nmiss (%)",
-        Metric::InternalFragmentation => "int. frag-\nment. (%)",
-        Metric::ExternalFragmentation => "ext. frag-\nment. (%)",
-        Metric::CompletionTime => "last departure\n(s)",
-        Metric::SearchTime => "search\n(µs/job)",
-        other => other.name(),
+        Metric::WaitingDelay => format!("waiting\ndelay ({time})"),
+        Metric::Turnaround => format!("turnaround\n({time})"),
+        Metric::TurnaroundVariance => format!("turnaround\nvariance ({time}²)"),
+        Metric::ServiceTime => format!("service\ntime ({time})"),
+        Metric::Utilization => "utilization\n(%)".into(),
+        Metric::AllocationMiss => "allocation\nmiss (%)".into(),
+        Metric::InternalFragmentation => "int. frag-\nment. (%)".into(),
+        Metric::ExternalFragmentation => "ext. frag-\nment. (%)".into(),
+        Metric::CompletionTime => format!("last departure\n({time})"),
+        Metric::SearchTime => "search\n(µs/job)".into(),
+        Metric::MessageLatency => format!("message\nlatency ({time})"),
+        Metric::BlockedTime => format!("blocked\ntime ({time})"),
+        other => other.name().into(),
     }
 }
 
 /// A metric in a table: `47.9 ± 1.2`, the same with [`GROWS`], `saturated` or `-`.
 pub fn cell(result: &StrategyResult, metric: Metric) -> String {
-    if result.saturated && depends_on_length(metric) {
+    if is_hidden(result, metric) {
         return "saturated".to_owned();
     }
-    let scale = match metric.unit() {
-        Unit::Fraction => 100.0,
-        Unit::WallSeconds => 1e6,
-        _ => 1.0,
-    };
+    let scale = metric.scale();
     match &result.metrics[metric] {
         Some(Estimate {
             mean, ci95: None, ..
@@ -424,7 +495,7 @@ pub fn number(estimate: &Estimate, scale: f64) -> String {
 }
 
 /// An empty table in the style of all tables; the first column is text, the others are numbers.
-pub(crate) fn table<'h>(headers: impl IntoIterator<Item = &'h str>) -> Table {
+pub(crate) fn table(headers: impl IntoIterator<Item = impl ToString>) -> Table {
     let line = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();
     table.load_style(TableStyle::new().header_separator(line));

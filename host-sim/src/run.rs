@@ -127,7 +127,7 @@ pub(crate) fn run(
 
 /// What all maps of a scenario share.
 fn map_subtitle(scenario: &Scenario) -> String {
-    let scheduler = names::scheduler_text(scenario.scheduler);
+    let scheduler = names::scheduler_text(scenario.scheduler, scenario.time_unit());
     match &scenario.jobs {
         JobSource::Synthetic { workload, .. } => {
             let workload = report::workload_text(workload);

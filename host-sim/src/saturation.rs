@@ -12,7 +12,8 @@ use serde_json::json;
 
 use crate::backend::{self, InProcessBackends};
 use crate::experiment::{
-    self, Experiment, REPLICATIONS_MIN, Replications, Stop, StrategyResult, WARMUP_FRACTION,
+    self, Experiment, Measure, REPLICATIONS_MIN, Replications, Stop, StrategyResult,
+    WARMUP_FRACTION,
 };
 use crate::failure::{self, Failure, Incomplete};
 use crate::identity::hash;
@@ -23,7 +24,8 @@ use crate::report::{self, number, table, trimmed};
 use crate::scenario::{self, Format, RequestArgs, SEED_DEFAULT};
 use crate::statistics::Estimate;
 use crate::workload::{
-    Arrivals, JOBS_MAX, Rate, Requests, ServiceDistribution, Synthetic, Workload,
+    Arrivals, JOBS_MAX, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit, WorkDistribution,
+    Workload,
 };
 
 /// Jobs that wait at all times unless asked otherwise. First come, first served needs 1 only; others
@@ -149,7 +151,7 @@ impl SaturationArgs {
         }
         let workload = Synthetic {
             requests,
-            service: self.service,
+            work: WorkDistribution::Service(self.service),
             // Any rate gives the same run: jobs arrive when fewer than the backlog wait.
             arrivals: Arrivals::Poisson(Rate::Traffic(1.0)),
         };
@@ -159,7 +161,9 @@ impl SaturationArgs {
             scheduler: self.scheduler,
             workload: Workload::Synthetic(workload),
             jobs: self.jobs,
-            warmup_fraction: WARMUP_FRACTION,
+            measure: Measure::Arrivals {
+                warmup_fraction: WARMUP_FRACTION,
+            },
             backlog: Some(self.backlog),
             replications: self.repeat(),
             seed: self.seed,
@@ -200,7 +204,7 @@ impl SaturationArgs {
         format!(
             "{}, {}, {} jobs wait at all times, {} jobs a run, seed {}\n{}, service {} s",
             requests.machine(),
-            names::scheduler_text(self.scheduler),
+            names::scheduler_text(self.scheduler, TimeUnit::Second),
             self.backlog,
             self.jobs,
             self.seed,
@@ -291,7 +295,7 @@ fn write_json(
         .collect();
     let mut scenario = json!({
         "strategy": strategies,
-        "scheduler": names::scheduler_text(args.scheduler),
+        "scheduler": names::scheduler_text(args.scheduler, TimeUnit::Second),
     });
     for (option, value) in names::machine_options(experiment.machine) {
         scenario[option] = value.into();

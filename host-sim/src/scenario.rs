@@ -9,8 +9,10 @@ use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::backend::line::Endpoint;
 use crate::names;
+use crate::network::CYCLES_MAX;
 use crate::workload::{
-    JOBS_MAX, ServiceDistribution, ShapeRule, SideRange, SizeDistribution, TaskDistribution,
+    JOBS_MAX, Patterns, ServiceDistribution, ShapeRule, SideRange, SizeDistribution,
+    TaskDistribution, WorkloadError,
 };
 
 mod effective;
@@ -29,6 +31,8 @@ pub(crate) use requests::{RequestArgs, check_serves, default_strategy, distribut
 pub const MEAN_SERVICE_DEFAULT: f64 = 10.0;
 /// Jobs in one replication.
 pub const JOBS_DEFAULT: u32 = 40_000;
+/// The same of jobs that send messages: the thesis's on neighbour allocation.
+pub const JOBS_OF_MESSAGES_DEFAULT: u32 = 1_000;
 /// Replications of a scenario that names neither a number nor an error.
 pub const REPLICATIONS_DEFAULT: u32 = 10;
 /// The cap where replications go on until an error is reached.
@@ -105,6 +109,7 @@ pub(crate) fn side_range(text: &str) -> Result<SideRange, String> {
 const MACHINE: &str = "Machine";
 const SYNTHETIC: &str = "Synthetic workload";
 const LOG: &str = "Workload log (in place of a synthetic workload)";
+const MESSAGES: &str = "Jobs that send messages (in place of service times)";
 const REPLICATION: &str = "Replications";
 const OUTPUT: &str = "Where and how";
 
@@ -161,6 +166,11 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "RATIO", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC)]
     pub traffic: Option<f64>,
 
+    /// Arrival rate in place of a load: jobs a second; jobs a cycle with --pattern
+    #[arg(long, value_name = "RATE", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC,
+        conflicts_with_all = ["load", "traffic", "tasks"])]
+    pub arrival_rate: Option<f64>,
+
     /// Mean of the exponential service time, in seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with = "service")]
     pub mean_service: Option<f64>,
@@ -175,11 +185,51 @@ pub struct ScenarioArgs {
         conflicts_with_all = ["mean_service", "service"])]
     pub residence: Option<ServiceDistribution>,
 
+    /// Which jobs are measured: arrivals, the first to arrive but for the warm-up; departures, the first to leave, from the
+    /// start on [default: arrivals; with --pattern: departures]
+    #[arg(long, value_name = "WHICH", value_parser = measure, help_heading = SYNTHETIC, conflicts_with = "tasks")]
+    pub measure: Option<Measured>,
+
     /// Part of the jobs, the first to arrive, that is not measured, 0 to below 1 [default: 0.05]
     #[arg(long, value_name = "FRACTION", value_parser = warmup, allow_negative_numbers = true, help_heading = SYNTHETIC)]
     pub warmup: Option<f64>,
 
-    /// Jobs in one replication, those not measured included [default: 40000]; of a log, its first
+    /// Jobs send messages over a wormhole network and leave when all are delivered; times are in cycles. The pattern says who
+    /// sends to whom; several with + between them take turns, job by job. `host-sim list` shows them
+    #[arg(long, value_name = "NAME[+NAME...]", value_parser = patterns, help_heading = MESSAGES,
+        conflicts_with_all = ["load", "traffic", "mean_service", "service", "residence"])]
+    pub pattern: Option<Patterns>,
+
+    /// Flits of a message [default: 8]
+    #[arg(long, value_name = "COUNT", value_parser = flits, allow_negative_numbers = true, help_heading = MESSAGES)]
+    pub flits: Option<u32>,
+
+    /// Cycles for which a header stays at each processor on its way [default: 3]
+    #[arg(long, value_name = "CYCLES", value_parser = routing_delay, allow_negative_numbers = true, help_heading = MESSAGES)]
+    pub routing_delay: Option<u32>,
+
+    /// Messages for each pair of the pattern, one after the other [default: 1]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = MESSAGES)]
+    pub messages: Option<u32>,
+
+    /// How often each process goes through its part of the pattern [default: 1]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = MESSAGES)]
+    pub iterations: Option<u32>,
+
+    /// Of a log's jobs, in place of --iterations: one for each SECONDS of the run time, rounded, at least one
+    #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, help_heading = MESSAGES,
+        conflicts_with = "iterations")]
+    pub iteration_seconds: Option<f64>,
+
+    /// Cycles in a second of a log's submit times [default: 1]
+    #[arg(long, value_name = "COUNT", value_parser = names::positive, allow_negative_numbers = true, help_heading = MESSAGES)]
+    pub cycles_per_second: Option<f64>,
+
+    /// A process sends its next message only when the one before is delivered
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = MESSAGES)]
+    pub blocking: Option<bool>,
+
+    /// Jobs in one replication, those not measured included [default: 40000; with --pattern: 1000]; of a log, its first
     /// jobs [default: all]
     #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = REPLICATION)]
     pub jobs: Option<u32>,
@@ -189,7 +239,7 @@ pub struct ScenarioArgs {
     pub replications: Option<u32>,
 
     /// Replicate, at least 10 times, until the mean waiting delay is within this part of the true one, with a confidence
-    /// of 95 %
+    /// of 95 %; where departures are measured, the mean turnaround
     #[arg(long, value_name = "FRACTION", value_parser = names::fraction, allow_negative_numbers = true, help_heading = REPLICATION)]
     pub until_rel_error: Option<f64>,
 
@@ -205,7 +255,8 @@ pub struct ScenarioArgs {
     /// A log in the Standard Workload Format, plain or .gz; measured whole, run once
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = LOG,
         conflicts_with_all = ["sizes", "widths", "heights", "dims", "radices", "tasks", "load",
-            "traffic", "mean_service", "service", "residence", "warmup", "replications", "until_rel_error", "max_replications"])]
+            "traffic", "arrival_rate", "mean_service", "service", "residence", "measure", "warmup", "replications",
+            "until_rel_error", "max_replications"])]
     pub swf: Option<PathBuf>,
 
     /// Only the log's jobs of this partition [default: all]
@@ -242,6 +293,39 @@ pub(crate) fn residence(text: &str) -> Result<ServiceDistribution, String> {
     format!("uniform:{text}")
         .parse()
         .map_err(|_| "expected LO,HI, seconds over 0, LO not over HI, such as 5,10".to_owned())
+}
+
+/// Which jobs are measured, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// The first to arrive.
+    Arrivals,
+    /// The first to leave.
+    Departures,
+}
+
+fn measure(text: &str) -> Result<Measured, String> {
+    match text {
+        "arrivals" => Ok(Measured::Arrivals),
+        "departures" => Ok(Measured::Departures),
+        _ => Err("expected arrivals or departures".to_owned()),
+    }
+}
+
+/// Reads patterns.
+fn patterns(text: &str) -> Result<Patterns, String> {
+    text.parse()
+        .map_err(|error: WorkloadError| error.to_string())
+}
+
+fn flits(text: &str) -> Result<u32, String> {
+    let expected = format!("a whole number, 1 to {CYCLES_MAX}");
+    names::value(text, &expected, |flits| (1..=CYCLES_MAX).contains(flits))
+}
+
+fn routing_delay(text: &str) -> Result<u32, String> {
+    let expected = format!("a whole number, 0 to {CYCLES_MAX}");
+    names::value(text, &expected, |delay| *delay <= CYCLES_MAX)
 }
 
 fn tasks(text: &str) -> Result<u32, String> {

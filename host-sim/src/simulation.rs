@@ -41,6 +41,9 @@
 //! end of a quiet run. Both are free of units and of the length of the run. Within a
 //! percent or so of the saturation load no run of practical length can tell.
 //!
+//! Where all jobs are there from the start, no backlog grows. Where the first jobs to leave are measured ([`Measured::Departures`]),
+//! means over so many departures have a value even so, and belong to that number.
+//!
 //! A log is judged in the same way: where its jobs come faster than a strategy serves them, its means depend on when the log
 //! ends. [`Metric::WaitingAtEnd`](crate::metrics::Metric::WaitingAtEnd) is the backlog that the last arrival found.
 //!
@@ -57,38 +60,82 @@ use meshalloc::{Command, Error, Grid, JobId, Refusal, Reply, Ticks};
 
 use crate::backend::{Backend, BackendError};
 use crate::metrics::{Refusals, RunValues};
-use crate::workload::{JOBS_MAX, Job, TICKS_PER_SECOND, TIME_MAX};
+use crate::workload::{JOBS_MAX, Job, TIME_MAX};
 
+mod contention;
 mod execution;
 mod held;
 mod interrupt;
+mod placement;
 mod record;
 mod state;
 mod tally;
 #[cfg(test)]
 mod tests;
 
-pub use execution::{Completion, EventKey, Execution, FixedService, Start};
+pub use contention::Contention;
+pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
 pub use interrupt::{Interrupted, Moment, run_until};
 use state::State;
 pub(crate) use tally::Fnv1a;
 
-/// Which jobs are measured, by their numbers in order of arrival from 0.
+/// Which jobs are measured, what averages over time are taken over, and when a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Measured {
-    /// The first.
-    pub first: u32,
-    /// One past the last, at most [`JOBS_MAX`].
-    pub end: u32,
+pub enum Measured {
+    /// The jobs with these numbers in order of arrival, from 0. Averages are taken from the arrival of the first to that of the
+    /// last: jobs go on arriving all the while, and until all of these have left.
+    Arrivals {
+        /// The first.
+        first: u32,
+        /// One past the last, at most [`JOBS_MAX`].
+        end: u32,
+    },
+    /// The first jobs to leave, so many (at most [`JOBS_MAX`]), whichever they are; those that are refused leave, too. Averages are
+    /// taken from the start to the departure of the last: the machine fills within. A closed workload is measured whole by
+    /// as many departures as it has jobs.
+    Departures(u32),
 }
 
-/// What averages over time are taken over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Span {
-    /// From the arrival of the first measured job to that of the last: jobs go on arriving all the while.
-    Arrivals,
-    /// From the start to the last departure of a measured job: the machine fills and empties within.
-    Run,
+impl Measured {
+    /// How many jobs are measured.
+    pub const fn count(self) -> u32 {
+        match self {
+            Measured::Arrivals { first, end } => end.saturating_sub(first),
+            Measured::Departures(count) => count,
+        }
+    }
+
+    /// The number of the first job that is measured.
+    const fn first(self) -> u32 {
+        match self {
+            Measured::Arrivals { first, .. } => first,
+            Measured::Departures(_) => 0,
+        }
+    }
+
+    /// Whether the job of this number is measured when it leaves before the end of the run.
+    fn includes(self, number: u32) -> bool {
+        match self {
+            Measured::Arrivals { first, end } => (first..end).contains(&number),
+            Measured::Departures(_) => true,
+        }
+    }
+
+    /// The job from whose arrival on a queue that runs empty shows that the backlog does not grow.
+    const fn half(self) -> u32 {
+        match self {
+            Measured::Arrivals { first, end } => first.midpoint(end),
+            Measured::Departures(count) => count / 2,
+        }
+    }
+
+    /// The number of jobs that must arrive for these to be measured, whatever happens.
+    pub(crate) const fn needed(self) -> u32 {
+        match self {
+            Measured::Arrivals { end, .. } => end,
+            Measured::Departures(count) => count,
+        }
+    }
 }
 
 /// What came out of one run.
@@ -143,10 +190,7 @@ pub enum SimulationError {
         waiting: u32,
     },
     /// Virtual time or the number of jobs is beyond what is counted exactly.
-    #[error(
-        "the run goes on beyond {} seconds of virtual time or {JOBS_MAX} jobs",
-        TIME_MAX / TICKS_PER_SECOND
-    )]
+    #[error("the run goes on beyond {TIME_MAX} ticks of virtual time or {JOBS_MAX} jobs")]
     TooLong,
 }
 
@@ -157,8 +201,8 @@ pub const KEPT_MAX: u32 = 1 << 16;
 /// How many measured jobs leave between two calls of `advance`.
 const ADVANCE_JOBS: u64 = 1024;
 
-/// Runs `jobs`, which come in order of arrival, through a controller without jobs, until all
-/// measured jobs have left. `advance` receives from time to time how many more measured jobs have left.
+/// Runs `jobs`, which come in order of arrival and have service times, through a controller without jobs, until the measured
+/// ones have left. `advance` receives from time to time how many more measured jobs have left.
 ///
 /// Takes time proportional to the number of jobs, beside the controller's own, and times the logarithm
 /// of the number that run at once. Memory grows with the jobs present at once, and with nothing else.
@@ -173,74 +217,29 @@ pub fn run(
     measured: Measured,
     advance: &mut dyn FnMut(u64),
 ) -> Result<RunResult, SimulationError> {
-    run_with(
-        FixedService::default(),
-        backend,
-        machine,
-        jobs,
-        measured,
-        advance,
-    )
+    let execution = FixedService::default();
+    run_with(execution, None, backend, machine, jobs, measured, advance)
 }
 
-/// The same with another execution of jobs than fixed service times.
-///
-/// # Errors
-///
-/// Those of [`run`].
-pub fn run_with(
-    execution: impl Execution,
-    backend: &mut dyn Backend,
-    machine: Grid,
-    jobs: impl IntoIterator<Item = Job>,
-    measured: Measured,
-    advance: &mut dyn FnMut(u64),
-) -> Result<RunResult, SimulationError> {
-    Run::new(execution, backend, machine, jobs.into_iter(), measured).carry_out(advance)
-}
-
-/// The same with a queue that never runs empty: jobs arrive in their order, but as soon as fewer than
-/// `backlog` jobs wait, whatever their arrival times. The utilization is then that of saturation.
+/// The same with any execution of jobs, and, if a `backlog` is named, with a queue that never runs empty: jobs arrive in their order,
+/// but as soon as fewer than `backlog` jobs wait, whatever their arrival times. The utilization is then that of saturation.
 ///
 /// Under first come, first served any backlog from 1 on gives the same decisions.
 ///
 /// # Errors
 ///
 /// Those of [`run`].
-pub fn run_backlogged(
+pub fn run_with(
+    execution: impl Execution,
+    backlog: Option<NonZero<u32>>,
     backend: &mut dyn Backend,
     machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
-    backlog: NonZero<u32>,
     measured: Measured,
     advance: &mut dyn FnMut(u64),
 ) -> Result<RunResult, SimulationError> {
-    let execution = FixedService::default();
     let mut run = Run::new(execution, backend, machine, jobs.into_iter(), measured);
-    run.backlog = Some(backlog);
-    run.carry_out(advance)
-}
-
-/// The same for a closed workload: so many tasks and no more. All are measured, averages over time are taken over the
-/// whole run, from 0 to the last departure, and it is not asked whether the backlog grew.
-///
-/// # Errors
-///
-/// Those of [`run`].
-pub fn run_closed(
-    backend: &mut dyn Backend,
-    machine: Grid,
-    jobs: impl IntoIterator<Item = Job>,
-    tasks: u32,
-    advance: &mut dyn FnMut(u64),
-) -> Result<RunResult, SimulationError> {
-    let measured = Measured {
-        first: 0,
-        end: tasks,
-    };
-    let execution = FixedService::default();
-    let mut run = Run::new(execution, backend, machine, jobs.into_iter(), measured);
-    run.state.span = Span::Run;
+    run.backlog = backlog;
     run.carry_out(advance)
 }
 
@@ -292,8 +291,8 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
 
     /// Until all measured jobs have left.
     fn carry_out(mut self, advance: &mut dyn FnMut(u64)) -> Result<RunResult, SimulationError> {
-        let Measured { first, end } = self.state.measured;
-        if end > JOBS_MAX {
+        let measured = self.state.measured;
+        if measured.needed() > JOBS_MAX {
             return Err(SimulationError::TooLong);
         }
         let mut reported = 0;
@@ -302,7 +301,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
                 let waiting = self.state.left;
                 return Err(SimulationError::Stalled { waiting });
             }
-            let done = u64::from(end - first - self.state.left);
+            let done = u64::from(measured.count() - self.state.left);
             if done - reported >= ADVANCE_JOBS || self.state.left == 0 {
                 advance(done - reported);
                 reported = done;
@@ -336,7 +335,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         let key = match self.backlog {
             // Before anything else that happens now.
             Some(backlog) if self.waiting() < backlog.get() => EventKey { at: now, order: 0 },
-            None if arrived < self.state.measured.end => EventKey { at, order },
+            None if arrived < self.state.measured.needed() => EventKey { at, order },
             None if arrived - self.submitted < KEPT_MAX => EventKey {
                 at: at.max(now),
                 order,
@@ -365,7 +364,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn depart(&mut self, completion: Completion) -> Result<(), SimulationError> {
         let number = completion.number;
         self.state.pass_to(completion.key.at)?;
-        self.state.depart(number);
+        self.state.depart(number, completion.messages);
         let command = Command::Release { job: JobId(number) };
         self.call(&command, |reply| {
             matches!(reply, Reply::Released { job, .. } if job.0 == number).then_some(())
@@ -465,9 +464,11 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn finish(self) -> RunResult {
         let state = self.state;
         RunResult {
-            values: state.tally.values(state.machine),
+            values: state
+                .tally
+                .values(state.machine, self.execution.time_unit()),
             refused: state.tally.refused,
-            saturated: state.span == Span::Arrivals && state.tally.saturated(),
+            saturated: state.tally.saturated(),
             decision_hash: state.hash.0,
             decisions: state.decisions,
             table_limited: self.table_limited,

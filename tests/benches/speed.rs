@@ -30,7 +30,7 @@ use meshalloc::{Command, Configuration, Controller, Reply, SchedulerKind, Strate
 use meshalloc_host_sim::backend::{
     Backend, BackendError, Backends, HeapStorage, InProcess, InProcessBackends,
 };
-use meshalloc_host_sim::experiment::{self, Experiment, Replications};
+use meshalloc_host_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_host_sim::workload::synthetic::{Rate, Synthetic};
 use meshalloc_host_sim::workload::{ServiceDistribution, SizeDistribution, Workload};
 use meshalloc_tests::bench;
@@ -64,7 +64,9 @@ fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
             Rate::Load(LOAD),
         )),
         jobs,
-        warmup_fraction: 0.05,
+        measure: Measure::Arrivals {
+            warmup_fraction: 0.05,
+        },
         backlog: None,
         replications: Replications::Fixed(1),
         seed: SEED,

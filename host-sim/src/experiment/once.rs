@@ -5,8 +5,7 @@ use meshalloc::{Command, Configuration, Reply, StrategyKind, Ticks};
 
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Backend, BackendError, Backends};
-use crate::simulation::{self, RunResult, SimulationError};
-use crate::workload::{Arrivals, Workload};
+use crate::simulation::{self, Contention, FixedService, RunResult, SimulationError};
 
 /// Runs one replication of one strategy.
 ///
@@ -26,38 +25,29 @@ pub fn run_once(
         strategy,
         scheduler: experiment.scheduler,
     };
-    let synthetic = match &experiment.workload {
-        Workload::Synthetic(workload) => Some(workload.jobs(experiment.seed, replication)?),
-        Workload::Log(_) => None,
-    };
+    let workload = &experiment.workload;
+    let jobs = workload.jobs(experiment.seed, replication)?;
+    let messages = workload
+        .messages()
+        .map(|messages| Contention::new(experiment.machine, *messages));
+    let contention = messages.transpose()?;
     let mut result = None;
     backends.with(configuration, &mut |backend| {
         let backend = &mut Interruptible { backend, progress };
-        let mut advance = |jobs| progress.advance(jobs);
-        let machine = experiment.machine;
-        result = Some(match (&experiment.workload, &synthetic) {
-            (Workload::Log(log), _) => {
-                let jobs = log.jobs.iter().map(|entry| entry.job);
-                simulation::run(backend, machine, jobs, measured, &mut advance)
+        let advance = &mut |jobs| progress.advance(jobs);
+        let (jobs, machine, backlog) = (jobs.clone(), experiment.machine, experiment.backlog);
+        result = Some(match &contention {
+            None => {
+                let execution = FixedService::default();
+                simulation::run_with(
+                    execution, backlog, backend, machine, jobs, measured, advance,
+                )
             }
-            (Workload::Synthetic(workload), jobs) => {
-                let jobs = jobs.clone().into_iter().flatten();
-                match (workload.arrivals, experiment.backlog) {
-                    (Arrivals::Poisson(_), Some(backlog)) => simulation::run_backlogged(
-                        backend,
-                        machine,
-                        jobs,
-                        backlog,
-                        measured,
-                        &mut advance,
-                    ),
-                    (Arrivals::Poisson(_), None) => {
-                        simulation::run(backend, machine, jobs, measured, &mut advance)
-                    }
-                    (Arrivals::AtOnce { tasks }, _) => {
-                        simulation::run_closed(backend, machine, jobs, tasks, &mut advance)
-                    }
-                }
+            Some(empty) => {
+                let execution = empty.clone();
+                simulation::run_with(
+                    execution, backlog, backend, machine, jobs, measured, advance,
+                )
             }
         });
     })?;

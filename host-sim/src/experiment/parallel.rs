@@ -321,7 +321,7 @@ impl<'e> Point<'e> {
         let mut point = Point {
             experiment,
             most: experiment.replications_max()?,
-            jobs_per_run: u64::from(measured.end - measured.first),
+            jobs_per_run: u64::from(measured.count()),
             begun: 0,
             runs: vec![Vec::new(); experiment.strategies.len()],
             ahead: BTreeMap::new(),
@@ -412,7 +412,7 @@ impl<'e> Point<'e> {
     /// half-width yet.
     fn needed(&self, runs: &[RunResult]) -> Option<u32> {
         let error = self.experiment.error(runs)?;
-        Some(if self.experiment.is_saturated(runs) {
+        Some(if !self.experiment.has_delays(runs) {
             0
         } else {
             (runs.len() as f64 * error.powi(2)).ceil() as u32

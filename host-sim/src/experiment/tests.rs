@@ -20,7 +20,7 @@ fn synthetic(side: u16, load: f64, jobs: u32, strategies: &[StrategyKind]) -> Ex
         scheduler: SchedulerKind::Fcfs,
         workload: Workload::Synthetic(workload),
         jobs,
-        warmup_fraction: WARMUP_FRACTION,
+        measure: Measure::of(&workload),
         backlog: None,
         replications: Replications::Fixed(3),
         seed: 1,
@@ -78,7 +78,7 @@ fn one_seed_one_result() {
 #[test]
 fn strategies_share_their_jobs() {
     let results = results(&synthetic(16, 0.4, 800, &[AS, FSL]));
-    let service = |result: &StrategyResult| result.metrics[Metric::Service];
+    let service = |result: &StrategyResult| result.metrics[Metric::ServiceTime];
     assert_eq!(service(&results[0]), service(&results[1]));
     assert_ne!(results[0].decision_hash, results[1].decision_hash);
     let gain = results[1].gain_over(&results[0], Metric::WaitingDelay);
@@ -209,7 +209,9 @@ fn what_cannot_be_run_is_an_error() {
         ),
         (
             Experiment {
-                warmup_fraction: 1.0,
+                measure: Measure::Arrivals {
+                    warmup_fraction: 1.0,
+                },
                 ..good.clone()
             },
             "not measured is 1",

@@ -5,8 +5,8 @@ use super::snapshot::Owner;
 use super::terminal::Look;
 use super::*;
 use crate::backend::InProcessBackends;
-use crate::experiment::{Replications, WARMUP_FRACTION};
-use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic};
+use crate::experiment::{Measure, Replications};
+use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
 
 fn mesh(w: u16, h: u16) -> Mesh {
     Mesh::new(w, h).unwrap()
@@ -32,6 +32,7 @@ fn small() -> Map {
     Map {
         strategy: StrategyKind::FirstFit,
         at: Some(1_500_000),
+        unit: TimeUnit::Second,
         waiting: 1,
         snapshot: Snapshot {
             machine: mesh(6, 4).into(),
@@ -62,7 +63,7 @@ fn experiment(mesh: Mesh, strategies: &[StrategyKind]) -> Experiment {
         scheduler: SchedulerKind::Fcfs,
         workload: Workload::Synthetic(workload),
         jobs: 500,
-        warmup_fraction: WARMUP_FRACTION,
+        measure: Measure::of(&workload),
         backlog: None,
         replications: Replications::Fixed(1),
         seed: 1,
@@ -93,7 +94,7 @@ fn the_largest_free_submesh_is_that_of_trying_all() {
     let mesh = mesh(13, 9);
     let experiment = experiment(mesh, &[StrategyKind::FirstFit, StrategyKind::Naive]);
     for second in 1..40 {
-        let moment = MapMoment::Seconds(f64::from(second) * 20.0);
+        let moment = MapMoment::Time(f64::from(second) * 20.0);
         for mut map in maps(&experiment, moment, backends).unwrap() {
             map.snapshot
                 .faulty
@@ -135,7 +136,7 @@ fn jobs_that_touch_differ() {
     let experiment = experiment(mesh, &strategies);
     let mut pairs = 0;
     for second in 1..20 {
-        let moment = MapMoment::Seconds(f64::from(second) * 30.0);
+        let moment = MapMoment::Time(f64::from(second) * 30.0);
         for map in maps(&experiment, moment, backends).unwrap() {
             let neighbours = colouring::neighbours(&map.snapshot);
             // So few are never enough, and there are others then.
@@ -379,7 +380,7 @@ fn all_strategies_are_shown_at_the_same_time() {
     for moment in [
         MapMoment::LastArrival,
         MapMoment::Jobs(100),
-        MapMoment::Seconds(250.0),
+        MapMoment::Time(250.0),
     ] {
         let maps = maps(&experiment, moment, backends).unwrap();
         assert_eq!(maps.len(), 2);
@@ -405,8 +406,8 @@ fn all_strategies_are_shown_at_the_same_time() {
 fn moments_are_read_and_written() {
     for (text, moment) in [
         ("map", MapMoment::LastArrival),
-        ("map:12.5", MapMoment::Seconds(12.5)),
-        ("map:0", MapMoment::Seconds(0.0)),
+        ("map:12.5", MapMoment::Time(12.5)),
+        ("map:0", MapMoment::Time(0.0)),
         ("map:jobs=7", MapMoment::Jobs(7)),
     ] {
         assert_eq!(text.parse(), Ok(moment));

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::{Report, Timing, depends_on_length, grows, jobs_per_second, stop_name};
+use super::{Report, Timing, grows, jobs_per_second, shown, stop_name};
 use crate::experiment::StrategyResult;
 use crate::failure::Incomplete;
 use crate::identity::{PROGRAM, VERSION, hash};
@@ -95,17 +95,17 @@ pub(crate) fn result_json(
 ) -> Value {
     let mut metrics = Map::new();
     for (metric, estimate) in result.metrics.iter() {
-        // Results of the same seed must be the same unless a clock was asked for.
-        if estimate.is_none() && !metric.is_reproducible() {
+        // Results of the same seed must be the same unless a clock was asked for, and not all jobs send messages.
+        if estimate.is_none() && !(metric.is_reproducible() && metric.is_of_all_jobs()) {
             continue;
         }
-        let shown = estimate.filter(|_| !(result.saturated && depends_on_length(metric)));
-        let value = estimate_json(shown, *estimate);
+        let value = estimate_json(shown(result, metric), *estimate);
         metrics.insert(metric.name().to_owned(), value);
     }
     let mut object = json!({
         "strategy": result.strategy.name(),
-        "scheduler": names::scheduler_text(result.scheduler),
+        "scheduler": names::scheduler_text(result.scheduler, result.time_unit),
+        "time_unit": result.time_unit.name(),
         "metrics": metrics,
         "saturated": result.saturated,
         "grows_with_length": result.grows_with_length,
@@ -135,7 +135,7 @@ pub(crate) fn result_json(
 /// Only where neither mean depends on the length of the run.
 fn gains_json(result: &StrategyResult, all: &[StrategyResult]) -> Vec<Value> {
     let metric = Metric::WaitingDelay;
-    let settled = |result: &StrategyResult| !result.saturated && !grows(result, metric);
+    let settled = |result: &StrategyResult| result.has_delays && !grows(result, metric);
     let others = all
         .iter()
         .filter(|other| other.strategy != result.strategy && settled(other) && settled(result));

@@ -6,10 +6,11 @@ use serde::Deserialize;
 
 use super::measure::{Cell, Length, Measurements, Plan, Reading, Setting};
 use crate::identity::VERSION;
-use crate::metrics::{Metric, Unit};
+use crate::metrics::Metric;
 use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::statistics::Estimate;
+use crate::workload::TimeUnit;
 
 /// A horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,44 +88,23 @@ pub struct Figure {
     pub panels: Vec<Panel>,
 }
 
-/// The name of a metric in CSV files, with its unit.
-pub fn column(metric: Metric) -> &'static str {
-    match metric {
-        Metric::WaitingDelay => "waiting_delay_s",
-        Metric::Turnaround => "turnaround_s",
-        Metric::TurnaroundVariance => "turnaround_variance_s2",
-        Metric::AllocationMiss => "allocation_miss_percent",
-        Metric::SearchTime => "search_time_us",
-        Metric::Utilization => "utilization_percent",
-        Metric::CompletionTime => "completion_time_s",
-        Metric::InternalFragmentation => "internal_fragmentation_percent",
-        Metric::ExternalFragmentation => "external_fragmentation_percent",
-        other => other.name(),
-    }
-}
-
 /// The name of a metric in words, with its unit.
-pub fn label(metric: Metric) -> &'static str {
+pub fn label(metric: Metric, unit: TimeUnit) -> String {
+    let time = unit.symbol();
     match metric {
-        Metric::WaitingDelay => "mean waiting delay (s)",
-        Metric::Turnaround => "mean turnaround (s)",
-        Metric::TurnaroundVariance => "variance of the turnaround (s²)",
-        Metric::AllocationMiss => "allocation miss (% of valid attempts)",
-        Metric::SearchTime => "mean search time (µs a job)",
-        Metric::Utilization => "processor utilization (%)",
-        Metric::CompletionTime => "completion time (s)",
-        Metric::InternalFragmentation => "internal fragmentation (% of those held)",
-        Metric::ExternalFragmentation => "external fragmentation (% of all)",
-        other => other.name(),
-    }
-}
-
-/// Numbers are shown times this, in the unit of [`label`].
-pub const fn scale(metric: Metric) -> f64 {
-    match metric.unit() {
-        Unit::Fraction => 100.0,
-        Unit::WallSeconds => 1e6,
-        _ => 1.0,
+        Metric::WaitingDelay => format!("mean waiting delay ({time})"),
+        Metric::Turnaround => format!("mean turnaround ({time})"),
+        Metric::TurnaroundVariance => format!("variance of the turnaround ({time}²)"),
+        Metric::AllocationMiss => "allocation miss (% of valid attempts)".into(),
+        Metric::SearchTime => "mean search time (µs a job)".into(),
+        Metric::Utilization => "processor utilization (%)".into(),
+        Metric::CompletionTime => format!("completion time ({time})"),
+        Metric::InternalFragmentation => "internal fragmentation (% of those held)".into(),
+        Metric::ExternalFragmentation => "external fragmentation (% of all)".into(),
+        Metric::ServiceTime => format!("mean service time ({time})"),
+        Metric::MessageLatency => format!("mean message latency ({time})"),
+        Metric::BlockedTime => format!("mean blocked time of a message ({time})"),
+        other => other.name().into(),
     }
 }
 
@@ -204,7 +184,7 @@ impl Figure {
         let reading = measurements.reading(cell, panel.metric);
         let result = measurements.result(cell, panel.metric);
         let number = |value: Option<f64>| match value {
-            Some(value) => (value * scale(panel.metric)).to_string(),
+            Some(value) => (value * panel.metric.scale()).to_string(),
             None => String::new(),
         };
         let mean = |estimate: Option<Estimate>| number(estimate.map(|estimate| estimate.mean));
@@ -218,11 +198,14 @@ impl Figure {
         add("axis", panel.axis.name.clone());
         add("x", place.to_owned());
         add("strategy", cell.strategy.name().to_owned());
-        add("scheduler", names::scheduler_text(cell.setting.scheduler));
+        add(
+            "scheduler",
+            names::scheduler_text(cell.setting.scheduler, cell.setting.time_unit()),
+        );
         for (name, value) in cell.setting.columns() {
             add(name, value);
         }
-        add("measure", column(panel.metric).to_owned());
+        add("measure", panel.metric.column(cell.setting.time_unit()));
         add("mean", mean(all));
         add("ci95", ci95(all));
         let runs = result.map_or(0, |result| result.runs.len());
@@ -269,6 +252,13 @@ impl Figure {
 }
 
 impl Panel {
+    /// The unit of its times.
+    pub fn time_unit(&self) -> TimeUnit {
+        self.cells()
+            .next()
+            .map_or(TimeUnit::default(), |cell| cell.setting.time_unit())
+    }
+
     /// Its points, curve by curve.
     pub fn cells(&self) -> impl Iterator<Item = &Cell> {
         self.curves.iter().flat_map(|curve| &curve.cells)
@@ -280,8 +270,8 @@ impl Panel {
             let y = match measurements.reading(cell, self.metric) {
                 Reading::Missing => return None,
                 reading => reading.estimate().map(|estimate| Measured {
-                    mean: estimate.mean * scale(self.metric),
-                    half_width: estimate.ci95.map(|width| width * scale(self.metric)),
+                    mean: estimate.mean * self.metric.scale(),
+                    half_width: estimate.ci95.map(|width| width * self.metric.scale()),
                 }),
             };
             Some(Point { x: place.x, y })
@@ -305,7 +295,7 @@ impl Panel {
                 XScale::Linear => Scale::Linear,
                 XScale::Categories => Scale::Categories(categories().collect()),
             },
-            y_label: label(self.metric).to_owned(),
+            y_label: label(self.metric, self.time_unit()),
             series: series.collect(),
             layout: Layout::Column,
         }

@@ -7,12 +7,12 @@
 use meshalloc::{SchedulerKind, StrategyKind};
 
 use super::claims::{Backlog, Gain};
-use crate::experiment::{Experiment, Replications, StrategyResult, WARMUP_FRACTION};
+use crate::experiment::{Experiment, Measure, Replications, StrategyResult};
 use crate::metrics::Metric;
 use crate::names;
 use crate::report::{self, depends_on_length};
 use crate::statistics::Estimate;
-use crate::workload::{Arrivals, Rate, Requests, Synthetic, Workload};
+use crate::workload::{Arrivals, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload};
 
 /// Everything about a run but the strategy, its length and its random numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,12 +31,25 @@ impl Setting {
             Requests::Subcubes(of) => format!("{} {}", of.dims, of.radices),
         };
         format!(
-            "{} {requests} {} service {} {}",
+            "{} {requests} {} {} {}",
             self.machine_text(),
             self.offered_text(),
-            self.workload.service,
-            names::scheduler_text(self.scheduler)
+            self.work_text(),
+            names::scheduler_text(self.scheduler, self.time_unit())
         )
+    }
+
+    /// The unit of its times.
+    pub const fn time_unit(&self) -> TimeUnit {
+        self.workload.work.time_unit()
+    }
+
+    /// What its jobs do, in words: `service exponential:10`, `all-to-all, 8 flits, routing delay 3`.
+    fn work_text(&self) -> String {
+        match &self.workload.work {
+            WorkDistribution::Service(service) => format!("service {service}"),
+            WorkDistribution::Messages(messages) => report::messages_text(messages),
+        }
     }
 
     /// The machine in words: `64x64`, `4-ary 3-cube`.
@@ -51,6 +64,7 @@ impl Setting {
         match self.workload.arrivals {
             Arrivals::Poisson(Rate::Load(load)) => format!("load {load}"),
             Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic {traffic}"),
+            Arrivals::Poisson(Rate::Arrivals(rate)) => format!("rate {rate}"),
             Arrivals::AtOnce { tasks } => format!("{tasks} tasks at time 0"),
         }
     }
@@ -67,22 +81,26 @@ impl Setting {
     /// machine have the same columns.
     pub fn columns(&self) -> Vec<(&'static str, String)> {
         let (machine, offered) = (self.machine_text(), self.offered_text());
-        let service = self.workload.service;
-        match &self.workload.requests {
-            Requests::Submeshes(of) => vec![
-                ("sizes", of.sizes.to_string()),
-                ("mesh", machine),
-                ("offered", offered),
-                ("mean_service_s", service.mean_seconds().to_string()),
-            ],
-            Requests::Subcubes(of) => vec![
-                ("dims", of.dims.to_string()),
-                ("radices", of.radices.to_string()),
-                ("cube", machine),
-                ("offered", offered),
-                ("service_s", service.to_string()),
-            ],
-        }
+        let (mut columns, is_cube) = match &self.workload.requests {
+            Requests::Submeshes(of) => (
+                vec![("sizes", of.sizes.to_string()), ("mesh", machine)],
+                false,
+            ),
+            Requests::Subcubes(of) => {
+                let (dims, radices) = (of.dims.to_string(), of.radices.to_string());
+                let columns = vec![("dims", dims), ("radices", radices), ("cube", machine)];
+                (columns, true)
+            }
+        };
+        columns.push(("offered", offered));
+        columns.push(match &self.workload.work {
+            WorkDistribution::Service(service) if is_cube => ("service_s", service.to_string()),
+            WorkDistribution::Service(service) => {
+                ("mean_service_s", service.mean_seconds().to_string())
+            }
+            WorkDistribution::Messages(messages) => ("messages", report::messages_text(messages)),
+        });
+        columns
     }
 
     /// The experiment that measures these strategies.
@@ -93,7 +111,7 @@ impl Setting {
             scheduler: self.scheduler,
             workload: Workload::Synthetic(self.workload),
             jobs: length.jobs,
-            warmup_fraction: WARMUP_FRACTION,
+            measure: Measure::of(&self.workload),
             backlog: None,
             replications: length.replications,
             seed: length.seed,
@@ -266,7 +284,7 @@ impl Measurements {
         let Some(result) = self.result(cell, metric) else {
             return Reading::Missing;
         };
-        if result.saturated && grows_with_backlog(metric, cell.setting.scheduler) {
+        if !result.has_delays && grows_with_backlog(metric, cell.setting.scheduler) {
             return Reading::Saturated;
         }
         let values: Option<Vec<f64>> = result.runs.iter().map(|run| run.values[metric]).collect();

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::claims::{Claim, Verdict, tally};
 use super::extent::Extent;
-use super::figure::{Figure, Panel, label, scale};
+use super::figure::{Figure, Panel, label};
 use super::measure::{Cell, Measurements, Reading};
 use super::paper::File;
 use crate::experiment::{Replications, Stop, WARMUP_FRACTION};
@@ -290,7 +290,7 @@ fn panel_table(panel: &Panel, first: Option<usize>, measurements: &Measurements)
     let caption = format!(
         "{}: {}, {}",
         panel.heading,
-        label(panel.metric),
+        label(panel.metric, panel.time_unit()),
         panel.parameters
     );
     let table = html! {
@@ -333,7 +333,7 @@ fn panel_table(panel: &Panel, first: Option<usize>, measurements: &Measurements)
 fn number(cell: &Cell, metric: Metric, measurements: &Measurements) -> String {
     let reading = measurements.reading(cell, metric);
     let mut text = match reading.estimate() {
-        Some(estimate) => report::number(&estimate, scale(metric)),
+        Some(estimate) => report::number(&estimate, metric.scale()),
         None if reading == Reading::Saturated => "saturated".to_owned(),
         None => "-".to_owned(),
     };
@@ -357,7 +357,7 @@ fn number_of_first(
     let estimate = reading.estimate_of_first(replications);
     estimate.map_or_else(
         || "-".to_owned(),
-        |estimate| report::number(&estimate, scale(metric)),
+        |estimate| report::number(&estimate, metric.scale()),
     )
 }
 

@@ -13,7 +13,7 @@ fn saturation(side: u16, strategies: &[StrategyKind]) -> Experiment {
         scheduler: SchedulerKind::Fcfs,
         workload: Workload::Synthetic(workload),
         jobs: 4_000,
-        warmup_fraction: WARMUP_FRACTION,
+        measure: Measure::of(&workload),
         backlog: Some(NonZero::<u32>::MIN),
         replications: Replications::Fixed(4),
         seed: 1,

@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use meshalloc::{Grid, SchedulerKind, StrategyKind};
 
 use super::{
-    BackendChoice, Format, JOBS_DEFAULT, LOAD_DEFAULT, MEAN_SERVICE_DEFAULT, REPLICATIONS_DEFAULT,
-    REPLICATIONS_MAX_DEFAULT, RESIDENCE_DEFAULT, RequestArgs, ScenarioArgs, TASKS_DEFAULT,
-    default_strategy, strategies,
+    BackendChoice, Format, JOBS_DEFAULT, JOBS_OF_MESSAGES_DEFAULT, LOAD_DEFAULT,
+    MEAN_SERVICE_DEFAULT, Measured, REPLICATIONS_DEFAULT, REPLICATIONS_MAX_DEFAULT,
+    RESIDENCE_DEFAULT, RequestArgs, ScenarioArgs, TASKS_DEFAULT, default_strategy, strategies,
 };
-use crate::experiment::{Experiment, Replications, WARMUP_FRACTION};
+use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
+use crate::names;
+use crate::network::Parameters;
 use crate::workload::{
-    Arrivals, JOBS_MAX, Log, LogOptions, Rate, Requests, ServiceDistribution, ShapeRule, Synthetic,
-    Workload,
+    Arrivals, JOBS_MAX, Log, LogMessages, LogOptions, Messages, Rate, Requests,
+    ServiceDistribution, ShapeRule, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
 mod record;
@@ -48,8 +50,8 @@ pub enum JobSource {
         workload: Synthetic,
         /// Jobs in a replication, where they go on arriving; a closed workload has its own number.
         jobs: u32,
-        /// Part of them that is not measured; of a closed workload all are.
-        warmup: f64,
+        /// Which jobs are measured; of a closed workload all are.
+        measure: Measure,
         /// How often it is repeated.
         replications: Replications,
     },
@@ -63,6 +65,8 @@ pub enum JobSource {
         shape: ShapeRule,
         /// Only so many jobs, the first.
         jobs: Option<u32>,
+        /// What they send, if they do.
+        messages: Option<LogMessages>,
     },
 }
 
@@ -79,7 +83,7 @@ impl Scenario {
         let requests = requests(&args)?;
         let machine = requests.machine();
         let default = default_strategy(machine);
-        Ok(Scenario {
+        let mut scenario = Scenario {
             machine,
             strategies: strategies(machine, args.strategy.as_deref(), &[default])?,
             scheduler: args.scheduler.unwrap_or(SchedulerKind::Fcfs),
@@ -87,7 +91,18 @@ impl Scenario {
             backend: args.backend.clone().unwrap_or_default(),
             format: args.format.unwrap_or_default(),
             jobs: job_source(args, requests)?,
-        })
+        };
+        scenario.scheduler = names::scheduler_in(scenario.scheduler, scenario.time_unit());
+        Ok(scenario)
+    }
+
+    /// The unit of its times.
+    pub fn time_unit(&self) -> TimeUnit {
+        match &self.jobs {
+            JobSource::Synthetic { workload, .. } => workload.work.time_unit(),
+            JobSource::Log { messages: None, .. } => TimeUnit::Second,
+            JobSource::Log { .. } => TimeUnit::Cycle,
+        }
     }
 
     /// Whether all jobs are there at time 0 and none arrives later.
@@ -107,23 +122,24 @@ impl Scenario {
     /// When the log cannot be read or the distributions cannot be used.
     pub fn experiment(&self) -> Result<Experiment, String> {
         let machine = self.machine;
-        let (workload, jobs, warmup_fraction, replications) = match &self.jobs {
+        let (workload, jobs, measure, replications) = match &self.jobs {
             JobSource::Synthetic {
                 workload,
                 jobs,
-                warmup,
+                measure,
                 replications,
             } => {
                 let usable = workload.jobs(self.seed, 0);
                 usable.map_err(|error| error.to_string())?;
                 let workload = Workload::Synthetic(*workload);
-                (workload, *jobs, *warmup, *replications)
+                (workload, *jobs, *measure, *replications)
             }
             JobSource::Log {
                 file,
                 partition,
                 shape,
                 jobs,
+                messages,
             } => {
                 let options = LogOptions {
                     partition: *partition,
@@ -131,11 +147,16 @@ impl Scenario {
                     shape: *shape,
                 };
                 let log = Log::read(file, options, machine).map_err(|error| error.to_string())?;
+                let log = match messages {
+                    Some(messages) => log.sending(*messages, self.seed),
+                    None => log,
+                };
+                let replications = Replications::Fixed(1);
                 (
                     Workload::Log(log),
                     JOBS_DEFAULT,
-                    0.0,
-                    Replications::Fixed(1),
+                    Measure::Departures,
+                    replications,
                 )
             }
         };
@@ -145,7 +166,7 @@ impl Scenario {
             scheduler: self.scheduler,
             workload,
             jobs,
-            warmup_fraction,
+            measure,
             backlog: None,
             replications,
             seed: self.seed,
@@ -184,6 +205,10 @@ fn requests(args: &ScenarioArgs) -> Result<Requests, String> {
 fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, String> {
     let rate = match (args.tasks, args.load, args.traffic) {
         (Some(tasks), ..) => return Ok(Arrivals::AtOnce { tasks }),
+        _ if args.arrival_rate.is_some() => Rate::Arrivals(args.arrival_rate.unwrap_or_default()),
+        _ if args.pattern.is_some() => {
+            return Err("the load of jobs that send messages is not known beforehand (expected arrival-rate or tasks beside pattern)".into());
+        }
         (None, _, Some(traffic)) => Rate::Traffic(traffic),
         (None, Some(load), None) => Rate::Load(load),
         (None, None, None) if machine.is_written_high_first() => {
@@ -206,8 +231,64 @@ fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, String> {
     Ok(Arrivals::Poisson(rate))
 }
 
+/// What jobs send, if they do.
+fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, String> {
+    let Some(patterns) = args.pattern else {
+        for (given, key) in [
+            (args.flits.is_some(), "flits"),
+            (args.routing_delay.is_some(), "routing-delay"),
+            (args.messages.is_some(), "messages"),
+            (args.iterations.is_some(), "iterations"),
+            (args.iteration_seconds.is_some(), "iteration-seconds"),
+            (args.cycles_per_second.is_some(), "cycles-per-second"),
+            (args.blocking.is_some(), "blocking"),
+        ] {
+            if given {
+                return Err(format!(
+                    "{key} is about jobs that send messages (expected pattern beside it)"
+                ));
+            }
+        }
+        return Ok(None);
+    };
+    let default = Messages::new(patterns);
+    Ok(Some(Messages {
+        patterns,
+        per_pair: args.messages.unwrap_or(default.per_pair),
+        iterations: args.iterations.unwrap_or(default.iterations),
+        blocking: args.blocking.unwrap_or(default.blocking),
+        network: Parameters {
+            flits: args.flits.unwrap_or(default.network.flits),
+            routing_delay: args.routing_delay.unwrap_or(default.network.routing_delay),
+        },
+    }))
+}
+
+/// Which jobs of a synthetic workload are measured.
+fn measure(args: &ScenarioArgs, workload: &Synthetic) -> Result<Measure, String> {
+    let default = Measure::of(workload);
+    let measure = match args.measure {
+        None => default,
+        Some(Measured::Departures) => Measure::Departures,
+        Some(Measured::Arrivals) => Measure::Arrivals {
+            warmup_fraction: WARMUP_FRACTION,
+        },
+    };
+    match (measure, args.warmup) {
+        (_, None) => Ok(measure),
+        (Measure::Arrivals { .. }, Some(warmup_fraction)) => {
+            Ok(Measure::Arrivals { warmup_fraction })
+        }
+        (Measure::Departures, Some(_)) => Err(
+            "warmup is about the first jobs to arrive (expected measure = arrivals beside it)"
+                .into(),
+        ),
+    }
+}
+
 fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, String> {
     let machine = requests.machine();
+    let messages = messages(&args)?;
     if let Some(file) = args.swf {
         let shape = args.shape.unwrap_or(ShapeRule::of(&machine));
         shape.check(machine)?;
@@ -216,9 +297,16 @@ fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, Strin
             partition: args.partition,
             shape,
             jobs: args.jobs,
+            messages: messages.map(|messages| LogMessages {
+                messages,
+                seconds_per_iteration: args.iteration_seconds,
+                cycles_per_second: args.cycles_per_second.unwrap_or(1.0),
+            }),
         });
     }
     for (given, key) in [
+        (args.iteration_seconds.is_some(), "iteration-seconds"),
+        (args.cycles_per_second.is_some(), "cycles-per-second"),
         (args.partition.is_some(), "partition"),
         (args.shape.is_some(), "shape"),
     ] {
@@ -231,12 +319,13 @@ fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, Strin
         machine.is_written_high_first() && matches!(arrivals, Arrivals::AtOnce { .. });
     let workload = Synthetic {
         requests,
-        service: match (args.service.or(args.residence), args.mean_service) {
-            (Some(service), _) => service,
-            (None, None) if closed_cube => RESIDENCE_DEFAULT,
-            (None, mean) => ServiceDistribution::Exponential {
+        work: match (messages, args.service.or(args.residence), args.mean_service) {
+            (Some(messages), ..) => WorkDistribution::Messages(messages),
+            (None, Some(service), _) => WorkDistribution::Service(service),
+            (None, None, None) if closed_cube => WorkDistribution::Service(RESIDENCE_DEFAULT),
+            (None, None, mean) => WorkDistribution::Service(ServiceDistribution::Exponential {
                 mean_seconds: mean.unwrap_or(MEAN_SERVICE_DEFAULT),
-            },
+            }),
         },
         arrivals,
     };
@@ -254,10 +343,14 @@ fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, Strin
             max: args.max_replications.unwrap_or(REPLICATIONS_MAX_DEFAULT),
         },
     };
+    let jobs_default = match messages {
+        Some(_) => JOBS_OF_MESSAGES_DEFAULT,
+        None => JOBS_DEFAULT,
+    };
     Ok(JobSource::Synthetic {
+        jobs: args.jobs.unwrap_or(jobs_default),
+        measure: measure(&args, &workload)?,
         workload,
-        jobs: args.jobs.unwrap_or(JOBS_DEFAULT),
-        warmup: args.warmup.unwrap_or(WARMUP_FRACTION),
         replications,
     })
 }

@@ -136,6 +136,7 @@ pub(super) fn entry(
             let items: Result<Vec<_>, _> = items.iter().map(|item| scalar(key, item)).collect();
             items?.join(",")
         }
+        Value::Boolean(choice) if is_switch(arg) => choice.to_string(),
         single => scalar(key, single)?,
     };
     let is_path = arg.get_value_hint() == clap::ValueHint::FilePath;
@@ -150,6 +151,15 @@ pub(super) fn entry(
     };
     check(&entry, command)?;
     Ok(entry)
+}
+
+/// Whether the option takes true and false.
+fn is_switch(arg: &Arg) -> bool {
+    let values = arg.get_possible_values();
+    values
+        .iter()
+        .map(clap::builder::PossibleValue::get_name)
+        .eq(["true", "false"])
 }
 
 fn scalar(key: &str, value: &Value) -> Result<String, String> {

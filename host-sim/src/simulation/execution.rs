@@ -7,10 +7,11 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::AddAssign;
 
 use meshalloc::{Block, Ticks};
 
-use crate::workload::Job;
+use crate::workload::{Job, TimeUnit, Work};
 
 /// When an event happens: by time, and at equal times in the order of insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +44,30 @@ pub struct Completion {
     pub key: EventKey,
     /// The job's number.
     pub number: u32,
+    /// The messages that it sent.
+    pub messages: MessageSums,
+}
+
+/// What the messages of one or more jobs add up to, times in ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MessageSums {
+    /// How many were delivered.
+    pub count: u64,
+    /// Times from the request for the injection channel to the delivery of the last flit.
+    pub latency: u64,
+    /// Channels between nodes that they crossed.
+    pub hops: u64,
+    /// Times by which they were later than in an empty network.
+    pub blocked: u64,
+}
+
+impl AddAssign for MessageSums {
+    fn add_assign(&mut self, other: MessageSums) {
+        self.count += other.count;
+        self.latency += other.latency;
+        self.hops += other.hops;
+        self.blocked += other.blocked;
+    }
 }
 
 /// Executes the jobs that hold processors.
@@ -50,6 +75,9 @@ pub struct Completion {
 /// Calls come in the order of virtual time, and an execution depends on nothing but them: the same calls give the same
 /// completions.
 pub trait Execution {
+    /// The unit in which times are given.
+    fn time_unit(&self) -> TimeUnit;
+
     /// Starts a job, now that it has all of its processors: not before the latest completion that was taken, nor
     /// before the latest limit.
     fn start(&mut self, start: Start<'_>);
@@ -59,6 +87,20 @@ pub trait Execution {
     ///
     /// A job completes once. While jobs run and `limit` is far enough, there is a completion.
     fn complete_before(&mut self, limit: EventKey) -> Option<Completion>;
+}
+
+impl<E: Execution> Execution for &mut E {
+    fn time_unit(&self) -> TimeUnit {
+        (**self).time_unit()
+    }
+
+    fn start(&mut self, start: Start<'_>) {
+        (**self).start(start);
+    }
+
+    fn complete_before(&mut self, limit: EventKey) -> Option<Completion> {
+        (**self).complete_before(limit)
+    }
 }
 
 /// Jobs that take the time which their workload gives them, whatever else runs.
@@ -73,9 +115,19 @@ pub struct FixedService {
 }
 
 impl Execution for FixedService {
+    fn time_unit(&self) -> TimeUnit {
+        TimeUnit::Second
+    }
+
+    /// # Panics
+    ///
+    /// When the job has no service time.
     #[inline]
     fn start(&mut self, start: Start<'_>) {
-        let at = start.at + start.job.service;
+        let Work::Service(service) = start.job.work else {
+            panic!("a job that sends messages is executed by a network");
+        };
+        let at = start.at + service;
         self.completions
             .push(Reverse((at, start.order, start.number)));
     }
@@ -88,6 +140,10 @@ impl Execution for FixedService {
             return None;
         }
         self.completions.pop();
-        Some(Completion { key, number })
+        Some(Completion {
+            key,
+            number,
+            messages: MessageSums::default(),
+        })
     }
 }

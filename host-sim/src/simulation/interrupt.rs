@@ -2,7 +2,7 @@
 
 use meshalloc::{Grid, Ticks};
 
-use super::{FixedService, Measured, Run, SimulationError};
+use super::{Execution, Measured, Run, SimulationError};
 use crate::backend::Backend;
 use crate::workload::{JOBS_MAX, Job};
 
@@ -34,13 +34,13 @@ pub struct Interrupted {
 /// When the controller is lost or answers nonsense, when the moment never comes, or when more than
 /// [`JOBS_MAX`] jobs arrive before it.
 pub fn run_until(
+    execution: impl Execution,
     backend: &mut dyn Backend,
     machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
     moment: Moment,
 ) -> Result<Interrupted, SimulationError> {
-    let nothing = Measured { first: 0, end: 0 };
-    let execution = FixedService::default();
+    let nothing = Measured::Arrivals { first: 0, end: 0 };
     let mut run = Run::new(execution, backend, machine, jobs.into_iter(), nothing);
     let at = match moment {
         Moment::Time(at) => at,

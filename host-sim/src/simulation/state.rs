@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use meshalloc::{Block, Grant, Grid, Refusal, Request, Ticks};
 
-use super::execution::{Execution, Start};
+use super::execution::{Execution, MessageSums, Start};
 use super::held::{Held, Lists};
 use super::record::{Record, Stage};
 use super::tally::{Edge, Fnv1a, Tally};
-use super::{Measured, SimulationError, Span};
+use super::{Measured, SimulationError};
 use crate::workload::{Job, TIME_MAX};
 
 /// More processors than any machine has.
@@ -18,7 +18,6 @@ const NOTHING_WAITS: i64 = i64::MAX;
 pub(super) struct State {
     pub(super) machine: Grid,
     pub(super) measured: Measured,
-    pub(super) span: Span,
     pub(super) now: Ticks,
     /// The number of events inserted so far.
     sequence: u64,
@@ -52,7 +51,6 @@ impl State {
         State {
             machine,
             measured,
-            span: Span::Arrivals,
             now: 0,
             sequence: 0,
             records: VecDeque::new(),
@@ -66,7 +64,7 @@ impl State {
             head: 0,
             head_wants: NOTHING_WAITS,
             partial: None,
-            left: measured.end.saturating_sub(measured.first),
+            left: measured.count(),
             hash: Fnv1a::default(),
             decisions: 0,
             tally: Tally::default(),
@@ -82,10 +80,6 @@ impl State {
     /// Jobs that take a place in the controller's table.
     pub(super) fn on_controller(&self) -> u32 {
         self.waiting + self.running
-    }
-
-    fn is_measured(&self, number: u32) -> bool {
-        (self.measured.first..self.measured.end).contains(&number)
     }
 
     fn record(&mut self, number: u32) -> Option<&mut Record> {
@@ -153,25 +147,25 @@ impl State {
             stage: Stage::Kept,
             blocks: Held::Nothing,
         });
-        if self.is_measured(number) {
-            if self.span == Span::Arrivals {
-                if number == self.measured.first {
-                    self.tally.window.0 = self.edge();
-                }
-                if number + 1 == self.measured.end {
-                    self.tally.window.1 = self.edge();
-                    self.tally.waiting_at_end = Some(waiting);
-                }
+        if let Measured::Arrivals { first, end } = self.measured {
+            if number == first {
+                self.tally.window.0 = self.edge();
             }
-            let half = self.measured.first.midpoint(self.measured.end);
-            self.tally.emptied_late |= waiting == 0 && number >= half;
+            if number.checked_add(1) == Some(end) && end > first {
+                self.tally.window.1 = self.edge();
+                self.tally.waiting_at_end = Some(waiting);
+            }
+        }
+        if self.measured.includes(number) {
+            self.tally.arrived_later |= self.now > 0;
+            self.tally.emptied_late |= waiting == 0 && number >= self.measured.half();
         }
         Ok(())
     }
 
     /// The controller took so long for submitting or releasing the job.
     pub(super) fn searched(&mut self, number: u32, seconds: f64) {
-        if self.is_measured(number) {
+        if self.measured.includes(number) {
             *self.tally.search_seconds.get_or_insert(0.0) += seconds;
         }
     }
@@ -198,7 +192,7 @@ impl State {
         if number == self.head {
             self.pass_head();
         }
-        if self.is_measured(number) {
+        if self.measured.includes(number) {
             self.tally.refused.add(reason);
             self.left -= 1;
         }
@@ -279,7 +273,7 @@ impl State {
 
     /// A running job leaves.
     #[inline]
-    pub(super) fn depart(&mut self, number: u32) {
+    pub(super) fn depart(&mut self, number: u32, messages: MessageSums) {
         let now = self.now;
         let record = &mut self.records[(number - self.gone) as usize];
         record.stage = Stage::Gone;
@@ -287,11 +281,11 @@ impl State {
         self.running -= 1;
         self.in_use -= u64::from(record.job.request.processors);
         self.free += i64::from(record.held);
-        if (self.measured.first..self.measured.end).contains(&number) {
+        if self.measured.includes(number) {
             self.left -= 1;
-            let place = number - self.measured.first;
-            self.tally.depart(record, place, now);
-            if self.span == Span::Run {
+            let place = number - self.measured.first();
+            self.tally.depart(record, place, now, messages);
+            if let Measured::Departures(_) = self.measured {
                 self.tally.window.1 = self.edge();
             }
         }

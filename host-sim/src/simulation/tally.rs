@@ -2,10 +2,11 @@
 
 use meshalloc::{Grid, Ticks};
 
+use super::execution::MessageSums;
 use super::record::Record;
 use crate::metrics::{Metric, Refusals, RunValues};
 use crate::statistics::{Moments, Trend};
-use crate::workload::{TICKS_PER_SECOND, seconds};
+use crate::workload::TimeUnit;
 
 /// A time, and the integrals up to it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,7 +25,10 @@ pub(super) struct Tally {
     turnaround: Moments,
     service: Moments,
     trend: Trend,
+    /// Whether a job arrived after the beginning.
+    pub(super) arrived_later: bool,
     pub(super) emptied_late: bool,
+    messages: MessageSums,
     misses: u64,
     requested: u64,
     held: u64,
@@ -32,7 +36,7 @@ pub(super) struct Tally {
     /// The integrals so far; see [`Edge`].
     pub(super) used: u128,
     pub(super) scattered: u128,
-    /// What averages over time are taken over: from when to when. See [`Span`](super::Span).
+    /// What averages over time are taken over: from when to when. See [`Measured`](super::Measured).
     pub(super) window: (Edge, Edge),
     /// Jobs that waited when the last measured job arrived.
     pub(super) waiting_at_end: Option<u32>,
@@ -43,7 +47,13 @@ pub(super) struct Tally {
 
 impl Tally {
     /// A measured job leaves; `place` is its place among the measured ones.
-    pub(super) fn depart(&mut self, record: &Record, place: u32, now: Ticks) {
+    pub(super) fn depart(
+        &mut self,
+        record: &Record,
+        place: u32,
+        now: Ticks,
+        messages: MessageSums,
+    ) {
         let waiting = record.granted - record.job.arrival;
         self.waiting.add(waiting);
         self.turnaround.add(now - record.job.arrival);
@@ -53,32 +63,36 @@ impl Tally {
         self.requested += u64::from(record.job.request.processors);
         self.held += u64::from(record.held);
         self.last_departure = self.last_departure.max(now);
+        self.messages += messages;
     }
 
     /// Whether the backlog grew, by the rule of the module above.
     pub(super) fn saturated(&self) -> bool {
-        !self.emptied_late && self.trend.relative_rise().is_some_and(|rise| rise > 1.0)
+        let may_grow = self.arrived_later && !self.emptied_late;
+        may_grow && self.trend.relative_rise().is_some_and(|rise| rise > 1.0)
     }
 
-    /// What the sums amount to.
-    pub(super) fn values(&self, machine: Grid) -> RunValues {
-        let second = TICKS_PER_SECOND as f64;
+    /// What the sums amount to, times in this unit.
+    pub(super) fn values(&self, machine: Grid, unit: TimeUnit) -> RunValues {
+        let each = unit.ticks_each() as f64;
         let jobs = self.turnaround.count();
         let part = |some: u64, all: u64| (all > 0).then(|| some as f64 / all as f64);
+        let mean = |of: &Moments| of.mean().map(|mean| mean / each);
+        let of_messages = |sum: u64| part(sum, self.messages.count);
         RunValues::from_fn(|metric| match metric {
-            Metric::WaitingDelay => self.waiting.mean().map(|mean| mean / second),
-            Metric::Turnaround => self.turnaround.mean().map(|mean| mean / second),
+            Metric::WaitingDelay => mean(&self.waiting),
+            Metric::Turnaround => mean(&self.turnaround),
             Metric::TurnaroundVariance => {
                 let variance = self.turnaround.variance();
-                variance.map(|variance| variance / (second * second))
+                variance.map(|variance| variance / (each * each))
             }
-            Metric::Service => self.service.mean().map(|mean| mean / second),
+            Metric::ServiceTime => mean(&self.service),
             Metric::Utilization => self.share(machine, |edge| edge.used),
             Metric::AllocationMiss => part(self.misses, self.misses + jobs),
             Metric::InternalFragmentation => {
                 part(self.held.saturating_sub(self.requested), self.held)
             }
-            Metric::CompletionTime => (jobs > 0).then(|| seconds(self.last_departure)),
+            Metric::CompletionTime => (jobs > 0).then(|| unit.of(self.last_departure)),
             Metric::Jobs => Some(jobs as f64),
             Metric::WaitingAtEnd => self.waiting_at_end.map(f64::from),
             Metric::ExternalFragmentation => self.share(machine, |edge| edge.scattered),
@@ -86,6 +100,9 @@ impl Tally {
                 let all = self.search_seconds.filter(|_| jobs > 0);
                 all.map(|seconds| seconds / jobs as f64)
             }
+            Metric::MessageLatency => of_messages(self.messages.latency).map(|mean| mean / each),
+            Metric::Hops => of_messages(self.messages.hops),
+            Metric::BlockedTime => of_messages(self.messages.blocked).map(|mean| mean / each),
         })
     }
 

@@ -5,11 +5,11 @@ use super::*;
 use crate::backend::{HeapStorage, InProcess};
 use crate::metrics::Metric;
 use crate::statistics::Estimate;
-use crate::workload::{
-    Rate, ServiceDistribution, SizeDistribution, Synthetic, TICKS_PER_SECOND, seconds, ticks,
-};
+use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, TimeUnit, Work};
 
 mod closed;
+mod contention;
+mod departures;
 mod execution;
 mod ways;
 
@@ -28,14 +28,14 @@ fn of_meshes() -> impl Iterator<Item = StrategyKind> {
 /// A job of whole seconds.
 fn job(arrival: u64, service: u64, w: u16, h: u16) -> Job {
     Job {
-        arrival: arrival * TICKS_PER_SECOND,
-        service: service * TICKS_PER_SECOND,
+        arrival: arrival * TimeUnit::Second.ticks_each(),
+        work: Work::Service(service * TimeUnit::Second.ticks_each()),
         request: Request::submesh(w, h),
     }
 }
 
 fn all(jobs: usize) -> Measured {
-    Measured {
+    Measured::Arrivals {
         first: 0,
         end: u32::try_from(jobs).unwrap(),
     }
@@ -94,7 +94,7 @@ impl Backend for Spy<'_> {
         now: Ticks,
         on_reply: &mut dyn FnMut(&Reply),
     ) -> Result<(), BackendError> {
-        let at = seconds(now);
+        let at = TimeUnit::Second.of(now);
         match &self.instead {
             Some((number, replies)) if *number == self.notes.len() => {
                 replies.iter().for_each(on_reply);
@@ -170,7 +170,7 @@ fn a_log_computed_by_hand() {
     let squares = 100.0 + 196.0 + 676.0 + 36.0 + 4.0;
     let variance = (squares - 58.0 * 58.0 / 5.0) / 4.0;
     assert!((value(Metric::TurnaroundVariance) - variance).abs() < 1e-9);
-    assert_eq!(value(Metric::Service), 39.0 / 5.0);
+    assert_eq!(value(Metric::ServiceTime), 39.0 / 5.0);
     // In use from 0 s to 17 s: 3 for 10 s, 3 for 7 s (jobs 1 and 2, then 2 and 3).
     assert_eq!(value(Metric::Utilization), 51.0 / (4.0 * 17.0));
     assert_eq!(value(Metric::AllocationMiss), 0.0);
@@ -186,10 +186,10 @@ fn a_log_computed_by_hand() {
 #[test]
 fn warm_up_jobs_count_for_utilization_alone() {
     let jobs = [job(0, 100, 1, 1), job(10, 10, 1, 1), job(14, 10, 1, 1)];
-    let measured = Measured { first: 1, end: 3 };
+    let measured = Measured::Arrivals { first: 1, end: 3 };
     let result = simulate(mesh(4, 1), StrategyKind::Naive, 8, jobs, measured).unwrap();
     assert_eq!(result.values[Metric::Jobs], Some(2.0));
-    assert_eq!(result.values[Metric::Service], Some(10.0));
+    assert_eq!(result.values[Metric::ServiceTime], Some(10.0));
     // From 10 s to 14 s, jobs 0 and 1; the run ends with job 2, not with job 0.
     assert_eq!(result.values[Metric::Utilization], Some(0.5));
     assert_eq!(result.values[Metric::CompletionTime], Some(24.0));
@@ -204,7 +204,7 @@ fn a_miss_is_a_failure_with_enough_free() {
     // Two are wanted. At 6 s one is free: no valid attempt. At 9 s two are, apart: a miss. At 100 s column
     // 0 becomes free, and with it columns 0 and 1.
     jobs.push(job(6, 1, 2, 1));
-    let measured = Measured { first: 5, end: 6 };
+    let measured = Measured::Arrivals { first: 5, end: 6 };
     let result = simulate(mesh(5, 1), StrategyKind::FirstFit, 8, jobs, measured).unwrap();
     assert_eq!(result.values[Metric::AllocationMiss], Some(1.0 / 2.0));
     assert_eq!(result.values[Metric::WaitingDelay], Some(94.0));
@@ -244,7 +244,7 @@ fn a_single_server_waits_as_queueing_theory_says() {
     let runs: Vec<RunResult> = (0..10)
         .map(|replication| {
             let jobs = workload.jobs(1, replication).unwrap();
-            let measured = Measured {
+            let measured = Measured::Arrivals {
                 first: 1_000,
                 end: 20_000,
             };
@@ -255,7 +255,7 @@ fn a_single_server_waits_as_queueing_theory_says() {
         (Metric::WaitingDelay, rho / rate),
         (Metric::Turnaround, 1.0 / rate),
         (Metric::TurnaroundVariance, rate.powi(-2)),
-        (Metric::Service, mean),
+        (Metric::ServiceTime, mean),
         (Metric::Utilization, rho),
     ] {
         let values: Vec<f64> = runs.iter().map(|run| run.values[metric].unwrap()).collect();
@@ -420,7 +420,7 @@ fn nonsense_from_the_controller_ends_the_run() {
 fn time_does_not_run_over() {
     let late = Job {
         arrival: TIME_MAX - 1,
-        service: TIME_MAX,
+        work: Work::Service(TIME_MAX),
         request: Request::submesh(1, 1),
     };
     let result = simulate(mesh(1, 1), StrategyKind::FirstFit, 8, [late], all(1));
@@ -428,7 +428,7 @@ fn time_does_not_run_over() {
         matches!(result, Err(SimulationError::TooLong)),
         "{result:?}"
     );
-    assert_eq!(ticks(f64::MAX), TIME_MAX);
+    assert_eq!(TimeUnit::Second.ticks(f64::MAX), TIME_MAX);
 }
 
 #[test]
@@ -444,7 +444,7 @@ fn a_run_without_jobs_has_no_means() {
 fn progress_adds_up_to_the_measured_jobs() {
     let mut calls = Vec::new();
     with_backend(mesh(8, 8), StrategyKind::Naive, PLENTY, |backend| {
-        let measured = Measured {
+        let measured = Measured::Arrivals {
             first: 100,
             end: 3_000,
         };

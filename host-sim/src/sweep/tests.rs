@@ -3,7 +3,7 @@ use std::fs;
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 
 use super::*;
-use crate::experiment::{Replications, WARMUP_FRACTION};
+use crate::experiment::{Measure, Replications};
 use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
 
 fn points(loads: &[f64]) -> Vec<Point> {
@@ -22,7 +22,9 @@ fn points(loads: &[f64]) -> Vec<Point> {
                 Rate::Load(load),
             )),
             jobs: 60,
-            warmup_fraction: WARMUP_FRACTION,
+            measure: Measure::Arrivals {
+                warmup_fraction: 0.05,
+            },
             backlog: None,
             replications: Replications::Fixed(2),
             seed: 1,
@@ -112,7 +114,11 @@ fn a_last_line_of_garbage_is_dropped_and_one_before_it_is_not() {
             "\"native\"",
             "line 2 is damaged: strategies are first-fit, native",
         ),
-        ("\"service\":", "\"servant\":", "service is missing"),
+        (
+            "\"service_time\":",
+            "\"servant\":",
+            "service_time is missing",
+        ),
         (
             "\"refused\":{}",
             "\"refused\":{\"no\":1}",

@@ -1,29 +1,33 @@
 //! What jobs arrive, when, for how long, and what they ask for.
 //!
-//! One tick is one microsecond of virtual time. A workload is [synthetic](Synthetic), drawn from
-//! distributions, or a [log](Log) of a real machine.
+//! A workload is [synthetic](Synthetic), drawn from distributions, or a [log](Log) of a real machine. Its jobs run for a service
+//! time, and then one tick of virtual time is one microsecond, or until their messages are delivered, and then it is one cycle
+//! of the network ([`TimeUnit`]).
 
 use meshalloc::{Request, Ticks};
 
 pub mod distributions;
+pub mod pattern;
 pub mod requests;
 pub mod service;
 pub mod shape;
 mod stream;
 pub mod swf;
 pub mod synthetic;
+mod time;
+pub mod work;
 
 pub use distributions::{DistributionInfo, SideRange, SizeDistribution, Spread};
+pub use pattern::{Pattern, Patterns};
 pub use requests::{Requests, Subcubes, Submeshes, TaskDistribution};
 pub use service::ServiceDistribution;
 pub use shape::ShapeRule;
-pub use swf::{Log, LogError, LogJob, LogOptions};
-pub use synthetic::{Arrivals, Rate, Synthetic};
+pub use swf::{Log, LogError, LogJob, LogMessages, LogOptions};
+pub use synthetic::{Arrivals, Rate, Synthetic, SyntheticJobs};
+pub use time::TimeUnit;
+pub use work::{Messages, Program, Work, WorkDistribution};
 
-/// Ticks in a second of virtual time.
-pub const TICKS_PER_SECOND: u64 = 1_000_000;
-
-/// The latest point of virtual time that is simulated, some 71 years: sums of squares of up to
+/// The latest point of virtual time that is simulated, in ticks, some 71 years where a tick is a microsecond: sums of squares of up to
 /// [`JOBS_MAX`] spans stay exact in 128 bits.
 pub const TIME_MAX: Ticks = 1 << 51;
 
@@ -34,30 +38,18 @@ pub const JOBS_MAX: u32 = 1 << 24;
 /// a part in a thousand.
 pub const SERVICE_MEAN_SECONDS_MIN: f64 = 1e-3;
 
-/// The highest rate of arrivals, in jobs a second: ten ticks from one to the next on average, for the same reason.
-pub const ARRIVALS_PER_SECOND_MAX: f64 = 1e5;
-
-/// A span of ticks in seconds.
-pub fn seconds(ticks: Ticks) -> f64 {
-    ticks as f64 / TICKS_PER_SECOND as f64
-}
-
-/// The nearest whole number of ticks, halves up. A span over [`TIME_MAX`] becomes that, a negative one
-/// zero.
-pub fn ticks(seconds: f64) -> Ticks {
-    let ticks = (seconds * TICKS_PER_SECOND as f64).clamp(0.0, TIME_MAX as f64);
-    (ticks + 0.5) as Ticks
-}
+/// The highest rate of arrivals, in jobs a tick: ten ticks from one to the next on average, for the same reason.
+pub const ARRIVALS_PER_TICK_MAX: f64 = 0.1;
 
 /// One job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Job {
     /// When it arrives, in ticks since the start of the workload.
     pub arrival: Ticks,
-    /// How long it runs once it has its processors, in ticks.
-    pub service: Ticks,
     /// What it asks for.
     pub request: Request,
+    /// What it does once it has its processors.
+    pub work: Work,
 }
 
 /// Where the jobs of an experiment come from.
@@ -67,6 +59,68 @@ pub enum Workload {
     Synthetic(Synthetic),
     /// Read from a log, measured whole.
     Log(Log),
+}
+
+impl Workload {
+    /// The jobs of one replication, in order of arrival. Those of a log are the same in each.
+    ///
+    /// # Errors
+    ///
+    /// When a part of the description of a synthetic workload cannot be used.
+    pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, WorkloadError> {
+        Ok(match self {
+            Workload::Synthetic(workload) => Jobs::Synthetic(workload.jobs(seed, replication)?),
+            Workload::Log(log) => Jobs::Log(log.jobs.iter()),
+        })
+    }
+
+    /// The messages of the jobs; `None` if they run for a service time.
+    pub const fn messages(&self) -> Option<&Messages> {
+        match self {
+            Workload::Synthetic(workload) => match &workload.work {
+                WorkDistribution::Service(_) => None,
+                WorkDistribution::Messages(messages) => Some(messages),
+            },
+            Workload::Log(log) => match &log.messages {
+                Some(log) => Some(&log.messages),
+                None => None,
+            },
+        }
+    }
+
+    /// The unit of its times.
+    pub const fn time_unit(&self) -> TimeUnit {
+        match self.messages() {
+            None => TimeUnit::Second,
+            Some(_) => TimeUnit::Cycle,
+        }
+    }
+
+    /// Whether jobs go on arriving as long as the run lasts: not in a log, nor where all arrive at once.
+    pub const fn is_endless(&self) -> bool {
+        matches!(self, Workload::Synthetic(workload) if matches!(workload.arrivals, Arrivals::Poisson(_)))
+    }
+}
+
+/// The jobs of a workload.
+#[derive(Clone, Debug)]
+pub enum Jobs<'w> {
+    /// Drawn.
+    Synthetic(SyntheticJobs),
+    /// Read.
+    Log(std::slice::Iter<'w, LogJob>),
+}
+
+impl Iterator for Jobs<'_> {
+    type Item = Job;
+
+    #[inline]
+    fn next(&mut self) -> Option<Job> {
+        match self {
+            Jobs::Synthetic(jobs) => jobs.next(),
+            Jobs::Log(jobs) => jobs.next().map(|entry| entry.job),
+        }
+    }
 }
 
 /// A description of a workload that cannot be used.

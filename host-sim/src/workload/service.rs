@@ -7,7 +7,7 @@ use meshalloc::Ticks;
 use rand_distr::{Distribution, Exp, Uniform};
 
 use super::distributions::{DistributionInfo, KIM_YOON, positive};
-use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, WorkloadError, seconds, ticks};
+use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, TimeUnit, WorkloadError};
 
 /// How long jobs run.
 ///
@@ -66,7 +66,7 @@ impl ServiceDistribution {
     /// When a time is not over 0, the shortest is over the longest, or the mean is less than
     /// [`SERVICE_MEAN_SECONDS_MIN`].
     pub fn sampler(self) -> Result<ServiceSampler, WorkloadError> {
-        let time = 0.0..seconds(TIME_MAX);
+        let time = 0.0..TimeUnit::Second.of(TIME_MAX);
         let bad = || WorkloadError::OutOfRange {
             what: "the service time".into(),
             given: self.to_string(),
@@ -88,9 +88,12 @@ impl ServiceDistribution {
                 if !time.contains(&lo_seconds) {
                     return Err(bad());
                 }
-                Uniform::new_inclusive(ticks(lo_seconds), ticks(hi_seconds))
-                    .map(ServiceSampler::Uniform)
-                    .map_err(|_| bad())
+                Uniform::new_inclusive(
+                    TimeUnit::Second.ticks(lo_seconds),
+                    TimeUnit::Second.ticks(hi_seconds),
+                )
+                .map(ServiceSampler::Uniform)
+                .map_err(|_| bad())
             }
         }
     }
@@ -150,7 +153,9 @@ impl ServiceSampler {
     /// Draws a service time, at least one tick.
     pub fn sample<R: rand_core::Rng + ?Sized>(&self, rng: &mut R) -> Ticks {
         let drawn = match self {
-            ServiceSampler::Exponential(exponential) => ticks(exponential.sample(rng)),
+            ServiceSampler::Exponential(exponential) => {
+                TimeUnit::Second.ticks(exponential.sample(rng))
+            }
             ServiceSampler::Uniform(uniform) => uniform.sample(rng),
         };
         drawn.max(1)

@@ -9,6 +9,9 @@
 //!   dropped and counted.
 //! - A job whose run time is unknown (-1) is dropped and counted too: there is nothing to simulate. One
 //!   that ran for 0 seconds is kept; it leaves in the moment it is granted.
+//!
+//! A log says nothing about messages. With [`LogMessages`] its jobs send some, and their run times are used only where the number of
+//! iterations is to follow from them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -16,8 +19,11 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 use meshalloc::{Grid, Ticks};
+use rand_distr::{Distribution, StandardUniform};
 
-use super::{JOBS_MAX, Job, ShapeRule, TICKS_PER_SECOND, TIME_MAX, ticks};
+use super::stream::Stream;
+use super::synthetic::DRAWS;
+use super::{JOBS_MAX, Job, Messages, ShapeRule, TIME_MAX, TimeUnit, Work};
 
 /// Which jobs to take from a log, and in which shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +59,7 @@ pub struct LogHeader {
 }
 
 /// A log, ready to be simulated.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Log {
     /// Where it was read from.
     pub path: PathBuf,
@@ -71,6 +77,8 @@ pub struct Log {
     pub dropped_no_processors: u32,
     /// Jobs dropped because the run time is not known.
     pub dropped_no_run_time: u32,
+    /// The messages that its jobs send in place of running for their run times.
+    pub messages: Option<LogMessages>,
 }
 
 /// Why a log cannot be used.
@@ -208,6 +216,7 @@ impl Log {
             filtered: 0,
             dropped_no_processors: 0,
             dropped_no_run_time: 0,
+            messages: None,
         };
         let limit = options.limit.unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
@@ -278,6 +287,40 @@ impl Log {
     }
 }
 
+/// What the jobs of a log send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogMessages {
+    /// The messages; the pattern of a job follows from its place in the order of arrival.
+    pub messages: Messages,
+    /// One iteration for each so many seconds of the job's run time, to the nearest whole number, but at least one; `None`: each job has
+    /// the number of iterations in `messages`.
+    pub seconds_per_iteration: Option<f64>,
+    /// The cycles of the network between two jobs that were submitted a second apart.
+    pub cycles_per_second: f64,
+}
+
+impl Log {
+    /// The same jobs, which send messages in place of running for their run times. Their random numbers derive from `seed`.
+    #[must_use]
+    pub fn sending(mut self, sent: LogMessages, seed: u64) -> Log {
+        let mut draws = Stream::new(seed, 0, DRAWS).with(StandardUniform);
+        for (number, LogJob { job, .. }) in (0..).zip(&mut self.jobs) {
+            let draw = draws.distribution.sample(&mut draws.rng);
+            let mut program = sent.messages.program(number, draw);
+            if let Some((run, each)) = job.work.service().zip(sent.seconds_per_iteration) {
+                // A number too large becomes the largest.
+                let iterations = (TimeUnit::Second.of(run) / each).round() as u32;
+                program.iterations = iterations.max(1);
+            }
+            job.work = Work::Messages(program);
+            let cycles = TimeUnit::Second.of(job.arrival) * sent.cycles_per_second;
+            job.arrival = TimeUnit::Cycle.ticks(cycles);
+        }
+        self.messages = Some(sent);
+        self
+    }
+}
+
 impl LogHeader {
     fn line(&mut self, comment: &str) {
         let Some((key, value)) = comment.split_once(':') else {
@@ -322,8 +365,8 @@ fn entry(text: &str, options: LogOptions, machine: Grid) -> Result<Entry, String
         number: record.whole(JOB)?,
         job: Job {
             arrival,
-            service,
             request,
+            work: Work::Service(service),
         },
     }))
 }
@@ -367,15 +410,18 @@ impl<'t> Record<'t> {
         let word = self.word(field);
         let time = if let Ok(whole) = word.parse::<i64>() {
             let whole = u64::try_from(whole).ok();
-            whole.map(|seconds| seconds.saturating_mul(TICKS_PER_SECOND))
+            whole.map(|seconds| seconds.saturating_mul(TimeUnit::Second.ticks_each()))
         } else {
             let number = word.parse::<f64>().ok().filter(|time| time.is_finite());
             let number =
                 number.ok_or_else(|| self.bad(field, "a number of seconds, -1 if unknown"))?;
-            (number >= 0.0).then(|| ticks(number))
+            (number >= 0.0).then(|| TimeUnit::Second.ticks(number))
         };
         if time.is_some_and(|time| time >= TIME_MAX) {
-            let most = format!("less than {} seconds", TIME_MAX / TICKS_PER_SECOND);
+            let most = format!(
+                "less than {} seconds",
+                TIME_MAX / TimeUnit::Second.ticks_each()
+            );
             return Err(self.bad(field, &most));
         }
         Ok(time)

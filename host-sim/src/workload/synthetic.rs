@@ -1,8 +1,8 @@
-//! Synthetic workloads: jobs with independent requests and service times, which come as a Poisson process or all
-//! at once.
+//! Synthetic workloads: jobs with independent requests and service times, or with messages, which come as a Poisson process or
+//! all at once.
 //!
 //! Each source of randomness (0 arrivals, 1 widths, 2 heights, 3 service, 4 numbers of dimensions, 5 radices, 6
-//! and on: sides along dimension 2 and on) is a ChaCha8 stream of its own: the seed is the key, replication and source number the stream. So a job's width does not depend on how
+//! to 19: sides along dimension 2 and on, 20: a number for each job that sends messages) is a ChaCha8 stream of its own: the seed is the key, replication and source number the stream. So a job's width does not depend on how
 //! many numbers its height took, and every strategy gets the same jobs from the same seed (common random
 //! numbers).
 //!
@@ -11,14 +11,15 @@
 //! a difference would have to survive rounding to ticks to be seen.
 
 use meshalloc::{Grid, Ticks};
-use rand_distr::{Distribution, Exp};
+use rand_distr::{Distribution, Exp, StandardUniform};
 
 use super::requests::RequestSource;
 use super::service::ServiceSampler;
 use super::stream::{Source, Stream};
 use super::{
-    ARRIVALS_PER_SECOND_MAX, Job, Requests, ServiceDistribution, SideRange, SizeDistribution,
-    Subcubes, Submeshes, TIME_MAX, WorkloadError, ticks,
+    ARRIVALS_PER_TICK_MAX, Job, Messages, Requests, ServiceDistribution, SideRange,
+    SizeDistribution, Subcubes, Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution,
+    WorkloadError,
 };
 
 /// How often jobs arrive.
@@ -29,6 +30,9 @@ pub enum Rate {
     Load(f64),
     /// The traffic ratio: jobs arriving in a mean service time.
     Traffic(f64),
+    /// Jobs in a unit of the workload's time: a second, or a cycle. It is the only rate of jobs that send messages, as their
+    /// service time is not known beforehand.
+    Arrivals(f64),
 }
 
 /// When the jobs of a synthetic workload arrive.
@@ -48,8 +52,8 @@ pub enum Arrivals {
 pub struct Synthetic {
     /// What jobs ask for, of which machine.
     pub requests: Requests,
-    /// How long they run.
-    pub service: ServiceDistribution,
+    /// What they do.
+    pub work: WorkDistribution,
     /// When they arrive.
     pub arrivals: Arrivals,
 }
@@ -64,7 +68,7 @@ impl Synthetic {
     ) -> Self {
         Synthetic {
             requests: Requests::Submeshes(Submeshes::new(machine, sizes)),
-            service,
+            work: WorkDistribution::Service(service),
             arrivals: Arrivals::Poisson(rate),
         }
     }
@@ -86,7 +90,7 @@ impl Synthetic {
     pub fn closed(requests: Subcubes, residence: ServiceDistribution, tasks: u32) -> Self {
         Synthetic {
             requests: Requests::Subcubes(requests),
-            service: residence,
+            work: WorkDistribution::Service(residence),
             arrivals: Arrivals::AtOnce { tasks },
         }
     }
@@ -133,33 +137,44 @@ impl Synthetic {
         self.requests.mean_processors()
     }
 
-    /// The mean number of arrivals in a second; `None` when all jobs arrive at once.
+    /// The mean number of arrivals in a unit of time; `None` when all jobs arrive at once.
     ///
     /// # Errors
     ///
-    /// When the rate is not a positive number, exceeds [`ARRIVALS_PER_SECOND_MAX`], or a distribution cannot be used.
-    pub fn arrivals_per_second(&self) -> Result<Option<f64>, WorkloadError> {
-        let service = self.service.mean_seconds();
-        let (what, given, rate) = match self.arrivals {
-            Arrivals::AtOnce { .. } => return Ok(None),
-            Arrivals::Poisson(Rate::Load(load)) => {
+    /// When the rate is not a positive number, needs a service time that is not known, exceeds [`ARRIVALS_PER_TICK_MAX`], or a
+    /// distribution cannot be used.
+    pub fn arrival_rate(&self) -> Result<Option<f64>, WorkloadError> {
+        let Arrivals::Poisson(rate) = self.arrivals else {
+            return Ok(None);
+        };
+        let service = self.work.mean_service_seconds();
+        let (what, given, rate) = match rate {
+            Rate::Load(load) => {
                 let nodes = f64::from(self.machine().nodes());
-                let rate = load * nodes / (self.mean_processors()? * service);
+                let each = self.mean_processors()?;
+                let rate = service.map(|service| load * nodes / (each * service));
                 ("the load", load, rate)
             }
-            Arrivals::Poisson(Rate::Traffic(traffic)) => {
-                ("the traffic ratio", traffic, traffic / service)
+            Rate::Traffic(traffic) => {
+                let rate = service.map(|service| traffic / service);
+                ("the traffic ratio", traffic, rate)
             }
+            Rate::Arrivals(rate) => ("the arrival rate", rate, Some(rate)),
         };
-        if given > 0.0 && rate <= ARRIVALS_PER_SECOND_MAX {
-            return Ok(Some(rate));
-        }
+        let unit = self.work.time_unit();
+        let most = ARRIVALS_PER_TICK_MAX * unit.ticks_each() as f64;
+        let expected = match rate {
+            Some(rate) if given > 0.0 && rate <= most => return Ok(Some(rate)),
+            Some(_) => format!(
+                "a number over 0 that gives at most {most} jobs a {}",
+                unit.name()
+            ),
+            None => "jobs with a service time".into(),
+        };
         Err(WorkloadError::OutOfRange {
             what: what.into(),
             given: given.to_string(),
-            expected: format!(
-                "a number over 0 that gives at most {ARRIVALS_PER_SECOND_MAX} jobs a second"
-            ),
+            expected,
         })
     }
 
@@ -170,19 +185,29 @@ impl Synthetic {
     /// When a part of the description cannot be used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<SyntheticJobs, WorkloadError> {
         let stream = |source| Stream::new(seed, replication, source);
-        let services = stream(3).with(self.service.sampler()?);
-        let rate = self.arrivals_per_second()?;
+        let works = match self.work {
+            WorkDistribution::Service(service) => {
+                WorkSource::Service(stream(3).with(service.sampler()?))
+            }
+            WorkDistribution::Messages(messages) => WorkSource::Messages {
+                draws: Box::new(stream(DRAWS).with(StandardUniform)),
+                messages,
+                jobs: 0,
+            },
+        };
+        let rate = self.arrival_rate()?;
         let interarrival =
             rate.map(|rate| Exp::new(rate).expect("the rate is positive and finite"));
         Ok(SyntheticJobs {
             clock: 0,
+            unit: self.work.time_unit(),
             left: match self.arrivals {
                 Arrivals::Poisson(_) => None,
                 Arrivals::AtOnce { tasks } => Some(tasks),
             },
             arrivals: interarrival.map(|interarrival| stream(0).with(interarrival)),
             requests: self.requests.source(stream)?,
-            services,
+            works,
         })
     }
 }
@@ -193,12 +218,47 @@ impl Synthetic {
 #[derive(Clone, Debug)]
 pub struct SyntheticJobs {
     clock: Ticks,
+    unit: TimeUnit,
     /// How many are still to come; `None`: there is no end.
     left: Option<u32>,
     /// `None`: time stands still.
     arrivals: Option<Source<Exp<f64>>>,
     requests: RequestSource,
-    services: Source<ServiceSampler>,
+    works: WorkSource,
+}
+
+/// The number of the source of the random numbers of jobs that send messages.
+pub(super) const DRAWS: u8 = 20;
+
+#[derive(Clone, Debug)]
+enum WorkSource {
+    Service(Source<ServiceSampler>),
+    Messages {
+        draws: Box<Source<StandardUniform>>,
+        messages: Messages,
+        /// So many have been drawn.
+        jobs: u32,
+    },
+}
+
+impl WorkSource {
+    #[inline]
+    fn next(&mut self) -> Work {
+        match self {
+            WorkSource::Service(source) => {
+                Work::Service(source.distribution.sample(&mut source.rng))
+            }
+            WorkSource::Messages {
+                draws,
+                messages,
+                jobs,
+            } => {
+                let program = messages.program(*jobs, draws.distribution.sample(&mut draws.rng));
+                *jobs = jobs.wrapping_add(1);
+                Work::Messages(program)
+            }
+        }
+    }
 }
 
 impl Iterator for SyntheticJobs {
@@ -210,13 +270,13 @@ impl Iterator for SyntheticJobs {
         }
         if let Some(arrivals) = &mut self.arrivals {
             let gap = arrivals.distribution.sample(&mut arrivals.rng);
-            self.clock = (self.clock + ticks(gap)).min(TIME_MAX);
+            self.clock = (self.clock + self.unit.ticks(gap)).min(TIME_MAX);
         }
         let request = self.requests.next();
         Some(Job {
             arrival: self.clock,
-            service: self.services.distribution.sample(&mut self.services.rng),
             request,
+            work: self.works.next(),
         })
     }
 }
@@ -226,7 +286,6 @@ mod tests {
     use meshalloc::Mesh;
 
     use super::*;
-    use crate::workload::seconds;
 
     fn workload(w: u16, h: u16, rate: Rate) -> Synthetic {
         let service = ServiceDistribution::Exponential { mean_seconds: 10.0 };
@@ -252,11 +311,11 @@ mod tests {
         let load = workload(64, 64, Rate::Load(0.47));
         assert!((load.mean_processors().unwrap() - 32.5 * 32.5).abs() < 1e-9);
         let expected = 0.47 * 4096.0 / (32.5 * 32.5 * 10.0);
-        assert!((load.arrivals_per_second().unwrap().unwrap() / expected - 1.0).abs() < 1e-12);
+        assert!((load.arrival_rate().unwrap().unwrap() / expected - 1.0).abs() < 1e-12);
         let oblong = workload(16, 22, Rate::Load(1.0));
         assert!((oblong.mean_processors().unwrap() - 8.5 * 11.5).abs() < 1e-9);
         let traffic = workload(32, 32, Rate::Traffic(1.5));
-        assert!((traffic.arrivals_per_second().unwrap().unwrap() - 0.15).abs() < 1e-12);
+        assert!((traffic.arrival_rate().unwrap().unwrap() - 0.15).abs() < 1e-12);
         let small = workload(64, 64, Rate::Load(1.0)).with_sides(1, 16).unwrap();
         assert!((small.mean_processors().unwrap() - 8.5 * 8.5).abs() < 1e-9);
     }
@@ -266,18 +325,18 @@ mod tests {
         const JOBS: usize = 100_000;
         let jobs = take(&workload(64, 64, Rate::Load(0.47)), 1, 0, JOBS);
         assert!(jobs.is_sorted_by_key(|job| job.arrival));
-        let span = seconds(jobs[JOBS - 1].arrival);
+        let span = TimeUnit::Second.of(jobs[JOBS - 1].arrival);
         let rate = 0.47 * 4096.0 / (32.5 * 32.5 * 10.0);
         assert!((JOBS as f64 / span / rate - 1.0).abs() < 0.01, "{span}");
-        let work = jobs
-            .iter()
-            .map(|job| f64::from(job.request.processors) * seconds(job.service));
+        let work = jobs.iter().map(|job| {
+            f64::from(job.request.processors) * TimeUnit::Second.of(job.work.service().unwrap())
+        });
         let load = work.sum::<f64>() / (span * 4096.0);
         assert!((load - 0.47).abs() < 0.01, "{load}");
         // Poisson: gaps have a coefficient of variation of 1, and e^-1 of them exceed the mean.
         let gaps = jobs
             .windows(2)
-            .map(|pair| seconds(pair[1].arrival - pair[0].arrival));
+            .map(|pair| TimeUnit::Second.of(pair[1].arrival - pair[0].arrival));
         let longer = gaps.filter(|gap| *gap > 1.0 / rate).count();
         assert!((longer as f64 / JOBS as f64 - (-1.0f64).exp()).abs() < 0.005);
     }
@@ -296,8 +355,8 @@ mod tests {
         assert!(wide.iter().map(width).eq(other.iter().map(width)));
         assert!(
             wide.iter()
-                .map(|job| job.service)
-                .eq(other.iter().map(|job| job.service))
+                .map(|job| job.work.service())
+                .eq(other.iter().map(|job| job.work.service()))
         );
         assert_ne!(wide[99].arrival, other[99].arrival);
         // Widths and heights are not the same numbers twice.
@@ -350,7 +409,13 @@ mod tests {
         let jobs = take(&workload(64, 64, Rate::Load(0.47)), 1, 0, 3);
         let found: Vec<_> = jobs
             .iter()
-            .map(|job| (job.arrival, job.service, job.request.sides().to_string()))
+            .map(|job| {
+                (
+                    job.arrival,
+                    job.work.service().unwrap(),
+                    job.request.sides().to_string(),
+                )
+            })
             .collect();
         let expected = GOLDEN.map(|(arrival, service, sides)| (arrival, service, sides.into()));
         assert_eq!(

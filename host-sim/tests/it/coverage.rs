@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use meshalloc_host_sim::backend::InProcessBackends;
 use meshalloc_host_sim::experiment::{
-    self, Experiment, Replications, Stop, StrategyResult, WARMUP_FRACTION,
+    self, Experiment, Measure, Replications, Stop, StrategyResult,
 };
 use meshalloc_host_sim::metrics::Metric;
 use meshalloc_host_sim::statistics::Estimate;
@@ -44,7 +44,7 @@ impl Case {
             scheduler: SchedulerKind::Fcfs,
             workload: Workload::Synthetic(workload),
             jobs: self.jobs,
-            warmup_fraction: WARMUP_FRACTION,
+            measure: Measure::of(&workload),
             backlog: None,
             replications: Replications::UntilRelativeError {
                 target: self.error,

@@ -71,7 +71,10 @@ fn the_metrics_of_the_paper_are_there() {
         assert!(mean(result, "utilization") > 0.2 && mean(result, "utilization") < 0.9);
     }
     let results = json["results"].as_array().unwrap();
-    assert_eq!(mean(&results[0], "service"), mean(&results[3], "service"));
+    assert_eq!(
+        mean(&results[0], "service_time"),
+        mean(&results[3], "service_time")
+    );
     assert_eq!(mean(&results[0], "internal_fragmentation"), 0.0);
     assert!(mean(&results[3], "internal_fragmentation") > 0.2);
 

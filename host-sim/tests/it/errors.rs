@@ -48,6 +48,25 @@ fn wrong_options_are_explained() {
         ("run --load nan", &["expected a number over 0"]),
         ("run --traffic 0", &["expected a number over 0"]),
         ("run --jobs 0", &["at least 1"]),
+        (
+            "run --pattern all-to-al",
+            &["\"all-to-al\"", "did you mean \"all-to-all\"?"],
+        ),
+        ("run --pattern ring --flits 0", &["1 to 65536"]),
+        ("run --pattern ring --routing-delay -1", &["0 to 65536"]),
+        ("run --pattern ring --messages 0", &["at least 1"]),
+        ("run --pattern ring --blocking=2", &["true, false"]),
+        (
+            "run --pattern ring --load .5",
+            &["--load", "cannot be used with"],
+        ),
+        (
+            "run --pattern ring --mean-service 5",
+            &["cannot be used with"],
+        ),
+        ("run --arrival-rate 1 --load .5", &["cannot be used with"]),
+        ("run --arrival-rate 0", &["expected a number over 0"]),
+        ("run --measure starts", &["expected arrivals or departures"]),
         ("run --jobs 1.5", &["at least 1"]),
         ("run --replications 0", &["at least 1"]),
         ("run --until-rel-error 1", &["between 0 and 1"]),
@@ -174,6 +193,27 @@ fn what_cannot_be_done_is_one_line() {
         (
             "run --swf large.swf --mesh 8x8",
             &["large.swf: none of the 1 jobs fits", "smallest has 70"],
+        ),
+        (
+            "run --flits 8",
+            &["flits is about jobs that send messages", "expected pattern"],
+        ),
+        ("run --blocking", &["blocking is about", "expected pattern"]),
+        (
+            "run --pattern ring",
+            &["not known beforehand", "expected arrival-rate or tasks"],
+        ),
+        (
+            "run --pattern ring --arrival-rate 0.2",
+            &["the arrival rate is 0.2", "at most 0.1 jobs a cycle"],
+        ),
+        (
+            "run --pattern ring --arrival-rate 0.01 --warmup .1",
+            &["warmup is about", "expected measure = arrivals"],
+        ),
+        (
+            "run --pattern ring --arrival-rate 0.01 --cycles-per-second 9",
+            &["cycles-per-second is about logs", "expected swf"],
         ),
         (
             "run --load 1e6",

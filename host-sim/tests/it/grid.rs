@@ -41,7 +41,7 @@ fn a_torus_is_simulated_as_a_mesh_is() {
     let mean = |at: usize, metric: &str| results[at]["metrics"][metric]["mean"].as_f64();
     for (at, result) in results.iter().enumerate() {
         assert!(result["decisions"].as_u64() >= Some(800), "{result}");
-        assert_eq!(mean(at, "service"), mean(0, "service"));
+        assert_eq!(mean(at, "service_time"), mean(0, "service_time"));
     }
     assert_eq!(mean(2, "allocation_miss"), Some(0.0));
     assert!(mean(1, "allocation_miss") < mean(0, "allocation_miss"));

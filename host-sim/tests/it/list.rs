@@ -50,6 +50,7 @@ fn json_has_everything_with_its_source() {
         "service",
         "dims",
         "radices",
+        "patterns",
     ] {
         for item in list[kind].as_array().unwrap() {
             assert!(!item["source"].as_str().unwrap().is_empty(), "{item}");
@@ -67,6 +68,7 @@ fn the_table_fits_a_terminal() {
         "for any grid: contiguous, recognises completely",
         "for k-ary n-cubes: contiguous, does not recognise completely",
         "(--dims, --radices)",
+        "(--pattern)",
         "fcfs",
         "uniform-decreasing",
         "near-square",
@@ -83,6 +85,7 @@ fn the_table_fits_a_terminal() {
         "service",
         "dims",
         "radices",
+        "patterns",
     ] {
         for item in list[kind].as_array().unwrap() {
             let [name, source] = ["name", "source"].map(|key| item[key].as_str().unwrap());

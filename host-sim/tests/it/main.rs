@@ -9,6 +9,7 @@ mod grid;
 mod line;
 mod list;
 mod map;
+mod messages;
 mod page;
 mod program;
 mod replay;

@@ -54,7 +54,7 @@ fn json_records_what_was_run() {
             assert_eq!(metric["replications"], 3);
         }
         let turnaround = result["metrics"]["turnaround"]["mean"].as_f64().unwrap();
-        let parts = ["waiting_delay", "service"]
+        let parts = ["waiting_delay", "service_time"]
             .map(|part| result["metrics"][part]["mean"].as_f64().unwrap());
         assert!(
             (turnaround - parts[0] - parts[1]).abs() < 1e-9 * turnaround,
@@ -290,7 +290,7 @@ fn a_log_is_run_whole() {
     assert_eq!(json["log"]["acknowledge"][0], "nobody");
     for result in json["results"].as_array().unwrap() {
         assert_eq!(result["metrics"]["jobs"]["mean"], 20.0);
-        assert_eq!(result["metrics"]["service"]["mean"], 100.0);
+        assert_eq!(result["metrics"]["service_time"]["mean"], 100.0);
         assert!(result["metrics"]["waiting_delay"]["ci95"].is_null());
     }
     // Naive holds exactly 3 processors, first fit 2 x 2.

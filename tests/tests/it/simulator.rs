@@ -10,7 +10,7 @@ use meshalloc_host_sim::backend::{Backend, BackendError, Backends, InProcessBack
 use meshalloc_host_sim::metrics::Metric;
 use meshalloc_host_sim::simulation::{Measured, RunResult, run};
 use meshalloc_host_sim::workload::{
-    Job, Log, LogOptions, Rate, ServiceDistribution, SizeDistribution, Synthetic,
+    Job, Log, LogOptions, Rate, ServiceDistribution, SizeDistribution, Synthetic, Work,
 };
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::Grid;
@@ -91,7 +91,8 @@ impl<'a> SimpleSimulator<'a> {
                     nodes: granted.held.nodes(system.machine().grid()),
                     misses: granted.misses,
                 };
-                let departure = now + jobs[job.0 as usize].service;
+                let work = jobs[job.0 as usize].work;
+                let departure = now + work.service().expect("jobs run for a time");
                 events.push((departure, Command::Release { job }));
             }
         }
@@ -153,7 +154,7 @@ fn host_sim(
 ) -> (Vec<Fate>, RunResult) {
     let mut fates = vec![Fate::default(); jobs.len()];
     let mut result = None;
-    let measured = Measured {
+    let measured = Measured::Arrivals {
         first: 0,
         end: jobs.len() as u32,
     };
@@ -227,7 +228,7 @@ fn events_at_equal_times() {
             let (w, h) = (random.between(1, 9), random.between(1, 6));
             Job {
                 arrival,
-                service: u64::from(random.below(5)) * SECOND,
+                work: Work::Service(u64::from(random.below(5)) * SECOND),
                 request: Request::submesh(w as u16, h as u16),
             }
         })
@@ -267,7 +268,7 @@ fn read_log(text: &str, mesh: Mesh) -> (Vec<Job>, u32) {
         }
         jobs.push(Job {
             arrival: fields[1] as u64 * SECOND,
-            service: fields[3] as u64 * SECOND,
+            work: Work::Service(fields[3] as u64 * SECOND),
             request: near_square(processors as u32, mesh),
         });
     }

@@ -6,7 +6,7 @@ use rand_core::{Rng, SeedableRng};
 
 use super::*;
 use crate::backend::{Backend, BackendError, InProcessBackends};
-use crate::experiment::{Stop, WARMUP_FRACTION, run};
+use crate::experiment::{Measure, Stop, run};
 use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic};
 
 const STRATEGIES: [StrategyKind; 2] = [StrategyKind::AdaptiveScan, StrategyKind::FirstFit];
@@ -21,7 +21,7 @@ fn experiment(load: f64, replications: Replications) -> Experiment {
         scheduler: SchedulerKind::Fcfs,
         workload: Workload::Synthetic(workload),
         jobs: 400,
-        warmup_fraction: WARMUP_FRACTION,
+        measure: Measure::of(&workload),
         backlog: None,
         replications,
         seed: 1,

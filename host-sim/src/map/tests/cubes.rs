@@ -24,6 +24,7 @@ fn cube(k: u16, n: u8, jobs: &[(u32, &[u16], &[u16])], faulty: &[&[u16]]) -> Map
     Map {
         strategy: StrategyKind::TreeCollapsing,
         at: Some(7_250_000),
+        unit: TimeUnit::Second,
         waiting: 2,
         snapshot: Snapshot {
             machine,

@@ -4,9 +4,11 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{JobSource, Scenario};
-use crate::experiment::Replications;
+use crate::experiment::{Measure, Replications};
 use crate::names;
-use crate::workload::{Arrivals, Rate, Requests, ServiceDistribution, SideRange, Synthetic};
+use crate::workload::{
+    Arrivals, Messages, Rate, Requests, ServiceDistribution, SideRange, Synthetic, WorkDistribution,
+};
 
 type Entries = Vec<(&'static str, Value)>;
 
@@ -16,7 +18,10 @@ impl Serialize for Scenario {
         let mut entries: Entries = machine.map(|(key, value)| (key, value.into())).collect();
         let strategies: Vec<_> = self.strategies.iter().map(|kind| kind.name()).collect();
         entries.push(("strategy", strategies.into()));
-        entries.push(("scheduler", names::scheduler_text(self.scheduler).into()));
+        entries.push((
+            "scheduler",
+            names::scheduler_text(self.scheduler, self.time_unit()).into(),
+        ));
         entries.extend(self.jobs.entries());
         entries.push(("seed", self.seed.into()));
         entries.push(("backend", self.backend.to_string().into()));
@@ -33,13 +38,13 @@ impl JobSource {
             JobSource::Synthetic {
                 workload,
                 jobs,
-                warmup,
+                measure,
                 replications,
             } => {
                 let mut entries = of_requests(&workload.requests);
                 entries.extend(of_times(workload));
                 if !matches!(workload.arrivals, Arrivals::AtOnce { .. }) {
-                    entries.push(("warmup", (*warmup).into()));
+                    entries.extend(of_measure(*measure, workload));
                     entries.push(("jobs", (*jobs).into()));
                 }
                 match *replications {
@@ -57,25 +62,66 @@ impl JobSource {
                 partition,
                 shape,
                 jobs,
+                messages,
             } => {
                 let mut entries = vec![("swf", file.to_string_lossy().into())];
                 entries.extend(partition.map(|partition| ("partition", partition.into())));
                 entries.push(("shape", shape.name().into()));
                 entries.extend(jobs.map(|jobs| ("jobs", jobs.into())));
+                if let Some(sent) = messages {
+                    entries.extend(of_messages(&sent.messages));
+                    if let Some(seconds) = sent.seconds_per_iteration {
+                        entries.retain(|entry| entry.0 != "iterations");
+                        entries.push(("iteration-seconds", seconds.into()));
+                    }
+                    entries.push(("cycles-per-second", sent.cycles_per_second.into()));
+                }
                 entries
             }
         }
     }
 }
 
-/// When jobs arrive and how long they run.
-fn of_times(workload: &Synthetic) -> [(&'static str, Value); 2] {
+/// Which jobs are measured.
+fn of_measure(measure: Measure, workload: &Synthetic) -> Entries {
+    match measure {
+        Measure::Departures => vec![("measure", "departures".into())],
+        Measure::Arrivals { warmup_fraction } => {
+            let is_default = matches!(Measure::of(workload), Measure::Arrivals { .. });
+            let measure = (!is_default).then_some(("measure", "arrivals".into()));
+            let warmup = ("warmup", warmup_fraction.into());
+            measure.into_iter().chain([warmup]).collect()
+        }
+    }
+}
+
+fn of_messages(messages: &Messages) -> Entries {
+    vec![
+        ("pattern", messages.patterns.to_string().into()),
+        ("flits", messages.network.flits.into()),
+        ("routing-delay", messages.network.routing_delay.into()),
+        ("messages", messages.per_pair.into()),
+        ("iterations", messages.iterations.into()),
+        ("blocking", messages.blocking.into()),
+    ]
+}
+
+/// When jobs arrive and what they do.
+fn of_times(workload: &Synthetic) -> Entries {
     let arrivals = match workload.arrivals {
         Arrivals::Poisson(Rate::Load(load)) => ("load", load.into()),
         Arrivals::Poisson(Rate::Traffic(traffic)) => ("traffic", traffic.into()),
+        Arrivals::Poisson(Rate::Arrivals(rate)) => ("arrival-rate", rate.into()),
         Arrivals::AtOnce { tasks } => ("tasks", tasks.into()),
     };
-    let service = match workload.service {
+    let service = match workload.work {
+        WorkDistribution::Messages(messages) => {
+            let messages = of_messages(&messages).into_iter();
+            return std::iter::once(arrivals).chain(messages).collect();
+        }
+        WorkDistribution::Service(service) => service,
+    };
+    let service = match service {
         ServiceDistribution::Exponential { mean_seconds } => ("mean-service", mean_seconds.into()),
         ServiceDistribution::Uniform {
             lo_seconds,
@@ -83,7 +129,7 @@ fn of_times(workload: &Synthetic) -> [(&'static str, Value); 2] {
         } if arrivals.0 == "tasks" => ("residence", format!("{lo_seconds},{hi_seconds}").into()),
         other => ("service", other.to_string().into()),
     };
-    [arrivals, service]
+    vec![arrivals, service]
 }
 
 fn of_requests(requests: &Requests) -> Entries {

@@ -13,15 +13,15 @@ fn cube(k: u16, n: u8) -> Grid {
 fn task(service: u64, radices: &[u16]) -> Job {
     Job {
         arrival: 0,
-        service: service * TICKS_PER_SECOND,
+        work: Work::Service(service * TimeUnit::Second.ticks_each()),
         request: Request::new(Shape::new(radices).unwrap()),
     }
 }
 
 fn closed(machine: Grid, strategy: StrategyKind, tasks: &[Job]) -> RunResult {
     with_backend(machine, strategy, PLENTY, |backend| {
-        let count = u32::try_from(tasks.len()).unwrap();
-        run_closed(backend, machine, tasks.iter().copied(), count, &mut |_| {}).unwrap()
+        let all = Measured::Departures(u32::try_from(tasks.len()).unwrap());
+        run(backend, machine, tasks.iter().copied(), all, &mut |_| {}).unwrap()
     })
 }
 
@@ -119,7 +119,10 @@ fn drawn(k: u16, n: u8, tasks: u32, replication: u32) -> Vec<Job> {
     );
     let jobs = workload.jobs(11, replication).unwrap();
     let whole = |job: Job| Job {
-        service: job.service / TICKS_PER_SECOND * TICKS_PER_SECOND,
+        work: Work::Service(
+            job.work.service().unwrap() / TimeUnit::Second.ticks_each()
+                * TimeUnit::Second.ticks_each(),
+        ),
         ..job
     };
     jobs.map(whole).collect()
@@ -171,9 +174,12 @@ fn a_ring_beside_a_simulation_of_seconds() {
                     break;
                 };
                 for node in nodes(start) {
-                    busy_until[node] = now + task.service / TICKS_PER_SECOND;
+                    busy_until[node] =
+                        now + task.work.service().unwrap() / TimeUnit::Second.ticks_each();
                 }
-                expected.end = expected.end.max(now + task.service / TICKS_PER_SECOND);
+                expected.end = expected
+                    .end
+                    .max(now + task.work.service().unwrap() / TimeUnit::Second.ticks_each());
                 next += 1;
             }
             if next == tasks.len() && now >= expected.end {
@@ -211,7 +217,7 @@ impl Backend for Grants<'_> {
         self.inner.call(command, now, &mut |reply| {
             if let Reply::Grant(grant) = reply {
                 let blocks = grant.blocks.iter().copied().collect();
-                seen.push((now / TICKS_PER_SECOND, grant.job.0, blocks));
+                seen.push((now / TimeUnit::Second.ticks_each(), grant.job.0, blocks));
             }
             on_reply(reply);
         })
@@ -239,14 +245,21 @@ fn the_papers_cube_second_by_second() {
                 seen: Vec::new(),
             };
             let jobs = tasks.iter().copied();
-            let result = run_closed(&mut spy, machine, jobs, 100, &mut |_| {}).unwrap();
+            let result = run(
+                &mut spy,
+                machine,
+                jobs,
+                Measured::Departures(100),
+                &mut |_| {},
+            )
+            .unwrap();
             (result, spy.seen)
         });
         // First come, first served: all of them, in their order.
         let order = grants.iter().map(|grant| grant.1);
         assert!(order.eq(0..100), "{strategy}");
         let ends = |&(from, job, _): &(u64, u32, Vec<Block>)| {
-            from + tasks[job as usize].service / TICKS_PER_SECOND
+            from + tasks[job as usize].work.service().unwrap() / TimeUnit::Second.ticks_each()
         };
         let mut expected = Seconds {
             end: grants.iter().map(ends).max().unwrap(),

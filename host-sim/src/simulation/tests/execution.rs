@@ -37,9 +37,13 @@ impl Sharing {
 }
 
 impl Execution for Sharing {
+    fn time_unit(&self) -> TimeUnit {
+        TimeUnit::Second
+    }
+
     fn start(&mut self, start: Start<'_>) {
         self.advance(start.at);
-        let work = start.job.service * PARTS;
+        let work = start.job.work.service().unwrap() * PARTS;
         self.running.push((start.order, start.number, work));
     }
 
@@ -53,7 +57,11 @@ impl Execution for Sharing {
         };
         self.advance(key.at);
         let (_, number, _) = self.running.remove(place);
-        Some(Completion { key, number })
+        Some(Completion {
+            key,
+            number,
+            messages: MessageSums::default(),
+        })
     }
 }
 
@@ -75,7 +83,16 @@ fn completions_move_while_others_run() {
     with_backend(machine, StrategyKind::FirstFit, 8, |backend| {
         let mut spy = Spy::new(backend);
         let execution = Sharing::default();
-        let result = run_with(execution, &mut spy, machine, jobs, all(4), &mut |_| {}).unwrap();
+        let result = run_with(
+            execution,
+            None,
+            &mut spy,
+            machine,
+            jobs,
+            all(4),
+            &mut |_| {},
+        )
+        .unwrap();
         assert_eq!(
             spy.notes,
             [
@@ -92,7 +109,7 @@ fn completions_move_while_others_run() {
         assert_eq!(result.values[Metric::CompletionTime], Some(19.0));
         // 16, 4, 6 and 5 s, each with the processors that it asked for, until the last arrival at 9 s: 9 + 4 + 2.
         assert_eq!(
-            result.values[Metric::Service],
+            result.values[Metric::ServiceTime],
             Some((16.0 + 4.0 + 6.0 + 5.0) / 4.0)
         );
         assert_eq!(
@@ -109,7 +126,15 @@ fn without_company_sharing_is_fixed_service() {
     let fixed = simulate(machine, StrategyKind::FirstFit, 8, jobs(), all(200)).unwrap();
     let shared = with_backend(machine, StrategyKind::FirstFit, 8, |backend| {
         let execution = Sharing::default();
-        run_with(execution, backend, machine, jobs(), all(200), &mut |_| {})
+        run_with(
+            execution,
+            None,
+            backend,
+            machine,
+            jobs(),
+            all(200),
+            &mut |_| {},
+        )
     });
     assert_eq!(shared.unwrap(), fixed);
 }
@@ -122,6 +147,10 @@ struct Blocks<'n> {
 }
 
 impl Execution for Blocks<'_> {
+    fn time_unit(&self) -> TimeUnit {
+        self.inner.time_unit()
+    }
+
     fn start(&mut self, start: Start<'_>) {
         if let Some(notes) = &mut self.notes {
             notes.push((start.number, start.blocks.to_vec()));
@@ -149,7 +178,16 @@ fn a_job_starts_once_with_all_of_its_blocks() {
             notes: Some(&mut notes),
             ..Blocks::default()
         };
-        run_with(execution, backend, machine, jobs, all(28), &mut |_| {}).unwrap()
+        run_with(
+            execution,
+            None,
+            backend,
+            machine,
+            jobs,
+            all(28),
+            &mut |_| {},
+        )
+        .unwrap()
     });
     assert_eq!(result.decisions, 28);
     let starts: Vec<u32> = notes.iter().map(|(number, _)| *number).collect();

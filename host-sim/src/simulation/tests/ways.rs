@@ -14,11 +14,11 @@ fn a_run_is_interrupted_after_the_events_of_the_moment() {
     ];
     let stop = |moment| {
         with_backend(mesh(4, 1), StrategyKind::FirstFit, 8, |backend| {
-            run_until(backend, mesh(4, 1), jobs, moment)
+            run_until(FixedService::default(), backend, mesh(4, 1), jobs, moment)
         })
     };
     let interrupted = |second: u64, running, waiting| Interrupted {
-        at: second * TICKS_PER_SECOND,
+        at: second * TimeUnit::Second.ticks_each(),
         running,
         waiting,
     };
@@ -30,7 +30,7 @@ fn a_run_is_interrupted_after_the_events_of_the_moment() {
         (19, 1, 0),
         (99, 0, 0),
     ] {
-        let moment = Moment::Time(second * TICKS_PER_SECOND);
+        let moment = Moment::Time(second * TimeUnit::Second.ticks_each());
         assert_eq!(stop(moment).unwrap(), interrupted(second, running, waiting));
     }
     // The second and the third job are granted at the same time.
@@ -65,7 +65,13 @@ fn arrivals_that_only_wait_are_put_off() {
     assert!(pulled.get() <= KEPT_MAX + 40, "{}", pulled.get());
     // After 4.000001 s all that came until then wait but the first two.
     let interrupted = with_backend(mesh(2, 1), StrategyKind::FirstFit, 8, |backend| {
-        run_until(backend, mesh(2, 1), jobs(), Moment::Time(4_000_001))
+        run_until(
+            FixedService::default(),
+            backend,
+            mesh(2, 1),
+            jobs(),
+            Moment::Time(4_000_001),
+        )
     });
     let expected = Interrupted {
         at: 4_000_001,
@@ -93,7 +99,7 @@ fn arrivals_that_only_wait_are_put_off() {
             backend,
             mesh(2, 1),
             jobs,
-            Measured { first: 0, end: 1 },
+            Measured::Arrivals { first: 0, end: 1 },
         );
         while run.step(Ticks::MAX).unwrap() {}
         (run.state.decisions, run.state.now)
@@ -105,10 +111,19 @@ fn arrivals_that_only_wait_are_put_off() {
 fn a_backlog_is_kept_up() {
     // One processor, jobs of a second each: one runs, and so many wait.
     let jobs = (0..).map(|_| job(1_000, 1, 1, 1));
-    let backlog = NonZero::new(3).unwrap();
     let (result, notes) = with_backend(mesh(1, 1), StrategyKind::FirstFit, 8, |backend| {
         let mut spy = Spy::new(backend);
-        let result = run_backlogged(&mut spy, mesh(1, 1), jobs, backlog, all(6), &mut |_| {});
+        let (execution, backlog) = (FixedService::default(), NonZero::new(3));
+        let machine = mesh(1, 1);
+        let result = run_with(
+            execution,
+            backlog,
+            &mut spy,
+            machine,
+            jobs,
+            all(6),
+            &mut |_| {},
+        );
         (result.unwrap(), spy.notes)
     });
     let expected = [

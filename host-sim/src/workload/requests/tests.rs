@@ -90,7 +90,7 @@ fn tasks_are_drawn_as_the_means_say() {
                 assert!((1..=usize::from(n)).contains(&radices.len()));
                 assert!(radices.iter().all(|radix| (2..=k).contains(radix)));
                 assert_eq!(job.arrival, 0);
-                assert!((5_000_000..=10_000_000).contains(&job.service));
+                assert!((5_000_000..=10_000_000).contains(&job.work.service().unwrap()));
                 processors += f64::from(job.request.processors);
                 counts[radices.len()] += 1;
             }
@@ -129,7 +129,11 @@ fn each_source_has_its_own_stream() {
             .collect::<Vec<_>>()
     };
     let all_radices = |jobs: &[Job]| jobs.iter().flat_map(radices).collect::<Vec<_>>();
-    let services = |jobs: &[Job]| jobs.iter().map(|job| job.service).collect::<Vec<_>>();
+    let services = |jobs: &[Job]| {
+        jobs.iter()
+            .map(|job| job.work.service().unwrap())
+            .collect::<Vec<_>>()
+    };
 
     let other_radices = jobs(&closed(subcubes(4, 3, Uniform, Normal), 1_000), 7, 2);
     assert_eq!(dims(&uniform), dims(&other_radices));
@@ -164,10 +168,10 @@ fn each_source_has_its_own_stream() {
 #[test]
 fn a_load_is_that_of_the_exact_mean() {
     let mut workload = closed(subcubes(4, 3, Uniform, Uniform), 1);
-    assert_eq!(workload.arrivals_per_second(), Ok(None));
+    assert_eq!(workload.arrival_rate(), Ok(None));
     workload.arrivals = Arrivals::Poisson(Rate::Load(0.5));
     // 64 processors, 13 of them and 7.5 s a task.
-    let rate = workload.arrivals_per_second().unwrap().unwrap();
+    let rate = workload.arrival_rate().unwrap().unwrap();
     assert!((rate / (0.5 * 64.0 / (13.0 * 7.5)) - 1.0).abs() < 1e-12);
     let error = workload.with_sides(1, 2).unwrap_err().to_string();
     assert!(error.contains("radices: expected sides"), "{error}");
@@ -178,7 +182,7 @@ fn a_seed_gives_these_tasks_for_good() {
     let workload = closed(subcubes(4, 3, Uniform, Normal), 3);
     let found: Vec<_> = jobs(&workload, 1, 0)
         .iter()
-        .map(|job| (job.service, radices(job)))
+        .map(|job| (job.work.service().unwrap(), radices(job)))
         .collect();
     let expected: Vec<_> = GOLDEN
         .iter()

@@ -55,7 +55,7 @@ fn jobs_are_read_and_the_rest_is_counted() {
             (
                 entry.number,
                 entry.job.arrival,
-                entry.job.service,
+                entry.job.work.service().unwrap(),
                 entry.job.request,
             )
         })

@@ -8,8 +8,8 @@ use meshalloc::scheduler::Threshold;
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use meshalloc_host_sim::backend::line::{Endpoint, LineBackends};
 use meshalloc_host_sim::backend::{Backends, InProcessBackends};
-use meshalloc_host_sim::experiment::{Experiment, Replications, StrategyResult, run};
-use meshalloc_host_sim::workload::{Log, LogOptions, ShapeRule, TICKS_PER_SECOND, Workload};
+use meshalloc_host_sim::experiment::{Experiment, Measure, Replications, StrategyResult, run};
+use meshalloc_host_sim::workload::{Log, LogOptions, ShapeRule, TimeUnit, Workload};
 use meshalloc_tests::qemu::Qemu;
 
 /// The jobs taken from the Paragon's log, so that the test takes well under a minute. The README has the
@@ -20,11 +20,11 @@ const STRATEGIES: [StrategyKind; 2] = [StrategyKind::FreeSubmeshList, StrategyKi
 
 /// Schedulers whose decisions depend on the time as well, on fewer jobs.
 const TIMED_JOBS: usize = 400;
-const HOUR: u64 = 3600 * TICKS_PER_SECOND;
+const HOUR: u64 = 3600 * TimeUnit::Second.ticks_each();
 const TIMED: [SchedulerKind; 2] = [
     SchedulerKind::BypassQueue { threshold: HOUR },
     SchedulerKind::ModifiedFcfs(Threshold::Dynamic {
-        second: TICKS_PER_SECOND,
+        second: TimeUnit::Second.ticks_each(),
     }),
 ];
 
@@ -63,7 +63,9 @@ fn experiment(jobs: usize, scheduler: SchedulerKind, strategies: &[StrategyKind]
         scheduler,
         jobs: jobs as u32,
         workload: Workload::Log(log),
-        warmup_fraction: 0.0,
+        measure: Measure::Arrivals {
+            warmup_fraction: 0.0,
+        },
         backlog: None,
         replications: Replications::Fixed(1),
         seed: 1,

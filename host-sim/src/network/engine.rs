@@ -1,0 +1,343 @@
+//! The network by events of whole messages: [`Network`].
+
+use std::ops::ControlFlow;
+
+use meshalloc::{Grid, Ticks};
+
+use super::calendar::{Calendar, Day};
+use super::messages::{Messages, NONE};
+use super::routes::{Link, Routes, Usage};
+use super::{CYCLES_MAX, Delivery, Message, NetworkError, Parameters, Requests, Traffic};
+
+/// A network in virtual time, in cycles from 0.
+///
+/// The same calls give the same deliveries.
+///
+/// # Time complexity
+///
+/// Constant for each channel that a message is granted, and for each cycle in which messages are on their way.
+///
+/// # Memory
+///
+/// 32 bytes a channel, 64 a message on its way and some for its events, whatever has been sent before.
+#[derive(Clone, Debug)]
+pub struct Network {
+    grid: Grid,
+    now: Ticks,
+    /// What is left of the events of `now`.
+    today: Day,
+    /// Messages that are sent now.
+    requests: Requests,
+    fabric: Fabric,
+}
+
+/// The channels and what is on them.
+#[derive(Clone, Debug)]
+struct Fabric {
+    parameters: Parameters,
+    routes: Routes,
+    channels: Vec<Channel>,
+    messages: Messages,
+    calendar: Calendar,
+}
+
+#[derive(Clone, Debug)]
+struct Channel {
+    /// The message that holds it, if any does. Invariant: if none does, none waits.
+    holder: u32,
+    /// The channel that its holder was granted after it.
+    next: u32,
+    /// The first and the last of the messages that wait for it; the last is meaningless if there is no first.
+    first: u32,
+    last: u32,
+    /// Grants.
+    granted: u64,
+    /// Cycles in which it was held, less the time of its grant while it is held, modulo 2^64.
+    held: Ticks,
+}
+
+const FREE: Channel = Channel {
+    holder: NONE,
+    next: NONE,
+    first: NONE,
+    last: NONE,
+    granted: 0,
+    held: 0,
+};
+
+impl Network {
+    /// A network without messages at time 0.
+    ///
+    /// # Errors
+    ///
+    /// When a parameter is out of range.
+    pub fn new(grid: Grid, parameters: Parameters) -> Result<Network, NetworkError> {
+        let Parameters {
+            flits,
+            routing_delay,
+        } = parameters;
+        if !(1..=CYCLES_MAX).contains(&flits) {
+            return Err(NetworkError::Flits { flits });
+        }
+        if routing_delay > CYCLES_MAX {
+            return Err(NetworkError::RoutingDelay { routing_delay });
+        }
+        let routes = Routes::new(grid);
+        Ok(Network {
+            grid,
+            now: 0,
+            today: Day::default(),
+            requests: Requests {
+                nodes: routes.nodes(),
+                messages: Vec::new(),
+            },
+            fabric: Fabric {
+                parameters,
+                channels: vec![FREE; routes.channels() as usize],
+                routes,
+                messages: Messages::new(),
+                calendar: Calendar::new(flits.max(routing_delay + 1)),
+            },
+        })
+    }
+
+    /// The grid.
+    pub fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// Flits and delays.
+    pub fn parameters(&self) -> Parameters {
+        self.fabric.parameters
+    }
+
+    /// The current cycle. What is released and delivered in it has been, what is requested in it has not.
+    #[inline]
+    pub fn now(&self) -> Ticks {
+        self.now
+    }
+
+    /// The messages on their way, those included that wait for their channel into the network.
+    pub fn in_flight(&self) -> usize {
+        self.fabric.messages.len() as usize + self.requests.messages.len()
+    }
+
+    /// Sends a message in the current cycle.
+    ///
+    /// # Panics
+    ///
+    /// Those of [`Requests::send`].
+    #[inline]
+    pub fn send(&mut self, message: Message) {
+        self.requests.send(message);
+    }
+
+    /// Advances to cycle `until`: all requests of earlier cycles are made, and in `until` itself channels are released and
+    /// messages delivered, but no requests made. Does nothing if `until` is not later than [`Network::now`].
+    ///
+    /// Ends early, in the same state of an earlier cycle, with [`ControlFlow::Break`], if the traffic asked for it in that
+    /// cycle. The same call goes on from there.
+    pub fn advance(&mut self, until: Ticks, traffic: &mut impl Traffic) -> ControlFlow<()> {
+        while self.now < until {
+            self.request();
+            if self.fabric.calendar.is_empty() {
+                self.now = until;
+                break;
+            }
+            self.now += 1;
+            self.fabric.calendar.exchange(self.now, &mut self.today);
+            self.release(traffic);
+            self.deliver(traffic)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The first half of a cycle: releases, and grants to those that wait.
+    fn release(&mut self, traffic: &mut impl Traffic) {
+        for &channel in &self.today.releases {
+            let holder = self.fabric.release(channel, self.now);
+            if self.fabric.routes.is_inject(channel) {
+                let message = self.fabric.messages[holder].message();
+                traffic.injected(&message, &mut self.requests);
+            }
+        }
+    }
+
+    /// The first half of a cycle: deliveries.
+    fn deliver(&mut self, traffic: &mut impl Traffic) -> ControlFlow<()> {
+        let mut flow = ControlFlow::Continue(());
+        for &message in &self.today.deliveries {
+            let delivery = self.fabric.deliver(message, self.now);
+            if traffic.delivered(&delivery, &mut self.requests).is_break() {
+                flow = ControlFlow::Break(());
+            }
+        }
+        flow
+    }
+
+    /// The second half of a cycle: requests.
+    fn request(&mut self) {
+        // Of the same source no two headers request the same channel: they hold different channels, and routes that part do
+        // not meet again.
+        self.today.requests.sort_unstable();
+        for &request in &self.today.requests {
+            self.fabric.request_next(request as u32, self.now);
+        }
+        self.today.clear();
+        for message in self.requests.messages.drain(..) {
+            self.fabric.send(&message, self.now);
+        }
+    }
+
+    /// How much each link of the grid was used so far: grid order, in each processor by dimension, upwards first.
+    pub fn links(&self) -> impl Iterator<Item = (Link, Usage)> + '_ {
+        let usage = |range: std::ops::Range<u32>| {
+            range.fold(Usage::default(), |usage, channel| {
+                let Usage { messages, held } = self.fabric.usage(channel, self.now);
+                Usage {
+                    messages: usage.messages + messages,
+                    held: usage.held + held,
+                }
+            })
+        };
+        let links = self.fabric.routes.links();
+        links.map(move |(link, channels)| (link, usage(channels)))
+    }
+
+    /// How often channels were granted so far, those into and out of the network included.
+    pub fn grants(&self) -> u64 {
+        let channels = self.fabric.channels.iter();
+        channels.map(|channel| channel.granted).sum()
+    }
+}
+
+impl Fabric {
+    /// Takes a message that requests its channel into the network.
+    #[inline]
+    fn send(&mut self, message: &Message, now: Ticks) {
+        let number = self.messages.insert(message, now);
+        let channel = self.routes.inject(message.source.0);
+        self.request(number, channel, now);
+    }
+
+    /// The header of a message requests the channel behind those that it has.
+    #[inline]
+    fn request_next(&mut self, message: u32, now: Ticks) {
+        let channel = self.routes.next(&mut self.messages[message].header);
+        self.request(message, channel, now);
+    }
+
+    /// Grants the channel, or lets the message wait for it behind those that do.
+    #[inline]
+    fn request(&mut self, message: u32, channel: u32, now: Ticks) {
+        let wanted = &mut self.channels[channel as usize];
+        if wanted.holder == NONE {
+            self.grant(message, channel, now);
+            return;
+        }
+        let last = wanted.last;
+        wanted.last = message;
+        if wanted.first == NONE {
+            wanted.first = message;
+        } else {
+            self.messages[last].behind = message;
+        }
+        self.messages[message].behind = NONE;
+    }
+
+    /// Grants a channel that is free, which the header then crosses in one cycle.
+    #[inline]
+    fn grant(&mut self, message: u32, channel: u32, now: Ticks) {
+        let Parameters {
+            flits,
+            routing_delay,
+        } = self.parameters;
+        let granted = &mut self.channels[channel as usize];
+        granted.holder = message;
+        granted.granted += 1;
+        granted.held = granted.held.wrapping_sub(now);
+        let record = &mut self.messages[message];
+        if record.granted == 0 {
+            record.injected = now;
+            record.tail = channel;
+        } else {
+            self.channels[record.head as usize].next = channel;
+        }
+        record.head = channel;
+        record.granted += 1;
+        let crossed = now + 1;
+        if self.routes.is_eject(channel) {
+            self.arrive(message, crossed);
+            return;
+        }
+        let source = record.source;
+        if record.granted > flits {
+            let tail = record.tail;
+            record.tail = self.channels[tail as usize].next;
+            self.calendar.release(crossed, tail);
+        }
+        let request_at = crossed + Ticks::from(routing_delay);
+        self.calendar.request(request_at, source, message);
+    }
+
+    /// The header leaves the network at `crossed`: the channels are released one after the other, the last two when the
+    /// last flit leaves.
+    #[inline]
+    fn arrive(&mut self, message: u32, crossed: Ticks) {
+        let flits = self.parameters.flits;
+        let record = &self.messages[message];
+        let delivered = crossed + Ticks::from(flits) - 1;
+        // The channels before the one out of the network that are still held.
+        let held = (record.granted - 1).min(flits);
+        let (mut channel, eject) = (record.tail, record.head);
+        let mut at = delivered + 1 - Ticks::from(held);
+        while channel != eject {
+            self.calendar.release(at, channel);
+            at += 1;
+            channel = self.channels[channel as usize].next;
+        }
+        self.calendar.release(delivered, eject);
+        self.calendar.deliver(delivered, message);
+    }
+
+    /// Releases a channel, and grants it to the first that waits for it. Gives the message that held it.
+    #[inline]
+    fn release(&mut self, channel: u32, now: Ticks) -> u32 {
+        let released = &mut self.channels[channel as usize];
+        released.held = released.held.wrapping_add(now);
+        let holder = std::mem::replace(&mut released.holder, NONE);
+        let first = released.first;
+        if first != NONE {
+            released.first = self.messages[first].behind;
+            self.grant(first, channel, now);
+        }
+        holder
+    }
+
+    /// Removes a message that has arrived.
+    #[inline]
+    fn deliver(&mut self, message: u32, now: Ticks) -> Delivery {
+        let record = &self.messages[message];
+        // Of the channels it was granted, the first and the last are no links.
+        let hops = record.granted - 2;
+        let delivery = Delivery {
+            message: record.message(),
+            requested: record.requested,
+            injected: record.injected,
+            delivered: now,
+            hops,
+            blocked: now - record.injected - self.parameters.zero_load(hops),
+        };
+        self.messages.remove(message);
+        delivery
+    }
+
+    fn usage(&self, channel: u32, now: Ticks) -> Usage {
+        let channel = &self.channels[channel as usize];
+        let until_now = if channel.holder == NONE { 0 } else { now };
+        Usage {
+            messages: channel.granted,
+            held: channel.held.wrapping_add(until_now),
+        }
+    }
+}
