@@ -90,14 +90,22 @@ pub struct Greeting {
     pub build: String<BUILD_BYTES_MAX>,
     /// What it has room for.
     pub capacity: Capacity,
-    /// The strategies in the build.
-    pub strategies: Vec<StrategyKind, STRATEGIES_MAX>,
+    /// The strategies in the build: the places in [`StrategyKind::ALL`].
+    pub strategies: Vec<u8, STRATEGIES_MAX>,
     /// The schedulers in the build.
     pub schedulers: Vec<SchedulerKind, SCHEDULERS_MAX>,
     /// What it serves at present, and how.
     pub configuration: Configuration,
     /// The longest frame it takes, in bytes on the line with both delimiters.
     pub frame_bytes_max: u16,
+}
+
+impl Greeting {
+    /// The strategies in the build that are known here, with the parameters that their names alone stand for.
+    pub fn strategies(&self) -> impl Iterator<Item = StrategyKind> + '_ {
+        let kinds = |&number: &u8| StrategyKind::ALL.get(usize::from(number));
+        self.strategies.iter().filter_map(kinds).copied()
+    }
 }
 
 /// What the server has seen on its line since its reset. Each stops at its largest value.
@@ -237,7 +245,9 @@ mod size {
     /// Sides, wraps, how coordinates are written.
     const MACHINE: usize = SIDES + U16 + BOOL;
     /// Machine, strategy, scheduler.
-    pub(super) const CONFIGURATION: usize = MACHINE + TAG + SCHEDULER;
+    pub(super) const CONFIGURATION: usize = MACHINE + STRATEGY + SCHEDULER;
+    /// A strategy with its parameters: a choice and a number.
+    const STRATEGY: usize = TAG + TAG + U64;
     const SCHEDULER: usize = TAG + TAG + U64;
     /// A form of a scheduler, whose time is 0 or 1.
     pub(super) const FORM: usize = TAG + TAG + 1;

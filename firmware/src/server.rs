@@ -278,7 +278,10 @@ impl<'m> Server<'m> {
             software: cut(SOFTWARE),
             build: cut(BUILD),
             capacity: self.controller.capacity(),
-            strategies: StrategyKind::built().collect(),
+            strategies: (0..)
+                .zip(StrategyKind::ALL)
+                .filter_map(|(number, kind)| kind.is_built().then_some(number))
+                .collect(),
             schedulers: Vec::from_slice(SchedulerKind::ALL).unwrap_or_default(),
             configuration: self.controller.configuration(),
             frame_bytes_max: CLIENT_FRAME_MAX as u16,

@@ -26,6 +26,7 @@ use crate::run::{self, RunHow};
 use crate::saturation::{self, SaturationArgs};
 use crate::scenario::{self, BackendChoice, Format, MachineArgs, Scenario, ScenarioArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
+use crate::traffic::{self, TrafficArgs};
 use crate::workload::TimeUnit;
 
 /// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations and
@@ -59,6 +60,11 @@ enum Command {
     ///
     /// The utilization at saturation. All strategies get the same jobs in the same order.
     Saturation(SaturationArgs),
+    /// Measure latency and throughput of the network: messages at given rates, without jobs
+    ///
+    /// Wormhole switching, dimension-ordered routes; times are in cycles. A message is timed from its generation on,
+    /// including the wait at its source.
+    Traffic(TrafficArgs),
     /// Reproduce a paper: its figures (CSV, SVG), its claims with verdicts, and a page (HTML) of both
     ///
     /// An interrupted run goes on where it stopped when the same command is given again.
@@ -209,6 +215,7 @@ fn carry_out(
         Command::Replay(args) => replay_file(args, output),
         Command::Compare(args) => compare::compare(args, output),
         Command::Saturation(args) => saturation::saturation(args, output),
+        Command::Traffic(args) => traffic::traffic(args, output),
         Command::Reproduce(args) => reproduce::reproduce(args, output),
         Command::List(args) => Ok(list::list(args.format, output)?),
     }
@@ -261,7 +268,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         Some(Err(ReplayError::Write(error))) => return Err(error.into()),
         Some(Err(error)) => return Err(error.to_string().into()),
         Some(Ok(counts)) if args.quiet => {
-            let trips = line.map(|line| line.round_trips(strategy));
+            let trips = line.map(|line| line.round_trips(&[strategy]));
             counts.write(trips, output)?;
         }
         _ => {}

@@ -254,7 +254,7 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
     };
     let strategies = compared.strategies.iter().enumerate();
     let series = strategies.map(|(column, kind)| Series {
-        name: kind.name().to_owned(),
+        name: kind.to_string(),
         points: rows.iter().map(|row| point(row, column)).collect(),
     });
     Picture {
@@ -283,8 +283,8 @@ fn write_tables(
         (Metric::WaitingAtEnd, "Jobs waiting at the last arrival"),
     ];
     for (metric, title) in titles {
-        let names = compared.strategies.iter().map(|kind| kind.name());
-        let mut table = table(std::iter::once("load").chain(names));
+        let names = compared.strategies.iter().map(ToString::to_string);
+        let mut table = table(std::iter::once("load".to_owned()).chain(names));
         for row in rows {
             let cells = row.results.iter().map(|result| cell(result, metric));
             table.add_row(std::iter::once(row.load.to_string()).chain(cells));
@@ -335,7 +335,7 @@ fn write_json(
         .collect();
     let args = compared.args;
     let strategies = compared.strategies.iter();
-    let names: Vec<_> = strategies.map(|kind| kind.name()).collect();
+    let names: Vec<_> = strategies.map(ToString::to_string).collect();
     let loads: Vec<_> = rows.iter().map(|row| row.load).collect();
     let mut scenario = json!({
         "strategy": names,

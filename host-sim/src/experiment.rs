@@ -6,7 +6,7 @@
 
 use std::num::NonZero;
 
-use meshalloc::{Grid, SchedulerKind, StrategyKind};
+use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
 
 use crate::backend::BackendError;
 use crate::metrics::{Estimates, Metric, PerMetric, Refusals};
@@ -15,6 +15,7 @@ use crate::simulation::{self, Measured, RunResult, SimulationError};
 use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias, sample_target};
 use crate::workload::{
     Arrivals, JOBS_MAX, Synthetic, TimeUnit, WorkDistribution, Workload, WorkloadError,
+    strategy_seed,
 };
 
 mod once;
@@ -277,6 +278,16 @@ impl Experiment {
             backlog: None,
             replications,
             seed,
+        }
+    }
+
+    /// What the controller is configured as for one replication of a strategy. A strategy that draws random numbers gets a
+    /// seed derived from the experiment's and the replication, unless it has one of its own.
+    pub fn configuration(&self, strategy: StrategyKind, replication: u32) -> Configuration {
+        Configuration {
+            machine: self.machine,
+            strategy: strategy.seeded(strategy_seed(self.seed, replication)),
+            scheduler: self.scheduler,
         }
     }
 

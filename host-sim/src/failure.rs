@@ -87,6 +87,14 @@ pub(crate) fn complete_of_one(
     }
 }
 
+/// After Ctrl-C, where nothing is shown of what is incomplete.
+pub(crate) fn interrupted() -> Failure {
+    Failure::Incomplete(Incomplete {
+        reason: ExperimentError::Interrupted.to_string(),
+        code: EXIT_INTERRUPTED,
+    })
+}
+
 impl Failure {
     /// The exit code, and the line on standard error.
     pub(crate) fn ending(&self) -> (u8, Option<&str>) {

@@ -11,6 +11,7 @@
 //! - [`experiment`]: several strategies, replicated, with the [`statistics`] of it;
 //! - [`sweep`]: many experiments, which go on where they were interrupted;
 //! - [`scenario`]: what is to be run, from the command line ([`cli`]) and from files;
+//! - [`traffic`]: messages of processors that do not wait for each other, on the bare network;
 //! - [`report`], [`compare`], [`replay`], [`list`], [`plot`], [`map`]: what the commands of `host-sim` show.
 
 pub mod backend;
@@ -38,4 +39,5 @@ pub mod sharing;
 pub mod simulation;
 pub mod statistics;
 pub mod sweep;
+pub mod traffic;
 pub mod workload;

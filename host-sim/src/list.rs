@@ -54,13 +54,22 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
         } else {
             ", left out of this build"
         };
-        let serves = info.serves;
-        let properties = format!("for {serves}: {contiguous}, {complete}{built}");
+        let serves = kind.serves();
+        let parameters = match &strategy_parameters(*kind)[..] {
+            [] => String::new(),
+            parameters => format!("; parameters: {}", parameters.join(", ")),
+        };
+        let properties = format!("for {serves}: {contiguous}, {complete}{built}{parameters}");
         item(output, &names.join(", "), &properties, info.source)?;
     }
     writeln!(output, "\nSchedulers (--scheduler)")?;
     for info in SchedulerKind::INFO {
-        item(output, info.name, &parameters(info).join(", "), info.source)?;
+        item(
+            output,
+            info.name,
+            &scheduler_parameters(info).join(", "),
+            info.source,
+        )?;
     }
     for (title, infos) in [
         (
@@ -92,13 +101,20 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// What follows the colon in each of these forms, where there is one.
+fn parameters(forms: impl IntoIterator<Item = &'static str>) -> Vec<&'static str> {
+    let forms = forms.into_iter().filter_map(|form| form.split_once(':'));
+    forms.map(|(_, parameters)| parameters).collect()
+}
+
+/// What may follow the strategy's name and a colon.
+fn strategy_parameters(kind: StrategyKind) -> Vec<&'static str> {
+    parameters(kind.info().forms.iter().map(|form| form.text))
+}
+
 /// What may follow the scheduler's name and a colon.
-fn parameters(info: &SchedulerInfo) -> Vec<&'static str> {
-    let forms = info.forms.iter();
-    forms
-        .filter_map(|form| form.split_once(':'))
-        .map(|form| form.1)
-        .collect()
+fn scheduler_parameters(info: &SchedulerInfo) -> Vec<&'static str> {
+    parameters(info.forms.iter().copied())
 }
 
 fn item(output: &mut dyn Write, name: &str, meaning: &str, source: &str) -> io::Result<()> {
@@ -135,17 +151,18 @@ fn json() -> Value {
                 "name": info.name,
                 "aliases": info.aliases,
                 "source": info.source,
-                "serves": info.serves.to_string(),
+                "serves": kind.serves().to_string(),
                 "complete": info.complete,
                 "contiguous": info.contiguous,
                 "built": info.built,
+                "parameters": strategy_parameters(*kind),
             })
         })
         .collect();
     let schedulers: Vec<_> = SchedulerKind::INFO
         .iter()
         .map(
-            |info| json!({"name": info.name, "parameters": parameters(info), "source": info.source}),
+            |info| json!({"name": info.name, "parameters": scheduler_parameters(info), "source": info.source}),
         )
         .collect();
     let distributions = |infos: &[DistributionInfo]| -> Vec<Value> {

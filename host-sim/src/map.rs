@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::ValueHint;
-use meshalloc::{Block, Configuration, Grid, StrategyKind, Ticks};
+use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
 use crate::backend::Backends;
 use crate::experiment::{Experiment, ExperimentError};
@@ -171,11 +171,7 @@ fn map(
     backends: &mut dyn Backends,
 ) -> Result<Map, ExperimentError> {
     let machine = experiment.machine;
-    let configuration = Configuration {
-        machine,
-        strategy,
-        scheduler: experiment.scheduler,
-    };
+    let configuration = experiment.configuration(strategy, 0);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, 0)?;
     let messages = workload

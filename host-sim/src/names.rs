@@ -4,7 +4,9 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use meshalloc::{Cube, DIMENSIONS_MAX, Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind};
+use meshalloc::{
+    Cube, DIMENSIONS_MAX, Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind, StrategyTextError,
+};
 
 use crate::workload::TimeUnit;
 
@@ -146,31 +148,40 @@ fn whole<N: FromStr>(text: &str) -> Option<N> {
     text.parse().ok().filter(|_| digits)
 }
 
-/// Reads a strategy's name or its abbreviation.
+/// Reads a strategy's name or its abbreviation and, after a colon, its parameters.
 ///
 /// # Errors
 ///
-/// When there is no such strategy, or it was left out of this build.
+/// When there is no such strategy, it takes no such parameter, or it was left out of this build.
 pub fn strategy(text: &str) -> Result<StrategyKind, String> {
-    let Some(kind) = StrategyKind::from_name(text) else {
-        let infos = || StrategyKind::ALL.iter().map(|kind| kind.info());
-        let names: Vec<_> = infos()
-            .flat_map(|info| std::iter::once(&info.name).chain(info.aliases))
-            .copied()
-            .collect();
-        let known: Vec<_> = infos()
-            .map(|info| match info.aliases {
-                [] => info.name.to_owned(),
-                aliases => format!("{} ({})", info.name, aliases.join(", ")),
-            })
-            .collect();
-        return Err(unknown("strategy", text, &names, &known.join(", ")));
+    let kind = match text.parse::<StrategyKind>() {
+        Ok(kind) => kind,
+        Err(StrategyTextError::UnknownName) => return Err(unknown_strategy(text)),
+        Err(error) => return Err(error.to_string()),
     };
-    if kind.info().built {
-        Ok(kind)
-    } else {
-        Err(format!("the strategy {kind} was left out of this build"))
+    match kind.is_built() {
+        true => Ok(kind),
+        false => Err(format!(
+            "the strategy {} was left out of this build",
+            kind.name()
+        )),
     }
+}
+
+fn unknown_strategy(text: &str) -> String {
+    let name = text.split(':').next().unwrap_or(text);
+    let infos = || StrategyKind::ALL.iter().map(|kind| kind.info());
+    let names: Vec<_> = infos()
+        .flat_map(|info| std::iter::once(&info.name).chain(info.aliases))
+        .copied()
+        .collect();
+    let known: Vec<_> = infos()
+        .map(|info| match info.aliases {
+            [] => info.name.to_owned(),
+            aliases => format!("{} ({})", info.name, aliases.join(", ")),
+        })
+        .collect();
+    unknown("strategy", name, &names, &known.join(", "))
 }
 
 /// Reads a scheduler: its name and, after a colon, its parameter. A time in it is one in seconds.
@@ -339,6 +350,43 @@ mod tests {
         assert_eq!(
             nearest("relications", ["jobs", "replications"]),
             Some("replications")
+        );
+    }
+
+    #[test]
+    fn parameters_of_strategies_are_read_as_they_are_written() {
+        for kind in StrategyKind::ALL {
+            assert_eq!(strategy(kind.name()), Ok(*kind));
+            assert_eq!(kind.to_string(), kind.name());
+            assert_eq!(strategy(&format!("{}:", kind.name())).ok(), None);
+            let error = strategy(&format!("{}:x=1", kind.name())).unwrap_err();
+            let expected = match kind.info().forms {
+                [] => "takes no parameter".to_owned(),
+                forms => format!("expected {} or {}", kind.name(), forms[0].text),
+            };
+            assert!(error.contains(&expected), "{error}");
+        }
+        let seeds = [1, 7, u64::MAX];
+        for kind in seeds.map(|seed| StrategyKind::Random { seed }) {
+            assert_eq!(strategy(&kind.to_string()), Ok(kind));
+            // As wide as a column asks for.
+            assert_eq!(format!("{kind:>40}").len(), 40);
+        }
+        assert_eq!(
+            strategy("random:seed=7"),
+            Ok(StrategyKind::Random { seed: 7 })
+        );
+        for wrong in ["0", "-1", "+1", "", "1.5", "x", "18446744073709551616"] {
+            let error = strategy(&format!("random:seed={wrong}")).unwrap_err();
+            assert_eq!(
+                error,
+                "expected random:seed=SEED, a whole number from 1 to 18446744073709551615"
+            );
+        }
+        let error = strategy("rand:seed=1").unwrap_err();
+        assert!(
+            error.contains("unknown strategy \"rand\"; did you mean \"random\"?"),
+            "{error}"
         );
     }
 

@@ -32,7 +32,9 @@
 //!    the calls of 1 or by [`Network::send`].
 //!
 //! [`Network::advance`] stops between the two. So a job that starts at time t on processors which another job left at t sends
-//! its first messages at t, as equal to all other requests of that cycle.
+//! its first messages at t, as equal to all other requests of that cycle. An
+//! [`Execution`](crate::simulation::Execution) advances to the time of its limit: what completes at that time has been delivered,
+//! and what starts at that time can still request.
 //!
 //! # How it is driven
 //!
@@ -89,6 +91,8 @@ mod calendar;
 mod engine;
 mod messages;
 mod routes;
+#[cfg(test)]
+mod tests;
 
 pub use engine::Network;
 pub use routes::{Link, Usage};
@@ -167,12 +171,19 @@ pub trait Traffic {
 /// The messages that are sent in the current cycle.
 #[derive(Clone, Debug)]
 pub struct Requests {
+    now: Ticks,
     /// The number of processors.
     nodes: u32,
     messages: Vec<Message>,
 }
 
 impl Requests {
+    /// The current cycle.
+    #[inline]
+    pub fn now(&self) -> Ticks {
+        self.now
+    }
+
     /// Sends a message in the current cycle. A source may send several: they get its channel into the network in the order
     /// in which they were sent.
     ///

@@ -18,7 +18,7 @@ use crate::statistics::Estimate;
 use crate::workload::{
     Arrivals, Log, Messages, Rate, Requests, Synthetic, TimeUnit, WorkDistribution,
 };
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
 /// The width of a terminal, in characters.
 const WIDTH_MAX: usize = 80;
@@ -178,7 +178,7 @@ impl Report<'_> {
             let mut table = table(std::iter::once("strategy".to_owned()).chain(headers));
             for result in self.results {
                 let values = metrics.iter().map(|&metric| cell(result, metric));
-                let row = std::iter::once(result.strategy.name().to_owned()).chain(values);
+                let row = std::iter::once(result.strategy.to_string()).chain(values);
                 table.add_row(row);
             }
             trimmed(&table)
@@ -244,7 +244,7 @@ impl Report<'_> {
         let mut table = table(headers);
         for (result, timing) in self.results.iter().zip(self.timings) {
             let mut row = vec![
-                result.strategy.name().to_owned(),
+                result.strategy.to_string(),
                 measured_jobs(result).to_string(),
                 result.runs.len().to_string(),
                 hash(result.decision_hash),
@@ -278,7 +278,7 @@ impl Report<'_> {
             notes.push(gain);
         }
         for result in self.results {
-            let name = result.strategy.name();
+            let name = result.strategy;
             if result.metrics[Metric::WaitingAtEnd].is_some() {
                 let waiting = cell(result, Metric::WaitingAtEnd);
                 notes.push(format!(
@@ -495,7 +495,7 @@ pub fn number(estimate: &Estimate, scale: f64) -> String {
 }
 
 /// An empty table in the style of all tables; the first column is text, the others are numbers.
-pub(crate) fn table(headers: impl IntoIterator<Item = impl ToString>) -> Table {
+pub(crate) fn table(headers: impl IntoIterator<Item = impl Into<Cell>>) -> Table {
     let line = LineStyle::none().fill('─').junction('─');
     let mut table = Table::new();
     table.load_style(TableStyle::new().header_separator(line));

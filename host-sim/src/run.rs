@@ -9,7 +9,7 @@ use meshalloc::{Configuration, StrategyKind};
 
 use crate::backend::line::LineBackends;
 use crate::backend::{Backend, BackendError, Backends, InProcessBackends, StopwatchBackends};
-use crate::experiment;
+use crate::experiment::{self, StrategyResult};
 use crate::failure::{self, Failure};
 use crate::map::{self, MapArgs};
 use crate::names;
@@ -82,14 +82,23 @@ pub(crate) fn run(
     bar.clear();
     let (results, incomplete) = failure::complete_of_one(results)?;
     let runs = clock.runs();
-    let timing = |strategy: StrategyKind| Timing {
-        elapsed: (runs.iter().filter(|run| run.0 == strategy).map(|run| run.1)).sum(),
-        round_trips: line.as_ref().map(|line| line.round_trips(strategy)),
+    let timing = |result: &StrategyResult| {
+        let replications = 0..result.runs.len() as u32;
+        let mut configured: Vec<_> = replications
+            .map(|replication| {
+                experiment
+                    .configuration(result.strategy, replication)
+                    .strategy
+            })
+            .collect();
+        configured.dedup();
+        let runs = runs.iter().filter(|run| configured.contains(&run.0));
+        Timing {
+            elapsed: runs.map(|run| run.1).sum(),
+            round_trips: line.as_ref().map(|line| line.round_trips(&configured)),
+        }
     };
-    let timings: Vec<_> = results
-        .iter()
-        .map(|result| timing(result.strategy))
-        .collect();
+    let timings: Vec<_> = results.iter().map(timing).collect();
     let report = Report {
         scenario,
         log: match &experiment.workload {

@@ -235,7 +235,7 @@ fn write_table(
     let mut table = table(headers);
     for result in results {
         table.add_row([
-            result.strategy.name().to_owned(),
+            result.strategy.to_string(),
             percent(&result.metrics[Metric::Utilization]),
             percent(&result.metrics[Metric::InternalFragmentation]),
             result.runs.len().to_string(),
@@ -247,7 +247,7 @@ fn write_table(
         writeln!(output, "±: half-width of the 95 % confidence interval.")?;
     }
     for result in results {
-        let name = result.strategy.name();
+        let name = result.strategy;
         if let (Stop::CapReached, Replications::UntilAbsoluteError { target, max }) =
             (result.stop, args.repeat())
         {
@@ -277,7 +277,7 @@ fn write_json(
     };
     let result = |result: &StrategyResult| {
         json!({
-            "strategy": result.strategy.name(),
+            "strategy": result.strategy.to_string(),
             "metrics": {
                 "utilization": estimate(result, Metric::Utilization),
                 "internal_fragmentation": estimate(result, Metric::InternalFragmentation),
@@ -291,7 +291,7 @@ fn write_json(
     let strategies: Vec<_> = experiment
         .strategies
         .iter()
-        .map(|kind| kind.name())
+        .map(ToString::to_string)
         .collect();
     let mut scenario = json!({
         "strategy": strategies,

@@ -18,7 +18,7 @@ pub fn main(
     let known: Vec<StrategyKind> = known.into_iter().collect();
     let mut strategies = Vec::new();
     for name in std::env::args().skip(1).filter(|name| name != "--bench") {
-        match StrategyKind::from_name(&name).filter(|kind| known.contains(kind)) {
+        match name.parse().ok().filter(|kind| known.contains(kind)) {
             Some(kind) => strategies.push(kind),
             None => {
                 let names: Vec<&str> = known.iter().map(|kind| kind.name()).collect();

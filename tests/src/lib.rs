@@ -8,10 +8,11 @@
 //! - [`grid`]: the naive machine. [`convert`] is the only place where it meets the machines and blocks of the code under
 //!   test.
 //! - [`strategy`]: where each strategy places a request; for it [`submesh`] (the definitions of Kim and Yoon),
-//!   [`buddy`] and [`notation`] (algorithm G* of Chuang and Wu).
+//!   [`buddy`], [`notation`] (algorithm G* of Chuang and Wu) and [`scattered`].
 //! - [`system`]: what a controller answers, with [`discipline`] for the schedulers.
 //! - [`trial`]: controller and system side by side, compared after every operation; [`survey`]: all occupancies of small
 //!   grids and all requests.
+//! - [`wormhole`]: a network in which every flit is moved in every cycle.
 
 pub mod bench;
 pub mod buddy;
@@ -22,8 +23,10 @@ pub mod notation;
 pub mod qemu;
 pub mod random;
 pub mod rig;
+pub mod scattered;
 pub mod strategy;
 pub mod submesh;
 pub mod survey;
 pub mod system;
 pub mod trial;
+pub mod wormhole;

@@ -245,7 +245,7 @@ pub fn set_faulty(controller: &mut Controller<'_>, node: u32, faulty: bool) -> A
 pub fn free_submesh_list<'a>(controller: &'a Controller<'_>) -> &'a [Submesh] {
     match controller.strategy() {
         AnyStrategy::FreeSubmeshList(strategy) => strategy.dominant_free_submeshes(),
-        other => panic!("{} keeps no list", other.kind()),
+        other => panic!("{other:?} keeps no list"),
     }
 }
 

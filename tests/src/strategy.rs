@@ -1,13 +1,16 @@
 //! Where each strategy places a request: all that it would try, one place after the other.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
 use meshalloc::{Block, Refusal, Request, StrategyKind};
+use rand_core::SeedableRng;
+use rand_pcg::Pcg32;
 
 use crate::buddy::BuddySystem;
 use crate::convert;
 use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
 use crate::notation::{Notation, Symbol, notations};
+use crate::scattered::{Pages, sample};
 use crate::submesh::{Rect, Scan};
 
 /// What a request asks for.
@@ -68,12 +71,30 @@ impl Held {
     }
 }
 
+/// Whether a job may hold any processors, wherever they are, and as many as it asks for.
+pub const fn places_anywhere(kind: StrategyKind) -> bool {
+    use StrategyKind as Kind;
+    matches!(
+        kind,
+        Kind::Naive | Kind::Random { .. } | Kind::Paging { exponent: 0, .. }
+    )
+}
+
+/// Whether a request counts as many processors as it names, not those of its shape.
+pub const fn counts_processors(kind: StrategyKind) -> bool {
+    places_anywhere(kind) || matches!(kind, StrategyKind::Paging { .. })
+}
+
 /// A strategy with all that it must know: which nodes are busy, and for the buddy system its lists of free blocks.
 #[derive(Clone, Debug)]
 pub struct Strategy {
     kind: StrategyKind,
     machine: NaiveMachine,
     buddy: Option<BuddySystem>,
+    /// What [`StrategyKind::Random`] draws from; a place that is found moves it on.
+    generator: RefCell<Option<Pcg32>>,
+    /// The pages of [`StrategyKind::Paging`].
+    pages: Option<Pages>,
     /// The dominant free submeshes, once they have been asked for.
     list: OnceCell<Vec<Rect>>,
 }
@@ -87,7 +108,8 @@ impl Strategy {
     pub fn serves(kind: StrategyKind, grid: &Grid) -> bool {
         use StrategyKind as Kind;
         match kind {
-            Kind::FirstFit | Kind::AdaptiveScan | Kind::Naive => true,
+            Kind::FirstFit | Kind::AdaptiveScan | Kind::Naive | Kind::Random { .. } => true,
+            Kind::Paging { exponent, .. } => Pages::divide(grid, exponent),
             Kind::TreeCollapsing | Kind::TreeCollapsingPrinted => true,
             Kind::Buddy => grid
                 .w_h()
@@ -112,6 +134,14 @@ impl Strategy {
             kind,
             machine: NaiveMachine::new(grid.clone()),
             buddy: is_buddy.then(|| BuddySystem::new(grid.sides()[0] as i32)),
+            pages: match kind {
+                StrategyKind::Paging { order, exponent } => Some(Pages::new(grid, order, exponent)),
+                _ => None,
+            },
+            generator: RefCell::new(match kind {
+                StrategyKind::Random { seed } => Some(Pcg32::seed_from_u64(seed)),
+                _ => None,
+            }),
             list: OnceCell::new(),
         }
     }
@@ -186,12 +216,15 @@ impl Strategy {
     /// Why it could not.
     pub fn check(&self, request: &Request) -> Result<(Wanted, u64), Refusal> {
         let wanted = convert::wanted(self.grid(), request)?;
-        let (ever, taken) = match self.kind {
-            StrategyKind::Naive => {
-                let ever = wanted.processors <= self.grid().nodes();
-                (ever, wanted.processors.into())
+        let (ever, taken) = match counts_processors(self.kind) {
+            true => {
+                let taken = match &self.pages {
+                    Some(pages) => pages.held(wanted.processors),
+                    None => wanted.processors.into(),
+                };
+                (taken <= self.grid().nodes().into(), taken)
             }
-            _ => {
+            false => {
                 let ever = self.candidates(&wanted, &mut |_| true);
                 (ever, product(&self.rounded(&wanted.extents)))
             }
@@ -232,6 +265,17 @@ impl Strategy {
             StrategyKind::Naive => {
                 let nodes = self.machine.free_nodes().take(wanted.processors as usize);
                 Some(Held::Nodes(nodes.collect()))
+            }
+            StrategyKind::Random { .. } => {
+                let mut generator = self.generator.borrow_mut();
+                let nodes: Vec<u32> = self.machine.free_nodes().collect();
+                let chosen = sample(generator.as_mut()?, &nodes, wanted.processors);
+                Some(Held::Nodes(chosen))
+            }
+            StrategyKind::Paging { .. } => {
+                let pages = self.pages.as_ref()?;
+                let nodes = pages.first_free(&self.machine, wanted.processors)?;
+                Some(Held::Nodes(nodes))
             }
             StrategyKind::Buddy
             | StrategyKind::FreeSubmeshList

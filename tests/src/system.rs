@@ -4,14 +4,14 @@
 use meshalloc::message::JobReport;
 use meshalloc::{
     Capacity, Command, Configuration, ConfigureError, Error, Flags, JobId, JobState, NodeId,
-    Refusal, Reply, Request, Statistics, StrategyKind, Ticks,
+    Refusal, Reply, Request, Statistics, Ticks,
 };
 
 use crate::convert;
 use crate::discipline::Discipline;
 use crate::grid::{Grid, NaiveMachine};
 use crate::rig::{Answer, Granted};
-use crate::strategy::{Held, Strategy};
+use crate::strategy::{Held, Strategy, counts_processors};
 
 /// A job that waits or runs.
 #[derive(Clone, Debug)]
@@ -371,9 +371,9 @@ impl System {
     fn attempt(&mut self, at: usize, grants: &mut Vec<ExpectedGrant>) -> Result<u32, Refusal> {
         let free = self.machine().free();
         let job = &mut self.waiting[at];
-        let requested = match self.strategy.kind() {
-            StrategyKind::Naive => job.request.processors,
-            _ => job.request.shape.area(),
+        let requested = match counts_processors(self.strategy.kind()) {
+            true => job.request.processors,
+            false => job.request.shape.area(),
         };
         let valid = free >= requested;
         let outcome = self.strategy.place(&job.request);

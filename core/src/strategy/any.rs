@@ -1,74 +1,108 @@
 //! The strategies as values, made from the table: [`StrategyKind`] by name, [`AnyStrategy`] at work.
 
 use core::convert::Infallible;
-use core::fmt;
 use core::marker::PhantomData;
+use core::ops::RangeInclusive;
 
 use super::*;
 use crate::grid::Grid;
 use crate::storage::Needs;
 
 macro_rules! strategies {
-    ($(
+    (@range $range:expr) => { Some($range) };
+    (@range) => { None };
+    (($value:ident) $(
         $(#[$meta:meta])*
-        $kind:ident in $module:ident = $name:literal {
-            aliases: [$($alias:literal),*], serves: $serves:ident, complete: $complete:literal,
-            contiguous: $contiguous:literal, needs: $needs:ident, source: $source:literal
+        $kind:ident $({ $($(#[$field_meta:meta])* $field:ident: $type:ty = $default:expr),+ $(,)? })?
+        in $module:ident = $name:literal {
+            aliases: [$($alias:literal),*], serves: $serves:ident $({ $($served:ident),+ })?, complete: $complete:literal,
+            contiguous: $contiguous:literal, needs: $needs:ident,
+            $(forms: $($form:literal { $($fields:tt)* } $(in $range:expr)?,)+)?
+            source: $source:literal
         }
     )*) => {
-        /// The strategies by name. A kind exists also where its code was left out of the build.
+        /// The strategies by name, with their parameters. A kind exists also where its code was left out of the build.
+        ///
+        /// Its text is the name, followed by the parameters unless they are those that the name alone stands for:
+        /// [`StrategyInfo::forms`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
         pub enum StrategyKind {
-            $($(#[$meta])* $kind,)*
+            $($(#[$meta])* $kind $({ $($(#[$field_meta])* $field: $type),+ })?,)*
         }
 
         impl StrategyKind {
-            /// Every strategy, in the order of this table.
-            pub const ALL: &'static [StrategyKind] = &[$(StrategyKind::$kind),*];
+            /// Every strategy, in the order of this table, with the parameters that its name alone stands for.
+            pub const ALL: &'static [StrategyKind] =
+                &[$(StrategyKind::$kind $({ $($field: $default),+ })?),*];
 
             /// Whether an allocation is always one block.
             pub const fn contiguous(self) -> bool {
                 match self {
-                    $(StrategyKind::$kind => $contiguous,)*
+                    $(StrategyKind::$kind { .. } => $contiguous,)*
                 }
             }
 
             /// The machines it serves.
             pub const fn serves(self) -> Serves {
                 match self {
-                    $(StrategyKind::$kind => Serves::$serves,)*
+                    $(StrategyKind::$kind { $($($served,)+)? .. } => Serves::$serves $({ $($served),+ })?,)*
                 }
             }
 
             /// The memory it needs beside the occupancy.
             pub const fn needs(self) -> StrategyMemory {
                 match self {
-                    $(StrategyKind::$kind => StrategyMemory::$needs,)*
+                    $(StrategyKind::$kind { .. } => StrategyMemory::$needs,)*
                 }
             }
 
             /// Whether its code is in this build.
             pub const fn is_built(self) -> bool {
                 match self {
-                    $(StrategyKind::$kind => cfg!(feature = $name),)*
+                    $(StrategyKind::$kind { .. } => cfg!(feature = $name),)*
                 }
             }
 
             /// What is known about the strategy. A program that asks for it holds the texts of the table.
             pub const fn info(self) -> &'static StrategyInfo {
                 match self {
-                    $(StrategyKind::$kind => &StrategyInfo {
+                    $(StrategyKind::$kind { .. } => &StrategyInfo {
                         name: $name,
                         aliases: &[$($alias),*],
+                        forms: &[$($(StrategyForm {
+                            text: $form,
+                            range: strategies!(@range $($range)?),
+                        }),+)?],
                         source: $source,
-                        serves: Serves::$serves,
                         complete: $complete,
                         contiguous: $contiguous,
                         needs: StrategyMemory::$needs,
                         built: cfg!(feature = $name),
                     },)*
+                }
+            }
+
+            /// The form in which the parameters are written, and the number in it, 0 where there is none. `None` for those
+            /// that the name alone stands for.
+            pub(super) fn form(self) -> Option<(&'static str, u64)> {
+                #[allow(unused_variables, reason = "used by forms with a number")]
+                let $value = 0;
+                match self {
+                    _ if Self::ALL.contains(&self) => None,
+                    $($($(StrategyKind::$kind { $($fields)* } => Some(($form, $value)),)+)?)*
+                    #[allow(unreachable_patterns, reason = "forms cover all parameters")]
+                    _ => None,
+                }
+            }
+
+            /// The strategy in one of its forms, with the number in it.
+            pub(super) fn from_form(form: &str, $value: u64) -> Option<Self> {
+                let _ = $value;
+                match form {
+                    $($($($form => Some(StrategyKind::$kind { $($fields)* }),)+)?)*
+                    _ => None,
                 }
             }
         }
@@ -117,21 +151,12 @@ macro_rules! strategies {
                 match kind {
                     $(
                         #[cfg(feature = $name)]
-                        StrategyKind::$kind => $kind::new(machine, workspace).map(AnyStrategy::$kind),
+                        StrategyKind::$kind $({ $($field),+ })? => {
+                            $kind::new(machine, workspace $($(, $field)+)?).map(AnyStrategy::$kind)
+                        }
                     )*
                     #[allow(unreachable_patterns, reason = "reached when a feature is off")]
                     _ => Err(ConfigureError::StrategyNotBuilt),
-                }
-            }
-
-            /// The kind it was made as.
-            pub const fn kind(&self) -> StrategyKind {
-                match self {
-                    $(
-                        #[cfg(feature = $name)]
-                        AnyStrategy::$kind(_) => StrategyKind::$kind,
-                    )*
-                    AnyStrategy::Never(never) => match never.0 {},
                 }
             }
 
@@ -227,16 +252,16 @@ macro_rules! strategies {
 }
 
 /// What is known about a strategy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrategyInfo {
     /// The name on the command line.
     pub name: &'static str,
     /// The abbreviations of the papers.
     pub aliases: &'static [&'static str],
+    /// How it is written with parameters; none if it takes none. The name alone stands for parameters, too.
+    pub forms: &'static [StrategyForm],
     /// Author, year, title and venue.
     pub source: &'static str,
-    /// The machines it serves.
-    pub serves: Serves,
     /// Whether it recognises completely: grants every request for which a place exists.
     pub complete: bool,
     /// Whether an allocation is always one block.
@@ -245,6 +270,27 @@ pub struct StrategyInfo {
     pub needs: StrategyMemory,
     /// Whether its code is in this build.
     pub built: bool,
+}
+
+/// One way to write a strategy with parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StrategyForm {
+    /// The name and, after a colon, the parameters. Capitals at the end stand for a whole number.
+    pub text: &'static str,
+    /// The least and the greatest number; `None` where the text has none.
+    pub range: Option<RangeInclusive<u64>>,
+}
+
+/// The order in which [`StrategyKind::Paging`] takes pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum PageOrder {
+    /// Line after line along dimension 0, each from its start.
+    RowMajor,
+    /// The same lines, every other one from its end, and so on in the higher dimensions: each page is a neighbour of the one
+    /// before.
+    Snake,
 }
 
 /// The memory that a strategy needs beside the occupancy.
@@ -275,28 +321,23 @@ impl Strategy for Never<'_> {
 }
 
 impl StrategyKind {
-    /// The name on the command line.
+    /// The name on the command line, without parameters.
     pub const fn name(self) -> &'static str {
         self.info().name
     }
 
-    /// The strategy of this name or alias.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|kind| {
-            let info = kind.info();
-            info.name == name || info.aliases.contains(&name)
-        })
+    /// The same strategy, with this seed if it draws random numbers and its own is 0.
+    #[must_use]
+    pub const fn seeded(self, seed: u64) -> Self {
+        match self {
+            StrategyKind::Random { seed: 0 } => StrategyKind::Random { seed },
+            other => other,
+        }
     }
 
     /// The strategies in this build.
     pub fn built() -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(|kind| kind.is_built())
-    }
-}
-
-impl fmt::Display for StrategyKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -75,6 +75,14 @@ pub(super) fn demand_either_way(request: &Request, mesh: Mesh) -> Result<u32, Re
         .ok_or(Refusal::NeverFits)
 }
 
+/// The demand of a strategy for which the shape does not matter, only the number of processors.
+pub(super) fn demand_of_processors(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
+    match request.processors <= grid.nodes() {
+        true => Ok(request.processors),
+        false => Err(Refusal::NeverFits),
+    }
+}
+
 /// The demand of a strategy that lays the extents along dimensions 0, 1, .. as they are named.
 #[inline]
 pub(super) fn demand_as_named(request: &Request, grid: &Grid) -> Result<u32, Refusal> {

@@ -23,14 +23,20 @@ mod common;
 #[macro_use]
 mod table;
 mod any;
+#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
+mod gather;
 mod serves;
+mod text;
 
-pub use any::{AnyStrategy, StrategyInfo, StrategyKind, StrategyMemory};
+pub use any::{AnyStrategy, PageOrder, StrategyForm, StrategyInfo, StrategyKind, StrategyMemory};
 pub use serves::Serves;
+pub use text::StrategyTextError;
 
 /// The modules of the strategies in this build, and what is public in them.
 macro_rules! modules {
-    ($($(#[$meta:meta])* $kind:ident in $module:ident = $name:literal $rest:tt)*) => { $(
+    ($value:tt $(
+        $(#[$meta:meta])* $kind:ident $({ $($fields:tt)* })? in $module:ident = $name:literal $rest:tt
+    )*) => { $(
         #[cfg(feature = $name)]
         mod $module;
         #[cfg(feature = $name)]

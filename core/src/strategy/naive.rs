@@ -54,10 +54,10 @@
 //! ```
 
 use super::Strategy;
+use super::common::demand_of_processors;
+use super::gather::Gather;
 use crate::blocks::Draft;
 use crate::error::Refusal;
-use crate::grid::{Block, Grid};
-use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::word::next_bit;
@@ -67,46 +67,9 @@ simple_strategy! {
     Naive, grid: Grid
 }
 
-/// A block in the making, the same run of nodes in consecutive lines along dimension 0: a later line may still make it
-/// taller.
-#[derive(Clone, Copy)]
-struct Open {
-    first: u32,
-    w: u32,
-    h: u32,
-}
-
-impl Open {
-    fn block(self, grid: &Grid) -> Block {
-        if grid.is_plane() {
-            let side = u32::from(grid.side(0));
-            let (x, y) = (self.first % side, self.first / side);
-            return Submesh::new(x as u16, y as u16, self.w as u16, self.h as u16).into();
-        }
-        let mut rest = self.first;
-        let start = |at: usize| {
-            let side = u32::from(grid.side(at));
-            let coordinate = rest % side;
-            rest /= side;
-            coordinate
-        };
-        grid.encode(start, |at| [self.w, self.h].get(at).copied().unwrap_or(1))
-    }
-
-    /// Whether the run from `first` on is the same one in the next line of the plane.
-    fn goes_on(self, first: u32, w: u32, grid: &Grid) -> bool {
-        let (line, lines) = (u32::from(grid.side(0)), u32::from(grid.side(1)));
-        self.w == w && self.first + self.h * line == first && !(first / line).is_multiple_of(lines)
-    }
-}
-
 impl Strategy for Naive<'_> {
-    /// The shape does not matter, only the number of processors.
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        match request.processors <= self.grid.nodes() {
-            true => Ok(request.processors),
-            false => Err(Refusal::NeverFits),
-        }
+        demand_of_processors(request, &self.grid)
     }
 
     fn propose(
@@ -115,40 +78,28 @@ impl Strategy for Naive<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let grid = self.grid;
-        let (line, row_len) = (u32::from(grid.side(0)), grid.row_len());
+        let row_len = self.grid.row_len();
         let mut missing = request.processors;
-        let mut open: Option<Open> = None;
-        for row in 0..grid.rows() {
+        let mut gather = Gather::new(self.grid, draft);
+        for row in 0..self.grid.rows() {
             let busy = occupancy.busy_row(row as usize);
             let mut at = 0;
-            // Padding is busy, so a run always ends within the row or with it; a line is the whole of it, or a part.
+            // Padding is busy, so a run always ends within the row or with it.
             while missing > 0
                 && at < row_len
                 && let Some(start) = next_bit(busy, at, false)
             {
                 let end = next_bit(busy, start, true).unwrap_or(row_len);
-                let end = end.min(start - start % line + line);
-                let w = (end - start).min(missing);
-                missing -= w;
+                let len = (end - start).min(missing);
+                missing -= len;
                 at = end;
-                let first = row * row_len + start;
-                match &mut open {
-                    Some(block) if block.goes_on(first, w, &grid) => block.h += 1,
-                    before => {
-                        if let Some(block) = before.replace(Open { first, w, h: 1 }) {
-                            draft.push(block.block(&grid));
-                        }
-                    }
-                }
+                gather.push(row * row_len + start, len);
             }
             if missing == 0 {
                 break;
             }
         }
-        if let Some(block) = open {
-            draft.push(block.block(&grid));
-        }
+        gather.finish();
         missing == 0
     }
 }

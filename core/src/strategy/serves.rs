@@ -9,6 +9,11 @@ use crate::grid::Grid;
 pub enum Serves {
     /// Every grid.
     AnyGrid,
+    /// Grids whose sides are all multiples of 2^exponent.
+    MultiplesOf {
+        /// The exponent.
+        exponent: u64,
+    },
     /// Two-dimensional meshes.
     Mesh,
     /// Two-dimensional meshes with equal sides, a power of two.
@@ -25,6 +30,15 @@ impl Serves {
         let power_of_two = grid.side(0).is_power_of_two();
         match self {
             Serves::AnyGrid => true,
+            Serves::MultiplesOf { exponent } => {
+                let mut dimension = 0;
+                let mut multiples = true;
+                while dimension < grid.dimensions() {
+                    multiples &= grid.side(dimension).trailing_zeros() as u64 >= exponent;
+                    dimension += 1;
+                }
+                multiples
+            }
             Serves::Mesh => grid.is_plane(),
             Serves::PowerOfTwoMesh => {
                 grid.is_plane() && power_of_two && grid.side(0) == grid.side(1)
@@ -39,7 +53,10 @@ impl Serves {
 impl fmt::Display for Serves {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Serves::AnyGrid => "any grid",
+            Serves::AnyGrid | Serves::MultiplesOf { exponent: 0 } => "any grid",
+            Serves::MultiplesOf { exponent } => {
+                return write!(f, "grids whose sides are all multiples of 2^{exponent}");
+            }
             Serves::Mesh => "two-dimensional meshes",
             Serves::PowerOfTwoMesh => {
                 "square two-dimensional meshes with a side that is a power of two"

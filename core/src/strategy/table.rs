@@ -6,8 +6,18 @@
 /// abbreviations in the papers, the machines it serves ([`Serves`](super::Serves)), whether it is complete
 /// and contiguous, the memory it needs ([`StrategyMemory`](super::StrategyMemory)), and its source. The place of an entry is
 /// the number on the wire, so new ones go to the end.
+///
+/// # Parameters
+///
+/// Most strategies take none. One that does has, behind its type, the fields of its [`StrategyKind`](super::StrategyKind), each with
+/// the value that the name alone stands for: `{ seed: u64 = 0 }`. Numbers are `u64`. They are handed to the type's `new` in
+/// this order, behind the grid and the workspace. The machines served may depend on them: `MultiplesOf { exponent }`.
+///
+/// Before the source stand the forms in which the strategy is written with parameters: `"random:seed=SEED" { seed: value } in 1..=u64::MAX`.
+/// The capitals at the end stand for a whole number in the range, which the fields call `value`; a form without capitals has no
+/// range. No field is fractional: a ratio would be a whole number of thousandths.
 macro_rules! table {
-    ($make:ident) => { $make! {
+    ($make:ident) => { $make! { (value)
         /// First fit.
         FirstFit in first_fit = "first-fit" {
             aliases: ["ff"], serves: AnyGrid, complete: false, contiguous: true, needs: Scratch,
@@ -87,6 +97,30 @@ macro_rules! table {
         Partner in partner = "partner" {
             aliases: [], serves: Cube, complete: false, contiguous: true, needs: TwiceScratch,
             source: "Windisch, Lo and Bose 1995, Contiguous and Non-Contiguous Processor Allocation Algorithms for K-ary n-cubes, Int. Conf. on Parallel Processing II"
+        }
+        /// Random.
+        Random {
+            /// What its random numbers derive from. The simulator takes 0, for which the name alone stands, as leave to
+            /// derive a seed for each replication ([`StrategyKind::seeded`]).
+            seed: u64 = 0,
+        } in random = "random" {
+            aliases: [], serves: AnyGrid, complete: true, contiguous: false, needs: Nothing,
+            forms: "random:seed=SEED" { seed: value } in 1..=u64::MAX,
+            source: "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7)"
+        }
+        /// Paging.
+        Paging {
+            /// In which order pages are taken.
+            order: PageOrder = PageOrder::RowMajor,
+            /// A page has 2^exponent processors along each dimension. Beyond 0 pages have internal fragmentation: a job holds up
+            /// to one processor less than a page beyond its request.
+            exponent: u64 = 0,
+        } in paging = "paging" {
+            aliases: [], serves: MultiplesOf { exponent }, complete: true, contiguous: false, needs: Scratch,
+            forms: "paging:snake" { order: PageOrder::Snake, exponent: 0 },
+                "paging:snake=EXPONENT" { order: PageOrder::Snake, exponent: value } in 0..=20,
+                "paging:row-major=EXPONENT" { order: PageOrder::RowMajor, exponent: value } in 0..=20,
+            source: "Lo, Windisch, Liu and Nitzberg 1997, Noncontiguous Processor Allocation Algorithms for Mesh-Connected Multicomputers, IEEE Trans. on Parallel and Distributed Systems 8(7)"
         }
     } };
 }

@@ -6,7 +6,7 @@ use meshalloc::message::{
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Block, Capacity, Command, Configuration, Error, Flags, Grant, Grid, JobId, JobState,
-    MESH_SIDE_MAX, NodeId, Reply, Request, SchedulerKind, Statistics, StrategyKind,
+    MESH_SIDE_MAX, NodeId, PageOrder, Reply, Request, SchedulerKind, Statistics, StrategyKind,
 };
 use meshalloc_firmware::protocol::{
     BUILD_BYTES_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
@@ -67,7 +67,10 @@ fn longest_configuration() -> Configuration {
     let threshold = Threshold::Static { ticks: u64::MAX };
     Configuration {
         machine: Grid::torus(&sides).expect("2^20 processors"),
-        strategy: *StrategyKind::ALL.last().expect("there are strategies"),
+        strategy: StrategyKind::Paging {
+            order: PageOrder::Snake,
+            exponent: u64::MAX,
+        },
         scheduler: SchedulerKind::ModifiedFcfs(threshold),
     }
 }
@@ -94,7 +97,7 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
                 blocks: most,
                 list: most,
             },
-            strategies: std::iter::repeat_n(StrategyKind::ALL[0], STRATEGIES_MAX).collect(),
+            strategies: std::iter::repeat_n(u8::MAX, STRATEGIES_MAX).collect(),
             schedulers: std::iter::repeat_n(form, SCHEDULERS_MAX).collect(),
             configuration: longest_configuration(),
             frame_bytes_max: u16::MAX,

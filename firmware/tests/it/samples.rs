@@ -4,8 +4,8 @@ use heapless::Vec as Bounded;
 use meshalloc::message::{JobList, JobReport, OccupancyChunk};
 use meshalloc::{
     Capacity, Command, Configuration, ConfigureError, DIMENSIONS_MAX, Error, Flags, Grant, JobId,
-    JobState, NodeId, Refusal, Reply, Request, SchedulerKind, Serves, Statistics, StrategyKind,
-    Submesh,
+    JobState, NodeId, PageOrder, Refusal, Reply, Request, SchedulerKind, Serves, Statistics,
+    StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::{
@@ -93,7 +93,7 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
     .into_iter()
     .map(|(name, message)| (name.to_owned(), message))
     .collect::<Vec<_>>();
-    for &strategy in StrategyKind::ALL {
+    for strategy in every_strategy() {
         for &scheduler in SchedulerKind::ALL {
             messages.push((
                 format!("configure {strategy}, {scheduler:?}"),
@@ -107,9 +107,21 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
     messages
 }
 
+/// Every strategy, and those with parameters with others as well.
+fn every_strategy() -> impl Iterator<Item = StrategyKind> {
+    let parameters = [
+        StrategyKind::Random { seed: 300 },
+        StrategyKind::Paging {
+            order: PageOrder::Snake,
+            exponent: 1,
+        },
+    ];
+    StrategyKind::ALL.iter().copied().chain(parameters)
+}
+
 /// A machine like those that the strategy serves.
 fn served(strategy: StrategyKind) -> Configuration {
-    match strategy.info().serves {
+    match strategy.serves() {
         Serves::Cube | Serves::PowerOfTwoCube => on_cube(4, 3, strategy),
         _ => configuration(16, 22, strategy),
     }
@@ -123,7 +135,7 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
         (
             "greeting, on a cube".to_owned(),
             ServerMessage::Hello(Greeting {
-                strategies: StrategyKind::ALL.iter().copied().collect(),
+                strategies: (0..).take(StrategyKind::ALL.len()).collect(),
                 configuration: on_cube(16, 3, StrategyKind::TreeCollapsing),
                 ..greeting()
             }),
@@ -280,10 +292,10 @@ fn greeting() -> Greeting {
             blocks: 4096,
             list: 4096,
         },
-        strategies: StrategyKind::ALL
-            .iter()
-            .copied()
-            .filter(|strategy| strategy.info().serves.includes(&grid("mesh 64x64")))
+        strategies: (0..)
+            .zip(StrategyKind::ALL)
+            .filter(|(_, strategy)| strategy.serves().includes(&grid("mesh 64x64")))
+            .map(|(number, _)| number)
             .collect(),
         schedulers: SchedulerKind::ALL.iter().copied().collect(),
         configuration: configuration(64, 64, StrategyKind::FirstFit),

@@ -2,8 +2,8 @@
 
 use meshalloc::message::GRANT_BLOCKS_MAX;
 use meshalloc::{
-    Command, Configuration, ConfigureError, Error, Flags, Grid, JobId, JobState, NodeId, Refusal,
-    Reply, Request, StrategyKind,
+    Command, Configuration, ConfigureError, Controller, Error, Flags, Grid, JobId, JobState,
+    NodeId, Refusal, Reply, Request, Storage, StrategyKind, Submesh,
 };
 use meshalloc_firmware::{BUILD, Client, ClientError, PROTOCOL_VERSION, SOFTWARE, Server};
 
@@ -23,13 +23,7 @@ fn the_greeting_says_who_the_server_is() {
     assert_eq!(greeting.software, SOFTWARE);
     assert_eq!(greeting.build, BUILD);
     assert_eq!(greeting.capacity.jobs as usize, JOBS);
-    assert!(
-        greeting
-            .strategies
-            .iter()
-            .copied()
-            .eq(StrategyKind::built())
-    );
+    assert!(greeting.strategies().eq(StrategyKind::built()));
     assert_eq!(
         greeting.configuration,
         configuration(16, 16, StrategyKind::FirstFit)
@@ -84,7 +78,7 @@ fn some_configuration(random: &mut Random, kind: Kind) -> Configuration {
     let machine = some_machine(random, kind);
     let any = random.below(8) == 0;
     let strategies: Vec<StrategyKind> = StrategyKind::built()
-        .filter(|strategy| any || strategy.info().serves.includes(&machine))
+        .filter(|strategy| any || strategy.serves().includes(&machine))
         .collect();
     on(machine, strategies[random.below(strategies.len())])
 }
@@ -290,6 +284,55 @@ fn a_long_grant_comes_in_parts_and_again_when_one_is_lost() {
     }
     assert_eq!(blocks, 128);
     assert!(client.counters().retries > 0, "nothing was lost");
+    assert_eq!(server.controller().statistics().granted, 1);
+}
+
+/// 4,096 single processors, 342 grants, on a line that loses and repeats frames: what the server holds between two tries is the job,
+/// not the grants.
+#[test]
+fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
+    const PROCESSORS: u32 = 4096;
+    let random = configuration(128, 64, StrategyKind::Random { seed: 9 });
+    let mut storage = Box::new(Storage::<256, 4, 0, 8192, 0>::new());
+    let mut server = Server::new(Controller::new(storage.memory(), random).unwrap());
+    let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
+    // A checkerboard of faults leaves no two free processors side by side.
+    for node in (0..8192).filter(|node| (node / 128 + node % 128) % 2 == 0) {
+        let node = NodeId(node);
+        call(&mut client, &Command::MarkFaulty { node }, None).unwrap();
+    }
+    client.line_mut().set_faults(Faults {
+        lose: 200,
+        repeat: 50,
+        ..Faults::default()
+    });
+    let replies = call(&mut client, &submit(1, 64, 64), None).unwrap();
+    let last = replies.len() - 1;
+    assert_eq!(last, (PROCESSORS as usize).div_ceil(GRANT_BLOCKS_MAX));
+    let mut nodes = Vec::new();
+    for reply in &replies[..last] {
+        let Reply::Grant(grant) = reply else {
+            panic!("{reply:?}");
+        };
+        assert_eq!(grant.first as usize, nodes.len());
+        assert_eq!(grant.blocks_total, PROCESSORS);
+        for &block in &grant.blocks {
+            let Submesh { base, sides } = block.into();
+            assert_eq!((sides.w, sides.h), (1, 1));
+            nodes.push(u32::from(base.y) * 128 + u32::from(base.x));
+        }
+    }
+    let free = (0..8192).filter(|node| (node / 128 + node % 128) % 2 == 1);
+    assert!(nodes.iter().copied().eq(free));
+    let [lost, repeated, ..] = client.line_mut().happened();
+    assert!(lost > 0 && repeated > 0, "{lost} {repeated}");
+    client.line_mut().set_faults(Faults::default());
+    let replies = call(&mut client, &release(1), None).unwrap();
+    let released = Reply::Released {
+        job: JobId(1),
+        processors: PROCESSORS,
+    };
+    assert_eq!(replies, [released]);
     assert_eq!(server.controller().statistics().granted, 1);
 }
 

@@ -119,9 +119,10 @@ impl LineBackends {
         self.client.greeting()
     }
 
-    /// The round trips of all runs of a strategy so far.
-    pub fn round_trips(&self, strategy: StrategyKind) -> RoundTrips {
-        let of_strategy = self.round_trips.iter().filter(|run| run.0 == strategy);
+    /// The round trips of all runs so far of a strategy, or of one that was given several seeds.
+    pub fn round_trips(&self, strategies: &[StrategyKind]) -> RoundTrips {
+        let runs = self.round_trips.iter();
+        let of_strategy = runs.filter(|run| strategies.contains(&run.0));
         RoundTrips {
             nanos: of_strategy.flat_map(|run| &run.1.nanos).copied().collect(),
         }

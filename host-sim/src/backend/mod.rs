@@ -101,7 +101,7 @@ pub fn serving(
 /// What the strategy expects of the machine, where that is why it does not serve this one.
 fn expected(strategy: StrategyKind, reason: ConfigureError) -> String {
     match reason {
-        ConfigureError::MachineUnsuitable => format!(" (expected {})", strategy.info().serves),
+        ConfigureError::MachineUnsuitable => format!(" (expected {})", strategy.serves()),
         _ => String::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! One replication of one strategy.
 
 use meshalloc::message::Capacity;
-use meshalloc::{Command, Configuration, Reply, StrategyKind, Ticks};
+use meshalloc::{Command, Reply, StrategyKind, Ticks};
 
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Backend, BackendError, Backends};
@@ -20,11 +20,7 @@ pub fn run_once(
     progress: &dyn Progress,
 ) -> Result<RunResult, ExperimentError> {
     let measured = experiment.measured()?;
-    let configuration = Configuration {
-        machine: experiment.machine,
-        strategy,
-        scheduler: experiment.scheduler,
-    };
+    let configuration = experiment.configuration(strategy, replication);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;
     let messages = workload

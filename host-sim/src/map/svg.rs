@@ -1,12 +1,11 @@
-//! Maps as an SVG file, side by side.
+//! Maps as an SVG file, side by side: of jobs (`jobs.rs`) or of links (`links.rs`).
 //!
 //! Jobs are drawn by blocks, and what lies between two owners as one line, so that a map of 512 x 512
 //! processors is no longer than its jobs make it. Outlines and numbers tell jobs apart in black and
 //! white, too. More than two dimensions are drawn plane by plane, by the rules of `layout.rs`; a job that lies in several planes, or goes beyond
 //! one side of a plane and on from the other, has its number in each of its parts.
 
-use std::ops::Range;
-
+use meshalloc::Grid;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -14,13 +13,12 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use axes::Margins;
 use place::Place;
 
-use super::Map;
-use super::colouring::{self, PALETTE};
-use super::layout::Rect;
-use super::snapshot::{Owner, Owners};
-
 mod axes;
+mod jobs;
+mod links;
 mod place;
+
+pub use links::LinkMap;
 
 /// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that borders are
 /// where processors end.
@@ -38,20 +36,39 @@ const FOOT_LINE: f64 = 18.0;
 const COLUMNS_MAX: usize = 3;
 const BESIDE_MAX: f64 = 1400.0;
 
-/// Width of the outlines of jobs.
-const OUTLINE: f64 = 1.4;
 /// Width of the borders of planes and of ticks.
 const THIN: f64 = 0.8;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
+/// What is drawn on the picture of a machine.
+pub(crate) trait Content: Sized {
+    /// What the picture is about.
+    const TITLE: &'static str;
+
+    /// How the maps are read, in a line.
+    fn legend(maps: &[Self]) -> String;
+
+    /// The machine; all maps of a picture have the same.
+    fn machine(&self) -> Grid;
+
+    /// The title of this map.
+    fn name(&self) -> String;
+
+    /// Up to three short lines for under it.
+    fn caption(&self) -> Vec<String>;
+
+    /// Draws what is within the borders of the planes.
+    fn draw(&self, area: &Area<'_>, place: &Place) -> Drawn;
+}
+
 /// The maps as the text of an SVG file; `subtitle` has what all of them share.
 ///
 /// # Errors
 ///
 /// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
-pub fn svg(maps: &[Map], subtitle: &str) -> Result<String, String> {
+pub(crate) fn svg<C: Content>(maps: &[C], subtitle: &str) -> Result<String, String> {
     let picture = Picture::new(maps, subtitle);
     let mut text = String::new();
     let drawn = picture.draw(&mut text);
@@ -74,12 +91,12 @@ fn stroke(colour: RGBColor, pixels: f64) -> ShapeStyle {
 }
 
 /// All maps, and where each of them goes.
-struct Picture<'m> {
+struct Picture<'m, C> {
     title: String,
     subtitle: &'m str,
     /// The lines below the maps.
     legend: Vec<String>,
-    panels: Vec<Panel<'m>>,
+    panels: Vec<Panel<'m, C>>,
     /// Maps beside each other.
     columns: usize,
     /// Room for each map.
@@ -89,9 +106,9 @@ struct Picture<'m> {
     size: (f64, f64),
 }
 
-impl<'m> Picture<'m> {
-    fn new(maps: &'m [Map], subtitle: &'m str) -> Self {
-        let panels: Vec<Panel<'_>> = maps.iter().map(Panel::new).collect();
+impl<'m, C: Content> Picture<'m, C> {
+    fn new(maps: &'m [C], subtitle: &'m str) -> Self {
+        let panels: Vec<Panel<'_, C>> = maps.iter().map(Panel::new).collect();
         let width = panels
             .iter()
             .map(|panel| panel.width)
@@ -105,16 +122,10 @@ impl<'m> Picture<'m> {
         let columns = columns.min((BESIDE_MAX / width) as usize).max(1);
         let rows = panels.len().div_ceil(columns);
 
-        let machine = panels.first().map(|panel| panel.map.snapshot.machine);
+        let machine = panels.first().map(|panel| panel.map.machine());
         let machine = machine.map(|machine| machine.to_string());
-        let title = format!(
-            "Who holds which processors, {}",
-            machine.unwrap_or_default()
-        );
-        let mut legend = vec![
-            "white: free; coloured: one job, with its number where there is room; cross: faulty"
-                .to_owned(),
-        ];
+        let title = format!("{}, {}", C::TITLE, machine.unwrap_or_default());
+        let mut legend = vec![C::legend(maps)];
         let directions = panels.first().map(|panel| panel.place.layout.directions());
         legend.extend(directions.into_iter().flatten());
         // The subtitle may be wider than a single map; so may the legend be than small planes.
@@ -190,9 +201,8 @@ impl Label {
 }
 
 /// A map and where its parts go.
-struct Panel<'m> {
-    map: &'m Map,
-    owners: Owners,
+struct Panel<'m, C> {
+    map: &'m C,
     /// As if the lower left corner of the machine were at the origin.
     place: Place,
     margins: Margins,
@@ -201,14 +211,13 @@ struct Panel<'m> {
     height: f64,
 }
 
-impl<'m> Panel<'m> {
-    fn new(map: &'m Map) -> Self {
-        let place = Place::new(map.snapshot.machine);
+impl<'m, C: Content> Panel<'m, C> {
+    fn new(map: &'m C) -> Self {
+        let place = Place::new(map.machine());
         let margins = Margins::new(&place);
         let (w, h) = place.size();
         Panel {
             map,
-            owners: map.snapshot.owners(),
             margins,
             width: margins.left + w + RIGHT,
             height: ABOVE + h + margins.below,
@@ -218,133 +227,16 @@ impl<'m> Panel<'m> {
 
     fn draw(&self, area: &Area<'_>, left: f64, top: f64) -> Drawn {
         let left = left + self.margins.left;
-        let name = self.map.strategy.name();
-        Label::new(left, top + 14.0, 15.0).draw(area, name)?;
+        Label::new(left, top + 14.0, 15.0).draw(area, &self.map.name())?;
         for (line, y) in self.map.caption().iter().zip([32.0, 48.0, 64.0]) {
             Label::new(left, top + y, 12.5).draw(area, line)?;
         }
         let place = self.place.moved(left, top + ABOVE + self.place.size().1);
         let planes = place.layout.planes();
-        self.blocks(area, &place)?;
-        for plane in &planes {
-            self.outlines(area, &place, plane)?;
-        }
-        self.faults(area, &place)?;
-        self.numbers(area, &place)?;
+        self.map.draw(area, &place)?;
         for plane in &planes {
             axes::border(area, &place, plane)?;
         }
         axes::numbers(area, &place)
-    }
-
-    fn blocks(&self, area: &Area<'_>, place: &Place) -> Drawn {
-        let snapshot = &self.map.snapshot;
-        let colours = colouring::colours(snapshot, PALETTE);
-        for (job, colour) in snapshot.jobs.iter().zip(&colours) {
-            let [red, green, blue] = colouring::rgb(*colour);
-            for block in &job.blocks {
-                for rect in place.layout.rectangles(*block) {
-                    let corners = [
-                        place.at(&rect, rect.x.start as f64, rect.y.end as f64),
-                        place.at(&rect, rect.x.end as f64, rect.y.start as f64),
-                    ];
-                    let filled = RGBColor(red, green, blue).filled();
-                    area.draw(&Rectangle::new(corners, filled))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Lines between different owners within a plane, each as long as possible.
-    fn outlines(&self, area: &Area<'_>, place: &Place, plane: &Rect) -> Drawn {
-        // The side of the plane beyond the last row or column has no owner, and before the first neither.
-        let job = |x: Option<usize>, y: Option<usize>| {
-            let (x, y) = (
-                x.filter(|x| plane.x.contains(x))?,
-                y.filter(|y| plane.y.contains(y))?,
-            );
-            self.owners.get(x, y).filter(|&owner| owner != Owner::Free)
-        };
-        let line = |x: Range<usize>, y: Range<usize>| -> Drawn {
-            let ends = [(x.start, y.start), (x.end, y.end)]
-                .map(|(x, y)| place.at(plane, x as f64, y as f64));
-            area.draw(&PathElement::new(ends, stroke(BLACK, OUTLINE)))?;
-            Ok(())
-        };
-        let layout = &place.layout;
-        for y in plane.y.start..=plane.y.end {
-            let differs = |x: usize| job(Some(x), y.checked_sub(1)) != job(Some(x), Some(y));
-            for x in layout.across.runs(plane.x.clone(), differs) {
-                line(x, y..y)?;
-            }
-        }
-        for x in plane.x.start..=plane.x.end {
-            let differs = |y: usize| job(x.checked_sub(1), Some(y)) != job(Some(x), Some(y));
-            for y in layout.up.runs(plane.y.clone(), differs) {
-                line(x..x, y)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn faults(&self, area: &Area<'_>, place: &Place) -> Drawn {
-        // In a large machine a processor is too small for a cross that can be seen.
-        let half = (0.4 * place.scale).max(2.0);
-        for &node in &self.map.snapshot.faulty {
-            let (x, y) = place.layout.place(node);
-            let (columns, rows) = (x..x + 1, y..y + 1);
-            let processor = Rect {
-                x: columns,
-                y: rows,
-            };
-            let (x, y) = place.at(&processor, x as f64 + 0.5, y as f64 + 0.5);
-            let half = units(half);
-            // White under black stands out from every colour.
-            for (colour, thick) in [(WHITE, half / 2), (BLACK, half / 4)] {
-                for sign in [-1, 1] {
-                    let ends = [(x - half, y - sign * half), (x + half, y + sign * half)];
-                    let style = colour.stroke_width(thick.max(1) as u32);
-                    area.draw(&PathElement::new(ends, style))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The jobs' numbers, in every part of a block that has room for it.
-    fn numbers(&self, area: &Area<'_>, place: &Place) -> Drawn {
-        const SIZES: [f64; 2] = [12.5, 9.0];
-        let snapshot = &self.map.snapshot;
-        let colours = colouring::colours(snapshot, PALETTE);
-        for (job, colour) in snapshot.jobs.iter().zip(&colours) {
-            let text = job.id.to_string();
-            let colour = if colouring::is_light(colouring::rgb(*colour)) {
-                BLACK
-            } else {
-                WHITE
-            };
-            let blocks = job.blocks.iter();
-            for rect in blocks.flat_map(|&block| place.layout.rectangles(block)) {
-                let (w, h) = (rect.x.len() as f64, rect.y.len() as f64);
-                let fits = |size: &f64| {
-                    let text_width = 0.6 * size * text.len() as f64;
-                    text_width + 4.0 <= w * place.scale && size + 2.0 <= h * place.scale
-                };
-                let Some(size) = SIZES.into_iter().find(fits) else {
-                    continue;
-                };
-                let (x, y) = place.middle(&rect);
-                let label = Label {
-                    x,
-                    y,
-                    size,
-                    colour,
-                    side: HPos::Center,
-                };
-                label.draw(area, &text)?;
-            }
-        }
-        Ok(())
     }
 }

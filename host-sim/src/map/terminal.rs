@@ -162,7 +162,7 @@ fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
     let columns = measure.columns();
     let characters = columns.len();
     let indent = " ".repeat(measure.left - 1);
-    let mut lines: Vec<Line> = vec![map.strategy.name().to_owned().into()];
+    let mut lines: Vec<Line> = vec![map.strategy.to_string().into()];
     lines.extend(map.caption().into_iter().map(Line::from));
     lines.push(format!("{indent}┌{}┐", "─".repeat(characters)).into());
     for row in measure.rows(letters) {

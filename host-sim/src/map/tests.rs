@@ -1,4 +1,4 @@
-use meshalloc::{Coord, JobId, Mesh, NodeId, Request, SchedulerKind, Submesh};
+use meshalloc::{Configuration, Coord, JobId, Mesh, NodeId, Request, SchedulerKind, Submesh};
 
 use super::colouring::{self, PALETTE};
 use super::snapshot::Owner;
@@ -131,7 +131,7 @@ fn jobs_that_touch_differ() {
     let backends = &mut InProcessBackends::default();
     let mesh = mesh(24, 24);
     let strategies: Vec<_> = StrategyKind::built()
-        .filter(|&kind| kind.info().serves.includes(&mesh.into()))
+        .filter(|&kind| kind.serves().includes(&mesh.into()))
         .collect();
     let experiment = experiment(mesh, &strategies);
     let mut pairs = 0;

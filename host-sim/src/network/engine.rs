@@ -23,10 +23,9 @@ use super::{CYCLES_MAX, Delivery, Message, NetworkError, Parameters, Requests, T
 #[derive(Clone, Debug)]
 pub struct Network {
     grid: Grid,
-    now: Ticks,
-    /// What is left of the events of `now`.
+    /// What is left of the events of the current cycle.
     today: Day,
-    /// Messages that are sent now.
+    /// The current cycle, and what is sent in it.
     requests: Requests,
     fabric: Fabric,
 }
@@ -85,9 +84,9 @@ impl Network {
         let routes = Routes::new(grid);
         Ok(Network {
             grid,
-            now: 0,
             today: Day::default(),
             requests: Requests {
+                now: 0,
                 nodes: routes.nodes(),
                 messages: Vec::new(),
             },
@@ -114,7 +113,7 @@ impl Network {
     /// The current cycle. What is released and delivered in it has been, what is requested in it has not.
     #[inline]
     pub fn now(&self) -> Ticks {
-        self.now
+        self.requests.now
     }
 
     /// The messages on their way, those included that wait for their channel into the network.
@@ -138,14 +137,14 @@ impl Network {
     /// Ends early, in the same state of an earlier cycle, with [`ControlFlow::Break`], if the traffic asked for it in that
     /// cycle. The same call goes on from there.
     pub fn advance(&mut self, until: Ticks, traffic: &mut impl Traffic) -> ControlFlow<()> {
-        while self.now < until {
+        while self.now() < until {
             self.request();
             if self.fabric.calendar.is_empty() {
-                self.now = until;
+                self.requests.now = until;
                 break;
             }
-            self.now += 1;
-            self.fabric.calendar.exchange(self.now, &mut self.today);
+            self.requests.now += 1;
+            self.fabric.calendar.exchange(self.now(), &mut self.today);
             self.release(traffic);
             self.deliver(traffic)?;
         }
@@ -154,8 +153,9 @@ impl Network {
 
     /// The first half of a cycle: releases, and grants to those that wait.
     fn release(&mut self, traffic: &mut impl Traffic) {
+        let now = self.now();
         for &channel in &self.today.releases {
-            let holder = self.fabric.release(channel, self.now);
+            let holder = self.fabric.release(channel, now);
             if self.fabric.routes.is_inject(channel) {
                 let message = self.fabric.messages[holder].message();
                 traffic.injected(&message, &mut self.requests);
@@ -165,9 +165,10 @@ impl Network {
 
     /// The first half of a cycle: deliveries.
     fn deliver(&mut self, traffic: &mut impl Traffic) -> ControlFlow<()> {
+        let now = self.now();
         let mut flow = ControlFlow::Continue(());
         for &message in &self.today.deliveries {
-            let delivery = self.fabric.deliver(message, self.now);
+            let delivery = self.fabric.deliver(message, now);
             if traffic.delivered(&delivery, &mut self.requests).is_break() {
                 flow = ControlFlow::Break(());
             }
@@ -177,15 +178,16 @@ impl Network {
 
     /// The second half of a cycle: requests.
     fn request(&mut self) {
+        let now = self.now();
         // Of the same source no two headers request the same channel: they hold different channels, and routes that part do
         // not meet again.
         self.today.requests.sort_unstable();
         for &request in &self.today.requests {
-            self.fabric.request_next(request as u32, self.now);
+            self.fabric.request_next(request as u32, now);
         }
         self.today.clear();
         for message in self.requests.messages.drain(..) {
-            self.fabric.send(&message, self.now);
+            self.fabric.send(&message, now);
         }
     }
 
@@ -193,7 +195,7 @@ impl Network {
     pub fn links(&self) -> impl Iterator<Item = (Link, Usage)> + '_ {
         let usage = |range: std::ops::Range<u32>| {
             range.fold(Usage::default(), |usage, channel| {
-                let Usage { messages, held } = self.fabric.usage(channel, self.now);
+                let Usage { messages, held } = self.fabric.usage(channel, self.now());
                 Usage {
                     messages: usage.messages + messages,
                     held: usage.held + held,
@@ -202,6 +204,12 @@ impl Network {
         };
         let links = self.fabric.routes.links();
         links.map(move |(link, channels)| (link, usage(channels)))
+    }
+
+    /// The messages for which there is room.
+    #[cfg(test)]
+    pub(super) fn room(&self) -> usize {
+        self.fabric.messages.room()
     }
 
     /// How often channels were granted so far, those into and out of the network included.

@@ -57,6 +57,11 @@ impl Messages {
         self.present
     }
 
+    #[cfg(test)]
+    pub(super) fn room(&self) -> usize {
+        self.records.len()
+    }
+
     /// Takes a message that is sent now.
     #[inline]
     pub(super) fn insert(&mut self, message: &Message, now: Ticks) -> u32 {

@@ -103,7 +103,7 @@ pub(crate) fn result_json(
         metrics.insert(metric.name().to_owned(), value);
     }
     let mut object = json!({
-        "strategy": result.strategy.name(),
+        "strategy": result.strategy.to_string(),
         "scheduler": names::scheduler_text(result.scheduler, result.time_unit),
         "time_unit": result.time_unit.name(),
         "metrics": metrics,
@@ -143,7 +143,7 @@ fn gains_json(result: &StrategyResult, all: &[StrategyResult]) -> Vec<Value> {
         .filter_map(|other| {
             let gain = result.gain_over(other, metric)?;
             Some(json!({
-                "over": other.strategy.name(),
+                "over": other.strategy.to_string(),
                 "mean": gain.mean,
                 "ci95": gain.ci95,
                 "replications": gain.replications,

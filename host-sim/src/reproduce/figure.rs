@@ -197,7 +197,7 @@ impl Figure {
         add("panel", panel.name.clone());
         add("axis", panel.axis.name.clone());
         add("x", place.to_owned());
-        add("strategy", cell.strategy.name().to_owned());
+        add("strategy", cell.strategy.to_string());
         add(
             "scheduler",
             names::scheduler_text(cell.setting.scheduler, cell.setting.time_unit()),

@@ -89,11 +89,11 @@ pub(crate) fn strategies(
 ///
 /// When it does not: what it serves, and which strategies would do.
 pub(crate) fn check_serves(machine: Grid, strategy: StrategyKind) -> Result<(), String> {
-    let serves = strategy.info().serves;
+    let serves = strategy.serves();
     if serves.includes(&machine) {
         return Ok(());
     }
-    let suitable = StrategyKind::built().filter(|kind| kind.info().serves.includes(&machine));
+    let suitable = StrategyKind::built().filter(|kind| kind.serves().includes(&machine));
     let suitable: Vec<_> = suitable.map(StrategyKind::name).collect();
     Err(format!(
         "{strategy} serves {serves}, not {machine} (expected one of {})",

@@ -22,7 +22,7 @@ fn mesh(w: u16, h: u16) -> Grid {
 
 /// The strategies for meshes.
 fn of_meshes() -> impl Iterator<Item = StrategyKind> {
-    StrategyKind::built().filter(|kind| kind.info().serves.includes(&mesh(8, 8)))
+    StrategyKind::built().filter(|kind| kind.serves().includes(&mesh(8, 8)))
 }
 
 /// A job of whole seconds.

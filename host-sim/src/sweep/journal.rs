@@ -202,7 +202,12 @@ impl<'p> Journal<'p> {
             .ok_or_else(|| format!("point is {} (expected less than {count})", line.point))?;
         let experiment = &point.experiment;
         let names = || line.strategies.iter().map(|runs| runs.strategy.as_str());
-        if !names().eq(experiment.strategies.iter().map(|kind| kind.name())) {
+        let expected: Vec<_> = experiment
+            .strategies
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        if !names().eq(expected.iter().map(String::as_str)) {
             let names: Vec<_> = names().collect();
             return Err(format!(
                 "strategies are {} (expected those of the scenario)",
@@ -249,7 +254,7 @@ impl Header {
 impl Runs {
     fn of(result: &StrategyResult) -> Self {
         Runs {
-            strategy: result.strategy.name().to_owned(),
+            strategy: result.strategy.to_string(),
             runs: result.runs.iter().map(Run::of).collect(),
         }
     }

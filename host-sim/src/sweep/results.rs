@@ -40,7 +40,7 @@ pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u
         let scenario = serde_json::to_value(&point.scenario)?;
         for result in &finished.results {
             let of_scenario = keys.iter().map(|key| match key.as_str() {
-                "strategy" => result.strategy.name().to_owned(),
+                "strategy" => result.strategy.to_string(),
                 key => cell(&scenario[key]),
             });
             writer.write_record(of_scenario.chain(measured(result)))?;

@@ -1,26 +1,35 @@
 //! Random numbers, a stream for each source.
 
 use rand_chacha::ChaCha8Rng;
-use rand_core::SeedableRng;
+use rand_core::{Rng, SeedableRng};
+
+/// The source of the strategies' seeds, beside those of the workload.
+const STRATEGY_SOURCE: u8 = u8::MAX;
+
+/// The seed of a strategy that draws random numbers, for one replication; not 0.
+pub(crate) fn strategy_seed(seed: u64, replication: u32) -> u64 {
+    let Stream(mut rng) = Stream::new(seed, replication, STRATEGY_SOURCE);
+    rng.next_u64().max(1)
+}
 
 /// A distribution with the stream it is drawn from.
 #[derive(Clone, Debug)]
-pub(super) struct Source<D> {
-    pub(super) distribution: D,
-    pub(super) rng: ChaCha8Rng,
+pub(crate) struct Source<D> {
+    pub(crate) distribution: D,
+    pub(crate) rng: ChaCha8Rng,
 }
 
 /// The stream of one source.
-pub(super) struct Stream(ChaCha8Rng);
+pub(crate) struct Stream(ChaCha8Rng);
 
 impl Stream {
-    pub(super) fn new(seed: u64, replication: u32, source: u8) -> Self {
+    pub(crate) fn new(seed: u64, replication: u32, source: u8) -> Self {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         rng.set_stream(u64::from(replication) << 8 | u64::from(source));
         Stream(rng)
     }
 
-    pub(super) fn with<D>(self, distribution: D) -> Source<D> {
+    pub(crate) fn with<D>(self, distribution: D) -> Source<D> {
         Source {
             distribution,
             rng: self.0,

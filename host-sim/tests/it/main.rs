@@ -18,3 +18,4 @@ mod reproduce;
 mod run;
 mod saturation;
 mod sweep;
+mod traffic;

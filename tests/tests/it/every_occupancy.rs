@@ -5,7 +5,7 @@
 //! In the order of a Gray code each occupancy is made from the one before by a single fault or repair, so what a strategy
 //! keeps has been updated 65,536 times in a row on 16 nodes, and once more by every grant and release.
 
-use meshalloc::{Grid as Machine, StrategyKind};
+use meshalloc::{Grid as Machine, PageOrder, StrategyKind};
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::grid::Grid;
 use meshalloc_tests::random::Random;
@@ -113,18 +113,18 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
 }
 
 macro_rules! strategies {
-    ($($name:ident: $kind:ident;)*) => {
+    ($($name:ident: $kind:ident $({ $($field:ident: $value:expr),+ })?;)*) => {
         $(
             #[test]
             fn $name() {
-                answers_as_its_naive_form(StrategyKind::$kind);
+                answers_as_its_naive_form(StrategyKind::$kind $({ $($field: $value),+ })?);
             }
         )*
 
         /// Every strategy has a test above.
         #[test]
         fn none_is_left_out() {
-            let tested = [$(StrategyKind::$kind),*];
+            let tested = [$(StrategyKind::$kind $({ $($field: $value),+ })?),*];
             assert!(StrategyKind::built().all(|kind| tested.contains(&kind)));
         }
     };
@@ -147,6 +147,9 @@ strategies! {
     free_list: FreeList;
     sniffing: Sniffing;
     partner: Partner;
+    random: Random { seed: 0 };
+    paging: Paging { order: PageOrder::RowMajor, exponent: 0 };
+    paging_snake: Paging { order: PageOrder::Snake, exponent: 0 };
 }
 
 /// On a hypercube there is one radix, and nothing to round or to order: all are complete but partner and first fit, which

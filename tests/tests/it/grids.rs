@@ -1,18 +1,28 @@
 //! Meshes, tori and mixed grids of any number of dimensions: every occupancy of 3 x 2 x 2 times every request, and
 //! random operations on larger grids, for every strategy that serves all grids, against their naive forms.
 
-use meshalloc::StrategyKind;
+use meshalloc::{PageOrder, StrategyKind};
 use meshalloc_tests::convert::{is_served, machine};
 use meshalloc_tests::grid::{Grid, lists};
 use meshalloc_tests::survey::{Compare, occupancies, survey};
 
 use crate::random_operations::{check, config};
 
+const ROW_MAJOR: StrategyKind = pages(PageOrder::RowMajor, 0);
+const SNAKE: StrategyKind = pages(PageOrder::Snake, 0);
+
+const fn pages(order: PageOrder, exponent: u64) -> StrategyKind {
+    StrategyKind::Paging { order, exponent }
+}
+
 /// Those that serve every grid.
-const STRATEGIES: [StrategyKind; 5] = [
+const STRATEGIES: [StrategyKind; 8] = [
     StrategyKind::FirstFit,
     StrategyKind::AdaptiveScan,
     StrategyKind::Naive,
+    StrategyKind::Random { seed: 5 },
+    ROW_MAJOR,
+    SNAKE,
     StrategyKind::TreeCollapsing,
     StrategyKind::TreeCollapsingPrinted,
 ];
@@ -67,6 +77,28 @@ fn random_operations_on(grid: &Grid) {
         let machines = [grid, &others[0], &others[1]].map(machine);
         check(&machines, kind, config());
     }
+}
+
+#[test]
+fn pages_of_several_processors() {
+    let other = Grid::mesh(&[8, 4]);
+    for grid in [
+        Grid::mesh(&[8, 12]),
+        Grid::torus(&[4, 4, 6]),
+        Grid::new(&[2, 4, 2, 6], &[false, true, false, true]),
+        Grid::cube(4, 3),
+    ] {
+        for order in [PageOrder::RowMajor, PageOrder::Snake] {
+            check(
+                &[machine(&grid), machine(&other)],
+                pages(order, 1),
+                config(),
+            );
+        }
+    }
+    let grid = Grid::mesh(&[8, 12]);
+    check(&[machine(&grid)], pages(PageOrder::Snake, 2), config());
+    assert!(!is_served(pages(PageOrder::Snake, 3), &grid));
 }
 
 macro_rules! grids {

@@ -11,6 +11,7 @@ use meshalloc_tests::rig::{
     Answer, HeapMemory, ask, configuration, cube, free_submesh_list, list_jobs, mesh,
     occupancy_map, release, set_faulty, subcube, submit,
 };
+use meshalloc_tests::strategy::places_anywhere;
 
 /// Those with memory of their own of every kind, and none.
 const STRATEGIES: [StrategyKind; 4] = [
@@ -128,7 +129,7 @@ fn what_fails_changes_nothing() {
                 Refusal::TooFewFree,
             ),
         ];
-        if strategy != StrategyKind::Naive {
+        if !places_anywhere(strategy) {
             let fragmented = submission(9, no_wait(Request::submesh(7, 1)));
             failures.push((fragmented, Refusal::Fragmented));
         }

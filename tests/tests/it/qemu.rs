@@ -48,13 +48,7 @@ fn qemu_greets_and_allocates() {
     assert_eq!(greeting.build, "thumbv7em-none-eabihf firmware");
     assert_eq!(greeting.capacity.word_bits, 32);
     assert!(greeting.capacity.blocks >= 64 * 64);
-    assert!(
-        greeting
-            .strategies
-            .iter()
-            .copied()
-            .eq(StrategyKind::built())
-    );
+    assert!(greeting.strategies().eq(StrategyKind::built()));
     assert_eq!(
         greeting.configuration,
         configuration(64, 64, StrategyKind::FirstFit)

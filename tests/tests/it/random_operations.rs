@@ -16,6 +16,7 @@ use meshalloc::{
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, cube, mesh};
+use meshalloc_tests::strategy::places_anywhere;
 use meshalloc_tests::system::{Expected, System};
 use meshalloc_tests::trial::Trial;
 use proptest::prelude::*;
@@ -440,7 +441,7 @@ fn everything_happens() {
             if strategy != StrategyKind::Partner {
                 missing.remove(Refusal::ExtentBelowSide.name());
             }
-            if strategy == StrategyKind::Naive {
+            if places_anywhere(strategy) {
                 missing.remove(Refusal::Fragmented.name());
             }
             for seen in check(&[machine], strategy, config.clone()) {

@@ -11,20 +11,26 @@
 
 use meshalloc::word::WORD_BITS;
 use meshalloc::{
-    Block, Command, Controller, Error, Flags, Grid, JobId, JobState, NodeId, Refusal, Reply,
-    Request, StrategyKind,
+    Block, Command, Controller, Error, Flags, Grid, JobId, JobState, NodeId, PageOrder, Refusal,
+    Reply, Request, StrategyKind,
 };
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{Answer, HeapMemory, ask_at, configuration, cube, mesh, subcube};
 
 const OPERATIONS: u32 = 1500;
 const JOBS: usize = 64;
+const SNAKE: StrategyKind = StrategyKind::Paging {
+    order: PageOrder::Snake,
+    exponent: 0,
+};
 /// Everything that [`run`] hears on all meshes, for strategies that serve any mesh.
-const GOLDEN: [(StrategyKind, u64); 4] = [
+const GOLDEN: [(StrategyKind, u64); 6] = [
     (StrategyKind::FirstFit, 0x81e2_87c1_bcd9_cc33),
     (StrategyKind::AdaptiveScan, 0x78c7_4114_139b_13b0),
     (StrategyKind::FreeSubmeshList, 0x6af9_ad33_2a42_20d8),
     (StrategyKind::Naive, 0xd854_c09b_a7c5_fd77),
+    (StrategyKind::Random { seed: 7 }, 0xef32_8253_0d85_1a22),
+    (SNAKE, 0x64a3_fbfe_3f01_f689),
 ];
 
 /// The same on all cubes, for each strategy that serves any cube.

@@ -74,7 +74,7 @@ mod board {
     const NEEDS: Needs = Needs::of_build(&[MESH, CUBE], JOBS);
 
     const AT_RESET: Configuration = Configuration {
-        machine: match first_built().info().serves.includes(&MESH) {
+        machine: match first_built().serves().includes(&MESH) {
             true => MESH,
             false => CUBE,
         },

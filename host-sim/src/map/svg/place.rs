@@ -24,7 +24,7 @@ const GAPS_PART_MAX: f64 = 0.4;
 
 /// The place of a machine in the picture.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     pub(super) layout: Layout,
     /// Pixels a processor.
     pub(super) scale: f64,

@@ -16,7 +16,7 @@ impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let machine = names::machine_options(self.machine).into_iter();
         let mut entries: Entries = machine.map(|(key, value)| (key, value.into())).collect();
-        let strategies: Vec<_> = self.strategies.iter().map(|kind| kind.name()).collect();
+        let strategies: Vec<_> = self.strategies.iter().map(ToString::to_string).collect();
         entries.push(("strategy", strategies.into()));
         entries.push((
             "scheduler",

@@ -9,6 +9,7 @@ use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{
     HeapMemory, ask, configuration, cube, list_jobs, mesh, release, set_faulty, subcube, submit,
 };
+use meshalloc_tests::strategy::places_anywhere;
 
 use super::{assert_fails, submission, with_every_strategy};
 
@@ -54,7 +55,7 @@ fn what_fails_changes_nothing() {
             (subcube(&[5, 3]).with_processors(16), Refusal::Malformed),
         ];
         // It holds processors wherever they are.
-        if strategy != StrategyKind::Naive {
+        if !places_anywhere(strategy) {
             never.push((subcube(&[5]), Refusal::NeverFits));
             never.push((subcube(&[2, 32]), Refusal::NeverFits));
             never.push((subcube(&[5, 3]), Refusal::NeverFits));
@@ -83,7 +84,7 @@ fn what_fails_changes_nothing() {
             (subcube(&[4, 4]), Refusal::Fragmented),
             (subcube(&[4, 4, 4]), Refusal::TooFewFree),
         ] {
-            if (strategy, refusal) != (StrategyKind::Naive, Refusal::Fragmented) {
+            if !places_anywhere(strategy) || refusal != Refusal::Fragmented {
                 let command = submission(9, request.with_flags(no_wait));
                 assert_fails(controller, &command, Error::Refused(refusal));
             }

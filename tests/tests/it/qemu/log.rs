@@ -80,7 +80,7 @@ fn compare(experiment: &Experiment, board: &mut LineBackends) {
     let here = results(experiment, &mut InProcessBackends::default());
 
     for (there, here) in there.iter().zip(&here) {
-        let mut round_trips = board.round_trips(there.strategy);
+        let mut round_trips = board.round_trips(&[there.strategy]);
         let median = round_trips.quantile_seconds(0.5).expect("there were calls");
         println!(
             "{}, {:?}: {} of {} jobs, decision hash {:016x} in QEMU, {:016x} in process; \

@@ -1,0 +1,140 @@
+//! Random: n free processors, every choice of them equally likely.
+//!
+//! # Source
+//!
+//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms for
+//! Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997.
+//!
+//! The choice is selection sampling: D. E. Knuth, "The Art of Computer Programming", vol. 2, 3.4.2, algorithm S. A number
+//! below a bound is drawn without bias by D. Lemire, "Fast Random Integer Generation in an Interval", ACM Trans.
+//! on Modeling and Computer Simulation 29(1), 2019.
+//!
+//! # Differences from the paper
+//!
+//! The paper says nothing of how the processors are drawn. They are listed as blocks in the order of their numbers
+//! ([`Gather`]).
+//!
+//! # Random numbers
+//!
+//! PCG-XSH-RR with 64 bits of state (`rand_pcg::Pcg32`), seeded with [`StrategyKind::Random`](crate::StrategyKind::Random)'s
+//! `seed` by [`SeedableRng::seed_from_u64`], and anew with every configure and reset. All draws are of 32 bits: the same
+//! seed gives the same decisions on every target. An attempt that fails leaves the generator as it was.
+//!
+//! # Complexity and memory
+//!
+//! O(words + f) for an allocation while f processors are free, with a draw for each free processor up to the last that is
+//! chosen; nothing for a release. 16 bytes.
+//!
+//! # Recognition
+//!
+//! Complete: it fails only if fewer than n processors are free. No fragmentation of either kind; what
+//! is lost is the contiguity.
+//!
+//! # Example
+//!
+//! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<8, 1, 0, 64, 0>::new();
+//! let machine = Mesh::new(8, 8)?.into();
+//! let strategy = "random:seed=7".parse()?;
+//! assert_eq!(strategy, StrategyKind::Random { seed: 7 });
+//! let mut allocator = Allocator::new(storage.memory(), machine, strategy)?;
+//! let scattered = allocator.allocate(&Request::submesh(3, 2))?;
+//! assert_eq!(allocator.processors(&scattered), 6);
+//! assert!(allocator.blocks(&scattered).count() > 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use rand_core::{Rng, SeedableRng};
+use rand_pcg::Pcg32;
+
+use super::common::demand_of_processors;
+use super::gather::Gather;
+use super::{Strategy, Workspace};
+use crate::blocks::Draft;
+use crate::error::{ConfigureError, Refusal};
+use crate::grid::Grid;
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::word::next_bit;
+
+/// Random.
+#[derive(Debug)]
+pub struct Random<'m> {
+    grid: Grid,
+    seed: u64,
+    generator: Pcg32,
+    pub(super) workspace: Workspace<'m>,
+}
+
+impl<'m> Random<'m> {
+    /// The strategy on this machine.
+    pub(super) fn new(
+        grid: Grid,
+        workspace: Workspace<'m>,
+        seed: u64,
+    ) -> Result<Self, ConfigureError> {
+        Ok(Random {
+            grid,
+            seed,
+            generator: Pcg32::seed_from_u64(seed),
+            workspace,
+        })
+    }
+}
+
+/// A number below `bound`, each equally likely. `bound` is at least 1.
+fn below(generator: &mut Pcg32, bound: u32) -> u32 {
+    let mut draw = || u64::from(generator.next_u32()) * u64::from(bound);
+    let mut product = draw();
+    if (product as u32) < bound {
+        // As many of the 2^32 numbers as are left over by a whole multiple of the bound.
+        let rejected = bound.wrapping_neg() % bound;
+        while (product as u32) < rejected {
+            product = draw();
+        }
+    }
+    (product >> 32) as u32
+}
+
+impl Strategy for Random<'_> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        demand_of_processors(request, &self.grid)
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let (mut missing, mut left) = (request.processors, occupancy.free());
+        // Nothing is drawn for an attempt that fails; any other succeeds, as the pool has a block for each processor.
+        if missing > left {
+            return false;
+        }
+        let mut gather = Gather::new(self.grid, draft);
+        let row_len = self.grid.row_len();
+        for row in 0..self.grid.rows() {
+            let busy = occupancy.busy_row(row as usize);
+            let mut at = 0;
+            while missing > 0
+                && at < row_len
+                && let Some(free) = next_bit(busy, at, false)
+            {
+                if below(&mut self.generator, left) < missing {
+                    gather.push(row * row_len + free, 1);
+                    missing -= 1;
+                }
+                left -= 1;
+                at = free + 1;
+            }
+        }
+        gather.finish();
+        missing == 0
+    }
+
+    fn rebuild(&mut self, _: &Occupancy<'_>) {
+        self.generator = Pcg32::seed_from_u64(self.seed);
+    }
+}

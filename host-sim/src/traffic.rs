@@ -1,0 +1,378 @@
+//! `traffic`: messages on the bare network, generated at given rates whatever becomes of them (open loop).
+//!
+//! What network simulators are compared by: latency and accepted throughput against the rate. One row for each rate, with
+//! intervals over independent replications.
+
+use std::io::Write;
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::ValueHint;
+use meshalloc::{Grid, Ticks};
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use crate::experiment::{Progress, REPLICATIONS_MIN};
+use crate::failure::{self, Failure};
+use crate::map::svg::LinkMap;
+use crate::map::{self, PictureFile};
+use crate::names;
+use crate::network::{CYCLES_MAX, Parameters};
+use crate::progress::Bar;
+use crate::report::{self, number, table, trimmed};
+use crate::scenario::{self, Format, MachineArgs, SEED_DEFAULT};
+use crate::statistics::Estimate;
+
+mod open_loop;
+mod pattern;
+
+pub use open_loop::{Measured, OpenLoop};
+pub use pattern::{Destinations, Pattern};
+
+/// The most processors of a picture of links.
+const LINKS_NODES_MAX: u32 = 1 << 14;
+
+const REPLICATIONS_DEFAULT: NonZero<u32> = NonZero::new(REPLICATIONS_MIN).unwrap();
+
+/// What to run; the defaults take some seconds.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TrafficArgs {
+    #[command(flatten)]
+    machine: MachineArgs,
+
+    /// Where messages go: uniform-random, transpose, hot-spot:SHARE,NODE or nearest-neighbor
+    #[arg(long, value_name = "NAME", default_value = "uniform-random")]
+    pattern: Pattern,
+
+    #[command(flatten)]
+    network: NetworkArgs,
+
+    /// Messages that a processor generates in a cycle, over 0 and at most 1; a row for each of several
+    #[arg(long, value_name = "RATE,...", value_parser = rate, value_delimiter = ',', allow_negative_numbers = true, required = true)]
+    rate: Vec<f64>,
+
+    /// Cycles before those that are measured
+    #[arg(long, value_name = "CYCLES", value_parser = cycles, allow_negative_numbers = true, default_value = "5000")]
+    warm_up: Ticks,
+
+    /// Cycles that are measured
+    #[arg(long, value_name = "CYCLES", value_parser = some_cycles, allow_negative_numbers = true, default_value = "20000")]
+    cycles: Ticks,
+
+    /// Runs at each rate, each with new messages
+    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, default_value_t = REPLICATIONS_DEFAULT)]
+    replications: NonZero<u32>,
+
+    /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same messages
+    #[arg(long, value_name = "NUMBER", value_parser = scenario::seed, allow_negative_numbers = true, default_value_t = SEED_DEFAULT)]
+    seed: u64,
+
+    /// Threads that share the runs; their number does not change any result [default: all processors]
+    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>, allow_negative_numbers = true)]
+    threads: Option<NonZero<usize>>,
+
+    /// Also draw how much each link of the grid is used, for each rate
+    #[arg(long, value_name = "links", value_parser = ["links"])]
+    plot: Option<String>,
+
+    /// Where the picture goes (SVG); its folder is made if need be
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "out/links.svg", requires = "plot")]
+    plot_output: PathBuf,
+
+    /// How results are written: table or json
+    #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
+    format: Format,
+}
+
+/// The network of a command.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct NetworkArgs {
+    /// Flits of a message, 1 to 65536
+    #[arg(long, value_name = "COUNT", value_parser = flits, allow_negative_numbers = true, default_value = "8")]
+    flits: u32,
+
+    /// Cycles for which a header stays at each processor, 0 to 65536
+    #[arg(long, value_name = "CYCLES", value_parser = routing_delay, allow_negative_numbers = true, default_value = "3")]
+    routing_delay: u32,
+}
+
+impl NetworkArgs {
+    fn parameters(&self) -> Parameters {
+        Parameters {
+            flits: self.flits,
+            routing_delay: self.routing_delay,
+        }
+    }
+}
+
+fn flits(text: &str) -> Result<u32, String> {
+    let expected = format!("a whole number, 1 to {CYCLES_MAX}");
+    names::value(text, &expected, |flits| (1..=CYCLES_MAX).contains(flits))
+}
+
+fn routing_delay(text: &str) -> Result<u32, String> {
+    let expected = format!("a whole number, 0 to {CYCLES_MAX}");
+    names::value(text, &expected, |cycles| *cycles <= CYCLES_MAX)
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let expected = "messages a processor and cycle, over 0 and at most 1";
+    names::value(text, expected, |rate| *rate > 0.0 && *rate <= 1.0)
+}
+
+/// The longest run.
+const RUN_MAX: Ticks = 1_000_000_000;
+
+fn cycles(text: &str) -> Result<Ticks, String> {
+    let expected = format!("a whole number, 0 to {RUN_MAX}");
+    names::value(text, &expected, |cycles| *cycles <= RUN_MAX)
+}
+
+fn some_cycles(text: &str) -> Result<Ticks, String> {
+    let expected = format!("a whole number, 1 to {RUN_MAX}");
+    names::value(text, &expected, |cycles| (1..=RUN_MAX).contains(cycles))
+}
+
+/// What came of one rate.
+struct Row {
+    rate: f64,
+    runs: Vec<Measured>,
+}
+
+impl Row {
+    /// Over the replications; `None` if one has no value.
+    fn estimate(&self, value: impl Fn(&Measured) -> Option<f64>) -> Option<Estimate> {
+        let values: Option<Vec<f64>> = self.runs.iter().map(value).collect();
+        Estimate::of(&values?)
+    }
+
+    /// Whether the backlog grew in most replications.
+    fn is_saturated(&self) -> bool {
+        let saturated = self.runs.iter().filter(|run| run.saturated).count();
+        2 * saturated > self.runs.len()
+    }
+
+    /// The metrics by name, with those that mean nothing above saturation left out there.
+    fn metrics(&self) -> [(&'static str, Option<Estimate>); 7] {
+        let latency = self.estimate(|run| run.latency);
+        [
+            ("message_latency", latency.filter(|_| !self.is_saturated())),
+            ("hops", self.estimate(|run| run.hops)),
+            ("blocked_time", self.estimate(|run| run.blocked)),
+            ("offered", self.estimate(|run| Some(run.offered))),
+            ("accepted", self.estimate(|run| Some(run.accepted))),
+            (
+                "link_utilization_max",
+                self.estimate(Measured::link_utilization_max),
+            ),
+            (
+                "link_utilization",
+                self.estimate(Measured::link_utilization),
+            ),
+        ]
+    }
+}
+
+impl Row {
+    fn map(&self, grid: Grid) -> LinkMap {
+        let mut links = self
+            .runs
+            .first()
+            .map_or_else(Vec::new, |run| run.links.clone());
+        for (place, (_, mean)) in links.iter_mut().enumerate() {
+            let flits = self.runs.iter().map(|run| run.links[place].1);
+            *mean = flits.sum::<f64>() / self.runs.len() as f64;
+        }
+        let accepted = self.estimate(|run| Some(run.accepted));
+        let accepted = accepted.map(|accepted| {
+            format!(
+                "accepted {} flits a processor and cycle",
+                number(&accepted, 1.0)
+            )
+        });
+        LinkMap {
+            machine: grid,
+            name: format!("rate {}", self.rate),
+            caption: accepted.into_iter().collect(),
+            links,
+            most: 0.0,
+        }
+    }
+}
+
+/// Measures and reports.
+///
+/// # Errors
+///
+/// When the pattern is not for the machine, the runs are interrupted, or the report cannot be written.
+pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), Failure> {
+    let grid = args.machine.machine()?;
+    args.pattern.on(grid)?;
+    let picture = args.picture(grid)?;
+    let bar = Bar::interruptible()?;
+    let rows = args.rows(grid, &bar);
+    bar.clear();
+    let rows = rows?;
+    match args.format {
+        Format::Table => args.write_table(grid, &rows, output)?,
+        Format::Json => {
+            report::write_json(&args.document(grid, &rows), output)?;
+        }
+    }
+    if let Some(picture) = picture {
+        picture.write(&map::svg::svg(
+            &args.maps(grid, &rows),
+            &args.parameters_text(),
+        )?)?;
+    }
+    Ok(output.flush()?)
+}
+
+impl TrafficArgs {
+    /// All runs.
+    fn rows(&self, grid: Grid, bar: &Bar) -> Result<Vec<Row>, Failure> {
+        let replications = self.replications.get();
+        let rates = self.rate.iter().enumerate();
+        let runs: Vec<(usize, f64, u32)> = rates
+            .flat_map(|(place, &rate)| (0..replications).map(move |run| (place, rate, run)))
+            .collect();
+        bar.begin(runs.len() as u64, 1);
+        let run = |&(place, rate, replication): &(usize, f64, u32)| {
+            let run = OpenLoop {
+                grid,
+                parameters: self.network.parameters(),
+                pattern: self.pattern,
+                rate,
+                warm_up: self.warm_up,
+                cycles: self.cycles,
+            };
+            let measured = run.run(self.seed, replication, &|| bar.is_interrupted())?;
+            bar.advance(1);
+            Ok((place, measured))
+        };
+        let threads = self.threads.map_or(0, NonZero::get);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| format!("cannot start threads: {error}"))?;
+        let measured: Result<Vec<_>, String> = pool.install(|| runs.par_iter().map(run).collect());
+        let mut rows: Vec<Row> = Vec::new();
+        rows.extend(self.rate.iter().map(|&rate| Row {
+            rate,
+            runs: Vec::new(),
+        }));
+        for (place, measured) in measured? {
+            match measured {
+                Some(measured) => rows[place].runs.push(measured),
+                None => return Err(failure::interrupted()),
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The file of the picture, if there is to be one.
+    fn picture(&self, grid: Grid) -> Result<Option<PictureFile>, String> {
+        if self.plot.is_none() {
+            return Ok(None);
+        }
+        if grid.nodes() > LINKS_NODES_MAX {
+            return Err(format!(
+                "--plot links draws machines of up to {LINKS_NODES_MAX} processors, not {}",
+                grid.nodes()
+            ));
+        }
+        PictureFile::open(&self.plot_output).map(Some)
+    }
+
+    /// A map of the links for each rate, the means of all replications.
+    fn maps(&self, grid: Grid, rows: &[Row]) -> Vec<LinkMap> {
+        let mut maps: Vec<LinkMap> = rows.iter().map(|row| row.map(grid)).collect();
+        let links = maps.iter().flat_map(|map| &map.links);
+        let most = links.map(|link| link.1).fold(0.0, f64::max);
+        maps.iter_mut().for_each(|map| map.most = most);
+        maps
+    }
+
+    /// What all rates have in common, but the machine.
+    fn parameters_text(&self) -> String {
+        let Parameters {
+            flits,
+            routing_delay,
+        } = self.network.parameters();
+        format!(
+            "{}, {flits} flits, routing delay {routing_delay} cycles, seed {}",
+            self.pattern, self.seed
+        )
+    }
+
+    fn write_table(&self, grid: Grid, rows: &[Row], output: &mut dyn Write) -> Result<(), Failure> {
+        writeln!(
+            output,
+            "{grid}, {}\n{} runs of {} cycles after {}\n",
+            self.parameters_text(),
+            self.replications,
+            self.cycles,
+            self.warm_up
+        )?;
+        let mut table = table([
+            "rate",
+            "latency",
+            "hops",
+            "blocked",
+            "offered",
+            "accepted",
+            "busiest\nlink",
+        ]);
+        for row in rows {
+            let [latency, rest @ .., _] = row.metrics();
+            let latency = match latency.1 {
+                _ if row.is_saturated() => "saturated".to_owned(),
+                latency => latency.map_or("-".to_owned(), |latency| number(&latency, 1.0)),
+            };
+            let rest = rest.map(|(_, estimate)| match estimate {
+                Some(estimate) => number(&estimate, 1.0),
+                None => "-".to_owned(),
+            });
+            table.add_row([row.rate.to_string(), latency].into_iter().chain(rest));
+        }
+        writeln!(output, "{}", trimmed(&table))?;
+        writeln!(
+            output,
+            "Latency and blocked time in cycles; flits offered and accepted a processor and cycle, on the busiest link a cycle."
+        )?;
+        if self.replications.get() > 1 {
+            writeln!(output, "±: half-width of the 95 % confidence interval.")?;
+        }
+        Ok(())
+    }
+
+    fn document(&self, grid: Grid, rows: &[Row]) -> Value {
+        let mut scenario = json!({});
+        for (option, value) in names::machine_options(grid) {
+            scenario[option] = value.into();
+        }
+        let parameters = self.network.parameters();
+        scenario["pattern"] = self.pattern.to_string().into();
+        scenario["flits"] = parameters.flits.into();
+        scenario["routing-delay"] = parameters.routing_delay.into();
+        scenario["rate"] = self.rate.clone().into();
+        scenario["warm-up"] = self.warm_up.into();
+        scenario["cycles"] = self.cycles.into();
+        scenario["replications"] = self.replications.get().into();
+        let mut document = report::document(&scenario, self.seed, None);
+        let row = |row: &Row| {
+            let metrics = row.metrics().into_iter().map(|(name, estimate)| {
+                let runs = row.estimate(|_| Some(0.0));
+                (name.to_owned(), report::estimate_json(estimate, runs))
+            });
+            json!({
+                "rate": row.rate,
+                "metrics": metrics.collect::<serde_json::Map<_, _>>(),
+                "saturated": row.is_saturated(),
+                "messages": row.runs.iter().map(|run| run.messages).sum::<u64>(),
+                "replications": row.runs.len(),
+            })
+        };
+        document["results"] = rows.iter().map(row).collect();
+        document
+    }
+}

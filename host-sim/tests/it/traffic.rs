@@ -1,0 +1,159 @@
+use std::fs;
+
+use serde_json::Value;
+
+use crate::program::{host_sim, host_sim_in};
+
+fn metric(row: &Value, name: &str) -> f64 {
+    row["metrics"][name]["mean"].as_f64().unwrap_or(f64::NAN)
+}
+
+/// The mean latencies of an independent implementation, with one-flit buffers, 8 flits and a routing delay of 3 cycles.
+#[test]
+fn latencies_are_those_of_an_independent_implementation() {
+    for (line, expected) in [
+        (
+            "--mesh 8x8 --rate 0.004,0.008 --cycles 60000",
+            &[39.8, 61.0][..],
+        ),
+        ("--mesh 16x16 --rate 0.002 --cycles 30000", &[67.6]),
+    ] {
+        let line = format!(
+            "traffic {line} --pattern uniform-random --flits 8 --routing-delay 3 --format json"
+        );
+        let json = host_sim(&line).json();
+        for (row, expected) in json["results"].as_array().unwrap().iter().zip(expected) {
+            let latency = metric(row, "message_latency");
+            assert!(
+                (latency / expected - 1.0).abs() < 0.03,
+                "{latency} for {expected}"
+            );
+            assert_eq!(row["saturated"], false);
+            assert!((metric(row, "accepted") / metric(row, "offered") - 1.0).abs() < 0.01);
+        }
+    }
+}
+
+#[test]
+fn above_saturation_accepted_traffic_stays_and_latency_has_no_value() {
+    let json =
+        host_sim("traffic --mesh 16x16 --rate 0.005,0.01 --replications 2 --format json").json();
+    for row in json["results"].as_array().unwrap() {
+        let accepted = metric(row, "accepted");
+        assert!((accepted - 0.034).abs() < 0.0015, "{row}");
+        assert!(metric(row, "offered") > 1.1 * accepted, "{row}");
+        assert_eq!(row["saturated"], true);
+        assert_eq!(row["metrics"]["message_latency"]["mean"], Value::Null);
+    }
+    let table = host_sim("traffic --mesh 16x16 --rate 0.01 --replications 1").good();
+    assert!(table.contains("saturated"), "{table}");
+}
+
+/// Mean distances by closed forms; offered flits are 8 for each message.
+#[test]
+fn patterns_have_their_mean_distances() {
+    let uniform = 2.0 * (64.0 - 1.0) / 24.0 * 64.0 / 63.0;
+    let transpose = 2.0 * (64.0 - 1.0) / 24.0 * 8.0 / 7.0;
+    for (pattern, machine, hops, offered) in [
+        ("uniform-random", "--mesh 8x8", uniform, 0.008),
+        ("transpose", "--mesh 8x8", transpose, 0.008 * 7.0 / 8.0),
+        ("nearest-neighbor", "--torus 4x3x5", 1.0, 0.008),
+        // 3.5 links in each dimension to the corner, without the corner itself.
+        ("hot-spot:1,0", "--mesh 8x8", 7.0 * 64.0 / 63.0, 0.008),
+    ] {
+        let line = format!(
+            "traffic {machine} --pattern {pattern} --rate 0.001 --cycles 100000 --replications 4 --format json"
+        );
+        let json = host_sim(&line).json();
+        let row = &json["results"][0];
+        let found = metric(row, "hops");
+        assert!(
+            (found / hops - 1.0).abs() < 0.03,
+            "{pattern}: {found} for {hops}"
+        );
+        let found = metric(row, "offered");
+        assert!(
+            (found / offered - 1.0).abs() < 0.03,
+            "{pattern}: {found} for {offered}"
+        );
+    }
+}
+
+#[test]
+fn threads_change_nothing_and_the_seed_does() {
+    let run = |more: &str| {
+        host_sim(&format!(
+            "traffic --mesh 4x4 --rate 0.01,0.02 --replications 3 --format json {more}"
+        ))
+        .json()
+    };
+    assert_eq!(run("--threads 1"), run("--threads 3"));
+    assert_ne!(run(""), run("--seed 2"));
+    let results = run("")["results"].clone();
+    assert_eq!(results.as_array().unwrap().len(), 2);
+    assert_eq!(results[1]["metrics"]["hops"]["replications"], 3);
+}
+
+#[test]
+fn a_picture_of_the_links() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "traffic --mesh 4x4x2 --wrap 2 --rate 0.01,0.02 --replications 2 --plot links --plot-output a/l.svg";
+    host_sim_in(folder.path(), line).good();
+    let svg = fs::read_to_string(folder.path().join("a/l.svg")).unwrap();
+    for part in [
+        "mesh 4x4x2 wrap 2",
+        "rate 0.01",
+        "rate 0.02",
+        "darkest",
+        "routing delay 3",
+    ] {
+        assert!(svg.contains(part), "{part} is missing in {svg}");
+    }
+    // Two maps; in each dimension that does not wrap 24 links both ways, in the one that does 32.
+    let bars = svg.matches("<rect").count();
+    assert!(bars >= 2 * 2 * (24 + 24 + 32), "{bars}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (line, part) in [
+        ("traffic --mesh 8x8", "--rate"),
+        ("traffic --rate 0", "over 0 and at most 1"),
+        ("traffic --rate -1", "over 0 and at most 1"),
+        ("traffic --rate 1.5", "over 0 and at most 1"),
+        ("traffic --rate nan", "over 0 and at most 1"),
+        ("traffic --rate 0.1 --flits 0", "1 to 65536"),
+        ("traffic --rate 0.1 --flits 65537", "1 to 65536"),
+        ("traffic --rate 0.1 --routing-delay -1", "0 to 65536"),
+        ("traffic --rate 0.1 --cycles 0", "1 to 1000000000"),
+        ("traffic --rate 0.1 --replications 0", "at least 1"),
+        (
+            "traffic --rate 0.1 --pattern uniform",
+            "did you mean \"uniform-random\"?",
+        ),
+        (
+            "traffic --rate 0.1 --pattern hot-spot:2,0",
+            "a share from 0 to 1",
+        ),
+        (
+            "traffic --rate 0.1 --mesh 4x4 --pattern hot-spot:0.1,16",
+            "expected 0 to 15",
+        ),
+        (
+            "traffic --rate 0.1 --mesh 8x4 --pattern transpose",
+            "reverse order",
+        ),
+        ("traffic --rate 0.1 --mesh 1x1", "no other processor"),
+        (
+            "traffic --rate 0.1 --mesh 256x256 --plot links",
+            "up to 16384 processors",
+        ),
+        ("traffic --rate 0.1 --plot-output x.svg", "--plot"),
+    ] {
+        let ended = host_sim(line);
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(part),
+            "{line}: {ended}"
+        );
+    }
+}
