@@ -28,6 +28,7 @@
 use meshalloc::{Block, Grid};
 
 use crate::sharing::Load;
+use crate::workload::WorkloadError;
 
 mod loads;
 mod tasks;
@@ -101,11 +102,13 @@ impl IoMesh {
     /// # Errors
     ///
     /// When the machine is no two-dimensional mesh.
-    pub fn new(processors: Grid, side: IoSide) -> Result<Self, String> {
+    pub fn new(processors: Grid, side: IoSide) -> Result<Self, WorkloadError> {
         if !processors.is_plane() || processors.wraps(0) || processors.wraps(1) {
-            return Err(format!(
-                "I/O nodes are on a side of a two-dimensional mesh, not of {processors}"
-            ));
+            return Err(WorkloadError::OutOfRange {
+                what: "the machine beside which I/O nodes stand".into(),
+                given: processors.to_string(),
+                expected: "a two-dimensional mesh".into(),
+            });
         }
         let (w, h) = (processors.side(0).into(), processors.side(1).into());
         let (across, up) = match side {

@@ -3,9 +3,10 @@
 use meshalloc::message::Capacity;
 use meshalloc::{Command, Reply, StrategyKind, Ticks};
 
+use super::execution::AnyExecution;
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Backend, BackendError, Backends};
-use crate::simulation::{self, Contention, FixedService, RunResult, SimulationError};
+use crate::simulation::{self, RunResult, SimulationError};
 
 /// Runs one replication of one strategy.
 ///
@@ -23,29 +24,17 @@ pub fn run_once(
     let configuration = experiment.configuration(strategy, replication);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;
-    let messages = workload
-        .messages()
-        .map(|messages| Contention::new(experiment.machine, *messages));
-    let contention = messages.transpose()?;
+    let execution = AnyExecution::new(workload, experiment.machine)?;
     let mut result = None;
     backends.with(configuration, &mut |backend| {
         let backend = &mut Interruptible { backend, progress };
         let advance = &mut |jobs| progress.advance(jobs);
         let (jobs, machine, backlog) = (jobs.clone(), experiment.machine, experiment.backlog);
-        result = Some(match &contention {
-            None => {
-                let execution = FixedService::default();
-                simulation::run_with(
-                    execution, backlog, backend, machine, jobs, measured, advance,
-                )
-            }
-            Some(empty) => {
-                let execution = empty.clone();
-                simulation::run_with(
-                    execution, backlog, backend, machine, jobs, measured, advance,
-                )
-            }
-        });
+        let execution = execution.clone();
+        let run = simulation::run_with(
+            execution, backlog, backend, machine, jobs, measured, advance,
+        );
+        result = Some(run);
     })?;
     let result = result.expect("a backend that is ready calls its body");
     result.map_err(|reason| match reason {

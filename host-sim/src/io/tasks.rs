@@ -29,6 +29,8 @@ pub enum Communication {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IoTasks {
+    /// Where the I/O nodes are.
+    pub nodes: IoSide,
     /// The number of communication phases. With none the traffic is I/O alone.
     pub communications: u16,
     /// What happens in each of them.
@@ -40,10 +42,11 @@ pub struct IoTasks {
 }
 
 impl IoTasks {
-    /// How they are written: what is not given has its default.
+    /// How they are written, but for the place of the I/O nodes: what is not given has its default.
     pub const FORM: &str = "communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S";
 }
 
+/// I/O nodes are on the left.
 impl FromStr for IoTasks {
     type Err = String;
 
@@ -74,7 +77,9 @@ impl FromStr for IoTasks {
 
 impl Display for IoTasks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Where the I/O nodes are is written apart.
         let IoTasks {
+            nodes: _,
             communications,
             pattern,
             direction,

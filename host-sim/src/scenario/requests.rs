@@ -110,5 +110,9 @@ pub(crate) fn distributions(requests: &Requests) -> Vec<(&'static str, String)> 
             ("dims", subcubes.dims.to_string()),
             ("radices", subcubes.radices.to_string()),
         ],
+        Requests::Counts(of) => vec![
+            ("task-processors", of.distribution.to_string()),
+            ("shape", of.shape.to_string()),
+        ],
     }
 }
