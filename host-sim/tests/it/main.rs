@@ -6,6 +6,7 @@ mod cube;
 mod early;
 mod errors;
 mod grid;
+mod io;
 mod line;
 mod list;
 mod map;
