@@ -12,11 +12,14 @@ fn mesh(w: u16, h: u16) -> Grid {
 
 const SIDES: [IoSide; 4] = [IoSide::Left, IoSide::Right, IoSide::Top, IoSide::Bottom];
 
+/// The number of messages over each link, which is the two nodes at its ends.
+type Links = BTreeMap<[(i32, i32); 2], f64>;
+
 /// Loads by sending the messages one by one. Nodes are <x, y> with the processors at their own coordinates, so I/O nodes may be at
-/// -1; a link is the two nodes at its ends.
+/// -1.
 #[derive(Default)]
 struct Walk {
-    links: BTreeMap<[(i32, i32); 2], f64>,
+    links: Links,
 }
 
 impl Walk {
@@ -43,7 +46,7 @@ fn io_nodes(w: i32, h: i32, side: IoSide) -> Vec<(i32, i32)> {
 }
 
 /// A load list with the ends of links in place of their numbers, and the disks' loads.
-fn named(mesh: &IoMesh, loads: &[Load]) -> (BTreeMap<[(i32, i32); 2], f64>, Vec<f64>) {
+fn named(mesh: &IoMesh, loads: &[Load]) -> (Links, Vec<f64>) {
     let (mut links, mut disks) = (BTreeMap::new(), Vec::new());
     for load in loads {
         let resource = load.resource as usize;
@@ -64,7 +67,9 @@ fn named(mesh: &IoMesh, loads: &[Load]) -> (BTreeMap<[(i32, i32); 2], f64>, Vec<
 fn drawn(rng: &mut ChaCha8Rng, w: u16, h: u16) -> (Vec<Block>, Vec<(i32, i32)>) {
     let one_in = 1 + rng.next_u32() % 6;
     let nodes = (0..h).flat_map(|y| (0..w).map(move |x| (x, y)));
-    let nodes: Vec<_> = nodes.filter(|_| rng.next_u32() % one_in == 0).collect();
+    let nodes: Vec<_> = nodes
+        .filter(|_| rng.next_u32().is_multiple_of(one_in))
+        .collect();
     let blocks = nodes.iter().map(|&(x, y)| Submesh::new(x, y, 1, 1).into());
     let wide = |&(x, y): &(u16, u16)| (i32::from(x), i32::from(y));
     (blocks.collect(), nodes.iter().map(wide).collect())

@@ -210,9 +210,9 @@ fn routes(io: &IoTasks, size: (i32, i32), nodes: &[(i32, i32)], phase: Option<u1
         while (x, y) != to {
             let from = (x, y);
             if x == to.0 {
-                y += (to.1 - y).signum()
+                y += (to.1 - y).signum();
             } else {
-                x += (to.0 - x).signum()
+                x += (to.0 - x).signum();
             }
             route.push(format!("link {from:?} to {:?}", (x, y)));
         }
