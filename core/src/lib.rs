@@ -47,6 +47,6 @@ pub use request::{Flags, JobId, Request, Ticks};
 pub use scheduler::{AnyScheduler, Scheduler, SchedulerKind};
 pub use storage::{Memory, Storage};
 pub use strategy::{
-    AnyStrategy, PageOrder, Serves, Strategy, StrategyForm, StrategyInfo, StrategyKind,
+    AnyStrategy, Holds, PageOrder, Serves, Strategy, StrategyForm, StrategyInfo, StrategyKind,
     StrategyMemory, StrategyTextError, Workspace,
 };

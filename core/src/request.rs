@@ -57,8 +57,8 @@ impl defmt::Format for Flags {
 
 /// A request for processors.
 ///
-/// It names a shape and, beside it, the exact number of processors: non-contiguous strategies hold
-/// exactly that many, contiguous ones the whole shape.
+/// It names a shape and, beside it, the exact number of processors. Whether a job holds exactly that many or the whole
+/// shape is in [`Holds`](crate::Holds).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

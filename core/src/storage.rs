@@ -36,7 +36,7 @@ pub struct Needs {
     pub words: usize,
     /// Words of scratch.
     pub scratch: usize,
-    /// Blocks: one for each job where allocations are contiguous, else up to one for each processor.
+    /// Blocks: one or two for each job, or up to one for each processor ([`Holds`](crate::Holds)).
     pub blocks: usize,
     /// Submeshes in the strategy's list.
     pub list: usize,
@@ -51,6 +51,7 @@ impl Needs {
     /// let machine = Mesh::new(16, 16)?.grid();
     /// let needs = |strategy| Needs::of(strategy, &machine, 40);
     /// assert_eq!((needs(StrategyKind::FirstFit).blocks, needs(StrategyKind::Naive).blocks), (40, 256));
+    /// assert_eq!(needs(StrategyKind::LShape).blocks, 80);
     /// assert_eq!((needs(StrategyKind::FirstFit).scratch, needs(StrategyKind::Naive).scratch), (16, 0));
     /// assert_eq!(needs(StrategyKind::FreeSubmeshList).list, 256);
     /// # Ok::<(), meshalloc::MeshSidesError>(())
@@ -60,11 +61,7 @@ impl Needs {
         let mut needs = Needs {
             words,
             scratch: 0,
-            // Blocks are disjoint and hold at least one processor each.
-            blocks: match strategy.contiguous() && jobs < nodes {
-                true => jobs,
-                false => nodes,
-            },
+            blocks: strategy.holds().blocks(jobs, nodes),
             list: 0,
         };
         match strategy.needs() {
@@ -122,7 +119,9 @@ impl Needs {
 ///   `ceil(k^n / WORD_BITS)`.
 /// - `JOBS`: jobs, waiting and running together.
 /// - `SCRATCH`, `BLOCKS`, `LIST`: what the strategies need ([`Needs`]). The defaults suffice on a two-dimensional mesh for a
-///   contiguous strategy other than tree collapsing that keeps no list. For that, and on any other grid, `SCRATCH` is twice `WORDS`; `naive` needs a block for each processor, `free-submesh-list` a list as long.
+///   contiguous strategy other than tree collapsing that keeps no list. For that, and on any other grid, `SCRATCH` is twice `WORDS`,
+///   for `l-shape`, `neighbor` and `multiple-buddy`, too; non-contiguous strategies need up to a block for each processor,
+///   `free-submesh-list` a list as long.
 ///
 /// A capacity that makes no sense does not compile:
 ///

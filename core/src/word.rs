@@ -155,7 +155,7 @@ pub(crate) fn run_starts<const STEPS: u32>(mut ones: Word, last: u32) -> Word {
 ///
 /// In place, lowest word first: a word is read only by itself and by lower ones, which are done.
 #[inline]
-fn and_shifted(row: &mut [Word], by: u32) {
+pub(crate) fn and_shifted(row: &mut [Word], by: u32) {
     let words = (by / WORD_BITS) as usize;
     let bits = by % WORD_BITS;
     let n = row.len();
@@ -174,6 +174,41 @@ fn and_shifted(row: &mut [Word], by: u32) {
         row[n - words - 1] &= row[n - 1] >> bits;
     }
     row[n - words..].fill(0);
+}
+
+/// Extends each set bit of `seeds` to the whole run of ones of `within` that it belongs to; bits outside of `within` go.
+///
+/// A seed that is added to its run carries through all ones above it, and the same on the reversed bits does for those below.
+pub(crate) fn fill_runs(seeds: &mut [Word], within: impl Fn(usize) -> Word) {
+    let carry_through = |ones: Word, seeds: Word, carry: &mut bool| {
+        let (sum, over) = ones.overflowing_add(seeds);
+        let (sum, over_again) = sum.overflowing_add(Word::from(*carry));
+        *carry = over || over_again;
+        ((sum ^ ones) | seeds) & ones
+    };
+    let mut carry = false;
+    for (at, word) in seeds.iter_mut().enumerate() {
+        *word = carry_through(within(at), *word & within(at), &mut carry);
+    }
+    carry = false;
+    for (at, word) in seeds.iter_mut().enumerate().rev() {
+        let ones = within(at).reverse_bits();
+        *word |= carry_through(ones, word.reverse_bits(), &mut carry).reverse_bits();
+    }
+}
+
+/// The bits of a row from this one on, as many as a word has; those before the first and after the last are zero.
+pub(crate) fn bits_from(row: &[Word], from: i32) -> Word {
+    let len = WORD_BITS as i32;
+    let (first, shift) = (from.div_euclid(len), from.rem_euclid(len) as u32);
+    let word = |at: i32| {
+        let at = usize::try_from(at).ok();
+        at.and_then(|at| row.get(at)).copied().unwrap_or(0)
+    };
+    match shift {
+        0 => word(first),
+        _ => word(first) >> shift | word(first + 1) << (WORD_BITS - shift),
+    }
 }
 
 /// The runs of ones of a row as `(start, len)`, from the lowest bit.
@@ -249,6 +284,30 @@ mod tests {
                 seen[start as usize..(start + len) as usize].fill(true);
             }
             prop_assert_eq!(seen, bits(&row));
+        }
+
+        #[test]
+        fn seeds_are_extended_to_the_runs_that_hold_them(row in sparse_row(), seeds in prop::collection::vec(any::<(Word, Word, Word)>(), 5)) {
+            // Few seeds, so that some runs have none.
+            let mut filled: Vec<Word> = seeds.iter().map(|(a, b, c)| a & b & c).take(row.len()).collect();
+            let mut expected = std::vec![false; row.len() * WORD_BITS as usize];
+            let seeds = bits(&filled);
+            for (start, len) in runs(&row) {
+                let run = start as usize..(start + len) as usize;
+                let has_seed = seeds[run.clone()].contains(&true);
+                expected[run].fill(has_seed);
+            }
+            fill_runs(&mut filled, |at| row[at]);
+            prop_assert_eq!(bits(&filled), expected);
+        }
+
+        #[test]
+        fn bits_are_read_from_anywhere(row in sparse_row(), from in -150_i32..400) {
+            let all = bits(&row);
+            let expected = (0..WORD_BITS as i32).map(|bit| {
+                usize::try_from(from + bit).ok().and_then(|at| all.get(at)).copied().unwrap_or(false)
+            });
+            prop_assert_eq!(bits(&[bits_from(&row, from)]), expected.collect::<Vec<bool>>());
         }
 
         #[test]

@@ -228,7 +228,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     scenario::check_serves(machine, strategy)?;
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = args.quiet || io::stdout().is_terminal();
-    let show = match args.map.show(for_people)? {
+    let show = match args.map.show_map(for_people)? {
         Some((MapMoment::LastArrival, show)) => Some(show),
         Some((other, _)) => {
             let reason = format!("--plot {other}: replay draws the end of the file (expected map)");

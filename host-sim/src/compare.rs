@@ -122,7 +122,7 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     let compared = Comparison::new(args)?;
     // Now rather than after a minute's work.
     let file = PictureFile::open(&args.output)?;
-    let show = args.map.show(args.format == Format::Table)?;
+    let show = args.map.show_map(args.format == Format::Table)?;
     let (rows, incomplete) = measure(&compared)?;
     if incomplete.is_none() {
         file.write(&plot::svg(&picture(&compared, &rows))?)?;

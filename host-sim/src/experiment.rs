@@ -24,7 +24,7 @@ mod parallel;
 
 pub use crate::statistics::REPLICATIONS_MIN;
 pub(crate) use execution::AnyExecution;
-pub use once::run_once;
+pub use once::{network_after, run_once};
 pub use parallel::{Failed, run, run_all, run_parallel};
 
 /// How often a run is repeated with new jobs. A log gives the same jobs every time and is run once.

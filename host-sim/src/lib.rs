@@ -17,6 +17,7 @@
 pub mod backend;
 pub mod cli;
 pub mod compare;
+pub mod dispersal;
 pub mod experiment;
 pub mod failure;
 mod file;

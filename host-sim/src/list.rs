@@ -44,7 +44,7 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
         } else {
             "does not recognise completely"
         };
-        let contiguous = if info.contiguous {
+        let contiguous = if info.holds.is_contiguous() {
             "contiguous"
         } else {
             "non-contiguous"
@@ -157,7 +157,7 @@ fn json() -> Value {
                 "source": info.source,
                 "serves": kind.serves().to_string(),
                 "complete": info.complete,
-                "contiguous": info.contiguous,
+                "contiguous": info.holds.is_contiguous(),
                 "built": info.built,
                 "parameters": strategy_parameters(*kind),
             })

@@ -14,7 +14,7 @@ use clap::builder::ValueHint;
 use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
 use crate::backend::Backends;
-use crate::experiment::{AnyExecution, Experiment, ExperimentError};
+use crate::experiment::{self, AnyExecution, Experiment, ExperimentError};
 use crate::file;
 use crate::simulation::{self, Interrupted, Moment};
 use crate::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
@@ -27,6 +27,7 @@ pub mod svg;
 pub mod terminal;
 
 pub use snapshot::{MapJob, Snapshot};
+pub use svg::LinkMap;
 
 /// Where the picture goes unless asked otherwise.
 pub const OUTPUT_DEFAULT: &str = "out/map.svg";
@@ -41,6 +42,36 @@ pub enum MapMoment {
     Time(f64),
     /// When the first strategy has granted so many jobs; the same time for the others.
     Jobs(u64),
+}
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Plot {
+    /// Who holds which processors at a moment.
+    Map(MapMoment),
+    /// How much the links carry.
+    Links,
+}
+
+/// `map`, `map:SECONDS`, `map:jobs=N` or `links`, as it is written on the command line.
+impl FromStr for Plot {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "links" => Ok(Plot::Links),
+            moment => moment.parse().map(Plot::Map),
+        }
+    }
+}
+
+impl fmt::Display for Plot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Plot::Map(moment) => moment.fmt(f),
+            Plot::Links => f.write_str("links"),
+        }
+    }
 }
 
 /// `map`, `map:SECONDS` or `map:jobs=N`, as it is written on the command line.
@@ -155,6 +186,41 @@ pub fn maps(
     Ok(maps)
 }
 
+/// For each strategy, how much the links carried in its first replication, which is run again.
+///
+/// # Errors
+///
+/// When the workload cannot be used, a controller cannot be made ready, or a run ends early.
+pub fn link_maps(
+    experiment: &Experiment,
+    backends: &mut dyn Backends,
+) -> Result<Vec<LinkMap>, ExperimentError> {
+    let mut maps = Vec::new();
+    for &strategy in &experiment.strategies {
+        let Some(network) = experiment::network_after(experiment, strategy, backends)? else {
+            continue;
+        };
+        let cycles = network.now().max(1) as f64;
+        let flits = f64::from(network.parameters().flits);
+        let links = network.links();
+        let links = links.map(|(link, usage)| (link, usage.messages as f64 * flits / cycles));
+        let links: Vec<_> = links.collect();
+        let mean = links.iter().map(|link| link.1).sum::<f64>() / links.len().max(1) as f64;
+        maps.push(LinkMap {
+            machine: experiment.machine,
+            name: strategy.to_string(),
+            caption: vec![
+                format!("mean {mean:.4} flits a link and cycle"),
+                format!("{} cycles", network.now()),
+            ],
+            links,
+            most: 0.0,
+        });
+    }
+    svg::same_scale(&mut maps);
+    Ok(maps)
+}
+
 fn last_arrival(experiment: &Experiment) -> Result<Ticks, ExperimentError> {
     let last = experiment.measured()?.needed() - 1;
     let job = experiment
@@ -225,24 +291,41 @@ fn failed(path: &Path, error: &io::Error) -> String {
 /// The options of commands that can show maps.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct MapArgs {
-    /// Also draw who holds which processors: map, when the last measured job arrives; map:SECONDS, at
-    /// that time (seconds; cycles where jobs send messages); map:jobs=N, when N jobs have been granted
-    #[arg(long, value_name = "map[:WHEN]", value_parser = MapMoment::from_str)]
-    pub(crate) plot: Option<MapMoment>,
+    /// Also draw a picture. Who holds which processors: map, when the last measured job arrives; map:SECONDS, at
+    /// that time (seconds; cycles where jobs send messages); map:jobs=N, when N jobs have been granted. How much
+    /// each link of the network carries: links, of jobs that send messages
+    #[arg(long, value_name = "map[:WHEN]|links", value_parser = Plot::from_str)]
+    pub(crate) plot: Option<Plot>,
 
-    /// Where the map goes (SVG); its folder is made if need be
+    /// Where the picture goes (SVG); its folder is made if need be
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = OUTPUT_DEFAULT, requires = "plot")]
     pub(crate) plot_output: PathBuf,
 }
 
+/// The error where no messages are sent.
+pub(crate) const NO_LINKS: &str =
+    "--plot links is about jobs that send messages (expected run with --pattern, or traffic)";
+
 impl MapArgs {
     /// What is to be shown and where, if anything. Opens the file: now rather than after a minute's work.
-    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<(MapMoment, Show)>, String> {
-        let Some(moment) = self.plot else {
+    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<(Plot, Show)>, String> {
+        let Some(plot) = self.plot else {
             return Ok(None);
         };
         let show = Show::open(&self.plot_output, on_terminal)?;
-        Ok(Some((moment, show)))
+        Ok(Some((plot, show)))
+    }
+
+    /// The same of commands whose jobs do not send messages.
+    pub(crate) fn show_map(&self, on_terminal: bool) -> Result<Option<(MapMoment, Show)>, String> {
+        match self.plot {
+            Some(Plot::Links) => Err(NO_LINKS.to_owned()),
+            Some(Plot::Map(moment)) => {
+                let show = Show::open(&self.plot_output, on_terminal)?;
+                Ok(Some((moment, show)))
+            }
+            None => Ok(None),
+        }
     }
 }
 
@@ -273,6 +356,21 @@ impl Show {
             writeln!(output)?;
             terminal::draw(maps, terminal::Look::of_stdout(), output)?;
             writeln!(output, "map: {}", path.display())?;
+        }
+        Ok(())
+    }
+
+    /// Draws maps of links.
+    pub(crate) fn links(
+        self,
+        maps: &[LinkMap],
+        subtitle: &str,
+        output: &mut dyn Write,
+    ) -> Result<(), crate::failure::Failure> {
+        let path = &self.file.0;
+        self.file.write(&svg::svg(maps, subtitle)?)?;
+        if self.on_terminal {
+            writeln!(output, "\nlinks: {}", path.display())?;
         }
         Ok(())
     }

@@ -127,6 +127,14 @@ metrics! {
     Hops, "hops", Count;
     /// Mean time by which a message of a measured job is later than in an empty network.
     BlockedTime, "blocked_time", Time;
+    /// Mean over jobs of the mean distance of two of its processors, in hops; a job with one processor counts as 0.
+    Dispersal, "dispersal", Count;
+    /// Mean number of blocks of a job, as its strategy lists them.
+    Blocks, "blocks", Count;
+    /// Jobs whose processors are connected through none but themselves, as a part of all.
+    ContiguousShare, "contiguous_share", Fraction;
+    /// Mean over jobs of the processors it holds, as a part of the smallest box around them.
+    BoundingBoxShare, "bounding_box_share", Fraction;
 }
 
 /// One value for each metric.

@@ -108,7 +108,10 @@ impl Report<'_> {
         if let Some(controller) = &self.controller {
             writeln!(output, "controller: {controller}")?;
         }
-        for metrics in self.metric_groups() {
+        let mut strategies = self.results.iter().map(|result| result.strategy);
+        let scattered = strategies.any(|strategy| !strategy.holds().is_contiguous());
+        let groups = self.metric_groups().into_iter();
+        for metrics in groups.chain(scattered.then_some(DISPERSAL)) {
             for table in self.metric_tables(metrics) {
                 writeln!(output, "\n{table}")?;
             }
@@ -287,13 +290,11 @@ impl Report<'_> {
                 ));
             }
             if result.saturated {
-                let delays = match result.has_delays {
-                    true => "delays are those of so many departures",
-                    false => "delays depend on its length",
+                let meaning = match result.has_delays {
+                    true => "the backlog grew; delays are of so many departures",
+                    false => "the backlog grew over the run; delays depend on its length",
                 };
-                notes.push(format!(
-                    "{name}: saturated, the backlog grew over the run; {delays}."
-                ));
+                notes.push(format!("{name}: saturated, {meaning}."));
             }
             if let JobSource::Synthetic { replications, .. } = &self.scenario.jobs
                 && let Replications::UntilRelativeError { target, .. } = replications
@@ -465,6 +466,14 @@ fn measured_jobs(result: &StrategyResult) -> u64 {
     jobs.sum::<f64>() as u64
 }
 
+/// Shown where a strategy may hold several blocks.
+const DISPERSAL: [Metric; 4] = [
+    Metric::Dispersal,
+    Metric::Blocks,
+    Metric::ContiguousShare,
+    Metric::BoundingBoxShare,
+];
+
 fn header(metric: Metric, unit: TimeUnit) -> String {
     let time = unit.symbol();
     match metric {
@@ -480,6 +489,10 @@ fn header(metric: Metric, unit: TimeUnit) -> String {
         Metric::SearchTime => "search\n(µs/job)".into(),
         Metric::MessageLatency => format!("message\nlatency ({time})"),
         Metric::BlockedTime => format!("blocked\ntime ({time})"),
+        Metric::Dispersal => "dispersal\n(hops)".into(),
+        Metric::Blocks => "blocks\na job".into(),
+        Metric::ContiguousShare => "contiguous\n(%)".into(),
+        Metric::BoundingBoxShare => "bounding\nbox (%)".into(),
         other => other.name().into(),
     }
 }

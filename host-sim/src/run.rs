@@ -11,7 +11,7 @@ use crate::backend::line::LineBackends;
 use crate::backend::{Backend, BackendError, Backends, InProcessBackends, StopwatchBackends};
 use crate::experiment::{self, StrategyResult};
 use crate::failure::{self, Failure};
-use crate::map::{self, MapArgs};
+use crate::map::{self, LinkMap, MapArgs, Plot};
 use crate::names;
 use crate::progress::Bar;
 use crate::report::{self, Report, Timing};
@@ -58,6 +58,12 @@ pub(crate) fn run(
     }
     let experiment = scenario.experiment()?;
     let show = map.show(scenario.format == Format::Table)?;
+    if let Some((Plot::Links, _)) = show {
+        if experiment.workload.messages().is_none() {
+            return Err(map::NO_LINKS.to_owned().into());
+        }
+        LinkMap::check(experiment.machine)?;
+    }
     let mut line = match &scenario.backend {
         BackendChoice::InProcess => None,
         BackendChoice::Line(endpoint) => {
@@ -121,7 +127,7 @@ pub(crate) fn run(
         output.flush()?;
         return Err(Failure::Incomplete(incomplete));
     }
-    let Some((moment, show)) = show else {
+    let Some((plot, show)) = show else {
         return Ok(());
     };
     let subtitle = map_subtitle(scenario);
@@ -130,8 +136,16 @@ pub(crate) fn run(
         Some(line) => line,
         None => &mut in_process,
     };
-    let maps = map::maps(&experiment, moment, backends);
-    show.maps(&maps.map_err(|error| error.to_string())?, &subtitle, output)
+    match plot {
+        Plot::Map(moment) => {
+            let maps = map::maps(&experiment, moment, backends);
+            show.maps(&maps.map_err(|error| error.to_string())?, &subtitle, output)
+        }
+        Plot::Links => {
+            let maps = map::link_maps(&experiment, backends);
+            show.links(&maps.map_err(|error| error.to_string())?, &subtitle, output)
+        }
+    }
 }
 
 /// What all maps of a scenario share.

@@ -30,9 +30,6 @@ mod pattern;
 pub use open_loop::{Measured, OpenLoop};
 pub use pattern::{Destinations, Pattern};
 
-/// The most processors of a picture of links.
-const LINKS_NODES_MAX: u32 = 1 << 14;
-
 const REPLICATIONS_DEFAULT: NonZero<u32> = NonZero::new(REPLICATIONS_MIN).unwrap();
 
 /// What to run; the defaults take some seconds.
@@ -274,21 +271,14 @@ impl TrafficArgs {
         if self.plot.is_none() {
             return Ok(None);
         }
-        if grid.nodes() > LINKS_NODES_MAX {
-            return Err(format!(
-                "--plot links draws machines of up to {LINKS_NODES_MAX} processors, not {}",
-                grid.nodes()
-            ));
-        }
+        LinkMap::check(grid)?;
         PictureFile::open(&self.plot_output).map(Some)
     }
 
     /// A map of the links for each rate, the means of all replications.
     fn maps(&self, grid: Grid, rows: &[Row]) -> Vec<LinkMap> {
         let mut maps: Vec<LinkMap> = rows.iter().map(|row| row.map(grid)).collect();
-        let links = maps.iter().flat_map(|map| &map.links);
-        let most = links.map(|link| link.1).fold(0.0, f64::max);
-        maps.iter_mut().for_each(|map| map.most = most);
+        map::svg::same_scale(&mut maps);
         maps
     }
 
@@ -329,6 +319,10 @@ impl TrafficArgs {
                 latency => latency.map_or("-".to_owned(), |latency| number(&latency, 1.0)),
             };
             let rest = rest.map(|(_, estimate)| match estimate {
+                // Flits a processor and cycle are small numbers.
+                Some(Estimate {
+                    mean, ci95: None, ..
+                }) => format!("{mean:.4}"),
                 Some(estimate) => number(&estimate, 1.0),
                 None => "-".to_owned(),
             });

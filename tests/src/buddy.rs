@@ -1,32 +1,39 @@
-//! Two-dimensional buddy as Li and Cheng describe it: a list of free blocks for each size, blocks that are
+//! Buddy systems as Li and Cheng and Lo and others describe them: a list of free blocks for each size, blocks that are
 //! split in four on the way down and merged in fours, greedily, on the way up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::submesh::Rect;
 
-/// The free blocks of a square mesh whose side is a power of two.
+/// The free blocks of a mesh: squares whose sides are powers of two.
 #[derive(Clone, Debug)]
 pub struct BuddySystem {
-    side: i32,
+    whole: Rect,
     /// For each side length the base nodes `(y, x)` of the free blocks.
     free: BTreeMap<i32, BTreeSet<(i32, i32)>>,
 }
 
 impl BuddySystem {
-    /// All free: one block.
-    ///
-    /// # Panics
-    ///
-    /// When the side is not a power of two.
-    pub fn new(side: i32) -> Self {
-        assert!(side > 0 && (side as u32).is_power_of_two());
+    /// All free. The square around the mesh is split in four until every part lies in the mesh or outside; if the mesh is a
+    /// square whose side is a power of two, it is one block.
+    pub fn new(w: i32, h: i32) -> Self {
         let mut system = BuddySystem {
-            side,
+            whole: Rect::based_at(0, 0, w, h),
             free: BTreeMap::new(),
         };
-        system.add(Rect::based_at(0, 0, side, side));
+        let side = BuddySystem::block_side(w, h);
+        system.split_to_whole(Rect::based_at(0, 0, side, side));
         system
+    }
+
+    fn split_to_whole(&mut self, block: Rect) {
+        if self.whole.covers(block) {
+            self.add(block);
+        } else if self.whole.overlaps(block) {
+            for quarter in quarters(block) {
+                self.split_to_whole(quarter);
+            }
+        }
     }
 
     /// The side of the smallest block that accommodates a request.
@@ -59,6 +66,65 @@ impl BuddySystem {
         let mut sufficient = self.free.range(wanted..);
         let &(y, x) = sufficient.find_map(|(_, bases)| bases.first())?;
         Some(Rect::based_at(x, y, wanted, wanted))
+    }
+
+    /// The blocks of a request for so many processors, if they are free: the number in base 4 says how many blocks of which size
+    /// are wanted, largest first. Of each the first free block in row-major order; else a part of the smallest larger one; else four
+    /// blocks of a quarter of the size are wanted instead.
+    pub fn place_multiple(&self, processors: u32) -> Option<Vec<Rect>> {
+        let mut system = self.clone();
+        let mut wanted = BTreeMap::new();
+        let (mut rest, mut side) = (processors, 1);
+        while rest > 0 {
+            wanted.insert(side, rest % 4);
+            rest /= 4;
+            side *= 2;
+        }
+        let mut taken = Vec::new();
+        while let Some((side, count)) = wanted.pop_last() {
+            for missing in (1..=count).rev() {
+                if let Some(block) = system.place(side, side) {
+                    system.take(block);
+                    taken.push(block);
+                } else if side > 1 {
+                    *wanted.entry(side / 2).or_insert(0) += 4 * missing;
+                    break;
+                } else {
+                    return None;
+                }
+            }
+        }
+        Some(taken)
+    }
+
+    /// Asserts that the blocks are free and as large as can be: exactly the free nodes, and never four buddies.
+    ///
+    /// # Panics
+    ///
+    /// When they are not.
+    pub fn check(&self, is_free: impl Fn(i32, i32) -> bool) {
+        let blocks = || {
+            let lists = self.free.iter();
+            lists.flat_map(|(&side, bases)| {
+                let block = move |&(y, x): &(i32, i32)| Rect::based_at(x, y, side, side);
+                bases.iter().map(block)
+            })
+        };
+        let nodes: BTreeSet<_> = blocks().flat_map(Rect::nodes).collect();
+        assert_eq!(
+            nodes.len() as i32,
+            blocks().map(Rect::size).sum(),
+            "disjoint"
+        );
+        let free: BTreeSet<_> = self.whole.nodes().filter(|&(x, y)| is_free(x, y)).collect();
+        assert_eq!(nodes, free);
+        for parent in blocks().filter_map(|block| self.parent(block)) {
+            let list = &self.free[&(parent.w() / 2)];
+            let all_free = quarters(parent)
+                .iter()
+                .all(|b| list.contains(&(b.y1, b.x1)));
+            assert!(!all_free, "{parent} is not merged");
+        }
     }
 
     /// Takes a block out of the free one that it is part of; what is split off remains free.
@@ -114,10 +180,9 @@ impl BuddySystem {
     /// The block of twice the side that this one is a quarter of.
     fn parent(&self, block: Rect) -> Option<Rect> {
         let side = 2 * block.w();
-        (side <= self.side).then(|| {
-            let (x, y) = (block.x1 / side * side, block.y1 / side * side);
-            Rect::based_at(x, y, side, side)
-        })
+        let (x, y) = (block.x1 / side * side, block.y1 / side * side);
+        let parent = Rect::based_at(x, y, side, side);
+        self.whole.covers(parent).then_some(parent)
     }
 }
 
@@ -135,7 +200,7 @@ mod tests {
 
     #[test]
     fn splits_and_merges() {
-        let mut system = BuddySystem::new(8);
+        let mut system = BuddySystem::new(8, 8);
         let first = system.place(3, 3).unwrap();
         assert_eq!(first, Rect::based_at(0, 0, 4, 4));
         system.take(first);
@@ -155,8 +220,29 @@ mod tests {
     }
 
     #[test]
+    fn a_mesh_begins_as_the_largest_blocks_it_has() {
+        let system = BuddySystem::new(7, 5);
+        let lists: Vec<_> = system
+            .free
+            .iter()
+            .map(|(&side, list)| (side, list.len()))
+            .collect();
+        assert_eq!(lists, [(1, 11), (2, 2), (4, 1)]);
+        system.check(|_, _| true);
+        // 35 is 203 in base 4: no second block of side 4, so four of side 2, of which two are missing.
+        let sides: Vec<i32> = system
+            .place_multiple(35)
+            .unwrap()
+            .iter()
+            .map(|b| b.w())
+            .collect();
+        assert_eq!(sides, [[4, 2, 2].as_slice(), &[1; 11]].concat());
+        assert_eq!(system.place_multiple(36), None);
+    }
+
+    #[test]
     fn a_faulty_node_stays_behind() {
-        let mut system = BuddySystem::new(4);
+        let mut system = BuddySystem::new(4, 4);
         let block = Rect::based_at(0, 0, 4, 4);
         system.take(block);
         system.give_back_all_but(block, &|x, y| (x, y) == (1, 1));

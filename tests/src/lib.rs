@@ -8,7 +8,8 @@
 //! - [`grid`]: the naive machine. [`convert`] is the only place where it meets the machines and blocks of the code under
 //!   test.
 //! - [`strategy`]: where each strategy places a request; for it [`submesh`] (the definitions of Kim and Yoon),
-//!   [`buddy`], [`notation`] (algorithm G* of Chuang and Wu) and [`scattered`].
+//!   [`shaped`] (L shapes, and sets of neighbours), [`scattered`] (pages, and processors drawn at random), [`buddy`] and
+//!   [`notation`] (algorithm G* of Chuang and Wu).
 //! - [`system`]: what a controller answers, with [`discipline`] for the schedulers.
 //! - [`trial`]: controller and system side by side, compared after every operation; [`survey`]: all occupancies of small
 //!   grids and all requests.
@@ -24,6 +25,7 @@ pub mod qemu;
 pub mod random;
 pub mod rig;
 pub mod scattered;
+pub mod shaped;
 pub mod strategy;
 pub mod submesh;
 pub mod survey;

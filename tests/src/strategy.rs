@@ -11,6 +11,7 @@ use crate::convert;
 use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
 use crate::notation::{Notation, Symbol, notations};
 use crate::scattered::{Pages, sample};
+use crate::shaped;
 use crate::submesh::{Rect, Scan};
 
 /// What a request asks for.
@@ -41,6 +42,8 @@ fn product(extents: &[u32]) -> u64 {
 pub enum Held {
     /// This one box.
     Box(Place),
+    /// These boxes, in this order.
+    Boxes(Vec<Place>),
     /// These nodes, ascending, in whatever blocks.
     Nodes(Vec<u32>),
 }
@@ -50,10 +53,20 @@ impl Held {
     pub fn nodes(&self, grid: &Grid) -> Vec<u32> {
         let mut nodes = match self {
             Held::Box(place) => grid.nodes_of(place),
+            Held::Boxes(places) => places.iter().flat_map(|p| grid.nodes_of(p)).collect(),
             Held::Nodes(nodes) => nodes.clone(),
         };
         nodes.sort_unstable();
         nodes
+    }
+
+    /// The boxes, if it says which.
+    fn boxes(&self) -> &[Place] {
+        match self {
+            Held::Box(place) => std::slice::from_ref(place),
+            Held::Boxes(places) => places,
+            Held::Nodes(_) => &[],
+        }
     }
 
     /// Whether a job that holds this holds these blocks.
@@ -62,6 +75,7 @@ impl Held {
         let mut places = blocks.iter().map(|&block| convert::place(machine, block));
         match self {
             Held::Box(place) => places.eq([place.clone()]),
+            Held::Boxes(held) => places.eq(held.iter().cloned()),
             Held::Nodes(nodes) => {
                 let mut held: Vec<u32> = places.by_ref().flat_map(|p| grid.nodes_of(&p)).collect();
                 held.sort_unstable();
@@ -76,16 +90,17 @@ pub const fn places_anywhere(kind: StrategyKind) -> bool {
     use StrategyKind as Kind;
     matches!(
         kind,
-        Kind::Naive | Kind::Random { .. } | Kind::Paging { exponent: 0, .. }
+        Kind::Naive | Kind::MultipleBuddy | Kind::Random { .. } | Kind::Paging { exponent: 0, .. }
     )
 }
 
 /// Whether a request counts as many processors as it names, not those of its shape.
 pub const fn counts_processors(kind: StrategyKind) -> bool {
-    places_anywhere(kind) || matches!(kind, StrategyKind::Paging { .. })
+    use StrategyKind as Kind;
+    places_anywhere(kind) || matches!(kind, Kind::Paging { .. } | Kind::Neighbor)
 }
 
-/// A strategy with all that it must know: which nodes are busy, and for the buddy system its lists of free blocks.
+/// A strategy with all that it must know: which nodes are busy, and for a buddy system its lists of free blocks.
 #[derive(Clone, Debug)]
 pub struct Strategy {
     kind: StrategyKind,
@@ -117,6 +132,7 @@ impl Strategy {
             Kind::FrameSliding | Kind::BestFit | Kind::BusyList => grid.w_h().is_some(),
             Kind::FreeSubmeshList | Kind::FixedOrientation => grid.w_h().is_some(),
             Kind::FlexFold | Kind::AllShapes => grid.w_h().is_some(),
+            Kind::LShape | Kind::Neighbor | Kind::MultipleBuddy => grid.w_h().is_some(),
             Kind::FreeList => grid.k().is_some_and(u32::is_power_of_two),
             Kind::Sniffing | Kind::Partner => grid.k().is_some(),
         }
@@ -129,11 +145,12 @@ impl Strategy {
     /// When it does not serve the grid.
     pub fn new(kind: StrategyKind, grid: &Grid) -> Self {
         assert!(Strategy::serves(kind, grid), "{kind} on {grid}");
-        let is_buddy = kind == StrategyKind::Buddy;
+        let is_buddy = matches!(kind, StrategyKind::Buddy | StrategyKind::MultipleBuddy);
+        let sides = grid.w_h().filter(|_| is_buddy);
         Strategy {
             kind,
             machine: NaiveMachine::new(grid.clone()),
-            buddy: is_buddy.then(|| BuddySystem::new(grid.sides()[0] as i32)),
+            buddy: sides.map(|(w, h)| BuddySystem::new(w as i32, h as i32)),
             pages: match kind {
                 StrategyKind::Paging { order, exponent } => Some(Pages::new(grid, order, exponent)),
                 _ => None,
@@ -172,8 +189,17 @@ impl Strategy {
             assert!(!self.machine.is_busy(node), "{node} is taken twice");
             self.machine.set(node, true);
         }
-        if let (Some(buddy), Held::Box(place)) = (&mut self.buddy, held) {
-            buddy.take(place.into());
+        for place in held.boxes() {
+            if let Some(buddy) = &mut self.buddy {
+                buddy.take(place.into());
+            }
+        }
+        self.check_buddies();
+    }
+
+    fn check_buddies(&self) {
+        if let Some(buddy) = &self.buddy {
+            buddy.check(|x, y| !self.machine.is_busy_at(x, y));
         }
     }
 
@@ -188,10 +214,13 @@ impl Strategy {
             assert!(self.machine.is_busy(node), "{node} is given back twice");
             self.machine.set(node, is_faulty(node));
         }
-        if let (Some(buddy), Held::Box(place)) = (&mut self.buddy, held) {
-            let is_faulty = |x: i32, y: i32| is_faulty(self.machine.node(x, y));
-            buddy.give_back_all_but(place.into(), &is_faulty);
+        for place in held.boxes() {
+            if let Some(buddy) = &mut self.buddy {
+                let is_faulty = |x: i32, y: i32| is_faulty(self.machine.node(x, y));
+                buddy.give_back_all_but(place.into(), &is_faulty);
+            }
         }
+        self.check_buddies();
     }
 
     /// A node that no job holds becomes faulty, or works again.
@@ -209,6 +238,14 @@ impl Strategy {
         self.list.get_or_init(list)
     }
 
+    /// Whether the shape does not matter.
+    fn holds_processors(&self, wanted: &Wanted) -> bool {
+        match self.kind {
+            StrategyKind::Neighbor => wanted.may_rotate,
+            kind => counts_processors(kind),
+        }
+    }
+
     /// What is wanted, if it could be granted if all nodes were free, and how many nodes it would take.
     ///
     /// # Errors
@@ -216,15 +253,20 @@ impl Strategy {
     /// Why it could not.
     pub fn check(&self, request: &Request) -> Result<(Wanted, u64), Refusal> {
         let wanted = convert::wanted(self.grid(), request)?;
-        let (ever, taken) = match counts_processors(self.kind) {
-            true => {
+        let (ever, taken) = match self.kind {
+            _ if self.holds_processors(&wanted) => {
                 let taken = match &self.pages {
                     Some(pages) => pages.held(wanted.processors),
                     None => wanted.processors.into(),
                 };
                 (taken <= self.grid().nodes().into(), taken)
             }
-            false => {
+            StrategyKind::LShape => {
+                let whole = NaiveMachine::new(self.grid().clone());
+                let ever = shaped::l_shape(&whole, &wanted).is_some();
+                (ever, wanted.area())
+            }
+            _ => {
                 let ever = self.candidates(&wanted, &mut |_| true);
                 (ever, product(&self.rounded(&wanted.extents)))
             }
@@ -265,6 +307,19 @@ impl Strategy {
             StrategyKind::Naive => {
                 let nodes = self.machine.free_nodes().take(wanted.processors as usize);
                 Some(Held::Nodes(nodes.collect()))
+            }
+            StrategyKind::MultipleBuddy => {
+                let blocks = self.buddy.as_ref()?.place_multiple(wanted.processors)?;
+                Some(Held::Boxes(blocks.into_iter().map(Place::from).collect()))
+            }
+            StrategyKind::LShape => {
+                let parts = shaped::l_shape(&self.machine, wanted)?;
+                Some(Held::Boxes(parts.into_iter().map(Place::from).collect()))
+            }
+            StrategyKind::Neighbor => {
+                let mut nodes = shaped::neighbor(&self.machine, wanted)?;
+                nodes.sort_unstable();
+                Some(Held::Nodes(nodes))
             }
             StrategyKind::Random { .. } => {
                 let mut generator = self.generator.borrow_mut();

@@ -17,7 +17,7 @@ use crate::occupancy::Occupancy;
 use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler};
 use crate::storage::Memory;
-use crate::strategy::AnyStrategy;
+use crate::strategy::{AnyStrategy, Holds};
 use crate::word::WORD_BITS;
 
 /// Serves the processors of one machine.
@@ -95,7 +95,7 @@ impl<'m> Controller<'m> {
     ///
     /// # Errors
     ///
-    /// Those of [`Allocator::new`]. A contiguous strategy needs a block for each job that the memory has room for.
+    /// Those of [`Allocator::new`]. A strategy that holds one block a job needs one for each job that the memory has room for.
     pub fn new(memory: Memory<'m>, configuration: Configuration) -> Result<Self, ConfigureError> {
         let Configuration {
             machine,
@@ -396,9 +396,9 @@ impl<'m> Controller<'m> {
         let outcome = self.allocator.place(&request, demand);
         // An attempt is valid if at least as many processors are free as requested; what a strategy holds beyond the
         // request does not count.
-        let requested = match self.configuration.strategy.contiguous() {
-            true => request.shape.area(),
-            false => request.processors,
+        let requested = match self.configuration.strategy.holds() {
+            Holds::OneBlock | Holds::TwoBlocks => request.shape.area(),
+            Holds::Processors => request.processors,
         };
         let valid = free >= requested;
         self.counts.attempts += 1;

@@ -6,7 +6,7 @@ use crate::occupancy::Occupancy;
 use crate::word::{Doubling, Span, WORD_BITS, Word, run_starts, runs, words_for};
 
 /// The words in the longest row.
-const STRIDE_MAX: usize = words_for(MESH_SIDE_MAX as u32);
+pub(super) const STRIDE_MAX: usize = words_for(MESH_SIDE_MAX as u32);
 
 /// The first base node in row-major order at which a submesh of these sides is free.
 ///
@@ -184,16 +184,21 @@ pub(crate) fn all_bases<'s>(
     for row in bases.chunks_exact_mut(stride) {
         along_x.reduce(row);
     }
-    // The same doubling along y; a row and those above it are `stride` words apart.
+    // The same doubling along y.
     for &step in Doubling::new(sides.h).steps() {
-        let step = (step as usize * stride).min(bases.len());
-        let rest = bases.len() - step;
-        for at in 0..rest {
-            bases[at] &= bases[at + step];
-        }
-        bases[rest..].fill(0);
+        and_rows_above(bases, stride, step as usize);
     }
     bases
+}
+
+/// Each row `&=` the row that is `by` rows above it; there are zeros above the top.
+pub(super) fn and_rows_above(bases: &mut [Word], stride: usize, by: usize) {
+    let step = (by * stride).min(bases.len());
+    let rest = bases.len() - step;
+    for at in 0..rest {
+        bases[at] &= bases[at + step];
+    }
+    bases[rest..].fill(0);
 }
 
 /// Calls `found` for every maximal free submesh, each once.

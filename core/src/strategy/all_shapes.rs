@@ -70,38 +70,16 @@ use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::first_rectangle;
+use crate::search::shapes::all_shapes;
 
 simple_strategy! {
     /// All shapes first fit.
     AllShapes, mesh: Mesh
 }
 
-/// The shapes in the order in which they are tried, those that do not fit the mesh left out.
-fn shapes(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
-    let requested = request.sides();
-    let area = match request.may_rotate() {
-        true => request.shape.area(),
-        // No other shape.
-        false => 0,
-    };
-    let longest = mesh.w.max(mesh.h);
-    let factors = (1..=area.isqrt()).rev().filter(move |shorter| {
-        area.is_multiple_of(*shorter) && area / shorter <= u32::from(longest)
-    });
-    let others = factors
-        .flat_map(move |shorter| {
-            let wide = Sides::new((area / shorter) as u16, shorter as u16);
-            let tall = (!wide.is_square()).then(|| wide.rotated());
-            core::iter::once(wide).chain(tall)
-        })
-        .filter(move |sides| *sides != requested && sides.rotated() != requested);
-    let all = request.orientations().chain(others);
-    all.filter(move |sides| sides.fits_in(mesh))
-}
-
 impl Strategy for AllShapes<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let first = shapes(request, self.mesh.sides()).next();
+        let first = all_shapes(request, self.mesh.sides()).next();
         first.map(Sides::area).ok_or(Refusal::NeverFits)
     }
 
@@ -111,30 +89,9 @@ impl Strategy for AllShapes<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        shapes(request, self.mesh.sides())
+        all_shapes(request, self.mesh.sides())
             .find_map(|sides| first_rectangle(occupancy, sides, self.workspace.words))
             .map(|block| draft.push(block))
             .is_some()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    extern crate std;
-    use super::*;
-    use std::vec::Vec;
-
-    #[test]
-    fn shapes_of_the_thesis() {
-        let order = |w, h, mesh| -> Vec<_> {
-            shapes(&Request::submesh(w, h), mesh)
-                .map(|sides| (sides.w, sides.h))
-                .collect()
-        };
-        let mesh = Sides::new(6, 6);
-        assert_eq!(order(4, 3, mesh), [(4, 3), (3, 4), (6, 2), (2, 6)]);
-        assert_eq!(order(5, 5, mesh), [(5, 5)]);
-        assert_eq!(order(6, 2, mesh), [(6, 2), (2, 6), (4, 3), (3, 4)]);
-        assert_eq!(order(7, 1, mesh), []);
     }
 }

@@ -16,7 +16,7 @@ macro_rules! strategies {
         $kind:ident $({ $($(#[$field_meta:meta])* $field:ident: $type:ty = $default:expr),+ $(,)? })?
         in $module:ident = $name:literal {
             aliases: [$($alias:literal),*], serves: $serves:ident $({ $($served:ident),+ })?, complete: $complete:literal,
-            contiguous: $contiguous:literal, needs: $needs:ident,
+            holds: $holds:ident, needs: $needs:ident,
             $(forms: $($form:literal { $($fields:tt)* } $(in $range:expr)?,)+)?
             source: $source:literal
         }
@@ -37,10 +37,10 @@ macro_rules! strategies {
             pub const ALL: &'static [StrategyKind] =
                 &[$(StrategyKind::$kind $({ $($field: $default),+ })?),*];
 
-            /// Whether an allocation is always one block.
-            pub const fn contiguous(self) -> bool {
+            /// What a job holds.
+            pub const fn holds(self) -> Holds {
                 match self {
-                    $(StrategyKind::$kind { .. } => $contiguous,)*
+                    $(StrategyKind::$kind { .. } => Holds::$holds,)*
                 }
             }
 
@@ -77,7 +77,7 @@ macro_rules! strategies {
                         }),+)?],
                         source: $source,
                         complete: $complete,
-                        contiguous: $contiguous,
+                        holds: Holds::$holds,
                         needs: StrategyMemory::$needs,
                         built: cfg!(feature = $name),
                     },)*
@@ -264,12 +264,41 @@ pub struct StrategyInfo {
     pub source: &'static str,
     /// Whether it recognises completely: grants every request for which a place exists.
     pub complete: bool,
-    /// Whether an allocation is always one block.
-    pub contiguous: bool,
+    /// What a job holds.
+    pub holds: Holds,
     /// The memory it needs beside the occupancy.
     pub needs: StrategyMemory,
     /// Whether its code is in this build.
     pub built: bool,
+}
+
+/// What a job holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// One block of at least as many processors as the requested shape has: a contiguous strategy.
+    OneBlock,
+    /// At most two blocks of as many processors as the requested shape has.
+    TwoBlocks,
+    /// Exactly the requested number of processors, in any number of blocks.
+    Processors,
+}
+
+impl Holds {
+    /// Whether an allocation is always one block.
+    pub const fn is_contiguous(self) -> bool {
+        matches!(self, Holds::OneBlock)
+    }
+
+    /// The most blocks that so many jobs hold together on a machine of so many processors.
+    pub(crate) const fn blocks(self, jobs: usize, processors: usize) -> usize {
+        // Blocks are disjoint and hold at least one processor each.
+        let most = match self {
+            Holds::OneBlock => jobs,
+            Holds::TwoBlocks => jobs.saturating_mul(2),
+            Holds::Processors => processors,
+        };
+        if most < processors { most } else { processors }
+    }
 }
 
 /// One way to write a strategy with parameters.

@@ -66,11 +66,10 @@
 use super::Strategy;
 use crate::blocks::Draft;
 use crate::error::Refusal;
-use crate::mesh::{Sides, Submesh};
+use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::rectangles::all_bases;
-use crate::word::next_bit;
+use crate::search::squares::Squares;
 
 simple_strategy! {
     /// Two-dimensional buddy.
@@ -102,43 +101,19 @@ impl Strategy for Buddy<'_> {
         let Some(wanted) = self.side(request) else {
             return false;
         };
-        let mut side = wanted;
-        while side <= self.mesh.sides().w {
-            if let Some((x, y)) = self.smallest_block(occupancy, side) {
+        let mut squares = Squares::new(
+            occupancy.busy_rows(),
+            occupancy.stride(),
+            self.workspace.words,
+        )
+        .with_side(wanted);
+        while squares.side() <= self.mesh.sides().w.into() {
+            if let Some((x, y)) = squares.blocks().next() {
                 draft.push(Submesh::new(x, y, wanted, wanted));
                 return true;
             }
-            side *= 2;
+            squares.double();
         }
         false
-    }
-}
-
-impl Buddy<'_> {
-    /// The first free block of this side that is not part of a larger free one.
-    fn smallest_block(&mut self, occupancy: &Occupancy<'_>, side: u16) -> Option<(u16, u16)> {
-        let (mesh, stride) = (self.mesh.sides(), occupancy.stride());
-        let bases = all_bases(occupancy, Sides::new(side, side), self.workspace.words);
-        let step = usize::from(side);
-        for (y, bases) in bases.chunks_exact(stride).enumerate().step_by(step) {
-            let mut from = 0;
-            while let Some(x) = next_bit(bases, from, true) {
-                let aligned = x.is_multiple_of(u32::from(side));
-                if aligned && !is_within_free(occupancy, mesh, x as u16, y as u16, side) {
-                    return Some((x as u16, y as u16));
-                }
-                from = (x / u32::from(side) + 1) * u32::from(side);
-            }
-        }
-        None
-    }
-}
-
-/// Whether the block of twice the side around this one is free.
-fn is_within_free(occupancy: &Occupancy<'_>, mesh: Sides, x: u16, y: u16, side: u16) -> bool {
-    let double = side * 2;
-    double <= mesh.w && {
-        let around = Submesh::new(x - x % double, y - y % double, double, double);
-        occupancy.is_free(around.into())
     }
 }

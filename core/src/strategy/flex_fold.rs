@@ -59,6 +59,7 @@ use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::first_rectangle;
+use crate::search::shapes::folded;
 
 simple_strategy! {
     /// FlexFold.
@@ -68,16 +69,9 @@ simple_strategy! {
 /// The shapes in the order in which they are tried.
 fn shapes(request: &Request) -> impl Iterator<Item = Sides> + use<> {
     let foldable = request.may_rotate().then(|| request.sides());
-    let fold = |half: u16, double: u16| {
-        let doubled = double.checked_mul(2)?;
-        half.is_multiple_of(2).then_some((half / 2, doubled))
-    };
-    let narrower = foldable
-        .and_then(|sides| fold(sides.w, sides.h))
-        .map(|(w, h)| Sides::new(w, h));
-    let lower = foldable
-        .and_then(|sides| fold(sides.h, sides.w))
-        .map(|(h, w)| Sides::new(w, h));
+    let narrower = foldable.and_then(folded);
+    let lower = foldable.and_then(|sides| folded(sides.rotated()));
+    let lower = lower.map(Sides::rotated);
     request.orientations().chain(narrower).chain(lower)
 }
 

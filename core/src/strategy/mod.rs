@@ -28,7 +28,9 @@ mod gather;
 mod serves;
 mod text;
 
-pub use any::{AnyStrategy, PageOrder, StrategyForm, StrategyInfo, StrategyKind, StrategyMemory};
+pub use any::{
+    AnyStrategy, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind, StrategyMemory,
+};
 pub use serves::Serves;
 pub use text::StrategyTextError;
 

@@ -3,6 +3,7 @@
 use meshalloc::Grid;
 
 use super::ExperimentError;
+use crate::network::Network;
 use crate::simulation::{Completion, Contention, EventKey, Execution, FixedService, Phases, Start};
 use crate::workload::{TimeUnit, Workload};
 
@@ -28,6 +29,14 @@ impl AnyExecution {
         } else {
             AnyExecution::Service(FixedService::default())
         })
+    }
+
+    /// The network; `None` if no messages are sent over one.
+    pub(crate) fn into_network(self) -> Option<Network> {
+        match self {
+            AnyExecution::Messages(inner) => Some(inner.into_network()),
+            AnyExecution::Service(_) | AnyExecution::Io(_) => None,
+        }
     }
 }
 

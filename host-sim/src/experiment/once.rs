@@ -6,6 +6,7 @@ use meshalloc::{Command, Reply, StrategyKind, Ticks};
 use super::execution::AnyExecution;
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Backend, BackendError, Backends};
+use crate::network::Network;
 use crate::simulation::{self, RunResult, SimulationError};
 
 /// Runs one replication of one strategy.
@@ -20,31 +21,57 @@ pub fn run_once(
     backends: &mut dyn Backends,
     progress: &dyn Progress,
 ) -> Result<RunResult, ExperimentError> {
+    let (result, _) = run_through(experiment, strategy, replication, backends, progress)?;
+    Ok(result)
+}
+
+/// The first replication of one strategy, and the network as it is at its end; `None` if no messages are sent.
+///
+/// # Errors
+///
+/// Those of [`run`](super::run).
+pub fn network_after(
+    experiment: &Experiment,
+    strategy: StrategyKind,
+    backends: &mut dyn Backends,
+) -> Result<Option<Network>, ExperimentError> {
+    let (_, execution) = run_through(experiment, strategy, 0, backends, &())?;
+    Ok(execution.into_network())
+}
+
+fn run_through(
+    experiment: &Experiment,
+    strategy: StrategyKind,
+    replication: u32,
+    backends: &mut dyn Backends,
+    progress: &dyn Progress,
+) -> Result<(RunResult, AnyExecution), ExperimentError> {
     let measured = experiment.measured()?;
     let configuration = experiment.configuration(strategy, replication);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;
-    let execution = AnyExecution::new(workload, experiment.machine)?;
+    let mut execution = AnyExecution::new(workload, experiment.machine)?;
     let mut result = None;
     backends.with(configuration, &mut |backend| {
         let backend = &mut Interruptible { backend, progress };
         let advance = &mut |jobs| progress.advance(jobs);
         let (jobs, machine, backlog) = (jobs.clone(), experiment.machine, experiment.backlog);
-        let execution = execution.clone();
+        let execution = &mut execution;
         let run = simulation::run_with(
             execution, backlog, backend, machine, jobs, measured, advance,
         );
         result = Some(run);
     })?;
     let result = result.expect("a backend that is ready calls its body");
-    result.map_err(|reason| match reason {
+    let result = result.map_err(|reason| match reason {
         SimulationError::Backend(BackendError::Interrupted) => ExperimentError::Interrupted,
         reason => ExperimentError::Run {
             strategy,
             replication: replication + 1,
             reason,
         },
-    })
+    });
+    Ok((result?, execution))
 }
 
 /// A backend that takes no more commands after an interruption.

@@ -315,3 +315,29 @@ fn the_cell_of_chuang_and_wu_has_its_independent_values() {
         assert!((sniffing.mean - 0.42).abs() <= margin, "{sniffing:?}");
     }
 }
+
+#[test]
+fn a_random_strategy_gets_another_seed_in_each_replication_unless_it_has_one() {
+    let named = [
+        StrategyKind::Random { seed: 0 },
+        StrategyKind::Random { seed: 7 },
+    ];
+    let mut experiment = synthetic(8, 0.4, 200, &named);
+    experiment.replications = Replications::Fixed(2);
+    let seeded = |strategy, replication| experiment.configuration(strategy, replication).strategy;
+    assert_ne!(seeded(named[0], 0), seeded(named[0], 1));
+    assert_ne!(seeded(named[0], 0), named[0]);
+    assert_eq!(seeded(named[1], 0), named[1]);
+    assert_eq!(seeded(FSL, 3), FSL);
+    let one = results(&experiment);
+    let hash = |result: &StrategyResult| result.decision_hash;
+    assert!(
+        one.iter()
+            .map(hash)
+            .eq(results(&experiment).iter().map(hash))
+    );
+    assert_ne!(hash(&one[0]), hash(&one[1]));
+    assert_eq!(one[0].strategy, named[0]);
+    experiment.seed += 1;
+    assert_ne!(hash(&results(&experiment)[1]), hash(&one[1]));
+}

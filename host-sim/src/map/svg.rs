@@ -18,7 +18,7 @@ mod jobs;
 mod links;
 mod place;
 
-pub use links::LinkMap;
+pub use links::{LinkMap, same_scale};
 
 /// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that borders are
 /// where processors end.

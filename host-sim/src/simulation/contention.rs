@@ -52,9 +52,9 @@ impl Contention {
         })
     }
 
-    /// The network.
-    pub fn network(&self) -> &Network {
-        &self.network
+    /// The network as it is now.
+    pub fn into_network(self) -> Network {
+        self.network
     }
 }
 

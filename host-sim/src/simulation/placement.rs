@@ -41,13 +41,13 @@ fn order(machine: &Grid, request: &Request, block: Block) -> Order {
     }
     let mut order = natural();
     let mut taken = [false; DIMENSIONS_MAX];
-    for dimension in 0..extent.len() {
+    for (dimension, along) in order.iter_mut().enumerate().take(extent.len()) {
         let fits = |&other: &usize| !taken[other] && extent[other] == side(dimension);
         let Some(found) = (0..extent.len()).find(fits) else {
             return natural();
         };
         taken[found] = true;
-        order[dimension] = found;
+        *along = found;
     }
     order
 }

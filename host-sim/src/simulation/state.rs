@@ -9,6 +9,7 @@ use super::held::{Held, Lists};
 use super::record::{Record, Stage};
 use super::tally::{Edge, Fnv1a, Tally};
 use super::{Measured, SimulationError};
+use crate::dispersal::Disperser;
 use crate::workload::{Job, TIME_MAX};
 
 /// More processors than any machine has.
@@ -25,6 +26,7 @@ pub(super) struct State {
     records: VecDeque<Record>,
     gone: u32,
     lists: Lists,
+    disperser: Disperser,
     pub(super) arrived: u32,
     /// Jobs in the controller's queue, and running ones.
     pub(super) waiting: u32,
@@ -56,6 +58,7 @@ impl State {
             records: VecDeque::new(),
             gone: 0,
             lists: Lists::default(),
+            disperser: Disperser::new(machine),
             arrived: 0,
             waiting: 0,
             running: 0,
@@ -277,18 +280,21 @@ impl State {
         let now = self.now;
         let record = &mut self.records[(number - self.gone) as usize];
         record.stage = Stage::Gone;
-        self.lists.remove(record.blocks);
         self.running -= 1;
         self.in_use -= u64::from(record.job.request.processors);
         self.free += i64::from(record.held);
+        let blocks = record.blocks;
         if self.measured.includes(number) {
             self.left -= 1;
             let place = number - self.measured.first();
             self.tally.depart(record, place, now, messages);
+            let blocks = self.lists.get(&record.blocks);
+            self.tally.dispersal.add(&self.disperser.measure(blocks));
             if let Measured::Departures(_) = self.measured {
                 self.tally.window.1 = self.edge();
             }
         }
+        self.lists.remove(blocks);
         self.forget_gone();
     }
 

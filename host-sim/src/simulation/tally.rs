@@ -4,6 +4,7 @@ use meshalloc::{Grid, Ticks};
 
 use super::execution::MessageSums;
 use super::record::Record;
+use crate::dispersal::Dispersal;
 use crate::metrics::{Metric, Refusals, RunValues};
 use crate::statistics::{Moments, Trend};
 use crate::workload::TimeUnit;
@@ -18,7 +19,26 @@ pub(super) struct Edge {
     pub(super) scattered: u128,
 }
 
-/// Sums over measured jobs, all of them whole numbers.
+/// Sums over measured jobs of how dispersed they are, in the order in which they leave.
+#[derive(Default)]
+pub(super) struct DispersalSums {
+    distance: f64,
+    blocks: u64,
+    contiguous: u64,
+    bounding_box_share: f64,
+}
+
+impl DispersalSums {
+    /// A measured job leaves.
+    pub(super) fn add(&mut self, dispersal: &Dispersal) {
+        self.distance += dispersal.mean_distance();
+        self.blocks += dispersal.blocks;
+        self.contiguous += u64::from(dispersal.contiguous);
+        self.bounding_box_share += dispersal.bounding_box_share();
+    }
+}
+
+/// Sums over measured jobs, whole numbers but for those of [`DispersalSums`].
 #[derive(Default)]
 pub(super) struct Tally {
     waiting: Moments,
@@ -40,6 +60,7 @@ pub(super) struct Tally {
     pub(super) window: (Edge, Edge),
     /// Jobs that waited when the last measured job arrived.
     pub(super) waiting_at_end: Option<u32>,
+    pub(super) dispersal: DispersalSums,
     pub(super) refused: Refusals,
     /// What the controller took for submitting and releasing measured jobs, in seconds, if that is measured.
     pub(super) search_seconds: Option<f64>,
@@ -77,16 +98,17 @@ impl Tally {
         let each = unit.ticks_each() as f64;
         let jobs = self.turnaround.count();
         let part = |some: u64, all: u64| (all > 0).then(|| some as f64 / all as f64);
-        let mean = |of: &Moments| of.mean().map(|mean| mean / each);
+        let of_jobs = |of: &Moments| of.mean().map(|mean| mean / each);
+        let mean = |sum: f64| (jobs > 0).then(|| sum / jobs as f64);
         let of_messages = |sum: u64| part(sum, self.messages.count);
         RunValues::from_fn(|metric| match metric {
-            Metric::WaitingDelay => mean(&self.waiting),
-            Metric::Turnaround => mean(&self.turnaround),
+            Metric::WaitingDelay => of_jobs(&self.waiting),
+            Metric::Turnaround => of_jobs(&self.turnaround),
             Metric::TurnaroundVariance => {
                 let variance = self.turnaround.variance();
                 variance.map(|variance| variance / (each * each))
             }
-            Metric::ServiceTime => mean(&self.service),
+            Metric::ServiceTime => of_jobs(&self.service),
             Metric::Utilization => self.share(machine, |edge| edge.used),
             Metric::AllocationMiss => part(self.misses, self.misses + jobs),
             Metric::InternalFragmentation => {
@@ -95,6 +117,10 @@ impl Tally {
             Metric::CompletionTime => (jobs > 0).then(|| unit.of(self.last_departure)),
             Metric::Jobs => Some(jobs as f64),
             Metric::WaitingAtEnd => self.waiting_at_end.map(f64::from),
+            Metric::Dispersal => mean(self.dispersal.distance),
+            Metric::Blocks => mean(self.dispersal.blocks as f64),
+            Metric::ContiguousShare => part(self.dispersal.contiguous, jobs),
+            Metric::BoundingBoxShare => mean(self.dispersal.bounding_box_share),
             Metric::ExternalFragmentation => self.share(machine, |edge| edge.scattered),
             Metric::SearchTime => {
                 let all = self.search_seconds.filter(|_| jobs > 0);

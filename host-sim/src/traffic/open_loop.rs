@@ -28,9 +28,9 @@ const LOOKS: u64 = 128;
 /// The most messages that wait at a processor of a machine of so many.
 const fn waiting_max(nodes: u32) -> u32 {
     /// Of all processors together, unless they are many.
-    const ALL: u32 = 1 << 22;
+    const ALL: u32 = 1 << 20;
     let each = ALL / nodes;
-    if each < 64 { 64 } else { each }
+    if each < 16 { 16 } else { each }
 }
 
 /// What is to be run.

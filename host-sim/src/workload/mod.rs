@@ -120,6 +120,10 @@ impl Workload {
 
 /// The jobs of a workload.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one in a run, and drawn jobs come without a detour"
+)]
 pub enum Jobs<'w> {
     /// Drawn.
     Synthetic(SyntheticJobs),

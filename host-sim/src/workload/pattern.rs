@@ -351,7 +351,7 @@ impl Steps {
             return None;
         }
         let (side, stride) = sides[direction as usize / 2];
-        let upwards = direction % 2 == 0;
+        let upwards = direction.is_multiple_of(2);
         let own = at((side, stride));
         match upwards {
             true => (own + distance < side).then(|| p + distance * stride),

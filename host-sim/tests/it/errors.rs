@@ -32,6 +32,18 @@ fn wrong_options_are_explained() {
             &["unknown strategy \"zzz\"", "known: first-fit (ff)"],
         ),
         (
+            "run --strategy ff:seed=7",
+            &["the strategy first-fit takes no parameter"],
+        ),
+        (
+            "run --strategy random:seed=x",
+            &["expected random:seed=SEED, a whole number from 1"],
+        ),
+        (
+            "run --mesh 6x6 --strategy paging:snake=2",
+            &["paging:snake=2 serves grids whose sides are all multiples of 2^2, not mesh 6x6"],
+        ),
+        (
             "run --scheduler fcsf",
             &["did you mean \"fcfs\"?", "known: fcfs"],
         ),

@@ -171,6 +171,8 @@ fn sweeps_comparisons_and_saturation_serve_grids() {
         "naive",
         "tree-collapsing",
         "tree-collapsing-printed",
+        "random",
+        "paging",
     ];
     assert_eq!(names(&json["results"]), expected);
 }

@@ -32,6 +32,8 @@ fn json_has_everything_with_its_source() {
         ),
         ("sniffing", None, "k-ary n-cubes", false, true),
         ("partner", None, "k-ary n-cubes", false, true),
+        ("random", None, "any grid", true, false),
+        ("paging", None, "any grid", true, false),
     ] {
         let strategy = of(name);
         assert_eq!(
@@ -57,6 +59,11 @@ fn json_has_everything_with_its_source() {
         }
     }
     assert_eq!(list["schedulers"][0]["name"], "fcfs");
+    assert_eq!(of("first-fit")["parameters"], serde_json::json!([]));
+    let parameters = serde_json::json!(["seed=SEED"]);
+    assert_eq!(of("random")["parameters"], parameters);
+    let shown = host_sim("list").good();
+    assert!(shown.contains("parameters: seed=SEED"), "{shown}");
 }
 
 #[test]

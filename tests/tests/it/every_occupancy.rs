@@ -142,6 +142,9 @@ strategies! {
     fixed_orientation: FixedOrientation;
     flex_fold: FlexFold;
     all_shapes: AllShapes;
+    l_shape: LShape;
+    neighbor: Neighbor;
+    multiple_buddy: MultipleBuddy;
     tree_collapsing: TreeCollapsing;
     tree_collapsing_printed: TreeCollapsingPrinted;
     free_list: FreeList;

@@ -13,12 +13,14 @@ use meshalloc_tests::rig::{
 };
 use meshalloc_tests::strategy::places_anywhere;
 
-/// Those with memory of their own of every kind, and none.
-const STRATEGIES: [StrategyKind; 4] = [
+/// Those with memory of their own of every kind, and none, and with blocks of every number.
+const STRATEGIES: [StrategyKind; 6] = [
     StrategyKind::FirstFit,
     StrategyKind::AdaptiveScan,
     StrategyKind::FreeSubmeshList,
     StrategyKind::Naive,
+    StrategyKind::LShape,
+    StrategyKind::MultipleBuddy,
 ];
 
 /// Everything that can be asked for, but for the counters that a refusal counts.
@@ -129,7 +131,8 @@ fn what_fails_changes_nothing() {
                 Refusal::TooFewFree,
             ),
         ];
-        if !places_anywhere(strategy) {
+        // Those that are left are connected.
+        if !places_anywhere(strategy) && strategy != StrategyKind::Neighbor {
             let fragmented = submission(9, no_wait(Request::submesh(7, 1)));
             failures.push((fragmented, Refusal::Fragmented));
         }
@@ -198,7 +201,9 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
             let command = Command::Configure(configuration(mesh(65, 1), strategy));
             let error = Error::Configure(ConfigureError::StrategyMemory);
             match strategy {
-                StrategyKind::Naive | StrategyKind::FreeSubmeshList => {
+                StrategyKind::Naive
+                | StrategyKind::MultipleBuddy
+                | StrategyKind::FreeSubmeshList => {
                     assert_fails(controller, &command, error);
                 }
                 _ => assert_eq!(ask(controller, &command).last, Reply::Done),
@@ -245,9 +250,10 @@ fn memory_that_is_too_small_is_refused() {
         let needs_memory = strategy != StrategyKind::Naive;
         let expected = needs_memory.then_some(ConfigureError::StrategyMemory);
         assert_eq!(outcome.err(), expected, "{strategy}");
-        // A block less than needed: one for each job, or one for each processor.
+        // A block less than needed: one or two for each job, or one for each processor.
         let blocks = match strategy {
-            StrategyKind::Naive => 64,
+            StrategyKind::Naive | StrategyKind::MultipleBuddy => 64,
+            StrategyKind::LShape => 8,
             _ => 4,
         };
         for (blocks, expected) in [
@@ -355,7 +361,11 @@ fn a_job_for_every_node_of(machine: Grid, unit: Request, whole: Request) {
             assert_eq!(released.last, Reply::Released { job, processors: 1 });
         }
         let whole = submit(controller, 0, whole);
-        assert_eq!(whole.block().map(|block| machine.area(block)), Some(nodes));
+        let held = whole.grants[0]
+            .blocks
+            .iter()
+            .map(|&block| machine.area(block));
+        assert_eq!(held.sum::<u32>(), nodes);
     });
 }
 

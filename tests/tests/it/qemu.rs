@@ -2,6 +2,7 @@
 
 mod cubes;
 mod log;
+mod longest;
 
 use std::time::{Duration, Instant};
 
@@ -148,7 +149,9 @@ fn qemu_decides_as_in_process() {
         SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 10 }),
     ];
     let mut served = 0;
-    for strategy in StrategyKind::built() {
+    let parameters = ["random:seed=7", "paging:snake", "paging:row-major=1"];
+    let parameters = parameters.map(|text| text.parse().unwrap());
+    for strategy in StrategyKind::built().chain(parameters) {
         let (mut rounds, mut granted) = (0, 0);
         for machine in machines() {
             let configuration = Configuration {

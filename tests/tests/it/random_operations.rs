@@ -379,6 +379,7 @@ machines! {
     one_column: mesh(1, 97), mesh(97, 1);
     one_node: mesh(1, 1), mesh(2, 1);
     square_8: mesh(8, 8), mesh(7, 9);
+    square_16: mesh(16, 16), mesh(16, 22);
     square_17: mesh(17, 17), mesh(2, 2);
     height_17: mesh(33, 17), mesh(17, 33), mesh(33, 31);
     // Words with padding: a part of one, or several; exactly one word; exactly several.

@@ -61,7 +61,7 @@ mod board {
     /// How long one round of the main loop, one frame and its replies, may take before or after the last attempt to place a
     /// job, in milliseconds. The
     /// longest reply, grants for 512 jobs with 4,096 blocks or 46 KB, takes 4 seconds at 115200 baud. The longest
-    /// search for a single job, on the 2-ary 12-cube, is measured in `tests/tests/it/qemu/cubes.rs`.
+    /// search for a single job, on the 2-ary 12-cube, is measured in `tests/tests/it/qemu/longest.rs`.
     const WATCHDOG_MS: u32 = 8_000;
 
     /// Jobs, waiting and running together: `MESHALLOC_JOBS` at the time of the build.

@@ -1,6 +1,6 @@
 //! Maps of links: how much each of them is used.
 //!
-//! Every processor is a cell with a bar for each link that leaves it, from the middle to the side at which the neighbour
+//! Every processor is a cell with a bar for each link that leaves it, between the middle and the side at which the neighbour
 //! is: dimension 0 to the right and to the left, dimension 1 up and down, further dimensions in turn beside these. So the
 //! two directions of a link, and links that lead around, never cover each other.
 
@@ -35,6 +35,33 @@ pub struct LinkMap {
     pub links: Vec<(Link, f64)>,
     /// What the darkest colour stands for: the same in all maps of a picture.
     pub most: f64,
+}
+
+/// The most processors of a picture of links.
+const LINKS_NODES_MAX: u32 = 1 << 14;
+
+impl LinkMap {
+    /// Whether the links of this machine can be drawn.
+    ///
+    /// # Errors
+    ///
+    /// When there are too many.
+    pub fn check(machine: Grid) -> Result<(), String> {
+        if machine.nodes() <= LINKS_NODES_MAX {
+            return Ok(());
+        }
+        Err(format!(
+            "--plot links draws machines of up to {LINKS_NODES_MAX} processors, not {}",
+            machine.nodes()
+        ))
+    }
+}
+
+/// Gives all maps of a picture the colour of what the most used of their links carries.
+pub fn same_scale(maps: &mut [LinkMap]) {
+    let links = maps.iter().flat_map(|map| &map.links);
+    let most = links.map(|link| link.1).fold(0.0, f64::max);
+    maps.iter_mut().for_each(|map| map.most = most);
 }
 
 impl Content for LinkMap {
@@ -77,8 +104,10 @@ impl Content for LinkMap {
             let lanes = (self.machine.dimensions() + 1 - axis) / 2;
             let width = BARS / lanes as f64;
             let across = 0.5 - BARS / 2.0 + lane * width;
-            let along = if up { 0.5 } else { 0.0 };
-            let mut corners = [(along, across), (along + 0.5, across + 0.9 * width)];
+            // The middle is left free, where bars of different axes would cover each other.
+            let length = 0.5 - BARS / 2.0;
+            let along = if up { 1.0 - length } else { 0.0 };
+            let mut corners = [(along, across), (along + length, across + 0.9 * width)];
             if axis == 1 {
                 corners = corners.map(|(along, across)| (across, along));
             }
@@ -157,8 +186,8 @@ mod tests {
         ] {
             assert_eq!(drawn.matches(part).count(), 1, "{part} in {drawn}");
         }
-        // 28 pixels a processor: the bar of the first link is 14 x 12.6 pixels, in tenths of a pixel.
+        // 28 pixels a processor: the bar of the first link is 7 x 12.6 pixels, in tenths of a pixel.
         let bar = drawn.lines().find(|line| line.contains("#800026")).unwrap();
-        assert!(bar.contains("width=\"140\" height=\"126\""), "{bar}");
+        assert!(bar.contains("width=\"70\" height=\"126\""), "{bar}");
     }
 }

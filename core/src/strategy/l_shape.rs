@@ -1,0 +1,312 @@
+//! L-shaped submesh allocation (LSSA): the request as it is, rotated, folded, or as an L of two submeshes side by side.
+//!
+//! `LS(c, d, e, f)` is an L of a part of c x d processors and a shorter one of e x f beside it, which ends at the same height as
+//! the first at the bottom or at the top.
+//!
+//! # Source
+//!
+//! K. Seo and S. Kim, "Improving System Performance in Contiguous Processor Allocation for Mesh-Connected Parallel Systems",
+//! J. of Systems and Software 67(1), 2003; described by Alshdefat 2019, section "L-Shape Sub-Mesh Allocation Strategy".
+//!
+//! # Differences from the paper
+//!
+//! With A the longer side of the request and B the shorter one:
+//!
+//! - For odd A the thesis prints `LS(ceil(A/2) + k, B + ceil(A/2) - k, ceil(A/2) - k, B - ceil(A/2) - k)`, which does not have A * B
+//!   processors. Here it is `LS(c + k, B + m - k, m - k, B - c - k)` with c = ceil(A/2), m = floor(A/2), which gives the thesis's
+//!   example, (5, 5). k is 0 to B - 1 - c, one by one (the thesis begins at 1, and its example at 0); -1 alone if that is -1.
+//! - For even A the thesis lets k end at B, where the second part would be empty. Here k is 1, 2, 3, 4 and from there on grows by
+//!   B/4, at least by 1, up to B - 2 or 1, whichever is larger, which gives the thesis's example, (8, 6).
+//! - "L-shape sub-meshes will be searched for the requested job and its rotated sub-mesh": a request whose longer side lies along x is
+//!   tried with the parts side by side along x, then along y; one whose longer side lies along y the other way round (the same
+//!   shapes, mirrored at the diagonal); a square only along x.
+//! - For each k the taller part is at the left with the other at its bottom, then at its top, then at the right
+//!   in the same way; for each of these four the first base node in row-major order is taken (the thesis's Fig. 2-4 names
+//!   no order).
+//! - A request that forbids rotation ([`Flags::FIXED_ORIENTATION`](crate::Flags)) is served only as it is.
+//! - A job of fewer processors than its sides have holds all a * b of them, as with the contiguous strategies.
+//!
+//! # Complexity and memory
+//!
+//! Up to six searches of first fit, then O(words * log W) for each of at most 2B shapes, those that do not fit the mesh left out; a
+//! release takes nothing. Scratch: twice as many words as the occupancy. At most two blocks a job.
+//!
+//! # Recognition
+//!
+//! Complete for the requested submesh in both orientations; it accepts folded and L-shaped ones besides.
+//!
+//! # Drawbacks
+//!
+//! No more than two parts: it fails although enough processors are free, and connected. A search in vain goes through all shapes.
+//!
+//! ```text
+//!   y
+//!   6  A A A A A     A request (5, 5) on a 5 x 7 mesh, # busy: no 5 x 5 is free, and at the left of
+//!   5  A A A A A     LS(3, 7, 2, 2) the short part fits at the top only.
+//!   4  A A A . .
+//!   3  A A A . #
+//!   2  A A A . .
+//!   1  A A A . .
+//!   0  A A A # .
+//!      0 1 2 3 4  x
+//! ```
+//!
+//! # Example
+//!
+//! The mesh above: the first shape of the thesis's example (5, 5).
+//!
+//! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<8, 16, 16, 35, 0>::new();
+//! let machine = Mesh::new(5, 7)?.into();
+//! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::LShape)?;
+//! for node in [3, 19] {
+//!     allocator.mark_faulty(NodeId(node));
+//! }
+//! let job = allocator.allocate(&Request::submesh(5, 5))?;
+//! let blocks: Vec<Submesh> = allocator.blocks(&job).map(Submesh::from).collect();
+//! assert_eq!(blocks, [Submesh::new(0, 0, 3, 7), Submesh::new(3, 5, 2, 2)]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::Strategy;
+use crate::blocks::Draft;
+use crate::error::Refusal;
+use crate::mesh::{Coord, Sides, Submesh};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::search::boxes::first_rectangle;
+use crate::search::rectangles::all_bases;
+use crate::search::shapes::folded;
+use crate::word::{WORD_BITS, Word, bits_from};
+
+simple_strategy! {
+    /// L-shaped submeshes.
+    LShape, mesh: Mesh
+}
+
+/// The rectangles in the order in which they are tried.
+fn rectangles(request: &Request) -> impl Iterator<Item = Sides> + use<> {
+    let sides = request.sides();
+    let foldable = request.may_rotate().then_some(sides);
+    let along_w = foldable.and_then(folded);
+    let along_h = foldable
+        .filter(|sides| !sides.is_square())
+        .and_then(|sides| folded(sides.rotated()));
+    let others = along_w.into_iter().chain(along_h);
+    let others = others.flat_map(|sides| [sides, sides.rotated()]);
+    request.orientations().chain(others)
+}
+
+/// Two submeshes side by side, and where: their sides, and the four places of the base node of the shorter one seen from that
+/// of the taller one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ell {
+    taller: Sides,
+    shorter: Sides,
+    places: [(i32, i32); 4],
+}
+
+impl Ell {
+    /// `LS(c, d, e, f)` with the parts side by side along x, or along y; `None` if it does not fit the mesh.
+    fn new([c, d, e, f]: [i32; 4], along_x: bool, mesh: Sides) -> Option<Ell> {
+        let (across, up) = match along_x {
+            true => (mesh.w, mesh.h),
+            false => (mesh.h, mesh.w),
+        };
+        if c + e > across.into() || d > up.into() {
+            return None;
+        }
+        let sides = |w: i32, h: i32| match along_x {
+            true => Sides::new(w as u16, h as u16),
+            false => Sides::new(h as u16, w as u16),
+        };
+        let place = |dx, dy| if along_x { (dx, dy) } else { (dy, dx) };
+        Some(Ell {
+            taller: sides(c, d),
+            shorter: sides(e, f),
+            places: [
+                place(c, 0),
+                place(c, d - f),
+                place(-e, 0),
+                place(-e, d - f),
+            ],
+        })
+    }
+}
+
+/// `[c, d, e, f]` of the L shapes of a request for a x b processors, in the order in which they are tried. There are not more than
+/// the shorter side is long.
+fn l_shapes(sides: Sides) -> impl Iterator<Item = [i32; 4]> + use<> {
+    let (a, b) = (
+        i32::from(sides.w.max(sides.h)),
+        i32::from(sides.w.min(sides.h)),
+    );
+    let is_even = a % 2 == 0;
+    let (m, c) = (a / 2, a - a / 2);
+    let (first, last) = match b - 1 - c {
+        // No side of a part is left.
+        _ if b < 2 => (0, -1),
+        _ if is_even => (1, 1.max(b - 2)),
+        -1 => (-1, -1),
+        last => (0, last),
+    };
+    let next = move |&k: &i32| match is_even && k >= 4 {
+        true => Some(k + 1.max(b / 4)),
+        false => Some(k + 1),
+    };
+    let ks = core::iter::successors(Some(first), next).take_while(move |&k| k <= last);
+    ks.map(move |k| match is_even {
+        true => [m, b + k, m, b - k],
+        false => [c + k, b + m - k, m - k, b - c - k],
+    })
+}
+
+impl LShape<'_> {
+    /// The L shapes of a request that fit the mesh.
+    fn ells(&self, request: &Request) -> impl Iterator<Item = Ell> + use<> {
+        let (sides, mesh) = (request.sides(), self.mesh.sides());
+        let is_possible = request.may_rotate() && sides.area() <= self.mesh.nodes();
+        let along_x = sides.w >= sides.h;
+        let other = (!sides.is_square()).then_some(!along_x);
+        let ways = is_possible.then_some(along_x).into_iter();
+        let ways = ways.chain(other.filter(|_| is_possible));
+        ways.flat_map(move |along_x| {
+            l_shapes(sides).filter_map(move |shape| Ell::new(shape, along_x, mesh))
+        })
+    }
+
+    /// Where both parts are free.
+    fn place(&mut self, occupancy: &Occupancy<'_>, ell: Ell) -> Option<[Submesh; 2]> {
+        let words = occupancy.busy_rows().len();
+        let (talls, shorts) = self.workspace.words.split_at_mut(words);
+        let talls = all_bases(occupancy, ell.taller, talls);
+        if talls.iter().all(|&bases| bases == 0) {
+            return None;
+        }
+        let shorts = all_bases(occupancy, ell.shorter, shorts);
+        let stride = occupancy.stride();
+        ell.places.into_iter().find_map(|place| {
+            let base = first_pair(talls, shorts, stride, place)?;
+            let along = |at: u16, by: i32| (i32::from(at) + by) as u16;
+            let other = Coord::new(along(base.x, place.0), along(base.y, place.1));
+            Some([
+                Submesh {
+                    base,
+                    sides: ell.taller,
+                },
+                Submesh {
+                    base: other,
+                    sides: ell.shorter,
+                },
+            ])
+        })
+    }
+}
+
+/// The first of `bases`, in row-major order, from which one of `others` is `dx` columns and `dy` rows away.
+fn first_pair(
+    bases: &[Word],
+    others: &[Word],
+    stride: usize,
+    (dx, dy): (i32, i32),
+) -> Option<Coord> {
+    for (y, row) in (0..).zip(bases.chunks_exact(stride)) {
+        let other = usize::try_from(y + dy).ok();
+        let other = other.and_then(|y| others.chunks_exact(stride).nth(y));
+        let Some(other) = other else { continue };
+        for (x, &bases) in (0..).step_by(WORD_BITS as usize).zip(row) {
+            if bases == 0 {
+                continue;
+            }
+            let hit = bases & bits_from(other, x + dx);
+            if hit != 0 {
+                return Some(Coord::new(
+                    x as u16 + hit.trailing_zeros() as u16,
+                    y as u16,
+                ));
+            }
+        }
+    }
+    None
+}
+
+impl Strategy for LShape<'_> {
+    /// All processors of the shape.
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        let mesh = self.mesh.sides();
+        let fits = |sides: Sides| sides.fits_in(mesh);
+        match rectangles(request).any(fits) || self.ells(request).next().is_some() {
+            true => Ok(request.shape.area()),
+            false => Err(Refusal::NeverFits),
+        }
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let rectangle = rectangles(request)
+            .find_map(|sides| first_rectangle(occupancy, sides, self.workspace.words));
+        if let Some(block) = rectangle {
+            draft.push(block);
+            return true;
+        }
+        let mut ells = self.ells(request);
+        let parts = ells.find_map(|ell| self.place(occupancy, ell));
+        for part in parts.into_iter().flatten() {
+            draft.push(part);
+        }
+        parts.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec::Vec;
+
+    fn shapes(a: u16, b: u16) -> Vec<[i32; 4]> {
+        l_shapes(Sides::new(a, b)).collect()
+    }
+
+    #[test]
+    fn l_shapes_of_the_thesis() {
+        let of_8_6 = [[4, 7, 4, 5], [4, 8, 4, 4], [4, 9, 4, 3], [4, 10, 4, 2]];
+        assert_eq!(shapes(8, 6), of_8_6);
+        assert_eq!(shapes(6, 8), of_8_6);
+        assert_eq!(shapes(5, 5), [[3, 7, 2, 2], [4, 6, 1, 1]]);
+        // B - 1 - c is -1, and less.
+        assert_eq!(shapes(5, 3), [[2, 6, 3, 1]]);
+        assert_eq!(shapes(7, 3), [[0; 4]; 0]);
+        assert_eq!(shapes(6, 1), [[0; 4]; 0]);
+        // From 4 on k grows by B/4 = 3.
+        assert_eq!(shapes(14, 14).len(), 6);
+    }
+
+    #[test]
+    fn l_shapes_keep_the_area_and_touch() {
+        for (a, b) in (1..40).flat_map(|a| (1..40).map(move |b| (a, b))) {
+            let mesh = Sides::new(100, 100);
+            for shape @ [c, d, e, f] in shapes(a, b) {
+                assert_eq!(c * d + e * f, i32::from(a) * i32::from(b), "{a} {b}");
+                assert!(c > 0 && e > 0 && f > 0 && d > f, "{a} {b}: {shape:?}");
+                for along_x in [true, false] {
+                    let ell = Ell::new(shape, along_x, mesh).expect("it fits");
+                    for (dx, dy) in ell.places {
+                        // A stretch of border in common, and no processor.
+                        let [x, y] = [50, 50];
+                        let one = Submesh { base: Coord::new(x, y), sides: ell.taller };
+                        let base = Coord::new((50 + dx) as u16, (50 + dy) as u16);
+                        let other = Submesh { base, sides: ell.shorter };
+                        assert!(!one.overlaps(other) && one.touches(other));
+                        assert!(one.rows_meet(other) || one.columns_meet(other));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Multiple buddy strategy (MBS): a job holds several squares whose sides are powers of two.
+//!
+//! The number of processors is written in base 4, and each digit asks for as many blocks of 4^i processors.
+//!
+//! # Source
+//!
+//! V. Lo, K. J. Windisch, W. Liu and B. Nitzberg, "Noncontiguous Processor Allocation Algorithms for
+//! Mesh-Connected Multicomputers", IEEE Trans. on Parallel and Distributed Systems 8(7), 1997.
+//!
+//! # Differences from the paper
+//!
+//! Lo and others keep a list of free blocks for each size. Blocks are merged whenever possible, so the lists follow from the
+//! occupancy, faulty processors need nothing special, and a repaired one merges with its buddies again.
+//!
+//! What the paper leaves open: the mesh begins as the largest squares that it has among those whose side is a power of two
+//! and whose base is a multiple of the side. Digits are served from the highest to the lowest. Each of their blocks is the free
+//! block of that size with the first base node in row-major order; else the lower left part of the smallest larger free
+//! block, of these the first in row-major order; else four blocks of a quarter of the size take its place.
+//!
+//! A request names sides, and only the number of its processors counts, so
+//! [`Flags::FIXED_ORIENTATION`](crate::Flags) makes no difference.
+//!
+//! # Complexity and memory
+//!
+//! O(words * log^2 W + n) for an allocation, at most n blocks of it; a release takes nothing. Scratch: twice as many words as the
+//! occupancy.
+//!
+//! # Recognition
+//!
+//! Complete: it fails only if fewer than n processors are free. No fragmentation of either kind.
+//!
+//! # Drawbacks
+//!
+//! The blocks of a job may lie far apart, and a job of few processors splits a block although it could lie in a gap of the shape
+//! that it asks for.
+//!
+//! ```text
+//!   y
+//!   3  A A # .     A request for 5 processors on a 4 x 4 mesh, # busy: 5 is 11 in base 4, one block
+//!   2  A A . #     of 2 x 2 and one of 1 x 1.
+//!   1  # . # .
+//!   0  A . . #
+//!      0 1 2 3  x
+//! ```
+//!
+//! # Example
+//!
+//! The mesh above. The 2 x 2 block is released and found whole again.
+//!
+//! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<4, 16, 8, 16, 0>::new();
+//! let machine = Mesh::new(4, 4)?.into();
+//! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::MultipleBuddy)?;
+//! for node in [3, 4, 6, 11, 14] {
+//!     allocator.mark_faulty(NodeId(node));
+//! }
+//! let five = allocator.allocate(&Request::submesh(5, 1))?;
+//! let blocks: Vec<Submesh> = allocator.blocks(&five).map(Submesh::from).collect();
+//! assert_eq!(blocks, [Submesh::new(0, 2, 2, 2), Submesh::new(0, 0, 1, 1)]);
+//! allocator.release(five);
+//! let four = allocator.allocate(&Request::submesh(1, 4))?;
+//! assert_eq!(allocator.blocks(&four).next(), Some(Submesh::new(0, 2, 2, 2).into()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::Strategy;
+use super::common::demand_of_processors;
+use crate::blocks::Draft;
+use crate::error::Refusal;
+use crate::grid::Block;
+use crate::mesh::Submesh;
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::search::squares::Squares;
+use crate::word::Word;
+
+simple_strategy! {
+    /// Multiple buddy.
+    MultipleBuddy, grid: Grid
+}
+
+/// What is free while the blocks of one request are chosen.
+struct Choice<'a, 'm, 's> {
+    occupancy: &'a Occupancy<'m>,
+    /// The occupancy with the blocks that have been chosen.
+    busy: &'s mut [Word],
+    scratch: &'s mut [Word],
+}
+
+impl Choice<'_, '_, '_> {
+    /// Chooses free blocks of this side, at most so many; returns how many are missing.
+    fn of_this_side(&mut self, side: u16, mut missing: u32, draft: &mut Draft<'_, '_>) -> u32 {
+        let stride = self.occupancy.stride();
+        let squares = Squares::new(self.busy, stride, self.scratch).with_side(side);
+        // A block that is taken changes nothing for others of its size: none of them has a larger one around it.
+        for (x, y) in squares.blocks().take(missing as usize) {
+            missing -= 1;
+            let block = Submesh::new(x, y, side, side).into();
+            mark(self.occupancy, self.busy, block);
+            draft.push(block);
+        }
+        missing
+    }
+
+    /// Chooses the lower left part of the smallest larger free block; returns whether there is one.
+    fn of_a_larger_one(&mut self, side: u16, draft: &mut Draft<'_, '_>) -> bool {
+        let stride = self.occupancy.stride();
+        let mut squares = Squares::new(self.busy, stride, self.scratch).with_side(side);
+        while !squares.is_empty() {
+            squares.double();
+            if let Some((x, y)) = squares.blocks().next() {
+                let block = Submesh::new(x, y, side, side).into();
+                mark(self.occupancy, self.busy, block);
+                draft.push(block);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn mark(occupancy: &Occupancy<'_>, busy: &mut [Word], block: Block) {
+    occupancy.layout().words(block, |word, bits| {
+        busy[word] |= bits;
+        true
+    });
+}
+
+impl Strategy for MultipleBuddy<'_> {
+    /// The shape does not matter, only the number of processors.
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        demand_of_processors(request, &self.grid)
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let rows = occupancy.busy_rows();
+        let (busy, scratch) = self.workspace.words.split_at_mut(rows.len());
+        busy.copy_from_slice(rows);
+        let mut choice = Choice {
+            occupancy,
+            busy,
+            scratch,
+        };
+        let shorter = self.grid.side(0).min(self.grid.side(1));
+        let digits = request.processors.ilog(4) + 1;
+        // No block is larger than the mesh: what higher digits ask for is in `missing` at once.
+        let levels = digits.min(shorter.ilog2() + 1);
+        let mut missing = request.processors >> (2 * levels);
+        for level in (0..levels).rev() {
+            let digit = request.processors >> (2 * level) & 3;
+            missing = 4 * missing + digit;
+            let side = 1 << level;
+            missing = choice.of_this_side(side, missing, draft);
+            while missing > 0 && choice.of_a_larger_one(side, draft) {
+                missing = choice.of_this_side(side, missing - 1, draft);
+            }
+        }
+        missing == 0
+    }
+}

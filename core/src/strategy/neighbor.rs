@@ -1,0 +1,220 @@
+//! Neighbour allocation (NAS): a free submesh, the nucleus, and free neighbours until there are enough processors.
+//!
+//! # Source
+//!
+//! A. B. Alshdefat, "An Efficient Processor Allocation Algorithm for 2D Mesh Connected Multicomputers", Master's thesis, Al
+//! al-Bayt University, 2019, chapter 3, Figs. 3-1 to 3-12.
+//!
+//! # Differences from the paper
+//!
+//! With n the number of processors, A the longer side of the request, B the shorter one, c = ceil(A/2) and m = floor(A/2):
+//!
+//! - All shapes first fit ([`AllShapes`](crate::StrategyKind::AllShapes)) comes first, as in step 3 of Fig. 3-11. The thesis's first
+//!   example skips it: on an empty mesh a request (3, 5) would be granted as it is.
+//! - The text has the nuclei of even A for k = 1 to B, step 5 for k = -1 to B. Here it is (A/2, B + k) for k = 1 to B - 1, since (A/2, 2B) is a
+//!   shape of the same size, which has been tried. Odd A: (c + k, B + m - k) from k = 0 on while the second side is
+//!   at least 1; the text's bound B - 1 - m is below 0 in its own example (5, 2), whose nuclei it gives as (4, 3), (5, 2) and (6, 1).
+//! - If B - 1 - c is -1, k begins at -1, for even A too; this gives the thesis's (3, 5) -> (2, 6) and (6, 3) -> (3, 2).
+//! - k grows by 1; the thesis lets it grow by B/4 from 4 on, and leaves nuclei out by that.
+//! - Nuclei are not rotated. A nucleus of more than n processors is skipped. B = 1 has no nucleus but (1, 1).
+//! - "Search for free neighbor processors by scanning the mesh": each pass goes over the mesh in row-major order and adds every free
+//!   neighbour of the set as it was before the pass, up to n. Where the set cannot grow to n, the next k follows.
+//! - The nucleus (1, 1) is the first free processor of a connected free component of at least n; Fig. 3-11 tries only
+//!   the first free processor.
+//! - A job holds exactly n processors. Where its sides have more, it holds the first n in row-major order of the rectangle that is
+//!   found for them.
+//! - A request that forbids rotation ([`Flags::FIXED_ORIENTATION`](crate::Flags)) is served only as it is, without nuclei.
+//!
+//! # Complexity and memory
+//!
+//! The searches of all shapes first fit; then each component of free processors is visited at most twice, O(words in a row) for each run
+//! of free processors; each nucleus is a search of first fit, at most B + m of them, those that do not fit the mesh left out; growth
+//! is O(n * words in a row). Whether the set around a nucleus can grow to n is known before it grows, from the size of the component, so
+//! it grows once. A release takes nothing. Scratch: twice as many words as the occupancy. Up to n blocks: the nucleus, and the
+//! processors added, neighbours in a row and equal runs in consecutive rows as one block.
+//!
+//! # Recognition
+//!
+//! Complete, and beyond rectangles: it fails only if no connected component of free processors has n of them.
+//!
+//! # Drawbacks
+//!
+//! A job may hold a long and thin set, in which messages travel far and through other jobs' processors. It fails although n are free
+//! where they are not connected.
+//!
+//! ```text
+//!   y
+//!   6  B B # # # # #     A request (3, 5) on a 7 x 7 mesh, # busy: 15 processors are the nucleus A
+//!   5  A A # # # # #     of 2 x 6 and the three neighbours B.
+//!   4  A A # # # # #
+//!   3  A A # # # # #
+//!   2  A A # # # # #
+//!   1  A A # # # # #
+//!   0  A A B . . . .
+//!      0 1 2 3 4 5 6  x
+//! ```
+//!
+//! # Example
+//!
+//! The mesh above: Figs. 3-2 and 3-3 with the processors busy that make the thesis's nucleus the first one that is found.
+//!
+//! ```
+//! # use meshalloc::*;
+//! let mut storage = Storage::<14, 16, 14, 49, 0>::new();
+//! let machine = Mesh::new(7, 7)?.into();
+//! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::Neighbor)?;
+//! for node in (7..49).filter(|node| node % 7 >= 2) {
+//!     allocator.mark_faulty(NodeId(node));
+//! }
+//! let job = allocator.allocate(&Request::submesh(3, 5))?;
+//! let blocks: Vec<Submesh> = allocator.blocks(&job).map(Submesh::from).collect();
+//! let expected = [(0, 0, 2, 6), (2, 0, 1, 1), (0, 6, 2, 1)];
+//! assert_eq!(blocks, expected.map(|(x, y, w, h)| Submesh::new(x, y, w, h)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::Strategy;
+use super::common::{demand_as_requested, demand_of_processors};
+use super::gather::Gather;
+use crate::blocks::Draft;
+use crate::error::Refusal;
+use crate::mesh::{Coord, Sides, Submesh};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::search::boxes::first_rectangle;
+use crate::search::connected::{Components, grow};
+use crate::search::shapes::all_shapes;
+use crate::word::Word;
+
+simple_strategy! {
+    /// Neighbour allocation.
+    Neighbor, mesh: Mesh
+}
+
+/// The nuclei of a request that fit the mesh and have no more than the requested processors, in the order in which they are tried,
+/// but for the last, (1, 1).
+fn nuclei(request: &Request, mesh: Sides) -> impl Iterator<Item = Sides> + use<> {
+    let sides = request.sides();
+    let (a, b) = (
+        i32::from(sides.w.max(sides.h)),
+        i32::from(sides.w.min(sides.h)),
+    );
+    let (m, c) = (a / 2, a - a / 2);
+    let is_even = a % 2 == 0;
+    let first = match b - 1 - c {
+        -1 => -1,
+        _ if is_even => 1,
+        _ => 0,
+    };
+    let last = match is_even {
+        _ if b < 2 => first - 1,
+        true => b - 1,
+        false => b + m - 1,
+    };
+    let processors = request.processors;
+    (first..=last)
+        .map(move |k| match is_even {
+            true => (m, b + k),
+            false => (c + k, b + m - k),
+        })
+        .filter(move |&(w, h)| w <= mesh.w.into() && h <= mesh.h.into())
+        .map(|(w, h)| Sides::new(w as u16, h as u16))
+        .filter(move |sides| sides.area() <= processors)
+}
+
+/// Where a set of n processors can be grown: a nucleus in a component of at least n free processors.
+fn nucleus(
+    occupancy: &Occupancy<'_>,
+    request: &Request,
+    mesh: Sides,
+    scratch: &mut [Word],
+    visited: &mut [Word],
+) -> Option<Submesh> {
+    let mut components = Components::new(occupancy, visited);
+    let unit = loop {
+        let base = components.next()?;
+        if components.visit(base) >= request.processors {
+            break base;
+        }
+    };
+    let mut components = Components::new(occupancy, visited);
+    // A component that has been visited before is too small.
+    let mut holds_enough = |base: Coord| components.visit(base) >= request.processors;
+    nuclei(request, mesh)
+        .filter_map(|sides| first_rectangle(occupancy, sides, scratch))
+        .map(Submesh::from)
+        .find(|nucleus| holds_enough(nucleus.base))
+        .or(Some(Submesh::new(unit.x, unit.y, 1, 1)))
+}
+
+impl Strategy for Neighbor<'_> {
+    /// As many processors as requested. A request that keeps its orientation needs the whole shape free.
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        match request.may_rotate() {
+            true => demand_of_processors(request, &self.mesh.grid()),
+            false => demand_as_requested(request, self.mesh),
+        }
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let mesh = self.mesh.sides();
+        let words = occupancy.busy_rows().len();
+        let (scratch, visited) = self.workspace.words.split_at_mut(words);
+        let rectangle = all_shapes(request, mesh)
+            .find_map(|sides| first_rectangle(occupancy, sides, scratch));
+        if let Some(rectangle) = rectangle {
+            let mut gather = Gather::new(self.mesh.grid(), draft);
+            let Submesh { base, sides } = rectangle.into();
+            let (w, len) = (u32::from(sides.w), request.processors);
+            let rows = (0..len.div_ceil(w)).zip(base.y..);
+            for (row, y) in rows {
+                let first = u32::from(y) * u32::from(mesh.w) + u32::from(base.x);
+                gather.push(first, w.min(len - row * w));
+            }
+            gather.finish();
+            return true;
+        }
+        if !request.may_rotate() {
+            return false;
+        }
+        let Some(nucleus) = nucleus(occupancy, request, mesh, scratch, visited) else {
+            return false;
+        };
+        let missing = request.processors - nucleus.area();
+        let set = scratch;
+        let is_grown = grow(occupancy, nucleus, missing, set);
+        draft.push(nucleus);
+        occupancy.layout().words(nucleus.into(), |word, bits| {
+            set[word] &= !bits;
+            true
+        });
+        Gather::new(self.mesh.grid(), draft).bits(occupancy, &set[..words]);
+        is_grown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn nuclei_of_the_thesis() {
+        let order = |w, h| -> Vec<_> {
+            let nuclei = nuclei(&Request::submesh(w, h), Sides::new(7, 7));
+            nuclei.map(|sides| (sides.w, sides.h)).collect()
+        };
+        assert_eq!(order(3, 5), [(2, 6), (3, 5), (5, 3), (6, 2), (7, 1)]);
+        assert_eq!(order(4, 3), [(2, 4), (2, 5)]);
+        assert_eq!(order(6, 3)[0], (3, 2));
+        // (4, 3) has more than 10 processors.
+        assert_eq!(order(5, 2), [(5, 2), (6, 1)]);
+        assert_eq!(order(5, 1), []);
+    }
+}

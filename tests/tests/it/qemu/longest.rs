@@ -1,0 +1,171 @@
+//! How long the firmware in QEMU takes for the decisions that take the longest.
+
+use meshalloc::{
+    Command, Configuration, Cube, Flags, Grid, JobId, Mesh, NodeId, Reply, Request, SchedulerKind,
+    Shape, Statistics, StrategyKind,
+};
+use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
+use meshalloc_firmware::{Client, ClientMessage, Line};
+use meshalloc_tests::qemu::{Qemu, call_at};
+use meshalloc_tests::strategy::places_anywhere;
+
+/// The longest decision may take so many milliseconds of the board's clock, at a cycle an instruction: a quarter of the
+/// time after which the watchdog resets the chip, as an instruction may take two cycles on average.
+const DECISION_MS_MAX: u64 = 2_000;
+
+fn call(client: &mut Client<impl Line>, command: Command) -> Vec<Reply> {
+    call_at(client, command, None).unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}
+
+fn configure(client: &mut Client<impl Line>, machine: Grid, strategy: StrategyKind) {
+    let configuration = Configuration {
+        machine,
+        strategy,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    for command in [Command::Reset, Command::Configure(configuration)] {
+        assert_eq!(call(client, command), [Reply::Done], "{strategy}");
+    }
+}
+
+/// Sends commands all in one go, so that the board does not wait for frames in between; the replies are left to be skipped.
+fn send(client: &mut Client<impl Line>, commands: impl Iterator<Item = Command>) {
+    let frames = commands.zip(1000..).flat_map(|(command, seq)| {
+        let message = ClientMessage::Command { at: None, command };
+        let mut buffer = ClientFrameBuffer::new();
+        let frame = buffer.encode(Header::new(seq, 0), &message);
+        frame.expect("it fits").to_vec()
+    });
+    let burst: Vec<u8> = frames.collect();
+    client.line_mut().send(&burst).expect("QEMU runs");
+}
+
+fn statistics(client: &mut Client<impl Line>) -> Statistics {
+    match call(client, Command::Statistics)[0] {
+        Reply::Statistics(statistics) => statistics,
+        ref other => panic!("{other:?}"),
+    }
+}
+
+/// Marks these processors as faulty, of a machine without any.
+fn mark_faulty(client: &mut Client<impl Line>, busy: impl Iterator<Item = u32>) {
+    let busy: Vec<u32> = busy.collect();
+    for nodes in busy.chunks(8) {
+        let node = |&node: &u32| Command::MarkFaulty { node: NodeId(node) };
+        send(client, nodes.iter().map(node));
+        call(client, Command::ListJobs { from: 0 });
+    }
+    assert_eq!(statistics(client).faulty as usize, busy.len());
+}
+
+/// How long a decision takes, in milliseconds of the board's clock, and whether the request is granted. Two jobs of one processor
+/// each, before and after it, say the time.
+fn decision_ms(client: &mut Client<impl Line>, request: Request) -> (u64, bool) {
+    let unit = Request::new(Shape::new(&[]).expect("one processor"));
+    let before = statistics(client);
+    let jobs = [unit, request, unit].into_iter().zip(1..);
+    send(
+        client,
+        jobs.map(|(request, job)| Command::Submit {
+            job: JobId(job),
+            request: request.with_flags(Flags::NO_WAIT),
+        }),
+    );
+    let mut granted_at = |job| match &call(client, Command::QueryJob { job: JobId(job) })[..] {
+        [Reply::Grant(grant), .., Reply::Job(_)] => grant.at,
+        other => panic!("{other:?}"),
+    };
+    let elapsed = granted_at(3) - granted_at(1);
+    let after = statistics(client);
+    let is_granted = after.running == 3;
+    let misses = after.misses - before.misses;
+    assert_eq!(misses, u64::from(!is_granted), "enough were free");
+    for job in (1..=3).filter(|&job| job != 2 || is_granted) {
+        call(client, Command::Release { job: JobId(job) });
+    }
+    (elapsed, is_granted)
+}
+
+/// The searches for m radices 2 on the 2-ary 12-cube where no such subcube is free, but one of a dimension less along
+/// every notation.
+#[test]
+fn qemu_searches_a_whole_cube_in_time() {
+    let Some(qemu) = Qemu::start_counting() else {
+        return;
+    };
+    let mut client = qemu.client().unwrap();
+    let hypercube = Cube::new(2, 12).expect("a cube").grid();
+    // Those that place a job anywhere never search in vain.
+    let searches =
+        |kind: &StrategyKind| kind.serves().includes(&hypercube) && !places_anywhere(*kind);
+    for strategy in StrategyKind::built().filter(searches) {
+        let longest = (5..=8).map(|m| {
+            configure(&mut client, hypercube, strategy);
+            // The nodes of a subcube with m dimensions have m + 1 numbers of ones in a row.
+            let busy = (0..1_u32 << 12).filter(|node| node.count_ones() % (m + 1) == 0);
+            let radices = vec![2; m as usize];
+            let request = Request::new(Shape::new(&radices).expect("radices"));
+            mark_faulty(&mut client, busy);
+            let (elapsed, is_granted) = decision_ms(&mut client, request);
+            assert!(!is_granted, "it was to be searched in vain");
+            elapsed
+        });
+        assert_in_time(strategy, longest.max());
+    }
+}
+
+fn assert_in_time(strategy: StrategyKind, longest: Option<u64>) {
+    let longest = longest.expect("some decisions");
+    println!("{strategy}: {longest} ms at most, a cycle an instruction");
+    assert!(longest <= DECISION_MS_MAX, "{strategy}: {longest} ms");
+}
+
+/// The 64 x 64 mesh for the strategies that hold more than a rectangle.
+///
+/// - A corridor from row to row, as long as half the mesh, along which a set of neighbours grows by one processor a pass, and of
+///   which no rectangle of the request's area is free.
+/// - Columns at the left in which each of the taller parts of an L has room, and none of the shorter ones beside it.
+/// - Columns at the left with less than n processors, in which nuclei are found, and the corridor at their right.
+/// - A checkerboard, of which each processor is a block and a component.
+#[test]
+fn qemu_decides_on_a_whole_mesh_in_time() {
+    let Some(qemu) = Qemu::start_counting() else {
+        return;
+    };
+    let mut client = qemu.client().unwrap();
+    let mesh = Mesh::new(64, 64).expect("sides in range").grid();
+    let in_corridor = |x: u32, y: u32, left: u32| {
+        let turn = if y % 4 == 1 { 63 } else { left };
+        x >= left && (y % 2 == 0 || x == turn)
+    };
+    let columns = |x: u32, _: u32| x < 40;
+    let corridor = |x: u32, y: u32| in_corridor(x, y, 0);
+    let both = |x: u32, y: u32| x < 22 || x > 22 && in_corridor(x, y, 23);
+    let checkerboard = |x: u32, y: u32| (x + y) % 2 == 0;
+    let states: [(&dyn Fn(u32, u32) -> bool, &[(u16, u16)]); 4] = [
+        (&corridor, &[(47, 44), (61, 34), (41, 41), (63, 32)]),
+        (&columns, &[(41, 41), (43, 41), (42, 41)]),
+        (&both, &[(37, 39), (42, 34), (38, 38), (39, 35)]),
+        (&checkerboard, &[(47, 43), (1, 64), (41, 41)]),
+    ];
+    let kinds = [
+        StrategyKind::LShape,
+        StrategyKind::Neighbor,
+        StrategyKind::MultipleBuddy,
+    ];
+    for strategy in kinds {
+        let mut longest = None;
+        for (is_free, requests) in states {
+            configure(&mut client, mesh, strategy);
+            let is_busy = |node: &u32| !is_free(node % 64, node / 64);
+            mark_faulty(&mut client, (0..mesh.nodes()).filter(is_busy));
+            for &(w, h) in requests {
+                let request = Request::submesh(w, h);
+                let (elapsed, is_granted) = decision_ms(&mut client, request);
+                println!("{strategy} {w}x{h}: {elapsed} ms, granted: {is_granted}");
+                longest = longest.max(Some(elapsed));
+            }
+        }
+        assert_in_time(strategy, longest);
+    }
+}
