@@ -18,10 +18,12 @@ use crate::workload::{
     strategy_seed,
 };
 
+mod execution;
 mod once;
 mod parallel;
 
 pub use crate::statistics::REPLICATIONS_MIN;
+pub(crate) use execution::AnyExecution;
 pub use once::{network_after, run_once};
 pub use parallel::{Failed, run, run_all, run_parallel};
 
@@ -73,7 +75,7 @@ impl Measure {
     pub const fn of(workload: &Synthetic) -> Measure {
         match workload.work {
             WorkDistribution::Messages(_) => Measure::Departures,
-            WorkDistribution::Service(_) => Measure::Arrivals {
+            WorkDistribution::Service(_) | WorkDistribution::Io(_) => Measure::Arrivals {
                 warmup_fraction: WARMUP_FRACTION,
             },
         }

@@ -10,7 +10,7 @@ use crate::identity::{PROGRAM, VERSION};
 use crate::scenario::Format;
 use crate::workload::distributions::DistributionInfo;
 use crate::workload::{
-    Pattern, ServiceDistribution, ShapeRule, SizeDistribution, TaskDistribution,
+    CountDistribution, Pattern, ServiceDistribution, ShapeRule, SizeDistribution, TaskDistribution,
 };
 
 /// Columns of a terminal.
@@ -87,6 +87,10 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
         (
             "Communication patterns of jobs that send messages (--pattern)",
             Pattern::LIST,
+        ),
+        (
+            "Distributions of numbers of processors (--task-processors)",
+            CountDistribution::LIST,
         ),
     ] {
         writeln!(output, "\n{title}")?;
@@ -181,6 +185,7 @@ fn json() -> Value {
         "sizes": distributions(SizeDistribution::LIST),
         "service": distributions(ServiceDistribution::LIST),
         "patterns": distributions(Pattern::LIST),
+        "task_processors": distributions(CountDistribution::LIST),
         "dims": distributions(TaskDistribution::LIST),
         "radices": distributions(TaskDistribution::LIST),
         "shapes": shapes,

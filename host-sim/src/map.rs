@@ -14,9 +14,9 @@ use clap::builder::ValueHint;
 use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
 use crate::backend::Backends;
-use crate::experiment::{self, Experiment, ExperimentError};
+use crate::experiment::{self, AnyExecution, Experiment, ExperimentError};
 use crate::file;
-use crate::simulation::{self, Contention, FixedService, Interrupted, Moment};
+use crate::simulation::{self, Interrupted, Moment};
 use crate::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
 
 pub mod colouring;
@@ -240,23 +240,12 @@ fn map(
     let configuration = experiment.configuration(strategy, 0);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, 0)?;
-    let messages = workload
-        .messages()
-        .map(|messages| Contention::new(machine, *messages));
-    let contention = messages.transpose()?;
+    let execution = AnyExecution::new(workload, machine)?;
     let mut outcome = None;
     backends.with(configuration, &mut |backend| {
         let jobs = jobs.clone();
-        let stopped = match &contention {
-            None => {
-                let execution = FixedService::default();
-                simulation::run_until(execution, backend, machine, jobs, moment)
-            }
-            Some(empty) => {
-                let execution = empty.clone();
-                simulation::run_until(execution, backend, machine, jobs, moment)
-            }
-        };
+        let execution = execution.clone();
+        let stopped = simulation::run_until(execution, backend, machine, jobs, moment);
         outcome =
             Some(stopped.and_then(|stopped| Ok((stopped, Snapshot::read(backend, machine)?))));
     })?;

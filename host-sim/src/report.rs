@@ -11,6 +11,7 @@ use crate::backend::line::RoundTrips;
 use crate::experiment::{Measure, Replications, Stop, StrategyResult};
 use crate::failure::Incomplete;
 use crate::identity::hash;
+use crate::io::{Bandwidths, IoTasks};
 use crate::metrics::{Metric, Unit};
 use crate::names;
 use crate::scenario::{JobSource, Scenario};
@@ -347,6 +348,7 @@ pub fn workload_text(workload: &Synthetic) -> String {
         WorkDistribution::Messages(messages) => {
             format!("{requests}, {arrivals},\n{}", messages_text(messages))
         }
+        WorkDistribution::Io(io) => format!("{requests}, {arrivals},\n{}", io_text(io)),
     }
 }
 
@@ -373,12 +375,31 @@ pub fn messages_text(messages: &Messages) -> String {
     )
 }
 
+/// Communication and I/O of jobs, in a few words.
+pub fn io_text(io: &IoTasks) -> String {
+    let communications = match io.communications {
+        0 => "no communication".to_owned(),
+        count => format!("{count} x {} communication", io.pattern),
+    };
+    let Bandwidths { link, disk } = io.bandwidths;
+    format!(
+        "{communications}, then a {}, I/O nodes {}, links {link} MB/s, disks {disk} MB/s",
+        io.direction, io.nodes
+    )
+}
+
 /// What jobs ask for, in a few words.
 pub fn requests_text(requests: &Requests) -> String {
     match requests {
         Requests::Submeshes(submeshes) => format!("{} sides", submeshes.sizes),
         Requests::Subcubes(subcubes) => {
             format!("{} dimensions, {} radices", subcubes.dims, subcubes.radices)
+        }
+        Requests::Counts(counts) => {
+            format!(
+                "{} processors, shapes {}",
+                counts.distribution, counts.shape
+            )
         }
     }
 }

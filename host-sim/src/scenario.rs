@@ -8,10 +8,11 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::backend::line::Endpoint;
+use crate::io::{IoSide, IoTasks};
 use crate::names;
 use crate::workload::{
-    JOBS_MAX, Patterns, ServiceDistribution, ShapeRule, SideRange, SizeDistribution,
-    TaskDistribution, WorkloadError,
+    CountDistribution, JOBS_MAX, Patterns, ServiceDistribution, ShapeRule, SideRange,
+    SizeDistribution, TaskDistribution, WorkloadError,
 };
 
 mod effective;
@@ -111,6 +112,7 @@ const MACHINE: &str = "Machine";
 const SYNTHETIC: &str = "Synthetic workload";
 const LOG: &str = "Workload log (in place of a synthetic workload)";
 const MESSAGES: &str = "Jobs that send messages (in place of service times)";
+const IO: &str = "Jobs that communicate and do I/O (in place of service times)";
 const REPLICATION: &str = "Replications";
 const OUTPUT: &str = "Where and how";
 
@@ -151,6 +153,10 @@ pub struct ScenarioArgs {
     /// On a cube: distribution of the radices of jobs, 2 to k: uniform or normal [default: uniform]
     #[arg(long, value_name = "NAME", help_heading = SYNTHETIC)]
     pub radices: Option<TaskDistribution>,
+
+    /// Number of processors of a job in place of its sides: exponential:MEAN, rounded up, at most the whole machine
+    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC, conflicts_with_all = ["cube", "sizes", "widths", "heights"])]
+    pub task_processors: Option<CountDistribution>,
 
     /// Number of tasks, all there at time 0, and no arrivals later; all are measured [default on a
     /// cube without --load and --traffic: 100]
@@ -226,6 +232,18 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = MESSAGES)]
     pub blocking: Option<bool>,
 
+    /// The side of the mesh on which I/O nodes are, a disk each: left, right, top or bottom [default with --io: left]
+    #[arg(long, value_name = "SIDE", help_heading = IO,
+        conflicts_with_all = ["pattern", "load", "traffic", "mean_service", "service", "residence"])]
+    pub io_nodes: Option<IoSide>,
+
+    /// Jobs go through communication phases, then an I/O phase, and share links and disks:
+    /// communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S
+    /// [default with --io-nodes: communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545]
+    #[arg(long, value_name = "KEY=VALUE,...", help_heading = IO,
+        conflicts_with_all = ["pattern", "load", "traffic", "mean_service", "service", "residence"])]
+    pub io: Option<IoTasks>,
+
     /// Jobs in one replication, those not measured included [default: 40000; with --pattern: 1000]; of a log, its first
     /// jobs [default: all]
     #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = REPLICATION)]
@@ -251,7 +269,7 @@ pub struct ScenarioArgs {
 
     /// A log in the Standard Workload Format, plain or .gz; measured whole, run once
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = LOG,
-        conflicts_with_all = ["sizes", "widths", "heights", "dims", "radices", "tasks", "load",
+        conflicts_with_all = ["sizes", "widths", "heights", "dims", "radices", "task_processors", "io_nodes", "io", "tasks", "load",
             "traffic", "arrival_rate", "mean_service", "service", "residence", "measure", "warmup", "replications",
             "until_rel_error", "max_replications"])]
     pub swf: Option<PathBuf>,
@@ -260,7 +278,7 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "NUMBER", value_parser = partition, allow_negative_numbers = true, help_heading = LOG)]
     pub partition: Option<i64>,
 
-    /// The rule that gives a number of processors a shape: near-square or near-cubic [default:
+    /// The rule that gives a number of processors a shape, of a log's jobs or with --task-processors: near-square or near-cubic [default:
     /// near-square on a two-dimensional mesh, else near-cubic]
     #[arg(long, value_name = "RULE", help_heading = LOG)]
     pub shape: Option<ShapeRule>,

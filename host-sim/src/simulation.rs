@@ -68,6 +68,7 @@ mod contention;
 mod execution;
 mod held;
 mod interrupt;
+mod phases;
 mod placement;
 mod record;
 mod state;
@@ -78,6 +79,7 @@ mod tests;
 pub use contention::Contention;
 pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
 pub use interrupt::{Interrupted, Moment, run_until};
+pub use phases::Phases;
 use state::State;
 pub(crate) use tally::Fnv1a;
 

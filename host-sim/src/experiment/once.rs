@@ -3,10 +3,11 @@
 use meshalloc::message::Capacity;
 use meshalloc::{Command, Reply, StrategyKind, Ticks};
 
+use super::execution::AnyExecution;
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Backend, BackendError, Backends};
 use crate::network::Network;
-use crate::simulation::{self, Contention, FixedService, RunResult, SimulationError};
+use crate::simulation::{self, RunResult, SimulationError};
 
 /// Runs one replication of one strategy.
 ///
@@ -34,8 +35,8 @@ pub fn network_after(
     strategy: StrategyKind,
     backends: &mut dyn Backends,
 ) -> Result<Option<Network>, ExperimentError> {
-    let (_, contention) = run_through(experiment, strategy, 0, backends, &())?;
-    Ok(contention.map(Contention::into_network))
+    let (_, execution) = run_through(experiment, strategy, 0, backends, &())?;
+    Ok(execution.into_network())
 }
 
 fn run_through(
@@ -44,31 +45,22 @@ fn run_through(
     replication: u32,
     backends: &mut dyn Backends,
     progress: &dyn Progress,
-) -> Result<(RunResult, Option<Contention>), ExperimentError> {
+) -> Result<(RunResult, AnyExecution), ExperimentError> {
     let measured = experiment.measured()?;
     let configuration = experiment.configuration(strategy, replication);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;
-    let messages = workload
-        .messages()
-        .map(|messages| Contention::new(experiment.machine, *messages));
-    let mut contention = messages.transpose()?;
+    let mut execution = AnyExecution::new(workload, experiment.machine)?;
     let mut result = None;
     backends.with(configuration, &mut |backend| {
         let backend = &mut Interruptible { backend, progress };
         let advance = &mut |jobs| progress.advance(jobs);
         let (jobs, machine, backlog) = (jobs.clone(), experiment.machine, experiment.backlog);
-        result = Some(match &mut contention {
-            None => {
-                let execution = FixedService::default();
-                simulation::run_with(
-                    execution, backlog, backend, machine, jobs, measured, advance,
-                )
-            }
-            Some(execution) => simulation::run_with(
-                execution, backlog, backend, machine, jobs, measured, advance,
-            ),
-        });
+        let execution = &mut execution;
+        let run = simulation::run_with(
+            execution, backlog, backend, machine, jobs, measured, advance,
+        );
+        result = Some(run);
     })?;
     let result = result.expect("a backend that is ready calls its body");
     let result = result.map_err(|reason| match reason {
@@ -79,7 +71,7 @@ fn run_through(
             reason: reason.into(),
         },
     });
-    Ok((result?, contention))
+    Ok((result?, execution))
 }
 
 /// A backend that takes no more commands after an interruption.

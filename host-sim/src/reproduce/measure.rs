@@ -29,6 +29,7 @@ impl Setting {
         let requests = match &self.workload.requests {
             Requests::Submeshes(of) => of.sizes.to_string(),
             Requests::Subcubes(of) => format!("{} {}", of.dims, of.radices),
+            Requests::Counts(of) => of.distribution.to_string(),
         };
         format!(
             "{} {requests} {} {} {}",
@@ -49,6 +50,7 @@ impl Setting {
         match &self.workload.work {
             WorkDistribution::Service(service) => format!("service {service}"),
             WorkDistribution::Messages(messages) => report::messages_text(messages),
+            WorkDistribution::Io(io) => report::io_text(io),
         }
     }
 
@@ -86,6 +88,10 @@ impl Setting {
                 vec![("sizes", of.sizes.to_string()), ("mesh", machine)],
                 false,
             ),
+            Requests::Counts(of) => {
+                let counts = ("task_processors", of.distribution.to_string());
+                (vec![counts, ("mesh", machine)], false)
+            }
             Requests::Subcubes(of) => {
                 let (dims, radices) = (of.dims.to_string(), of.radices.to_string());
                 let columns = vec![("dims", dims), ("radices", radices), ("cube", machine)];
@@ -99,6 +105,7 @@ impl Setting {
                 ("mean_service_s", service.mean_seconds().to_string())
             }
             WorkDistribution::Messages(messages) => ("messages", report::messages_text(messages)),
+            WorkDistribution::Io(io) => ("io", io.to_string()),
         });
         columns
     }

@@ -10,9 +10,10 @@ use super::{
     RESIDENCE_DEFAULT, RequestArgs, ScenarioArgs, TASKS_DEFAULT, default_strategy, strategies,
 };
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
+use crate::io::{IoMesh, IoTasks};
 use crate::names;
 use crate::workload::{
-    Arrivals, JOBS_MAX, Log, LogMessages, LogOptions, Messages, Rate, Requests,
+    Arrivals, Counts, JOBS_MAX, Log, LogMessages, LogOptions, Messages, Rate, Requests,
     ServiceDistribution, ShapeRule, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
@@ -182,6 +183,16 @@ fn requests(args: &ScenarioArgs) -> Result<Requests, String> {
         radices: args.radices,
     }
     .requests()?;
+    if let Some(distribution) = args.task_processors {
+        let machine = requests.machine();
+        let shape = args.shape.unwrap_or(ShapeRule::of(&machine));
+        shape.check(machine)?;
+        return Ok(Requests::Counts(Counts {
+            machine,
+            distribution,
+            shape,
+        }));
+    }
     // With a cube the command line takes no ranges of sides.
     if let Requests::Submeshes(submeshes) = &mut requests {
         let machine = submeshes.machine;
@@ -205,8 +216,8 @@ fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, String> {
     let rate = match (args.tasks, args.load, args.traffic) {
         (Some(tasks), ..) => return Ok(Arrivals::AtOnce { tasks }),
         _ if args.arrival_rate.is_some() => Rate::Arrivals(args.arrival_rate.unwrap_or_default()),
-        _ if args.pattern.is_some() => {
-            return Err("the load of jobs that send messages is not known beforehand (expected arrival-rate or tasks beside pattern)".into());
+        _ if args.pattern.is_some() || args.io.is_some() || args.io_nodes.is_some() => {
+            return Err("the load of jobs that send messages is not known beforehand (expected arrival-rate or tasks beside pattern, io or io-nodes)".into());
         }
         (None, _, Some(traffic)) => Rate::Traffic(traffic),
         (None, Some(load), None) => Rate::Load(load),
@@ -260,6 +271,21 @@ fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, String> {
     }))
 }
 
+/// What jobs communicate, read and write, if they do.
+fn io(args: &ScenarioArgs, machine: Grid) -> Result<Option<IoTasks>, String> {
+    if args.io.is_none() && args.io_nodes.is_none() {
+        return Ok(None);
+    }
+    let io = IoTasks {
+        nodes: args.io_nodes.unwrap_or_default(),
+        ..args.io.unwrap_or_default()
+    };
+    match IoMesh::new(machine, io.nodes) {
+        Ok(_) => Ok(Some(io)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 /// Which jobs of a synthetic workload are measured.
 fn measure(args: &ScenarioArgs, workload: &Synthetic) -> Result<Measure, String> {
     let default = Measure::of(workload);
@@ -304,18 +330,25 @@ fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, Strin
         (args.iteration_seconds.is_some(), "iteration-seconds"),
         (args.cycles_per_second.is_some(), "cycles-per-second"),
         (args.partition.is_some(), "partition"),
-        (args.shape.is_some(), "shape"),
     ] {
         if given {
             return Err(format!("{key} is about logs (expected swf beside it)"));
         }
     }
+    if args.shape.is_some() && args.task_processors.is_none() {
+        return Err(
+            "shape is about numbers of processors (expected swf or task-processors beside it)"
+                .into(),
+        );
+    }
+    let io = io(&args, machine)?;
     let arrivals = arrivals(&args, machine)?;
     let closed_cube =
         machine.is_written_high_first() && matches!(arrivals, Arrivals::AtOnce { .. });
     let workload = Synthetic {
         requests,
         work: match (messages, args.service.or(args.residence), args.mean_service) {
+            (None, ..) if io.is_some() => WorkDistribution::Io(io.unwrap_or_default()),
             (Some(messages), ..) => WorkDistribution::Messages(messages),
             (None, Some(service), _) => WorkDistribution::Service(service),
             (None, None, None) if closed_cube => WorkDistribution::Service(RESIDENCE_DEFAULT),
@@ -393,6 +426,9 @@ mod tests {
             "--cube k=2,n=12 --tasks 7 --mean-service 3 --until-rel-error 0.1",
             "--cube k=8,n=3 --radices normal --load 0.3 --service uniform:5,10 --jobs 50",
             "--cube k=8,n=3 --traffic 2 --warmup 0.1",
+            "--mesh 16x16 --io-nodes left --io communications=4 --tasks 16 --task-processors exponential:16",
+            "--mesh 8x4 --io-nodes top --arrival-rate 0.5 --sizes exponential --jobs 70",
+            "--mesh 8x8 --task-processors exponential:3.5 --shape near-cubic --load 0.5",
         ] {
             let record = serde_json::to_value(scenario(line).unwrap()).unwrap();
             let options: Vec<String> = record

@@ -125,6 +125,10 @@ pub(crate) fn record(
             record["dims"] = of.dims.name().into();
             record["radices"] = of.radices.name().into();
         }
+        Requests::Counts(of) => {
+            record["task-processors"] = of.distribution.to_string().into();
+            record["shape"] = of.shape.to_string().into();
+        }
     }
     record
 }

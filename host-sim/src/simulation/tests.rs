@@ -11,6 +11,7 @@ mod closed;
 mod contention;
 mod departures;
 mod execution;
+mod phases;
 mod ways;
 
 /// Room for any number of jobs of these tests.

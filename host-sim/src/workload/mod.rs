@@ -6,6 +6,9 @@
 
 use meshalloc::{Request, Ticks};
 
+use crate::io::IoTasks;
+
+mod counts;
 pub mod distributions;
 pub mod pattern;
 pub mod requests;
@@ -17,6 +20,7 @@ pub mod synthetic;
 mod time;
 pub mod work;
 
+pub use counts::{CountDistribution, Counts};
 pub use distributions::{DistributionInfo, SideRange, SizeDistribution, Spread};
 pub use pattern::{Pattern, Patterns};
 pub use requests::{Requests, Subcubes, Submeshes, TaskDistribution};
@@ -77,17 +81,28 @@ impl Workload {
         })
     }
 
-    /// The messages of the jobs; `None` if they run for a service time.
+    /// The messages of the jobs over a wormhole network; `None` if they do something else.
     pub const fn messages(&self) -> Option<&Messages> {
         match self {
             Workload::Synthetic(workload) => match &workload.work {
-                WorkDistribution::Service(_) => None,
                 WorkDistribution::Messages(messages) => Some(messages),
+                WorkDistribution::Service(_) | WorkDistribution::Io(_) => None,
             },
             Workload::Log(log) => match &log.messages {
                 Some(log) => Some(&log.messages),
                 None => None,
             },
+        }
+    }
+
+    /// The communication and I/O of the jobs; `None` if they do something else.
+    pub const fn io(&self) -> Option<&IoTasks> {
+        match self {
+            Workload::Synthetic(Synthetic {
+                work: WorkDistribution::Io(io),
+                ..
+            }) => Some(io),
+            _ => None,
         }
     }
 

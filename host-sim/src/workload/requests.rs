@@ -1,4 +1,5 @@
-//! What the jobs of a synthetic workload ask for: parts of a grid by their side lengths, or subcubes of a k-ary n-cube.
+//! What the jobs of a synthetic workload ask for: parts of a grid by their side lengths,
+//! subcubes of a k-ary n-cube, or a number of processors.
 //!
 //! Numbers of dimensions and radices are drawn as side lengths are: whole numbers out of a range.
 
@@ -8,6 +9,7 @@ use std::str::FromStr;
 
 use meshalloc::{Cube, DIMENSIONS_MAX, Grid, Request, Shape};
 
+use super::counts::{CountSampler, Counts};
 use super::distributions::SideSampler;
 use super::stream::{Source, Stream};
 use super::{DistributionInfo, SideRange, SizeDistribution, Spread, WorkloadError};
@@ -19,6 +21,8 @@ pub enum Requests {
     Submeshes(Submeshes),
     /// Of a cube, as Chuang and Wu draw them.
     Subcubes(Subcubes),
+    /// A number of processors.
+    Counts(Counts),
 }
 
 /// Requests with a side for each dimension of a grid, all of them independent.
@@ -160,6 +164,7 @@ impl Requests {
         match self {
             Requests::Submeshes(submeshes) => submeshes.machine,
             Requests::Subcubes(subcubes) => subcubes.cube.into(),
+            Requests::Counts(counts) => counts.machine,
         }
     }
 
@@ -172,6 +177,7 @@ impl Requests {
         match self {
             Requests::Submeshes(of) => Ok(of.samplers()?.iter().map(SideSampler::mean).product()),
             Requests::Subcubes(of) => Ok(of.mean_processors()),
+            Requests::Counts(of) => Ok(of.distribution.mean(of.machine.nodes())),
         }
     }
 
@@ -192,6 +198,7 @@ impl Requests {
                 dims: Box::new(stream(4).with(of.dims())),
                 radices: Box::new(stream(5).with(of.radices())),
             },
+            Requests::Counts(of) => RequestSource::Counts(Box::new(stream(21).with(of.sampler()?))),
         })
     }
 }
@@ -211,6 +218,7 @@ pub(super) enum RequestSource {
         dims: Box<Source<SideSampler>>,
         radices: Box<Source<SideSampler>>,
     },
+    Counts(Box<Source<CountSampler>>),
 }
 
 impl RequestSource {
@@ -225,6 +233,7 @@ impl RequestSource {
                 let dims = draw(dims);
                 request((0..dims).map(|_| draw(radices)))
             }
+            RequestSource::Counts(counts) => counts.distribution.sample(&mut counts.rng),
         }
     }
 }

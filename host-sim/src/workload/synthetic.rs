@@ -2,7 +2,8 @@
 //! all at once.
 //!
 //! Each source of randomness (0 arrivals, 1 widths, 2 heights, 3 service, 4 numbers of dimensions, 5 radices, 6
-//! to 19: sides along dimension 2 and on, 20: a number for each job that sends messages) is a ChaCha8 stream of its own: the seed is the key, replication and source number the stream. So a job's width does not depend on how
+//! to 19: sides along dimension 2 and on, 20: a number for each job that
+//! sends messages, 21: numbers of processors) is a ChaCha8 stream of its own: the seed is the key, replication and source number the stream. So a job's width does not depend on how
 //! many numbers its height took, and every strategy gets the same jobs from the same seed (common random
 //! numbers).
 //!
@@ -107,7 +108,7 @@ impl Synthetic {
         let Requests::Submeshes(submeshes) = &mut self.requests else {
             return Err(WorkloadError::OutOfRange {
                 what: "what jobs ask for".into(),
-                given: "radices".into(),
+                given: "something else".into(),
                 expected: "sides".into(),
             });
         };
@@ -189,6 +190,9 @@ impl Synthetic {
             WorkDistribution::Service(service) => {
                 WorkSource::Service(Box::new(stream(3).with(service.sampler()?)))
             }
+            WorkDistribution::Io(_) => {
+                WorkSource::Io(Box::new(stream(DRAWS).with(StandardUniform)))
+            }
             WorkDistribution::Messages(messages) => WorkSource::Messages {
                 draws: Box::new(stream(DRAWS).with(StandardUniform)),
                 messages,
@@ -227,7 +231,7 @@ pub struct SyntheticJobs {
     works: WorkSource,
 }
 
-/// The number of the source of the random numbers of jobs that send messages.
+/// The number of the source of the random numbers of jobs that send messages, over a network or to I/O nodes.
 pub(super) const DRAWS: u8 = 20;
 
 #[derive(Clone, Debug)]
@@ -243,6 +247,7 @@ enum WorkSource {
         /// So many have been drawn.
         jobs: u32,
     },
+    Io(Box<Source<StandardUniform>>),
 }
 
 impl WorkSource {
@@ -261,6 +266,9 @@ impl WorkSource {
                 *jobs = jobs.wrapping_add(1);
                 Work::Messages(program)
             }
+            WorkSource::Io(draws) => Work::Io {
+                draw: draws.distribution.sample(&mut draws.rng),
+            },
         }
     }
 }

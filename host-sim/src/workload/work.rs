@@ -1,8 +1,9 @@
-//! What jobs do with their processors: run for a time, or send messages.
+//! What jobs do with their processors: run for a time, send messages over a network, or communicate and do I/O.
 
 use meshalloc::Ticks;
 
 use super::{Pattern, Patterns, ServiceDistribution, TimeUnit};
+use crate::io::IoTasks;
 use crate::network::Parameters;
 
 /// What one job has to do once it has its processors.
@@ -12,6 +13,11 @@ pub enum Work {
     Service(Ticks),
     /// To send messages; it leaves when all of them are delivered.
     Messages(Program),
+    /// To communicate and do I/O; all jobs of a workload do so in the same way.
+    Io {
+        /// The job's random number, from which its permutations derive: the same for every strategy.
+        draw: u32,
+    },
 }
 
 impl Work {
@@ -19,7 +25,7 @@ impl Work {
     pub const fn service(self) -> Option<Ticks> {
         match self {
             Work::Service(ticks) => Some(ticks),
-            Work::Messages(_) => None,
+            Work::Messages(_) | Work::Io { .. } => None,
         }
     }
 }
@@ -42,22 +48,24 @@ pub enum WorkDistribution {
     Service(ServiceDistribution),
     /// They send messages, which meet those of other jobs.
     Messages(Messages),
+    /// They communicate and do I/O, and share links and disks.
+    Io(IoTasks),
 }
 
 impl WorkDistribution {
     /// The unit of the workload's times.
     pub const fn time_unit(&self) -> TimeUnit {
         match self {
-            WorkDistribution::Service(_) => TimeUnit::Second,
+            WorkDistribution::Service(_) | WorkDistribution::Io(_) => TimeUnit::Second,
             WorkDistribution::Messages(_) => TimeUnit::Cycle,
         }
     }
 
-    /// The mean service time, in seconds; `None` where the network decides it.
+    /// The mean service time, in seconds; `None` where the network or the disks decide it.
     pub fn mean_service_seconds(&self) -> Option<f64> {
         match self {
             WorkDistribution::Service(service) => Some(service.mean_seconds()),
-            WorkDistribution::Messages(_) => None,
+            WorkDistribution::Messages(_) | WorkDistribution::Io(_) => None,
         }
     }
 }

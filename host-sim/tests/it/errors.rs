@@ -65,6 +65,19 @@ fn wrong_options_are_explained() {
             &["\"all-to-al\"", "did you mean \"all-to-all\"?"],
         ),
         ("run --pattern ring --flits 0", &["1 to 65536"]),
+        (
+            "run --io phases=4 --tasks 3",
+            &["expected communications=COUNT,pattern="],
+        ),
+        ("run --task-processors 16", &["expected exponential:MEAN"]),
+        (
+            "run --io-nodes front --tasks 3",
+            &["expected one of left right"],
+        ),
+        (
+            "run --io communications=1 --pattern ring",
+            &["cannot be used with"],
+        ),
         ("run --pattern ring --routing-delay -1", &["0 to 65536"]),
         ("run --pattern ring --messages 0", &["at least 1"]),
         ("run --pattern ring --blocking=2", &["true, false"]),
@@ -236,7 +249,18 @@ fn what_cannot_be_done_is_one_line() {
             &["the service time is", "0.001 or more"],
         ),
         ("run --partition 2", &["expected swf"]),
-        ("run --shape near-square", &["expected swf"]),
+        (
+            "run --shape near-square",
+            &["expected swf or task-processors"],
+        ),
+        (
+            "run --io communications=4 --mesh 8x8",
+            &["not known beforehand", "expected arrival-rate or tasks"],
+        ),
+        (
+            "run --io-nodes left --torus 8x8 --tasks 3",
+            &["torus 8x8", "expected a two-dimensional mesh"],
+        ),
         ("run --mesh 8x16 --heights 17", &["at most 16"]),
         ("run --mesh 8x16 --widths 1..9", &["widths", "at most 8"]),
         ("run --jobs 4294967295", &["expected at most"]),

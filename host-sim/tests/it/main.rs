@@ -6,6 +6,7 @@ mod cube;
 mod early;
 mod errors;
 mod grid;
+mod io;
 mod library;
 mod line;
 mod list;

@@ -119,6 +119,10 @@ fn of_times(workload: &Synthetic) -> Entries {
             let messages = of_messages(&messages).into_iter();
             return std::iter::once(arrivals).chain(messages).collect();
         }
+        WorkDistribution::Io(io) => {
+            let nodes = ("io-nodes", io.nodes.name().into());
+            return vec![arrivals, nodes, ("io", io.to_string().into())];
+        }
         WorkDistribution::Service(service) => service,
     };
     let service = match service {
@@ -148,6 +152,10 @@ fn of_requests(requests: &Requests) -> Entries {
         Requests::Subcubes(of) => vec![
             ("dims", of.dims.name().into()),
             ("radices", of.radices.name().into()),
+        ],
+        Requests::Counts(of) => vec![
+            ("task-processors", of.distribution.to_string().into()),
+            ("shape", of.shape.name().into()),
         ],
     }
 }

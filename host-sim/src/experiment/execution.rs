@@ -1,0 +1,69 @@
+//! How the jobs of a workload are executed.
+
+use meshalloc::Grid;
+
+use super::ExperimentError;
+use crate::network::Network;
+use crate::simulation::{Completion, Contention, EventKey, Execution, FixedService, Phases, Start};
+use crate::workload::{TimeUnit, Workload};
+
+/// The execution of the jobs of any workload.
+#[derive(Clone, Debug)]
+pub(crate) enum AnyExecution {
+    Service(FixedService),
+    Messages(Box<Contention>),
+    Io(Box<Phases>),
+}
+
+impl AnyExecution {
+    /// That of this workload, without jobs.
+    ///
+    /// # Errors
+    ///
+    /// When the machine has no such network or no I/O nodes.
+    pub(crate) fn new(workload: &Workload, machine: Grid) -> Result<Self, ExperimentError> {
+        Ok(if let Some(messages) = workload.messages() {
+            AnyExecution::Messages(Box::new(Contention::new(machine, *messages)?))
+        } else if let Some(io) = workload.io() {
+            AnyExecution::Io(Box::new(Phases::new(machine, *io)?))
+        } else {
+            AnyExecution::Service(FixedService::default())
+        })
+    }
+
+    /// The network; `None` if no messages are sent over one.
+    pub(crate) fn into_network(self) -> Option<Network> {
+        match self {
+            AnyExecution::Messages(inner) => Some(inner.into_network()),
+            AnyExecution::Service(_) | AnyExecution::Io(_) => None,
+        }
+    }
+}
+
+impl Execution for AnyExecution {
+    fn time_unit(&self) -> TimeUnit {
+        match self {
+            AnyExecution::Service(inner) => inner.time_unit(),
+            AnyExecution::Messages(inner) => inner.time_unit(),
+            AnyExecution::Io(inner) => inner.time_unit(),
+        }
+    }
+
+    #[inline]
+    fn start(&mut self, start: Start<'_>) {
+        match self {
+            AnyExecution::Service(inner) => inner.start(start),
+            AnyExecution::Messages(inner) => inner.start(start),
+            AnyExecution::Io(inner) => inner.start(start),
+        }
+    }
+
+    #[inline]
+    fn complete_before(&mut self, limit: EventKey) -> Option<Completion> {
+        match self {
+            AnyExecution::Service(inner) => inner.complete_before(limit),
+            AnyExecution::Messages(inner) => inner.complete_before(limit),
+            AnyExecution::Io(inner) => inner.complete_before(limit),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Tasks that communicate and then do I/O, and share links and disks.
+
+use meshalloc::{Grid, Ticks};
+
+use super::execution::{Completion, EventKey, Execution, MessageSums, Start};
+use crate::io::{Cells, Communication, IoMesh, IoTasks};
+use crate::sharing::{Load, Sharing};
+use crate::workload::{TimeUnit, Work, WorkloadError};
+
+/// Tasks that go through communication phases and then an I/O phase, on a mesh with [I/O nodes](crate::io). All messages of a
+/// phase progress at one rate; the phases of all tasks that run [share](Sharing) the links and disks. A task completes
+/// with its I/O phase.
+///
+/// Rates change when a phase begins or ends, and are constant between. Phases end at whole ticks, the nearest to the exact time, so
+/// that nothing depends on how far [`Execution::complete_before`] is asked to advance at a time. Consecutive phases of a
+/// task that put the same loads on the same links are carried out as one phase of longer messages, which is the same: the end
+/// of the one and the begin of the next change no rate.
+///
+/// # Time complexity
+///
+/// For each phase that begins O(nodes of the mesh), and then a filling: [`Sharing::rates`].
+#[derive(Clone, Debug)]
+pub struct Phases {
+    mesh: IoMesh,
+    tasks: IoTasks,
+    sharing: Sharing,
+    /// In the order of their starts; the places are those of the users of `sharing`.
+    running: Vec<Running>,
+    /// The time up to which `left` is counted.
+    now: Ticks,
+    /// Whether the ends are those of the present phases.
+    is_current: bool,
+}
+
+/// A task that runs.
+#[derive(Clone, Debug)]
+struct Running {
+    order: u64,
+    number: u32,
+    draw: u32,
+    cells: Cells,
+    phase: Phase,
+    /// What is still to be transferred of each message of the phase, in MB.
+    left: f64,
+    /// When the phase ends, if none begins or ends before.
+    end: Ticks,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// All that are still to be carried out, as one.
+    AllToAll,
+    /// One of them, by its number from 0.
+    Permutation(u16),
+    Io,
+}
+
+impl Phases {
+    /// Tasks of this kind, none of them running.
+    ///
+    /// # Errors
+    ///
+    /// When the machine is no two-dimensional mesh.
+    pub fn new(machine: Grid, tasks: IoTasks) -> Result<Self, WorkloadError> {
+        let mesh = IoMesh::new(machine, tasks.nodes)?;
+        Ok(Phases {
+            sharing: Sharing::new(mesh.capacities(tasks.bandwidths)),
+            mesh,
+            tasks,
+            running: Vec::new(),
+            now: 0,
+            is_current: true,
+        })
+    }
+
+    /// The loads of a phase, and the MB of each of its messages.
+    fn loads(&self, cells: &Cells, draw: u32, phase: Phase) -> (Vec<Load>, f64) {
+        match phase {
+            Phase::AllToAll => (
+                self.mesh.all_to_all(cells),
+                f64::from(self.tasks.communications),
+            ),
+            Phase::Permutation(phase) => {
+                let to = permutation(cells.count() as u32, draw, phase);
+                (self.mesh.pairs(cells, &to), 1.0)
+            }
+            Phase::Io => (self.mesh.io(cells, self.tasks.direction), 1.0),
+        }
+    }
+
+    fn first_phase(&self) -> Phase {
+        match (self.tasks.communications, self.tasks.pattern) {
+            (0, _) => Phase::Io,
+            (_, Communication::AllToAll) => Phase::AllToAll,
+            (_, Communication::Permutation) => Phase::Permutation(0),
+        }
+    }
+
+    /// `None`: it was the last one.
+    fn next_phase(&self, phase: Phase) -> Option<Phase> {
+        match phase {
+            Phase::Permutation(phase) if phase + 1 < self.tasks.communications => {
+                Some(Phase::Permutation(phase + 1))
+            }
+            Phase::AllToAll | Phase::Permutation(_) => Some(Phase::Io),
+            Phase::Io => None,
+        }
+    }
+
+    /// Brings the ends up to date.
+    fn refresh(&mut self) {
+        if std::mem::replace(&mut self.is_current, true) {
+            return;
+        }
+        for (task, &rate) in self.running.iter_mut().zip(self.sharing.rates()) {
+            task.end = self.now + TimeUnit::Second.ticks(task.left / rate);
+        }
+    }
+
+    /// Counts what is transferred up to this time, at which a phase begins or ends.
+    fn pass_to(&mut self, at: Ticks) {
+        if at > self.now {
+            self.refresh();
+            let seconds = TimeUnit::Second.of(at - self.now);
+            for (task, rate) in self.running.iter_mut().zip(self.sharing.rates()) {
+                let left = task.left - rate * seconds;
+                task.left = if left > 0.0 { left } else { 0.0 };
+            }
+            self.now = at;
+        }
+        self.is_current = false;
+    }
+}
+
+impl Execution for Phases {
+    fn time_unit(&self) -> TimeUnit {
+        TimeUnit::Second
+    }
+
+    /// # Panics
+    ///
+    /// When the job does something else.
+    fn start(&mut self, start: Start<'_>) {
+        let Work::Io { draw } = start.job.work else {
+            panic!("a job without I/O is executed in another way");
+        };
+        self.pass_to(start.at);
+        let cells = self.mesh.cells(start.blocks);
+        let phase = self.first_phase();
+        let (loads, left) = self.loads(&cells, draw, phase);
+        self.sharing.insert(loads);
+        self.running.push(Running {
+            order: start.order,
+            number: start.number,
+            draw,
+            cells,
+            phase,
+            left,
+            end: start.at,
+        });
+    }
+
+    fn complete_before(&mut self, limit: EventKey) -> Option<Completion> {
+        loop {
+            self.refresh();
+            let key = |task: &Running| EventKey {
+                at: task.end,
+                order: task.order,
+            };
+            let ends = self.running.iter().enumerate();
+            let (key, place) = ends.map(|(place, task)| (key(task), place)).min()?;
+            if key >= limit {
+                return None;
+            }
+            self.pass_to(key.at);
+            let task = &self.running[place];
+            let number = task.number;
+            let Some(next) = self.next_phase(task.phase) else {
+                self.running.remove(place);
+                self.sharing.remove(place);
+                return Some(Completion {
+                    key,
+                    number,
+                    messages: MessageSums::default(),
+                });
+            };
+            let (loads, left) = self.loads(&task.cells, task.draw, next);
+            self.sharing.replace(place, loads);
+            let task = &mut self.running[place];
+            (task.phase, task.left) = (next, left);
+        }
+    }
+}
+
+/// A permutation of the numbers below `n`, each equally likely (Fisher and Yates), the same wherever and whenever it is asked for.
+fn permutation(n: u32, draw: u32, phase: u16) -> Vec<u32> {
+    let mut to: Vec<u32> = (0..n).collect();
+    let mut state = (u64::from(draw) << 32) | u64::from(phase);
+    for last in (1..to.len()).rev() {
+        // SplitMix64 (Steele, Lea and Flood 2014).
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        let other = (u128::from(z) * (last as u128 + 1)) >> 64;
+        to.swap(last, other as usize);
+    }
+    to
+}
