@@ -24,10 +24,11 @@ use crate::metrics::Metric;
 use crate::scenario::{self, JobSource};
 
 /// The papers: a line each.
-const FILES: [&str; 3] = [
+const FILES: [&str; 4] = [
     include_str!("kim_yoon/paper.toml"),
     include_str!("chang_mohapatra/paper.toml"),
     include_str!("chuang_wu/paper.toml"),
+    include_str!("liu/paper.toml"),
 ];
 
 /// A paper, ready to be measured.
