@@ -63,7 +63,7 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "NUMBER", value_parser = names::count::<u32>, allow_negative_numbers = true)]
     figure: Vec<u32>,
 
-    /// Short runs, meshes up to 128x128: a minute for chuang-wu, minutes for the others; this is the default
+    /// Short runs, meshes up to 128x128: a minute for chuang-wu and liu, minutes for the others; this is the default
     #[arg(long, conflicts_with = "full")]
     quick: bool,
 

@@ -88,3 +88,36 @@ fn numbers_of_processors_go_with_service_times_and_logs_of_arrivals() {
     );
     assert_eq!(cubic.json()["scenario"]["shape"], "near-cubic");
 }
+
+/// Totals of an independent model over 1000 other seeds, with the half-widths of their intervals.
+#[test]
+fn totals_and_paired_differences_are_those_of_an_independent_model() {
+    let totals = |communications: u32| -> Vec<f64> {
+        let json = host_sim(&format!(
+            "{PAPER} --io communications={communications} --strategy dbt:0.5,d-dbt:0.5,multiple-buddy,plas --replications 1000"
+        ))
+        .json();
+        let results = json["results"].as_array().unwrap().iter();
+        results
+            .map(|result| mean(result, "completion_time"))
+            .collect()
+    };
+    let near = |found: f64, expected: f64, error: f64, what: &str| {
+        assert!(
+            (found - expected).abs() < error,
+            "{what}: {found} for {expected}"
+        );
+    };
+    let [dbt, _, _, plas] = totals(0)[..] else {
+        panic!("four strategies");
+    };
+    near(dbt, 100.5, 1.5, "DBT, I/O alone");
+    near(plas, 91.4, 1.5, "PLAS, I/O alone");
+    let [dbt, d_dbt, mbs, plas] = totals(64)[..] else {
+        panic!("four strategies");
+    };
+    near(dbt, 1046.0, 51.0, "DBT, 64 communications");
+    near(d_dbt - dbt, 112.0, 24.0, "d-DBT over DBT");
+    near(mbs - dbt, 157.0, 25.0, "MBS over DBT");
+    near(plas - dbt, 283.0, 24.0, "PLAS over DBT");
+}
