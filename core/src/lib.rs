@@ -3,29 +3,25 @@
 #![forbid(unsafe_code)]
 
 pub mod allocator;
+pub mod blocks;
 pub mod compactness;
 pub mod controller;
+pub mod cube;
 pub mod error;
+pub mod grid;
 pub mod jobs;
 mod layout;
 pub mod mesh;
 pub mod message;
 pub mod node;
 pub mod notation;
+pub mod occupancy;
 pub mod request;
 pub mod scheduler;
 pub mod storage;
 pub mod strategy;
 
-// What strategies are made of; a build with some of them uses a part of it.
-#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
-pub mod blocks;
-#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
-pub mod cube;
-#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
-pub mod grid;
-#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
-pub mod occupancy;
+// The searches and operations on words that strategies share; a build with some of the strategies uses a part of them.
 #[cfg_attr(not(feature = "strategies"), allow(dead_code))]
 mod search;
 #[cfg_attr(not(feature = "strategies"), allow(dead_code))]

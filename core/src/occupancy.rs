@@ -149,9 +149,14 @@ impl<'m> Occupancy<'m> {
         &self.busy[..self.words()]
     }
 
-    /// The busy bits of one row. Only where marking is not deferred.
+    /// The busy bits of one row: a bit for each node, the lowest first, and set bits behind the last. For strategies that read the
+    /// occupancy ([`Strategy::reads_occupancy`](crate::Strategy::reads_occupancy)), as marking is deferred for others.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no such row.
     #[inline]
-    pub(crate) fn busy_row(&self, row: usize) -> &[Word] {
+    pub fn busy_row(&self, row: usize) -> &[Word] {
         debug_assert!(!self.deferred);
         self.marked_row(row)
     }
@@ -247,19 +252,6 @@ impl<'m> Occupancy<'m> {
             change(&mut busy[word], faulty[word], bits);
             true
         });
-    }
-
-    /// The faulty processors of a mesh as submeshes of one node each, in row-major order.
-    pub(crate) fn faulty_nodes(&self) -> impl Iterator<Item = Submesh> + '_ {
-        let rows = match self.faulty_count {
-            0 => 0,
-            _ => self.layout.rows(),
-        };
-        (0..rows).flat_map(move |row| {
-            crate::word::runs(self.faulty_row(row)).flat_map(move |(start, len)| {
-                (start..start + len).map(move |x| Submesh::new(x as u16, row as u16, 1, 1))
-            })
-        })
     }
 
     /// Marks a free block as held.

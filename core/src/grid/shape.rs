@@ -179,7 +179,7 @@ impl Shape {
     /// # Errors
     ///
     /// Those of [`Shape::new`].
-    pub(crate) fn map(self, change: impl Fn(u16) -> u16) -> Result<Shape, ShapeError> {
+    pub fn map(self, change: impl Fn(u16) -> u16) -> Result<Shape, ShapeError> {
         let extents = self.extents();
         Shape::new(&Tuple::new(extents.len(), |at| change(extents[at])))
     }

@@ -3,8 +3,6 @@
 use crate::blocks::Draft;
 use crate::grid::{Block, Grid};
 use crate::mesh::Submesh;
-use crate::occupancy::Occupancy;
-use crate::word::{Word, runs};
 
 /// Writes processors into a draft as blocks: runs along dimension 0, and runs of consecutive lines of a plane that cover the
 /// same columns as one block. No block wraps around.
@@ -89,10 +87,11 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     }
 
     /// Adds the processors whose bits are set, laid out as the occupancy is, and ends.
-    pub(super) fn bits(mut self, occupancy: &Occupancy<'_>, bits: &[Word]) {
+    #[cfg(any(feature = "neighbor", feature = "paging"))]
+    pub(super) fn bits(mut self, occupancy: &crate::Occupancy<'_>, bits: &[crate::word::Word]) {
         let row_len = self.grid.row_len();
         for (row, words) in (0..).zip(bits.chunks_exact(occupancy.stride())) {
-            for (start, len) in runs(words) {
+            for (start, len) in crate::word::runs(words) {
                 self.push(row * row_len + start, len);
             }
         }

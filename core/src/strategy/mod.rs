@@ -23,7 +23,12 @@ mod common;
 #[macro_use]
 mod table;
 mod any;
-#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
+#[cfg(any(
+    feature = "naive",
+    feature = "neighbor",
+    feature = "paging",
+    feature = "random"
+))]
 mod gather;
 mod serves;
 mod text;

@@ -110,6 +110,7 @@ use crate::mesh::{Mesh, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::rectangles::for_each_maximal;
+use crate::word::runs;
 
 mod candidate;
 mod list;
@@ -196,7 +197,7 @@ impl Strategy for FreeSubmeshList<'_> {
     /// `Dealloc`, restricted to what changes.
     fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
         let busy = held.blocks().map(Submesh::from);
-        let busy = busy.chain(occupancy.faulty_nodes());
+        let busy = busy.chain(faulty_nodes(occupancy));
         match list::release(self.workspace.list, self.len, block.into(), busy) {
             Ok(len) => self.len = len,
             Err(list::NoRoom) => self.build_from(occupancy),
@@ -226,4 +227,17 @@ impl Strategy for FreeSubmeshList<'_> {
         });
         assert_eq!(dominant, list.len(), "nothing else is in the list");
     }
+}
+
+/// The faulty processors as submeshes of one node each, in row-major order.
+fn faulty_nodes(occupancy: &Occupancy<'_>) -> impl Iterator<Item = Submesh> {
+    let rows = match occupancy.faulty_count() {
+        0 => 0,
+        _ => occupancy.layout().rows(),
+    };
+    (0..rows).flat_map(move |row| {
+        runs(occupancy.faulty_row(row)).flat_map(move |(start, len)| {
+            (start..start + len).map(move |x| Submesh::new(x as u16, row as u16, 1, 1))
+        })
+    })
 }

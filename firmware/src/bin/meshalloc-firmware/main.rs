@@ -25,7 +25,7 @@ mod crash;
 #[cfg(target_os = "none")]
 mod serial;
 
-/// The image runs on a board; a host has only this to say.
+/// The image runs on a board; on a host the program names the target and fails.
 #[cfg(not(target_os = "none"))]
 fn main() -> std::process::ExitCode {
     eprintln!("meshalloc-firmware is an image for a board: build it for thumbv7em-none-eabihf");
@@ -59,9 +59,9 @@ mod board {
     use crate::{clock, serial};
 
     /// How long one round of the main loop, one frame and its replies, may take before or after the last attempt to place a
-    /// job, in milliseconds. The
-    /// longest reply, grants for 512 jobs with 4,096 blocks or 46 KB, takes 4 seconds at 115200 baud. The longest
-    /// search for a single job, on the 2-ary 12-cube, is measured in `tests/tests/it/qemu/longest.rs`.
+    /// job, in milliseconds. The longest reply, grants for as many jobs as the table has room for (512 by default) with
+    /// 4,096 blocks or 46 KB, takes 4 seconds at 115200 baud. `tests/tests/it/qemu/longest.rs` measures searches for a single job
+    /// that are made to be long: on the 2-ary 12-cube, on a grid with 16 dimensions and on the 64 x 64 mesh.
     const WATCHDOG_MS: u32 = 8_000;
 
     /// Jobs, waiting and running together: `MESHALLOC_JOBS` at the time of the build.

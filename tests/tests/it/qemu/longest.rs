@@ -86,25 +86,40 @@ fn decision_ms(client: &mut Client<impl Line>, request: Request) -> (u64, bool) 
     (elapsed, is_granted)
 }
 
-/// The searches for m radices 2 on the 2-ary 12-cube where no such subcube is free, but one of a dimension less along
-/// every notation.
 #[test]
 fn qemu_searches_a_whole_cube_in_time() {
+    searches_in_time(Cube::new(2, 12).expect("a cube").grid());
+}
+
+/// As many processors in more dimensions, and so more ways to choose those along which a request extends.
+#[test]
+fn qemu_searches_all_dimensions_in_time() {
+    let sides = [2, 1, 2, 1, 2, 1, 2, 1, 2, 2, 2, 2, 2, 2, 2, 2];
+    searches_in_time(Grid::new(&sides, 0).expect("a grid"));
+}
+
+/// The searches for m extents of 2 on a grid with twelve sides of 2, the others 1, where no such box is free, but one of
+/// a dimension less along all dimensions.
+fn searches_in_time(grid: Grid) {
     let Some(qemu) = Qemu::start_counting() else {
         return;
     };
     let mut client = qemu.client().unwrap();
-    let hypercube = Cube::new(2, 12).expect("a cube").grid();
+    assert_eq!(grid.nodes(), 1 << 12);
     // Those that place a job anywhere never search in vain.
-    let searches =
-        |kind: &StrategyKind| kind.serves().includes(&hypercube) && !places_anywhere(*kind);
+    let searches = |kind: &StrategyKind| kind.serves().includes(&grid) && !places_anywhere(*kind);
     for strategy in StrategyKind::built().filter(searches) {
         let longest = (5..=8).map(|m| {
-            configure(&mut client, hypercube, strategy);
-            // The nodes of a subcube with m dimensions have m + 1 numbers of ones in a row.
-            let busy = (0..1_u32 << 12).filter(|node| node.count_ones() % (m + 1) == 0);
-            let radices = vec![2; m as usize];
-            let request = Request::new(Shape::new(&radices).expect("radices"));
+            configure(&mut client, grid, strategy);
+            // The nodes of a box with m extents of 2 have m + 1 numbers of ones in a row.
+            let busy = (0..grid.nodes()).filter(|node| node.count_ones() % (m + 1) == 0);
+            // Extents that fit as they are named.
+            let mut extents = grid.sides().to_vec();
+            let is_two = |&(_, side): &(usize, &u16)| *side == 2;
+            let twos = grid.sides().iter().enumerate().filter(is_two);
+            let end = twos.map(|(at, _)| at).nth(m as usize - 1);
+            extents.truncate(end.expect("more sides of 2") + 1);
+            let request = Request::new(Shape::new(&extents).expect("extents"));
             mark_faulty(&mut client, busy);
             let (elapsed, is_granted) = decision_ms(&mut client, request);
             assert!(!is_granted, "it was to be searched in vain");
