@@ -91,6 +91,11 @@ impl Strategy for DependentBinaryTree<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let tree = Halves::new(occupancy, self.workspace.words);
-        tree.propose_parts(request.processors, Order::LeftFirst, Parts::Dependent, draft)
+        tree.propose_parts(
+            request.processors,
+            Order::LeftFirst,
+            Parts::Dependent,
+            draft,
+        )
     }
 }

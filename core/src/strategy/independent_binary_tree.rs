@@ -80,6 +80,11 @@ impl Strategy for IndependentBinaryTree<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let tree = Halves::new(occupancy, self.workspace.words);
-        tree.propose_parts(request.processors, Order::LeftFirst, Parts::Independent, draft)
+        tree.propose_parts(
+            request.processors,
+            Order::LeftFirst,
+            Parts::Independent,
+            draft,
+        )
     }
 }

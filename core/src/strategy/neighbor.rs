@@ -165,8 +165,8 @@ impl Strategy for Neighbor<'_> {
         let mesh = self.mesh.sides();
         let words = occupancy.busy_rows().len();
         let (scratch, visited) = self.workspace.words.split_at_mut(words);
-        let rectangle = all_shapes(request, mesh)
-            .find_map(|sides| first_rectangle(occupancy, sides, scratch));
+        let rectangle =
+            all_shapes(request, mesh).find_map(|sides| first_rectangle(occupancy, sides, scratch));
         if let Some(rectangle) = rectangle {
             let mut gather = Gather::new(self.mesh.grid(), draft);
             let Submesh { base, sides } = rectangle.into();

@@ -85,7 +85,11 @@ impl Strategy for ParallelLayout<'_> {
         let below = Submesh::new(0, 0, sides.w, middle);
         let mut selection = Selection::new(occupancy, self.workspace.words);
         // A mesh of one row has nothing below.
-        let free_below = if middle > 0 { selection.free_in(below) } else { 0 };
+        let free_below = if middle > 0 {
+            selection.free_in(below)
+        } else {
+            0
+        };
         let free_above = occupancy.free() - free_below;
         let (more, fewer) = (request.processors.div_ceil(2), request.processors / 2);
         let (in_below, in_above) = match free_below >= free_above {
