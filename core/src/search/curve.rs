@@ -103,7 +103,7 @@ impl<'a> Lengths<'a> {
             Err(at) => {
                 self.lengths.copy_within(at..self.len, at + 1);
                 self.counts.copy_within(at..self.len, at + 1);
-                (self.lengths[at], self.counts[at]) = (length.into(), 1);
+                (self.lengths[at], self.counts[at]) = (Word::from(length), 1);
                 self.len += 1;
             }
         }
@@ -111,7 +111,7 @@ impl<'a> Lengths<'a> {
 
     fn count(&self, length: u32) -> i64 {
         let found = self.lengths[..self.len].binary_search(&Word::from(length));
-        found.map_or(0, |at| self.counts[at] as i64)
+        found.map_or(0, |at| self.counts[at] as usize as i64)
     }
 
     /// By how much the sum of squares of all counts grows if an interval is shortened.
