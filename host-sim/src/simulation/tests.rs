@@ -488,7 +488,9 @@ fn hashes_are_fnv_1a_and_tell_decisions_apart() {
         run(paging).decision_hash,
         run(StrategyKind::Naive).decision_hash
     );
-    let others = || of_meshes().filter(|strategy| !is_naive(strategy));
+    // On so small a mesh the default tolerance of a static tree is no other than the ratio of a dynamic one.
+    let is_static = |strategy: &StrategyKind| strategy.name().contains("static-");
+    let others = || of_meshes().filter(|strategy| !is_naive(strategy) && !is_static(strategy));
     let mut hashes: Vec<_> = others().map(|s| run(s).decision_hash).collect();
     hashes.sort_unstable();
     hashes.dedup();

@@ -101,14 +101,19 @@ impl Synthetic {
     ///
     /// # Errors
     ///
-    /// When the range is empty, starts at 0 or exceeds the machine, or the jobs ask for radices.
+    /// When the range is empty, starts at 0 or exceeds the machine, or the jobs do not ask for sides.
     pub fn with_sides(mut self, min: u16, max: u16) -> Result<Self, WorkloadError> {
         let range = SideRange::new(min, max)?;
         let machine = self.requests.machine();
+        let given = match &self.requests {
+            Requests::Submeshes(_) => "sides",
+            Requests::Subcubes(_) => "radices",
+            Requests::Counts(_) => "numbers of processors",
+        };
         let Requests::Submeshes(submeshes) = &mut self.requests else {
             return Err(WorkloadError::OutOfRange {
                 what: "what jobs ask for".into(),
-                given: "something else".into(),
+                given: given.into(),
                 expected: "sides".into(),
             });
         };

@@ -1,3 +1,5 @@
+use meshalloc::StrategyKind;
+
 use crate::program::host_sim;
 
 const SMALL: &str = "saturation --mesh 16x16 --jobs 4000 --replications 4";
@@ -17,8 +19,10 @@ fn a_table_of_all_strategies_that_serve_the_mesh() {
         assert!(shown.contains(part), "{part} is missing in {shown}");
     }
     // As wide as the longest name of a strategy makes it.
+    let names = StrategyKind::ALL.iter().map(|kind| kind.name().len());
+    let width = names.max().unwrap() + 61;
     assert!(
-        shown.lines().all(|line| line.chars().count() <= 84),
+        shown.lines().all(|line| line.chars().count() <= width),
         "{shown}"
     );
     let odd = host_sim("saturation --mesh 10x10 --jobs 500 --replications 2").good();
