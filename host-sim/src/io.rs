@@ -28,7 +28,7 @@
 use meshalloc::{Block, Grid};
 
 use crate::sharing::Load;
-use crate::workload::WorkloadError;
+use crate::workload::error::WorkloadError;
 
 mod loads;
 mod tasks;

@@ -10,6 +10,7 @@ use crate::io::IoTasks;
 
 mod counts;
 pub mod distributions;
+pub mod error;
 pub mod pattern;
 pub mod requests;
 pub mod service;
@@ -22,6 +23,7 @@ pub mod work;
 
 pub use counts::{CountDistribution, Counts};
 pub use distributions::{DistributionInfo, SideRange, SizeDistribution, Spread};
+pub use error::WorkloadError;
 pub use pattern::{Pattern, Patterns};
 pub use requests::{Requests, Subcubes, Submeshes, TaskDistribution};
 pub use service::ServiceDistribution;
@@ -122,10 +124,6 @@ impl Workload {
 
 /// The jobs of a workload.
 #[derive(Clone, Debug)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "there is one in a run, and drawn jobs come without a detour"
-)]
 pub enum Jobs<'w> {
     /// Drawn.
     Synthetic(Box<SyntheticJobs>),
@@ -143,30 +141,4 @@ impl Iterator for Jobs<'_> {
             Jobs::Log(jobs) => jobs.next().map(|entry| entry.job),
         }
     }
-}
-
-/// A description of a workload that cannot be used.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WorkloadError {
-    /// A distribution of this name is not known.
-    #[error("unknown {what} {given:?}: expected {expected}")]
-    UnknownName {
-        /// What was to be named.
-        what: &'static str,
-        /// What was given.
-        given: String,
-        /// What is known.
-        expected: String,
-    },
-    /// A number is out of its range.
-    #[error("{what} is {given}: expected {expected}")]
-    OutOfRange {
-        /// What the number is.
-        what: String,
-        /// What was given.
-        given: String,
-        /// The range.
-        expected: String,
-    },
 }

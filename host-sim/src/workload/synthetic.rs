@@ -240,10 +240,6 @@ pub struct SyntheticJobs {
 pub(super) const DRAWS: u8 = 20;
 
 #[derive(Clone, Debug)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "there is one in a run, and jobs with service times are drawn without a detour"
-)]
 enum WorkSource {
     Service(Box<Source<ServiceSampler>>),
     Messages {
