@@ -8,9 +8,11 @@ use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, Grid};
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
+use crate::outlook::{Outlook, Placing};
 use crate::request::Request;
 use crate::storage::{Memory, Needs};
 use crate::strategy::{AnyStrategy, Strategy, StrategyKind, Workspace};
+use crate::supposition::Supposition;
 use crate::word::Word;
 
 /// Gives processors of one machine away and takes them back.
@@ -33,9 +35,11 @@ use crate::word::Word;
 /// ```
 #[derive(Debug)]
 pub struct Allocator<'m> {
-    occupancy: Occupancy<'m>,
-    strategy: AnyStrategy<'m>,
-    pool: BlockPool<'m>,
+    pub(crate) occupancy: Occupancy<'m>,
+    pub(crate) strategy: AnyStrategy<'m>,
+    pub(crate) pool: BlockPool<'m>,
+    /// For suppositions.
+    pub(crate) supposed: Occupancy<'m>,
     /// How many allocations there must be room for.
     jobs: u32,
 }
@@ -56,16 +60,18 @@ impl<'m> Allocator<'m> {
         let Memory {
             busy,
             faulty,
+            supposed,
             blocks,
             workspace,
             ..
         } = memory;
-        Self::with_parts(busy, faulty, blocks, workspace, grid, strategy, 1)
+        let words = [busy, faulty, supposed];
+        Self::with_parts(words, blocks, workspace, grid, strategy, 1)
     }
 
+    /// `words` are busy, faulty and supposed ones.
     pub(crate) fn with_parts(
-        busy: &'m mut [Word],
-        faulty: &'m mut [Word],
+        [busy, faulty, supposed]: [&'m mut [Word]; 3],
         blocks: &'m mut [BlockCell],
         workspace: Workspace<'m>,
         grid: Grid,
@@ -73,6 +79,7 @@ impl<'m> Allocator<'m> {
         jobs: u32,
     ) -> Result<Self, ConfigureError> {
         let mut allocator = Allocator {
+            supposed: Occupancy::supposed(grid, supposed),
             occupancy: Occupancy::new(grid, busy, faulty)?,
             strategy: AnyStrategy::new(strategy, grid, workspace)?,
             pool: BlockPool::new(blocks),
@@ -102,7 +109,12 @@ impl<'m> Allocator<'m> {
     /// Whether the memory suffices, but for the strategy's own.
     fn check(&self, grid: &Grid, strategy: StrategyKind) -> Result<(), ConfigureError> {
         let needs = Needs::of(strategy, grid, self.jobs as usize);
-        if needs.words > self.occupancy.capacity_words() {
+        if needs.words
+            > self
+                .occupancy
+                .capacity_words()
+                .min(self.supposed.capacity_words())
+        {
             return Err(ConfigureError::MachineTooLarge);
         }
         AnyStrategy::check(strategy, grid, self.strategy.workspace())?;
@@ -116,6 +128,7 @@ impl<'m> Allocator<'m> {
     pub(crate) fn clear(&mut self, grid: Grid) {
         let deferred = !self.strategy.reads_occupancy();
         self.occupancy.clear(grid, deferred);
+        self.supposed.suppose_of(grid);
         self.pool.clear();
         self.strategy.rebuild(&self.occupancy);
     }
@@ -163,19 +176,65 @@ impl<'m> Allocator<'m> {
     /// That of the strategy, and O(words) of what is taken.
     #[inline]
     pub fn allocate(&mut self, request: &Request) -> Result<Allocation, Refusal> {
-        let demand = self.demand(request)?;
-        self.place(request, demand)
+        let demand = self.arrived(request)?;
+        self.place(request, demand, None)
     }
 
-    /// [`Allocator::allocate`] for a request whose demand is known.
+    /// [`Allocator::demand`] of a request that arrives.
     #[inline]
-    pub(crate) fn place(&mut self, request: &Request, demand: u32) -> Result<Allocation, Refusal> {
+    pub(crate) fn arrived(&mut self, request: &Request) -> Result<u32, Refusal> {
+        let demand = self.demand(request)?;
+        self.strategy.arrived(request);
+        Ok(demand)
+    }
+
+    /// [`Allocator::allocate`] for a request that has arrived and whose demand is known: the one of this job, if it has one.
+    #[inline]
+    pub(crate) fn place(
+        &mut self,
+        request: &Request,
+        demand: u32,
+        placing: Option<Placing<'_, '_>>,
+    ) -> Result<Allocation, Refusal> {
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
         }
+        self.strategy.look(&Outlook::new(Held(&self.pool), placing));
         let mut draft = Draft::new(&mut self.pool);
         let found = self.strategy.propose(&self.occupancy, request, &mut draft);
         let (blocks, complete) = draft.finish();
+        self.commit(found, blocks, complete)
+    }
+
+    /// The same in what is free in the latest supposition, which must be free in truth.
+    pub(crate) fn place_as_supposed(
+        &mut self,
+        request: &Request,
+        demand: u32,
+        placing: Placing<'_, '_>,
+    ) -> Result<Allocation, Refusal> {
+        if demand > self.occupancy.free() {
+            return Err(Refusal::TooFewFree);
+        }
+        if demand > self.supposed.free() {
+            return Err(Refusal::Reserved);
+        }
+        let outlook = Outlook::new(Held(&self.pool), Some(placing));
+        self.strategy.look(&outlook);
+        let mut draft = Draft::new(&mut self.pool);
+        let found = self.strategy.suppose(&self.supposed, request, &mut draft);
+        let (blocks, complete) = draft.finish();
+        self.commit(found, blocks, complete)
+    }
+
+    /// Takes what the strategy has found.
+    #[inline]
+    fn commit(
+        &mut self,
+        found: bool,
+        blocks: Chain,
+        complete: bool,
+    ) -> Result<Allocation, Refusal> {
         if !found || !complete {
             self.pool.free(blocks);
             return Err(match complete {
@@ -188,6 +247,21 @@ impl<'m> Allocator<'m> {
             self.strategy.taken(&self.occupancy, block);
         }
         Ok(Allocation::new(blocks))
+    }
+
+    /// What would be if something were given back or withheld. It begins with what is.
+    ///
+    /// # Time complexity
+    ///
+    /// O(words).
+    pub fn suppose(&mut self) -> Supposition<'_, 'm> {
+        self.occupancy.settle();
+        Supposition::new(self)
+    }
+
+    /// The latest supposition; nothing must have changed since then.
+    pub(crate) const fn supposed(&mut self) -> Supposition<'_, 'm> {
+        Supposition::latest(self)
     }
 
     /// Takes processors back; returns how many. Never fails, and never needs room.

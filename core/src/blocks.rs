@@ -143,7 +143,7 @@ impl<'m> BlockPool<'m> {
     }
 
     #[inline]
-    pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = Block> + '_ {
+    pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = Block> + use<'_, 'm> {
         let mut at = chain.head;
         core::iter::from_fn(move || {
             if at == NONE {
@@ -157,7 +157,7 @@ impl<'m> BlockPool<'m> {
 
     /// Every block that is held, in no particular order.
     #[inline]
-    pub(crate) fn held(&self) -> impl Iterator<Item = Block> + '_ {
+    pub(crate) fn held(&self) -> impl Iterator<Item = Block> + use<'_, 'm> {
         let used = self.cells[..self.fresh].iter().map(|cell| cell.block);
         used.filter(|block| !block.is_none())
     }
@@ -183,11 +183,16 @@ impl<'m> BlockPool<'m> {
 #[derive(Clone, Copy, Debug)]
 pub struct Held<'a, 'm>(pub(crate) &'a BlockPool<'m>);
 
-impl Held<'_, '_> {
+impl<'a, 'm> Held<'a, 'm> {
     /// Every block that is held, in no particular order.
     #[inline]
-    pub fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
+    pub fn blocks(&self) -> impl Iterator<Item = Block> + use<'a, 'm> {
         self.0.held()
+    }
+
+    /// The blocks of one allocation.
+    pub(crate) fn of(&self, blocks: Chain) -> impl Iterator<Item = Block> + use<'a, 'm> {
+        self.0.iter(blocks)
     }
 }
 

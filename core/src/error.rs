@@ -31,11 +31,13 @@ pub enum Refusal {
     TooManyExtents,
     /// An extent is smaller than the machine's side, and the strategy serves whole sides only.
     ExtentBelowSide,
+    /// Enough processors are free, but too many of them are reserved for jobs that have waited longer.
+    Reserved,
 }
 
 impl Refusal {
     /// Every refusal, in the order of declaration.
-    pub const ALL: [Refusal; 10] = [
+    pub const ALL: [Refusal; 11] = [
         Refusal::EmptyRequest,
         Refusal::Malformed,
         Refusal::NeverFits,
@@ -46,6 +48,7 @@ impl Refusal {
         Refusal::DuplicateJob,
         Refusal::TooManyExtents,
         Refusal::ExtentBelowSide,
+        Refusal::Reserved,
     ];
 
     /// The name in machine-readable output.
@@ -61,6 +64,7 @@ impl Refusal {
             Refusal::DuplicateJob => "duplicate-job",
             Refusal::TooManyExtents => "too-many-extents",
             Refusal::ExtentBelowSide => "extent-below-side",
+            Refusal::Reserved => "reserved",
         }
     }
 
@@ -93,6 +97,9 @@ impl fmt::Display for Refusal {
             }
             Refusal::ExtentBelowSide => {
                 "can never fit: the strategy serves only extents equal to the machine's side"
+            }
+            Refusal::Reserved => {
+                "enough free processors, but reserved for jobs that wait before it"
             }
         })
     }

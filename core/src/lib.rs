@@ -16,10 +16,12 @@ pub mod message;
 pub mod node;
 pub mod notation;
 pub mod occupancy;
+pub mod outlook;
 pub mod request;
 pub mod scheduler;
 pub mod storage;
 pub mod strategy;
+pub mod supposition;
 
 // The searches and operations on words that strategies share; a build with some of the strategies uses a part of them.
 #[cfg_attr(not(feature = "strategies"), allow(dead_code))]
@@ -41,6 +43,7 @@ pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh};
 pub use message::{Capacity, Command, Configuration, Grant, JobState, Reply, Statistics};
 pub use node::NodeId;
 pub use occupancy::Occupancy;
+pub use outlook::{HeldBlock, Outlook};
 pub use request::{Flags, JobId, Request, Ticks};
 pub use scheduler::{AnyScheduler, Scheduler, SchedulerKind};
 pub use storage::{Memory, Storage};
@@ -48,3 +51,4 @@ pub use strategy::{
     AnyStrategy, CurveFit, Holds, PageOrder, Serves, Strategy, StrategyForm, StrategyInfo,
     StrategyKind, StrategyMemory, StrategyTextError, Workspace,
 };
+pub use supposition::Supposition;

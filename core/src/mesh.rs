@@ -201,6 +201,32 @@ impl Submesh {
             && self.base.y <= node.y
             && node.y < self.base.y + self.sides.h
     }
+
+    /// Calls `visit` with the submeshes of these sides in its corners, each once; none if they are longer than its own.
+    #[inline]
+    pub(crate) fn for_each_corner(self, sides: Sides, mut visit: impl FnMut(Submesh)) {
+        if !sides.fits_in(self.sides) {
+            return;
+        }
+        let Coord { x, y } = self.base;
+        let (right, top) = (x + (self.sides.w - sides.w), y + (self.sides.h - sides.h));
+        let mut corner = |x, y| {
+            visit(Submesh {
+                base: Coord { x, y },
+                sides,
+            });
+        };
+        corner(x, y);
+        if right != x {
+            corner(right, y);
+        }
+        if top != y {
+            corner(x, top);
+            if right != x {
+                corner(right, top);
+            }
+        }
+    }
 }
 
 impl From<Submesh> for Block {

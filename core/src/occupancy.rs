@@ -40,8 +40,8 @@ pub struct Occupancy<'m> {
     free: u32,
     /// Invariant: the number of set bits in `faulty`.
     faulty_count: u32,
-    /// How often a processor became free.
-    releases: u64,
+    /// How often a processor became free. `None` for an occupancy that is supposed.
+    releases: Option<u64>,
 }
 
 impl<'m> Occupancy<'m> {
@@ -71,10 +71,63 @@ impl<'m> Occupancy<'m> {
             faulty,
             free: 0,
             faulty_count: 0,
-            releases: 0,
+            releases: Some(0),
         };
         occupancy.clear(grid, false);
         Ok(occupancy)
+    }
+
+    /// An occupancy of this machine that is supposed, in memory of its own. It says nothing before the first
+    /// [`Occupancy::suppose`].
+    pub(crate) fn supposed(grid: Grid, busy: &'m mut [Word]) -> Self {
+        Occupancy {
+            layout: Layout::new(grid),
+            deferred: false,
+            pending: Vec::new(),
+            busy,
+            faulty: &mut [],
+            free: 0,
+            faulty_count: 0,
+            releases: None,
+        }
+    }
+
+    /// From now on of this machine; it says nothing before the next [`Occupancy::suppose`].
+    pub(crate) fn suppose_of(&mut self, grid: Grid) {
+        self.layout = Layout::new(grid);
+    }
+
+    /// Becomes the same as `actual`, of the same machine, with nothing pending. Faulty processors are merely busy.
+    pub(crate) fn suppose(&mut self, actual: &Occupancy<'_>) {
+        self.free = actual.free;
+        self.busy[..actual.words()].copy_from_slice(&actual.busy[..actual.words()]);
+    }
+
+    /// Of an occupancy that is supposed: all processors of the block are free, but for those that are faulty in `actual`.
+    pub(crate) fn suppose_free(&mut self, actual: &Occupancy<'_>, block: Block) {
+        let words = actual.words();
+        let (busy, faulty) = (&mut self.busy[..words], &actual.faulty[..words]);
+        let mut freed = 0;
+        self.layout.words(block, |word, bits| {
+            let free = busy[word] & bits & !faulty[word];
+            busy[word] &= !free;
+            freed += free.count_ones();
+            true
+        });
+        self.free += freed;
+    }
+
+    /// Of an occupancy that is supposed: all processors of the block are busy.
+    pub(crate) fn suppose_busy(&mut self, block: Block) {
+        let mut taken = 0;
+        let words = self.words();
+        let busy = &mut self.busy[..words];
+        self.layout.words(block, |word, bits| {
+            taken += (!busy[word] & bits).count_ones();
+            busy[word] |= bits;
+            true
+        });
+        self.free -= taken;
     }
 
     /// Begins anew with this machine, which must fit ([`Occupancy::capacity_words`]).
@@ -84,7 +137,7 @@ impl<'m> Occupancy<'m> {
         self.pending.clear();
         self.free = grid.nodes();
         self.faulty_count = 0;
-        self.releases += 1;
+        self.count_release();
         self.faulty.fill(0);
         let tail = grid.row_len() % WORD_BITS;
         let padding = if tail == 0 { 0 } else { Word::MAX << tail };
@@ -97,7 +150,10 @@ impl<'m> Occupancy<'m> {
 
     /// The words there is room for.
     pub(crate) fn capacity_words(&self) -> usize {
-        self.busy.len().min(self.faulty.len())
+        match self.releases {
+            Some(_) => self.busy.len().min(self.faulty.len()),
+            None => self.busy.len(),
+        }
     }
 
     /// The machine whose processors these are.
@@ -124,10 +180,17 @@ impl<'m> Occupancy<'m> {
     }
 
     /// A number that grows whenever a processor becomes free: what could not be placed before it grows cannot be placed
-    /// now.
+    /// now. `None` for an occupancy that is only supposed, of which nothing is remembered.
     #[inline]
-    pub(crate) const fn releases(&self) -> u64 {
+    pub(crate) const fn releases(&self) -> Option<u64> {
         self.releases
+    }
+
+    #[inline]
+    const fn count_release(&mut self) {
+        if let Some(releases) = &mut self.releases {
+            *releases += 1;
+        }
     }
 
     /// Words in a row.
@@ -275,7 +338,7 @@ impl<'m> Occupancy<'m> {
     }
 
     /// Marks what is pending.
-    fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         while let Some(block) = self.pending.pop() {
             self.for_each_word(block, |busy, _, bits| *busy |= bits);
         }
@@ -285,7 +348,7 @@ impl<'m> Occupancy<'m> {
     #[inline]
     pub(crate) fn give_back(&mut self, block: Block) -> u32 {
         let area = self.layout.area(block);
-        self.releases += 1;
+        self.count_release();
         if self.deferred
             && let Some(at) = self.pending.iter().position(|&pending| pending == block)
         {
@@ -341,7 +404,7 @@ impl<'m> Occupancy<'m> {
         if !held {
             self.busy[word] &= !bit;
             self.free += 1;
-            self.releases += 1;
+            self.count_release();
         }
         true
     }

@@ -1,6 +1,7 @@
 //! What a job asks for: [`Request`], [`JobId`], [`Flags`], and the unit of time.
 
 use core::fmt;
+use core::num::NonZeroU64;
 
 use crate::grid::Shape;
 use crate::mesh::Sides;
@@ -69,6 +70,9 @@ pub struct Request {
     pub processors: u32,
     /// How it may be served.
     pub flags: Flags,
+    /// How long the job is expected to hold its processors, in ticks. A job without an estimate counts as one that never ends. It does
+    /// not end a job: one that runs longer keeps its processors.
+    pub estimate: Option<NonZeroU64>,
 }
 
 impl Request {
@@ -86,6 +90,7 @@ impl Request {
             shape,
             processors: shape.area(),
             flags: Flags::empty(),
+            estimate: None,
         }
     }
 
@@ -100,6 +105,7 @@ impl Request {
             shape: Shape::sides(w, h),
             processors: w as u32 * h as u32,
             flags: Flags::empty(),
+            estimate: None,
         }
     }
 
@@ -114,6 +120,13 @@ impl Request {
     #[must_use]
     pub const fn with_flags(mut self, flags: Flags) -> Self {
         self.flags = flags;
+        self
+    }
+
+    /// The same request with an estimate of its run time, at least one tick.
+    #[must_use]
+    pub const fn with_estimate(mut self, ticks: Ticks) -> Self {
+        self.estimate = NonZeroU64::new(if ticks == 0 { 1 } else { ticks });
         self
     }
 

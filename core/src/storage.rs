@@ -20,10 +20,14 @@ pub struct Memory<'m> {
     pub busy: &'m mut [Word],
     /// Faulty processors: as many words.
     pub faulty: &'m mut [Word],
+    /// For suppositions: as many words.
+    pub supposed: &'m mut [Word],
     /// Jobs, waiting and running together.
     pub slots: &'m mut [JobSlot],
     /// From job names to slots: at least twice the slots.
     pub index: &'m mut [Link],
+    /// For the order of the running jobs: as many as there are slots.
+    pub order: &'m mut [Link],
     /// Blocks held by all jobs together: [`Needs::blocks`].
     pub blocks: &'m mut [BlockCell],
     /// For the strategy: [`Needs::scratch`] and [`Needs::list`].
@@ -33,7 +37,7 @@ pub struct Memory<'m> {
 /// What a strategy needs to serve a machine, beside the table of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// Words of each of the two occupancy bitmaps.
+    /// Words of each of the three occupancy bitmaps.
     pub words: usize,
     /// Words of scratch.
     pub scratch: usize,
@@ -157,10 +161,12 @@ pub struct Storage<
 > {
     busy: [Word; WORDS],
     faulty: [Word; WORDS],
+    supposed: [Word; WORDS],
     scratch: [Word; SCRATCH],
     slots: [JobSlot; JOBS],
     /// Twice the slots.
     index: [[Link; JOBS]; 2],
+    order: [Link; JOBS],
     blocks: [BlockCell; BLOCKS],
     list: [Submesh; LIST],
 }
@@ -191,9 +197,11 @@ impl<
         Storage {
             busy: [0; WORDS],
             faulty: [0; WORDS],
+            supposed: [0; WORDS],
             scratch: [0; SCRATCH],
             slots: [JobSlot::EMPTY; JOBS],
             index: [[0; JOBS]; 2],
+            order: [0; JOBS],
             blocks: [BlockCell::EMPTY; BLOCKS],
             list: [Submesh::EMPTY; LIST],
         }
@@ -204,8 +212,10 @@ impl<
         Memory {
             busy: &mut self.busy,
             faulty: &mut self.faulty,
+            supposed: &mut self.supposed,
             slots: &mut self.slots,
             index: self.index.as_flattened_mut(),
+            order: &mut self.order,
             blocks: &mut self.blocks,
             workspace: Workspace {
                 words: &mut self.scratch,

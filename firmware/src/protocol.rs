@@ -21,7 +21,7 @@ pub const BUILD_BYTES_MAX: usize = 64;
 /// The most strategies in a [`Greeting`].
 pub const STRATEGIES_MAX: usize = 48;
 /// The most schedulers in a [`Greeting`].
-pub const SCHEDULERS_MAX: usize = 8;
+pub const SCHEDULERS_MAX: usize = 16;
 
 const _: () = assert!(StrategyKind::ALL.len() <= STRATEGIES_MAX);
 const _: () = assert!(SchedulerKind::ALL.len() <= SCHEDULERS_MAX);
@@ -237,8 +237,8 @@ mod size {
     /// An extent from 128 on takes two bytes. Beside 13 others there are at most three of them: a shape is kept in 62 bits,
     /// of which such an extent takes 15 and any other at least one.
     const SHAPE: usize = list(DIMENSIONS_MAX, 1) + 3;
-    /// Shape, processors, flags.
-    pub(super) const REQUEST: usize = SHAPE + U32 + 1;
+    /// Shape, processors, flags, estimate.
+    pub(super) const REQUEST: usize = SHAPE + U32 + 1 + OPTION + U64;
     pub(super) const BLOCK: usize = 4 * U16;
     /// A side takes a second byte from 2^7 on and a third from 2^14 on, so that 2^20 processors have room for two of them.
     const SIDES: usize = list(DIMENSIONS_MAX, 1) + 2;

@@ -191,17 +191,18 @@ fn unknown_strategy(text: &str) -> String {
 pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
     for info in SchedulerKind::INFO {
         for (place, form) in info.forms.iter().enumerate() {
-            let time = match form.strip_suffix(TIME) {
-                Some(start) => match text.strip_prefix(start) {
-                    Some(seconds) => duration(seconds)?,
-                    None => continue,
-                },
-                // The first form is the one that is meant by the name alone.
-                None if text == *form || (text == info.name && place == 0) => 0,
-                None => continue,
+            // The first form is the one that is meant by the name alone.
+            let is_meant = text == *form || (text == info.name && place == 0);
+            let number = match (form.strip_suffix(TIME), form.strip_suffix(COUNT)) {
+                (None, None) if is_meant => 0,
+                (Some(start), _) if let Some(seconds) = text.strip_prefix(start) => {
+                    duration(seconds)?
+                }
+                (_, Some(start)) if let Some(number) = text.strip_prefix(start) => count(number)?,
+                _ => continue,
             };
-            if let Some(kind) = SchedulerKind::from_form(form, time, TimeUnit::Second.ticks_each())
-            {
+            let second = TimeUnit::Second.ticks_each();
+            if let Some(kind) = SchedulerKind::from_form(form, number, second) {
                 return Ok(kind);
             }
         }
@@ -217,6 +218,8 @@ pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
 
 /// What stands for a time in a scheduler's form.
 const TIME: &str = "SECONDS";
+/// What stands for a whole number of at least 1.
+const COUNT: &str = "COUNT";
 
 /// How each scheduler is written, one entry a form.
 pub fn scheduler_forms() -> Vec<&'static str> {
@@ -226,15 +229,21 @@ pub fn scheduler_forms() -> Vec<&'static str> {
 
 /// A scheduler as it is written on the command line, for a workload with times in this unit.
 pub fn scheduler_text(kind: SchedulerKind, unit: TimeUnit) -> String {
-    let (form, time) = kind.form();
-    form.replace(TIME, &unit.of(time).to_string())
+    let (form, number) = kind.form();
+    match form.contains(TIME) {
+        true => form.replace(TIME, &unit.of(number).to_string()),
+        false => form.replace(COUNT, &number.to_string()),
+    }
 }
 
 /// A scheduler that was [read](scheduler), where a time in it is one in another unit.
 pub fn scheduler_in(kind: SchedulerKind, unit: TimeUnit) -> SchedulerKind {
-    let (form, time) = kind.form();
-    let time = unit.ticks(TimeUnit::Second.of(time));
-    SchedulerKind::from_form(form, time, unit.ticks_each()).unwrap_or(kind)
+    let (form, number) = kind.form();
+    let number = match form.contains(TIME) {
+        true => unit.ticks(TimeUnit::Second.of(number)),
+        false => number,
+    };
+    SchedulerKind::from_form(form, number, unit.ticks_each()).unwrap_or(kind)
 }
 
 /// Reads a time of at least 0 in seconds, into ticks.

@@ -108,6 +108,11 @@ impl Discipline {
             SchedulerKind::ModifiedFcfs(Threshold::Count) => {
                 clearly_less(f64::from(self.bypasses), self.mean_delay() * self.rate(now))
             }
+            SchedulerKind::Easy { .. }
+            | SchedulerKind::Conservative
+            | SchedulerKind::ShortestJobFirst { .. } => {
+                unreachable!("{kind:?} is not a discipline of bypassing a head")
+            }
         }
     }
 

@@ -13,9 +13,11 @@ use meshalloc::{
 pub struct HeapMemory {
     busy: Vec<Word>,
     faulty: Vec<Word>,
+    supposed: Vec<Word>,
     scratch: Vec<Word>,
     slots: Vec<JobSlot>,
     index: Vec<meshalloc::jobs::Link>,
+    order: Vec<meshalloc::jobs::Link>,
     blocks: Vec<BlockCell>,
     list: Vec<Submesh>,
 }
@@ -33,9 +35,11 @@ impl HeapMemory {
         HeapMemory {
             busy: vec![0; needs.words],
             faulty: vec![0; needs.words],
+            supposed: vec![0; needs.words],
             scratch: vec![0; needs.scratch],
             slots: vec![JobSlot::EMPTY; jobs],
             index: vec![0; (2 * jobs).next_power_of_two()],
+            order: vec![0; jobs],
             blocks: vec![BlockCell::EMPTY; needs.blocks],
             list: vec![Submesh::EMPTY; needs.list],
         }
@@ -46,8 +50,10 @@ impl HeapMemory {
         Memory {
             busy: &mut self.busy,
             faulty: &mut self.faulty,
+            supposed: &mut self.supposed,
             slots: &mut self.slots,
             index: &mut self.index,
+            order: &mut self.order,
             blocks: &mut self.blocks,
             workspace: Workspace {
                 words: &mut self.scratch,

@@ -15,7 +15,7 @@ use crate::message::{Capacity, Command, Configuration, JobState, Reply, Statisti
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, JobId, Request, Ticks};
-use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler};
+use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler, Try, World};
 use crate::storage::Memory;
 use crate::strategy::{AnyStrategy, Holds};
 use crate::word::WORD_BITS;
@@ -105,17 +105,24 @@ impl<'m> Controller<'m> {
         let Memory {
             busy,
             faulty,
+            supposed,
             slots,
             index,
+            order,
             blocks,
             workspace,
         } = memory;
-        let jobs = JobTable::new(slots, index);
+        let jobs = JobTable::new(slots, index, order);
         let room = jobs.capacity();
         Ok(Controller {
             configuration,
             allocator: Allocator::with_parts(
-                busy, faulty, blocks, workspace, machine, strategy, room,
+                [busy, faulty, supposed],
+                blocks,
+                workspace,
+                machine,
+                strategy,
+                room,
             )?,
             jobs,
             scheduler: AnyScheduler::new(scheduler),
@@ -317,7 +324,7 @@ impl<'m> Controller<'m> {
         self.begin(now);
         let slot = self
             .allocator
-            .demand(&request)
+            .arrived(&request)
             .and_then(|demand| self.jobs.submit(job, request, demand, self.clock))
             .inspect_err(|_| self.counts.refused += 1)?;
         let last_refusal = self.schedule(Event::Arrival(slot), granted);
@@ -365,35 +372,51 @@ impl<'m> Controller<'m> {
     /// Tries the jobs that the scheduler names. Returns the last job that tried and failed, and why.
     fn schedule(&mut self, event: Event, granted: Grants<'_>) -> Option<(Slot, Refusal)> {
         let mut refused = None;
-        let mut candidate = self.scheduler.first(&self.jobs.queue(), event, self.clock);
-        while let Some(slot) = candidate {
+        let (scheduler, mut world) = self.scheduling();
+        let mut candidate = scheduler.first(&mut world, event);
+        while let Some(attempted) = candidate {
+            let slot = attempted.job();
             let queue = self.jobs.queue();
             let (following, submitted) = (queue.next(slot), queue.get(slot).submitted());
-            let outcome = self.place(slot, granted);
+            let outcome = self.attempt(attempted, granted);
             let attempt = Attempt {
                 job: slot,
                 following,
-                granted: outcome.is_ok(),
+                outcome,
                 submitted,
             };
             if let Err(refusal) = outcome {
                 refused = Some((slot, refusal));
             }
-            candidate = self.scheduler.next(&self.jobs.queue(), attempt, self.clock);
+            let (scheduler, mut world) = self.scheduling();
+            candidate = scheduler.next(&mut world, attempt);
         }
         refused
     }
 
+    /// The scheduler, and what it decides by.
+    #[inline]
+    const fn scheduling(&mut self) -> (&mut AnyScheduler, World<'_, 'm>) {
+        let world = World {
+            jobs: &mut self.jobs,
+            allocator: &mut self.allocator,
+            holds: self.configuration.strategy.holds(),
+            now: self.clock,
+        };
+        (&mut self.scheduler, world)
+    }
+
     /// Tries to give a waiting job its processors.
-    fn place(&mut self, slot: Slot, granted: Grants<'_>) -> Result<(), Refusal> {
+    fn attempt(&mut self, attempted: Try, granted: Grants<'_>) -> Result<(), Refusal> {
+        let slot = attempted.job();
         if let Some(on_attempt) = self.on_attempt {
             on_attempt();
         }
         let job = self.jobs.get(slot);
-        let (request, demand) = (*job.request(), job.demand());
+        let request = *job.request();
         // Before anything is taken.
         let free = self.occupancy().free();
-        let outcome = self.allocator.place(&request, demand);
+        let outcome = self.scheduling().1.place(attempted);
         // An attempt is valid if at least as many processors are free as requested; what a strategy holds beyond the
         // request does not count.
         let requested = match self.configuration.strategy.holds() {

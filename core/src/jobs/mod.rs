@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::blocks::{Allocation, Chain, NONE};
 use crate::error::Refusal;
-use crate::grid::Shape;
+use crate::grid::{Block, Shape};
 use crate::request::{JobId, Request, Ticks};
 
 mod index;
@@ -25,6 +25,17 @@ enum State {
     Running,
 }
 
+/// What a scheduler has reserved for a job that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reserved {
+    /// Nothing.
+    Nothing,
+    /// As many processors as it needs, wherever they are.
+    Processors,
+    /// This block.
+    Block(Block),
+}
+
 /// One entry of the job table.
 #[derive(Clone, Copy, Debug)]
 pub struct JobSlot {
@@ -32,7 +43,10 @@ pub struct JobSlot {
     state: State,
     request: Request,
     submitted: Ticks,
-    granted_at: Ticks,
+    /// When it was granted, or for a job that waits and has a reservation, when that begins.
+    starts: Ticks,
+    /// What is reserved for a waiting job.
+    reserved: Reserved,
     attempts: u32,
     misses: u32,
     /// The least number of free processors with which the strategy could grant it.
@@ -53,7 +67,8 @@ impl JobSlot {
         state: State::Free,
         request: Request::new(Shape::UNUSED),
         submitted: 0,
-        granted_at: 0,
+        starts: 0,
+        reserved: Reserved::Nothing,
         attempts: 0,
         misses: 0,
         demand: 0,
@@ -81,7 +96,30 @@ impl JobSlot {
 
     /// When it was granted; meaningless while it waits.
     pub const fn granted_at(&self) -> Ticks {
-        self.granted_at
+        self.starts
+    }
+
+    /// When a running job is expected to end, or what is reserved for a waiting one: its start and its estimated run time
+    /// later, and not before `now`. `None` without an estimate.
+    pub fn ends(&self, now: Ticks) -> Option<Ticks> {
+        let estimate = self.request.estimate?.get();
+        Some(self.starts.saturating_add(estimate).max(now))
+    }
+
+    /// When the processors that are reserved for a waiting job are expected to be free.
+    pub const fn reserved_from(&self) -> Option<Ticks> {
+        match self.reserved {
+            Reserved::Nothing => None,
+            _ => Some(self.starts),
+        }
+    }
+
+    /// The block that is reserved for it; `None` if nothing is, or only a number of processors.
+    pub const fn reserved_block(&self) -> Option<Block> {
+        match self.reserved {
+            Reserved::Block(block) => Some(block),
+            _ => None,
+        }
     }
 
     /// How often it was tried.
@@ -184,6 +222,8 @@ pub struct JobTable<'m> {
     slots: &'m mut [JobSlot],
     /// Job name -> slot; see [`index`].
     index: &'m mut [Link],
+    /// Room for sorting the running jobs: as many as there are slots.
+    order: &'m mut [Link],
     waiting: List,
     running: List,
     /// Slots given back, linked through `next`.
@@ -194,11 +234,18 @@ pub struct JobTable<'m> {
 
 impl<'m> JobTable<'m> {
     /// An empty table. The lengths of the slices are the capacities; an index shorter than twice the slots reduces their number.
-    pub(crate) fn new(slots: &'m mut [JobSlot], index: &'m mut [Link]) -> Self {
+    pub(crate) fn new(
+        slots: &'m mut [JobSlot],
+        index: &'m mut [Link],
+        order: &'m mut [Link],
+    ) -> Self {
         let (slots, index) = index::fit(slots, index);
+        let slots_max = slots.len().min(order.len());
+        let slots = &mut slots[..slots_max];
         let mut table = JobTable {
             slots,
             index,
+            order,
             waiting: List::EMPTY,
             running: List::EMPTY,
             free: NONE,
@@ -264,6 +311,30 @@ impl<'m> JobTable<'m> {
     /// The running jobs in the order of their grants.
     pub fn running(&self) -> impl Iterator<Item = &JobSlot> {
         self.running.iter(self.slots).map(|slot| self.get(slot))
+    }
+
+    /// The running jobs in the order of their estimated ends, those without an estimate last, ties in the order of their grants.
+    /// O(n^2) in the worst case; as it was sorted before if nothing has changed, O(n).
+    pub(crate) fn sort_running(&mut self, now: Ticks) {
+        let mut len = 0;
+        for slot in self.running.iter(self.slots) {
+            let end = |slot: Link| self.slots[slot as usize].ends(now).unwrap_or(Ticks::MAX);
+            let mut at = len;
+            while at > 0 && end(self.order[at - 1]) > end(slot.0) {
+                self.order[at] = self.order[at - 1];
+                at -= 1;
+            }
+            self.order[at] = slot.0;
+            len += 1;
+        }
+    }
+
+    /// The running jobs as [`JobTable::sort_running`] has sorted them last; none must have come or gone since then.
+    pub(crate) fn running_sorted(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = &JobSlot> + ExactSizeIterator {
+        let order = &self.order[..self.running.len as usize];
+        order.iter().map(|&slot| &self.slots[slot as usize])
     }
 
     /// The jobs in slots from `from` on, with the slot that follows each.
@@ -335,7 +406,8 @@ impl<'m> JobTable<'m> {
         self.running.push_back(self.slots, slot.0);
         let job = &mut self.slots[slot.0 as usize];
         job.state = State::Running;
-        job.granted_at = now;
+        job.starts = now;
+        job.reserved = Reserved::Nothing;
         job.round = round;
         job.blocks = allocation.into_blocks();
         job.processors = processors;
@@ -346,6 +418,21 @@ impl<'m> JobTable<'m> {
         let job = &mut self.slots[slot.0 as usize];
         job.processors = 0;
         Allocation::new(core::mem::replace(&mut job.blocks, Chain::EMPTY))
+    }
+
+    /// Reserves this for a waiting job from a time on.
+    pub(crate) fn reserve(&mut self, slot: Slot, from: Ticks, reserved: Reserved) {
+        let job = &mut self.slots[slot.0 as usize];
+        debug_assert_eq!(job.state, State::Waiting);
+        job.starts = from;
+        job.reserved = reserved;
+    }
+
+    /// The waiting jobs for which something is reserved from before this time on, in the order of their arrival.
+    pub(crate) fn reserved_before(&self, time: Ticks) -> impl Iterator<Item = &JobSlot> {
+        let jobs = self.queue().slots().map(|slot| self.get(slot));
+        let jobs = jobs.filter(move |job| job.reserved_from().is_some_and(|from| from < time));
+        jobs.take(if time == 0 { 0 } else { usize::MAX })
     }
 
     /// Removes a job that waits, or that holds no block any more. Never needs room.
@@ -405,7 +492,7 @@ pub struct Queue<'a> {
     list: &'a List,
 }
 
-impl Queue<'_> {
+impl<'a> Queue<'a> {
     /// The job that has waited longest.
     #[inline]
     pub fn head(&self) -> Option<Slot> {
@@ -420,8 +507,13 @@ impl Queue<'_> {
     }
 
     /// The job in this slot.
-    pub fn get(&self, slot: Slot) -> &JobSlot {
+    pub fn get(&self, slot: Slot) -> &'a JobSlot {
         &self.slots[slot.0 as usize]
+    }
+
+    /// The jobs that wait, in the order of their arrival.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> + use<'a> {
+        self.list.iter(self.slots)
     }
 
     /// The number of jobs that wait.

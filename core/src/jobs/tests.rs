@@ -16,6 +16,7 @@ use crate::mesh::Submesh;
 struct Memory {
     slots: Vec<JobSlot>,
     index: Vec<Link>,
+    order: Vec<Link>,
     blocks: Vec<BlockCell>,
 }
 
@@ -25,6 +26,7 @@ impl Memory {
             slots: vec![JobSlot::EMPTY; slots],
             // Whatever was there before is forgotten.
             index: vec![3; index],
+            order: vec![3; slots],
             blocks: vec![BlockCell::EMPTY; blocks],
         }
     }
@@ -35,7 +37,7 @@ impl Memory {
 
     fn table_and_pool(&mut self) -> (JobTable<'_>, BlockPool<'_>) {
         (
-            JobTable::new(&mut self.slots, &mut self.index),
+            JobTable::new(&mut self.slots, &mut self.index, &mut self.order),
             BlockPool::new(&mut self.blocks),
         )
     }

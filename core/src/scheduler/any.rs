@@ -7,14 +7,15 @@ use super::*;
 pub struct SchedulerInfo {
     /// The name on the command line.
     pub name: &'static str,
-    /// The forms in which it is written: the name and, after a colon, its parameter, in which `SECONDS` stands for a time.
+    /// The forms in which it is written: the name and, after a colon, its parameter, in which `SECONDS` stands for a time and
+    /// `COUNT` for a whole number of at least 1.
     pub forms: &'static [&'static str],
     /// Author, year and title.
     pub source: &'static str,
 }
 
 macro_rules! schedulers {
-    (($time:ident, $second:ident) $(
+    (($number:ident, $second:ident) $(
         $(#[$meta:meta])* $kind:ident in $module:ident = $name:literal [$($fields:tt)?] {
             new: [$($bound:tt)?] $new:expr,
             forms: $($form:literal [$($value:tt)?],)+
@@ -30,10 +31,10 @@ macro_rules! schedulers {
         }
 
         impl SchedulerKind {
-            /// Every form of every scheduler, times being 0 and a second one tick.
+            /// Every form of every scheduler, times being 0, counts 1 and a second one tick.
             pub const ALL: &'static [SchedulerKind] = {
                 const ALL: [SchedulerKind; [$($($form,)+)*].len()] = {
-                    let ($time, $second) = (0, 1);
+                    let ($number, $second) = (0, 1);
                     [$($(SchedulerKind::$kind $($value)?,)+)*]
                 };
                 &ALL
@@ -57,19 +58,19 @@ macro_rules! schedulers {
                 }
             }
 
-            /// The form in which it is written ([`SchedulerInfo::forms`]) and the time in it; 0 where there is none.
+            /// The form in which it is written ([`SchedulerInfo::forms`]) and the number in it, a time in ticks; 0 where there is none.
             pub const fn form(self) -> (&'static str, Ticks) {
-                let $time = 0;
+                let $number = 0;
                 match self {
                     $($(
                         #[allow(unused_variables, reason = "a form uses some of the names")]
-                        SchedulerKind::$kind $($value)? => ($form, $time),
+                        SchedulerKind::$kind $($value)? => ($form, $number),
                     )+)*
                 }
             }
 
-            /// The scheduler in one of its forms, with the time in it and the ticks of a second.
-            pub fn from_form(form: &str, $time: Ticks, $second: Ticks) -> Option<Self> {
+            /// The scheduler in one of its forms, with the number in it, a time in ticks, and the ticks of a second.
+            pub fn from_form(form: &str, $number: Ticks, $second: Ticks) -> Option<Self> {
                 match form {
                     $($($form => Some(SchedulerKind::$kind $($value)?),)+)*
                     _ => None,
@@ -94,16 +95,16 @@ macro_rules! schedulers {
 
         impl Scheduler for AnyScheduler {
             #[inline]
-            fn first(&mut self, queue: &Queue<'_>, event: Event, now: Ticks) -> Option<Slot> {
+            fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
                 match self {
-                    $(AnyScheduler::$kind(scheduler) => scheduler.first(queue, event, now),)*
+                    $(AnyScheduler::$kind(scheduler) => scheduler.first(world, event),)*
                 }
             }
 
             #[inline]
-            fn next(&mut self, queue: &Queue<'_>, attempt: Attempt, now: Ticks) -> Option<Slot> {
+            fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
                 match self {
-                    $(AnyScheduler::$kind(scheduler) => scheduler.next(queue, attempt, now),)*
+                    $(AnyScheduler::$kind(scheduler) => scheduler.next(world, attempt),)*
                 }
             }
         }

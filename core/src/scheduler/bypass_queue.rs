@@ -41,8 +41,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Attempt, Event, Scheduler};
-use crate::jobs::{Queue, Slot};
+use super::{Attempt, Event, Scheduler, Try, World};
 use crate::request::Ticks;
 
 /// Bypass queue.
@@ -64,24 +63,24 @@ impl BypassQueue {
 }
 
 impl Scheduler for BypassQueue {
-    fn first(&mut self, queue: &Queue<'_>, event: Event, _now: Ticks) -> Option<Slot> {
-        let head = queue.head()?;
+    fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
+        let head = world.queue().head()?;
         self.head_tries = true;
         match event {
-            Event::Arrival(job) => (job == head).then_some(job),
-            Event::Departure => Some(head),
+            Event::Arrival(job) => (job == head).then_some(Try::Freely(job)),
+            Event::Departure => Some(Try::Freely(head)),
         }
     }
 
-    fn next(&mut self, queue: &Queue<'_>, attempt: Attempt, now: Ticks) -> Option<Slot> {
-        let head = queue.get(queue.head()?);
-        if attempt.granted && self.head_tries {
-            return attempt.following;
+    fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
+        let head = world.queue().get(world.queue().head()?);
+        if attempt.outcome.is_ok() && self.head_tries {
+            return attempt.following.map(Try::Freely);
         }
         self.head_tries = false;
-        let waited = now.saturating_sub(head.submitted());
+        let waited = world.now().saturating_sub(head.submitted());
         if waited < self.threshold {
-            attempt.following
+            attempt.following.map(Try::Freely)
         } else {
             None
         }

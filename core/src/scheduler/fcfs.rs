@@ -1,8 +1,6 @@
 //! First come, first served: only the head of the queue may try.
 
-use super::{Attempt, Event, Scheduler};
-use crate::jobs::{Queue, Slot};
-use crate::request::Ticks;
+use super::{Attempt, Event, Scheduler, Try, World};
 
 /// First come, first served.
 ///
@@ -13,18 +11,18 @@ pub struct Fcfs;
 
 impl Scheduler for Fcfs {
     #[inline]
-    fn first(&mut self, queue: &Queue<'_>, event: Event, _now: Ticks) -> Option<Slot> {
-        let head = queue.head()?;
+    fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
+        let head = world.queue().head()?;
         match event {
-            Event::Arrival(job) => (job == head).then_some(job),
-            Event::Departure => Some(head),
+            Event::Arrival(job) => (job == head).then_some(Try::Freely(job)),
+            Event::Departure => Some(Try::Freely(head)),
         }
     }
 
     #[inline]
-    fn next(&mut self, _queue: &Queue<'_>, attempt: Attempt, _now: Ticks) -> Option<Slot> {
-        if attempt.granted {
-            attempt.following
+    fn next(&mut self, _world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
+        if attempt.outcome.is_ok() {
+            attempt.following.map(Try::Freely)
         } else {
             None
         }

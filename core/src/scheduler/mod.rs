@@ -7,14 +7,17 @@
 //!
 //! One file in this folder with a type that implements [`Scheduler`], and an entry in the table in `table.rs`.
 
-use crate::jobs::{Queue, Slot};
+use crate::error::Refusal;
+use crate::jobs::Slot;
 use crate::request::Ticks;
 
 #[macro_use]
 mod table;
 mod any;
+mod world;
 
 pub use any::{AnyScheduler, SchedulerInfo, SchedulerKind};
+pub use world::World;
 
 /// The modules of the schedulers, and what is public in them.
 macro_rules! modules {
@@ -35,6 +38,24 @@ pub enum Event {
     Departure,
 }
 
+/// Which job tries, and what it may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Try {
+    /// The job may take whatever is free.
+    Freely(Slot),
+    /// The job must leave free what is reserved for others ([`World::reserve`]) from before its own estimated end on.
+    AroundReservations(Slot),
+}
+
+impl Try {
+    /// The job.
+    pub const fn job(self) -> Slot {
+        match self {
+            Try::Freely(job) | Try::AroundReservations(job) => job,
+        }
+    }
+}
+
 /// How a job's attempt went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
@@ -42,8 +63,8 @@ pub struct Attempt {
     pub job: Slot,
     /// The job that waits behind it.
     pub following: Option<Slot>,
-    /// Whether it was granted.
-    pub granted: bool,
+    /// Whether it was granted, or why not.
+    pub outcome: Result<(), Refusal>,
     /// When it was submitted.
     pub submitted: Ticks,
 }
@@ -51,8 +72,8 @@ pub struct Attempt {
 /// A job scheduling discipline.
 pub trait Scheduler {
     /// The first job to try after an event; `None` for none.
-    fn first(&mut self, queue: &Queue<'_>, event: Event, now: Ticks) -> Option<Slot>;
+    fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try>;
 
     /// The job to try after this attempt; `None` to stop.
-    fn next(&mut self, queue: &Queue<'_>, attempt: Attempt, now: Ticks) -> Option<Slot>;
+    fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;
 }

@@ -49,8 +49,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Attempt, Event, Scheduler};
-use crate::jobs::{Queue, Slot};
+use super::{Attempt, Event, Scheduler, Try, World};
 use crate::request::{JobId, Ticks};
 
 /// When a blocked head has been bypassed enough. From then on no job is allocated before it.
@@ -104,7 +103,8 @@ impl ModifiedFcfs {
     }
 
     /// Notices that another job has become the head.
-    fn see_head(&mut self, queue: &Queue<'_>, now: Ticks) {
+    fn see_head(&mut self, world: &World<'_, '_>) {
+        let (queue, now) = (world.queue(), world.now());
         let head = queue.head().map(|slot| {
             let job = queue.get(slot);
             (job.id(), job.submitted())
@@ -139,37 +139,37 @@ impl ModifiedFcfs {
 }
 
 impl Scheduler for ModifiedFcfs {
-    fn first(&mut self, queue: &Queue<'_>, event: Event, now: Ticks) -> Option<Slot> {
-        self.see_head(queue, now);
-        let head = queue.head()?;
+    fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
+        self.see_head(world);
+        let head = world.queue().head()?;
         match event {
             Event::Arrival(job) => {
                 self.arrivals += 1;
                 self.head_tries = job == head;
-                (self.head_tries || self.may_bypass(now)).then_some(job)
+                (self.head_tries || self.may_bypass(world.now())).then_some(Try::Freely(job))
             }
             Event::Departure => {
                 self.head_tries = true;
-                Some(head)
+                Some(Try::Freely(head))
             }
         }
     }
 
-    fn next(&mut self, queue: &Queue<'_>, attempt: Attempt, now: Ticks) -> Option<Slot> {
-        if attempt.granted {
+    fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
+        if attempt.outcome.is_ok() {
             self.allocated += 1;
             self.delays = self
                 .delays
-                .saturating_add(now.saturating_sub(attempt.submitted));
+                .saturating_add(world.now().saturating_sub(attempt.submitted));
             if self.head_tries {
-                self.see_head(queue, now);
-                return attempt.following;
+                self.see_head(world);
+                return attempt.following.map(Try::Freely);
             }
             self.bypasses += 1;
         }
         self.head_tries = false;
-        if self.may_bypass(now) {
-            attempt.following
+        if self.may_bypass(world.now()) {
+            attempt.following.map(Try::Freely)
         } else {
             None
         }

@@ -1,13 +1,13 @@
 //! The table of schedulers: an entry each. Everything else that knows the schedulers by name is made from it.
 
-/// Hands the table to the macro `$make`, after the names that its entries use for a time and for a second, both in ticks.
+/// Hands the table to the macro `$make`, after the names that its entries use for the number in a form and for a second in ticks.
 ///
 /// An entry has the scheduler's docs, its type, the file that defines it and its name, and in brackets the fields of its
 /// [`SchedulerKind`](super::SchedulerKind). Then follow how the scheduler is made of these fields; the forms in which it is written, each with
-/// the values of the fields (`SECONDS` stands for the time); and its source. The place of an entry is the number on the wire,
+/// the values of the fields (`SECONDS` stands for a time, in ticks, `COUNT` for a whole number of at least 1); and its source. The place of an entry is the number on the wire,
 /// so new ones go to the end.
 macro_rules! table {
-    ($make:ident) => { $make! { (time, second)
+    ($make:ident) => { $make! { (number, second)
         /// First come, first served.
         Fcfs in fcfs = "fcfs" [] {
             new: [] Fcfs,
@@ -19,7 +19,7 @@ macro_rules! table {
             new: [(threshold)] ModifiedFcfs::new(threshold),
             forms: "modified-fcfs:dynamic" [(Threshold::Dynamic { second })],
                 "modified-fcfs:count" [(Threshold::Count)],
-                "modified-fcfs:static=SECONDS" [(Threshold::Static { ticks: time })],
+                "modified-fcfs:static=SECONDS" [(Threshold::Static { ticks: number })],
             source: "Kim and Yoon 1995, A Dynamic Processor Allocation Strategy for Mesh-Connected Multicomputers, section IV.1"
         }
         /// Bypass queue.
@@ -28,8 +28,33 @@ macro_rules! table {
             threshold: Ticks,
         }] {
             new: [{ threshold }] BypassQueue::new(threshold),
-            forms: "bypass-queue:SECONDS" [{ threshold: time }],
+            forms: "bypass-queue:SECONDS" [{ threshold: number }],
             source: "Chang and Mohapatra, An Integrated Processor Management Scheme for the Mesh-Connected Multicomputer Systems, section 2.1"
+        }
+        /// EASY backfilling with reserved submeshes.
+        Easy in easy = "easy" [{
+            /// How many jobs at the head of the queue hold a reservation.
+            reservations: u64,
+        }] {
+            new: [{ reservations }] Easy::new(reservations),
+            forms: "easy" [{ reservations: 1 }],
+                "easy:reservations=COUNT" [{ reservations: number }],
+            source: "Lifka 1995, The ANL/IBM SP Scheduling System, Job Scheduling Strategies for Parallel Processing"
+        }
+        /// Conservative backfilling with reserved submeshes.
+        Conservative in conservative = "conservative" [] {
+            new: [] Conservative::new(),
+            forms: "conservative" [],
+            source: "Mu'alem and Feitelson 2001, Utilization, Predictability, Workloads, and User Runtime Estimates in Scheduling the IBM SP2 with Backfilling, IEEE Trans. on Parallel and Distributed Systems 12(6)"
+        }
+        /// Shortest job first.
+        ShortestJobFirst in sjf = "sjf" [{
+            /// How long a head may wait before it goes before shorter jobs. 0 is FCFS.
+            threshold: Ticks,
+        }] {
+            new: [{ threshold }] ShortestJobFirst::new(threshold),
+            forms: "sjf:SECONDS" [{ threshold: number }],
+            source: "Krueger, Lai and Dixit-Radiya 1994, Job Scheduling Is More Important than Processor Allocation for Hypercube Computers, IEEE Trans. on Parallel and Distributed Systems 5(5)"
         }
     } };
 }

@@ -25,8 +25,11 @@ impl Failed {
     /// Whether it is known that the search finds nothing.
     #[inline]
     pub(crate) fn has(&mut self, occupancy: &Occupancy<'_>, shape: Shape, orders: Orders) -> bool {
-        if self.releases != occupancy.releases() {
-            self.releases = occupancy.releases();
+        let Some(releases) = occupancy.releases() else {
+            return false;
+        };
+        if self.releases != releases {
+            self.releases = releases;
             self.searches.clear();
         }
         let mut searches = self.searches.iter();
@@ -38,7 +41,10 @@ impl Failed {
     }
 
     /// The search has found nothing.
-    pub(crate) fn note(&mut self, shape: Shape, orders: Orders) {
+    pub(crate) fn note(&mut self, occupancy: &Occupancy<'_>, shape: Shape, orders: Orders) {
+        if occupancy.releases().is_none() {
+            return;
+        }
         if self.searches.is_full() {
             self.searches.remove(0);
         }

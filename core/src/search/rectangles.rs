@@ -204,7 +204,8 @@ pub(super) fn and_rows_above(bases: &mut [Word], stride: usize, by: usize) {
 /// Calls `found` for every maximal free submesh, each once.
 ///
 /// For each pair of a bottom and a top row, the runs of the AND of the rows between are as wide as can
-/// be; such a run is maximal if something busy stops it both below and above.
+/// be; such a run is maximal if something busy stops it both below and above. Rows above which nothing ends, and below which
+/// nothing begins, are left out, so that few large blocks take little time.
 ///
 /// # Time complexity
 ///
@@ -230,16 +231,25 @@ pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut found: impl FnMut(
         free.fill(Word::MAX);
         read(bottom.checked_sub(1), below);
         read(Some(bottom), above);
+        let mut both = below.iter().zip(&*above);
+        if both.all(|(below, row)| below & !row == 0) {
+            // Whatever is free from here on is free in the row below as well.
+            continue;
+        }
         for top in bottom..rows {
             row.copy_from_slice(above);
             read(Some(top + 1), above);
-            let mut any = 0;
-            for (free, busy) in free.iter_mut().zip(&*row) {
+            let (mut any, mut stopped) = (0, 0);
+            for ((free, busy), above) in free.iter_mut().zip(&*row).zip(&*above) {
                 *free &= !busy;
                 any |= *free;
+                stopped |= *free & above;
             }
             if any == 0 {
                 break;
+            }
+            if stopped == 0 {
+                continue;
             }
             for (x, w) in runs(free) {
                 let span = Span::new(x, w);

@@ -86,7 +86,7 @@ impl TreeSearch {
         }
         let found = search(&self.grid);
         if found.is_none() {
-            self.failed.note(shape, orders);
+            self.failed.note(occupancy, shape, orders);
         }
         found
     }
@@ -190,12 +190,15 @@ mod tests {
 
         let (w, h) = (WORD_BITS as u16 * 3 / 2, 2);
         let (mut busy, mut faulty) = ([0; 4], [0; 4]);
+        let mut supposed = [0; 4];
         let (mut words, mut blocks) = ([Word::MAX; 8], [BlockCell::EMPTY; 2]);
         let memory = Memory {
             busy: &mut busy,
             faulty: &mut faulty,
+            supposed: &mut supposed,
             slots: &mut [],
             index: &mut [],
+            order: &mut [],
             blocks: &mut blocks,
             workspace: Workspace {
                 words: &mut words,

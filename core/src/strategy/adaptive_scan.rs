@@ -59,6 +59,7 @@ use super::Strategy;
 use super::common::demand_in_any_order;
 use crate::blocks::Draft;
 use crate::error::Refusal;
+use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::first_in_any_order;
@@ -72,6 +73,10 @@ impl Strategy for AdaptiveScan<'_> {
     #[inline]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_in_any_order(request, &self.grid)
+    }
+
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        request.orientations().any(|oriented| oriented == sides)
     }
 
     fn propose(

@@ -83,6 +83,10 @@ impl Strategy for AllShapes<'_> {
         first.map(Sides::area).ok_or(Refusal::NeverFits)
     }
 
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        request.orientations().any(|oriented| oriented == sides)
+    }
+
     fn propose(
         &mut self,
         occupancy: &Occupancy<'_>,

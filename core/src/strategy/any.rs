@@ -216,6 +216,51 @@ macro_rules! strategies {
                 }
             }
 
+            fn suppose(&mut self, supposed: &Occupancy<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.suppose(supposed, request, draft),)*
+                    AnyStrategy::Never(s) => s.suppose(supposed, request, draft),
+                }
+            }
+
+            fn would_fit(&mut self, supposed: &Occupancy<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.would_fit(supposed, request, draft),)*
+                    AnyStrategy::Never(s) => s.would_fit(supposed, request, draft),
+                }
+            }
+
+            #[inline]
+            fn end_supposing(&mut self, occupancy: &Occupancy<'_>) {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.end_supposing(occupancy),)*
+                    AnyStrategy::Never(s) => s.end_supposing(occupancy),
+                }
+            }
+
+            fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.recognizes(request, sides),)*
+                    AnyStrategy::Never(s) => s.recognizes(request, sides),
+                }
+            }
+
+            #[inline]
+            fn arrived(&mut self, request: &Request) {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.arrived(request),)*
+                    AnyStrategy::Never(s) => s.arrived(request),
+                }
+            }
+
+            #[inline]
+            fn look(&mut self, outlook: &Outlook<'_, '_>) {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.look(outlook),)*
+                    AnyStrategy::Never(s) => s.look(outlook),
+                }
+            }
+
             #[inline]
             fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
                 match self {

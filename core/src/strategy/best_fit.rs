@@ -90,6 +90,10 @@ impl Strategy for BestFit<'_> {
         demand_as_requested(request, self.mesh)
     }
 
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        sides == request.sides()
+    }
+
     fn propose(
         &mut self,
         occupancy: &Occupancy<'_>,

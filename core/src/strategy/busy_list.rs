@@ -95,6 +95,10 @@ impl Strategy for BusyList<'_> {
         demand_either_way(request, self.mesh)
     }
 
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        request.orientations().any(|oriented| oriented == sides)
+    }
+
     fn propose(
         &mut self,
         occupancy: &Occupancy<'_>,

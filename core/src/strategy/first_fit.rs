@@ -68,6 +68,7 @@ use super::Strategy;
 use super::common::demand_as_named;
 use crate::blocks::Draft;
 use crate::error::Refusal;
+use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::first_box;
@@ -81,6 +82,10 @@ impl Strategy for FirstFit<'_> {
     #[inline]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_as_named(request, &self.grid)
+    }
+
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        sides == request.sides()
     }
 
     fn propose(

@@ -99,6 +99,10 @@ impl Strategy for FixedOrientation<'_> {
         }
     }
 
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        sides == self.turned(request)
+    }
+
     fn propose(
         &mut self,
         occupancy: &Occupancy<'_>,

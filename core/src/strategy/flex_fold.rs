@@ -83,6 +83,10 @@ impl Strategy for FlexFold<'_> {
         fitting.map(Sides::area).ok_or(Refusal::NeverFits)
     }
 
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        request.orientations().any(|oriented| oriented == sides)
+    }
+
     fn propose(
         &mut self,
         occupancy: &Occupancy<'_>,

@@ -12,8 +12,9 @@
 use crate::blocks::{Draft, Held};
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::Block;
-use crate::mesh::Submesh;
+use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
+use crate::outlook::Outlook;
 use crate::request::Request;
 use crate::word::Word;
 
@@ -74,6 +75,52 @@ pub trait Strategy {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool;
+
+    /// The same for an occupancy that is not the machine's but only supposed: blocks of running jobs may be free in it, and free ones
+    /// busy. What the strategy keeps does not agree with it, and must be after [`Strategy::end_supposing`] what it was before.
+    ///
+    /// A strategy that keeps something has to say how it does without; what is remembered with the help of
+    /// [`Occupancy::releases`] is not asked for a supposed one.
+    fn suppose(
+        &mut self,
+        supposed: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        self.propose(supposed, request, draft)
+    }
+
+    /// Whether a place would be found in an occupancy that is only supposed ([`Strategy::suppose`]). `draft` is thrown away.
+    fn would_fit(
+        &mut self,
+        supposed: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        self.suppose(supposed, request, draft)
+    }
+
+    /// Suppositions are over for now; `occupancy` is the machine's. For a strategy that had to overwrite what it keeps.
+    fn end_supposing(&mut self, occupancy: &Occupancy<'_>) {
+        let _ = occupancy;
+    }
+
+    /// Whether a place is found for the request whenever any submesh of these sides is free in a two-dimensional mesh. Then
+    /// a submesh that is kept free is enough to be sure of a place.
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        let _ = (request, sides);
+        false
+    }
+
+    /// A request has arrived; it may be refused or have to wait. For strategies that learn from what was asked for.
+    fn arrived(&mut self, request: &Request) {
+        let _ = request;
+    }
+
+    /// What is known about jobs, just before a place is looked for. For strategies that look ahead.
+    fn look(&mut self, outlook: &Outlook<'_, '_>) {
+        let _ = outlook;
+    }
 
     /// The block has become busy: a job took it, or its processor is faulty. `occupancy` says so
     /// already.

@@ -134,6 +134,19 @@ impl Strategy for Random<'_> {
         missing == 0
     }
 
+    /// Draws nothing: what a supposition says does not depend on it, and what is drawn later must not.
+    fn suppose(
+        &mut self,
+        supposed: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let generator = self.generator.clone();
+        let found = self.propose(supposed, request, draft);
+        self.generator = generator;
+        found
+    }
+
     fn rebuild(&mut self, _: &Occupancy<'_>) {
         self.generator = Pcg32::seed_from_u64(self.seed);
     }

@@ -55,6 +55,7 @@ use super::Strategy;
 use super::common::{demand_left_to_right, demand_of_extents};
 use crate::blocks::Draft;
 use crate::error::Refusal;
+use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::orders::Orders;
@@ -71,6 +72,10 @@ impl Strategy for TreeCollapsing<'_> {
             Orders::All => demand_of_extents(request.shape, self.search.grid()),
             Orders::AsRequested => demand_left_to_right(request.shape, self.search.grid()),
         }
+    }
+
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        request.orientations().any(|oriented| oriented == sides)
     }
 
     fn propose(

@@ -15,9 +15,11 @@ use super::{Backend, BackendError, Backends};
 pub struct HeapStorage {
     busy: Vec<Word>,
     faulty: Vec<Word>,
+    supposed: Vec<Word>,
     scratch: Vec<Word>,
     slots: Vec<JobSlot>,
     index: Vec<Link>,
+    order: Vec<Link>,
     blocks: Vec<BlockCell>,
     list: Vec<Submesh>,
 }
@@ -45,9 +47,11 @@ impl HeapStorage {
         HeapStorage {
             busy: vec![0; needs.words],
             faulty: vec![0; needs.words],
+            supposed: vec![0; needs.words],
             scratch: vec![0; needs.scratch],
             slots: vec![JobSlot::EMPTY; jobs],
             index: vec![0; (2 * jobs).next_power_of_two()],
+            order: vec![0; jobs],
             blocks: vec![BlockCell::EMPTY; needs.blocks],
             list: vec![Submesh::EMPTY; needs.list],
         }
@@ -58,8 +62,10 @@ impl HeapStorage {
         Memory {
             busy: &mut self.busy,
             faulty: &mut self.faulty,
+            supposed: &mut self.supposed,
             slots: &mut self.slots,
             index: &mut self.index,
+            order: &mut self.order,
             blocks: &mut self.blocks,
             workspace: Workspace {
                 words: &mut self.scratch,

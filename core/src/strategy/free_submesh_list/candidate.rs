@@ -2,7 +2,7 @@
 
 use core::cmp::Ordering;
 
-use crate::mesh::{Coord, Sides, Submesh};
+use crate::mesh::{Sides, Submesh};
 
 /// The size of the largest submesh that `reserved` still holds when `taken` is taken out of it: the
 /// reservation factor `rf(taken, reserved)` of Kim and Yoon 1995, definition 2, with the signs mended.
@@ -62,35 +62,10 @@ pub(super) fn for_each_in(
     };
     // `None` is less than any factor.
     if straight.is_some() && straight >= turned {
-        for_each_corner(submesh, requested, &mut consider);
+        submesh.for_each_corner(requested, &mut consider);
     }
     if turned.is_some() && turned >= straight {
-        for_each_corner(submesh, requested.rotated(), &mut consider);
-    }
-}
-
-#[inline]
-fn for_each_corner(submesh: Submesh, sides: Sides, consider: &mut impl FnMut(Submesh)) {
-    let Coord { x, y } = submesh.base;
-    let (right, top) = (
-        x + (submesh.sides.w - sides.w),
-        y + (submesh.sides.h - sides.h),
-    );
-    let mut corner = |x, y| {
-        consider(Submesh {
-            base: Coord { x, y },
-            sides,
-        });
-    };
-    corner(x, y);
-    if right != x {
-        corner(right, y);
-    }
-    if top != y {
-        corner(x, top);
-        if right != x {
-            corner(right, top);
-        }
+        submesh.for_each_corner(requested.rotated(), &mut consider);
     }
 }
 

@@ -3,6 +3,8 @@
 use core::cmp::Reverse;
 
 use crate::mesh::Submesh;
+use crate::occupancy::Occupancy;
+use crate::search::rectangles::for_each_maximal;
 
 /// There is not enough scratch memory behind the list.
 pub(super) struct NoRoom;
@@ -49,6 +51,23 @@ pub(super) fn sort(entries: &mut [Submesh]) {
         entries.swap(0, end);
         sift(&mut entries[..end], 0);
     }
+}
+
+/// Makes the list of an occupancy in the front of `memory`; returns its length.
+///
+/// # Time complexity
+///
+/// That of [`for_each_maximal`], and O(n log n).
+pub(super) fn build(memory: &mut [Submesh], occupancy: &Occupancy<'_>) -> Result<usize, NoRoom> {
+    let mut len = 0;
+    for_each_maximal(occupancy, |submesh| {
+        if let Some(entry) = memory.get_mut(len) {
+            *entry = submesh;
+        }
+        len += 1;
+    });
+    sort(memory.get_mut(..len).ok_or(NoRoom)?);
+    Ok(len)
 }
 
 /// A list in the front of `memory`, and scratch behind it.

@@ -106,7 +106,7 @@ use super::{Strategy, Workspace};
 use crate::blocks::{Draft, Held};
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, Grid};
-use crate::mesh::{Mesh, Submesh};
+use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::rectangles::for_each_maximal;
@@ -117,7 +117,7 @@ mod list;
 
 use candidate::Best;
 pub use candidate::reservation_factor;
-use list::{Keep, List};
+use list::{Keep, List, NoRoom};
 
 /// Free submesh list.
 #[derive(Debug)]
@@ -127,6 +127,8 @@ pub struct FreeSubmeshList<'m> {
     /// definition 1.
     pub(super) workspace: Workspace<'m>,
     len: usize,
+    /// Whether a supposition took the memory of the list, which then holds nothing.
+    is_overwritten: bool,
 }
 
 impl<'m> FreeSubmeshList<'m> {
@@ -138,6 +140,7 @@ impl<'m> FreeSubmeshList<'m> {
             mesh,
             workspace,
             len: 1,
+            is_overwritten: false,
         })
     }
 
@@ -157,20 +160,33 @@ impl<'m> FreeSubmeshList<'m> {
     }
 
     fn build_from(&mut self, occupancy: &Occupancy<'_>) {
-        let entries = &mut *self.workspace.list;
-        let mut len = 0;
-        for_each_maximal(occupancy, |submesh| {
-            entries[len] = submesh;
-            len += 1;
-        });
-        list::sort(&mut entries[..len]);
-        self.len = len;
+        // There is room for any list.
+        self.len = list::build(self.workspace.list, occupancy).unwrap_or(0);
+        self.is_overwritten = false;
+    }
+
+    /// The place for a request in this occupancy, whose list is made in the memory from `start` on.
+    fn place_in(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        start: usize,
+        request: &Request,
+    ) -> Result<Option<Submesh>, NoRoom> {
+        let memory = &mut self.workspace.list[start..];
+        let len = list::build(memory, occupancy)?;
+        let mut best = Best::new(&memory[..len], request.sides(), self.mesh.whole());
+        best.find(request.may_rotate());
+        Ok(best.place())
     }
 }
 
 impl Strategy for FreeSubmeshList<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_either_way(request, self.mesh)
+    }
+
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        request.orientations().any(|oriented| oriented == sides)
     }
 
     fn propose(
@@ -182,6 +198,44 @@ impl Strategy for FreeSubmeshList<'_> {
         self.best(request)
             .map(|submesh| draft.push(submesh))
             .is_some()
+    }
+
+    /// The list of the supposed occupancy is made behind the list that is kept, or over it if there is no room.
+    fn suppose(
+        &mut self,
+        supposed: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let place = match self.place_in(supposed, self.len, request) {
+            Ok(place) => place,
+            Err(NoRoom) => {
+                self.is_overwritten = true;
+                // There is room for any list.
+                self.place_in(supposed, 0, request).unwrap_or(None)
+            }
+        };
+        place.map(|submesh| draft.push(submesh)).is_some()
+    }
+
+    fn would_fit(
+        &mut self,
+        supposed: &Occupancy<'_>,
+        request: &Request,
+        _draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let mut fits = false;
+        for_each_maximal(supposed, |submesh| {
+            let mut orientations = request.orientations();
+            fits |= orientations.any(|sides| sides.fits_in(submesh.sides));
+        });
+        fits
+    }
+
+    fn end_supposing(&mut self, occupancy: &Occupancy<'_>) {
+        if self.is_overwritten {
+            self.build_from(occupancy);
+        }
     }
 
     /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
@@ -200,7 +254,7 @@ impl Strategy for FreeSubmeshList<'_> {
         let busy = busy.chain(faulty_nodes(occupancy));
         match list::release(self.workspace.list, self.len, block.into(), busy) {
             Ok(len) => self.len = len,
-            Err(list::NoRoom) => self.build_from(occupancy),
+            Err(NoRoom) => self.build_from(occupancy),
         }
     }
 

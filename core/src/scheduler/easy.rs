@@ -1,0 +1,74 @@
+//! EASY backfilling with reserved submeshes: later jobs may begin where they do not delay the heads of the queue.
+//!
+//! # Source
+//!
+//! D. Lifka, "The ANL/IBM SP Scheduling System", Job Scheduling Strategies for Parallel Processing (LNCS 949), 1995, where the head
+//! of the queue holds a reservation of a number of processors. Here it is one of a block at a time.
+//!
+//! # Definition
+//!
+//! After every arrival and departure the jobs try in the order of the queue. The first D that are refused hold reservations: the
+//! earliest time at which the job is expected to fit, and the block to keep free for it from then on
+//! ([`World::reserve`]). Every later job may begin at once wherever it overlaps no block that is reserved from before its estimated
+//! end on. D = 1 is EASY.
+//!
+//! A running job that has used up its estimate is expected to end at once. A job without an estimate counts as one that never ends:
+//! where it holds something nothing is reserved before it has ended, and it begins only beside all that is reserved.
+//!
+//! Reservations are made anew after every departure. An arrival changes none, unless a job has used up its estimate.
+//!
+//! # No starvation
+//!
+//! With perfect estimates the reservation of the head never moves to a later time: whatever begins in between has ended by then,
+//! or lies beside the block. That takes a strategy which surely finds a block that is free
+//! ([`Strategy::recognizes`](crate::Strategy::recognizes)). Strategies that are not contiguous reserve a number of processors, which is as good where the
+//! number is all that matters to the strategy.
+//!
+//! # Complexity and memory
+//!
+//! With k running jobs and Q waiting ones: a departure takes O(log k) searches and O(k) for the first reservation, O(k + D) searches
+//! for each further one, and one search for each job that waits. Two times and a block for each job, and a bitmap of
+//! the machine.
+
+use super::{Attempt, Event, Scheduler, Try, World};
+
+/// EASY backfilling.
+#[derive(Clone, Copy, Debug)]
+pub struct Easy {
+    reservations_max: u64,
+    /// Jobs in this pass that were refused and hold a reservation, or would if there were a time for it.
+    reservations: u64,
+}
+
+impl Easy {
+    /// EASY backfilling; the first `reservations_max` jobs that have to wait hold a reservation.
+    pub const fn new(reservations_max: u64) -> Self {
+        Easy {
+            reservations_max,
+            reservations: 0,
+        }
+    }
+}
+
+impl Scheduler for Easy {
+    fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
+        let head = world.queue().head()?;
+        if let Event::Arrival(job) = event
+            && job != head
+            && !world.is_any_overdue()
+        {
+            return Some(Try::AroundReservations(job));
+        }
+        self.reservations = 0;
+        world.cancel_reservations();
+        Some(Try::AroundReservations(head))
+    }
+
+    fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
+        if attempt.outcome.is_err() && self.reservations < self.reservations_max {
+            self.reservations += 1;
+            world.reserve(attempt.job);
+        }
+        attempt.following.map(Try::AroundReservations)
+    }
+}

@@ -1,0 +1,56 @@
+//! Shortest job first (SJF): the waiting job with the shortest estimate, unless another has waited too long.
+//!
+//! # Source
+//!
+//! The discipline is folklore; for parallel jobs see P. Krueger, T. Lai and V. Dixit-Radiya, "Job Scheduling Is More Important than
+//! Processor Allocation for Hypercube Computers", IEEE Trans. on Parallel and Distributed Systems 5(5), 1994.
+//!
+//! # Definition
+//!
+//! After every arrival and departure the next job tries: the head of the queue if it has waited for the threshold, else the one with the
+//! shortest estimate, ties by arrival; jobs without an estimate come last. If it is granted the next one follows, else nobody
+//! tries. So no job is overtaken any more once it is the head and has waited for the threshold.
+//!
+//! # Complexity and memory
+//!
+//! O(queue) for each attempt.
+
+use super::{Attempt, Event, Scheduler, Try, World};
+use crate::request::Ticks;
+
+/// Shortest job first.
+#[derive(Clone, Copy, Debug)]
+pub struct ShortestJobFirst {
+    threshold: Ticks,
+}
+
+impl ShortestJobFirst {
+    /// Shortest job first; a head that has waited for `threshold` ticks goes before.
+    pub const fn new(threshold: Ticks) -> Self {
+        ShortestJobFirst { threshold }
+    }
+
+    fn choice(&self, world: &World<'_, '_>) -> Option<Try> {
+        let queue = world.queue();
+        let head = queue.head()?;
+        let waited = world.now().saturating_sub(queue.get(head).submitted());
+        if waited >= self.threshold {
+            return Some(Try::Freely(head));
+        }
+        let shortest = queue
+            .slots()
+            .min_by_key(|&job| world.would_end(job, 0));
+        shortest.map(Try::Freely)
+    }
+}
+
+impl Scheduler for ShortestJobFirst {
+    fn first(&mut self, world: &mut World<'_, '_>, _event: Event) -> Option<Try> {
+        self.choice(world)
+    }
+
+    fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
+        attempt.outcome.ok()?;
+        self.choice(world)
+    }
+}
