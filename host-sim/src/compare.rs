@@ -22,9 +22,10 @@ use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, cell, shown, table, trimmed};
-use crate::scenario::{self, Format, RequestArgs};
+use crate::scenario::{self, EstimateArgs, Format, RequestArgs};
 use crate::workload::{
-    Arrivals, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit, WorkDistribution, Workload,
+    Arrivals, EstimateModel, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit,
+    WorkDistribution, Workload,
 };
 
 /// What to compare; the defaults take well under a minute on two processors.
@@ -32,6 +33,9 @@ use crate::workload::{
 pub struct CompareArgs {
     #[command(flatten)]
     requests: RequestArgs,
+
+    #[command(flatten)]
+    estimates: EstimateArgs,
 
     /// Allocation strategies, separated by commas [default: those of ff,as,fsl,naive that
     /// serve the machine; on a cube: those of tree-collapsing, tree-collapsing-printed, free-list and sniffing that serve it]
@@ -178,6 +182,7 @@ impl<'a> Comparison<'a> {
                 mean_seconds: args.mean_service,
             }),
             arrivals: Arrivals::Poisson(Rate::Load(load)),
+            estimates: args.estimates.model,
         };
         Experiment {
             machine: self.requests.machine(),
@@ -198,10 +203,11 @@ impl<'a> Comparison<'a> {
     fn parameters(&self) -> String {
         let args = self.args;
         format!(
-            "{}, {}, mean service {} s, {}, {} x {} jobs, seed {}",
+            "{}, {}, mean service {} s{}, {}, {} x {} jobs, seed {}",
             self.requests.machine(),
             report::requests_text(&self.requests),
             args.mean_service,
+            report::estimates_text(args.estimates.model, EstimateModel::Perfect),
             names::scheduler_text(args.scheduler, TimeUnit::Second),
             args.replications,
             args.jobs,
@@ -336,7 +342,12 @@ fn write_json(
         .collect();
     let args = compared.args;
     let loads: Vec<_> = rows.iter().map(|row| row.load).collect();
-    let mut scenario = scenario::record(&compared.requests, &compared.strategies, args.scheduler);
+    let mut scenario = scenario::record(
+        &compared.requests,
+        &compared.strategies,
+        args.scheduler,
+        args.estimates,
+    );
     scenario["load"] = loads.into();
     scenario["mean-service"] = args.mean_service.into();
     scenario["warmup"] = WARMUP_FRACTION.into();

@@ -10,7 +10,8 @@ use crate::identity::{PROGRAM, VERSION};
 use crate::scenario::Format;
 use crate::workload::distributions::DistributionInfo;
 use crate::workload::{
-    CountDistribution, Pattern, ServiceDistribution, ShapeRule, SizeDistribution, TaskDistribution,
+    CountDistribution, EstimateModel, Pattern, ServiceDistribution, ShapeRule, SizeDistribution,
+    TaskDistribution,
 };
 
 /// Columns of a terminal.
@@ -92,6 +93,7 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
             "Distributions of numbers of processors (--task-processors)",
             CountDistribution::LIST,
         ),
+        ("Estimates of run times (--estimates)", EstimateModel::LIST),
     ] {
         writeln!(output, "\n{title}")?;
         for info in infos {
@@ -186,6 +188,7 @@ fn json() -> Value {
         "service": distributions(ServiceDistribution::LIST),
         "patterns": distributions(Pattern::LIST),
         "task_processors": distributions(CountDistribution::LIST),
+        "estimates": distributions(EstimateModel::LIST),
         "dims": distributions(TaskDistribution::LIST),
         "radices": distributions(TaskDistribution::LIST),
         "shapes": shapes,

@@ -350,10 +350,13 @@ mod tests {
             assert!(error.contains(kind.name()), "{error}");
         }
         assert!(error.contains("(fsl)"), "{error}");
-        let error = scheduler("sjf9").unwrap_err();
+        let error = scheduler("sfj9").unwrap_err();
         assert_eq!(
             error,
-            "unknown scheduler \"sjf9\" (known: fcfs, modified-fcfs:dynamic, modified-fcfs:count, modified-fcfs:static=SECONDS, bypass-queue:SECONDS)"
+            format!(
+                "unknown scheduler \"sfj9\"; did you mean \"sjf\"? (known: {})",
+                scheduler_forms().join(", ")
+            )
         );
         assert_eq!(
             nearest("relications", ["jobs", "replications"]),

@@ -17,7 +17,7 @@ use crate::names;
 use crate::scenario::{JobSource, Scenario};
 use crate::statistics::Estimate;
 use crate::workload::{
-    Arrivals, Log, Messages, Rate, Requests, Synthetic, TimeUnit, WorkDistribution,
+    Arrivals, EstimateModel, Log, Messages, Rate, Requests, Synthetic, TimeUnit, WorkDistribution,
 };
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
@@ -217,13 +217,19 @@ impl Report<'_> {
                 format!("seed {seed}{}\n{workload}", jobs.unwrap_or_default())
             }
             JobSource::Log {
-                shape, messages, ..
+                shape,
+                messages,
+                estimates,
+                ..
             } => match messages {
                 Some(sent) => {
                     let text = messages_text(&sent.messages);
                     format!("a log, shapes {shape}, seed {seed}\n{text}")
                 }
-                None => format!("a log, shapes {shape}"),
+                None => {
+                    let estimates = estimates_text(*estimates, EstimateModel::Log);
+                    format!("a log, shapes {shape}{estimates}")
+                }
             },
         };
         let scheduler = names::scheduler_text(*scheduler, self.scenario.time_unit());
@@ -341,14 +347,23 @@ pub fn workload_text(workload: &Synthetic) -> String {
         Arrivals::AtOnce { tasks } => format!("{tasks} tasks at time 0"),
     };
     let requests = requests_text(&workload.requests);
+    let estimates = estimates_text(workload.estimates, EstimateModel::of(&workload.work));
     match &workload.work {
         WorkDistribution::Service(service) => {
-            format!("{requests}, {arrivals}, service {service} s")
+            format!("{requests}, {arrivals}, service {service} s{estimates}")
         }
         WorkDistribution::Messages(messages) => {
             format!("{requests}, {arrivals},\n{}", messages_text(messages))
         }
         WorkDistribution::Io(io) => format!("{requests}, {arrivals},\n{}", io_text(io)),
+    }
+}
+
+/// Estimates in a few words, where they are not the default.
+pub fn estimates_text(estimates: EstimateModel, default: EstimateModel) -> String {
+    match estimates == default {
+        true => String::new(),
+        false => format!(", estimates {estimates}"),
     }
 }
 

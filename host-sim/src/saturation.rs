@@ -21,11 +21,11 @@ use crate::metrics::Metric;
 use crate::names;
 use crate::progress::Bar;
 use crate::report::{self, number, table, trimmed};
-use crate::scenario::{self, Format, RequestArgs, SEED_DEFAULT};
+use crate::scenario::{self, EstimateArgs, Format, RequestArgs, SEED_DEFAULT};
 use crate::statistics::Estimate;
 use crate::workload::{
-    Arrivals, JOBS_MAX, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit, WorkDistribution,
-    Workload,
+    Arrivals, EstimateModel, JOBS_MAX, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit,
+    WorkDistribution, Workload,
 };
 
 /// Jobs that wait at all times by default. First come, first served needs 1 only; others
@@ -40,6 +40,9 @@ const BACKLOG_MAX: u32 = 1_000;
 pub(crate) struct SaturationArgs {
     #[command(flatten)]
     requests: RequestArgs,
+
+    #[command(flatten)]
+    estimates: EstimateArgs,
 
     /// Allocation strategies, separated by commas, or all: those that serve the machine
     #[arg(long, value_name = "NAME,...", value_parser = choice, value_delimiter = ',', default_value = "all")]
@@ -154,6 +157,7 @@ impl SaturationArgs {
             work: WorkDistribution::Service(self.service),
             // Any rate gives the same run: jobs arrive when fewer than the backlog wait.
             arrivals: Arrivals::Poisson(Rate::Traffic(1.0)),
+            estimates: self.estimates.model,
         };
         Ok(Experiment {
             machine: requests.machine(),
@@ -202,14 +206,15 @@ impl SaturationArgs {
     /// All parameters in words.
     fn parameters(&self, requests: &Requests) -> String {
         format!(
-            "{}, {}, {} jobs wait at all times, {} jobs a run, seed {}\n{}, service {} s",
+            "{}, {}, {} jobs wait at all times, {} jobs a run, seed {}\n{}, service {} s{}",
             requests.machine(),
             names::scheduler_text(self.scheduler, TimeUnit::Second),
             self.backlog,
             self.jobs,
             self.seed,
             report::requests_text(requests),
-            self.service
+            self.service,
+            report::estimates_text(self.estimates.model, EstimateModel::Perfect)
         )
     }
 }
@@ -288,7 +293,12 @@ fn write_json(
             "decision_hash": hash(result.decision_hash),
         })
     };
-    let mut scenario = scenario::record(requests, &experiment.strategies, args.scheduler);
+    let mut scenario = scenario::record(
+        requests,
+        &experiment.strategies,
+        args.scheduler,
+        args.estimates,
+    );
     scenario["service"] = args.service.to_string().into();
     scenario["backlog"] = args.backlog.get().into();
     scenario["warmup"] = WARMUP_FRACTION.into();

@@ -11,8 +11,8 @@ use crate::backend::line::Endpoint;
 use crate::io::{IoSide, IoTasks};
 use crate::names;
 use crate::workload::{
-    CountDistribution, JOBS_MAX, Patterns, ServiceDistribution, ShapeRule, SideRange,
-    SizeDistribution, TaskDistribution, WorkloadError,
+    CountDistribution, EstimateModel, JOBS_MAX, Patterns, ServiceDistribution, ShapeRule,
+    SideRange, SizeDistribution, TaskDistribution, WorkloadError,
 };
 
 mod effective;
@@ -27,7 +27,9 @@ pub(crate) use grid::of_keys;
 pub use grid::{GridPoint, grid};
 pub use machine::{MESH_DEFAULT, MachineArgs};
 pub use network::NetworkArgs;
-pub(crate) use requests::{RequestArgs, check_serves, default_strategy, record, strategies};
+pub(crate) use requests::{
+    EstimateArgs, RequestArgs, check_serves, default_strategy, record, strategies,
+};
 
 /// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
 pub const MEAN_SERVICE_DEFAULT: f64 = 10.0;
@@ -114,6 +116,7 @@ const LOG: &str = "Workload log (in place of a synthetic workload)";
 const MESSAGES: &str = "Jobs that send messages (in place of service times)";
 const IO: &str = "Jobs that communicate and do I/O (in place of service times)";
 const REPLICATION: &str = "Replications";
+const ESTIMATES: &str = "Estimates of run times (for schedulers and strategies that look ahead)";
 const OUTPUT: &str = "Where and how";
 
 /// The options of `run` that a scenario file may hold too. What is `None` was not given.
@@ -282,6 +285,11 @@ pub struct ScenarioArgs {
     /// near-square on a two-dimensional mesh, else near-cubic]
     #[arg(long, value_name = "RULE", help_heading = LOG)]
     pub shape: Option<ShapeRule>,
+
+    /// The estimate of its run time that each request carries: perfect, log (the requested time), factor:LOW..HIGH (the run
+    /// time times a number drawn for each job) or none [default: perfect; with --swf: log; with --pattern and --io: none]
+    #[arg(long, value_name = "MODEL", help_heading = ESTIMATES)]
+    pub estimates: Option<EstimateModel>,
 
     /// The controller: in-process, tcp:HOST:PORT or serial:DEVICE@BAUD [default: in-process]
     #[arg(long, value_name = "WHERE", value_parser = backend, help_heading = OUTPUT)]

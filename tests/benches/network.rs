@@ -24,7 +24,8 @@ use meshalloc_host_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_host_sim::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
 use meshalloc_host_sim::workload::synthetic::{Rate, Synthetic};
 use meshalloc_host_sim::workload::{
-    Messages, Pattern, ServiceDistribution, SizeDistribution, WorkDistribution, Workload,
+    EstimateModel, Messages, Pattern, ServiceDistribution, SizeDistribution, WorkDistribution,
+    Workload,
 };
 use meshalloc_tests::bench;
 
@@ -177,6 +178,7 @@ fn run_of_jobs() -> Vec<String> {
     let sizes = SizeDistribution::Uniform;
     let workload = Synthetic {
         work: WorkDistribution::Messages(Messages::new(Pattern::AllToAll)),
+        estimates: EstimateModel::None,
         ..Synthetic::new(mesh, sizes, service, Rate::Arrivals(6.67e-5))
     };
     let strategy = StrategyKind::FirstFit;

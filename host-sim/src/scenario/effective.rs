@@ -13,8 +13,8 @@ use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
 use crate::io::{IoMesh, IoTasks};
 use crate::names;
 use crate::workload::{
-    Arrivals, Counts, JOBS_MAX, Log, LogMessages, LogOptions, Messages, Rate, Requests,
-    ServiceDistribution, ShapeRule, Synthetic, TimeUnit, WorkDistribution, Workload,
+    Arrivals, Counts, EstimateModel, JOBS_MAX, Log, LogMessages, LogOptions, Messages, Rate,
+    Requests, ServiceDistribution, ShapeRule, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
 mod record;
@@ -67,6 +67,8 @@ pub enum JobSource {
         jobs: Option<u32>,
         /// What they send, if they do.
         messages: Option<LogMessages>,
+        /// Which estimate of its run time a request carries.
+        estimates: EstimateModel,
     },
 }
 
@@ -140,6 +142,7 @@ impl Scenario {
                 shape,
                 jobs,
                 messages,
+                estimates,
             } => {
                 let options = LogOptions {
                     partition: *partition,
@@ -147,10 +150,11 @@ impl Scenario {
                     shape: *shape,
                 };
                 let log = Log::read(file, options, machine).map_err(|error| error.to_string())?;
-                let log = match messages {
+                let mut log = match messages {
                     Some(messages) => log.sending(*messages, self.seed),
                     None => log,
                 };
+                log.estimates = *estimates;
                 let replications = Replications::Fixed(1);
                 (
                     Workload::Log(log),
@@ -314,6 +318,13 @@ fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, Strin
     if let Some(file) = args.swf {
         let shape = args.shape.unwrap_or(ShapeRule::of(&machine));
         shape.check(machine)?;
+        let default = match messages {
+            None => EstimateModel::Log,
+            Some(_) => EstimateModel::None,
+        };
+        let estimates = args.estimates.unwrap_or(default);
+        let usable = estimates.check(messages.is_none(), true);
+        usable.map_err(|error| error.to_string())?;
         return Ok(JobSource::Log {
             file,
             partition: args.partition,
@@ -324,6 +335,7 @@ fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, Strin
                 seconds_per_iteration: args.iteration_seconds,
                 cycles_per_second: args.cycles_per_second.unwrap_or(1.0),
             }),
+            estimates,
         });
     }
     for (given, key) in [
@@ -345,19 +357,23 @@ fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, Strin
     let arrivals = arrivals(&args, machine)?;
     let closed_cube =
         machine.is_written_high_first() && matches!(arrivals, Arrivals::AtOnce { .. });
+    let work = match (messages, args.service.or(args.residence), args.mean_service) {
+        (None, ..) if io.is_some() => WorkDistribution::Io(io.unwrap_or_default()),
+        (Some(messages), ..) => WorkDistribution::Messages(messages),
+        (None, Some(service), _) => WorkDistribution::Service(service),
+        (None, None, None) if closed_cube => WorkDistribution::Service(RESIDENCE_DEFAULT),
+        (None, None, mean) => WorkDistribution::Service(ServiceDistribution::Exponential {
+            mean_seconds: mean.unwrap_or(MEAN_SERVICE_DEFAULT),
+        }),
+    };
     let workload = Synthetic {
         requests,
-        work: match (messages, args.service.or(args.residence), args.mean_service) {
-            (None, ..) if io.is_some() => WorkDistribution::Io(io.unwrap_or_default()),
-            (Some(messages), ..) => WorkDistribution::Messages(messages),
-            (None, Some(service), _) => WorkDistribution::Service(service),
-            (None, None, None) if closed_cube => WorkDistribution::Service(RESIDENCE_DEFAULT),
-            (None, None, mean) => WorkDistribution::Service(ServiceDistribution::Exponential {
-                mean_seconds: mean.unwrap_or(MEAN_SERVICE_DEFAULT),
-            }),
-        },
+        work,
         arrivals,
+        estimates: args.estimates.unwrap_or(EstimateModel::of(&work)),
     };
+    let usable = workload.check_estimates();
+    usable.map_err(|error| error.to_string())?;
     let replications = match (args.replications, args.until_rel_error) {
         (count, None) => {
             if args.max_replications.is_some() {
@@ -404,7 +420,7 @@ mod tests {
         let expected = serde_json::json!({
             "mesh": "64x64", "strategy": ["first-fit"], "scheduler": "fcfs", "sizes": "uniform",
             "widths": "1..64", "heights": "1..64", "load": 0.4, "mean-service": 10.0, "warmup": 0.05,
-            "jobs": 40000, "replications": 10, "seed": 1, "backend": "in-process"
+            "estimates": "perfect", "jobs": 40000, "replications": 10, "seed": 1, "backend": "in-process"
         });
         assert_eq!(record, expected);
     }
@@ -429,6 +445,10 @@ mod tests {
             "--mesh 16x16 --io-nodes left --io communications=4 --tasks 16 --task-processors exponential:16",
             "--mesh 8x4 --io-nodes top --arrival-rate 0.5 --sizes exponential --jobs 70",
             "--mesh 8x8 --task-processors exponential:3.5 --shape near-cubic --load 0.5",
+            "--estimates factor:0.5..5 --scheduler easy",
+            "--estimates none --scheduler easy:reservations=3",
+            "--swf log.swf --estimates perfect --scheduler conservative",
+            "--swf log.swf --pattern ring",
         ] {
             let record = serde_json::to_value(scenario(line).unwrap()).unwrap();
             let options: Vec<String> = record

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::{MachineArgs, sizes};
 use crate::names;
 use crate::workload::{
-    Requests, SizeDistribution, Subcubes, Submeshes, TaskDistribution, TimeUnit,
+    EstimateModel, Requests, SizeDistribution, Subcubes, Submeshes, TaskDistribution, TimeUnit,
+    WorkloadError,
 };
 
 /// The options of commands that run a synthetic workload.
@@ -29,6 +30,21 @@ pub(crate) struct RequestArgs {
     /// On a cube: distribution of the radices of jobs, 2 to k: uniform or normal [default: uniform]
     #[arg(long, value_name = "NAME")]
     pub(crate) radices: Option<TaskDistribution>,
+}
+
+/// The estimates of a command that runs a synthetic workload of jobs with service times.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct EstimateArgs {
+    /// The estimate of its run time that each request carries: perfect, factor:LOW..HIGH (the run time times a number drawn for
+    /// each job) or none
+    #[arg(long = "estimates", value_name = "MODEL", value_parser = drawn, default_value = "perfect")]
+    pub(crate) model: EstimateModel,
+}
+
+/// Reads a model of estimates that needs no log.
+fn drawn(text: &str) -> Result<EstimateModel, WorkloadError> {
+    let model: EstimateModel = text.parse()?;
+    model.check(true, false).map(|()| model)
 }
 
 impl RequestArgs {
@@ -110,11 +126,13 @@ pub(crate) fn record(
     requests: &Requests,
     strategies: &[StrategyKind],
     scheduler: SchedulerKind,
+    estimates: EstimateArgs,
 ) -> Value {
     let strategies: Vec<_> = strategies.iter().map(ToString::to_string).collect();
     let mut record = json!({
         "strategy": strategies,
         "scheduler": names::scheduler_text(scheduler, TimeUnit::Second),
+        "estimates": estimates.model.to_string(),
     });
     for (option, value) in names::machine_options(requests.machine()) {
         record[option] = value.into();

@@ -7,10 +7,12 @@
 use meshalloc::{Request, Ticks};
 
 use crate::io::IoTasks;
+use estimates::Estimator;
 
 mod counts;
 pub mod distributions;
 pub mod error;
+pub mod estimates;
 pub mod pattern;
 pub mod requests;
 pub mod service;
@@ -24,6 +26,7 @@ pub mod work;
 pub use counts::{CountDistribution, Counts};
 pub use distributions::{DistributionInfo, SideRange, SizeDistribution, Spread};
 pub use error::WorkloadError;
+pub use estimates::EstimateModel;
 pub use pattern::{Pattern, Patterns};
 pub use requests::{Requests, Subcubes, Submeshes, TaskDistribution};
 pub use service::ServiceDistribution;
@@ -69,17 +72,23 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// The jobs of one replication, in order of arrival. Those of a log are the same in each.
+    /// The jobs of one replication, in order of arrival. Those of a log are the same in each but for random estimates.
     ///
     /// # Errors
     ///
-    /// When a part of the description of a synthetic workload cannot be used.
+    /// When a part of the description of a synthetic workload, or the model of estimates, cannot be used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, WorkloadError> {
         Ok(match self {
             Workload::Synthetic(workload) => {
                 Jobs::Synthetic(Box::new(workload.jobs(seed, replication)?))
             }
-            Workload::Log(log) => Jobs::Log(log.jobs.iter()),
+            Workload::Log(log) => {
+                log.estimates.check(log.messages.is_none(), true)?;
+                Jobs::Log(LogJobs {
+                    jobs: log.jobs.iter(),
+                    estimator: log.estimates.estimator(seed, replication)?,
+                })
+            }
         })
     }
 
@@ -128,7 +137,15 @@ pub enum Jobs<'w> {
     /// Drawn.
     Synthetic(Box<SyntheticJobs>),
     /// Read.
-    Log(std::slice::Iter<'w, LogJob>),
+    Log(LogJobs<'w>),
+}
+
+/// The jobs of a log.
+#[derive(Clone, Debug)]
+pub struct LogJobs<'w> {
+    /// In order of arrival.
+    jobs: std::slice::Iter<'w, LogJob>,
+    estimator: Estimator,
 }
 
 impl Iterator for Jobs<'_> {
@@ -138,7 +155,10 @@ impl Iterator for Jobs<'_> {
     fn next(&mut self) -> Option<Job> {
         match self {
             Jobs::Synthetic(jobs) => jobs.next(),
-            Jobs::Log(jobs) => jobs.next().map(|entry| entry.job),
+            Jobs::Log(LogJobs { jobs, estimator }) => {
+                let entry = jobs.next()?;
+                Some(estimator.estimated(entry.job))
+            }
         }
     }
 }

@@ -9,6 +9,7 @@
 //!   dropped and counted.
 //! - A job whose run time is unknown (-1) is dropped and counted too: there is nothing to simulate. One
 //!   that ran for 0 seconds is kept; it leaves in the moment it is granted.
+//! - The requested time (field 9), where it is over 0, is the estimate of its run time. It ends no job.
 //!
 //! A log says nothing about messages. With [`LogMessages`] its jobs send some, and their run times are used only where the number of
 //! iterations is to follow from them.
@@ -23,7 +24,7 @@ use rand_distr::{Distribution, StandardUniform};
 
 use super::stream::Stream;
 use super::synthetic::DRAWS;
-use super::{JOBS_MAX, Job, Messages, ShapeRule, TIME_MAX, TimeUnit, Work};
+use super::{EstimateModel, JOBS_MAX, Job, Messages, ShapeRule, TIME_MAX, TimeUnit, Work};
 
 /// Which jobs to take from a log, and in which shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,6 +80,8 @@ pub struct Log {
     pub dropped_no_run_time: u32,
     /// The messages that its jobs send in place of running for their run times.
     pub messages: Option<LogMessages>,
+    /// Which estimate of its run time a request carries.
+    pub estimates: EstimateModel,
 }
 
 /// Why a log cannot be used.
@@ -161,6 +164,7 @@ const SUBMIT: Field = field(2, "submit time");
 const RUN: Field = field(4, "run time");
 const ALLOCATED: Field = field(5, "allocated processors");
 const REQUESTED: Field = field(8, "requested processors");
+const REQUESTED_TIME: Field = field(9, "requested time");
 const PARTITION: Field = field(16, "partition");
 
 const fn field(number: usize, name: &'static str) -> Field {
@@ -217,6 +221,7 @@ impl Log {
             dropped_no_processors: 0,
             dropped_no_run_time: 0,
             messages: None,
+            estimates: EstimateModel::Log,
         };
         let limit = options.limit.unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
@@ -317,6 +322,7 @@ impl Log {
             job.arrival = TimeUnit::Cycle.ticks(cycles);
         }
         self.messages = Some(sent);
+        self.estimates = EstimateModel::None;
         self
     }
 }
@@ -355,7 +361,10 @@ fn entry(text: &str, options: LogOptions, machine: Grid) -> Result<Entry, String
     }
     let processors = u32::try_from(processors)
         .map_err(|_| format!("{processors} processors: no machine has so many"))?;
-    let request = options.shape.request(processors, machine)?;
+    let mut request = options.shape.request(processors, machine)?;
+    if let Some(requested) = record.time(REQUESTED_TIME)?.filter(|&time| time > 0) {
+        request = request.with_estimate(requested);
+    }
     let arrival = record.time(SUBMIT)?;
     let arrival = arrival.ok_or_else(|| record.bad(SUBMIT, "0 seconds or more"))?;
     let Some(service) = record.time(RUN)? else {

@@ -3,7 +3,7 @@
 //!
 //! Each source of randomness (0 arrivals, 1 widths, 2 heights, 3 service, 4 numbers of dimensions, 5 radices, 6
 //! to 19: sides along dimension 2 and on, 20: a number for each job that
-//! sends messages, 21: numbers of processors) is a ChaCha8 stream of its own: the seed is the key, replication and source number the stream. So a job's width does not depend on how
+//! sends messages, 21: numbers of processors, 22: factors of estimates) is a ChaCha8 stream of its own: the seed is the key, replication and source number the stream. So a job's width does not depend on how
 //! many numbers its height took, and every strategy gets the same jobs from the same seed (common random
 //! numbers).
 //!
@@ -14,11 +14,12 @@
 use meshalloc::{Grid, Ticks};
 use rand_distr::{Distribution, Exp, StandardUniform};
 
+use super::estimates::Estimator;
 use super::requests::RequestSource;
 use super::service::ServiceSampler;
 use super::stream::{Source, Stream};
 use super::{
-    ARRIVALS_PER_TICK_MAX, Job, Messages, Requests, ServiceDistribution, SideRange,
+    ARRIVALS_PER_TICK_MAX, EstimateModel, Job, Messages, Requests, ServiceDistribution, SideRange,
     SizeDistribution, Subcubes, Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution,
     WorkloadError,
 };
@@ -57,6 +58,8 @@ pub struct Synthetic {
     pub work: WorkDistribution,
     /// When they arrive.
     pub arrivals: Arrivals,
+    /// Which estimate of its run time a request carries.
+    pub estimates: EstimateModel,
 }
 
 impl Synthetic {
@@ -71,6 +74,7 @@ impl Synthetic {
             requests: Requests::Submeshes(Submeshes::new(machine, sizes)),
             work: WorkDistribution::Service(service),
             arrivals: Arrivals::Poisson(rate),
+            estimates: EstimateModel::Perfect,
         }
     }
 
@@ -93,6 +97,7 @@ impl Synthetic {
             requests: Requests::Subcubes(requests),
             work: WorkDistribution::Service(residence),
             arrivals: Arrivals::AtOnce { tasks },
+            estimates: EstimateModel::Perfect,
         }
     }
 
@@ -184,6 +189,16 @@ impl Synthetic {
         })
     }
 
+    /// Whether there can be such estimates.
+    ///
+    /// # Errors
+    ///
+    /// When they are those of a log, or of jobs whose run time is not known beforehand.
+    pub fn check_estimates(&self) -> Result<(), WorkloadError> {
+        let has_service = matches!(self.work, WorkDistribution::Service(_));
+        self.estimates.check(has_service, false)
+    }
+
     /// The jobs of one replication, in order of arrival; without end, unless all arrive at once.
     ///
     /// # Errors
@@ -204,6 +219,7 @@ impl Synthetic {
                 jobs: 0,
             },
         };
+        self.check_estimates()?;
         let rate = self.arrival_rate()?;
         let interarrival =
             rate.map(|rate| Exp::new(rate).expect("the rate is positive and finite"));
@@ -217,6 +233,7 @@ impl Synthetic {
             arrivals: interarrival.map(|interarrival| stream(0).with(interarrival)),
             requests: self.requests.source(stream)?,
             works,
+            estimator: self.estimates.estimator(seed, replication)?,
         })
     }
 }
@@ -234,6 +251,7 @@ pub struct SyntheticJobs {
     arrivals: Option<Source<Exp<f64>>>,
     requests: RequestSource,
     works: WorkSource,
+    estimator: Estimator,
 }
 
 /// The number of the source of the random numbers of jobs that send messages, over a network or to I/O nodes.
@@ -286,11 +304,11 @@ impl Iterator for SyntheticJobs {
             self.clock = (self.clock + self.unit.ticks(gap)).min(TIME_MAX);
         }
         let request = self.requests.next();
-        Some(Job {
+        Some(self.estimator.estimated(Job {
             arrival: self.clock,
             request,
             work: self.works.next(),
-        })
+        }))
     }
 }
 

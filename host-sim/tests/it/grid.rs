@@ -33,7 +33,7 @@ fn a_torus_is_simulated_as_a_mesh_is() {
     let expected = json!({
         "torus": "4x4x8", "strategy": ["first-fit", "adaptive-scan", "naive", "tree-collapsing"],
         "scheduler": "fcfs", "sizes": "uniform", "widths": "1..4", "heights": "1..4", "load": 0.4,
-        "mean-service": 10.0, "warmup": 0.05, "jobs": 400, "replications": 2, "seed": 1,
+        "mean-service": 10.0, "warmup": 0.05, "jobs": 400, "estimates": "perfect", "replications": 2, "seed": 1,
         "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);

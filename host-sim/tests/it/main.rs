@@ -5,6 +5,7 @@ mod coverage;
 mod cube;
 mod early;
 mod errors;
+mod estimates;
 mod grid;
 mod io;
 mod library;

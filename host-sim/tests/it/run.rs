@@ -27,8 +27,8 @@ fn json_records_what_was_run() {
     let expected = serde_json::json!({
         "mesh": "16x16", "strategy": ["free-submesh-list", "adaptive-scan"], "scheduler": "fcfs",
         "sizes": "uniform", "widths": "1..16", "heights": "1..16", "load": 0.4,
-        "mean-service": 10.0, "warmup": 0.05, "jobs": 500, "replications": 3, "seed": 7,
-        "backend": "in-process"
+        "mean-service": 10.0, "warmup": 0.05, "jobs": 500, "estimates": "perfect",
+        "replications": 3, "seed": 7, "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);
     let results = json["results"].as_array().unwrap();

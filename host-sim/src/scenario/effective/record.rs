@@ -47,6 +47,7 @@ impl JobSource {
                     entries.extend(of_measure(*measure, workload));
                     entries.push(("jobs", (*jobs).into()));
                 }
+                entries.push(("estimates", workload.estimates.to_string().into()));
                 match *replications {
                     Replications::Fixed(count) => entries.push(("replications", count.into())),
                     Replications::UntilRelativeError { target, max }
@@ -63,11 +64,13 @@ impl JobSource {
                 shape,
                 jobs,
                 messages,
+                estimates,
             } => {
                 let mut entries = vec![("swf", file.to_string_lossy().into())];
                 entries.extend(partition.map(|partition| ("partition", partition.into())));
                 entries.push(("shape", shape.name().into()));
                 entries.extend(jobs.map(|jobs| ("jobs", jobs.into())));
+                entries.push(("estimates", estimates.to_string().into()));
                 if let Some(sent) = messages {
                     entries.extend(of_messages(&sent.messages));
                     if let Some(seconds) = sent.seconds_per_iteration {

@@ -1,0 +1,113 @@
+//! Which estimate of its run time a request carries: `--estimates`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::program::{host_sim, host_sim_in};
+
+const SMALL: &str =
+    "run --mesh 16x16 --strategy ff,fsl --jobs 2000 --replications 2 --load .5 --format json";
+
+/// The decisions of all strategies.
+fn hashes(json: &Value) -> Vec<Value> {
+    let results = json["results"].as_array().unwrap().iter();
+    results
+        .map(|result| result["decision_hash"].clone())
+        .collect()
+}
+
+fn with(scheduler: &str, estimates: &str) -> Vec<Value> {
+    let line = format!("{SMALL} --scheduler {scheduler} --estimates {estimates}");
+    let json = host_sim(&line).json();
+    assert_eq!(json["scenario"]["estimates"], estimates);
+    hashes(&json)
+}
+
+#[test]
+fn who_ignores_estimates_decides_the_same_and_who_uses_them_does_not() {
+    let models = ["perfect", "factor:1..5", "none"];
+    let [perfect, factor, none] = models.map(|model| with("fcfs", model));
+    assert!(perfect == factor && factor == none);
+    let [perfect, factor, none] = models.map(|model| with("easy", model));
+    assert!(perfect != factor && factor != none && perfect != none);
+}
+
+#[test]
+fn factors_are_the_same_on_any_number_of_threads() {
+    let line = format!("{SMALL} --scheduler easy --estimates factor:1..5");
+    let one = host_sim(&format!("{line} --threads 1")).json();
+    let two = host_sim(&format!("{line} --threads 2")).json();
+    assert_eq!(hashes(&one), hashes(&two));
+}
+
+#[test]
+fn a_model_is_an_axis_of_a_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    let grid = "mesh = \"8x8\"\njobs = 300\nreplications = 2\nscheduler = \"easy\"\n[grid]\n\
+                estimates = [\"perfect\", \"factor:1..5\", \"none\"]\n";
+    fs::write(folder.path().join("grid.toml"), grid).unwrap();
+    host_sim_in(folder.path(), "sweep grid.toml --output out --threads 1").good();
+    let mut table = csv::Reader::from_path(folder.path().join("out/results.csv")).unwrap();
+    let headers = table.headers().unwrap().clone();
+    let at = headers.iter().position(|name| name == "estimates").unwrap();
+    let found: Vec<_> = table
+        .records()
+        .map(|row| row.unwrap()[at].to_owned())
+        .collect();
+    assert_eq!(found, ["perfect", "factor:1..5", "none"]);
+}
+
+#[test]
+fn a_log_has_its_requested_times_unless_asked_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    // The second job needs the whole machine; the third says that it fits before it, or does not.
+    let log = "1 0 -1 100 2 -1 -1 2 100 -1 1 1 1 1 1 1 -1 -1\n\
+               2 1 -1 100 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1\n\
+               3 2 -1 50 2 -1 -1 2 500 -1 1 1 1 1 1 1 -1 -1\n";
+    fs::write(folder.path().join("a.swf"), log).unwrap();
+    let waiting = |options: &str| {
+        let line = format!(
+            "run --swf a.swf --mesh 2x2 --strategy fsl --scheduler easy --format json {options}"
+        );
+        let json = host_sim_in(folder.path(), &line).json();
+        let mean = json["results"][0]["metrics"]["waiting_delay"]["mean"].clone();
+        (
+            json["scenario"]["estimates"].clone(),
+            mean.as_f64().unwrap(),
+        )
+    };
+    // It is estimated to run until after the second may start, and waits for it: 99 + 198 seconds in all.
+    assert_eq!(waiting(""), ("log".into(), 99.0));
+    assert_eq!(waiting("--estimates perfect"), ("perfect".into(), 33.0));
+}
+
+#[test]
+fn estimates_that_there_cannot_be_are_refused() {
+    for (line, part) in [
+        ("run --estimates log", "without a log"),
+        ("saturation --estimates log", "without a log"),
+        ("compare --estimates log", "without a log"),
+        (
+            "run --estimates guess",
+            "expected perfect, log, factor:LOW..HIGH or none",
+        ),
+        ("run --estimates factor:5..1", "0 < LOW <= HIGH"),
+        (
+            "run --pattern ring --arrival-rate .001 --estimates perfect",
+            "expected none: a job that sends messages",
+        ),
+        (
+            "run --io-nodes left --tasks 4 --estimates factor:1..2",
+            "expected none: a job that sends messages or does I/O",
+        ),
+        (
+            "run --swf a.swf --pattern ring --estimates log",
+            "expected none: a job that sends messages",
+        ),
+    ] {
+        let ended = host_sim(line);
+        assert_eq!(ended.code, Some(2), "{line}: {ended}");
+        assert!(ended.stderr.contains(part), "{line}: {ended}");
+    }
+}
