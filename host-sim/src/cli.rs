@@ -102,7 +102,8 @@ interruption, runs only the points that are missing there and gives the same fil
 
 const REPLAY_FORMAT: &str = "\
 One operation a line; `#` begins a comment:
-  alloc ID AxBx...      job ID asks for A by B by ... processors, now or never; A B is short for AxB
+  alloc ID AxBx...      job ID asks for A by B by ... processors, now or never; A B is short for AxB;
+                        est=TIME behind it: it is expected to be freed TIME operations later
   free ID               job ID gives its processors back
   fault X Y ...         the processor with these coordinates becomes faulty
   repair X Y ...        the processor with these coordinates works again

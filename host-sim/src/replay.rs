@@ -19,6 +19,10 @@
 //! fault 0 3 2    # the processor with A[2] = 0, A[1] = 3 and A[0] = 2
 //! ```
 //!
+//! An estimate of how long the job will hold its processors may stand behind what it asks for, `alloc 19 4x2 est=300`. Time is counted in
+//! operations: the clock of the controller advances by one with each, so this job is expected to be freed 300 operations later.
+//! An estimate frees nothing; strategies that look ahead decide by it.
+//!
 //! Each operation gives one JSON object on a line. A job that does not fit is refused, it never waits.
 
 use std::io::{self, BufRead, BufReader, Read, Write};

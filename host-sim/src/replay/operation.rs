@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use meshalloc::{Flags, Grid, JobId, NodeId, Request, Shape, Tuple};
+use meshalloc::{Flags, Grid, JobId, NodeId, Request, Shape, Ticks, Tuple};
 
 use crate::names;
 
 /// One line of a file of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// `alloc ID AxBx...`, or `alloc ID A B` for two extents: a job asks for processors.
+    /// `alloc ID AxBx...`, or `alloc ID A B` for two extents, then `est=TIME` if there is an estimate: a job asks for processors.
     Alloc {
         /// The job.
         job: JobId,
@@ -115,7 +115,7 @@ impl fmt::Display for Usage {
                     .take(machine.dimensions())
                     .map(String::from)
                     .collect();
-                format!("ID {}", extents.join("x"))
+                format!("ID {} [{ESTIMATE}TIME]", extents.join("x"))
             }
             _ => dimensions(machine).join(" ").to_uppercase(),
         };
@@ -131,6 +131,13 @@ fn dimensions(machine: Grid) -> Vec<String> {
         names.reverse();
     }
     names
+}
+
+/// What an estimate begins with.
+const ESTIMATE: &str = "est=";
+
+fn is_estimate(word: &[u8]) -> bool {
+    word.starts_with(ESTIMATE.as_bytes())
 }
 
 /// The words of a line after the first.
@@ -172,7 +179,7 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
             .map_err(|_| format!("the job id is too large (expected 0 to {})", u32::MAX))
     }
 
-    /// `AxBx...`, or `A B` for two extents: the last operands of a line.
+    /// `AxBx...`, or `A B` for two extents, and perhaps an estimate: the last operands of a line.
     ///
     /// A request with an extent beyond the range of a shape fits no machine, nor does the largest for two extents; extents
     /// of zero are left as they are, because an empty request is another error.
@@ -182,11 +189,16 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
         for digits in word.split(|byte| byte.eq_ignore_ascii_case(&b'x')) {
             extents.push(self.digits(digits, word, "a list of extents")?);
         }
-        if extents.len() == 1
-            && let Some(second) = self.words.next()
-        {
+        let mut next = self.words.next();
+        if let Some(second) = next.filter(|word| extents.len() == 1 && !is_estimate(word)) {
             extents.push(self.digits(second, second, "an extent")?);
+            next = self.words.next();
         }
+        let estimate = match next {
+            Some(word) if is_estimate(word) => Some(self.estimate(word)?),
+            Some(word) => return Err(self.excess(word)),
+            None => None,
+        };
         self.end()?;
         let is_beyond = extents.iter().any(|&extent| extent > u64::from(u16::MAX));
         let shape = if is_beyond && !extents.contains(&0) {
@@ -196,7 +208,19 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
             Shape::new(&extents.iter().map(extent).collect::<Vec<_>>())
         };
         let wrong = |error| format!("{}: {error} (expected {})", quoted(word), self.usage);
-        shape.map(Request::new).map_err(wrong)
+        let request = shape.map(Request::new).map_err(wrong)?;
+        Ok(estimate.map_or(request, |ticks| request.with_estimate(ticks)))
+    }
+
+    /// `est=TIME`: at least 1.
+    fn estimate(&self, word: &[u8]) -> Result<Ticks, String> {
+        match self.digits(&word[ESTIMATE.len()..], word, "an estimate")? {
+            0 => Err(format!(
+                "{} is no time to hold processors (expected {ESTIMATE}TIME with a TIME of at least 1)",
+                quoted(word)
+            )),
+            ticks => Ok(ticks),
+        }
     }
 
     /// The last operands of a line.
@@ -226,12 +250,16 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
     fn end(&mut self) -> Result<(), String> {
         match self.words.next() {
             None => Ok(()),
-            Some(word) => Err(format!(
-                "{} is more than was expected ({})",
-                quoted(word),
-                self.usage
-            )),
+            Some(word) => Err(self.excess(word)),
         }
+    }
+
+    fn excess(&self, word: &[u8]) -> String {
+        format!(
+            "{} is more than was expected ({})",
+            quoted(word),
+            self.usage
+        )
     }
 }
 

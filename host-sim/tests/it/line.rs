@@ -219,7 +219,12 @@ fn a_replay_gives_the_same_lines_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let mut operations = String::from("fault 3 3\n");
     for id in 0..60_u32 {
-        operations += &format!("alloc {id} {} {}\n", 1 + id % 5, 1 + id % 3);
+        operations += &format!(
+            "alloc {id} {} {} est={}\n",
+            1 + id % 5,
+            1 + id % 3,
+            1 + id % 9
+        );
         if id % 2 == 1 {
             operations += &format!("free {}\n", id / 2);
         }

@@ -53,6 +53,18 @@ alloc 23 4 4
 }
 
 #[test]
+fn an_estimate_changes_no_decision_of_a_strategy_that_ignores_it() {
+    let plain = "alloc 1 4 3\nalloc 2 4x2\nfree 1\nalloc 3 2\nalloc 4 2x2\n";
+    let estimated = "alloc 1 4 3 est=9\nalloc 2 4x2 est=1\nfree 1\nalloc 3 2 est=18446744073709551616\nalloc 4 2x2 est=007\n";
+    for strategy in ["ff", "fsl", "naive"] {
+        let options = format!("--mesh 8x8 --strategy {strategy}");
+        let shown = replay(&options, plain).good();
+        assert_eq!(shown, replay(&options, estimated).good());
+        assert_eq!(shown.matches("granted").count(), 4);
+    }
+}
+
+#[test]
 fn fragmentation_is_told_from_want() {
     let operations =
         "fault 1 0\nfault 1 2\nfault 0 1\nfault 2 1\nalloc 1 2 1\nalloc 2 5 1\nalloc 3 2 3\n";
@@ -120,13 +132,29 @@ fn a_line_that_cannot_be_read_stops_the_replay() {
             "alloc 1",
             &[
                 "what is asked for is missing",
-                "expected `alloc ID AxB` on mesh 8x4",
+                "expected `alloc ID AxB [est=TIME]` on mesh 8x4",
             ],
         ),
         (
             "alloc 1 2 3 4",
             &["\"4\" is more than was expected", "alloc ID AxB"],
         ),
+        (
+            "alloc 1 2 3 est=",
+            &["\"est=\" is not an estimate", "`alloc ID AxB [est=TIME]`"],
+        ),
+        ("alloc 1 2x3 est=1.5", &["\"est=1.5\" is not an estimate"]),
+        ("alloc 1 2x3 est=-1", &["\"est=-1\" is not an estimate"]),
+        (
+            "alloc 1 2x3 est=0",
+            &["\"est=0\" is no time", "a TIME of at least 1"],
+        ),
+        (
+            "alloc 1 2x3 est=5 est=6",
+            &["\"est=6\" is more than was expected"],
+        ),
+        ("alloc 1 est=5 2x3", &["\"est=5\" is not a list of extents"]),
+        ("free 1 est=5", &["\"est=5\" is more than was expected"]),
         ("alloc x 2 3", &["\"x\" is not a job id"]),
         ("alloc 1 -2 3", &["\"-2\" is not a list of extents"]),
         ("alloc 1 2 3.5", &["\"3.5\" is not an extent"]),
@@ -361,13 +389,13 @@ fn a_line_for_another_machine_says_what_was_expected() {
             "alloc 1 4x2 2",
             &[
                 "\"2\" is more than was expected",
-                "`alloc ID AxBxC` on 4-ary 3-cube",
+                "`alloc ID AxBxC [est=TIME]` on 4-ary 3-cube",
             ][..],
         ),
         (
             cube,
             "alloc 1",
-            &["is missing", "`alloc ID AxBxC` on 4-ary 3-cube"],
+            &["is missing", "`alloc ID AxBxC [est=TIME]` on 4-ary 3-cube"],
         ),
         (cube, "alloc x 4x2", &["\"x\" is not a job id"]),
         (
