@@ -82,6 +82,52 @@ pub(super) fn nothing(shares: &[At<Estimate>]) -> Judgement {
     }
 }
 
+/// A share is between `low` and `high`, parts of 1 like the shares.
+pub(super) fn between(shares: &[At<Estimate>], low: f64, high: f64) -> Judgement {
+    let intervals: Vec<_> = shares
+        .iter()
+        .filter_map(|share| interval(&share.value))
+        .collect();
+    let within = intervals
+        .iter()
+        .filter(|(bottom, top)| *top >= low && *bottom <= high)
+        .count();
+    let is_wide = |(bottom, top): &(f64, f64)| top - bottom > 2.0 * HALF_WIDTH_MAX;
+    let verdict = match within {
+        _ if intervals.is_empty() || intervals.len() < shares.len() => Verdict::NotDecided,
+        _ if intervals.iter().any(is_wide) => Verdict::NotDecided,
+        all if all == shares.len() => Verdict::Holds,
+        some if 2 * some >= shares.len() => Verdict::Weaker,
+        _ => Verdict::DoesNotHold,
+    };
+    let show = |share: &At<Estimate>| {
+        let number = report::number(&share.value, 100.0);
+        format!("{number} % ({})", share.at)
+    };
+    let order = |a: &&At<Estimate>, b: &&At<Estimate>| a.value.mean.total_cmp(&b.value.mean);
+    let ends = shares.iter().min_by(order).zip(shares.iter().max_by(order));
+    Judgement {
+        verdict,
+        ours: match ends {
+            Some((least, most)) => format!(
+                "{} to {}; within at {within} of {} points",
+                show(least),
+                show(most),
+                shares.len()
+            ),
+            None => "not measured".to_owned(),
+        },
+        details: shares.iter().map(show).collect(),
+        rule: format!(
+            "holds if the interval reaches into {} to {} % at every point; weaker if at half of them; does not hold \
+             otherwise; not decided if a half-width is over {:.0} points",
+            percent(low),
+            percent(high),
+            HALF_WIDTH_MAX * 100.0,
+        ),
+    }
+}
+
 /// Means over this number of `replications` have an error of at most `limit`, a part of 1 as the `errors` of each point are.
 /// `unit` is the unit: `% of the mean`, `points`.
 pub(super) fn exact(errors: &[At<f64>], replications: usize, limit: f64, unit: &str) -> Judgement {

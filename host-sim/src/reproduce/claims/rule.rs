@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::gains::{average, everywhere, grows, range};
 use super::growth::{nearly_constant, proportional};
 use super::judgement::{At, Gain, Judgement};
-use super::number::{exact, nothing, number};
+use super::number::{between, exact, nothing, number};
 use super::ratios::{Ratio, close, least_affected};
 use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
 use crate::metrics::Metric;
@@ -73,6 +73,13 @@ pub enum Rule {
     },
     /// The share is 0 at every point.
     Nothing {},
+    /// The share is between two numbers at every point.
+    Between {
+        /// The least, in percent.
+        low: f64,
+        /// The most.
+        high: f64,
+    },
     /// This number of replications is exact enough.
     Exact {
         /// The number.
@@ -124,7 +131,11 @@ impl Rule {
     const fn leaves_out_growing(&self) -> bool {
         matches!(
             self,
-            Rule::Average { .. } | Rule::Close { .. } | Rule::Nothing {} | Rule::Exact { .. }
+            Rule::Average { .. }
+                | Rule::Close { .. }
+                | Rule::Nothing {}
+                | Rule::Between { .. }
+                | Rule::Exact { .. }
         )
     }
 
@@ -172,6 +183,10 @@ impl Rule {
                 number(found, part(paper), error, unit)
             }
             Rule::Nothing {} => nothing(&evidence.each(|point| evidence.mean(point))),
+            Rule::Between { low, high } => {
+                let shares = evidence.each(|point| evidence.mean(point));
+                between(&shares, part(low), part(high))
+            }
             Rule::Exact {
                 replications,
                 limit,

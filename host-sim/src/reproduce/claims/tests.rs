@@ -2,7 +2,7 @@
 
 use super::gains::{average, everywhere, grows, range};
 use super::growth::{nearly_constant, proportional};
-use super::number::{exact, nothing, number};
+use super::number::{between, exact, nothing, number};
 use super::ratios::{Ratio, close, least_affected};
 use super::saturation::{alone_sustains, saturates, saturates_later};
 use super::{At, Backlog, Gain, Ladder, Verdict};
@@ -364,6 +364,26 @@ fn nothing_is_0_in_every_replication() {
         (vec![], NotDecided),
     ] {
         let judgement = nothing(&at(shares));
+        assert_eq!(judgement.verdict, verdict, "{judgement:?}");
+    }
+}
+
+#[test]
+fn a_share_is_between_two_numbers_at_all_half_or_fewer_points() {
+    let inside = estimate(0.7, 0.01);
+    let touching = estimate(0.59, 0.02);
+    let below = estimate(0.5, 0.02);
+    let above = estimate(0.8, 0.02);
+    let wide = estimate(0.7, 0.2);
+    for (shares, verdict) in [
+        (vec![], Verdict::NotDecided),
+        (vec![inside, touching], Verdict::Holds),
+        (vec![inside, below], Verdict::Weaker),
+        (vec![inside, above], Verdict::Weaker),
+        (vec![inside, below, above], Verdict::DoesNotHold),
+        (vec![inside, wide], Verdict::NotDecided),
+    ] {
+        let judgement = between(&at(shares), 0.6, 0.75);
         assert_eq!(judgement.verdict, verdict, "{judgement:?}");
     }
 }

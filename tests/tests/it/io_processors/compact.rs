@@ -81,26 +81,54 @@ fn theorem_1_in_every_state_of_16_processors() {
     }
 }
 
-/// Lemma 2: as long as nothing is released, SCBT keeps a mesh spatially compact, and so compact.
-#[test]
-fn allocations_by_the_compact_tree_keep_every_mesh_compact() {
+/// The states after each allocation of random numbers of processors, until meshes of several sides are full.
+fn states_without_releases(text: &str, mut visit: impl FnMut(Compactness)) {
     for sides in [(4, 4), (8, 8), (16, 8), (16, 16), (64, 2)] {
         let machine = mesh(sides.0, sides.1).grid();
         let mut memory = HeapMemory::new(machine, 1);
         let mut random = Random::new(4);
         for _ in 0..20 {
-            let mut allocator = Allocator::new(memory.memory(), machine, strategy("scbt")).unwrap();
+            let mut allocator = Allocator::new(memory.memory(), machine, strategy(text)).unwrap();
             while allocator.occupancy().free() > 0 {
                 let most = (machine.nodes() / 4).min(allocator.occupancy().free());
                 let processors = random.between(1, most);
                 let _ = allocator.allocate(&request(machine, processors)).unwrap();
-                let compactness = Compactness::of(allocator.occupancy()).expect("powers of two");
-                assert!(
-                    compactness.is_spatial && compactness.is_compact(),
-                    "{machine}"
-                );
+                visit(Compactness::of(allocator.occupancy()).expect("powers of two"));
             }
         }
+    }
+}
+
+/// Lemma 2: as long as nothing is released, SCBT keeps a mesh spatially compact, and so compact.
+#[test]
+fn allocations_by_the_compact_tree_keep_every_mesh_compact() {
+    states_without_releases("scbt", |state| {
+        assert!(state.is_spatial && state.is_compact(), "{state:?}");
+    });
+}
+
+/// As long as nothing is released, MBS keeps a mesh compact: it divides a block only when there is none of the size. It is not
+/// spatially compact, as the first free block of a size need not be next to what is allocated.
+#[test]
+fn allocations_by_the_multiple_buddy_strategy_keep_every_mesh_compact() {
+    let (mut states, mut spatial) = (0, 0);
+    states_without_releases("multiple-buddy", |state| {
+        assert!(state.is_compact(), "{state:?}");
+        states += 1;
+        spatial += u32::from(state.is_spatial);
+    });
+    assert!(spatial < states);
+}
+
+/// Strategies that know no squares do not keep to it.
+#[test]
+fn allocations_by_other_strategies_leave_more_squares() {
+    for text in ["naive", "plas"] {
+        let mut excess = 0;
+        states_without_releases(text, |state| {
+            excess += state.free_squares - state.free_squares_min;
+        });
+        assert!(excess > 0, "{text}");
     }
 }
 
@@ -143,6 +171,8 @@ fn compactness_after_releases_is_measured() {
     };
     let (compact, spatial, excess) = measure("scbt");
     assert!(spatial <= compact && compact < 0.5 && excess > 5.0);
+    let (compact, _, excess) = measure("multiple-buddy");
+    assert!(compact < 0.5 && excess > 2.0);
     for other in [
         "bt",
         "ind-bt",
