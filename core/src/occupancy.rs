@@ -92,6 +92,11 @@ impl<'m> Occupancy<'m> {
         }
     }
 
+    /// Whether it is not the machine's.
+    pub(crate) const fn is_supposed(&self) -> bool {
+        self.releases.is_none()
+    }
+
     /// From now on of this machine; it says nothing before the next [`Occupancy::suppose`].
     pub(crate) fn suppose_of(&mut self, grid: Grid) {
         self.layout = Layout::new(grid);
@@ -222,6 +227,12 @@ impl<'m> Occupancy<'m> {
     pub fn busy_row(&self, row: usize) -> &[Word] {
         debug_assert!(!self.deferred);
         self.marked_row(row)
+    }
+
+    /// The busy bits of all rows if nothing is pending.
+    pub(crate) fn settled_rows(&self) -> Option<&[Word]> {
+        let rows = &self.busy[..self.words()];
+        self.pending.is_empty().then_some(rows)
     }
 
     fn marked_row(&self, row: usize) -> &[Word] {
