@@ -108,13 +108,21 @@ impl<'m> Occupancy<'m> {
         self.busy[..actual.words()].copy_from_slice(&actual.busy[..actual.words()]);
     }
 
-    /// Of an occupancy that is supposed: all processors of the block are free, but for those that are faulty in `actual`.
+    /// Of an occupancy that is supposed: all processors of the block, which are busy, are free, but for those that are faulty in `actual`.
     pub(crate) fn suppose_free(&mut self, actual: &Occupancy<'_>, block: Block) {
         let words = actual.words();
         let (busy, faulty) = (&mut self.busy[..words], &actual.faulty[..words]);
+        if actual.faulty_count == 0 {
+            self.layout.words(block, |word, bits| {
+                busy[word] &= !bits;
+                true
+            });
+            self.free += self.layout.area(block);
+            return;
+        }
         let mut freed = 0;
         self.layout.words(block, |word, bits| {
-            let free = busy[word] & bits & !faulty[word];
+            let free = bits & !faulty[word];
             busy[word] &= !free;
             freed += free.count_ones();
             true

@@ -1,5 +1,7 @@
 //! What would be if: [`Supposition`].
 
+use core::cmp::Reverse;
+
 use crate::allocator::Allocator;
 use crate::blocks::{Allocation, Chain, Draft, Held};
 use crate::error::Refusal;
@@ -133,20 +135,29 @@ impl<'a, 'm> Supposition<'a, 'm> {
     }
 
     /// The block to keep free for a job that fits; see [`World::reserve`](crate::scheduler::World::reserve). `None` if the strategy would
-    /// not give it a single block.
+    /// not give it a single block. `given_back` is all that was given back here.
     ///
     /// # Time complexity
     ///
-    /// That of the strategy; on a two-dimensional mesh O(rows^2 * words in a row), and O(words) for each corner.
-    pub(crate) fn reservation(&mut self, request: &Request) -> Option<Block> {
-        self.corner(request).or_else(|| self.choice(request))
+    /// That of the strategy; on a two-dimensional mesh O(rows^2 * words in a row), and O(blocks given back) for each corner.
+    pub(crate) fn reservation(
+        &mut self,
+        request: &Request,
+        given_back: impl Iterator<Item = Chain> + Clone,
+    ) -> Option<Block> {
+        self.corner(request, given_back)
+            .or_else(|| self.choice(request))
     }
 
-    fn corner(&self, request: &Request) -> Option<Block> {
+    fn corner(
+        &self,
+        request: &Request,
+        given_back: impl Iterator<Item = Chain> + Clone,
+    ) -> Option<Block> {
         let Allocator {
             supposed,
-            occupancy,
             strategy,
+            pool,
             ..
         } = &*self.allocator;
         if !supposed.grid().is_plane() {
@@ -160,12 +171,17 @@ impl<'a, 'm> Supposition<'a, 'm> {
                 count += 1;
             }
         }
-        let mut best: Option<((u32, [u16; 4]), Submesh)> = None;
+        // What is free here and busy in truth has been given back.
+        let busy = |place: Submesh| -> u32 {
+            let blocks = given_back.clone().flat_map(|blocks| pool.iter(blocks));
+            blocks.map(|block| place.common(block.into())).sum()
+        };
+        let mut best: Option<((Reverse<u32>, [u16; 4]), Submesh)> = None;
         for_each_maximal(supposed, |free| {
             for &sides in &sides[..count] {
                 free.for_each_corner(sides, |place| {
                     let (low, high) = (place.lower_left(), place.upper_right());
-                    let key = (occupancy.free_in(place), [low.y, low.x, high.y, high.x]);
+                    let key = (Reverse(busy(place)), [low.y, low.x, high.y, high.x]);
                     if best.is_none_or(|(least, _)| key < least) {
                         best = Some((key, place));
                     }

@@ -332,9 +332,7 @@ impl<'m> JobTable<'m> {
     }
 
     /// The running jobs as [`JobTable::sort_running`] has sorted them last; none must have come or gone since then.
-    pub(crate) fn running_sorted(
-        &self,
-    ) -> impl DoubleEndedIterator<Item = &JobSlot> + ExactSizeIterator {
+    pub(crate) fn running_sorted(&self) -> impl ExactSizeIterator<Item = &JobSlot> + Clone {
         let order = &self.order[..self.running.len as usize];
         order.iter().map(|&slot| &self.slots[slot as usize])
     }

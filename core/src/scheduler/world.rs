@@ -2,7 +2,7 @@
 
 use super::Try;
 use crate::allocator::Allocator;
-use crate::blocks::Allocation;
+use crate::blocks::{Allocation, Chain};
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Queue, Reserved, Slot};
@@ -170,8 +170,8 @@ impl<'m> World<'_, 'm> {
             }
         };
         let (request, _) = self.request(job);
-        let mut supposition = self.suppose_at(from, self.would_end(job, from));
-        let block = supposition.reservation(&request)?;
+        let (mut supposition, given_back) = self.suppose_at(from, self.would_end(job, from));
+        let block = supposition.reservation(&request, given_back)?;
         Some((from, Reserved::Block(block)))
     }
 
@@ -224,20 +224,27 @@ impl<'m> World<'_, 'm> {
     fn fits_at(&mut self, job: Slot, time: Ticks) -> bool {
         let (request, demand) = self.request(job);
         let until = self.would_end(job, time);
-        self.suppose_at(time, until).fits_demand(&request, demand)
+        let (mut supposition, _) = self.suppose_at(time, until);
+        supposition.fits_demand(&request, demand)
     }
 
-    /// Supposes what a job finds free that begins at a time, as far as estimates tell, and runs until another.
-    fn suppose_at(&mut self, from: Ticks, until: Ticks) -> Supposition<'_, 'm> {
+    /// Supposes what a job finds free that begins at a time, as far as estimates tell, and runs until another. Returns what has been
+    /// given back by then.
+    fn suppose_at(
+        &mut self,
+        from: Ticks,
+        until: Ticks,
+    ) -> (Supposition<'_, 'm>, impl Iterator<Item = Chain> + Clone) {
+        let (jobs, now) = (&*self.jobs, self.now);
+        let has_ended = move |job: &&JobSlot| job.ends(now).is_some_and(|end| end <= from);
+        let ended = jobs.running_sorted().take_while(has_ended);
+        let given_back = ended.map(JobSlot::blocks);
         let mut supposition = self.allocator.suppose();
-        for job in self.jobs.running_sorted() {
-            if job.ends(self.now).is_none_or(|end| end > from) {
-                break;
-            }
-            supposition.give_back_blocks(job.blocks());
+        for blocks in given_back.clone() {
+            supposition.give_back_blocks(blocks);
         }
-        withhold(self.jobs, &mut supposition, from, until);
-        supposition
+        withhold(jobs, &mut supposition, from, until);
+        (supposition, given_back)
     }
 
     fn earliest_processors(&self, job: Slot) -> Option<(Ticks, Reserved)> {
