@@ -206,30 +206,19 @@ impl<'m> Allocator<'m> {
         self.commit(found, blocks, complete)
     }
 
-    /// The same in what is free in the latest supposition, which must be free in truth.
-    pub(crate) fn place_as_supposed(
-        &mut self,
-        request: &Request,
-        demand: u32,
-        placing: Placing<'_, '_>,
-    ) -> Result<Allocation, Refusal> {
-        if demand > self.occupancy.free() {
-            return Err(Refusal::TooFewFree);
-        }
-        if demand > self.supposed.free() {
-            return Err(Refusal::Reserved);
-        }
-        let outlook = Outlook::new(Held(&self.pool), Some(placing));
-        self.strategy.look(&outlook);
+    /// Whether the strategy would find a place for the request now.
+    pub(crate) fn would_fit(&mut self, request: &Request) -> bool {
         let mut draft = Draft::new(&mut self.pool);
-        let found = self.strategy.suppose(&self.supposed, request, &mut draft);
-        let (blocks, complete) = draft.finish();
-        self.commit(found, blocks, complete)
+        let strategy = &mut self.strategy;
+        let fits = strategy.would_fit(&self.occupancy, request, &mut draft);
+        let (blocks, _) = draft.finish();
+        self.pool.free(blocks);
+        fits
     }
 
     /// Takes what the strategy has found.
     #[inline]
-    fn commit(
+    pub(crate) fn commit(
         &mut self,
         found: bool,
         blocks: Chain,
@@ -257,11 +246,6 @@ impl<'m> Allocator<'m> {
     pub fn suppose(&mut self) -> Supposition<'_, 'm> {
         self.occupancy.settle();
         Supposition::new(self)
-    }
-
-    /// The latest supposition; nothing must have changed since then.
-    pub(crate) const fn supposed(&mut self) -> Supposition<'_, 'm> {
-        Supposition::latest(self)
     }
 
     /// Takes processors back; returns how many. Never fails, and never needs room.

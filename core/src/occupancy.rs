@@ -92,6 +92,11 @@ impl<'m> Occupancy<'m> {
         }
     }
 
+    /// Whether it is not the machine's.
+    pub(crate) const fn is_supposed(&self) -> bool {
+        self.releases.is_none()
+    }
+
     /// From now on of this machine; it says nothing before the next [`Occupancy::suppose`].
     pub(crate) fn suppose_of(&mut self, grid: Grid) {
         self.layout = Layout::new(grid);
@@ -103,13 +108,21 @@ impl<'m> Occupancy<'m> {
         self.busy[..actual.words()].copy_from_slice(&actual.busy[..actual.words()]);
     }
 
-    /// Of an occupancy that is supposed: all processors of the block are free, but for those that are faulty in `actual`.
+    /// Of an occupancy that is supposed: all processors of the block, which are busy, are free, but for those that are faulty in `actual`.
     pub(crate) fn suppose_free(&mut self, actual: &Occupancy<'_>, block: Block) {
         let words = actual.words();
         let (busy, faulty) = (&mut self.busy[..words], &actual.faulty[..words]);
+        if actual.faulty_count == 0 {
+            self.layout.words(block, |word, bits| {
+                busy[word] &= !bits;
+                true
+            });
+            self.free += self.layout.area(block);
+            return;
+        }
         let mut freed = 0;
         self.layout.words(block, |word, bits| {
-            let free = busy[word] & bits & !faulty[word];
+            let free = bits & !faulty[word];
             busy[word] &= !free;
             freed += free.count_ones();
             true
@@ -222,6 +235,12 @@ impl<'m> Occupancy<'m> {
     pub fn busy_row(&self, row: usize) -> &[Word] {
         debug_assert!(!self.deferred);
         self.marked_row(row)
+    }
+
+    /// The busy bits of all rows if nothing is pending.
+    pub(crate) fn settled_rows(&self) -> Option<&[Word]> {
+        let rows = &self.busy[..self.words()];
+        self.pending.is_empty().then_some(rows)
     }
 
     fn marked_row(&self, row: usize) -> &[Word] {

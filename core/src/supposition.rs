@@ -1,12 +1,17 @@
 //! What would be if: [`Supposition`].
 
+use core::cmp::Reverse;
+
 use crate::allocator::Allocator;
-use crate::blocks::{Allocation, Chain, Draft};
+use crate::blocks::{Allocation, Chain, Draft, Held};
+use crate::error::Refusal;
 use crate::grid::Block;
-use crate::mesh::Submesh;
+use crate::mesh::{Sides, Submesh};
+use crate::occupancy::Occupancy;
+use crate::outlook::{Outlook, Placing};
 use crate::request::Request;
 use crate::search::rectangles::for_each_maximal;
-use crate::strategy::Strategy;
+use crate::strategy::{AnyStrategy, Strategy};
 
 /// An occupancy that the machine does not have: some blocks given back, some processors withheld. What the strategy would do in it
 /// can be asked; nothing changes by that.
@@ -36,11 +41,6 @@ pub struct Supposition<'a, 'm> {
 impl<'a, 'm> Supposition<'a, 'm> {
     pub(crate) fn new(allocator: &'a mut Allocator<'m>) -> Self {
         allocator.supposed.suppose(&allocator.occupancy);
-        Supposition { allocator }
-    }
-
-    /// The latest one, as it is.
-    pub(crate) const fn latest(allocator: &'a mut Allocator<'m>) -> Self {
         Supposition { allocator }
     }
 
@@ -90,67 +90,116 @@ impl<'a, 'm> Supposition<'a, 'm> {
         if demand > self.free() {
             return false;
         }
-        let allocator = &mut *self.allocator;
-        let mut draft = Draft::new(&mut allocator.pool);
-        let strategy = &mut allocator.strategy;
-        let fits = strategy.would_fit(&allocator.supposed, request, &mut draft);
-        let (blocks, _) = draft.finish();
-        allocator.pool.free(blocks);
+        let (fits, blocks, _) =
+            self.ask(|strategy, supposed, draft| strategy.would_fit(supposed, request, draft));
+        self.allocator.pool.free(blocks);
         fits
     }
 
-    /// The block to keep free for a job that fits: the one that withholds the fewest processors that are free now.
+    /// Asks the strategy, which keeps what it kept before. Returns what it says, and the blocks that it names if there is room for them.
+    fn ask(
+        &mut self,
+        question: impl FnOnce(&mut AnyStrategy<'m>, &Occupancy<'m>, &mut Draft<'_, 'm>) -> bool,
+    ) -> (bool, Chain, bool) {
+        let allocator = &mut *self.allocator;
+        let mut draft = Draft::new(&mut allocator.pool);
+        let answer = question(&mut allocator.strategy, &allocator.supposed, &mut draft);
+        let (blocks, complete) = draft.finish();
+        allocator.strategy.end_supposing(&allocator.occupancy);
+        (answer, blocks, complete)
+    }
+
+    /// Takes processors for a job from what is free here, which must be free in truth; the request fits without what is withheld.
     ///
-    /// On a two-dimensional mesh it is in one of the corners of a maximal free submesh, in an orientation in which the strategy
-    /// surely finds a place ([`Strategy::recognizes`]); ties: the smallest (y1, x1, y2, x2). Where there is none, and on other grids,
-    /// it is the block that the strategy would choose. `None` if that is not a single block.
+    /// # Errors
+    ///
+    /// `Reserved`: all places are among what is withheld; `TableFull`.
+    pub(crate) fn place(
+        mut self,
+        request: &Request,
+        demand: u32,
+        placing: Placing<'_, '_>,
+    ) -> Result<Allocation, Refusal> {
+        if demand > self.free() {
+            return Err(Refusal::Reserved);
+        }
+        let outlook = Outlook::new(Held(&self.allocator.pool), Some(placing));
+        self.allocator.strategy.look(&outlook);
+        let (found, blocks, complete) =
+            self.ask(|strategy, supposed, draft| strategy.suppose(supposed, request, draft));
+        let outcome = self.allocator.commit(found, blocks, complete);
+        outcome.map_err(|refusal| match refusal {
+            Refusal::Fragmented => Refusal::Reserved,
+            other => other,
+        })
+    }
+
+    /// The block to keep free for a job that fits; see [`World::reserve`](crate::scheduler::World::reserve). `None` if the strategy would
+    /// not give it a single block. `given_back` is all that was given back here.
     ///
     /// # Time complexity
     ///
-    /// That of the strategy; on a two-dimensional mesh O(rows^2 * words in a row), and O(words) for each corner.
-    pub(crate) fn reservation(&mut self, request: &Request) -> Option<Block> {
-        self.corner(request).or_else(|| self.choice(request))
+    /// That of the strategy; on a two-dimensional mesh O(rows^2 * words in a row), and O(blocks given back) for each corner.
+    pub(crate) fn reservation(
+        &mut self,
+        request: &Request,
+        given_back: impl Iterator<Item = Chain> + Clone,
+    ) -> Option<Block> {
+        self.corner(request, given_back)
+            .or_else(|| self.choice(request))
     }
 
-    fn corner(&self, request: &Request) -> Option<Block> {
+    fn corner(
+        &self,
+        request: &Request,
+        given_back: impl Iterator<Item = Chain> + Clone,
+    ) -> Option<Block> {
         let Allocator {
             supposed,
-            occupancy,
             strategy,
+            pool,
             ..
         } = &*self.allocator;
         if !supposed.grid().is_plane() {
             return None;
         }
-        let mut best: Option<((u32, [u16; 4]), Submesh)> = None;
-        for sides in request.orientations() {
-            if !strategy.recognizes(request, sides) {
-                continue;
+        let mut sides = [Sides::new(0, 0); 2];
+        let mut count = 0;
+        for oriented in request.orientations() {
+            if strategy.recognizes(request, oriented) {
+                sides[count] = oriented;
+                count += 1;
             }
-            for_each_maximal(supposed, |free| {
+        }
+        // What is free here and busy in truth has been given back.
+        let busy = |place: Submesh| -> u32 {
+            let blocks = given_back.clone().flat_map(|blocks| pool.iter(blocks));
+            blocks.map(|block| place.common(block.into())).sum()
+        };
+        let mut best: Option<((Reverse<u32>, [u16; 4]), Submesh)> = None;
+        for_each_maximal(supposed, |free| {
+            for &sides in &sides[..count] {
                 free.for_each_corner(sides, |place| {
                     let (low, high) = (place.lower_left(), place.upper_right());
-                    let key = (occupancy.free_in(place), [low.y, low.x, high.y, high.x]);
+                    let key = (Reverse(busy(place)), [low.y, low.x, high.y, high.x]);
                     if best.is_none_or(|(least, _)| key < least) {
                         best = Some((key, place));
                     }
                 });
-            });
-        }
+            }
+        });
         best.map(|(_, place)| place.into())
     }
 
     fn choice(&mut self, request: &Request) -> Option<Block> {
-        let allocator = &mut *self.allocator;
-        let mut draft = Draft::new(&mut allocator.pool);
-        let strategy = &mut allocator.strategy;
-        let found = strategy.suppose(&allocator.supposed, request, &mut draft);
-        let (blocks, _) = draft.finish();
+        let (found, blocks, _) =
+            self.ask(|strategy, supposed, draft| strategy.suppose(supposed, request, draft));
+        let pool = &mut self.allocator.pool;
         let only = match blocks.len() {
-            1 if found => allocator.pool.iter(blocks).next(),
+            1 if found => pool.iter(blocks).next(),
             _ => None,
         };
-        allocator.pool.free(blocks);
+        pool.free(blocks);
         only
     }
 }

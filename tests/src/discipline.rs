@@ -1,4 +1,4 @@
-//! Which waiting jobs may try, and when: the three disciplines in floating point, and bypassing without limit.
+//! Which waiting jobs may try, and when: the disciplines of bypassing a head in floating point, and bypassing without limit.
 
 use meshalloc::SchedulerKind;
 use meshalloc::scheduler::Threshold;
@@ -46,6 +46,14 @@ impl Discipline {
             arrivals: 0,
             allocated: 0,
             delays: 0.0,
+        }
+    }
+
+    /// The scheduler whose discipline it is; `None`: it is one without limit.
+    pub const fn scheduler(&self) -> Option<SchedulerKind> {
+        match self.rule {
+            Rule::Scheduler(kind) => Some(kind),
+            Rule::Unlimited { .. } => None,
         }
     }
 
@@ -108,11 +116,10 @@ impl Discipline {
             SchedulerKind::ModifiedFcfs(Threshold::Count) => {
                 clearly_less(f64::from(self.bypasses), self.mean_delay() * self.rate(now))
             }
+            // They try in other ways, or reserve: `System` has them.
             SchedulerKind::Easy { .. }
             | SchedulerKind::Conservative
-            | SchedulerKind::ShortestJobFirst { .. } => {
-                unreachable!("{kind:?} is not a discipline of bypassing a head")
-            }
+            | SchedulerKind::ShortestJobFirst { .. } => false,
         }
     }
 

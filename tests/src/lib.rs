@@ -10,11 +10,12 @@
 //! - [`strategy`]: where each strategy places a request; for it [`submesh`] (the definitions of Kim and Yoon),
 //!   [`shaped`] (L shapes, and sets of neighbours), [`scattered`] (pages, and processors drawn at random), [`buddy`],
 //!   [`binary_tree`] (Liu, Hsu and Wu), [`curve`] (Leung and others) and [`notation`] (algorithm G* of Chuang and Wu).
-//! - [`system`]: what a controller answers, with [`discipline`] for the schedulers.
+//! - [`system`]: what a controller answers, with [`discipline`] for the schedulers that bypass a head and [`backfilling`] for those that reserve.
 //! - [`trial`]: controller and system side by side, compared after every operation; [`survey`]: all occupancies of small
 //!   grids and all requests.
 //! - [`wormhole`]: a network in which every flit is moved in every cycle.
 
+pub mod backfilling;
 pub mod bench;
 pub mod binary_tree;
 pub mod buddy;

@@ -175,6 +175,52 @@ impl Strategy {
         }
     }
 
+    /// The same strategy where these nodes are busy and no others.
+    pub fn where_busy(&self, busy: &[bool]) -> Self {
+        let mut other = Strategy::new(self.kind, self.grid());
+        for node in (0..)
+            .zip(busy)
+            .filter(|&(_, &busy)| busy)
+            .map(|(node, _)| node)
+        {
+            other.machine.set(node, true);
+            if let Some(buddy) = &mut other.buddy {
+                buddy.take((&self.grid().unit(node)).into());
+            }
+        }
+        other
+    }
+
+    /// The sides of which any free submesh of a two-dimensional mesh is surely found for a request.
+    pub fn recognized(&self, request: &Request) -> Vec<(i32, i32)> {
+        use StrategyKind as Kind;
+        let Ok((wanted, _)) = self.check(request) else {
+            return Vec::new();
+        };
+        let Some(sides) = self.grid().w_h().and(padded(&wanted.extents, 2)) else {
+            return Vec::new();
+        };
+        let named = (sides[0] as i32, sides[1] as i32);
+        match self.kind {
+            Kind::FirstFit | Kind::BestFit => vec![named],
+            Kind::FixedOrientation => {
+                let turned = self.shapes(&wanted);
+                let pair = |shape: &Vec<u32>| (shape[0] as i32, shape[1] as i32);
+                turned.iter().map(pair).collect()
+            }
+            Kind::AdaptiveScan
+            | Kind::BusyList
+            | Kind::FreeSubmeshList
+            | Kind::FlexFold
+            | Kind::AllShapes
+            | Kind::TreeCollapsing => {
+                let turned = wanted.may_rotate.then_some((named.1, named.0));
+                [named].into_iter().chain(turned).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Which strategy it is.
     pub const fn kind(&self) -> StrategyKind {
         self.kind

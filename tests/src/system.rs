@@ -4,9 +4,10 @@
 use meshalloc::message::JobReport;
 use meshalloc::{
     Capacity, Command, Configuration, ConfigureError, Error, Flags, JobId, JobState, NodeId,
-    Refusal, Reply, Request, Statistics, Ticks,
+    Refusal, Reply, Request, SchedulerKind, Statistics, Ticks,
 };
 
+use crate::backfilling::{Situation, Use, end_of};
 use crate::convert;
 use crate::discipline::Discipline;
 use crate::grid::{Grid, NaiveMachine};
@@ -26,6 +27,8 @@ struct Job {
     misses: u32,
     /// `None` while it waits.
     held: Option<Held>,
+    /// What is reserved for it while it waits.
+    reserved: Option<Use>,
 }
 
 impl Job {
@@ -263,14 +266,33 @@ impl System {
             attempts: 0,
             misses: 0,
             held: None,
+            reserved: None,
         });
         self.next_serial += 1;
         self.see_head();
         self.discipline.arrived();
-        let mut outcome = Err(Refusal::QueueNotEmpty);
-        if ahead == 0 || self.discipline.arrival_may_bypass(self.clock) {
-            outcome = self.attempt(ahead, grants);
-        }
+        let serial = self.next_serial - 1;
+        let refused = match self.discipline.scheduler() {
+            Some(SchedulerKind::Easy { reservations }) => {
+                self.backfill(ahead, reservations, grants)
+            }
+            Some(SchedulerKind::Conservative) => self.backfill(ahead, u64::MAX, grants),
+            Some(SchedulerKind::ShortestJobFirst { threshold }) => {
+                self.shortest_first(threshold, grants)
+            }
+            _ if ahead == 0 || self.discipline.arrival_may_bypass(self.clock) => {
+                let outcome = self.attempt(ahead, grants);
+                outcome.err().map(|refusal| (serial, refusal))
+            }
+            _ => None,
+        };
+        let started = self.running.iter().find(|job| job.serial == serial);
+        let outcome = match (started, refused) {
+            (Some(job), _) => Ok(job.processors(self.grid())),
+            (None, Some((tried, refusal))) if tried == serial => Err(refusal),
+            (None, _) => Err(Refusal::QueueNotEmpty),
+        };
+        let ahead = self.waiting.len() as u32 - u32::from(outcome.is_err());
         let state = match outcome {
             Ok(processors) => JobState::Running { processors },
             Err(refusal) if request.flags.contains(Flags::NO_WAIT) => {
@@ -278,9 +300,7 @@ impl System {
                 self.counts.refused += 1;
                 return Err(refusal.into());
             }
-            Err(_) => JobState::Waiting {
-                ahead: ahead as u32,
-            },
+            Err(_) => JobState::Waiting { ahead },
         };
         self.counts.submitted += 1;
         Ok(Reply::Submitted { job: id, state })
@@ -353,7 +373,21 @@ impl System {
 
     /// The heads try until one is blocked; then those behind it, as long as they may bypass it.
     fn departure(&mut self, grants: &mut Vec<ExpectedGrant>) {
-        self.see_head();
+        match self.discipline.scheduler() {
+            Some(SchedulerKind::Easy { reservations }) => {
+                self.backfill(0, reservations, grants);
+                return;
+            }
+            Some(SchedulerKind::Conservative) => {
+                self.backfill(0, u64::MAX, grants);
+                return;
+            }
+            Some(SchedulerKind::ShortestJobFirst { threshold }) => {
+                self.shortest_first(threshold, grants);
+                return;
+            }
+            _ => self.see_head(),
+        }
         while !self.waiting.is_empty() && self.attempt(0, grants).is_ok() {}
         let mut at = 1;
         while at < self.waiting.len()
@@ -367,6 +401,86 @@ impl System {
         }
     }
 
+    /// The jobs from this place in the queue on try in order, around what is reserved. The first so many of the queue that have to wait
+    /// hold a reservation. If a job has run longer than expected, all begin anew. Returns the last job that was refused, and why.
+    fn backfill(
+        &mut self,
+        from: usize,
+        reservations: u64,
+        grants: &mut Vec<ExpectedGrant>,
+    ) -> Option<(u64, Refusal)> {
+        let now = self.clock;
+        let is_overdue = |job: &Job| end_of(&job.request, job.granted_at) <= now;
+        let mut at = match self.running.iter().any(is_overdue) {
+            true => 0,
+            false => from,
+        };
+        for job in &mut self.waiting[at..] {
+            job.reserved = None;
+        }
+        let mut last = None;
+        while at < self.waiting.len() {
+            let serial = self.waiting[at].serial;
+            if let Err(refusal) = self.attempt(at, grants) {
+                last = Some((serial, refusal));
+                if (at as u64) < reservations {
+                    let reserved = self.situation().reservation(&self.waiting[at].request);
+                    self.waiting[at].reserved = reserved;
+                }
+                at += 1;
+            }
+            if at as u64 >= reservations && self.machine().free() == 0 {
+                break;
+            }
+        }
+        last
+    }
+
+    /// The job with the shortest estimate tries, or a head that has waited long enough, until one is refused.
+    fn shortest_first(
+        &mut self,
+        threshold: Ticks,
+        grants: &mut Vec<ExpectedGrant>,
+    ) -> Option<(u64, Refusal)> {
+        loop {
+            let head = self.waiting.first()?;
+            let estimate = |&at: &usize| {
+                let estimate = self.waiting[at].request.estimate;
+                estimate.map_or(Ticks::MAX, std::num::NonZero::get)
+            };
+            let at = match self.clock - head.submitted >= threshold {
+                true => 0,
+                false => (0..self.waiting.len()).min_by_key(estimate)?,
+            };
+            let serial = self.waiting[at].serial;
+            if let Err(refusal) = self.attempt(at, grants) {
+                return Some((serial, refusal));
+            }
+        }
+    }
+
+    fn situation(&self) -> Situation<'_> {
+        let running = self.running.iter().map(|job| Use {
+            start: job.granted_at,
+            end: end_of(&job.request, job.granted_at).max(self.clock),
+            nodes: job.nodes(self.grid()),
+            processors: job.processors(self.grid()),
+        });
+        Situation {
+            strategy: &self.strategy,
+            faulty: &self.faulty,
+            now: self.clock,
+            running: running.collect(),
+            reserved: self.reserved(),
+        }
+    }
+
+    /// What is reserved, in the order of the queue.
+    pub fn reserved(&self) -> Vec<Use> {
+        let jobs = self.waiting.iter();
+        jobs.filter_map(|job| job.reserved.clone()).collect()
+    }
+
     /// A waiting job tries. Returns how many processors it holds now.
     fn attempt(&mut self, at: usize, grants: &mut Vec<ExpectedGrant>) -> Result<u32, Refusal> {
         let free = self.machine().free();
@@ -376,7 +490,12 @@ impl System {
             false => job.request.shape.area(),
         };
         let valid = free >= requested;
-        let outcome = self.strategy.place(&job.request);
+        let request = job.request;
+        let outcome = match self.waiting.iter().any(|job| job.reserved.is_some()) {
+            true => self.situation().place(&request),
+            false => self.strategy.place(&request),
+        };
+        let job = &mut self.waiting[at];
         let missed = valid && outcome.is_err();
         job.attempts += 1;
         job.misses += u32::from(missed);
@@ -385,6 +504,7 @@ impl System {
         self.counts.misses += u64::from(missed);
         let held = outcome?;
         let mut job = self.waiting.remove(at);
+        job.reserved = None;
         self.strategy.take(&held);
         job.held = Some(held);
         job.granted_at = self.clock;

@@ -226,6 +226,8 @@ pub struct JobTable<'m> {
     order: &'m mut [Link],
     waiting: List,
     running: List,
+    /// Invariant: the number of waiting jobs for which something is reserved.
+    reserved: u32,
     /// Slots given back, linked through `next`.
     free: Link,
     /// Slots from here on have never been used.
@@ -248,6 +250,7 @@ impl<'m> JobTable<'m> {
             order,
             waiting: List::EMPTY,
             running: List::EMPTY,
+            reserved: 0,
             free: NONE,
             fresh: 0,
         };
@@ -260,6 +263,7 @@ impl<'m> JobTable<'m> {
         self.index.fill(NONE);
         self.waiting = List::EMPTY;
         self.running = List::EMPTY;
+        self.reserved = 0;
         self.free = NONE;
         self.fresh = 0;
     }
@@ -316,8 +320,7 @@ impl<'m> JobTable<'m> {
     /// The running jobs in the order of their estimated ends, those without an estimate last, ties in the order of their grants.
     /// O(n^2) in the worst case; as it was sorted before if nothing has changed, O(n).
     pub(crate) fn sort_running(&mut self, now: Ticks) {
-        let mut len = 0;
-        for slot in self.running.iter(self.slots) {
+        for (len, slot) in self.running.iter(self.slots).enumerate() {
             let end = |slot: Link| self.slots[slot as usize].ends(now).unwrap_or(Ticks::MAX);
             let mut at = len;
             while at > 0 && end(self.order[at - 1]) > end(slot.0) {
@@ -325,14 +328,11 @@ impl<'m> JobTable<'m> {
                 at -= 1;
             }
             self.order[at] = slot.0;
-            len += 1;
         }
     }
 
     /// The running jobs as [`JobTable::sort_running`] has sorted them last; none must have come or gone since then.
-    pub(crate) fn running_sorted(
-        &self,
-    ) -> impl DoubleEndedIterator<Item = &JobSlot> + ExactSizeIterator {
+    pub(crate) fn running_sorted(&self) -> impl ExactSizeIterator<Item = &JobSlot> + Clone {
         let order = &self.order[..self.running.len as usize];
         order.iter().map(|&slot| &self.slots[slot as usize])
     }
@@ -402,12 +402,11 @@ impl<'m> JobTable<'m> {
         now: Ticks,
         round: u32,
     ) {
+        self.reserve(slot, now, Reserved::Nothing);
         self.waiting.remove(self.slots, slot.0);
         self.running.push_back(self.slots, slot.0);
         let job = &mut self.slots[slot.0 as usize];
         job.state = State::Running;
-        job.starts = now;
-        job.reserved = Reserved::Nothing;
         job.round = round;
         job.blocks = allocation.into_blocks();
         job.processors = processors;
@@ -420,19 +419,38 @@ impl<'m> JobTable<'m> {
         Allocation::new(core::mem::replace(&mut job.blocks, Chain::EMPTY))
     }
 
-    /// Reserves this for a waiting job from a time on.
+    /// Reserves this for a waiting job from a time on, instead of what was reserved for it before.
+    #[inline]
     pub(crate) fn reserve(&mut self, slot: Slot, from: Ticks, reserved: Reserved) {
         let job = &mut self.slots[slot.0 as usize];
         debug_assert_eq!(job.state, State::Waiting);
+        self.reserved -= u32::from(job.reserved != Reserved::Nothing);
+        self.reserved += u32::from(reserved != Reserved::Nothing);
         job.starts = from;
         job.reserved = reserved;
     }
 
-    /// The waiting jobs for which something is reserved from before this time on, in the order of their arrival.
+    /// Forgets all reservations.
+    pub(crate) fn cancel_reservations(&mut self) {
+        let mut at = self.waiting.head;
+        while self.reserved > 0 {
+            self.reserve(Slot(at), 0, Reserved::Nothing);
+            at = self.slots[at as usize].next;
+        }
+    }
+
+    /// The waiting jobs for which something is reserved, in the order of their arrival. It looks no further than the last of them.
+    #[inline]
+    pub(crate) fn reserved(&self) -> impl Iterator<Item = &JobSlot> {
+        let jobs = self.waiting.iter(self.slots).map(|slot| self.get(slot));
+        jobs.filter(|job| job.reserved != Reserved::Nothing)
+            .take(self.reserved as usize)
+    }
+
+    /// Those for which something is reserved from before this time on.
+    #[inline]
     pub(crate) fn reserved_before(&self, time: Ticks) -> impl Iterator<Item = &JobSlot> {
-        let jobs = self.queue().slots().map(|slot| self.get(slot));
-        let jobs = jobs.filter(move |job| job.reserved_from().is_some_and(|from| from < time));
-        jobs.take(if time == 0 { 0 } else { usize::MAX })
+        self.reserved().filter(move |job| job.starts < time)
     }
 
     /// Removes a job that waits, or that holds no block any more. Never needs room.
@@ -442,7 +460,10 @@ impl<'m> JobTable<'m> {
         debug_assert_eq!(job.blocks.len(), 0, "blocks would be lost");
         job.state = State::Free;
         match state {
-            State::Waiting => self.waiting.remove(self.slots, slot.0),
+            State::Waiting => {
+                self.reserved -= u32::from(job.reserved != Reserved::Nothing);
+                self.waiting.remove(self.slots, slot.0);
+            }
             State::Running => self.running.remove(self.slots, slot.0),
             State::Free => return,
         }
@@ -471,6 +492,11 @@ impl<'m> JobTable<'m> {
             assert_eq!(list.len, len, "length of a list");
             assert_eq!(list.tail, prev, "end of a list");
         }
+        let reserved = |job: &&JobSlot| job.reserved != Reserved::Nothing;
+        assert_eq!(self.running().find(reserved).map(JobSlot::id), None);
+        let jobs = self.queue().slots().map(|slot| self.get(slot));
+        let count = jobs.filter(reserved).count();
+        assert_eq!(self.reserved as usize, count, "reservations");
         let mut free = 0;
         let mut at = self.free;
         while at != NONE {

@@ -31,43 +31,53 @@
 //! the machine.
 
 use super::{Attempt, Event, Scheduler, Try, World};
+use crate::request::Flags;
 
 /// EASY backfilling.
 #[derive(Clone, Copy, Debug)]
 pub struct Easy {
     reservations_max: u64,
-    /// Jobs in this pass that were refused and hold a reservation, or would if there were a time for it.
-    reservations: u64,
+    /// Jobs before the one that tries: those of this pass that were refused, in the order of the queue.
+    refused: u64,
 }
 
 impl Easy {
-    /// EASY backfilling; the first `reservations_max` jobs that have to wait hold a reservation.
+    /// EASY backfilling; the first `reservations_max` jobs of the queue that have to wait hold a reservation.
     pub const fn new(reservations_max: u64) -> Self {
         Easy {
             reservations_max,
-            reservations: 0,
+            refused: 0,
         }
     }
 }
 
 impl Scheduler for Easy {
     fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
-        let head = world.queue().head()?;
+        let queue = world.queue();
+        let head = queue.head()?;
         if let Event::Arrival(job) = event
             && job != head
             && !world.is_any_overdue()
         {
+            self.refused = u64::from(queue.len()) - 1;
             return Some(Try::AroundReservations(job));
         }
-        self.reservations = 0;
+        self.refused = 0;
         world.cancel_reservations();
         Some(Try::AroundReservations(head))
     }
 
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
-        if attempt.outcome.is_err() && self.reservations < self.reservations_max {
-            self.reservations += 1;
-            world.reserve(attempt.job);
+        let reserves = self.refused < self.reservations_max;
+        if attempt.outcome.is_err() {
+            self.refused += 1;
+            let flags = world.queue().get(attempt.job).request().flags;
+            if reserves && !flags.contains(Flags::NO_WAIT) {
+                world.reserve(attempt.job);
+            }
+        }
+        if world.free() == 0 && self.refused >= self.reservations_max {
+            return None;
         }
         attempt.following.map(Try::AroundReservations)
     }

@@ -53,7 +53,8 @@ macro_rules! table {
             threshold: Ticks,
         }] {
             new: [{ threshold }] ShortestJobFirst::new(threshold),
-            forms: "sjf:SECONDS" [{ threshold: number }],
+            forms: "sjf" [{ threshold: Ticks::MAX }],
+                "sjf:SECONDS" [{ threshold: number }],
             source: "Krueger, Lai and Dixit-Radiya 1994, Job Scheduling Is More Important than Processor Allocation for Hypercube Computers, IEEE Trans. on Parallel and Distributed Systems 5(5)"
         }
     } };

@@ -2,12 +2,12 @@
 
 use super::Try;
 use crate::allocator::Allocator;
-use crate::blocks::Allocation;
+use crate::blocks::{Allocation, Chain};
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Queue, Reserved, Slot};
 use crate::outlook::Placing;
-use crate::request::Ticks;
+use crate::request::{Request, Ticks};
 use crate::strategy::Holds;
 use crate::supposition::Supposition;
 
@@ -69,44 +69,63 @@ impl<'m> World<'_, 'm> {
         estimate.map_or(Ticks::MAX, |estimate| start.saturating_add(estimate.get()))
     }
 
-    /// Forgets all reservations. O(queue).
+    /// Forgets all reservations.
+    ///
+    /// # Time complexity
+    ///
+    /// O(jobs up to the last one that holds a reservation).
     pub fn cancel_reservations(&mut self) {
-        let mut next = self.queue().head();
-        while let Some(job) = next {
-            next = self.queue().next(job);
-            self.jobs.reserve(job, 0, Reserved::Nothing);
-        }
+        self.jobs.cancel_reservations();
     }
 
     /// Tries to give a waiting job its processors.
     #[inline]
     pub(crate) fn place(&mut self, attempted: Try) -> Result<Allocation, Refusal> {
         let job = attempted.job();
-        let (request, demand) = {
-            let job = self.jobs.get(job);
-            (*job.request(), job.demand())
-        };
         let withheld_before = match attempted {
             Try::Freely(_) => 0,
             Try::AroundReservations(job) => self.would_end(job, self.now),
         };
         let is_withheld = self.jobs.reserved_before(withheld_before).next().is_some();
+        if is_withheld {
+            return self.place_around(job, withheld_before);
+        }
+        let (request, demand) = self.request(job);
+        let placing = Placing {
+            jobs: self.jobs,
+            job,
+            now: self.now,
+            withheld_before: 0,
+        };
+        self.allocator.place(&request, demand, Some(placing))
+    }
+
+    /// What a job asks for, and the least number of processors for it.
+    #[inline]
+    fn request(&self, job: Slot) -> (Request, u32) {
+        let job = self.jobs.get(job);
+        (*job.request(), job.demand())
+    }
+
+    /// Places a job beside what is reserved from before a time on.
+    fn place_around(&mut self, job: Slot, withheld_before: Ticks) -> Result<Allocation, Refusal> {
+        let (request, demand) = self.request(job);
+        if demand > self.free() {
+            return Err(Refusal::TooFewFree);
+        }
         let mut placing = Placing {
             jobs: self.jobs,
             job,
             now: self.now,
             withheld_before,
         };
-        if !is_withheld {
-            return self.allocator.place(&request, demand, Some(placing));
-        }
-        if demand > self.allocator.occupancy().free() {
-            return Err(Refusal::TooFewFree);
-        }
         if self.holds.is_contiguous() {
-            let supposition = self.allocator.suppose();
-            withhold(self.jobs, supposition, self.now, withheld_before);
-            return self.allocator.place_as_supposed(&request, demand, placing);
+            if !self.allocator.would_fit(&request) {
+                return Err(Refusal::Fragmented);
+            }
+            let mut supposition = self.allocator.suppose();
+            withhold(self.jobs, &mut supposition, self.now, withheld_before);
+            return supposition.place(&request, demand, placing);
         }
         if self.least_free(self.now, withheld_before) < demand {
             return Err(Refusal::Reserved);
@@ -118,8 +137,10 @@ impl<'m> World<'_, 'm> {
     /// Reserves for a waiting job, which cannot begin now, the earliest time at which it could, and where. Earlier reservations are
     /// kept. Nothing is reserved if it could not begin even after all others.
     ///
-    /// A strategy whose allocations are single blocks reserves a block ([`Supposition::reservation`](crate::Supposition)); any other a
-    /// number of processors.
+    /// A strategy whose allocations are single blocks reserves a block, any other a number of processors. On a two-dimensional mesh
+    /// the block is the corner of a maximal free submesh that withholds the fewest processors that are free now, in an
+    /// orientation in which the strategy surely finds a place ([`Strategy::recognizes`](crate::Strategy::recognizes)); ties: the
+    /// smallest (y1, x1, y2, x2). Where there is none, and on other grids, it is the block that the strategy would choose.
     ///
     /// # Time complexity
     ///
@@ -137,94 +158,106 @@ impl<'m> World<'_, 'm> {
     }
 
     fn earliest_block(&mut self, job: Slot) -> Option<(Ticks, Reserved)> {
-        let is_first = self.jobs.reserved_before(Ticks::MAX).next().is_none();
+        let is_first = self.jobs.reserved().next().is_none();
         let from = match is_first {
             true => self.first_end_that_suffices(job)?,
             false => {
-                let mut ends = None;
-                loop {
-                    let end = self.end_after(ends)?;
-                    if self.fits_at(job, end) {
-                        break end;
-                    }
-                    ends = Some(end);
+                let mut end = self.end_after(None)?;
+                while !self.fits_at(job, end) {
+                    end = self.end_after(Some(end))?;
                 }
+                end
             }
         };
-        self.suppose_at(from, self.would_end(job, from));
-        let request = *self.jobs.get(job).request();
-        let block = self.allocator.supposed().reservation(&request)?;
+        let (request, _) = self.request(job);
+        let (mut supposition, given_back) = self.suppose_at(from, self.would_end(job, from));
+        let block = supposition.reservation(&request, given_back)?;
         Some((from, Reserved::Block(block)))
     }
 
     /// The first estimated end of a running job at which the job fits: by bisection.
     fn first_end_that_suffices(&mut self, job: Slot) -> Option<Ticks> {
-        let end = |world: &Self, at: usize| {
-            let job = world.jobs.running_sorted().nth(at);
-            job.and_then(|job| job.ends(world.now))
+        let demand = self.jobs.get(job).demand();
+        let occupancy = self.allocator.occupancy();
+        let (mut free, is_in_order) = (occupancy.free(), occupancy.faulty_count() == 0);
+        let with_estimate = |job: &&JobSlot| job.request().estimate.is_some();
+        let running = self.jobs.running_len() as usize;
+        let count = self.jobs.running_sorted().take_while(with_estimate).count();
+        // It does not fit before enough processors are free, and surely does when all are.
+        let low = self.jobs.running_sorted().take(count).position(|job| {
+            free += job.processors();
+            free >= demand
+        });
+        let mut low = low?;
+        let mut high = match is_in_order && count == running {
+            true => count - 1,
+            false => count,
         };
-        let now = self.now;
-        let (mut low, mut high) = (
-            0,
-            self.jobs
-                .running_sorted()
-                .filter(|job| job.ends(now).is_some())
-                .count(),
-        );
-        let count = high;
         // Invariant: the job does not fit at the ends before `low`, and does from `high` on, if there is one.
         while low < high {
             let middle = low + (high - low) / 2;
-            let time = end(self, middle)?;
+            let time = self.end(middle)?;
             match self.fits_at(job, time) {
                 true => high = middle,
                 false => low = middle + 1,
             }
         }
-        if low == count {
-            return None;
+        match low < count {
+            true => self.end(low),
+            false => None,
         }
-        end(self, low)
+    }
+
+    /// The estimated end of the running job at this place in their order.
+    fn end(&self, at: usize) -> Option<Ticks> {
+        let job = self.jobs.running_sorted().nth(at);
+        job.and_then(|job| job.ends(self.now))
     }
 
     /// The first time after this one, or of all, at which a running job, or one with a reservation, is expected to end.
     fn end_after(&self, time: Option<Ticks>) -> Option<Ticks> {
-        let running = self.jobs.running_sorted();
-        let reserved = self.jobs.reserved_before(Ticks::MAX);
-        let ends = running.chain(reserved).filter_map(|job| job.ends(self.now));
+        let jobs = self.jobs.running_sorted().chain(self.jobs.reserved());
+        let ends = jobs.filter_map(|job| job.ends(self.now));
         ends.filter(|&end| time.is_none_or(|time| end > time)).min()
     }
 
     fn fits_at(&mut self, job: Slot, time: Ticks) -> bool {
-        self.suppose_at(time, self.would_end(job, time));
-        let job = self.jobs.get(job);
-        let (request, demand) = (*job.request(), job.demand());
-        self.allocator.supposed().fits_demand(&request, demand)
+        let (request, demand) = self.request(job);
+        let until = self.would_end(job, time);
+        let (mut supposition, _) = self.suppose_at(time, until);
+        supposition.fits_demand(&request, demand)
     }
 
-    /// Supposes what a job finds free that begins at a time, as far as estimates tell, and runs until another.
-    fn suppose_at(&mut self, from: Ticks, until: Ticks) {
+    /// Supposes what a job finds free that begins at a time, as far as estimates tell, and runs until another. Returns what has been
+    /// given back by then.
+    fn suppose_at(
+        &mut self,
+        from: Ticks,
+        until: Ticks,
+    ) -> (Supposition<'_, 'm>, impl Iterator<Item = Chain> + Clone) {
+        let (jobs, now) = (&*self.jobs, self.now);
+        let has_ended = move |job: &&JobSlot| job.ends(now).is_some_and(|end| end <= from);
+        let ended = jobs.running_sorted().take_while(has_ended);
+        let given_back = ended.map(JobSlot::blocks);
         let mut supposition = self.allocator.suppose();
-        for job in self.jobs.running_sorted() {
-            if job.ends(self.now).is_none_or(|end| end > from) {
-                break;
-            }
-            supposition.give_back_blocks(job.blocks());
+        for blocks in given_back.clone() {
+            supposition.give_back_blocks(blocks);
         }
-        withhold(self.jobs, supposition, from, until);
+        withhold(jobs, &mut supposition, from, until);
+        (supposition, given_back)
     }
 
     fn earliest_processors(&self, job: Slot) -> Option<(Ticks, Reserved)> {
         let demand = self.jobs.get(job).demand();
-        let mut ends = None;
-        loop {
-            let end = self.end_after(ends)?;
-            let until = self.would_end(job, end);
-            if self.free_at(end) >= demand && self.least_free(end, until) >= demand {
-                return Some((end, Reserved::Processors));
-            }
-            ends = Some(end);
+        let mut end = self.end_after(None)?;
+        while self
+            .free_at(end)
+            .min(self.least_free(end, self.would_end(job, end)))
+            < demand
+        {
+            end = self.end_after(Some(end))?;
         }
+        Some((end, Reserved::Processors))
     }
 
     /// The least number of free processors at the beginning of any reservation that begins at or after a time and before another.
@@ -251,7 +284,7 @@ impl<'m> World<'_, 'm> {
 }
 
 /// Withholds what is reserved at any time from one on until another.
-fn withhold(jobs: &JobTable<'_>, mut supposition: Supposition<'_, '_>, from: Ticks, until: Ticks) {
+fn withhold(jobs: &JobTable<'_>, supposition: &mut Supposition<'_, '_>, from: Ticks, until: Ticks) {
     for job in jobs.reserved_before(until) {
         let is_over = job.ends(from).is_some_and(|end| end == from);
         if let Some(block) = job.reserved_block()

@@ -212,6 +212,59 @@ pub(super) fn and_rows_above(bases: &mut [Word], stride: usize, by: usize) {
 /// O(rows^2 * words in a row); the number of submeshes is at most the number of free processors, see
 /// the free submesh list.
 pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut found: impl FnMut(Submesh)) {
+    any_maximal(occupancy, |submesh| {
+        found(submesh);
+        false
+    });
+}
+
+/// Whether any maximal free submesh is `wanted`; calls it until one is.
+pub(crate) fn any_maximal(occupancy: &Occupancy<'_>, wanted: impl FnMut(Submesh) -> bool) -> bool {
+    match occupancy.settled_rows() {
+        Some(busy) if occupancy.stride() == 1 => any_maximal_narrow(busy, wanted),
+        _ => any_maximal_wide(occupancy, wanted),
+    }
+}
+
+/// Rows of one word.
+fn any_maximal_narrow(busy: &[Word], mut wanted: impl FnMut(Submesh) -> bool) -> bool {
+    // Outside is busy.
+    let mut below = Word::MAX;
+    for (bottom, &first) in busy.iter().enumerate() {
+        let stopped_below = core::mem::replace(&mut below, first);
+        let mut free = !first;
+        if free & stopped_below == 0 {
+            // Whatever is free from here on is free in the row below as well.
+            continue;
+        }
+        let above = busy[bottom + 1..].iter().copied();
+        for (top, above) in (bottom..).zip(above.chain([Word::MAX])) {
+            if free & above != 0 {
+                let mut left = free;
+                while left != 0 {
+                    // Adding the lowest one carries through its run.
+                    let rest = left & left.wrapping_add(left & left.wrapping_neg());
+                    let run = left & !rest;
+                    left = rest;
+                    if run & stopped_below != 0 && run & above != 0 {
+                        let (x, w) = (run.trailing_zeros() as u16, run.count_ones() as u16);
+                        let h = (top - bottom + 1) as u16;
+                        if wanted(Submesh::new(x, bottom as u16, w, h)) {
+                            return true;
+                        }
+                    }
+                }
+                free &= !above;
+                if free & stopped_below == 0 {
+                    break;
+                }
+            }
+        }
+    }
+    false
+}
+
+fn any_maximal_wide(occupancy: &Occupancy<'_>, mut wanted: impl FnMut(Submesh) -> bool) -> bool {
     let rows = occupancy.grid().rows() as usize;
     let stride = occupancy.stride();
     let (mut free, mut below, mut row, mut above) = (
@@ -255,9 +308,12 @@ pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut found: impl FnMut(
                 let span = Span::new(x, w);
                 if span.any(below) && span.any(above) {
                     let h = (top - bottom + 1) as u16;
-                    found(Submesh::new(x as u16, bottom as u16, w as u16, h));
+                    if wanted(Submesh::new(x as u16, bottom as u16, w as u16, h)) {
+                        return true;
+                    }
                 }
             }
         }
     }
+    false
 }

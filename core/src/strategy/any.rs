@@ -223,10 +223,10 @@ macro_rules! strategies {
                 }
             }
 
-            fn would_fit(&mut self, supposed: &Occupancy<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
+            fn would_fit(&mut self, occupancy: &Occupancy<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
                 match self {
-                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.would_fit(supposed, request, draft),)*
-                    AnyStrategy::Never(s) => s.would_fit(supposed, request, draft),
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.would_fit(occupancy, request, draft),)*
+                    AnyStrategy::Never(s) => s.would_fit(occupancy, request, draft),
                 }
             }
 

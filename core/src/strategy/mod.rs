@@ -90,17 +90,18 @@ pub trait Strategy {
         self.propose(supposed, request, draft)
     }
 
-    /// Whether a place would be found in an occupancy that is only supposed ([`Strategy::suppose`]). `draft` is thrown away.
+    /// Whether a place would be found in an occupancy: the machine's, or one that is only supposed ([`Strategy::suppose`]). `draft` is
+    /// thrown away.
     fn would_fit(
         &mut self,
-        supposed: &Occupancy<'_>,
+        occupancy: &Occupancy<'_>,
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        self.suppose(supposed, request, draft)
+        self.suppose(occupancy, request, draft)
     }
 
-    /// Suppositions are over for now; `occupancy` is the machine's. For a strategy that had to overwrite what it keeps.
+    /// The supposition is over; `occupancy` is the machine's. For a strategy that had to overwrite what it keeps.
     fn end_supposing(&mut self, occupancy: &Occupancy<'_>) {
         let _ = occupancy;
     }

@@ -1,5 +1,5 @@
 //! Random sequences of operations against the naive system, compared after every operation, at the edges of
-//! the occupancy's words and on thin, wide and tall machines, with every strategy and three schedulers.
+//! the occupancy's words and on thin, wide and tall machines, with every strategy and the schedulers.
 //!
 //! A sequence is a list of numbers that are read as operations, so a failing one is shrunk; the shortest
 //! found is printed with machine, strategy and seed. `PROPTEST_RNG_SEED` and `PROPTEST_CASES` choose
@@ -28,11 +28,26 @@ const OPERATIONS_MAX: usize = 240;
 const JOBS_MAX: usize = 24;
 
 /// Their decisions are compared without any rounding. An operation takes 10 ticks.
-const SCHEDULERS: [SchedulerKind; 3] = [
+const SCHEDULERS: [SchedulerKind; 7] = [
     SchedulerKind::Fcfs,
     SchedulerKind::BypassQueue { threshold: 250 },
     SchedulerKind::ModifiedFcfs(Threshold::Static { ticks: 150 }),
+    SchedulerKind::Easy { reservations: 1 },
+    SchedulerKind::Easy { reservations: 3 },
+    SchedulerKind::Conservative,
+    SchedulerKind::ShortestJobFirst { threshold: 250 },
 ];
+
+/// The scheduler, for a strategy that it can be compared with: the bisection of EASY takes it that what fits in less fits in more, and
+/// frame sliding, which moves in strides, does not do so.
+fn scheduler_for(strategy: StrategyKind, scheduler: SchedulerKind) -> SchedulerKind {
+    match (strategy, scheduler) {
+        (StrategyKind::FrameSliding, SchedulerKind::Easy { .. } | SchedulerKind::Conservative) => {
+            SchedulerKind::Fcfs
+        }
+        _ => scheduler,
+    }
+}
 
 /// The kinds of operations. How often each comes is random in every case.
 #[derive(Clone, Copy, Debug)]
@@ -161,6 +176,10 @@ impl Reader<'_> {
             true => request.with_processors(random.between(1, request.processors)),
             false => request,
         };
+        let request = match random.percent(75) {
+            true => request.with_estimate(random.between(1, 400).into()),
+            false => request,
+        };
         match random.percent(25) {
             true => request.with_flags(Flags::FIXED_ORIENTATION),
             false => request,
@@ -211,10 +230,12 @@ impl Reader<'_> {
             Kind::Configure => {
                 let machine = self.machines[usize::from(a) % self.machines.len()];
                 let strategies = strategies(machine);
+                let strategy = strategies[usize::from(b) % strategies.len()];
+                let scheduler = SCHEDULERS[usize::from(c) % SCHEDULERS.len()];
                 Command::Configure(Configuration {
                     machine,
-                    strategy: strategies[usize::from(b) % strategies.len()],
-                    scheduler: SCHEDULERS[usize::from(c) % SCHEDULERS.len()],
+                    strategy,
+                    scheduler: scheduler_for(strategy, scheduler),
                 })
             }
             Kind::ConfigureTooLarge => Command::Configure(Configuration {
@@ -295,7 +316,7 @@ fn run(machines: &[Grid], strategy: StrategyKind, case: &Case, seen: &mut BTreeS
     let configuration = Configuration {
         machine: machines[0],
         strategy,
-        scheduler: case.scheduler,
+        scheduler: scheduler_for(strategy, case.scheduler),
     };
     let mut trial = Trial::new(&mut memory, configuration);
     let mut reader = Reader {
@@ -441,6 +462,9 @@ fn everything_happens() {
             missing.extend(Refusal::ALL.map(Refusal::name));
             if strategy != StrategyKind::Partner {
                 missing.remove(Refusal::ExtentBelowSide.name());
+            }
+            if strategy == StrategyKind::FrameSliding {
+                missing.remove(Refusal::Reserved.name());
             }
             if places_anywhere(strategy) {
                 missing.remove(Refusal::Fragmented.name());

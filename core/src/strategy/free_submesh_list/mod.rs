@@ -109,7 +109,7 @@ use crate::grid::{Block, Grid};
 use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::rectangles::for_each_maximal;
+use crate::search::rectangles::{any_maximal, for_each_maximal};
 use crate::word::runs;
 
 mod candidate;
@@ -220,16 +220,18 @@ impl Strategy for FreeSubmeshList<'_> {
 
     fn would_fit(
         &mut self,
-        supposed: &Occupancy<'_>,
+        occupancy: &Occupancy<'_>,
         request: &Request,
         _draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let mut fits = false;
-        for_each_maximal(supposed, |submesh| {
+        let fits = |submesh: Submesh| {
             let mut orientations = request.orientations();
-            fits |= orientations.any(|sides| sides.fits_in(submesh.sides));
-        });
-        fits
+            orientations.any(|sides| sides.fits_in(submesh.sides))
+        };
+        match occupancy.is_supposed() {
+            true => any_maximal(occupancy, fits),
+            false => self.dominant_free_submeshes().iter().copied().any(fits),
+        }
     }
 
     fn end_supposing(&mut self, occupancy: &Occupancy<'_>) {

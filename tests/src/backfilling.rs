@@ -1,0 +1,158 @@
+//! Boxes reserved in space and time, on flags for nodes: what backfilling places where, and what it reserves.
+
+use meshalloc::{Refusal, Request, StrategyKind, Ticks};
+
+use crate::strategy::{Held, Strategy, counts_processors};
+use crate::submesh::Rect;
+
+/// What holds processors until a time: a job that runs, or a reservation.
+#[derive(Clone, Debug)]
+pub struct Use {
+    /// When it begins.
+    pub start: Ticks,
+    /// When it is expected to end; `Ticks::MAX`: never.
+    pub end: Ticks,
+    /// The nodes; none for a reservation of a number of processors.
+    pub nodes: Vec<u32>,
+    /// How many processors.
+    pub processors: u32,
+}
+
+/// Whether the jobs of a strategy hold one box each, so that boxes are reserved for them.
+pub fn reserves_boxes(kind: StrategyKind) -> bool {
+    !counts_processors(kind) && kind != StrategyKind::LShape
+}
+
+/// When a job that starts at a time is expected to end.
+pub fn end_of(request: &Request, start: Ticks) -> Ticks {
+    request
+        .estimate
+        .map_or(Ticks::MAX, |ticks| start + ticks.get())
+}
+
+/// The machine, what runs and what is reserved.
+#[derive(Debug)]
+pub struct Situation<'a> {
+    /// The strategy and the nodes that are busy.
+    pub strategy: &'a Strategy,
+    /// A flag for each node.
+    pub faulty: &'a [bool],
+    /// The present.
+    pub now: Ticks,
+    /// The jobs that run; one that should have ended ends now.
+    pub running: Vec<Use>,
+    /// The reservations.
+    pub reserved: Vec<Use>,
+}
+
+impl Situation<'_> {
+    /// The machine for a job that runs from one time, which is to come, until another. What runs now still runs now, even if it should
+    /// have ended.
+    fn during(&self, from: Option<Ticks>, until: Ticks) -> Strategy {
+        let mut busy = self.faulty.to_vec();
+        let running = self.running.iter();
+        let running = running.filter(|job| from.is_none_or(|from| job.end > from));
+        let from = from.unwrap_or(self.now);
+        let reserved = self.reserved.iter();
+        let reserved = reserved.filter(|other| other.start < until && other.end > from);
+        for node in running.chain(reserved).flat_map(|held| &held.nodes) {
+            busy[*node as usize] = true;
+        }
+        self.strategy.where_busy(&busy)
+    }
+
+    /// The processors that nothing needs at a time.
+    fn free_at(&self, time: Ticks) -> i64 {
+        let sum = |uses: &[Use], counts: &dyn Fn(&Use) -> bool| {
+            let uses = uses.iter().filter(|held| counts(held));
+            uses.map(|held| i64::from(held.processors)).sum::<i64>()
+        };
+        let ended = sum(&self.running, &|job| job.end <= time);
+        let reserved = sum(&self.reserved, &|other| {
+            other.start <= time && other.end > time
+        });
+        i64::from(self.strategy.machine().free()) + ended - reserved
+    }
+
+    /// Whether so many processors are free all the time.
+    fn has_free(&self, processors: u64, from: Ticks, until: Ticks) -> bool {
+        let starts = self.reserved.iter().map(|other| other.start);
+        let mut times = starts.filter(|start| (from..until).contains(start));
+        times.all(|time| self.free_at(time) >= processors as i64)
+    }
+
+    /// Where a job goes now, if it may delay no reservation.
+    ///
+    /// # Errors
+    ///
+    /// Why it has to wait.
+    pub fn place(&self, request: &Request) -> Result<Held, Refusal> {
+        let until = end_of(request, self.now);
+        if self.reserved.iter().all(|other| other.start >= until) {
+            return self.strategy.place(request);
+        }
+        if reserves_boxes(self.strategy.kind()) {
+            self.strategy.place(request)?;
+            let around = self.during(None, until).place(request);
+            return around.map_err(|_| Refusal::Reserved);
+        }
+        let (_, processors) = self.strategy.check(request)?;
+        if processors > self.strategy.machine().free().into() {
+            return Err(Refusal::TooFewFree);
+        }
+        match self.has_free(processors, self.now, until) {
+            true => self.strategy.place(request),
+            false => Err(Refusal::Reserved),
+        }
+    }
+
+    /// What is reserved for a job that has to wait: from the first end of another job on at which it fits.
+    pub fn reservation(&self, request: &Request) -> Option<Use> {
+        let (_, processors) = self.strategy.check(request).ok()?;
+        let all = self.running.iter().chain(&self.reserved);
+        let mut times: Vec<Ticks> = all.map(|held| held.end).collect();
+        times.retain(|&time| time < Ticks::MAX);
+        times.sort_unstable();
+        times.into_iter().find_map(|start| {
+            let end = end_of(request, start);
+            let nodes = if reserves_boxes(self.strategy.kind()) {
+                self.block(&self.during(Some(start), end), request)?
+            } else {
+                let suffices = self.free_at(start) >= processors as i64
+                    && self.has_free(processors, start, end);
+                suffices.then(Vec::new)?
+            };
+            Some(Use {
+                start,
+                end,
+                nodes,
+                processors: processors as u32,
+            })
+        })
+    }
+
+    /// The corner of a dominant free submesh of that time that withholds the fewest nodes now; else what the strategy chooses.
+    fn block(&self, then: &Strategy, request: &Request) -> Option<Vec<u32>> {
+        let place = then.place(request).ok()?;
+        let grid = then.grid();
+        let mut corners = Vec::new();
+        for (w, h) in then.recognized(request) {
+            for free in then.dominant_free_submeshes() {
+                if w <= free.w() && h <= free.h() {
+                    for x in [free.x1, free.x2 - w + 1] {
+                        for y in [free.y1, free.y2 - h + 1] {
+                            corners.push(Rect::based_at(x, y, w, h));
+                        }
+                    }
+                }
+            }
+        }
+        let machine = self.strategy.machine();
+        let best = corners.into_iter().min_by_key(|corner| {
+            let free = corner.nodes().filter(|&(x, y)| !machine.is_busy_at(x, y));
+            (free.count(), corner.y1, corner.x1, corner.y2, corner.x2)
+        });
+        let held = best.map_or(place, |corner| Held::Box(corner.into()));
+        Some(held.nodes(grid))
+    }
+}
