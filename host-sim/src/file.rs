@@ -1,13 +1,14 @@
 //! Files as a whole: at any time a reader of a regular file finds the old content or the new one.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// Puts a file in the place of another, by way of a temporary one in the same folder; what is no regular file (a pipe, a
-/// terminal, a symbolic link) is written in place. Makes the folder if need be.
+/// Puts a file in the place of another, by way of a temporary one in the same folder, and brings both the file and its
+/// name to the disk; what is no regular file (a pipe, a terminal, a symbolic link) is written in place. Makes the
+/// folder if need be.
 ///
 /// # Errors
 ///
@@ -20,6 +21,19 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     file.write_all(content)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
+    sync_folder(path)
+}
+
+/// Brings the name of a new file to the disk, so that it survives a loss of power. Does nothing where folders cannot
+/// be opened.
+///
+/// # Errors
+///
+/// When the folder cannot be opened or synced.
+pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(folder_of(file))?.sync_all()?;
+    }
     Ok(())
 }
 
@@ -37,10 +51,15 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
     }
 }
 
-fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    let parent = path.parent();
+/// The folder that a file is in.
+pub(crate) fn folder_of(file: &Path) -> &Path {
+    let parent = file.parent();
     let folder = parent.filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    folder.unwrap_or(Path::new("."))
+}
+
+fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = folder_of(path);
     fs::create_dir_all(folder)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".host-sim-");

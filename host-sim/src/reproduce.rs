@@ -22,7 +22,7 @@ use crate::names;
 use crate::progress::Bar;
 use crate::scenario;
 use crate::simulation::Fnv1a;
-use crate::sweep::{self, SweepOptions};
+use crate::sweep::{self, part::Part};
 
 mod axis;
 pub mod claims;
@@ -281,13 +281,8 @@ fn measure(
         digest.write(format!("{:?}", point.experiment).as_bytes());
     }
     let journal = folder.join(format!("{}-{:016x}.journal", args.paper.name, digest.0));
-    let options = SweepOptions {
-        threads: args.threads.and_then(NonZero::new),
-        restart: false,
-    };
-    let bar = Bar::new();
-    let finished = sweep::run_points(&points, &journal, options, &bar);
-    bar.clear();
+    let threads = args.threads.and_then(NonZero::new);
+    let finished = Part::Whole.carry_out(&points, &journal, threads, false);
     let finished = finished.map_err(|error| error.to_string())?;
     for ((setting, _), finished) in settings.iter().zip(finished) {
         measurements.insert(setting, finished.results);

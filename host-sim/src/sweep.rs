@@ -3,7 +3,8 @@
 //!
 //! [`run_points`] takes the points of a grid and a [journal]: points that the journal already has are
 //! not run again, and the others are added to it as they end. What a point gives depends on its experiment
-//! alone, so the same points come out whatever the number of threads, interrupted or not.
+//! alone, so the same points come out whatever the number of threads, interrupted or not. The points may be divided into
+//! [shards](Shard), each with a journal of its own, which [`merge`] unites.
 
 use std::num::NonZero;
 use std::ops::ControlFlow;
@@ -16,9 +17,15 @@ use crate::identity::label_text;
 
 pub(crate) mod command;
 pub mod journal;
+mod merge;
+pub(crate) mod part;
+mod record;
 mod results;
+mod shard;
 
-use journal::Journal;
+use journal::{Content, Damage, Format, JournalError};
+pub use merge::{MergeError, merge};
+pub use shard::Shard;
 
 /// One point of a grid. All strategies of its experiment share the jobs.
 #[derive(Clone, Debug)]
@@ -47,6 +54,8 @@ pub struct SweepOptions {
     pub threads: Option<NonZero<usize>>,
     /// Whether to begin again, even if the journal has points.
     pub restart: bool,
+    /// The part of the points that is run, with a journal of its own; `None` for all of them.
+    pub shard: Option<Shard>,
 }
 
 /// Why a sweep ended early.
@@ -59,7 +68,7 @@ pub enum SweepError {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        reason: journal::JournalError,
+        reason: JournalError,
     },
     /// A point cannot be run.
     #[error("{point}: {reason}")]
@@ -69,28 +78,52 @@ pub enum SweepError {
         /// What happened.
         reason: ExperimentError,
     },
+    /// The shards do not make a whole.
+    #[error(transparent)]
+    Merge(MergeError),
 }
 
-/// Runs the points that `journal` does not have yet, in this process and over several threads, and adds each
-/// to it as soon as it has ended. Gives all of them, in the order of `points`.
+fn of_journal(path: &Path) -> impl Fn(JournalError) -> SweepError {
+    |reason| SweepError::Journal {
+        path: path.to_owned(),
+        reason,
+    }
+}
+
+/// Runs the points that the journal does not have yet, in this process and over several threads, and adds each
+/// to it as soon as it has ended. Gives all of them, in the order of `points`. The journal is `journal`, or that of
+/// the chosen shard beside it; `damaged` receives what had to be left out of it, before the first point is run.
 ///
 /// # Errors
 ///
-/// When the journal belongs to other points or another version, is damaged, is in use by another
-/// process or cannot be written, or when a point cannot be run. The points that have ended stay in it.
+/// When the journal belongs to other points or another version, is in use by another process or cannot be written,
+/// or when a point cannot be run. The points that have ended stay in it.
 pub fn run_points(
     points: &[Point],
     journal: &Path,
     options: SweepOptions,
     progress: &dyn Progress,
+    damaged: &mut dyn FnMut(&Damage),
 ) -> Result<Vec<Finished>, SweepError> {
-    let of_journal = |reason| SweepError::Journal {
-        path: journal.to_owned(),
-        reason,
+    let path = options
+        .shard
+        .map_or_else(|| journal.to_owned(), |shard| shard.journal(journal));
+    let format = Format::new(points);
+    let (
+        journal,
+        Content {
+            mut known, damage, ..
+        },
+    ) = format
+        .open(&path, options.restart)
+        .map_err(of_journal(&path))?;
+    damage.iter().for_each(damaged);
+    let chosen: Vec<usize> = match options.shard {
+        Some(shard) => shard.places(points),
+        None => (0..points.len()).collect(),
     };
-    let (journal, mut known) =
-        Journal::open(journal, points, options.restart).map_err(of_journal)?;
-    let open: Vec<usize> = (0..points.len()).filter(|&i| known[i].is_none()).collect();
+    let is_open = |&&place: &&usize| known[place].is_none();
+    let open: Vec<usize> = chosen.iter().filter(is_open).copied().collect();
     let experiments: Vec<&Experiment> = open.iter().map(|&i| &points[i].experiment).collect();
 
     let written = Mutex::new((journal, Vec::new(), None));
@@ -116,7 +149,7 @@ pub fn run_points(
     );
     let (_, new, failed) = written.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = failed {
-        return Err(of_journal(error.into()));
+        return Err(of_journal(&path)(error.into()));
     }
     outcome.map_err(|failed| SweepError::Point {
         point: label_text(&points[open[failed.place]].label),
@@ -125,14 +158,12 @@ pub fn run_points(
     for (i, results) in new {
         known[i] = Some(results);
     }
-    let finished = points.iter().zip(known).enumerate();
-    Ok(finished
-        .map(|(i, (point, results))| Finished {
-            label: point.label.clone(),
-            results: results.expect("every point has been run"),
-            resumed: open.binary_search(&i).is_err(),
-        })
-        .collect())
+    let finished = chosen.iter().map(|&i| Finished {
+        label: points[i].label.clone(),
+        results: known[i].take().expect("every point has been run"),
+        resumed: open.binary_search(&i).is_err(),
+    });
+    Ok(finished.collect())
 }
 
 #[cfg(test)]

@@ -8,13 +8,13 @@ use clap::Args;
 use clap::builder::ValueHint;
 
 use super::journal::JournalError;
-use super::{Point, SweepError, SweepOptions, results, run_points};
+use super::part::{Part, PartArgs};
+use super::{Point, SweepError, results};
 use crate::failure::Failure;
 use crate::file;
 use crate::identity::label_text;
 use crate::names;
-use crate::progress::Bar;
-use crate::scenario;
+use crate::scenario::{self, GridPoint};
 
 /// What to sweep, and where the results go.
 #[derive(Args, Clone, Debug)]
@@ -31,34 +31,53 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>, allow_negative_numbers = true)]
     threads: Option<NonZero<usize>>,
 
-    /// Discard the points that the folder has, and start over
-    #[arg(long)]
+    /// Discard the points that the folder has, or those of the chosen shard, and start over
+    #[arg(long, conflicts_with = "merge")]
     restart: bool,
+
+    #[command(flatten)]
+    part: PartArgs,
 }
 
-/// Runs what is missing and writes the results.
+/// The folder of a sweep's results unless another is given.
+pub(crate) fn default_folder(file: &Path) -> PathBuf {
+    Path::new("out/sweep").join(file.file_stem().unwrap_or_default())
+}
+
+/// The points of a file, and their scenarios.
 ///
 /// # Errors
 ///
-/// When the file is wrong, a point cannot be run, or the folder cannot be written or has other results.
-pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Failure> {
-    let grid = scenario::grid(&args.file)?;
+/// When the file is wrong.
+fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String> {
+    let grid = scenario::grid(file)?;
     let points = grid.iter().map(|point| {
         let label = point.label.clone();
-        let experiment = point.scenario.experiment().map_err(|reason| {
-            format!("{}: {}: {reason}", args.file.display(), label_text(&label))
-        })?;
+        let experiment = point
+            .scenario
+            .experiment()
+            .map_err(|reason| format!("{}: {}: {reason}", file.display(), label_text(&label)))?;
         Ok(Point { label, experiment })
     });
     let points = points.collect::<Result<Vec<_>, String>>()?;
-    let folder = args.output.clone().unwrap_or_else(|| {
-        let name = args.file.file_stem().unwrap_or_default();
-        Path::new("out/sweep").join(name)
-    });
+    Ok((grid, points))
+}
+
+/// Runs what is missing, or merges what shards have, and writes the results.
+///
+/// # Errors
+///
+/// When the file is wrong, a point cannot be run, shards do not make a whole, or the folder cannot be written or has other
+/// results.
+pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Failure> {
+    let part = args.part.part()?;
+    let (grid, points) = points(&args.file)?;
+    let default = || default_folder(&args.file);
+    let folder = args.output.clone().unwrap_or_else(default);
     let journal = folder.join("points.jsonl");
     for name in ["results.csv", "results.json"] {
         let path = folder.join(name);
-        if path.exists() && !journal.exists() && !args.restart {
+        if part.is_whole() && path.exists() && !journal.exists() && !args.restart {
             return Err(format!(
                 "{}: is not of this sweep, there is no journal beside it (expected another folder; --restart \
                  replaces it)",
@@ -67,28 +86,21 @@ pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Fail
             .into());
         }
     }
-    let options = SweepOptions {
-        threads: args.threads,
-        restart: args.restart,
-    };
-    let bar = Bar::new();
-    let finished = run_points(&points, &journal, options, &bar);
-    bar.clear();
+    let finished = part.carry_out(&points, &journal, args.threads, args.restart);
     let finished = finished.map_err(|error| match &error {
-        SweepError::Point { .. }
-        | SweepError::Journal {
+        SweepError::Journal {
             reason: JournalError::Io(_) | JournalError::InUse,
             ..
         } => error.to_string(),
-        SweepError::Journal { .. } => format!("{error}; --restart does so"),
+        SweepError::Journal { .. } if !matches!(part, Part::Merged(_)) => {
+            format!("{error}; --restart does so")
+        }
+        _ => error.to_string(),
     })?;
-
-    let known = finished.iter().filter(|point| point.resumed).count();
-    writeln!(
-        output,
-        "{} points, {known} of them from the journal",
-        points.len()
-    )?;
+    writeln!(output, "{}", part.summary(&finished))?;
+    if !part.is_whole() {
+        return Ok(());
+    }
     for (name, content) in [
         ("results.csv", results::csv(&grid, &finished)),
         ("results.json", results::json(&grid, &points, &finished)),

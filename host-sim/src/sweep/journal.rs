@@ -2,22 +2,27 @@
 //!
 //! The first line identifies what the others belong to: the version of the program and a digest of all points. A line
 //! is written whole and brought to the disk before the next one, so a process that is killed leaves at most
-//! its last line torn, and that one is dropped when the journal is opened again. Each line has the values of
-//! every run as they were measured, to the last bit; what is derived from them is derived anew.
+//! its last line torn. Each line has the values of every run as they were measured, to the last bit; what is derived
+//! from them is derived anew.
+//!
+//! Each line has a [checksum](super::record). Lines that do not check are left out and reported, and the points in them
+//! are run again. Nothing but what follows the last whole line is ever removed from a journal.
 //!
 //! While a process writes a journal it holds a lock on it.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::Point;
-use crate::experiment::StrategyResult;
-use crate::identity::{PROGRAM, VERSION, hash};
+use super::record::{sealed, unsealed};
+use crate::experiment::{Stop, StrategyResult};
+use crate::file;
+use crate::identity::{PROGRAM, VERSION, hash, label_text};
 use crate::simulation::{Fnv1a, RunResult};
 
 /// Why a journal cannot be used.
@@ -30,7 +35,7 @@ pub enum JournalError {
     /// Another process writes it.
     #[error("another process is writing this journal (expected to be the only one)")]
     InUse,
-    /// Its first line is not that of a journal.
+    /// Its first line is not that of a journal, and no other is of this one.
     #[error("is no journal of {PROGRAM} (expected one, or no file; {START_OVER})")]
     Foreign,
     /// It was written by another version of the program.
@@ -42,17 +47,48 @@ pub enum JournalError {
     /// It belongs to other points.
     #[error("belongs to another scenario (expected the one it was begun with; {START_OVER})")]
     OtherScenario,
-    /// A line before the last cannot be read.
-    #[error("line {line} is damaged: {reason} ({START_OVER})")]
-    Damaged {
-        /// Its number, from 1.
-        line: usize,
-        /// What was expected.
-        reason: String,
+    /// It has two results for one point, and they differ.
+    #[error("has two results for {point}, which differ (expected one; {START_OVER})")]
+    Contradiction {
+        /// The point, as [`label_text`](crate::identity::label_text) writes it.
+        point: String,
     },
 }
 
 const START_OVER: &str = "deleting it starts over";
+
+/// Lines of a journal that were left out because they are damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The journal.
+    pub path: PathBuf,
+    /// The numbers of the lines, from 1, at least one.
+    pub lines: Vec<usize>,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 10;
+        let count = self.lines.len();
+        let shown: Vec<_> = self
+            .lines
+            .iter()
+            .take(SHOWN)
+            .map(usize::to_string)
+            .collect();
+        let more = if count > SHOWN { ", .." } else { "" };
+        let (lines, are) = if count == 1 {
+            ("line", "is")
+        } else {
+            ("lines", "are")
+        };
+        let (path, shown) = (self.path.display(), shown.join(", "));
+        write!(
+            f,
+            "{path}: {count} {lines} ({shown}{more}) {are} damaged and left out"
+        )
+    }
+}
 
 /// The first line.
 #[derive(Serialize, Deserialize, PartialEq, Eq)]
@@ -80,136 +116,114 @@ struct Runs {
     runs: Vec<RunResult>,
 }
 
+/// The journals of one sweep: of the whole, or of its shards.
+pub(super) struct Format<'p> {
+    points: &'p [Point],
+    header: Header,
+}
+
 /// An open journal.
 pub(super) struct Journal<'p> {
     file: File,
-    points: &'p [Point],
+    format: &'p Format<'p>,
 }
 
 /// The results of each point, if it has ended.
 pub(super) type Known = Vec<Option<Vec<StrategyResult>>>;
 
-impl<'p> Journal<'p> {
-    /// Opens the journal of these points and reads what is in it, or begins a new one where there is none or
-    /// `restart` is set.
+/// What is in a journal.
+pub(super) struct Content {
+    pub(super) known: Known,
+    pub(super) damage: Option<Damage>,
+    /// Up to the end of the last line that is not damaged, in bytes.
+    whole: u64,
+}
+
+impl<'p> Format<'p> {
+    pub(super) fn new(points: &'p [Point]) -> Self {
+        let header = Header {
+            program: PROGRAM.to_owned(),
+            version: VERSION.to_owned(),
+            digest: digest(points),
+            points: points.len(),
+        };
+        Format { points, header }
+    }
+
+    /// Opens a journal and reads what is in it, or begins a new one where there is none or `restart` is set.
     pub(super) fn open(
+        &'p self,
         path: &Path,
-        points: &'p [Point],
         restart: bool,
-    ) -> Result<(Self, Known), JournalError> {
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(folder) = folder {
-            fs::create_dir_all(folder)?;
-        }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let mut file = options.open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(JournalError::InUse),
-            // A file system without locks: other writers cannot be detected.
-            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-        }
+    ) -> Result<(Journal<'p>, Content), JournalError> {
+        fs::create_dir_all(file::folder_of(path))?;
+        // Two processes that write in spite of all, where there are no locks, must not write over each other's lines.
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)?;
+        lock(&file, File::try_lock)?;
         if restart {
             file.set_len(0)?;
         }
-        let mut content = Vec::new();
-        file.read_to_end(&mut content)?;
-
-        let header = Header::of(points);
-        let mut first = serde_json::to_vec(&header).map_err(io::Error::from)?;
-        first.push(b'\n');
-        let mut journal = Journal { file, points };
-        let mut known: Known = vec![None; points.len()];
-        if first.starts_with(&content) && content.len() < first.len() {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let first = self.first()?;
+        let mut journal = Journal { file, format: self };
+        if first.starts_with(&bytes) && bytes.len() < first.len() {
             // Nothing, or the beginning of what is written now.
             journal.file.set_len(0)?;
-            journal.file.rewind()?;
             journal.append(&first)?;
-            if let Some(folder) = folder.filter(|_| cfg!(unix)) {
-                // So that the name of the new file outlives a loss of power too.
-                File::open(folder)?.sync_all()?;
-            }
-            return Ok((journal, known));
-        }
-        let whole = journal.read(&content, &header, &mut known)?;
-        journal.file.set_len(whole)?;
-        journal.file.seek(SeekFrom::Start(whole))?;
-        Ok((journal, known))
-    }
-
-    /// Reads all lines but a torn last one; gives their length in bytes.
-    fn read(
-        &self,
-        content: &[u8],
-        expected: &Header,
-        known: &mut Known,
-    ) -> Result<u64, JournalError> {
-        let mut lines = content.split_inclusive(|&byte| byte == b'\n');
-        let first = lines.next().unwrap_or_default();
-        let found: Header = serde_json::from_slice(first).map_err(|_| JournalError::Foreign)?;
-        if found.program != expected.program {
-            return Err(JournalError::Foreign);
-        }
-        if found.version != expected.version {
-            let found = found.version;
-            return Err(JournalError::OtherVersion { found });
-        }
-        if found != *expected {
-            return Err(JournalError::OtherScenario);
-        }
-        let mut whole = first.len();
-        for (i, line) in lines.enumerate() {
-            let is_last = whole + line.len() == content.len();
-            let read = match line.strip_suffix(b"\n") {
-                Some(text) => self.point(text),
-                None => Err("the line does not end".to_owned()),
+            // So that the name of the new file survives a loss of power, too.
+            file::sync_folder(path)?;
+            let content = Content {
+                known: vec![None; self.points.len()],
+                damage: None,
+                whole: first.len() as u64,
             };
-            match read {
-                Ok((point, results)) => known[point] = Some(results),
-                Err(_) if is_last => break,
-                Err(reason) => {
-                    let line = i + 2;
-                    return Err(JournalError::Damaged { line, reason });
-                }
-            }
-            whole += line.len();
+            return Ok((journal, content));
         }
-        Ok(whole as u64)
+        let content = self.read(path, &bytes)?;
+        if content.whole < bytes.len() as u64 {
+            journal.file.set_len(content.whole)?;
+        }
+        Ok((journal, content))
     }
 
-    fn point(&self, text: &[u8]) -> Result<(usize, Vec<StrategyResult>), String> {
-        let line: Line = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-        let count = self.points.len();
-        let point = self
-            .points
-            .get(line.point)
-            .ok_or_else(|| format!("point is {} (expected less than {count})", line.point))?;
-        let experiment = &point.experiment;
-        let names = || line.strategies.iter().map(|runs| runs.strategy.as_str());
-        let expected: Vec<_> = experiment
-            .strategies
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        if !names().eq(expected.iter().map(String::as_str)) {
-            let names: Vec<_> = names().collect();
-            return Err(format!(
-                "strategies are {} (expected those of the scenario)",
-                names.join(", ")
-            ));
-        }
-        let runs = line.strategies.into_iter().map(|runs| runs.runs);
-        Ok((line.point, experiment.summaries(runs.collect())))
+    /// Reads a journal that no process writes at the moment, and leaves it as it is.
+    pub(super) fn look(&self, path: &Path) -> Result<Content, JournalError> {
+        let mut file = File::open(path)?;
+        lock(&file, File::try_lock_shared)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        self.read(path, &bytes)
     }
 
-    /// Adds a point that has ended.
-    pub(super) fn add(&mut self, point: usize, results: &[StrategyResult]) -> io::Result<()> {
+    /// A journal with all of these points, in order: that of an uninterrupted sweep on one thread.
+    pub(super) fn whole<'r>(
+        &self,
+        results: impl Iterator<Item = &'r [StrategyResult]>,
+    ) -> io::Result<Vec<u8>> {
+        let mut bytes = self.first()?;
+        for (point, results) in results.enumerate() {
+            bytes.extend(self.line(point, results)?);
+        }
+        Ok(bytes)
+    }
+
+    fn first(&self) -> io::Result<Vec<u8>> {
+        sealed("", &self.header)
+    }
+
+    /// What the checksums of all lines but the first include.
+    fn identity(&self) -> String {
+        format!("{VERSION} {}", self.header.digest)
+    }
+
+    fn line(&self, point: usize, results: &[StrategyResult]) -> io::Result<Vec<u8>> {
         let runs = |result: &StrategyResult| Runs {
-            strategy: result.strategy.name().to_owned(),
+            strategy: result.strategy.to_string(),
             runs: result.runs.clone(),
         };
         let line = Line {
@@ -217,25 +231,121 @@ impl<'p> Journal<'p> {
             label: self.points[point].label.iter().cloned().collect(),
             strategies: results.iter().map(runs).collect(),
         };
-        let mut bytes = serde_json::to_vec(&line)?;
-        bytes.push(b'\n');
-        self.append(&bytes)
+        sealed(&self.identity(), &line)
+    }
+
+    /// Reads all lines but the damaged ones.
+    fn read(&self, path: &Path, bytes: &[u8]) -> Result<Content, JournalError> {
+        let mut lines = bytes.split_inclusive(|&byte| byte == b'\n');
+        let first = lines.next().unwrap_or_default();
+        let mut whole = 0;
+        let mut damaged = Vec::new();
+        match unsealed("", first) {
+            Some(json) => {
+                self.check(&json)?;
+                whole = first.len();
+            }
+            None => damaged.push(1),
+        }
+        let mut known: Known = vec![None; self.points.len()];
+        let mut end = first.len();
+        for (i, line) in lines.enumerate() {
+            end += line.len();
+            let Some((point, results)) = self.point(line) else {
+                damaged.push(i + 2);
+                continue;
+            };
+            whole = end;
+            match &known[point] {
+                None => known[point] = Some(results),
+                Some(earlier) if agree(earlier, &results) => {}
+                Some(_) => {
+                    let point = label_text(&self.points[point].label);
+                    return Err(JournalError::Contradiction { point });
+                }
+            }
+        }
+        if whole == 0 {
+            return Err(JournalError::Foreign);
+        }
+        let path = path.to_owned();
+        Ok(Content {
+            known,
+            damage: (!damaged.is_empty()).then_some(Damage {
+                path,
+                lines: damaged,
+            }),
+            whole: whole as u64,
+        })
+    }
+
+    /// Whether a first line that is not damaged is that of these points.
+    fn check(&self, json: &[u8]) -> Result<(), JournalError> {
+        let found: Header = serde_json::from_slice(json).map_err(|_| JournalError::Foreign)?;
+        if found.program != self.header.program {
+            return Err(JournalError::Foreign);
+        }
+        if found.version != self.header.version {
+            let found = found.version;
+            return Err(JournalError::OtherVersion { found });
+        }
+        if found != self.header {
+            return Err(JournalError::OtherScenario);
+        }
+        Ok(())
+    }
+
+    /// The point of a line and its results; `None` if the line is damaged.
+    fn point(&self, line: &[u8]) -> Option<(usize, Vec<StrategyResult>)> {
+        let json = unsealed(&self.identity(), line)?;
+        let line: Line = serde_json::from_slice(&json).ok()?;
+        let experiment = &self.points.get(line.point)?.experiment;
+        let names = line.strategies.iter().map(|runs| &runs.strategy);
+        if !names.eq(&experiment
+            .strategies
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>())
+        {
+            return None;
+        }
+        let runs = line.strategies.into_iter().map(|runs| runs.runs);
+        let results = experiment.summaries(runs.collect());
+        let has_ended = results.iter().all(|result| result.stop != Stop::Incomplete);
+        has_ended.then_some((line.point, results))
+    }
+}
+
+/// Whether these are the same results, to the last bit.
+pub(super) fn agree(some: &[StrategyResult], others: &[StrategyResult]) -> bool {
+    let runs = |result: &StrategyResult| (result.strategy, result.runs.clone());
+    some.iter().map(runs).eq(others.iter().map(runs))
+}
+
+/// Takes a lock on a journal, as long as the file is open.
+fn lock(
+    file: &File,
+    try_lock: impl FnOnce(&File) -> Result<(), TryLockError>,
+) -> Result<(), JournalError> {
+    match try_lock(file) {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(JournalError::InUse),
+        // A file system without locks: other writers cannot be detected.
+        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(error.into()),
+    }
+}
+
+impl Journal<'_> {
+    /// Adds a point that has ended.
+    pub(super) fn add(&mut self, point: usize, results: &[StrategyResult]) -> io::Result<()> {
+        let line = self.format.line(point, results)?;
+        self.append(&line)
     }
 
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
         self.file.write_all(line)?;
         self.file.sync_data()
-    }
-}
-
-impl Header {
-    fn of(points: &[Point]) -> Self {
-        Header {
-            program: PROGRAM.to_owned(),
-            version: VERSION.to_owned(),
-            digest: digest(points),
-            points: points.len(),
-        }
     }
 }
 
