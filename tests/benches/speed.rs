@@ -31,6 +31,7 @@ use meshalloc_host_sim::backend::{
     Backend, BackendError, Backends, HeapStorage, InProcess, InProcessBackends,
 };
 use meshalloc_host_sim::experiment::{self, Experiment, Measure, Replications};
+use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
 use meshalloc_host_sim::workload::synthetic::{Rate, Synthetic};
 use meshalloc_host_sim::workload::{ServiceDistribution, SizeDistribution, Workload};
 use meshalloc_tests::bench;
@@ -68,6 +69,7 @@ fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
             warmup_fraction: 0.05,
         },
         backlog: None,
+        slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
         seed: SEED,
     }
