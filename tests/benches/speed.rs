@@ -110,7 +110,7 @@ impl Backends for RecorderBackends {
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         self.configuration = Some(configuration);
-        let mut storage = HeapStorage::new(configuration.machine, ROOM);
+        let mut storage = HeapStorage::new(configuration.machine, configuration.strategy, ROOM);
         body(&mut Recorder {
             inner: InProcess::new(storage.memory(), configuration)?,
             commands: &mut self.commands,
@@ -142,7 +142,7 @@ fn search(side: u16, strategy: StrategyKind) -> Search {
     let experiment = scenario(side, strategy, JOBS);
     experiment::run_once(&experiment, strategy, 0, &mut recorder, &()).expect("a sound scenario");
     let configuration = recorder.configuration.expect("the run took place");
-    let mut storage = HeapStorage::new(configuration.machine, ROOM);
+    let mut storage = HeapStorage::new(configuration.machine, configuration.strategy, ROOM);
     let mut statistics = None;
     let time = shortest(|| {
         let mut controller =

@@ -49,7 +49,7 @@ fn with_backend<T>(
     table: usize,
     body: impl FnOnce(&mut dyn Backend) -> T,
 ) -> T {
-    let mut storage = HeapStorage::new(machine, table);
+    let mut storage = HeapStorage::new(machine, strategy, table);
     let configuration = Configuration {
         machine,
         strategy,
