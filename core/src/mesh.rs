@@ -202,6 +202,21 @@ impl Submesh {
             && node.y < self.base.y + self.sides.h
     }
 
+    /// What is left at the left, the right, below and above `hole`, which overlaps it: the maximal submeshes without it.
+    #[inline]
+    pub(crate) fn around(self, hole: Submesh) -> [Option<Submesh>; 4] {
+        let (low, high) = (self.lower_left(), self.upper_right());
+        let (hole_low, hole_high) = (hole.lower_left(), hole.upper_right());
+        [
+            (low.x < hole_low.x).then(|| Submesh::between(low.x, low.y, hole_low.x - 1, high.y)),
+            (hole_high.x < high.x)
+                .then(|| Submesh::between(hole_high.x + 1, low.y, high.x, high.y)),
+            (low.y < hole_low.y).then(|| Submesh::between(low.x, low.y, high.x, hole_low.y - 1)),
+            (hole_high.y < high.y)
+                .then(|| Submesh::between(low.x, hole_high.y + 1, high.x, high.y)),
+        ]
+    }
+
     /// Calls `visit` with the submeshes of these sides in its corners, each once; none if they are longer than its own.
     #[inline]
     pub(crate) fn for_each_corner(self, sides: Sides, mut visit: impl FnMut(Submesh)) {

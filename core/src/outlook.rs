@@ -3,7 +3,9 @@
 use crate::blocks::Held;
 use crate::grid::Block;
 use crate::jobs::{JobSlot, JobTable, Slot};
+use crate::occupancy::Occupancy;
 use crate::request::{Request, Ticks};
+use crate::word::Word;
 
 /// What is known about jobs when a place is looked for: for strategies that look ahead.
 ///
@@ -11,6 +13,7 @@ use crate::request::{Request, Ticks};
 #[derive(Clone, Copy, Debug)]
 pub struct Outlook<'a, 'm> {
     held: Held<'a, 'm>,
+    occupancy: &'a Occupancy<'m>,
     placing: Option<Placing<'a, 'm>>,
 }
 
@@ -34,8 +37,16 @@ pub struct HeldBlock {
 }
 
 impl<'a, 'm> Outlook<'a, 'm> {
-    pub(crate) const fn new(held: Held<'a, 'm>, placing: Option<Placing<'a, 'm>>) -> Self {
-        Outlook { held, placing }
+    pub(crate) const fn new(
+        held: Held<'a, 'm>,
+        occupancy: &'a Occupancy<'m>,
+        placing: Option<Placing<'a, 'm>>,
+    ) -> Self {
+        Outlook {
+            held,
+            occupancy,
+            placing,
+        }
     }
 
     /// The present.
@@ -78,5 +89,26 @@ impl<'a, 'm> Outlook<'a, 'm> {
         placing
             .flat_map(|placing| placing.jobs.reserved_before(placing.withheld_before))
             .filter_map(JobSlot::reserved_block)
+    }
+
+    /// Marks the processors that no job which leaves can make free for this one, a bit each as in the occupancy: those that are faulty or withheld.
+    /// Returns whether there is any; if not, nothing has been written.
+    pub(crate) fn mark_never_free(&self, bits: &mut [Word]) -> bool {
+        let is_any_faulty = self.occupancy.faulty_count() > 0;
+        if is_any_faulty {
+            let rows = bits.chunks_exact_mut(self.occupancy.stride());
+            for (row, bits) in rows.enumerate() {
+                bits.copy_from_slice(self.occupancy.faulty_row(row));
+            }
+        }
+        let mut is_any_withheld = false;
+        for block in self.withheld() {
+            is_any_withheld = true;
+            self.occupancy.layout().words(block, |word, mask| {
+                bits[word] |= mask;
+                true
+            });
+        }
+        is_any_faulty || is_any_withheld
     }
 }

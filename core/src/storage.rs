@@ -9,7 +9,7 @@ use crate::jobs::JobSlot;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
-use crate::strategy::{StrategyKind, StrategyMemory, Workspace};
+use crate::strategy::{StrategyKind, StrategyMemory, Workspace, foresight};
 use crate::word::Word;
 
 /// The memory a controller works in, borrowed. What is in it does not matter at first. [`Needs`] says how much a machine and a
@@ -83,11 +83,19 @@ impl Needs {
                 needs.scratch = if lengths > words { lengths } else { words };
             }
             StrategyMemory::List => needs.list = nodes,
+            StrategyMemory::Foresight { budget } => {
+                needs.list = nodes;
+                needs.scratch = foresight::words(machine, budget, false);
+            }
+            StrategyMemory::ForesightWithEnds { budget } => {
+                needs.list = nodes;
+                needs.scratch = foresight::words(machine, budget, true);
+            }
         }
         needs
     }
 
-    /// Enough for each strategy of this build on those of the machines that it serves.
+    /// Enough for each strategy of this build, with the parameters that its name alone stands for, on those of the machines that it serves.
     pub const fn of_build(mut machines: &[Grid], jobs: usize) -> Needs {
         let mut most = Needs {
             words: 1,
@@ -108,8 +116,8 @@ impl Needs {
         most
     }
 
-    /// The larger of each.
-    const fn and(self, other: Needs) -> Needs {
+    /// The larger of each: enough for both.
+    pub const fn and(self, other: Needs) -> Needs {
         const fn max(a: usize, b: usize) -> usize {
             if a > b { a } else { b }
         }
@@ -130,7 +138,7 @@ impl Needs {
 /// - `SCRATCH`, `BLOCKS`, `LIST`: what the strategies need ([`Needs`]). The defaults suffice on a two-dimensional mesh for a
 ///   contiguous strategy other than tree collapsing that keeps no list. For that, and on any other grid, `SCRATCH` is twice `WORDS`,
 ///   for `l-shape`, `neighbor` and `multiple-buddy`, too; non-contiguous strategies need up to a block for each processor,
-///   `free-submesh-list` a list as long. `curve` needs 2 sqrt(2 N) words of scratch for N processors where that is more.
+///   `free-submesh-list` a list as long. Strategies that look ahead need that list too, and scratch for tables ([`StrategyMemory`]). `curve` needs 2 sqrt(2 N) words of scratch for N processors where that is more.
 ///
 /// A capacity that makes no sense does not compile:
 ///

@@ -123,8 +123,13 @@ impl<'a, 'm> Supposition<'a, 'm> {
         if demand > self.free() {
             return Err(Refusal::Reserved);
         }
-        let outlook = Outlook::new(Held(&self.allocator.pool), Some(placing));
-        self.allocator.strategy.look(&outlook);
+        let Allocator {
+            pool,
+            occupancy,
+            strategy,
+            ..
+        } = &mut *self.allocator;
+        strategy.look(&Outlook::new(Held(pool), occupancy, Some(placing)));
         let (found, blocks, complete) =
             self.ask(|strategy, supposed, draft| strategy.suppose(supposed, request, draft));
         let outcome = self.allocator.commit(found, blocks, complete);

@@ -59,6 +59,18 @@ impl Span {
         }
     }
 
+    /// The first of the bits.
+    #[inline]
+    pub(crate) const fn start(self) -> u32 {
+        self.first as u32 * WORD_BITS + self.first_mask.trailing_zeros()
+    }
+
+    /// The first bit behind them.
+    #[inline]
+    pub(crate) const fn end(self) -> u32 {
+        (self.last as u32 + 1) * WORD_BITS - self.last_mask.leading_zeros()
+    }
+
     /// The mask of the word with this index.
     #[inline]
     pub(crate) const fn mask(self, word: usize) -> Word {

@@ -17,7 +17,7 @@ use crate::experiment::{
 };
 use crate::failure::{self, Failure, Incomplete};
 use crate::map::{self, MapArgs, PictureFile};
-use crate::metrics::Metric;
+use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
@@ -68,6 +68,10 @@ pub struct CompareArgs {
     /// Runs of each strategy at each load, each with new jobs
     #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, default_value_t = REPLICATIONS_MIN)]
     replications: u32,
+
+    /// Run times count as at least this in the bounded slowdown
+    #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, default_value_t = SLOWDOWN_THRESHOLD)]
+    slowdown_threshold: f64,
 
     /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same jobs
     #[arg(long, value_name = "NUMBER", value_parser = scenario::seed, allow_negative_numbers = true, default_value = "1")]
@@ -194,6 +198,7 @@ impl<'a> Comparison<'a> {
                 warmup_fraction: WARMUP_FRACTION,
             },
             backlog: None,
+            slowdown_threshold: args.slowdown_threshold,
             replications: Replications::Fixed(args.replications),
             seed: args.seed,
         }
@@ -353,6 +358,7 @@ fn write_json(
     scenario["warmup"] = WARMUP_FRACTION.into();
     scenario["jobs"] = args.jobs.into();
     scenario["replications"] = args.replications.into();
+    scenario["slowdown-threshold"] = args.slowdown_threshold.into();
     let mut document = report::document(&scenario, args.seed, incomplete);
     let picture = incomplete.is_none().then(|| args.output.to_string_lossy());
     document["picture"] = json!(picture);

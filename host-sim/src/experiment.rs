@@ -9,9 +9,9 @@ use std::num::NonZero;
 use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
 
 use crate::backend::BackendError;
-use crate::metrics::{Estimates, Metric, PerMetric, Refusals};
+use crate::metrics::{Estimates, Metric, PerMetric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
-use crate::simulation::{self, Measured, RunResult, SimulationError};
+use crate::simulation::{self, Conditions, Measured, RunResult, SimulationError};
 use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias, sample_target};
 use crate::workload::{
     Arrivals, JOBS_MAX, Synthetic, TimeUnit, WorkDistribution, Workload, WorkloadError,
@@ -106,6 +106,8 @@ pub struct Experiment {
     /// arrival time. The utilization is then the load at which the strategy saturates: up to it a queue runs empty again and
     /// again, above it the queue grows for ever.
     pub backlog: Option<NonZero<u32>>,
+    /// Run times count as at least this in the bounded slowdown, in the unit of the workload's times, over 0.
+    pub slowdown_threshold: f64,
     /// How often a synthetic workload is repeated.
     pub replications: Replications,
     /// What all random numbers derive from.
@@ -275,6 +277,7 @@ impl Experiment {
             jobs: 0,
             measure: Measure::Departures,
             backlog: None,
+            slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications,
             seed,
         }
@@ -323,6 +326,27 @@ impl Experiment {
                 expected: "0 or more, and less than 1".into(),
             }),
         }
+    }
+
+    /// Under which conditions a run is made.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Experiment::measured`], and when the threshold is not a number over 0.
+    pub fn conditions(&self) -> Result<Conditions, WorkloadError> {
+        let threshold = self.slowdown_threshold;
+        if !(threshold.is_finite() && threshold > 0.0) {
+            return Err(WorkloadError::OutOfRange {
+                what: "the threshold of the bounded slowdown".into(),
+                given: threshold.to_string(),
+                expected: "a number over 0".into(),
+            });
+        }
+        Ok(Conditions {
+            measured: self.measured()?,
+            backlog: self.backlog,
+            slowdown_threshold: self.workload.time_unit().ticks(threshold).max(1),
+        })
     }
 
     fn replications_max(&self) -> Result<u32, WorkloadError> {

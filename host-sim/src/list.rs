@@ -7,6 +7,7 @@ use meshalloc::{SchedulerKind, StrategyKind};
 use serde_json::{Value, json};
 
 use crate::identity::{PROGRAM, VERSION};
+use crate::metrics::Metric;
 use crate::scenario::Format;
 use crate::workload::distributions::DistributionInfo;
 use crate::workload::{
@@ -100,6 +101,10 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
             item(output, info.name, info.meaning, info.source)?;
         }
     }
+    writeln!(output, "\nMetrics")?;
+    for metric in Metric::ALL {
+        item(output, metric.name(), metric.meaning(), "")?;
+    }
     writeln!(output, "\nShapes of a log's jobs (--shape)")?;
     for rule in ShapeRule::ALL {
         item(output, rule.name(), rule.meaning(), "")?;
@@ -179,6 +184,10 @@ fn json() -> Value {
         .iter()
         .map(|rule| json!({"name": rule.name(), "meaning": rule.meaning()}))
         .collect();
+    let metrics: Vec<_> = Metric::ALL
+        .into_iter()
+        .map(|metric| json!({"name": metric.name(), "meaning": metric.meaning()}))
+        .collect();
     json!({
         "program": PROGRAM,
         "version": VERSION,
@@ -192,5 +201,6 @@ fn json() -> Value {
         "dims": distributions(TaskDistribution::LIST),
         "radices": distributions(TaskDistribution::LIST),
         "shapes": shapes,
+        "metrics": metrics,
     })
 }

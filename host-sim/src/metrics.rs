@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::statistics::Estimate;
 use crate::workload::TimeUnit;
 
+/// Run times count as at least this in the bounded slowdown unless another threshold is given, in the unit of the workload's
+/// times: 10 seconds, as most of the literature has it.
+pub const SLOWDOWN_THRESHOLD: f64 = 10.0;
+
 /// What a metric is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -136,6 +140,15 @@ metrics! {
     ContiguousShare, "contiguous_share", Fraction;
     /// Mean over jobs of the processors it holds, as a part of the smallest box around them.
     BoundingBoxShare, "bounding_box_share", Fraction;
+    /// Mean over jobs of the time from arrival to departure, divided by the time from allocation to departure or by the
+    /// threshold (`--slowdown-threshold`), whichever is longer, and at least 1 (Feitelson and others 1997).
+    BoundedSlowdown, "bounded_slowdown", Count;
+    /// Median of the time from arrival to allocation.
+    WaitingMedian, "waiting_median", Time;
+    /// The time from arrival to allocation that 95 % of the jobs do not exceed.
+    WaitingP95, "waiting_p95", Time;
+    /// The time from arrival to allocation that 99 % of the jobs do not exceed.
+    WaitingP99, "waiting_p99", Time;
 }
 
 /// One value for each metric.

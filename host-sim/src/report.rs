@@ -57,7 +57,13 @@ pub struct Report<'r> {
 pub const fn depends_on_length(metric: Metric) -> bool {
     matches!(
         metric,
-        Metric::WaitingDelay | Metric::Turnaround | Metric::TurnaroundVariance
+        Metric::WaitingDelay
+            | Metric::WaitingMedian
+            | Metric::WaitingP95
+            | Metric::WaitingP99
+            | Metric::BoundedSlowdown
+            | Metric::Turnaround
+            | Metric::TurnaroundVariance
     )
 }
 
@@ -133,7 +139,7 @@ impl Report<'_> {
         use Metric::*;
         let delays = [WaitingDelay, Turnaround, Utilization, AllocationMiss];
         let of_messages = [ServiceTime, MessageLatency, BlockedTime, Hops];
-        match self.scenario.machine.is_written_high_first() {
+        let mut groups = match self.scenario.machine.is_written_high_first() {
             _ if self.scenario.time_unit() == TimeUnit::Cycle => vec![
                 delays,
                 of_messages,
@@ -171,7 +177,9 @@ impl Report<'_> {
                     CompletionTime,
                 ],
             ],
-        }
+        };
+        groups.push([WaitingMedian, WaitingP95, WaitingP99, BoundedSlowdown]);
+        groups
     }
 
     /// The metrics in as few tables as fit.
@@ -493,6 +501,10 @@ fn header(metric: Metric, unit: TimeUnit) -> String {
     let time = unit.symbol();
     match metric {
         Metric::WaitingDelay => format!("waiting\ndelay ({time})"),
+        Metric::WaitingMedian => format!("waiting\nmedian ({time})"),
+        Metric::WaitingP95 => format!("waiting\n95 % ({time})"),
+        Metric::WaitingP99 => format!("waiting\n99 % ({time})"),
+        Metric::BoundedSlowdown => "bounded\nslowdown".into(),
         Metric::Turnaround => format!("turnaround\n({time})"),
         Metric::TurnaroundVariance => format!("turnaround\nvariance ({time}²)"),
         Metric::ServiceTime => format!("service\ntime ({time})"),

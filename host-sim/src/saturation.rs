@@ -17,7 +17,7 @@ use crate::experiment::{
 };
 use crate::failure::{self, Failure, Incomplete};
 use crate::identity::hash;
-use crate::metrics::Metric;
+use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use crate::names;
 use crate::progress::Bar;
 use crate::report::{self, number, table, trimmed};
@@ -169,6 +169,7 @@ impl SaturationArgs {
                 warmup_fraction: WARMUP_FRACTION,
             },
             backlog: Some(self.backlog),
+            slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: self.repeat(),
             seed: self.seed,
         })

@@ -200,6 +200,10 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "WHICH", value_parser = measure, help_heading = SYNTHETIC, conflicts_with = "tasks")]
     pub measure: Option<Measured>,
 
+    /// Run times count as at least this in the bounded slowdown; in cycles with --pattern [default: 10]
+    #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, help_heading = REPLICATION)]
+    pub slowdown_threshold: Option<f64>,
+
     /// Part of the jobs, the first to arrive, that is not measured, 0 to below 1 [default: 0.05]
     #[arg(long, value_name = "FRACTION", value_parser = warmup, allow_negative_numbers = true, help_heading = SYNTHETIC)]
     pub warmup: Option<f64>,

@@ -68,6 +68,7 @@ mod contention;
 mod execution;
 mod held;
 mod interrupt;
+mod measured;
 mod phases;
 mod placement;
 mod record;
@@ -79,68 +80,10 @@ mod tests;
 pub use contention::Contention;
 pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
 pub use interrupt::{Interrupted, Moment, run_until};
+pub use measured::{Conditions, Measured};
 pub use phases::Phases;
 use state::State;
 pub(crate) use tally::Fnv1a;
-
-/// Which jobs are measured, what averages over time are taken over, and when a run ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measured {
-    /// The jobs with these numbers in order of arrival, from 0. Averages are taken from the arrival of the first to that of the
-    /// last: jobs go on arriving all the while, and until all of these have left.
-    Arrivals {
-        /// The first.
-        first: u32,
-        /// One past the last, at most [`JOBS_MAX`].
-        end: u32,
-    },
-    /// The first jobs to leave, so many (at most [`JOBS_MAX`]), whichever they are; those that are refused leave, too. Averages are
-    /// taken from the start to the departure of the last: the machine fills within. A closed workload is measured whole by
-    /// as many departures as it has jobs.
-    Departures(u32),
-}
-
-impl Measured {
-    /// How many jobs are measured.
-    pub const fn count(self) -> u32 {
-        match self {
-            Measured::Arrivals { first, end } => end.saturating_sub(first),
-            Measured::Departures(count) => count,
-        }
-    }
-
-    /// The number of the first job that is measured.
-    const fn first(self) -> u32 {
-        match self {
-            Measured::Arrivals { first, .. } => first,
-            Measured::Departures(_) => 0,
-        }
-    }
-
-    /// Whether the job of this number is measured when it leaves before the end of the run.
-    fn includes(self, number: u32) -> bool {
-        match self {
-            Measured::Arrivals { first, end } => (first..end).contains(&number),
-            Measured::Departures(_) => true,
-        }
-    }
-
-    /// The job from whose arrival on a queue that runs empty shows that the backlog does not grow.
-    const fn half(self) -> u32 {
-        match self {
-            Measured::Arrivals { first, end } => first.midpoint(end),
-            Measured::Departures(count) => count / 2,
-        }
-    }
-
-    /// The number of jobs that must arrive for these to be measured, whatever happens.
-    pub(crate) const fn needed(self) -> u32 {
-        match self {
-            Measured::Arrivals { end, .. } => end,
-            Measured::Departures(count) => count,
-        }
-    }
-}
 
 /// What came out of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -222,28 +165,23 @@ pub fn run(
     advance: &mut dyn FnMut(u64),
 ) -> Result<RunResult, SimulationError> {
     let execution = FixedService::default();
-    run_with(execution, None, backend, machine, jobs, measured, advance)
+    run_with(execution, measured.into(), backend, machine, jobs, advance)
 }
 
-/// The same with any execution of jobs, and, if a `backlog` is named, with a queue that never runs empty: jobs arrive in their order,
-/// but as soon as fewer than `backlog` jobs wait, whatever their arrival times. The utilization is then that of saturation.
-///
-/// Under first come, first served any backlog from 1 on gives the same decisions.
+/// The same with any execution of jobs and under any conditions.
 ///
 /// # Errors
 ///
 /// Those of [`run`].
 pub fn run_with(
     execution: impl Execution,
-    backlog: Option<NonZero<u32>>,
+    conditions: Conditions,
     backend: &mut dyn Backend,
     machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
-    measured: Measured,
     advance: &mut dyn FnMut(u64),
 ) -> Result<RunResult, SimulationError> {
-    let mut run = Run::new(execution, backend, machine, jobs.into_iter(), measured);
-    run.backlog = backlog;
+    let run = Run::new(execution, backend, machine, jobs.into_iter(), conditions);
     run.carry_out(advance)
 }
 
@@ -275,10 +213,10 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         backend: &'b mut dyn Backend,
         machine: Grid,
         mut jobs: J,
-        measured: Measured,
+        conditions: Conditions,
     ) -> Self {
         let room = backend.capacity().jobs;
-        let mut state = State::new(machine, measured);
+        let mut state = State::new(machine, conditions);
         let next = jobs.next().map(|job| (state.sequence(), job));
         Run {
             backend,
@@ -289,7 +227,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             table_limited: 0,
             jobs,
             next,
-            backlog: None,
+            backlog: conditions.backlog,
         }
     }
 
@@ -468,11 +406,11 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn finish(self) -> RunResult {
         let state = self.state;
         RunResult {
+            refused: state.tally.refused,
+            saturated: state.tally.saturated(),
             values: state
                 .tally
                 .values(state.machine, self.execution.time_unit()),
-            refused: state.tally.refused,
-            saturated: state.tally.saturated(),
             decision_hash: state.hash.0,
             decisions: state.decisions,
             table_limited: self.table_limited,

@@ -32,6 +32,7 @@
 //! in 99 % by this rule.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::statistics::{Data, OrderStatistics};
 
 /// The width of a single interval is inexact: that of one of ten replications is itself a quarter off as a rule.
 pub const BLOCKS_MIN: usize = 5;
@@ -233,6 +234,26 @@ impl Moments {
         let (sum, squares) = (self.sum as f64, self.squares as f64);
         let deviations = squares - sum * (sum / self.count as f64);
         Some((deviations / freedom as f64).max(0.0))
+    }
+}
+
+/// Whole numbers below 2^53, of which quantiles are asked for: all are kept, so these are exact.
+#[derive(Clone, Debug, Default)]
+pub struct Delays(Vec<f64>);
+
+impl Delays {
+    /// Adds a value.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        self.0.push(value as f64);
+    }
+
+    /// The value that a part `tau` of all, 0 to 1, does not exceed, interpolated so that its median is right whatever the
+    /// distribution (Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 8). `None` without
+    /// values. Linear in their number.
+    pub fn quantile(&mut self, tau: f64) -> Option<f64> {
+        let is_there = !self.0.is_empty();
+        is_there.then(|| Data::new(&mut self.0[..]).quantile(tau))
     }
 }
 

@@ -21,6 +21,7 @@ use cpu_time::ThreadTime;
 use meshalloc::{Grid, Mesh, NodeId, SchedulerKind, StrategyKind};
 use meshalloc_host_sim::backend::InProcessBackends;
 use meshalloc_host_sim::experiment::{self, Experiment, Measure, Replications};
+use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
 use meshalloc_host_sim::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
 use meshalloc_host_sim::workload::synthetic::{Rate, Synthetic};
 use meshalloc_host_sim::workload::{
@@ -190,6 +191,7 @@ fn run_of_jobs() -> Vec<String> {
         jobs: 1000,
         measure: Measure::Departures,
         backlog: None,
+        slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
         seed: 1,
     };

@@ -31,6 +31,7 @@ use meshalloc_host_sim::backend::{
     Backend, BackendError, Backends, HeapStorage, InProcess, InProcessBackends,
 };
 use meshalloc_host_sim::experiment::{self, Experiment, Measure, Replications};
+use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
 use meshalloc_host_sim::workload::synthetic::{Rate, Synthetic};
 use meshalloc_host_sim::workload::{ServiceDistribution, SizeDistribution, Workload};
 use meshalloc_tests::bench;
@@ -68,6 +69,7 @@ fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
             warmup_fraction: 0.05,
         },
         backlog: None,
+        slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
         seed: SEED,
     }
@@ -108,7 +110,7 @@ impl Backends for RecorderBackends {
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         self.configuration = Some(configuration);
-        let mut storage = HeapStorage::new(configuration.machine, ROOM);
+        let mut storage = HeapStorage::new(configuration.machine, configuration.strategy, ROOM);
         body(&mut Recorder {
             inner: InProcess::new(storage.memory(), configuration)?,
             commands: &mut self.commands,
@@ -140,7 +142,7 @@ fn search(side: u16, strategy: StrategyKind) -> Search {
     let experiment = scenario(side, strategy, JOBS);
     experiment::run_once(&experiment, strategy, 0, &mut recorder, &()).expect("a sound scenario");
     let configuration = recorder.configuration.expect("the run took place");
-    let mut storage = HeapStorage::new(configuration.machine, ROOM);
+    let mut storage = HeapStorage::new(configuration.machine, configuration.strategy, ROOM);
     let mut statistics = None;
     let time = shortest(|| {
         let mut controller =

@@ -6,7 +6,7 @@ use crate::occupancy::Occupancy;
 use crate::word::{Doubling, Span, WORD_BITS, Word, run_starts, runs, words_for};
 
 /// The words in the longest row.
-pub(super) const STRIDE_MAX: usize = words_for(MESH_SIDE_MAX as u32);
+pub(crate) const STRIDE_MAX: usize = words_for(MESH_SIDE_MAX as u32);
 
 /// The first base node in row-major order at which a submesh of these sides is free.
 ///

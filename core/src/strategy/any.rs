@@ -18,7 +18,7 @@ macro_rules! strategies {
         $kind:ident $({ $($(#[$field_meta:meta])* $field:ident: $type:ty = $default:expr),+ $(,)? })?
         in $module:ident = $name:literal {
             aliases: [$($alias:literal),*], serves: $serves:ident $({ $($served:ident),+ })?, complete: $complete:literal,
-            holds: $holds:ident, needs: $needs:ident,
+            holds: $holds:ident, needs: $needs:ident $({ $($needed:ident),+ })?,
             $(forms: $($form:literal $(per $unit:literal)? { $($fields:tt)* } $(in $range:expr)?,)+)?
             source: $source:literal
         }
@@ -56,7 +56,7 @@ macro_rules! strategies {
             /// The memory it needs beside the occupancy.
             pub const fn needs(self) -> StrategyMemory {
                 match self {
-                    $(StrategyKind::$kind { .. } => StrategyMemory::$needs,)*
+                    $(StrategyKind::$kind { $($($needed,)+)? .. } => StrategyMemory::$needs $({ $($needed),+ })?,)*
                 }
             }
 
@@ -81,7 +81,6 @@ macro_rules! strategies {
                         source: $source,
                         complete: $complete,
                         holds: Holds::$holds,
-                        needs: StrategyMemory::$needs,
                         built: cfg!(feature = $name),
                     },)*
                 }
@@ -316,8 +315,6 @@ pub struct StrategyInfo {
     pub complete: bool,
     /// What a job holds.
     pub holds: Holds,
-    /// The memory it needs beside the occupancy.
-    pub needs: StrategyMemory,
     /// Whether its code is in this build.
     pub built: bool,
 }
@@ -388,6 +385,17 @@ pub enum StrategyMemory {
     Lengths,
     /// A list of submeshes, one for each processor.
     List,
+    /// As long a list, and scratch for strategies that look ahead: twice the words of the occupancy, tables for two lengths up to the longest side,
+    /// each with a bit for each of 72 requests, and room for this number of states of 72 bits and two words.
+    Foresight {
+        /// The number of states.
+        budget: u64,
+    },
+    /// The same, and 64 bits for each processor.
+    ForesightWithEnds {
+        /// The number of states.
+        budget: u64,
+    },
 }
 
 /// A strategy of which there is none. It keeps [`AnyStrategy`] whole in a build without strategies.

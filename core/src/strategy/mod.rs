@@ -24,6 +24,8 @@ mod common;
 #[macro_use]
 mod table;
 mod any;
+#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
+pub(crate) mod foresight;
 #[cfg(any(
     feature = "naive",
     feature = "neighbor",
@@ -38,6 +40,7 @@ pub use crate::search::curve::CurveFit;
 pub use any::{
     AnyStrategy, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind, StrategyMemory,
 };
+pub use foresight::Candidate;
 pub use serves::Serves;
 pub use text::StrategyTextError;
 

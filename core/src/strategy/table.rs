@@ -229,5 +229,23 @@ macro_rules! table {
             "curve:sum-of-squares" { fit: CurveFit::SumOfSquares },
             source: "Leung, Arkin, Bender, Bunde, Johnston, Lal, Mitchell, Phillips and Seiden 2002, Processor Allocation on Cplant: Achieving General Processor Locality Using One-Dimensional Allocation Strategies, IEEE Int. Conf. on Cluster Computing"
         }
+        /// Least expected blocking.
+        LeastExpectedBlocking {
+            /// How many times a candidate is looked at in a decision, all candidates together.
+            budget: u64 = 64,
+        } in least_expected_blocking = "least-expected-blocking" {
+            aliases: ["leb"], serves: Mesh, complete: true, holds: OneBlock, needs: Foresight { budget },
+            forms: "least-expected-blocking:BUDGET" { budget: value } in 4..=4096,
+            source: "this project"
+        }
+        /// Least expected blocking with estimates.
+        LebEstimates {
+            /// How many times a candidate is looked at in a decision, all candidates together.
+            budget: u64 = 64,
+        } in leb_estimates = "leb-estimates" {
+            aliases: ["leb-e"], serves: Mesh, complete: true, holds: OneBlock, needs: ForesightWithEnds { budget },
+            forms: "leb-estimates:BUDGET" { budget: value } in 4..=4096,
+            source: "this project"
+        }
     } };
 }

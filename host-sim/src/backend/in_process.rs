@@ -5,7 +5,8 @@ use meshalloc::message::Capacity;
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    Command, Configuration, Controller, Grid, Memory, Reply, Submesh, Ticks, Workspace,
+    Command, Configuration, Controller, Grid, Memory, Reply, StrategyKind, Submesh, Ticks,
+    Workspace,
 };
 
 use super::{Backend, BackendError, Backends};
@@ -25,25 +26,11 @@ pub struct HeapStorage {
 }
 
 impl HeapStorage {
-    /// Just enough for any strategy on this machine and this number of jobs, waiting and running together.
-    pub fn new(machine: Grid, jobs: usize) -> Self {
-        HeapStorage::sized(Needs::of_build(&[machine], jobs), jobs)
-    }
-
-    /// As much as a controller with this capacity has, a board for instance. Words are taken to be
-    /// this host's: where they are longer than the board's, the memory serves larger machines too.
-    pub fn with_capacity(capacity: Capacity) -> Self {
-        let needs = Needs {
-            words: capacity.words as usize,
-            // The capacity does not name it; no strategy needs more.
-            scratch: 2 * capacity.words as usize,
-            blocks: capacity.blocks as usize,
-            list: capacity.list as usize,
-        };
-        HeapStorage::sized(needs, capacity.jobs as usize)
-    }
-
-    fn sized(needs: Needs, jobs: usize) -> Self {
+    /// Enough for this strategy, and for any other as its name alone says, on this machine and this number of jobs, waiting and running
+    /// together.
+    pub fn new(machine: Grid, strategy: StrategyKind, jobs: usize) -> Self {
+        let needs = Needs::of_build(&[machine], jobs);
+        let needs = needs.and(Needs::of(strategy, &machine, jobs));
         HeapStorage {
             busy: vec![0; needs.words],
             faulty: vec![0; needs.words],
@@ -126,9 +113,12 @@ const QUEUE_ROOM: usize = 1024;
 
 impl InProcessBackends {
     /// The memory of one controller.
-    pub(super) fn storage(&self, machine: Grid) -> HeapStorage {
+    pub(super) fn storage(&self, configuration: &Configuration) -> HeapStorage {
+        let Configuration {
+            machine, strategy, ..
+        } = *configuration;
         let jobs = self.jobs.unwrap_or(machine.nodes() as usize + QUEUE_ROOM);
-        HeapStorage::new(machine, jobs)
+        HeapStorage::new(machine, strategy, jobs)
     }
 }
 
@@ -138,7 +128,7 @@ impl Backends for InProcessBackends {
         configuration: Configuration,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
-        let mut storage = self.storage(configuration.machine);
+        let mut storage = self.storage(&configuration);
         body(&mut InProcess::new(storage.memory(), configuration)?);
         Ok(())
     }

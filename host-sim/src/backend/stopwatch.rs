@@ -92,7 +92,7 @@ impl Backends for StopwatchBackends {
         configuration: Configuration,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
-        let mut storage = self.0.storage(configuration.machine);
+        let mut storage = self.0.storage(&configuration);
         let controller = InProcess::new(storage.memory(), configuration)?;
         body(&mut Stopwatch::new(controller));
         Ok(())

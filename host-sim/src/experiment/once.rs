@@ -46,7 +46,7 @@ fn run_through(
     backends: &mut dyn Backends,
     progress: &dyn Progress,
 ) -> Result<(RunResult, AnyExecution), ExperimentError> {
-    let measured = experiment.measured()?;
+    let conditions = experiment.conditions()?;
     let configuration = experiment.configuration(strategy, replication);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;
@@ -55,11 +55,9 @@ fn run_through(
     backends.with(configuration, &mut |backend| {
         let backend = &mut Interruptible { backend, progress };
         let advance = &mut |jobs| progress.advance(jobs);
-        let (jobs, machine, backlog) = (jobs.clone(), experiment.machine, experiment.backlog);
+        let (jobs, machine) = (jobs.clone(), experiment.machine);
         let execution = &mut execution;
-        let run = simulation::run_with(
-            execution, backlog, backend, machine, jobs, measured, advance,
-        );
+        let run = simulation::run_with(execution, conditions, backend, machine, jobs, advance);
         result = Some(run);
     })?;
     let result = result.expect("a backend that is ready calls its body");

@@ -8,7 +8,7 @@ use meshalloc::{SchedulerKind, StrategyKind};
 
 use super::claims::{Backlog, Gain};
 use crate::experiment::{Experiment, Measure, Replications, StrategyResult};
-use crate::metrics::Metric;
+use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use crate::names;
 use crate::report::{self, depends_on_length};
 use crate::statistics::Estimate;
@@ -120,6 +120,7 @@ impl Setting {
             jobs: length.jobs,
             measure: Measure::of(&self.workload),
             backlog: None,
+            slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: length.replications,
             seed: length.seed,
         }

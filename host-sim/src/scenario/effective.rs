@@ -11,6 +11,7 @@ use super::{
 };
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
 use crate::io::{IoMesh, IoTasks};
+use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::workload::{
     Arrivals, Counts, EstimateModel, JOBS_MAX, Log, LogMessages, LogOptions, Messages, Rate,
@@ -33,6 +34,8 @@ pub struct Scenario {
     pub scheduler: SchedulerKind,
     /// Where the jobs come from.
     pub jobs: JobSource,
+    /// Run times count as at least this in the bounded slowdown, in the unit of the scenario's times.
+    pub slowdown_threshold: f64,
     /// What all random numbers derive from.
     pub seed: u64,
     /// Where the controller is.
@@ -89,6 +92,7 @@ impl Scenario {
             machine,
             strategies: strategies(machine, args.strategy.as_deref(), &[default])?,
             scheduler: args.scheduler.unwrap_or(SchedulerKind::Fcfs),
+            slowdown_threshold: args.slowdown_threshold.unwrap_or(SLOWDOWN_THRESHOLD),
             seed: args.seed.unwrap_or(SEED_DEFAULT),
             backend: args.backend.clone().unwrap_or_default(),
             format: args.format.unwrap_or_default(),
@@ -172,6 +176,7 @@ impl Scenario {
             jobs,
             measure,
             backlog: None,
+            slowdown_threshold: self.slowdown_threshold,
             replications,
             seed: self.seed,
         })
@@ -420,7 +425,7 @@ mod tests {
         let expected = serde_json::json!({
             "mesh": "64x64", "strategy": ["first-fit"], "scheduler": "fcfs", "sizes": "uniform",
             "widths": "1..64", "heights": "1..64", "load": 0.4, "mean-service": 10.0, "warmup": 0.05,
-            "estimates": "perfect", "jobs": 40000, "replications": 10, "seed": 1, "backend": "in-process"
+            "estimates": "perfect", "jobs": 40000, "replications": 10, "slowdown-threshold": 10.0, "seed": 1, "backend": "in-process"
         });
         assert_eq!(record, expected);
     }
@@ -446,7 +451,7 @@ mod tests {
             "--mesh 8x4 --io-nodes top --arrival-rate 0.5 --sizes exponential --jobs 70",
             "--mesh 8x8 --task-processors exponential:3.5 --shape near-cubic --load 0.5",
             "--estimates factor:0.5..5 --scheduler easy",
-            "--estimates none --scheduler easy:reservations=3",
+            "--slowdown-threshold 1 --estimates none --scheduler easy:reservations=3",
             "--swf log.swf --estimates perfect --scheduler conservative",
             "--swf log.swf --pattern ring",
         ] {

@@ -41,7 +41,13 @@ pub fn run_until(
     moment: Moment,
 ) -> Result<Interrupted, SimulationError> {
     let nothing = Measured::Arrivals { first: 0, end: 0 };
-    let mut run = Run::new(execution, backend, machine, jobs.into_iter(), nothing);
+    let mut run = Run::new(
+        execution,
+        backend,
+        machine,
+        jobs.into_iter(),
+        nothing.into(),
+    );
     let at = match moment {
         Moment::Time(at) => at,
         Moment::Grants(grants) => {

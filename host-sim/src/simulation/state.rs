@@ -8,7 +8,7 @@ use super::execution::{Execution, MessageSums, Start};
 use super::held::{Held, Lists};
 use super::record::{Record, Stage};
 use super::tally::{Edge, Fnv1a, Tally};
-use super::{Measured, SimulationError};
+use super::{Conditions, Measured, SimulationError};
 use crate::dispersal::Disperser;
 use crate::workload::{Job, TIME_MAX};
 
@@ -49,7 +49,8 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(machine: Grid, measured: Measured) -> Self {
+    pub(super) fn new(machine: Grid, conditions: Conditions) -> Self {
+        let measured = conditions.measured;
         State {
             machine,
             measured,
@@ -70,7 +71,7 @@ impl State {
             left: measured.count(),
             hash: Fnv1a::default(),
             decisions: 0,
-            tally: Tally::default(),
+            tally: Tally::new(conditions.slowdown_threshold),
         }
     }
 

@@ -6,7 +6,7 @@ use super::execution::MessageSums;
 use super::record::Record;
 use crate::dispersal::Dispersal;
 use crate::metrics::{Metric, Refusals, RunValues};
-use crate::statistics::{Moments, Trend};
+use crate::statistics::{Delays, Moments, Trend};
 use crate::workload::TimeUnit;
 
 /// A time, and the integrals up to it.
@@ -38,10 +38,14 @@ impl DispersalSums {
     }
 }
 
-/// Sums over measured jobs, whole numbers but for those of [`DispersalSums`].
+/// Sums over measured jobs, whole numbers but for the slowdown and those of [`DispersalSums`].
 #[derive(Default)]
 pub(super) struct Tally {
     waiting: Moments,
+    /// Of each job, in ticks.
+    delays: Delays,
+    slowdown_threshold: Ticks,
+    slowdown: f64,
     turnaround: Moments,
     service: Moments,
     trend: Trend,
@@ -67,6 +71,14 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Nothing so far; run times count as at least `slowdown_threshold` in the bounded slowdown.
+    pub(super) fn new(slowdown_threshold: Ticks) -> Self {
+        Tally {
+            slowdown_threshold,
+            ..Tally::default()
+        }
+    }
+
     /// A measured job leaves; `place` is its place among the measured ones.
     pub(super) fn depart(
         &mut self,
@@ -76,9 +88,12 @@ impl Tally {
         messages: MessageSums,
     ) {
         let waiting = record.granted - record.job.arrival;
+        let (turnaround, run) = (now - record.job.arrival, now - record.granted);
         self.waiting.add(waiting);
-        self.turnaround.add(now - record.job.arrival);
-        self.service.add(now - record.granted);
+        self.delays.add(waiting);
+        self.turnaround.add(turnaround);
+        self.service.add(run);
+        self.slowdown += bounded_slowdown(turnaround, run, self.slowdown_threshold);
         self.trend.add(place, waiting);
         self.misses += u64::from(record.misses);
         self.requested += u64::from(record.job.request.processors);
@@ -94,15 +109,21 @@ impl Tally {
     }
 
     /// What the sums amount to, times in this unit.
-    pub(super) fn values(&self, machine: Grid, unit: TimeUnit) -> RunValues {
+    pub(super) fn values(mut self, machine: Grid, unit: TimeUnit) -> RunValues {
+        let [median, p95, p99] = [0.5, 0.95, 0.99].map(|part| self.delays.quantile(part));
         let each = unit.ticks_each() as f64;
         let jobs = self.turnaround.count();
         let part = |some: u64, all: u64| (all > 0).then(|| some as f64 / all as f64);
         let of_jobs = |of: &Moments| of.mean().map(|mean| mean / each);
+        let time = |ticks: Option<f64>| ticks.map(|ticks| ticks / each);
         let mean = |sum: f64| (jobs > 0).then(|| sum / jobs as f64);
         let of_messages = |sum: u64| part(sum, self.messages.count);
         RunValues::from_fn(|metric| match metric {
             Metric::WaitingDelay => of_jobs(&self.waiting),
+            Metric::WaitingMedian => time(median),
+            Metric::WaitingP95 => time(p95),
+            Metric::WaitingP99 => time(p99),
+            Metric::BoundedSlowdown => mean(self.slowdown),
             Metric::Turnaround => of_jobs(&self.turnaround),
             Metric::TurnaroundVariance => {
                 let variance = self.turnaround.variance();
@@ -138,6 +159,13 @@ impl Tally {
         let all = u128::from(machine.nodes()) * u128::from(end.at - begin.at);
         (all > 0).then(|| (integral(end) - integral(begin)) as f64 / all as f64)
     }
+}
+
+/// How much longer a job was there than it ran, or than the threshold if it ran for less; at least 1.
+///
+/// Feitelson, Rudolph, Schwiegelshohn, Sevcik and Wong, Theory and practice in parallel job scheduling, JSSPP 1997.
+fn bounded_slowdown(turnaround: Ticks, run: Ticks, threshold: Ticks) -> f64 {
+    (turnaround as f64 / run.max(threshold) as f64).max(1.0)
 }
 
 /// The 64-bit hash of Fowler, Noll and Vo, variant 1a.

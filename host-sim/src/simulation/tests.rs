@@ -49,7 +49,7 @@ fn with_backend<T>(
     table: usize,
     body: impl FnOnce(&mut dyn Backend) -> T,
 ) -> T {
-    let mut storage = HeapStorage::new(machine, table);
+    let mut storage = HeapStorage::new(machine, strategy, table);
     let configuration = Configuration {
         machine,
         strategy,
@@ -167,6 +167,12 @@ fn a_log_computed_by_hand() {
     let value = |metric| result.values[metric].unwrap();
     // Waiting: 0, 8, 6, 4, 1. Turnaround: 10, 14, 26, 6, 2.
     assert_eq!(value(Metric::WaitingDelay), 19.0 / 5.0);
+    // In order 0, 1, 4, 6, 8; of five values the highest stands for all above 15/16 of them.
+    assert_eq!(value(Metric::WaitingMedian), 4.0);
+    assert_eq!(value(Metric::WaitingP95), 8.0);
+    assert_eq!(value(Metric::WaitingP99), 8.0);
+    // 10/10, 14/10, 26/20, and two that are less than the threshold of 10 s divided by it, which count as 1.
+    assert!((value(Metric::BoundedSlowdown) - (1.0 + 1.4 + 1.3 + 1.0 + 1.0) / 5.0).abs() < 1e-12);
     assert_eq!(value(Metric::Turnaround), 58.0 / 5.0);
     let squares = 100.0 + 196.0 + 676.0 + 36.0 + 4.0;
     let variance = (squares - 58.0 * 58.0 / 5.0) / 4.0;
@@ -254,6 +260,9 @@ fn a_single_server_waits_as_queueing_theory_says() {
         .collect();
     for (metric, expected) in [
         (Metric::WaitingDelay, rho / rate),
+        // A job waits longer than t with probability rho * exp(-rate * t).
+        (Metric::WaitingP95, (rho / 0.05).ln() / rate),
+        (Metric::WaitingP99, (rho / 0.01).ln() / rate),
         (Metric::Turnaround, 1.0 / rate),
         (Metric::TurnaroundVariance, rate.powi(-2)),
         (Metric::ServiceTime, mean),

@@ -4,6 +4,7 @@ use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 
 use super::*;
 use crate::experiment::{Measure, Replications};
+use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
 
 fn points(loads: &[f64]) -> Vec<Point> {
@@ -26,6 +27,7 @@ fn points(loads: &[f64]) -> Vec<Point> {
                 warmup_fraction: 0.05,
             },
             backlog: None,
+            slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::Fixed(2),
             seed: 1,
         },

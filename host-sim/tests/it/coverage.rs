@@ -12,7 +12,7 @@ use meshalloc_host_sim::backend::InProcessBackends;
 use meshalloc_host_sim::experiment::{
     self, Experiment, Measure, Replications, Stop, StrategyResult,
 };
-use meshalloc_host_sim::metrics::Metric;
+use meshalloc_host_sim::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use meshalloc_host_sim::statistics::Estimate;
 use meshalloc_host_sim::workload::{
     Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload,
@@ -46,6 +46,7 @@ impl Case {
             jobs: self.jobs,
             measure: Measure::of(&workload),
             backlog: None,
+            slowdown_threshold: SLOWDOWN_THRESHOLD,
             replications: Replications::UntilRelativeError {
                 target: self.error,
                 max: 1000,

@@ -35,7 +35,7 @@ fn a_cube_alone_is_the_papers_workload() {
     let expected = json!({
         "cube": "k=4,n=3", "strategy": ["tree-collapsing"], "scheduler": "fcfs",
         "dims": "uniform", "radices": "uniform", "tasks": 100, "residence": "5,10",
-        "estimates": "perfect", "replications": 10, "seed": 1, "backend": "in-process"
+        "estimates": "perfect", "replications": 10, "slowdown-threshold": 10.0, "seed": 1, "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);
     let result = &json["results"][0];
@@ -102,7 +102,7 @@ fn tasks_that_go_on_arriving_are_measured_as_on_a_mesh() {
     let expected = json!({
         "cube": "k=4,n=3", "strategy": ["tree-collapsing", "sniffing"], "scheduler": "fcfs",
         "dims": "normal", "radices": "uniform", "load": 0.2, "mean-service": 10.0,
-        "warmup": 0.05, "jobs": 2000, "estimates": "perfect", "replications": 3, "seed": 1,
+        "warmup": 0.05, "jobs": 2000, "estimates": "perfect", "replications": 3, "slowdown-threshold": 10.0, "seed": 1,
         "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);

@@ -33,7 +33,7 @@ fn a_torus_is_simulated_as_a_mesh_is() {
     let expected = json!({
         "torus": "4x4x8", "strategy": ["first-fit", "adaptive-scan", "naive", "tree-collapsing"],
         "scheduler": "fcfs", "sizes": "uniform", "widths": "1..4", "heights": "1..4", "load": 0.4,
-        "mean-service": 10.0, "warmup": 0.05, "jobs": 400, "estimates": "perfect", "replications": 2, "seed": 1,
+        "mean-service": 10.0, "warmup": 0.05, "jobs": 400, "estimates": "perfect", "replications": 2, "slowdown-threshold": 10.0, "seed": 1,
         "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);
@@ -74,7 +74,7 @@ fn operations_on_a_ring_of_meshes() {
         ),
         (
             "alloc 1 2x",
-            "expected `alloc ID AxBxC` on mesh 4x4x4 wrap 2",
+            "expected `alloc ID AxBxC [est=TIME]` on mesh 4x4x4 wrap 2",
         ),
     ] {
         let folder = tempfile::tempdir().unwrap();

@@ -11,6 +11,7 @@ mod swf;
 
 use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use meshalloc_host_sim::experiment::{Experiment, Measure, Replications};
+use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
 use meshalloc_host_sim::workload::{
     Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload,
 };
@@ -35,6 +36,7 @@ fn experiment(workload: Synthetic, jobs: u32, strategies: &[StrategyKind]) -> Ex
         jobs,
         measure: Measure::of(&workload),
         backlog: None,
+        slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
         seed: 1,
     }

@@ -403,7 +403,7 @@ fn a_line_for_another_machine_says_what_was_expected() {
             "alloc 1 4y2",
             &[
                 "\"4y2\" is not a list of extents",
-                "expected `alloc ID AxBxC`",
+                "expected `alloc ID AxBxC [est=TIME]`",
             ],
         ),
         (cube, "alloc 1 4x", &["\"4x\" is not a list of extents"]),
@@ -442,7 +442,7 @@ fn a_line_for_another_machine_says_what_was_expected() {
             "alloc 1 4x2 2",
             &[
                 "\"2\" is more than was expected",
-                "`alloc ID AxB` on mesh 8x4",
+                "`alloc ID AxB [est=TIME]` on mesh 8x4",
             ],
         ),
         (

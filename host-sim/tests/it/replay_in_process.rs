@@ -118,7 +118,7 @@ fn every_cube_strategy_answers_as_in_process() {
             let line = format!("replay - --cube k={k},n={n} --strategy {strategy}");
             let shown = host_sim_fed(Path::new("."), &line, &text).good();
             assert_eq!(shown.lines().count(), steps.len());
-            let mut storage = HeapStorage::new(cube.into(), 12);
+            let mut storage = HeapStorage::new(cube.into(), strategy, 12);
             let configuration = Configuration {
                 machine: cube.into(),
                 strategy,

@@ -28,7 +28,7 @@ fn json_records_what_was_run() {
         "mesh": "16x16", "strategy": ["free-submesh-list", "adaptive-scan"], "scheduler": "fcfs",
         "sizes": "uniform", "widths": "1..16", "heights": "1..16", "load": 0.4,
         "mean-service": 10.0, "warmup": 0.05, "jobs": 500, "estimates": "perfect",
-        "replications": 3, "seed": 7, "backend": "in-process"
+        "replications": 3, "slowdown-threshold": 10.0, "seed": 7, "backend": "in-process"
     });
     assert_eq!(json["scenario"], expected);
     let results = json["results"].as_array().unwrap();
@@ -369,4 +369,33 @@ fn the_search_time_is_there_if_asked_for() {
         shown.lines().all(|line| line.chars().count() <= 80),
         "{shown}"
     );
+}
+
+#[test]
+fn slowdown_and_quantiles_stand_beside_the_means() {
+    let json = |options: &str| {
+        let line = format!("{SMALL} --strategy fsl --format json {options}");
+        let json = host_sim(&line).json();
+        let metrics = json["results"][0]["metrics"].clone();
+        let mean = move |metric: &str| metrics[metric]["mean"].as_f64().unwrap();
+        (json["scenario"]["slowdown-threshold"].clone(), mean)
+    };
+    let (threshold, ten) = json("");
+    assert_eq!(threshold, 10.0);
+    assert!(ten("waiting_median") < ten("waiting_p95") && ten("waiting_p95") < ten("waiting_p99"));
+    assert!(ten("waiting_median") < ten("waiting_delay"));
+    let (threshold, one) = json("--slowdown-threshold 1");
+    assert_eq!(threshold, 1.0);
+    // Short jobs are slowed down most.
+    assert!(one("bounded_slowdown") > 1.2 * ten("bounded_slowdown"));
+    assert!(ten("bounded_slowdown") > 1.0);
+    assert_eq!(one("waiting_p99"), ten("waiting_p99"));
+    let shown = host_sim(&format!("{SMALL} --strategy fsl")).good();
+    for part in ["95 % (s)", "99 % (s)", "median (s)", "slowdown"] {
+        assert!(shown.contains(part), "{part} is missing in {shown}");
+    }
+    let list = host_sim("list").good();
+    for metric in ["bounded_slowdown", "waiting_p95"] {
+        assert!(list.contains(metric), "{list}");
+    }
 }

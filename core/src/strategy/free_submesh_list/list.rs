@@ -135,7 +135,7 @@ impl<'a> List<'a> {
             if !whole.overlaps(busy) {
                 continue;
             }
-            for piece in pieces(whole, busy).into_iter().flatten() {
+            for piece in whole.around(busy).into_iter().flatten() {
                 if let Keep::Meeting(within) = keep
                     && !piece.overlaps(within)
                 {
@@ -173,19 +173,6 @@ impl<'a> List<'a> {
         self.memory[at] = submesh;
         self.len += 1;
     }
-}
-
-/// What is left of `whole` at the left, the right, below and above `busy`, which overlaps it.
-#[inline]
-fn pieces(whole: Submesh, busy: Submesh) -> [Option<Submesh>; 4] {
-    let (low, high) = (whole.lower_left(), whole.upper_right());
-    let (busy_low, busy_high) = (busy.lower_left(), busy.upper_right());
-    [
-        (low.x < busy_low.x).then(|| Submesh::between(low.x, low.y, busy_low.x - 1, high.y)),
-        (busy_high.x < high.x).then(|| Submesh::between(busy_high.x + 1, low.y, high.x, high.y)),
-        (low.y < busy_low.y).then(|| Submesh::between(low.x, low.y, high.x, busy_low.y - 1)),
-        (busy_high.y < high.y).then(|| Submesh::between(low.x, busy_high.y + 1, high.x, high.y)),
-    ]
 }
 
 /// Updates the list in `memory[..len]` after `released` has become free; `busy` names all that is still

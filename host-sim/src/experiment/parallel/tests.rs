@@ -5,6 +5,7 @@ use rand_core::{Rng, SeedableRng};
 use super::*;
 use crate::backend::InProcessBackends;
 use crate::experiment::{Measure, Stop, run};
+use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic};
 
 const STRATEGIES: [StrategyKind; 2] = [StrategyKind::AdaptiveScan, StrategyKind::FirstFit];
@@ -21,6 +22,7 @@ fn experiment(load: f64, replications: Replications) -> Experiment {
         jobs: 400,
         measure: Measure::of(&workload),
         backlog: None,
+        slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications,
         seed: 1,
     }

@@ -23,6 +23,7 @@ impl Serialize for Scenario {
             names::scheduler_text(self.scheduler, self.time_unit()).into(),
         ));
         entries.extend(self.jobs.entries());
+        entries.push(("slowdown-threshold", self.slowdown_threshold.into()));
         entries.push(("seed", self.seed.into()));
         entries.push(("backend", self.backend.to_string().into()));
         let entries = entries

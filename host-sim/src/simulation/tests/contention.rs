@@ -29,11 +29,10 @@ fn sending(
         let execution = Contention::new(machine, messages).unwrap();
         run_with(
             execution,
-            None,
+            measured.into(),
             backend,
             machine,
             jobs,
-            measured,
             &mut |_| {},
         )
         .unwrap()
@@ -170,11 +169,10 @@ fn equal_cycles_complete_in_the_order_of_starts() {
         let execution = Contention::new(machine, messages).unwrap();
         run_with(
             execution,
-            None,
+            all(4).into(),
             &mut spy,
             machine,
             jobs,
-            all(4),
             &mut |_| {},
         )
         .unwrap();

@@ -85,11 +85,10 @@ fn completions_move_while_others_run() {
         let execution = Sharing::default();
         let result = run_with(
             execution,
-            None,
+            all(4).into(),
             &mut spy,
             machine,
             jobs,
-            all(4),
             &mut |_| {},
         )
         .unwrap();
@@ -128,11 +127,10 @@ fn without_company_sharing_is_fixed_service() {
         let execution = Sharing::default();
         run_with(
             execution,
-            None,
+            all(200).into(),
             backend,
             machine,
             jobs(),
-            all(200),
             &mut |_| {},
         )
     });
@@ -180,11 +178,10 @@ fn a_job_starts_once_with_all_of_its_blocks() {
         };
         run_with(
             execution,
-            None,
+            all(28).into(),
             backend,
             machine,
             jobs,
-            all(28),
             &mut |_| {},
         )
         .unwrap()

@@ -99,7 +99,7 @@ fn arrivals_that_only_wait_are_put_off() {
             backend,
             mesh(2, 1),
             jobs,
-            Measured::Arrivals { first: 0, end: 1 },
+            Measured::Arrivals { first: 0, end: 1 }.into(),
         );
         while run.step(Ticks::MAX).unwrap() {}
         (run.state.decisions, run.state.now)
@@ -113,15 +113,17 @@ fn a_backlog_is_kept_up() {
     let jobs = (0..).map(|_| job(1_000, 1, 1, 1));
     let (result, notes) = with_backend(mesh(1, 1), StrategyKind::FirstFit, 8, |backend| {
         let mut spy = Spy::new(backend);
-        let (execution, backlog) = (FixedService::default(), NonZero::new(3));
+        let conditions = Conditions {
+            backlog: NonZero::new(3),
+            ..all(6).into()
+        };
         let machine = mesh(1, 1);
         let result = run_with(
-            execution,
-            backlog,
+            FixedService::default(),
+            conditions,
             &mut spy,
             machine,
             jobs,
-            all(6),
             &mut |_| {},
         );
         (result.unwrap(), spy.notes)

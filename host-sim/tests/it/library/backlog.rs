@@ -5,7 +5,7 @@ use std::num::NonZero;
 use meshalloc::{Cube, Grid, Mesh, SchedulerKind, StrategyKind};
 use meshalloc_host_sim::backend::{self, InProcessBackends};
 use meshalloc_host_sim::experiment::{self, Experiment, Replications, StrategyResult};
-use meshalloc_host_sim::metrics::Metric;
+use meshalloc_host_sim::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use meshalloc_host_sim::statistics::Estimate;
 use meshalloc_host_sim::workload::{Arrivals, Rate, Requests, SideRange, Workload};
 
@@ -14,6 +14,7 @@ use super::{AS, FSL, uniform};
 fn saturation(side: u16, strategies: &[StrategyKind]) -> Experiment {
     Experiment {
         backlog: Some(NonZero::<u32>::MIN),
+        slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(4),
         ..super::experiment(uniform(side, 1.0), 4_000, strategies)
     }

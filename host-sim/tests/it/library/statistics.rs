@@ -1,4 +1,4 @@
-use meshalloc_host_sim::statistics::{Estimate, Moments, Trend, empty_start_bias};
+use meshalloc_host_sim::statistics::{Delays, Estimate, Moments, Trend, empty_start_bias};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 #[test]
@@ -102,4 +102,27 @@ fn trend_rises_by_twice_the_mean_from_zero() {
     assert!((growing.relative_rise().unwrap() - 2.0).abs() < 1e-12);
     assert_eq!(level.relative_rise(), Some(0.0));
     assert_eq!(Trend::default().relative_rise(), None);
+}
+
+#[test]
+fn quantiles_are_those_of_all_values_in_any_order() {
+    // Hyndman and Fan's definition 8 by hand: the value at place (n + 1/3) p + 1/3 from 1.
+    let mut delays = Delays::default();
+    assert_eq!(delays.quantile(0.5), None);
+    for i in 0..100 {
+        delays.add(1 + i * 37 % 100);
+    }
+    for (part, expected) in [
+        (0.5, 50.5),
+        (0.95, 95.65),
+        (0.99, 99.663_333),
+        (0.0, 1.0),
+        (1.0, 100.0),
+    ] {
+        let found = delays.quantile(part).unwrap();
+        assert!((found - expected).abs() < 1e-6, "{part}: {found}");
+    }
+    let mut equal = Delays::default();
+    (0..1_000).for_each(|_| equal.add(7));
+    assert_eq!(equal.quantile(0.99), Some(7.0));
 }

@@ -9,6 +9,7 @@ use meshalloc::{Mesh, SchedulerKind, StrategyKind};
 use meshalloc_host_sim::backend::line::{Endpoint, LineBackends};
 use meshalloc_host_sim::backend::{Backends, InProcessBackends};
 use meshalloc_host_sim::experiment::{Experiment, Measure, Replications, StrategyResult, run};
+use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
 use meshalloc_host_sim::workload::{Log, LogOptions, ShapeRule, TimeUnit, Workload};
 use meshalloc_tests::qemu::Qemu;
 
@@ -67,6 +68,7 @@ fn experiment(jobs: usize, scheduler: SchedulerKind, strategies: &[StrategyKind]
             warmup_fraction: 0.0,
         },
         backlog: None,
+        slowdown_threshold: SLOWDOWN_THRESHOLD,
         replications: Replications::Fixed(1),
         seed: 1,
     }

@@ -1,0 +1,386 @@
+//! What strategies that look ahead share: which requests are expected, and which of them still fit after a job has been placed and
+//! others have left.
+//!
+//! A set of requests is a [`Mask`], a bit for each. The requests that fit into a rectangle of `w x h` processors are the AND of two entries
+//! of a table ([`Expected::fitting`]), and those that fit into a mesh are the OR over its maximal free rectangles. So nothing is
+//! computed for a single request.
+//!
+//! What is free is a list of [`Bands`]: rows that are alike are one. The maximal free rectangles that meet given blocks are found by
+//! going through the pairs of bands around them, at most as many as there are edges of blocks; no list of rectangles is kept.
+
+use core::marker::PhantomData;
+
+use super::common::demand_either_way;
+use super::{Strategy, Workspace};
+use crate::blocks::Draft;
+use crate::error::{ConfigureError, Refusal};
+use crate::grid::Grid;
+use crate::mesh::{Mesh, Sides, Submesh};
+use crate::occupancy::Occupancy;
+use crate::outlook::Outlook;
+use crate::request::{Request, Ticks};
+use crate::search::rectangles::for_each_maximal;
+use crate::word::{WORD_BITS, Word, words_for};
+
+mod bands;
+mod candidates;
+pub(super) mod departures;
+mod expected;
+mod fits;
+
+use bands::Bands;
+pub use candidates::Candidate;
+use candidates::Candidates;
+use expected::{Expected, MASK_WORDS, Mask, Within};
+use fits::Fits;
+
+/// Words of a time.
+const TICKS_WORDS: usize = (Ticks::BITS / WORD_BITS) as usize;
+
+/// The words that foresight needs on a two-dimensional mesh, with room for the ends of running jobs or without.
+pub(crate) const fn words(machine: &Grid, budget: u64, has_ends: bool) -> usize {
+    Division::new(machine.side(0), machine.side(1), budget, has_ends).words()
+}
+
+/// How the words of the workspace are divided.
+#[derive(Clone, Copy, Debug)]
+struct Division {
+    /// For [`Expected`].
+    table: usize,
+    /// Each of the two bitmaps of [`Bands`].
+    rows: usize,
+    /// Where the bands start.
+    starts: usize,
+    /// For [`Fits`].
+    masks: usize,
+    /// For the contacts, and for the scores.
+    candidates: usize,
+    /// For the ends of running jobs.
+    ends: usize,
+}
+
+impl Division {
+    const fn new(w: u16, h: u16, budget: u64, has_ends: bool) -> Division {
+        let (longest, nodes) = (if w > h { w } else { h }, w as usize * h as usize);
+        Division {
+            table: Expected::words(longest),
+            rows: h as usize * words_for(w as u32),
+            starts: h as usize + 1,
+            masks: budget as usize * MASK_WORDS,
+            candidates: budget as usize,
+            ends: if has_ends { nodes * TICKS_WORDS } else { 0 },
+        }
+    }
+
+    const fn words(self) -> usize {
+        self.table + 2 * self.rows + self.starts + self.masks + 2 * self.candidates + self.ends
+    }
+}
+
+/// The parts of the words.
+struct Parts<'a> {
+    table: &'a mut [Within],
+    fixed: &'a mut [Word],
+    busy: &'a mut [Word],
+    starts: &'a mut [Word],
+    masks: &'a mut [Mask],
+    contacts: &'a mut [Word],
+    scores: &'a mut [Word],
+    ends: &'a mut [[Word; TICKS_WORDS]],
+}
+
+impl<'a> Parts<'a> {
+    fn new(mut words: &'a mut [Word], division: Division) -> Self {
+        let mut part = |len: usize| words.split_off_mut(..len).unwrap_or_default();
+        let table = part(division.table).as_chunks_mut().0;
+        Parts {
+            table: table.as_chunks_mut().0,
+            fixed: part(division.rows),
+            busy: part(division.rows),
+            starts: part(division.starts),
+            masks: part(division.masks).as_chunks_mut().0,
+            contacts: part(division.candidates),
+            scores: part(division.candidates),
+            ends: part(division.ends).as_chunks_mut().0,
+        }
+    }
+}
+
+/// How a strategy that looks ahead chooses.
+pub trait Rule: core::fmt::Debug {
+    /// Whether it goes by when running jobs are expected to end.
+    const BY_ENDS: bool;
+
+    /// The most candidates that are kept with this number of running jobs; at least 1.
+    fn candidates_max(budget: u64, running: u64, request: &Request) -> u64;
+
+    /// Scores several candidates.
+    fn score(decision: &mut Decision<'_>, budget: u64, request: &Request);
+}
+
+/// A strategy that looks ahead and chooses by this rule.
+#[derive(Debug)]
+pub struct Foresight<'m, R> {
+    mesh: Mesh,
+    budget: u64,
+    division: Division,
+    /// `list[..running]` are the running jobs of the latest outlook, and candidates are behind them.
+    pub(super) workspace: Workspace<'m>,
+    running: usize,
+    /// Whether a bit is set in the bitmap of what never becomes free.
+    is_any_fixed: bool,
+    expected: Expected,
+    /// Where in the list the candidates of the latest decision begin, and how many there were.
+    latest: (usize, usize),
+    rule: PhantomData<R>,
+}
+
+impl<'m, R: Rule> Foresight<'m, R> {
+    /// The strategy on this machine.
+    pub(super) fn new(
+        grid: Grid,
+        workspace: Workspace<'m>,
+        budget: u64,
+    ) -> Result<Self, ConfigureError> {
+        let mesh = Mesh::of(&grid).ok_or(ConfigureError::MachineUnsuitable)?;
+        let (w, h) = (mesh.sides().w, mesh.sides().h);
+        let mut foresight = Foresight {
+            mesh,
+            budget,
+            division: Division::new(w, h, budget, R::BY_ENDS),
+            workspace,
+            running: 0,
+            is_any_fixed: true,
+            expected: Expected::new(),
+            latest: (0, 0),
+            rule: PhantomData,
+        };
+        foresight.forget();
+        Ok(foresight)
+    }
+
+    /// Nothing has happened yet.
+    fn forget(&mut self) {
+        let parts = Parts::new(self.workspace.words, self.division);
+        self.expected.begin(self.mesh, parts.table);
+        self.running = 0;
+        self.latest = (0, 0);
+    }
+
+    /// Chooses among the corners of the maximal free submeshes. What the outlook said is forgotten: it is good for one decision.
+    fn decide(&mut self, occupancy: &Occupancy<'_>, request: &Request) -> Option<Submesh> {
+        let running = core::mem::take(&mut self.running);
+        let parts = Parts::new(self.workspace.words, self.division);
+        let (running, places) = self.workspace.list.split_at_mut(running);
+        // There is room for as many places as processors are free.
+        let most = R::candidates_max(self.budget, running.len() as u64, request);
+        let most = most.min(occupancy.free().into()) as usize;
+        let bands = Bands::new(occupancy, running, parts.starts, parts.busy, parts.fixed);
+        let mut candidates = Candidates::new(places, parts.contacts, parts.scores);
+        bands.for_each_maximal_meeting(&[], |free| {
+            for sides in request.orientations() {
+                free.for_each_corner(sides, |place| {
+                    candidates.consider(place, most, |place| bands.contact(place));
+                });
+            }
+        });
+        candidates.sort();
+        self.latest = (running.len(), candidates.len());
+        if candidates.len() > 1 {
+            let mut decision = Decision {
+                bands,
+                candidates,
+                fits: Fits::new(&self.expected, parts.table, parts.masks),
+                running,
+                ends: parts.ends,
+            };
+            decision.begin();
+            R::score(&mut decision, self.budget, request);
+            candidates = decision.candidates;
+        }
+        candidates.best()
+    }
+
+    /// The candidates of the latest decision with their scores, which are 0 if there was only one. For tests.
+    #[doc(hidden)]
+    pub fn latest(&self) -> impl Iterator<Item = Candidate> + '_ {
+        let (start, len) = self.latest;
+        let scores = self.division.words() - self.division.ends - self.division.candidates;
+        let contacts = scores - self.division.candidates;
+        let words = &self.workspace.words;
+        (0..len).map(move |at| Candidate {
+            place: self.workspace.list[start + at],
+            contact: words[contacts + at] as u32,
+            score: words[scores + at] as u32,
+        })
+    }
+}
+
+impl<R: Rule> Strategy for Foresight<'_, R> {
+    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
+        demand_either_way(request, self.mesh)
+    }
+
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        request.orientations().any(|oriented| oriented == sides)
+    }
+
+    fn propose(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let place = self.decide(occupancy, request);
+        place.map(|submesh| draft.push(submesh)).is_some()
+    }
+
+    fn would_fit(
+        &mut self,
+        supposed: &Occupancy<'_>,
+        request: &Request,
+        _draft: &mut Draft<'_, '_>,
+    ) -> bool {
+        let mut fits = false;
+        for_each_maximal(supposed, |submesh| {
+            let mut orientations = request.orientations();
+            fits |= orientations.any(|sides| sides.fits_in(submesh.sides));
+        });
+        fits
+    }
+
+    fn arrived(&mut self, request: &Request) {
+        let parts = Parts::new(self.workspace.words, self.division);
+        self.expected.arrived(request, parts.table);
+    }
+
+    fn look(&mut self, outlook: &Outlook<'_, '_>) {
+        let parts = Parts::new(self.workspace.words, self.division);
+        self.expected.wait(outlook.waiting(), parts.table);
+        if self.is_any_fixed {
+            parts.fixed.fill(0);
+        }
+        self.is_any_fixed = outlook.mark_never_free(parts.fixed);
+        self.running = 0;
+        // There is room: blocks are disjoint.
+        for (held, entry) in outlook.held().zip(&mut *self.workspace.list) {
+            *entry = held.block.into();
+            if let Some(end) = parts.ends.get_mut(self.running) {
+                // What is not known to end ends last.
+                let left = held.ends.map_or(Ticks::MAX, |end| end - outlook.now());
+                *end = ticks_to_words(left);
+            }
+            self.running += 1;
+        }
+    }
+
+    fn rebuild(&mut self, _: &Occupancy<'_>) {
+        self.forget();
+    }
+}
+
+/// A choice among several candidates, which are to be scored.
+#[derive(Debug)]
+pub struct Decision<'a> {
+    bands: Bands<'a>,
+    candidates: Candidates<'a>,
+    fits: Fits<'a>,
+    running: &'a mut [Submesh],
+    /// How long the running jobs are expected to run, in ticks.
+    ends: &'a mut [[Word; TICKS_WORDS]],
+}
+
+impl Decision<'_> {
+    /// State 0: nothing has changed but that the candidate is placed.
+    fn begin(&mut self) {
+        for block in &mut *self.running {
+            *block = self.bands.in_bands(*block);
+        }
+        self.fits.begin(0, &[], self.candidates.len());
+        self.bands.for_each_maximal_meeting(&[], |free| {
+            self.fits.add(0, free, self.candidates.places());
+        });
+        self.fits.settle(self.candidates.len());
+    }
+
+    pub(super) const fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    pub(super) const fn candidates(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// How long a running job is expected to run, in ticks.
+    pub(super) fn end(&self, job: usize) -> Ticks {
+        words_to_ticks(self.ends[job])
+    }
+
+    /// Puts the `count` largest of the running jobs first, the largest at the front; of the same size those that were granted first.
+    pub(super) fn largest_first(&mut self, count: usize) {
+        for at in 0..count {
+            let mut largest = at;
+            for other in at + 1..self.running.len() {
+                let area = |job: usize| self.bands.area(self.running[job]);
+                if area(other) > area(largest) {
+                    largest = other;
+                }
+            }
+            self.running[at..=largest].rotate_right(1);
+        }
+    }
+
+    /// Puts the running jobs in the order in which they are expected to end; of the same end those that were granted first.
+    pub(super) fn first_end_first(&mut self) {
+        for len in 1..self.running.len() {
+            let mut at = len;
+            while at > 0 && self.end(at) < self.end(at - 1) {
+                self.running.swap(at, at - 1);
+                self.ends.swap(at, at - 1);
+                at -= 1;
+            }
+        }
+    }
+
+    /// A running job leaves.
+    pub(super) fn leave(&mut self, job: usize) {
+        self.bands.release(self.running[job]);
+    }
+
+    /// It is there again.
+    pub(super) fn come_back(&mut self, job: usize) {
+        self.bands.take(self.running[job]);
+    }
+
+    /// Describes a state: in it fits what fits in any of the states `from`, and what fits into submeshes that are free now and meet each of these jobs.
+    pub(super) fn describe(&mut self, state: usize, from: &[usize], jobs: &[usize]) {
+        self.fits.begin(state, from, self.candidates.len());
+        let mut blocks = [Submesh::EMPTY; 3];
+        for (block, &job) in blocks.iter_mut().zip(jobs) {
+            *block = self.running[job];
+        }
+        self.bands
+            .for_each_maximal_meeting(&blocks[..jobs.len()], |free| {
+                self.fits.add(state, free, self.candidates.places());
+            });
+    }
+
+    /// Adds to the scores what the state is worth.
+    pub(super) fn score(&mut self, state: usize, weight: u32) {
+        let fits = &self.fits;
+        let count = self.candidates.len();
+        self.candidates
+            .score(weight, |at| fits.value(state, at, count));
+    }
+}
+
+fn ticks_to_words(ticks: Ticks) -> [Word; TICKS_WORDS] {
+    core::array::from_fn(|at| (ticks >> (at as u32 * WORD_BITS)) as Word)
+}
+
+fn words_to_ticks(words: [Word; TICKS_WORDS]) -> Ticks {
+    let words = words.into_iter().enumerate();
+    words.fold(0, |ticks, (at, word)| {
+        ticks | Ticks::from(word) << (at as u32 * WORD_BITS)
+    })
+}
