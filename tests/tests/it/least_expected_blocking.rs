@@ -138,12 +138,12 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                 let mut side = || random.between(1, side_max) as u16;
                 let mut request = Request::submesh(side(), side());
                 if random.percent(80) {
-                    request = request.with_estimate(random.between(1, 400).into());
+                    request = request.with_estimate(random.between(1, 3000).into());
                 }
                 if random.percent(20) {
                     request = request.with_flags(Flags::FIXED_ORIENTATION);
                 }
-                if random.percent(70) {
+                if random.percent(60) {
                     request = request.with_flags(request.flags | Flags::NO_WAIT);
                 }
                 rig.model.arrived(&request);
@@ -225,7 +225,7 @@ fn compare_all(kind: impl Fn(u64) -> StrategyKind) {
                 "{scheduler:?}, {budget}: {seen:?}"
             );
             assert_eq!(
-                seen.with_withheld > part,
+                seen.with_withheld > states / 50,
                 is_backfilling,
                 "{scheduler:?}, {budget}: {seen:?}"
             );
