@@ -22,6 +22,7 @@ pub mod buddy;
 pub mod convert;
 pub mod curve;
 pub mod discipline;
+pub mod foresight;
 pub mod grid;
 pub mod notation;
 pub mod qemu;

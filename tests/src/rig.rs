@@ -31,7 +31,15 @@ impl HeapMemory {
     /// Memory in which each of the machines can be served.
     pub fn for_largest_of(machines: &[impl Into<Grid> + Copy], jobs: usize) -> Self {
         let machines: Vec<Grid> = machines.iter().map(|&machine| machine.into()).collect();
-        let needs = Needs::of_build(&machines, jobs);
+        Self::sized(Needs::of_build(&machines, jobs), jobs)
+    }
+
+    /// Memory for this strategy alone.
+    pub fn for_strategy(machine: impl Into<Grid>, strategy: StrategyKind, jobs: usize) -> Self {
+        Self::sized(Needs::of(strategy, &machine.into(), jobs), jobs)
+    }
+
+    fn sized(needs: Needs, jobs: usize) -> Self {
         HeapMemory {
             busy: vec![0; needs.words],
             faulty: vec![0; needs.words],

@@ -10,6 +10,7 @@ use crate::binary_tree::{self, Form, Tree, parallel_layout};
 use crate::buddy::BuddySystem;
 use crate::convert;
 use crate::curve;
+use crate::foresight::{Foresight, Outlook};
 use crate::grid::{Grid, NaiveMachine, Place, orders, padded};
 use crate::notation::{Notation, Symbol, notations};
 use crate::scattered::{Pages, sample};
@@ -117,6 +118,8 @@ pub struct Strategy {
     pages: Option<Pages>,
     /// The dominant free submeshes, once they have been asked for.
     list: OnceCell<Vec<Rect>>,
+    /// What the strategies that look ahead remember.
+    foresight: Option<Foresight>,
 }
 
 impl Strategy {
@@ -141,6 +144,7 @@ impl Strategy {
             Kind::FreeList => grid.k().is_some_and(u32::is_power_of_two),
             Kind::Sniffing | Kind::Partner => grid.k().is_some(),
             Kind::ParallelLayout | Kind::Curve { .. } => grid.w_h().is_some(),
+            Kind::LeastExpectedBlocking { .. } | Kind::LebEstimates { .. } => grid.w_h().is_some(),
             _ => {
                 binary_tree::form(kind).expect("there is a naive form of it");
                 let is_halvable =
@@ -172,6 +176,27 @@ impl Strategy {
                 _ => None,
             }),
             list: OnceCell::new(),
+            foresight: grid.w_h().and_then(|sides| Foresight::new(kind, sides)),
+        }
+    }
+
+    /// A request has arrived; it may be refused.
+    pub fn arrived(&mut self, request: &Request) {
+        if self.foresight.is_some() && self.check(request).is_ok() {
+            let foresight = self.foresight.as_mut();
+            foresight.expect("it is there").arrived(request);
+        }
+    }
+
+    /// Whether it looks at what is known of jobs.
+    pub const fn looks_ahead(&self) -> bool {
+        self.foresight.is_some()
+    }
+
+    /// What is known of jobs when the next one is placed.
+    pub fn look(&mut self, outlook: Outlook) {
+        if let Some(foresight) = &mut self.foresight {
+            foresight.look(outlook);
         }
     }
 
@@ -410,7 +435,9 @@ impl Strategy {
             | StrategyKind::FreeSubmeshList
             | StrategyKind::FrameSliding
             | StrategyKind::BestFit
-            | StrategyKind::BusyList => {
+            | StrategyKind::BusyList
+            | StrategyKind::LeastExpectedBlocking { .. }
+            | StrategyKind::LebEstimates { .. } => {
                 let rect = self.find_submesh(wanted)?;
                 Some(Held::Box(rect.into()))
             }
@@ -431,6 +458,7 @@ impl Strategy {
         let (a, b) = (wanted.extents[0] as i32, wanted.extents[1] as i32);
         let machine = &self.machine;
         match self.kind {
+            _ if let Some(foresight) = &self.foresight => foresight.place(machine, wanted),
             StrategyKind::Buddy => self.buddy.as_ref()?.place(a, b),
             StrategyKind::FreeSubmeshList => {
                 let list = self.dominant_free_submeshes();

@@ -1,6 +1,8 @@
 //! What a controller must answer, on any grid, under any scheduler and with any strategy: a flag for each node, a `Vec`
 //! for the queue and one for the jobs that run.
 
+use std::num::NonZeroU64;
+
 use meshalloc::message::JobReport;
 use meshalloc::{
     Capacity, Command, Configuration, ConfigureError, Error, Flags, JobId, JobState, NodeId,
@@ -10,6 +12,7 @@ use meshalloc::{
 use crate::backfilling::{Situation, Use, end_of};
 use crate::convert;
 use crate::discipline::Discipline;
+use crate::foresight::{Other, Outlook};
 use crate::grid::{Grid, NaiveMachine};
 use crate::rig::{Answer, Granted};
 use crate::strategy::{Held, Strategy, counts_processors};
@@ -245,6 +248,7 @@ impl System {
         request: Request,
         grants: &mut Vec<ExpectedGrant>,
     ) -> Result<Reply, Error> {
+        self.strategy.arrived(&request);
         let jobs = self.jobs();
         let refused = match self.strategy.check(&request) {
             Err(refusal) => Some(refusal),
@@ -491,6 +495,10 @@ impl System {
         };
         let valid = free >= requested;
         let request = job.request;
+        if self.strategy.looks_ahead() {
+            let outlook = self.outlook(at);
+            self.strategy.look(outlook);
+        }
         let outcome = match self.waiting.iter().any(|job| job.reserved.is_some()) {
             true => self.situation().place(&request),
             false => self.strategy.place(&request),
@@ -518,6 +526,29 @@ impl System {
         let processors = job.processors(self.grid());
         self.running.push(job);
         Ok(processors)
+    }
+
+    /// What is known of jobs when this one of the queue is placed.
+    fn outlook(&self, placed: usize) -> Outlook {
+        let others = (1..).zip(self.waiting.iter().skip(1));
+        let others = others.filter(|&(at, _)| at != placed);
+        let running = self.running.iter().map(|job| Other {
+            nodes: job.nodes(self.grid()),
+            left: job.request.estimate.map(|estimate| {
+                let end = job.granted_at.saturating_add(estimate.get());
+                end.saturating_sub(self.clock)
+            }),
+        });
+        let until = end_of(&self.waiting[placed].request, self.clock);
+        let reserved = self.reserved().into_iter();
+        let withheld = reserved.filter(|reserved| reserved.start < until);
+        let withheld = withheld.flat_map(|reserved| reserved.nodes);
+        Outlook {
+            waiting: others.map(|(_, job)| job.request).collect(),
+            running: running.collect(),
+            never_free: withheld.chain(self.faulty_nodes()).collect(),
+            estimate: self.waiting[placed].request.estimate.map(NonZeroU64::get),
+        }
     }
 
     fn see_head(&mut self) {

@@ -156,6 +156,7 @@ impl<'m> Probe<'m> {
     pub fn ask(&mut self, request: Request) -> Answer {
         const JOB: u32 = 7;
         let request = request.with_flags(request.flags | Flags::NO_WAIT);
+        self.model.arrived(&request);
         let answer = submit(&mut self.controller, JOB, request);
         if matches!(answer.last, Reply::Submitted { .. }) {
             let released = release(&mut self.controller, JOB);

@@ -74,6 +74,10 @@ fn answers_as_its_naive_form(kind: StrategyKind) {
     let on_4_by_4 = match kind {
         StrategyKind::Naive | StrategyKind::Random { .. } => Compare::WithModel,
         _ if counts_processors(kind) => Compare::Nothing,
+        // Their naive form takes minutes; `least_expected_blocking` compares.
+        StrategyKind::LeastExpectedBlocking { .. } | StrategyKind::LebEstimates { .. } => {
+            Compare::Nothing
+        }
         _ => Compare::WithModel,
     };
     for (machine, compare) in [
@@ -172,6 +176,8 @@ strategies! {
     compact_binary_tree: CompactBinaryTree;
     parallel_layout: ParallelLayout;
     curve: Curve { fit: CurveFit::FirstFit };
+    least_expected_blocking: LeastExpectedBlocking { budget: 64 };
+    leb_estimates: LebEstimates { budget: 64 };
 }
 
 /// On a hypercube there is one radix, and nothing to round or to order: all are complete but partner and first fit, which

@@ -10,6 +10,7 @@ mod free_submesh_list;
 mod grids;
 mod io_processors;
 mod kim_yoon;
+mod least_expected_blocking;
 mod limits;
 mod naive_forms;
 mod network;

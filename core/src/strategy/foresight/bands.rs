@@ -38,7 +38,7 @@ impl<'a> Bands<'a> {
         let stride = occupancy.stride();
         let rows = occupancy.grid().rows() as usize;
         // One more than rows: a block may end at the top.
-        let mut edges = [0; STRIDE_MAX + 1];
+        let mut edges: [Word; STRIDE_MAX + 1] = [0; _];
         let mut mark = |row: u16| {
             let row = u32::from(row);
             edges[(row / WORD_BITS) as usize] |= 1 << (row % WORD_BITS);

@@ -1,0 +1,304 @@
+//! Least expected blocking, with and without estimates, as it is defined: every set of departures by itself, and what fits found on flags for
+//! nodes.
+
+use std::collections::VecDeque;
+
+use meshalloc::{Request, StrategyKind, Ticks};
+
+use crate::grid::NaiveMachine;
+use crate::strategy::Wanted;
+use crate::submesh::Rect;
+
+/// How many of the latest requests are remembered.
+const RECENT: usize = 64;
+
+/// What waiting requests are worth.
+const WAITING: [u64; 8] = [128, 90, 63, 44, 31, 22, 15, 11];
+
+/// A request that may come.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    a: i32,
+    b: i32,
+    may_rotate: bool,
+}
+
+impl From<&Request> for Expected {
+    fn from(request: &Request) -> Expected {
+        let sides = request.sides();
+        Expected {
+            a: sides.w.into(),
+            b: sides.h.into(),
+            may_rotate: request.may_rotate(),
+        }
+    }
+}
+
+/// Another job that runs.
+#[derive(Clone, Debug)]
+pub struct Other {
+    /// The nodes it holds.
+    pub nodes: Vec<u32>,
+    /// How long it is expected to run on; `None` without an estimate.
+    pub left: Option<Ticks>,
+}
+
+/// What is known of jobs when one is placed.
+#[derive(Clone, Debug, Default)]
+pub struct Outlook {
+    /// The requests that wait, in order, but for the one that is placed and a head that is blocked.
+    pub waiting: Vec<Request>,
+    /// The jobs that run, in the order of their grants.
+    pub running: Vec<Other>,
+    /// Nodes that do not become free when their job leaves.
+    pub never_free: Vec<u32>,
+    /// How long the job that is placed is expected to run.
+    pub estimate: Option<Ticks>,
+}
+
+/// A place with what speaks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Where.
+    pub place: Rect,
+    /// The boundary value.
+    pub contact: u32,
+    /// The score.
+    pub score: u64,
+}
+
+/// All that the strategy remembers.
+#[derive(Clone, Debug)]
+pub struct Foresight {
+    by_ends: bool,
+    budget: usize,
+    recent: VecDeque<Expected>,
+    outlook: Outlook,
+}
+
+impl Foresight {
+    /// For a mesh; `None` if the strategy is another one.
+    pub fn new(kind: StrategyKind, (w, h): (u32, u32)) -> Option<Self> {
+        let (by_ends, budget) = match kind {
+            StrategyKind::LeastExpectedBlocking { budget } => (false, budget),
+            StrategyKind::LebEstimates { budget } => (true, budget),
+            _ => return None,
+        };
+        let eighths = |i: u32, side: u32| ((i + 1) * side / 8).max(1) as i32;
+        let first = (0..RECENT as u32).map(|i| Expected {
+            a: eighths(i % 8, w),
+            b: eighths(i / 8, h),
+            may_rotate: true,
+        });
+        Some(Foresight {
+            by_ends,
+            budget: budget as usize,
+            recent: first.collect(),
+            outlook: Outlook::default(),
+        })
+    }
+
+    /// A request has arrived that would fit the machine.
+    pub fn arrived(&mut self, request: &Request) {
+        self.recent.pop_front();
+        self.recent.push_back(request.into());
+    }
+
+    /// What is known for the next decision.
+    pub fn look(&mut self, outlook: Outlook) {
+        self.outlook = outlook;
+    }
+
+    /// The nodes that are free when a place is taken and some jobs are gone.
+    fn free(&self, machine: &NaiveMachine, taken: Option<Rect>, gone: &[usize]) -> Vec<bool> {
+        let mut free: Vec<bool> = (0..machine.nodes()).map(|n| !machine.is_busy(n)).collect();
+        for &job in gone {
+            for node in &self.outlook.running[job].nodes {
+                free[*node as usize] = !self.outlook.never_free.contains(node);
+            }
+        }
+        for (x, y) in taken.into_iter().flat_map(Rect::nodes) {
+            free[machine.node(x, y) as usize] = false;
+        }
+        free
+    }
+
+    /// The value of what fits.
+    fn value(&self, machine: &NaiveMachine, free: &[bool]) -> u64 {
+        let heights = heights(machine.whole(), free);
+        let is_within = |a: i32, b: i32| a < heights.len() as i32 && heights[a as usize] >= b;
+        let fits = |Expected { a, b, may_rotate }: Expected| {
+            is_within(a, b) || (may_rotate && is_within(b, a))
+        };
+        let waiting = self.outlook.waiting.iter().map(Expected::from).zip(WAITING);
+        let waiting = waiting.filter(|&(expected, _)| fits(expected));
+        let recent = self.recent.iter().filter(|&&expected| fits(expected));
+        waiting.map(|(_, value)| value).sum::<u64>() + recent.count() as u64
+    }
+
+    /// The candidates in order, with their scores if there are several.
+    pub fn candidates(&self, machine: &NaiveMachine, wanted: &Wanted) -> Vec<Candidate> {
+        let extent = |at: usize| wanted.extents.get(at).map_or(1, |&extent| extent as i32);
+        let mut sides = vec![(extent(0), extent(1))];
+        if wanted.may_rotate {
+            sides.push((extent(1), extent(0)));
+        }
+        let mut places = Vec::new();
+        for free in machine.scan().dominant_free_submeshes() {
+            for &(w, h) in sides
+                .iter()
+                .filter(|&&(w, h)| w <= free.w() && h <= free.h())
+            {
+                for x in [free.x1, free.x2 - w + 1] {
+                    for y in [free.y1, free.y2 - h + 1] {
+                        places.push(Rect::based_at(x, y, w, h));
+                    }
+                }
+            }
+        }
+        let order = |place: &Rect| (place.y1, place.x1, place.y2, place.x2);
+        places.sort_unstable_by_key(order);
+        places.dedup();
+        // The sort keeps the order among those of the same contact.
+        places.sort_by_key(|&place| std::cmp::Reverse(machine.boundary_value(place)));
+        places.truncate(self.candidates_max().min(machine.free() as usize));
+        places.sort_unstable_by_key(order);
+        let states = match places.len() {
+            0 | 1 => Vec::new(),
+            candidates => self.states(candidates),
+        };
+        let candidate = |place: Rect| Candidate {
+            place,
+            contact: machine.boundary_value(place),
+            score: states.iter().fold(0, |score, (gone, weight)| {
+                score + weight * self.value(machine, &self.free(machine, Some(place), gone))
+            }),
+        };
+        places.into_iter().map(candidate).collect()
+    }
+
+    /// The place that is chosen.
+    pub fn place(&self, machine: &NaiveMachine, wanted: &Wanted) -> Option<Rect> {
+        // Of several that are as good the last is the maximum.
+        let candidates = self.candidates(machine, wanted).into_iter().rev();
+        let best = candidates.max_by_key(|candidate| (candidate.score, candidate.contact));
+        best.map(|candidate| candidate.place)
+    }
+
+    fn is_by_ends(&self) -> bool {
+        self.by_ends && self.outlook.estimate.is_some()
+    }
+
+    /// How many states without departures to the largest number of them.
+    fn sets_up_to(&self, departures: usize) -> usize {
+        let k = self.outlook.running.len();
+        (0..=departures)
+            .map(|t| choose(k as u64, t as u64) as usize)
+            .sum()
+    }
+
+    fn candidates_max(&self) -> usize {
+        let k = self.outlook.running.len();
+        if self.is_by_ends() {
+            return (self.budget / (1 + k)).max(4);
+        }
+        let departures = (1..=k.min(3)).rev();
+        let mut departures = departures.filter(|&t| 4 * self.sets_up_to(t) <= self.budget);
+        (self.budget / self.sets_up_to(departures.next().unwrap_or(1))).max(4)
+    }
+
+    /// The sets of jobs that are gone, each with its weight.
+    fn states(&self, candidates: usize) -> Vec<(Vec<usize>, u64)> {
+        match self.is_by_ends() {
+            true => self.states_by_ends(candidates),
+            false => self.states_by_departures(candidates),
+        }
+    }
+
+    fn states_by_departures(&self, candidates: usize) -> Vec<(Vec<usize>, u64)> {
+        let k = self.outlook.running.len();
+        let jobs = k as u64 + 1;
+        let weight = |t: u64| (1 << (16 + t)) / ((jobs - t) * choose(jobs, t));
+        let departures = (1..=k.min(3)).rev();
+        let mut departures = departures.filter(|&t| candidates * self.sets_up_to(t) <= self.budget);
+        let mut leaving: Vec<usize> = (0..k).collect();
+        let departures = departures.next().unwrap_or_else(|| {
+            leaving.sort_by_key(|&job| std::cmp::Reverse(self.outlook.running[job].nodes.len()));
+            leaving.truncate((self.budget / candidates).saturating_sub(1));
+            1
+        });
+        let mut states = vec![(Vec::new(), weight(0))];
+        let mut sets = vec![Vec::new()];
+        for t in 1..=departures {
+            let longer = sets.iter().flat_map(|set: &Vec<usize>| {
+                let later = leaving
+                    .iter()
+                    .filter(|&job| set.iter().all(|gone| gone < job));
+                later.map(|&job| [&set[..], &[job]].concat())
+            });
+            sets = longer.collect();
+            states.extend(sets.iter().map(|set| (set.clone(), weight(t as u64))));
+        }
+        states
+    }
+
+    fn states_by_ends(&self, candidates: usize) -> Vec<(Vec<usize>, u64)> {
+        let own = self.outlook.estimate.expect("it is by ends");
+        let left = |job: usize| self.outlook.running[job].left.unwrap_or(Ticks::MAX);
+        let k = self.outlook.running.len();
+        let mut order: Vec<usize> = (0..k).collect();
+        order.sort_by_key(|&job| left(job));
+        let gone: Vec<usize> = match candidates * (1 + k) <= self.budget {
+            true => (0..=k).collect(),
+            false => {
+                let powers = (0..).map(|power| 1 << power);
+                [0].into_iter()
+                    .chain(powers.take_while(|&gone| gone <= k))
+                    .collect()
+            }
+        };
+        let start = |gone: usize| if gone == 0 { 0 } else { left(order[gone - 1]) };
+        let ends = gone[1..].iter().map(|&gone| start(gone)).chain([own]);
+        let states = gone.iter().zip(ends).map(|(&gone, end)| {
+            let interval = end.min(own).saturating_sub(start(gone));
+            let weight = (u128::from(interval) * 65_536 / u128::from(own)) as u64;
+            (
+                order[..gone].to_vec(),
+                if gone == 0 { weight.max(1) } else { weight },
+            )
+        });
+        states.collect()
+    }
+}
+
+/// The number of sets of `t` out of `n`.
+fn choose(n: u64, t: u64) -> u64 {
+    match t {
+        0 => 1,
+        _ if n == 0 => 0,
+        _ => choose(n - 1, t - 1) * n / t,
+    }
+}
+
+/// For each width from 0 on the greatest height of a free rectangle that is as wide.
+pub fn heights(whole: Rect, free: &[bool]) -> Vec<i32> {
+    let (w, h) = (whole.w(), whole.h());
+    let is_free = |x: i32, y: i32| free[(y * w + x) as usize];
+    let mut heights = vec![0; w as usize + 1];
+    heights[0] = h;
+    // How many are free from a node on upwards.
+    let mut up = vec![0; w as usize];
+    for y in (0..h).rev() {
+        for x in 0..w {
+            up[x as usize] = if is_free(x, y) { up[x as usize] + 1 } else { 0 };
+        }
+        for x in 0..w as usize {
+            let mut least = h;
+            for (width, &height) in (1..).zip(&up[x..]) {
+                least = least.min(height);
+                heights[width] = heights[width].max(least);
+            }
+        }
+    }
+    heights
+}

@@ -1,0 +1,387 @@
+//! Least expected blocking against its definition: on random states of an 8 x 8 mesh every candidate has the score that the naive model
+//! finds by taking every set of jobs away and looking at flags for nodes.
+
+use meshalloc::jobs::JobSlot;
+use meshalloc::strategy::Candidate;
+use meshalloc::{
+    Allocation, Allocator, AnyStrategy, Command, Configuration, Controller, Flags, JobId, NodeId,
+    Request, SchedulerKind, StrategyKind, Submesh, Ticks,
+};
+use meshalloc_tests::convert;
+use meshalloc_tests::foresight::{Candidate as Expected, Foresight, Other, Outlook, heights};
+use meshalloc_tests::grid::{Grid, NaiveMachine};
+use meshalloc_tests::random::Random;
+use meshalloc_tests::rig::{HeapMemory, ask_at, mesh};
+use meshalloc_tests::submesh::Rect;
+
+const SIDE: u16 = 8;
+const NODES: u32 = SIDE as u32 * SIDE as u32;
+
+/// A controller and what the naive strategy remembers.
+struct Rig<'m> {
+    controller: Controller<'m>,
+    model: Foresight,
+    now: Ticks,
+}
+
+impl Rig<'_> {
+    fn candidates(&self) -> Vec<Candidate> {
+        match self.controller.strategy() {
+            AnyStrategy::LeastExpectedBlocking(leb) => leb.latest().collect(),
+            AnyStrategy::LebEstimates(leb) => leb.latest().collect(),
+            _ => unreachable!("no other is configured"),
+        }
+    }
+
+    fn attempts(&self) -> u64 {
+        self.controller.statistics().attempts
+    }
+
+    /// The machine as a job finds it, and what is known, before it is submitted.
+    fn state(&self, request: &Request) -> (NaiveMachine, Outlook, bool) {
+        let jobs = self.controller.jobs();
+        let grid = convert::grid(*self.controller.machine());
+        let mut machine = NaiveMachine::new(grid.clone());
+        let nodes = |block| grid.nodes_of(&convert::place(*self.controller.machine(), block));
+        let of_job =
+            |job: &JobSlot| -> Vec<u32> { self.controller.blocks(job).flat_map(nodes).collect() };
+        let mut outlook = Outlook {
+            estimate: request.estimate.map(std::num::NonZeroU64::get),
+            ..Outlook::default()
+        };
+        let left = |job: &JobSlot| job.ends(self.now).map(|end| end - self.now);
+        for job in jobs.running() {
+            let nodes = of_job(job);
+            nodes.iter().for_each(|&node| machine.set(node, true));
+            let left = left(job);
+            outlook.running.push(Other { nodes, left });
+        }
+        let own_end = request
+            .estimate
+            .map_or(Ticks::MAX, |ticks| self.now + ticks.get());
+        let mut is_withheld = false;
+        for slot in jobs.queue().slots() {
+            let job = jobs.get(slot);
+            if let Some(block) = job
+                .reserved_block()
+                .filter(|_| job.reserved_from() < Some(own_end))
+            {
+                is_withheld = true;
+                outlook.never_free.extend(nodes(block));
+            }
+        }
+        for node in (0..NODES).filter(|&node| self.controller.occupancy().is_faulty(NodeId(node))) {
+            outlook.never_free.push(node);
+        }
+        outlook
+            .never_free
+            .iter()
+            .for_each(|&node| machine.set(node, true));
+        let waiting = jobs.queue().slots().skip(1);
+        outlook.waiting = waiting.map(|slot| *jobs.get(slot).request()).collect();
+        (machine, outlook, is_withheld)
+    }
+}
+
+/// What was seen in the states that were compared.
+#[derive(Debug, Default)]
+struct Seen {
+    states: u32,
+    with_waiting: u32,
+    with_faults: u32,
+    with_withheld: u32,
+    by_running: [u32; 12],
+}
+
+fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64) -> Seen {
+    let machine = mesh(SIDE, SIDE);
+    let mut memory = HeapMemory::for_strategy(machine, kind, 40);
+    let configuration = Configuration {
+        machine: machine.into(),
+        strategy: kind,
+        scheduler,
+    };
+    let mut rig = Rig {
+        controller: Controller::new(memory.memory(), configuration).expect("a controller"),
+        model: Foresight::new(kind, (SIDE.into(), SIDE.into())).expect("a model"),
+        now: 0,
+    };
+    let mut random = Random::new(seed);
+    let mut seen = Seen::default();
+    let mut jobs: Vec<JobId> = Vec::new();
+    let mut next = 0;
+    // How large jobs are changes now and then, so that there are few large ones as well as many small ones.
+    let mut side_max = 4;
+    for step in 0.. {
+        if seen.states == states {
+            break;
+        }
+        assert!(step < 100 * states, "{kind}, {scheduler:?}: {seen:?}");
+        rig.now += u64::from(random.below(30));
+        if step % 64 == 0 {
+            side_max = random.between(2, 8);
+        }
+        match random.below(100) {
+            0..3 => {
+                let node = NodeId(random.below(NODES));
+                ask_at(&mut rig.controller, &Command::MarkFaulty { node }, rig.now);
+            }
+            3..10 => {
+                let node = NodeId(random.below(NODES));
+                ask_at(&mut rig.controller, &Command::ClearFaulty { node }, rig.now);
+            }
+            10..45 if !jobs.is_empty() => {
+                let job = jobs.swap_remove(random.below(jobs.len() as u32) as usize);
+                ask_at(&mut rig.controller, &Command::Release { job }, rig.now);
+            }
+            _ => {
+                let mut side = || random.between(1, side_max) as u16;
+                let mut request = Request::submesh(side(), side());
+                if random.percent(80) {
+                    request = request.with_estimate(random.between(1, 3000).into());
+                }
+                if random.percent(20) {
+                    request = request.with_flags(Flags::FIXED_ORIENTATION);
+                }
+                if random.percent(60) {
+                    request = request.with_flags(request.flags | Flags::NO_WAIT);
+                }
+                rig.model.arrived(&request);
+                let (machine, outlook, is_withheld) = rig.state(&request);
+                let (attempts, free) = (rig.attempts(), machine.free());
+                let job = JobId(next);
+                next += 1;
+                let overdue = outlook.running.iter().any(|other| other.left == Some(0));
+                let answer = ask_at(
+                    &mut rig.controller,
+                    &Command::Submit { job, request },
+                    rig.now,
+                );
+                if rig.controller.jobs().find(job).is_some() {
+                    jobs.push(job);
+                }
+                // The state was another one if others tried before, and no place was looked for if too few were free.
+                let only_one = rig.attempts() == attempts + 1 && !(overdue && is_withheld);
+                if !only_one || u32::from(request.sides().w) * u32::from(request.sides().h) > free {
+                    continue;
+                }
+                let is_waiting = !outlook.waiting.is_empty();
+                seen.states += 1;
+                seen.with_waiting += u32::from(is_waiting);
+                seen.with_faults += u32::from(
+                    outlook
+                        .never_free
+                        .iter()
+                        .any(|&node| rig.controller.occupancy().is_faulty(NodeId(node))),
+                );
+                seen.with_withheld += u32::from(is_withheld);
+                seen.by_running[outlook.running.len().min(11)] += 1;
+                rig.model.look(outlook);
+                let wanted = convert::wanted(machine.grid(), &request).expect("a request");
+                let expected = rig.model.candidates(&machine, &wanted);
+                let found = rig.candidates();
+                let found: Vec<Expected> = found
+                    .into_iter()
+                    .map(|candidate| Expected {
+                        place: convert::rect(candidate.place),
+                        contact: candidate.contact,
+                        score: candidate.score.into(),
+                    })
+                    .collect();
+                assert_eq!(
+                    found, expected,
+                    "{kind}, {scheduler:?}, step {step}: {request:?} in\n{machine}"
+                );
+                let chosen = rig.model.place(&machine, &wanted);
+                let granted = answer.grants.iter().find(|grant| grant.job == job);
+                let granted = granted.map(|grant| convert::rect(grant.blocks[0].into()));
+                assert_eq!(
+                    granted, chosen,
+                    "{kind}, {scheduler:?}, step {step}: {request:?} in\n{machine}"
+                );
+            }
+        }
+    }
+    seen
+}
+
+/// First come first served lets only the head try; backfilling also jobs behind it, where others wait and blocks are withheld.
+const SCHEDULERS: [SchedulerKind; 3] = [
+    SchedulerKind::Fcfs,
+    SchedulerKind::Easy { reservations: 1 },
+    SchedulerKind::Easy { reservations: 3 },
+];
+
+fn compare_all(kind: impl Fn(u64) -> StrategyKind) {
+    for (seed, scheduler) in (1..).zip(SCHEDULERS) {
+        for (budget, states) in [(4, 500), (16, 700), (64, 1300), (200, 600), (1000, 300)] {
+            let seen = compare(kind(budget), scheduler, states, seed * 10_000 + budget);
+            let part = states / 20;
+            assert!(seen.with_faults > part, "{scheduler:?}, {budget}: {seen:?}");
+            let is_backfilling = scheduler != SchedulerKind::Fcfs;
+            assert_eq!(
+                seen.with_waiting > part,
+                is_backfilling,
+                "{scheduler:?}, {budget}: {seen:?}"
+            );
+            assert_eq!(
+                seen.with_withheld > states / 50,
+                is_backfilling,
+                "{scheduler:?}, {budget}: {seen:?}"
+            );
+            let (few, many) = (&seen.by_running[1..4], &seen.by_running[6..]);
+            assert!(
+                [few, many]
+                    .iter()
+                    .all(|states| states.iter().sum::<u32>() > part),
+                "{scheduler:?}, {budget}: {seen:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn scores_and_choices_are_those_of_the_definition() {
+    compare_all(|budget| StrategyKind::LeastExpectedBlocking { budget });
+}
+
+#[test]
+fn with_estimates_scores_and_choices_are_those_of_the_definition() {
+    compare_all(|budget| StrategyKind::LebEstimates { budget });
+}
+
+/// What fits after some jobs have left and a place has been taken: what fits without any departure, or into a maximal rectangle that is free
+/// after them and meets what they held, less the place.
+#[test]
+fn only_rectangles_that_meet_what_left_are_new() {
+    let mut random = Random::new(4711);
+    let grid = Grid::mesh(&[SIDE.into(), SIDE.into()]);
+    let mut new = 0;
+    for _ in 0..3000 {
+        // Jobs that are disjoint, as far as they come to lie so.
+        let mut without = NaiveMachine::new(grid.clone());
+        let mut with = without.clone();
+        let mut gone = Vec::new();
+        let mut jobs = random.between(2, 9);
+        while jobs > 0 {
+            let mut along = || {
+                let len = random.between(1, 4) as i32;
+                (random.below(SIDE as u32 + 1 - len as u32) as i32, len)
+            };
+            let ((x, w), (y, h)) = (along(), along());
+            let job = Rect::based_at(x, y, w, h);
+            jobs -= 1;
+            if job.nodes().all(|(x, y)| !with.is_busy_at(x, y))
+                && !gone.iter().any(|other: &Rect| other.overlaps(job))
+            {
+                with.fill(job, true);
+                match random.percent(40) {
+                    true => gone.push(job),
+                    false => without.fill(job, true),
+                }
+            }
+        }
+        let places: Vec<Rect> = with.scan().dominant_free_submeshes();
+        let Some(place) = places.get(random.below(places.len().max(1) as u32) as usize) else {
+            continue;
+        };
+        let (w, h) = (
+            random.between(1, place.w() as u32),
+            random.between(1, place.h() as u32),
+        );
+        let taken = Rect::based_at(place.x1, place.y1, w as i32, h as i32);
+
+        let staircase = |machine: &NaiveMachine| {
+            let is_free = |(x, y)| !machine.is_busy_at(x, y) && !taken.has(x, y);
+            let free: Vec<bool> = machine.whole().nodes().map(is_free).collect();
+            heights(machine.whole(), &free)
+        };
+        let mut combined = staircase(&with);
+        for free in without.scan().dominant_free_submeshes() {
+            if !gone.iter().any(|job| job.overlaps(free)) {
+                continue;
+            }
+            let pieces = match free.overlaps(taken) {
+                false => vec![free],
+                true => vec![
+                    Rect {
+                        x2: taken.x1 - 1,
+                        ..free
+                    },
+                    Rect {
+                        x1: taken.x2 + 1,
+                        ..free
+                    },
+                    Rect {
+                        y2: taken.y1 - 1,
+                        ..free
+                    },
+                    Rect {
+                        y1: taken.y2 + 1,
+                        ..free
+                    },
+                ],
+            };
+            for piece in pieces.iter().filter(|piece| piece.w() > 0 && piece.h() > 0) {
+                for height in &mut combined[1..=piece.w() as usize] {
+                    new += u32::from(*height < piece.h());
+                    *height = (*height).max(piece.h());
+                }
+            }
+        }
+        assert_eq!(
+            combined,
+            staircase(&without),
+            "{taken}, {gone:?} in\n{with}"
+        );
+    }
+    assert!(new > 1000, "{new}");
+}
+
+/// Two allocators get the same requests. One is asked in between what it would do if others had left or boxes were withheld.
+#[test]
+fn suppositions_change_no_decision() {
+    for kind in [
+        StrategyKind::LeastExpectedBlocking { budget: 64 },
+        StrategyKind::LebEstimates { budget: 64 },
+    ] {
+        let machine = mesh(SIDE, SIDE).grid();
+        let (mut memory, mut other_memory) = (
+            HeapMemory::for_strategy(machine, kind, 64),
+            HeapMemory::for_strategy(machine, kind, 64),
+        );
+        let mut asked = Allocator::new(memory.memory(), machine, kind).expect("an allocator");
+        let mut left_alone =
+            Allocator::new(other_memory.memory(), machine, kind).expect("an allocator");
+        let mut random = Random::new(12);
+        let mut running: Vec<(Allocation, Allocation)> = Vec::new();
+        let mut granted = 0;
+        for _ in 0..2000 {
+            if random.percent(45) && !running.is_empty() {
+                let at = random.below(running.len() as u32) as usize;
+                let (one, other) = running.swap_remove(at);
+                assert_eq!(asked.release(one), left_alone.release(other));
+            }
+            let mut side = || random.between(1, 5) as u16;
+            let (request, supposed) = (
+                Request::submesh(side(), side()),
+                Request::submesh(side(), side()),
+            );
+            let mut supposition = asked.suppose();
+            if let Some((allocation, _)) = running.first() {
+                supposition.give_back(allocation);
+            }
+            supposition.withhold(Submesh::new(2, 2, supposed.sides().w, 3).into());
+            supposition.fits(&supposed);
+            match (asked.allocate(&request), left_alone.allocate(&request)) {
+                (Ok(one), Ok(other)) => {
+                    assert!(asked.blocks(&one).eq(left_alone.blocks(&other)), "{kind}");
+                    running.push((one, other));
+                    granted += 1;
+                }
+                (one, other) => assert_eq!(one.err(), other.err(), "{kind}"),
+            }
+        }
+        assert!(granted > 500, "{kind}: {granted}");
+    }
+}
