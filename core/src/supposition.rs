@@ -146,7 +146,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
         given_back: impl Iterator<Item = Chain> + Clone,
     ) -> Option<Block> {
         self.corner(request, given_back)
-            .or_else(|| self.choice(request))
+            .or_else(|| self.block(request))
     }
 
     fn corner(
@@ -191,7 +191,16 @@ impl<'a, 'm> Supposition<'a, 'm> {
         best.map(|(_, place)| place.into())
     }
 
-    fn choice(&mut self, request: &Request) -> Option<Block> {
+    /// The block that the strategy would give to a request; `None` if it finds no place, or several blocks.
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy.
+    pub fn block(&mut self, request: &Request) -> Option<Block> {
+        let demand = self.allocator.demand(request).ok()?;
+        if demand > self.free() {
+            return None;
+        }
         let (found, blocks, _) =
             self.ask(|strategy, supposed, draft| strategy.suppose(supposed, request, draft));
         let pool = &mut self.allocator.pool;
