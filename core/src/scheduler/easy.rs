@@ -21,16 +21,65 @@
 //!
 //! # No starvation
 //!
-//! With perfect estimates the reservation of the head never moves to a later time: whatever begins in between has ended by then,
-//! or lies beside the block. That takes a strategy which surely finds a block that is free
+//! With perfect estimates a job never begins later than was reserved for it when it became the head of the queue: whatever begins in
+//! between has ended by then, or lies beside the block. That takes a strategy which surely finds a block that is free
 //! ([`Strategy::recognizes`](crate::Strategy::recognizes)). Strategies that are not contiguous reserve a number of processors, which is as good where the
-//! number is all that matters to the strategy.
+//! number is all that matters to the strategy. Reservations of jobs behind the head may move to a later time, as the block of the
+//! head may become another one.
+//!
+//! # What is decided here
+//!
+//! - A strategy that does not turn a request does not reserve it turned, either: the block must be one that it finds.
+//! - Where no corner of a maximal free submesh is sure to be found (frame sliding, buddy) and on grids other than
+//!   two-dimensional meshes, the block that the strategy would choose is reserved.
+//! - The bisection for the time takes it that what fits in less fits in more. Of frame sliding, which moves in strides, that is not true:
+//!   it may get a later time than the earliest.
+//! - By number, a faulty processor that a running job holds counts as one that becomes free.
+//! - A job that never waits ([`Flags::NO_WAIT`]) gets no reservation.
+//! - Once all reservations are made a pass ends when no processor is free.
 //!
 //! # Complexity and memory
 //!
-//! With k running jobs and Q waiting ones: a departure takes O(log k) searches and O(k) for the first reservation, O(k + D) searches
-//! for each further one, and one search for each job that waits. Two times and a block for each job, and a bitmap of
-//! the machine.
+//! With k running jobs and Q waiting ones: a pass takes O(log k) searches and O(k) for the first reservation, O(k + D) searches
+//! for each further one, and one search for each job that waits; an arrival that changes no reservation takes one search. Two times and a
+//! block for each job, and a bitmap of the machine.
+//!
+//! # Example
+//!
+//! Job 1 holds five columns until 100. Job 2 needs six; at 100 they are free, and the six on the left withhold the fewest processors
+//! now. Job 3 is expected to end later than 100 and fits beside them only if it is narrow. Job 5 ends in time.
+//!
+//! ```text
+//!     1 1 1 1 1 5 . .
+//!     1 1 1 1 1 5 . .
+//!     1 1 1 1 1 5 4 4
+//!     1 1 1 1 1 5 4 4
+//!     -----------         reserved for job 2 from 100 on
+//! ```
+//!
+//! ```
+//! # use meshalloc::*;
+//! # let mut storage: Storage<4, 8> = Storage::new();
+//! # let mut controller = Controller::new(storage.memory(), Configuration {
+//! #     machine: Mesh::new(8, 4)?.into(),
+//! #     strategy: StrategyKind::FirstFit,
+//! #     scheduler: SchedulerKind::Easy { reservations: 1 },
+//! # })?;
+//! let mut runs = |job, w, h, estimate| {
+//!     let request = Request::submesh(w, h).with_estimate(estimate);
+//!     let state = controller.submit(JobId(job), request, 0, &mut |_| ());
+//!     matches!(state, Ok(JobState::Running { .. }))
+//! };
+//! assert!(runs(1, 5, 4, 100));
+//! assert!(!runs(2, 6, 4, 50));
+//! assert!(!runs(3, 3, 2, 200)); // Only two columns are left beside the block.
+//! assert!(runs(4, 2, 2, 200));
+//! assert!(runs(5, 1, 4, 90)); // Within the block: it ends before 100.
+//! let head = controller.jobs().find(JobId(2)).map(|slot| controller.jobs().get(slot));
+//! let reserved = head.and_then(|head| head.reserved_from().zip(head.reserved_block()));
+//! assert_eq!(reserved, Some((100, Submesh::new(0, 0, 6, 4).into())));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::{Attempt, Event, Scheduler, Try, World};
 use crate::request::Flags;

@@ -301,7 +301,9 @@ fn no_head_starts_later_than_was_first_reserved_for_it() {
                     let kept = as_head.is_none_or(|promise| start <= promise);
                     assert!(kept, "{strategy}, {scheduler:?} on {machine}: job {job}");
                 }
-                println!("{machine} {strategy} {scheduler:?} {later}");
+                // Where the number is all that matters, all others keep theirs, too.
+                let is_exact = !places_anywhere(strategy) || later == 0;
+                assert!(is_exact, "{strategy}, {scheduler:?} on {machine}: {later}");
             }
         }
     }
