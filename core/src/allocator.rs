@@ -177,7 +177,8 @@ impl<'m> Allocator<'m> {
     #[inline]
     pub fn allocate(&mut self, request: &Request) -> Result<Allocation, Refusal> {
         let demand = self.arrived(request)?;
-        self.place(request, demand, None)
+        let blocks = self.find(request, demand, None)?;
+        Ok(self.take(blocks))
     }
 
     /// [`Allocator::demand`] of a request that arrives.
@@ -188,14 +189,14 @@ impl<'m> Allocator<'m> {
         Ok(demand)
     }
 
-    /// [`Allocator::allocate`] for a request that has arrived and whose demand is known: the one of this job, if it has one.
+    /// What the strategy finds for a request that has arrived and whose demand is known: for this job, if it is one's.
     #[inline]
-    pub(crate) fn place(
+    pub(crate) fn find(
         &mut self,
         request: &Request,
         demand: u32,
         placing: Option<Placing<'_, '_>>,
-    ) -> Result<Allocation, Refusal> {
+    ) -> Result<Chain, Refusal> {
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
         }
@@ -204,7 +205,25 @@ impl<'m> Allocator<'m> {
         let mut draft = Draft::new(&mut self.pool);
         let found = self.strategy.propose(&self.occupancy, request, &mut draft);
         let (blocks, complete) = draft.finish();
-        self.commit(found, blocks, complete)
+        self.found(found, blocks, complete)
+    }
+
+    /// The blocks, if the strategy has found all that it needs and there was room for them.
+    #[inline]
+    pub(crate) fn found(
+        &mut self,
+        found: bool,
+        blocks: Chain,
+        complete: bool,
+    ) -> Result<Chain, Refusal> {
+        if found && complete {
+            return Ok(blocks);
+        }
+        self.pool.free(blocks);
+        Err(match complete {
+            true => Refusal::Fragmented,
+            false => Refusal::TableFull,
+        })
     }
 
     /// Whether the strategy would find a place for the request now.
@@ -219,24 +238,12 @@ impl<'m> Allocator<'m> {
 
     /// Takes what the strategy has found.
     #[inline]
-    pub(crate) fn commit(
-        &mut self,
-        found: bool,
-        blocks: Chain,
-        complete: bool,
-    ) -> Result<Allocation, Refusal> {
-        if !found || !complete {
-            self.pool.free(blocks);
-            return Err(match complete {
-                true => Refusal::Fragmented,
-                false => Refusal::TableFull,
-            });
-        }
+    pub(crate) fn take(&mut self, blocks: Chain) -> Allocation {
         for block in self.pool.iter(blocks) {
             self.occupancy.take(block);
             self.strategy.taken(&self.occupancy, block);
         }
-        Ok(Allocation::new(blocks))
+        Allocation::new(blocks)
     }
 
     /// What would be if something were given back or withheld. It begins with what is.

@@ -31,7 +31,7 @@ pub enum Refusal {
     TooManyExtents,
     /// An extent is smaller than the machine's side, and the strategy serves whole sides only.
     ExtentBelowSide,
-    /// Enough processors are free, but too many of them are reserved for jobs that have waited longer.
+    /// It would fit, but only into what is reserved for jobs that wait before it.
     Reserved,
 }
 
@@ -98,9 +98,7 @@ impl fmt::Display for Refusal {
             Refusal::ExtentBelowSide => {
                 "can never fit: the strategy serves only extents equal to the machine's side"
             }
-            Refusal::Reserved => {
-                "enough free processors, but reserved for jobs that wait before it"
-            }
+            Refusal::Reserved => "it fits only into what is reserved for jobs that wait before it",
         })
     }
 }

@@ -1,7 +1,5 @@
 //! What would be if: [`Supposition`].
 
-use core::cmp::Reverse;
-
 use crate::allocator::Allocator;
 use crate::blocks::{Allocation, Chain, Draft, Held};
 use crate::error::Refusal;
@@ -109,17 +107,17 @@ impl<'a, 'm> Supposition<'a, 'm> {
         (answer, blocks, complete)
     }
 
-    /// Takes processors for a job from what is free here, which must be free in truth; the request fits without what is withheld.
+    /// What the strategy finds here for a job, in what must be free in truth; the request fits without what is withheld.
     ///
     /// # Errors
     ///
     /// `Reserved`: all places are among what is withheld; `TableFull`.
-    pub(crate) fn place(
+    pub(crate) fn find(
         mut self,
         request: &Request,
         demand: u32,
         placing: Placing<'_, '_>,
-    ) -> Result<Allocation, Refusal> {
+    ) -> Result<Chain, Refusal> {
         if demand > self.free() {
             return Err(Refusal::Reserved);
         }
@@ -132,8 +130,8 @@ impl<'a, 'm> Supposition<'a, 'm> {
         strategy.look(&Outlook::new(Held(pool), occupancy, Some(placing)));
         let (found, blocks, complete) =
             self.ask(|strategy, supposed, draft| strategy.suppose(supposed, request, draft));
-        let outcome = self.allocator.commit(found, blocks, complete);
-        outcome.map_err(|refusal| match refusal {
+        let found = self.allocator.found(found, blocks, complete);
+        found.map_err(|refusal| match refusal {
             Refusal::Fragmented => Refusal::Reserved,
             other => other,
         })
@@ -148,16 +146,16 @@ impl<'a, 'm> Supposition<'a, 'm> {
     pub(crate) fn reservation(
         &mut self,
         request: &Request,
-        given_back: impl Iterator<Item = Chain> + Clone,
+        given_back: &(impl Iterator<Item = Chain> + Clone),
     ) -> Option<Block> {
         self.corner(request, given_back)
-            .or_else(|| self.choice(request))
+            .or_else(|| self.block(request))
     }
 
     fn corner(
         &self,
         request: &Request,
-        given_back: impl Iterator<Item = Chain> + Clone,
+        given_back: &(impl Iterator<Item = Chain> + Clone),
     ) -> Option<Block> {
         let Allocator {
             supposed,
@@ -181,12 +179,13 @@ impl<'a, 'm> Supposition<'a, 'm> {
             let blocks = given_back.clone().flat_map(|blocks| pool.iter(blocks));
             blocks.map(|block| place.common(block.into())).sum()
         };
-        let mut best: Option<((Reverse<u32>, [u16; 4]), Submesh)> = None;
+        let mut best: Option<((u32, [u16; 4]), Submesh)> = None;
         for_each_maximal(supposed, |free| {
             for &sides in &sides[..count] {
                 free.for_each_corner(sides, |place| {
                     let (low, high) = (place.lower_left(), place.upper_right());
-                    let key = (Reverse(busy(place)), [low.y, low.x, high.y, high.x]);
+                    let withheld = place.area() - busy(place);
+                    let key = (withheld, [low.y, low.x, high.y, high.x]);
                     if best.is_none_or(|(least, _)| key < least) {
                         best = Some((key, place));
                     }
@@ -196,7 +195,16 @@ impl<'a, 'm> Supposition<'a, 'm> {
         best.map(|(_, place)| place.into())
     }
 
-    fn choice(&mut self, request: &Request) -> Option<Block> {
+    /// The block that the strategy would give to a request; `None` if it finds no place, or several blocks.
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy.
+    pub fn block(&mut self, request: &Request) -> Option<Block> {
+        let demand = self.allocator.demand(request).ok()?;
+        if demand > self.free() {
+            return None;
+        }
         let (found, blocks, _) =
             self.ask(|strategy, supposed, draft| strategy.suppose(supposed, request, draft));
         let pool = &mut self.allocator.pool;

@@ -112,6 +112,8 @@ pub struct System {
     waiting: Vec<Job>,
     /// In the order of their grants.
     running: Vec<Job>,
+    /// The free and the faulty nodes when the first reservation was made.
+    reserved_with: (u32, usize),
     clock: Ticks,
     next_serial: u64,
     counts: Statistics,
@@ -129,6 +131,7 @@ impl System {
             faulty: vec![false; grid.nodes() as usize],
             waiting: Vec::new(),
             running: Vec::new(),
+            reserved_with: (0, 0),
             clock: 0,
             next_serial: 0,
             counts: Statistics::default(),
@@ -406,7 +409,8 @@ impl System {
     }
 
     /// The jobs from this place in the queue on try in order, around what is reserved. The first so many of the queue that have to wait
-    /// hold a reservation. If a job has run longer than expected, all begin anew. Returns the last job that was refused, and why.
+    /// hold a reservation. If a job runs longer than expected, or fewer nodes are free or more are faulty than when the first reservation
+    /// was made, all begin anew. Returns the last job that was refused, and why.
     fn backfill(
         &mut self,
         from: usize,
@@ -415,10 +419,9 @@ impl System {
     ) -> Option<(u64, Refusal)> {
         let now = self.clock;
         let is_overdue = |job: &Job| end_of(&job.request, job.granted_at) <= now;
-        let mut at = match self.running.iter().any(is_overdue) {
-            true => 0,
-            false => from,
-        };
+        let others = (self.machine().free(), self.faulty_nodes().len());
+        let begins_anew = others != self.reserved_with || self.running.iter().any(is_overdue);
+        let mut at = if begins_anew { 0 } else { from };
         for job in &mut self.waiting[at..] {
             job.reserved = None;
         }
@@ -427,6 +430,9 @@ impl System {
             let serial = self.waiting[at].serial;
             if let Err(refusal) = self.attempt(at, grants) {
                 last = Some((serial, refusal));
+                if at == 0 {
+                    self.reserved_with = (self.machine().free(), self.faulty_nodes().len());
+                }
                 if (at as u64) < reservations {
                     let reserved = self.situation().reservation(&self.waiting[at].request);
                     self.waiting[at].reserved = reserved;

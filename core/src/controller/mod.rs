@@ -400,7 +400,7 @@ impl<'m> Controller<'m> {
         let world = World {
             jobs: &mut self.jobs,
             allocator: &mut self.allocator,
-            holds: self.configuration.strategy.holds(),
+            strategy: &self.configuration.strategy,
             now: self.clock,
         };
         (&mut self.scheduler, world)
@@ -412,17 +412,16 @@ impl<'m> Controller<'m> {
         if let Some(on_attempt) = self.on_attempt {
             on_attempt();
         }
-        let job = self.jobs.get(slot);
-        let request = *job.request();
-        // Before anything is taken.
-        let free = self.occupancy().free();
-        let outcome = self.scheduling().1.place(attempted);
+        let request = self.jobs.get(slot).request();
         // An attempt is valid if at least as many processors are free as requested; what a strategy holds beyond the
         // request does not count.
         let requested = match self.configuration.strategy.holds() {
             Holds::OneBlock | Holds::TwoBlocks => request.shape.area(),
             Holds::Processors => request.processors,
         };
+        // Before anything is taken.
+        let free = self.occupancy().free();
+        let outcome = self.scheduling().1.place(attempted);
         let valid = free >= requested;
         self.counts.attempts += 1;
         self.counts.valid_attempts += u64::from(valid);

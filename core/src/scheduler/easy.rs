@@ -15,20 +15,71 @@
 //! A running job that has used up its estimate is expected to end at once. A job without an estimate counts as one that never ends:
 //! where it holds something nothing is reserved before it has ended, and it begins only beside all that is reserved.
 //!
-//! Reservations are made anew after every departure. An arrival changes none, unless a job has used up its estimate.
+//! Reservations are made anew after every departure, and at an arrival if they could become others: if a job has begun or a
+//! processor has become faulty since the first of them was made, or a running job has used up its estimate. Otherwise only the new job
+//! tries, as all others would be refused again.
 //!
 //! # No starvation
 //!
-//! With perfect estimates the reservation of the head never moves to a later time: whatever begins in between has ended by then,
-//! or lies beside the block. That takes a strategy which surely finds a block that is free
+//! With perfect estimates a job never begins later than was reserved for it when it became the head of the queue: whatever begins in
+//! between has ended by then, or lies beside the block. That takes a strategy which surely finds a block that is free
 //! ([`Strategy::recognizes`](crate::Strategy::recognizes)). Strategies that are not contiguous reserve a number of processors, which is as good where the
-//! number is all that matters to the strategy.
+//! number is all that matters to the strategy. Reservations of jobs behind the head may move to a later time, as the block of the
+//! head may become another one.
+//!
+//! # What is decided here
+//!
+//! - A strategy that does not turn a request does not reserve it turned, either: the block must be one that it finds.
+//! - Where no corner of a maximal free submesh is sure to be found (frame sliding, buddy) and on grids other than
+//!   two-dimensional meshes, the block that the strategy would choose is reserved.
+//! - The bisection for the time takes it that what fits in less fits in more. Of frame sliding, which moves in strides, that is not true:
+//!   it may get a later time than the earliest.
+//! - By number, a faulty processor that a running job holds counts as one that becomes free.
+//! - A job that never waits ([`Flags::NO_WAIT`]) gets no reservation.
+//! - Once all reservations are made a pass ends when no processor is free.
 //!
 //! # Complexity and memory
 //!
-//! With k running jobs and Q waiting ones: a departure takes O(log k) searches and O(k) for the first reservation, O(k + D) searches
-//! for each further one, and one search for each job that waits. Two times and a block for each job, and a bitmap of
-//! the machine.
+//! With k running jobs and Q waiting ones: a pass takes O(log k) searches and O(k) for the first reservation, O(k + D) searches
+//! for each further one, and one search for each job that waits; an arrival that changes no reservation takes one search. Two times and a
+//! block for each job, and a bitmap of the machine.
+//!
+//! # Example
+//!
+//! Job 1 holds five columns until 100. Job 2 needs six; at 100 they are free, and the six on the left withhold the fewest processors
+//! now. Job 3 is expected to end later than 100 and fits beside them only if it is narrow. Job 5 ends in time.
+//!
+//! ```text
+//!     1 1 1 1 1 5 . .
+//!     1 1 1 1 1 5 . .
+//!     1 1 1 1 1 5 4 4
+//!     1 1 1 1 1 5 4 4
+//!     -----------         reserved for job 2 from 100 on
+//! ```
+//!
+//! ```
+//! # use meshalloc::*;
+//! # let mut storage: Storage<4, 8> = Storage::new();
+//! # let mut controller = Controller::new(storage.memory(), Configuration {
+//! #     machine: Mesh::new(8, 4)?.into(),
+//! #     strategy: StrategyKind::FirstFit,
+//! #     scheduler: SchedulerKind::Easy { reservations: 1 },
+//! # })?;
+//! let mut runs = |job, w, h, estimate| {
+//!     let request = Request::submesh(w, h).with_estimate(estimate);
+//!     let state = controller.submit(JobId(job), request, 0, &mut |_| ());
+//!     matches!(state, Ok(JobState::Running { .. }))
+//! };
+//! assert!(runs(1, 5, 4, 100));
+//! assert!(!runs(2, 6, 4, 50));
+//! assert!(!runs(3, 3, 2, 200)); // Only two columns are left beside the block.
+//! assert!(runs(4, 2, 2, 200));
+//! assert!(runs(5, 1, 4, 90)); // Within the block: it ends before 100.
+//! let head = controller.jobs().find(JobId(2)).map(|slot| controller.jobs().get(slot));
+//! let reserved = head.and_then(|head| head.reserved_from().zip(head.reserved_block()));
+//! assert_eq!(reserved, Some((100, Submesh::new(0, 0, 6, 4).into())));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::{Attempt, Event, Scheduler, Try, World};
 use crate::request::Flags;
@@ -39,6 +90,8 @@ pub struct Easy {
     reservations_max: u64,
     /// Jobs before the one that tries: those of this pass that were refused, in the order of the queue.
     refused: u64,
+    /// The free and the faulty processors when the first reservation was made.
+    reserved_with: (u32, u32),
 }
 
 impl Easy {
@@ -47,7 +100,14 @@ impl Easy {
         Easy {
             reservations_max,
             refused: 0,
+            reserved_with: (0, 0),
         }
+    }
+
+    /// Whether reservations would be the same if they were made anew: nothing has been taken since then, and every running job may yet end
+    /// in time. What becomes free is a departure.
+    fn are_reservations_valid(&self, world: &World<'_, '_>) -> bool {
+        self.reserved_with == (world.free(), world.faulty()) && !world.is_any_overdue()
     }
 }
 
@@ -57,7 +117,7 @@ impl Scheduler for Easy {
         let head = queue.head()?;
         if let Event::Arrival(job) = event
             && job != head
-            && !world.is_any_overdue()
+            && self.are_reservations_valid(world)
         {
             self.refused = u64::from(queue.len()) - 1;
             return Some(Try::AroundReservations(job));
@@ -70,6 +130,9 @@ impl Scheduler for Easy {
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
         let reserves = self.refused < self.reservations_max;
         if attempt.outcome.is_err() {
+            if self.refused == 0 {
+                self.reserved_with = (world.free(), world.faulty());
+            }
             self.refused += 1;
             let flags = world.queue().get(attempt.job).request().flags;
             if reserves && !flags.contains(Flags::NO_WAIT) {

@@ -8,12 +8,32 @@
 //! # Definition
 //!
 //! After every arrival and departure the next job tries: the head of the queue if it has waited for the threshold, else the one with the
-//! shortest estimate, ties by arrival; jobs without an estimate come last. If it is granted the next one follows, else nobody
+//! shortest estimate, ties by arrival; jobs without an estimate come last. If it is granted the next one follows, else none
 //! tries. So no job is overtaken any more once it is the head and has waited for the threshold.
 //!
 //! # Complexity and memory
 //!
 //! O(queue) for each attempt.
+//!
+//! # Example
+//!
+//! ```
+//! # use meshalloc::*;
+//! # let mut storage: Storage<4, 8> = Storage::new();
+//! # let mut controller = Controller::new(storage.memory(), Configuration {
+//! #     machine: Mesh::new(4, 4)?.into(),
+//! #     strategy: StrategyKind::FirstFit,
+//! #     scheduler: SchedulerKind::ShortestJobFirst { threshold: 100 },
+//! # })?;
+//! for (job, estimate) in [(1, 10), (2, 300), (3, 20)] {
+//!     let request = Request::submesh(4, 4).with_estimate(estimate);
+//!     controller.submit(JobId(job), request, 0, &mut |_| ())?;
+//! }
+//! let mut granted = Vec::new();
+//! controller.release(JobId(1), 10, &mut |grant| granted.push(grant.job().id()))?;
+//! assert_eq!(granted, [JobId(3)]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use super::{Attempt, Event, Scheduler, Try, World};
 use crate::request::Ticks;

@@ -8,7 +8,7 @@ use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Queue, Reserved, Slot};
 use crate::outlook::Placing;
 use crate::request::{Request, Ticks};
-use crate::strategy::Holds;
+use crate::strategy::StrategyKind;
 use crate::supposition::Supposition;
 
 /// All that a scheduler decides by: the jobs that wait and run, the machine, the time, and what could be placed if some had ended.
@@ -19,7 +19,7 @@ use crate::supposition::Supposition;
 pub struct World<'a, 'm> {
     pub(crate) jobs: &'a mut JobTable<'m>,
     pub(crate) allocator: &'a mut Allocator<'m>,
-    pub(crate) holds: Holds,
+    pub(crate) strategy: &'a StrategyKind,
     pub(crate) now: Ticks,
 }
 
@@ -38,6 +38,11 @@ impl<'m> World<'_, 'm> {
     /// The number of free processors.
     pub const fn free(&self) -> u32 {
         self.allocator.occupancy().free()
+    }
+
+    /// The number of faulty processors.
+    pub const fn faulty(&self) -> u32 {
+        self.allocator.occupancy().faulty_count()
     }
 
     /// The jobs that wait, in the order of their arrival.
@@ -81,57 +86,53 @@ impl<'m> World<'_, 'm> {
     /// Tries to give a waiting job its processors.
     #[inline]
     pub(crate) fn place(&mut self, attempted: Try) -> Result<Allocation, Refusal> {
-        let job = attempted.job();
-        let withheld_before = match attempted {
-            Try::Freely(_) => 0,
-            Try::AroundReservations(job) => self.would_end(job, self.now),
+        let blocks = match self.withheld_before(attempted)? {
+            0 => {
+                let (placing, request, demand) = placing(self.jobs, attempted.job(), self.now, 0);
+                self.allocator.find(&request, demand, Some(placing))
+            }
+            time => self.find_around(attempted.job(), time),
         };
-        let is_withheld = self.jobs.reserved_before(withheld_before).next().is_some();
-        if is_withheld {
-            return self.place_around(job, withheld_before);
-        }
-        let (request, demand) = self.request(job);
-        let placing = Placing {
-            jobs: self.jobs,
-            job,
-            now: self.now,
-            withheld_before: 0,
-        };
-        self.allocator.place(&request, demand, Some(placing))
+        Ok(self.allocator.take(blocks?))
     }
 
-    /// What a job asks for, and the least number of processors for it.
+    /// The time before which what is reserved for others is withheld from the job; 0 if nothing is withheld.
     #[inline]
-    fn request(&self, job: Slot) -> (Request, u32) {
-        let job = self.jobs.get(job);
-        (*job.request(), job.demand())
-    }
-
-    /// Places a job beside what is reserved from before a time on.
-    fn place_around(&mut self, job: Slot, withheld_before: Ticks) -> Result<Allocation, Refusal> {
-        let (request, demand) = self.request(job);
+    fn withheld_before(&self, attempted: Try) -> Result<Ticks, Refusal> {
+        let Try::AroundReservations(job) = attempted else {
+            return Ok(0);
+        };
+        let end = self.would_end(job, self.now);
+        if self.jobs.reserved_before(end).next().is_none() {
+            return Ok(0);
+        }
+        if self.strategy.holds().is_contiguous() {
+            return Ok(end);
+        }
+        let demand = self.jobs.get(job).demand();
         if demand > self.free() {
             return Err(Refusal::TooFewFree);
         }
-        let mut placing = Placing {
-            jobs: self.jobs,
-            job,
-            now: self.now,
-            withheld_before,
-        };
-        if self.holds.is_contiguous() {
-            if !self.allocator.would_fit(&request) {
-                return Err(Refusal::Fragmented);
-            }
-            let mut supposition = self.allocator.suppose();
-            withhold(self.jobs, &mut supposition, self.now, withheld_before);
-            return supposition.place(&request, demand, placing);
+        match self.least_free(self.now, end) < demand {
+            true => Err(Refusal::Reserved),
+            // Any will do.
+            false => Ok(0),
         }
-        if self.least_free(self.now, withheld_before) < demand {
-            return Err(Refusal::Reserved);
+    }
+
+    /// What the strategy finds for a job beside the blocks that are reserved from before a time on.
+    #[inline(never)]
+    fn find_around(&mut self, job: Slot, withheld_before: Ticks) -> Result<Chain, Refusal> {
+        let (placing, request, demand) = placing(self.jobs, job, self.now, withheld_before);
+        if demand > self.allocator.occupancy().free() {
+            return Err(Refusal::TooFewFree);
         }
-        placing.withheld_before = 0;
-        self.allocator.place(&request, demand, Some(placing))
+        if !self.allocator.would_fit(&request) {
+            return Err(Refusal::Fragmented);
+        }
+        let mut supposition = self.allocator.suppose();
+        withhold(self.jobs, &mut supposition, self.now, withheld_before);
+        supposition.find(&request, demand, placing)
     }
 
     /// Reserves for a waiting job, which cannot begin now, the earliest time at which it could, and where. Earlier reservations are
@@ -148,7 +149,7 @@ impl<'m> World<'_, 'm> {
     /// reservations), as what is reserved is taken away again.
     pub fn reserve(&mut self, job: Slot) {
         self.jobs.sort_running(self.now);
-        let reserved = match self.holds.is_contiguous() {
+        let reserved = match self.strategy.holds().is_contiguous() {
             true => self.earliest_block(job),
             false => self.earliest_processors(job),
         };
@@ -169,9 +170,9 @@ impl<'m> World<'_, 'm> {
                 end
             }
         };
-        let (request, _) = self.request(job);
+        let request = *self.jobs.get(job).request();
         let (mut supposition, given_back) = self.suppose_at(from, self.would_end(job, from));
-        let block = supposition.reservation(&request, given_back)?;
+        let block = supposition.reservation(&request, &given_back)?;
         Some((from, Reserved::Block(block)))
     }
 
@@ -222,7 +223,10 @@ impl<'m> World<'_, 'm> {
     }
 
     fn fits_at(&mut self, job: Slot, time: Ticks) -> bool {
-        let (request, demand) = self.request(job);
+        let (request, demand) = {
+            let job = self.jobs.get(job);
+            (*job.request(), job.demand())
+        };
         let until = self.would_end(job, time);
         let (mut supposition, _) = self.suppose_at(time, until);
         supposition.fits_demand(&request, demand)
@@ -281,6 +285,24 @@ impl<'m> World<'_, 'm> {
             .sum();
         (self.free() + freed).saturating_sub(reserved)
     }
+}
+
+/// The job to be placed, what it asks for, and the least number of processors for it.
+#[inline]
+fn placing<'a, 'm>(
+    jobs: &'a JobTable<'m>,
+    job: Slot,
+    now: Ticks,
+    withheld_before: Ticks,
+) -> (Placing<'a, 'm>, Request, u32) {
+    let placing = Placing {
+        jobs,
+        job,
+        now,
+        withheld_before,
+    };
+    let job = jobs.get(job);
+    (placing, *job.request(), job.demand())
 }
 
 /// Withholds what is reserved at any time from one on until another.

@@ -87,7 +87,7 @@ fn every_variant_comes_back_and_its_frame_is_the_golden_one() {
 #[test]
 fn the_worked_example_is_right() {
     let text = include_str!("../../PROTOCOL.md");
-    let content = "02 2a 00 00 00 00 00 01 00 01 05 02 04 03 0c 00";
+    let content = "02 2a 00 00 00 00 00 01 00 01 05 02 04 03 0c 00 00";
     let mut bytes: Vec<u8> = content
         .split(' ')
         .map(|byte| u8::from_str_radix(byte, 16).expect("hex"))

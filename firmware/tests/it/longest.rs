@@ -50,7 +50,7 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
 /// The same request as long as it can be.
 fn longest(request: Request) -> Request {
     let request = request.with_processors(u32::MAX);
-    request.with_flags(Flags::all())
+    request.with_flags(Flags::all()).with_estimate(u64::MAX)
 }
 
 /// 16 extents, three of them of two bytes each. A fourth of that size is more than the code of a shape has room for.

@@ -63,6 +63,13 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
         ),
         ("statistics", command(Command::Statistics)),
         ("reset", command(Command::Reset)),
+        (
+            "submit with an estimate",
+            command(Command::Submit {
+                job,
+                request: request(&[4, 3]).with_estimate(300),
+            }),
+        ),
         ("submit without an extent", command(submit_shape(2, &[]))),
         (
             "submit three extents at a time, with flags",

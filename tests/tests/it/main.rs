@@ -2,6 +2,7 @@
 //! the firmware in QEMU (all tests whose names begin with `qemu_`).
 
 mod alshdefat;
+mod backfilling;
 mod chuang_wu;
 mod counter_examples;
 mod cubes;

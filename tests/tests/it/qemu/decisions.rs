@@ -5,6 +5,7 @@ use meshalloc::{
     Command, Configuration, Controller, Cube, Error, Flags, Grid, JobId, Mesh, NodeId, Reply,
     Request, SchedulerKind, Shape, Storage, StrategyKind,
 };
+use meshalloc_firmware::{Client, Line};
 use meshalloc_tests::qemu::{Qemu, call_at};
 use meshalloc_tests::strategy::places_anywhere;
 
@@ -55,7 +56,11 @@ fn request(machine: Grid, random: &mut impl FnMut(u32) -> u32) -> Request {
     flags.set(Flags::FIXED_ORIENTATION, random(4) == 0);
     // A large one at the head of the queue would keep the others waiting for long.
     flags.set(Flags::NO_WAIT, request.processors > machine.nodes() / 8);
-    request.with_flags(flags)
+    let request = request.with_flags(flags);
+    match random(4) {
+        0 => request,
+        _ => request.with_estimate(1 + u64::from(random(60))),
+    }
 }
 
 #[test]
@@ -111,6 +116,8 @@ fn compare(group: Group) {
         SchedulerKind::Fcfs,
         SchedulerKind::BypassQueue { threshold: 50 },
         SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 10 }),
+        SchedulerKind::Easy { reservations: 2 },
+        SchedulerKind::ShortestJobFirst { threshold: 50 },
     ];
     let (mut strategies, mut served) = (0, 0);
     let parameters = [
@@ -136,61 +143,10 @@ fn compare(group: Group) {
                 strategy,
                 scheduler: schedulers[rounds % schedulers.len()],
             };
-            let mut storage = Box::new(Storage::<128, 512, 256, 4096, 4096>::new());
-            assert_eq!(
-                call_at(&mut client, Command::Reset, Some(0)).unwrap(),
-                [Reply::Done]
-            );
-            let mut reference = match Controller::new(storage.memory(), configuration) {
-                Ok(reference) => reference,
-                Err(error) => {
-                    // The board refuses what is refused in process, such as a buddy system on a mesh that
-                    // is not a square of a power of two, or a grid that is not served.
-                    let refusal = [Reply::Error(Error::Configure(error))];
-                    assert_eq!(
-                        call(&mut client, Command::Configure(configuration)),
-                        refusal
-                    );
-                    continue;
-                }
-            };
-            assert_eq!(
-                call_at(&mut client, Command::Configure(configuration), Some(0)).unwrap(),
-                [Reply::Done]
-            );
-            rounds += 1;
-            let mut state = 1_u32;
-            let mut random = |end: u32| {
-                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (state >> 8) % end
-            };
-            for step in 0..400 {
-                let job = JobId(random(60));
-                let node = NodeId(random(machine.nodes()) / 8 * 8);
-                let command = match random(32) {
-                    0 => Command::MarkFaulty { node },
-                    1..=3 => Command::ClearFaulty { node },
-                    4 => Command::Occupancy { from: node },
-                    5 => Command::ListJobs { from: job.0 },
-                    6 => Command::QueryJob { job },
-                    7..=16 => Command::Release { job },
-                    _ => Command::Submit {
-                        job,
-                        request: request(machine, &mut random),
-                    },
-                };
-                let on_board = call_at(&mut client, command, Some(step)).unwrap();
-                let mut in_process = Vec::new();
-                reference.handle(&command, step, &mut |reply| in_process.push(reply.clone()));
-                assert_eq!(
-                    on_board, in_process,
-                    "{strategy} on {machine}, step {step}: {command:?}"
-                );
-                let granted_now =
-                    |reply: &Reply| matches!(reply, Reply::Grant(grant) if grant.first == 0);
-                granted += in_process.iter().filter(|reply| granted_now(reply)).count();
+            if let Some(grants) = compare_on(&mut client, configuration) {
+                rounds += 1;
+                granted += grants;
             }
-            reference.check_invariants();
         }
         assert!(rounds >= 2, "{strategy} serves {rounds} of the machines");
         assert!(granted >= 50, "{strategy}: {granted} grants");
@@ -199,4 +155,88 @@ fn compare(group: Group) {
     }
     assert!(strategies > 0, "{group:?} has no strategy");
     assert!(served > 3 * strategies, "{group:?}: {served} rounds");
+}
+
+/// 400 random commands to the board and to a controller in process, whose words are twice as long: the same replies. Returns the number of
+/// jobs that were granted; `None` if both refuse the configuration.
+fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> Option<usize> {
+    let Configuration {
+        machine, strategy, ..
+    } = configuration;
+    let mut granted = 0;
+    let mut storage = Box::new(Storage::<128, 512, 256, 4096, 4096>::new());
+    assert_eq!(
+        call_at(client, Command::Reset, Some(0)).unwrap(),
+        [Reply::Done]
+    );
+    let mut reference = match Controller::new(storage.memory(), configuration) {
+        Ok(reference) => reference,
+        Err(error) => {
+            // The board refuses what is refused in process, such as a buddy system on a mesh that
+            // is not a square of a power of two, or a grid that is not served.
+            let refusal = [Reply::Error(Error::Configure(error))];
+            assert_eq!(call(client, Command::Configure(configuration)), refusal);
+            return None;
+        }
+    };
+    assert_eq!(
+        call_at(client, Command::Configure(configuration), Some(0)).unwrap(),
+        [Reply::Done]
+    );
+    let mut state = 1_u32;
+    let mut random = |end: u32| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) % end
+    };
+    for step in 0..400 {
+        let job = JobId(random(60));
+        let node = NodeId(random(machine.nodes()) / 8 * 8);
+        let command = match random(32) {
+            0 => Command::MarkFaulty { node },
+            1..=3 => Command::ClearFaulty { node },
+            4 => Command::Occupancy { from: node },
+            5 => Command::ListJobs { from: job.0 },
+            6 => Command::QueryJob { job },
+            7..=16 => Command::Release { job },
+            _ => Command::Submit {
+                job,
+                request: request(machine, &mut random),
+            },
+        };
+        let on_board = call_at(client, command, Some(step)).unwrap();
+        let mut in_process = Vec::new();
+        reference.handle(&command, step, &mut |reply| in_process.push(reply.clone()));
+        assert_eq!(
+            on_board, in_process,
+            "{strategy} on {machine}, step {step}: {command:?}"
+        );
+        let granted_now = |reply: &Reply| matches!(reply, Reply::Grant(grant) if grant.first == 0);
+        granted += in_process.iter().filter(|reply| granted_now(reply)).count();
+    }
+    reference.check_invariants();
+    Some(granted)
+}
+
+/// A table of the strategies whose reservations are compared; each with every scheduler that looks at estimates.
+#[test]
+fn qemu_decides_as_in_process_when_it_backfills() {
+    let Some(qemu) = Qemu::start() else { return };
+    let mut client = qemu.client().unwrap();
+    for strategy in [StrategyKind::FirstFit, StrategyKind::FreeSubmeshList] {
+        for scheduler in [
+            SchedulerKind::Easy { reservations: 1 },
+            SchedulerKind::Conservative,
+            SchedulerKind::ShortestJobFirst { threshold: 100 },
+        ] {
+            for machine in machines().into_iter().take(3) {
+                let configuration = Configuration {
+                    machine,
+                    strategy,
+                    scheduler,
+                };
+                let granted = compare_on(&mut client, configuration);
+                assert!(granted >= Some(50), "{configuration:?}: {granted:?} grants");
+            }
+        }
+    }
 }

@@ -1,0 +1,424 @@
+//! Backfilling with reserved boxes on whole workloads: a naive form of it without a controller starts every job at the same time, no
+//! head starts later than was first reserved for it, and suppositions change nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meshalloc::{
+    Allocation, Allocator, Command, Configuration, Controller, Grid, JobId, NodeId, Request,
+    SchedulerKind, StrategyKind, Ticks,
+};
+use meshalloc_tests::backfilling::{Situation, Use, end_of, reserves_boxes};
+use meshalloc_tests::convert::{self, is_served};
+use meshalloc_tests::random::Random;
+use meshalloc_tests::rig::{HeapMemory, ask_at, cube, mesh};
+use meshalloc_tests::strategy::{Held, Strategy, places_anywhere};
+
+const EASY: SchedulerKind = SchedulerKind::Easy { reservations: 1 };
+const SHORTEST: SchedulerKind = SchedulerKind::ShortestJobFirst { threshold: 9000 };
+
+/// What is known of a run time beforehand.
+#[derive(Clone, Copy, Debug)]
+enum Estimates {
+    Perfect,
+    /// Up to three times as long.
+    TooLong,
+    /// Down to a third: jobs are overdue.
+    TooShort,
+    /// Every other job has none, the others perfect ones.
+    Some,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    arrival: Ticks,
+    request: Request,
+    service: Ticks,
+}
+
+/// Jobs for about nine tenths of the machine, had none of them to wait.
+fn workload(machine: Grid, estimates: Estimates, seed: u64) -> Vec<Job> {
+    let mut random = Random::new(seed);
+    let mut arrival = 0;
+    let sides: Vec<u32> = machine.sides().iter().map(|&side| side.into()).collect();
+    let is_cube = machine.is_written_high_first();
+    let mut job = |_| {
+        arrival += Ticks::from(random.below(700));
+        let service = Ticks::from(random.between(1, 3000));
+        let estimate = match estimates {
+            Estimates::Perfect => service,
+            Estimates::TooLong => service * Ticks::from(random.between(100, 300)) / 100,
+            Estimates::TooShort => service * Ticks::from(random.between(33, 100)) / 100,
+            Estimates::Some if random.percent(50) => 0,
+            Estimates::Some => service,
+        };
+        let least = if is_cube { 2 } else { 1 };
+        let extents: Vec<u32> = sides
+            .iter()
+            .map(|&side| random.between(least, side))
+            .collect();
+        let mut request = convert::request(&extents);
+        if estimate > 0 {
+            request = request.with_estimate(estimate);
+        } else if !matches!(estimates, Estimates::Some) {
+            request = request.with_estimate(1);
+        }
+        Job {
+            arrival,
+            request,
+            service,
+        }
+    };
+    (0..250).map(&mut job).collect()
+}
+
+/// Carries a workload out: `submit` and `release` return the jobs that they start. At one time departures come first.
+fn carry_out(
+    jobs: &[Job],
+    mut event: impl FnMut(Ticks, Option<usize>, Option<usize>) -> Vec<usize>,
+) -> Vec<Ticks> {
+    let mut starts = vec![Ticks::MAX; jobs.len()];
+    let mut ends = BTreeSet::new();
+    let mut arrivals = jobs.iter().enumerate().peekable();
+    loop {
+        let arrival = arrivals.peek().map_or(Ticks::MAX, |(_, job)| job.arrival);
+        let end = ends.first().map_or(Ticks::MAX, |&(end, _)| end);
+        let now = arrival.min(end);
+        let started = match (end <= arrival, now) {
+            (_, Ticks::MAX) => return starts,
+            (true, _) => event(now, None, ends.pop_first().map(|(_, job)| job)),
+            (false, _) => event(now, arrivals.next().map(|(job, _)| job), None),
+        };
+        for job in started {
+            starts[job] = now;
+            ends.insert((now + jobs[job].service, job));
+        }
+    }
+}
+
+/// The start of every job with a controller, which `look` sees after every event.
+fn starts(
+    configuration: Configuration,
+    jobs: &[Job],
+    mut look: impl FnMut(&Controller<'_>),
+) -> Vec<Ticks> {
+    let mut memory = HeapMemory::new(configuration.machine, jobs.len());
+    let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
+    carry_out(jobs, |now, arrival, end| {
+        let command = match (arrival, end) {
+            (Some(at), _) => Command::Submit {
+                job: JobId(at as u32),
+                request: jobs[at].request,
+            },
+            (None, at) => Command::Release {
+                job: JobId(at.expect("one of both") as u32),
+            },
+        };
+        let answer = ask_at(&mut controller, &command, now);
+        controller.check_invariants();
+        look(&controller);
+        let started = answer.grants.iter();
+        started.map(|granted| granted.job.0 as usize).collect()
+    })
+}
+
+/// The same without a controller: after every event all that wait try in order, and all reservations are made anew.
+fn naive_starts(configuration: Configuration, jobs: &[Job]) -> Vec<Ticks> {
+    let Configuration {
+        machine,
+        strategy,
+        scheduler,
+    } = configuration;
+    let grid = convert::grid(machine);
+    let mut strategy = Strategy::new(strategy, &grid);
+    let faulty = vec![false; grid.nodes() as usize];
+    let mut waiting: Vec<usize> = Vec::new();
+    let mut running: BTreeMap<usize, (Ticks, Held)> = BTreeMap::new();
+    carry_out(jobs, |now, arrival, end| {
+        waiting.extend(arrival);
+        if let Some((_, held)) = end.and_then(|job| running.remove(&job)) {
+            strategy.give_back(&held, |_| false);
+        }
+        let mut started = Vec::new();
+        let mut reserved = Vec::new();
+        let mut at = 0;
+        while at < waiting.len() {
+            if let SchedulerKind::ShortestJobFirst { threshold } = scheduler {
+                let estimate = |&at: &usize| end_of(&jobs[waiting[at]].request, 0);
+                let is_late = now - jobs[waiting[0]].arrival >= threshold;
+                at = if is_late {
+                    0
+                } else {
+                    (0..waiting.len()).min_by_key(estimate).unwrap_or(0)
+                };
+            }
+            let (job, request) = (waiting[at], &jobs[waiting[at]].request);
+            let held = running.iter().map(|(&job, (start, held))| Use {
+                start: *start,
+                end: end_of(&jobs[job].request, *start).max(now),
+                nodes: held.nodes(&grid),
+                processors: held.nodes(&grid).len() as u32,
+            });
+            let situation = Situation {
+                strategy: &strategy,
+                faulty: &faulty,
+                now,
+                running: held.collect(),
+                reserved: reserved.clone(),
+            };
+            match situation.place(request) {
+                Ok(held) => {
+                    strategy.take(&held);
+                    running.insert(job, (now, held));
+                    waiting.remove(at);
+                    started.push(job);
+                    if matches!(scheduler, SchedulerKind::ShortestJobFirst { .. }) {
+                        at = 0;
+                    }
+                }
+                Err(_) => {
+                    match scheduler {
+                        SchedulerKind::Easy { reservations } if at as u64 >= reservations => {}
+                        SchedulerKind::ShortestJobFirst { .. } => break,
+                        _ => reserved.extend(situation.reservation(request)),
+                    }
+                    at += 1;
+                }
+            }
+        }
+        started
+    })
+}
+
+fn configuration(
+    machine: impl Into<Grid>,
+    strategy: StrategyKind,
+    scheduler: SchedulerKind,
+) -> Configuration {
+    Configuration {
+        machine: machine.into(),
+        strategy,
+        scheduler,
+    }
+}
+
+/// As the naive form, and not as first come, first served.
+fn starts_as_the_naive_form(machine: impl Into<Grid>, strategies: &[StrategyKind]) {
+    let machine = machine.into();
+    for estimates in [
+        Estimates::Perfect,
+        Estimates::TooLong,
+        Estimates::TooShort,
+        Estimates::Some,
+    ] {
+        let jobs = workload(machine, estimates, 7);
+        for &strategy in strategies {
+            let fcfs = configuration(machine, strategy, SchedulerKind::Fcfs);
+            let in_order = starts(fcfs, &jobs, |_| ());
+            for scheduler in [EASY, SchedulerKind::Conservative, SHORTEST] {
+                let configuration = configuration(machine, strategy, scheduler);
+                let context = format!("{configuration:?}, {estimates:?}");
+                let starts = starts(configuration, &jobs, |_| ());
+                assert_eq!(starts, naive_starts(configuration, &jobs), "{context}");
+                assert_ne!(starts, in_order, "{context}");
+                assert!(!starts.contains(&Ticks::MAX), "every job starts: {context}");
+            }
+        }
+    }
+}
+
+#[test]
+fn first_fit_starts_jobs_as_the_naive_form() {
+    starts_as_the_naive_form(
+        mesh(16, 22),
+        &[StrategyKind::FirstFit, StrategyKind::AdaptiveScan],
+    );
+}
+
+#[test]
+fn free_submesh_list_starts_jobs_as_the_naive_form() {
+    starts_as_the_naive_form(mesh(16, 22), &[StrategyKind::FreeSubmeshList]);
+}
+
+#[test]
+fn counts_start_jobs_as_the_naive_form() {
+    starts_as_the_naive_form(mesh(16, 22), &[StrategyKind::Naive]);
+}
+
+#[test]
+fn grids_start_jobs_as_the_naive_form() {
+    let strategies = [
+        StrategyKind::FirstFit,
+        StrategyKind::AdaptiveScan,
+        StrategyKind::TreeCollapsing,
+        StrategyKind::Naive,
+    ];
+    let torus = Grid::torus(&[4, 3, 5]).expect("a torus");
+    let mixed = Grid::new(&[5, 4, 3], 0b010).expect("a grid");
+    for machine in [torus, mixed, cube(4, 3).into()] {
+        starts_as_the_naive_form(machine, &strategies);
+    }
+}
+
+/// With perfect estimates no job starts later than was reserved for it when it became the head of the queue.
+#[test]
+fn no_head_starts_later_than_was_first_reserved_for_it() {
+    let machines = [
+        Grid::from(mesh(8, 8)),
+        mesh(16, 11).into(),
+        cube(4, 3).into(),
+    ];
+    for machine in machines {
+        let grid = convert::grid(machine);
+        let is_exact = |kind: &StrategyKind| {
+            let some = convert::request(&[3, 2]);
+            let recognizes = !Strategy::new(*kind, &grid).recognized(&some).is_empty();
+            places_anywhere(*kind) || (reserves_boxes(*kind) && recognizes)
+        };
+        let served = StrategyKind::built().filter(|&kind| is_served(kind, &grid));
+        for strategy in served.filter(is_exact) {
+            for scheduler in [EASY, SchedulerKind::Conservative] {
+                let (mut promised, mut later) = (BTreeMap::new(), 0);
+                let jobs = workload(machine, Estimates::Perfect, 11);
+                let configuration = configuration(machine, strategy, scheduler);
+                let starts = starts(configuration, &jobs, |controller| {
+                    let queue = controller.jobs().queue();
+                    for (at, slot) in queue.slots().enumerate() {
+                        let job = queue.get(slot);
+                        if let Some(from) = job.reserved_from()
+                            && (at == 0 || scheduler == SchedulerKind::Conservative)
+                        {
+                            let (first, as_head) = promised.entry(job.id()).or_insert((from, None));
+                            later += u32::from(from > *first);
+                            if at == 0 {
+                                as_head.get_or_insert(from);
+                            }
+                        }
+                    }
+                });
+                assert!(promised.len() > 50, "{} held reservations", promised.len());
+                for (job, (_, as_head)) in promised {
+                    let start = starts[job.0 as usize];
+                    let kept = as_head.is_none_or(|promise| start <= promise);
+                    assert!(kept, "{strategy}, {scheduler:?} on {machine}: job {job}");
+                }
+                // Where the number is all that matters, all others keep theirs, too.
+                let is_exact = !places_anywhere(strategy) || later == 0;
+                assert!(is_exact, "{strategy}, {scheduler:?} on {machine}: {later}");
+            }
+        }
+    }
+}
+
+/// Two allocators do the same; one of them is asked what would be. It is answered as the naive strategy answers, and both go on
+/// alike: nothing that a strategy keeps has changed.
+#[test]
+fn suppositions_change_nothing() {
+    let torus = Grid::torus(&[4, 3, 5]).expect("a torus");
+    let machines = [
+        Grid::from(mesh(8, 8)),
+        mesh(5, 1).into(),
+        mesh(3, 3).into(),
+        mesh(67, 3).into(),
+        cube(4, 3).into(),
+        torus,
+    ];
+    for machine in machines {
+        let grid = convert::grid(machine);
+        for kind in StrategyKind::built().filter(|&kind| is_served(kind, &grid)) {
+            for seed in 0..4 {
+                compare_twins(machine, kind, seed);
+            }
+        }
+    }
+}
+
+fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
+    let (mut memory, mut other_memory) =
+        (HeapMemory::new(machine, 80), HeapMemory::new(machine, 80));
+    let mut asked = Allocator::new(memory.memory(), machine, kind).expect("it is served");
+    let mut other = Allocator::new(other_memory.memory(), machine, kind).expect("it is served");
+    let grid = convert::grid(machine);
+    let model = Strategy::new(kind, &grid);
+    let mut random = Random::new(seed);
+    let mut held: Vec<[Allocation; 2]> = Vec::new();
+    let mut faulty = vec![false; grid.nodes() as usize];
+    let request = |random: &mut Random| {
+        let most = random.between(1, 8);
+        let sides = grid.sides().iter();
+        let least = if grid.is_cube() { 2 } else { 1 };
+        let extents: Vec<u32> = sides
+            .map(|&side| random.between(least, side.min(most).max(least)))
+            .collect();
+        convert::request(&extents)
+    };
+    for _ in 0..150 {
+        match random.below(10) {
+            0..=5 => {
+                let request = request(&mut random);
+                match [asked.allocate(&request), other.allocate(&request)] {
+                    [Ok(one), Ok(two)] => {
+                        assert!(
+                            asked.blocks(&one).eq(other.blocks(&two)),
+                            "{kind} on {machine}"
+                        );
+                        held.push([one, two]);
+                    }
+                    [one, two] => assert_eq!(one.err(), two.err(), "{kind} on {machine}"),
+                }
+            }
+            6..=8 if !held.is_empty() => {
+                let [one, two] = held.swap_remove(random.below(held.len() as u32) as usize);
+                assert_eq!(asked.release(one), other.release(two));
+            }
+            _ => {
+                let node = NodeId(random.below(grid.nodes()));
+                let flag = &mut faulty[node.0 as usize];
+                for allocator in [&mut asked, &mut other] {
+                    match *flag {
+                        true => allocator.clear_faulty(node),
+                        false => allocator.mark_faulty(node),
+                    };
+                }
+                *flag = !*flag;
+            }
+        }
+        let request = request(&mut random);
+        let mut busy = faulty.clone();
+        let gone = random.below(held.len() as u32 + 1) as usize;
+        let nodes = |place| grid.nodes_of(&convert::place(machine, place));
+        for [one, _] in &held[gone..] {
+            for node in asked.blocks(one).flat_map(nodes) {
+                busy[node as usize] = true;
+            }
+        }
+        let withheld = random.percent(50).then(|| {
+            let unit = grid.unit(random.below(grid.nodes()));
+            convert::block(machine, &unit)
+        });
+        let mut supposition = asked.suppose();
+        for [one, _] in &held[..gone] {
+            supposition.give_back(one);
+        }
+        if let Some(block) = withheld {
+            supposition.withhold(block);
+            busy[nodes(block)[0] as usize] = true;
+        }
+        let supposed = model.where_busy(&busy);
+        let expected = supposed.place(&request);
+        let context = format!(
+            "{kind} on {machine}, {request:?}, in\n{}",
+            supposed.machine()
+        );
+        assert_eq!(supposition.free(), supposed.machine().free(), "{context}");
+        assert_eq!(supposition.fits(&request), expected.is_ok(), "{context}");
+        if reserves_boxes(kind) {
+            let block = supposition.block(&request);
+            let same = match (&expected, block) {
+                (Ok(held), Some(block)) => held.is(&grid, &[block]),
+                (Err(_), None) => true,
+                _ => false,
+            };
+            assert!(same, "{block:?} instead of {expected:?}: {context}");
+        }
+    }
+}
