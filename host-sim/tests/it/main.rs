@@ -19,5 +19,6 @@ mod replay_in_process;
 mod reproduce;
 mod run;
 mod saturation;
+mod shards;
 mod sweep;
 mod traffic;
