@@ -25,6 +25,7 @@ use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunHow};
 use crate::saturation::{self, SaturationArgs};
 use crate::scenario::{self, BackendChoice, Format, MachineArgs, Scenario, ScenarioArgs};
+use crate::slurm::{self, SlurmArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
 use crate::traffic::{self, TrafficArgs};
 use crate::workload::TimeUnit;
@@ -52,6 +53,11 @@ enum Command {
     /// Run a grid of scenarios, go on where it was interrupted, write CSV and JSON
     #[command(after_help = SWEEP_FORMAT)]
     Sweep(SweepArgs),
+    /// Divide a sweep, or a paper's full reproduction, among the tasks of a Slurm job array: writes its scripts, submits them
+    ///
+    /// Task I of N computes shard I of N, and a second job, after the array, merges them. A lost or killed task is requeued
+    /// and goes on where it was. All nodes must see this program, FILE and DIR under the same paths.
+    Slurm(SlurmArgs),
     /// Compare strategies over several loads: a table, and a picture (SVG)
     ///
     /// Needs no options and less than a minute. Everything runs in this process, on all its processors.
@@ -98,7 +104,11 @@ values. Every combination of them is a point; all strategies at a point get the 
 
 DIR gets results.csv (one row for each point and strategy), results.json, and points.jsonl, to
 which each point is added as soon as it has ended. The same command again, after whatever
-interruption, runs only the points that are missing there and gives the same files.";
+interruption, runs only the points that are missing there and gives the same files.
+
+On several machines that share DIR, each computes one shard, into points.I-of-N.jsonl:
+  host-sim sweep FILE.toml --shards 4 --shard 1       (2, 3, 4 on the others)
+  host-sim sweep FILE.toml --merge                    when all have ended";
 
 const REPLAY_FORMAT: &str = "\
 One operation a line; `#` begins a comment:
@@ -213,6 +223,7 @@ fn carry_out(
             )
         }
         Command::Sweep(args) => sweep::sweep(args, output),
+        Command::Slurm(args) => slurm::slurm(args, output),
         Command::Replay(args) => replay_file(args, output),
         Command::Compare(args) => compare::compare(args, output),
         Command::Saturation(args) => saturation::saturation(args, output),

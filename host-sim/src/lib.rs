@@ -38,6 +38,7 @@ mod saturation;
 pub mod scenario;
 pub mod sharing;
 pub mod simulation;
+mod slurm;
 pub mod statistics;
 pub mod sweep;
 pub mod traffic;

@@ -22,7 +22,8 @@ use crate::names;
 use crate::progress::Bar;
 use crate::scenario;
 use crate::simulation::Fnv1a;
-use crate::sweep::{self, part::Part};
+use crate::sweep;
+use crate::sweep::part::{Part, PartArgs};
 
 mod axis;
 pub mod claims;
@@ -50,6 +51,11 @@ fn papers() -> impl TypedValueParser<Value = &'static File> {
         let named = PAPERS.iter().find(|paper| paper.name == name);
         named.expect("the values are those of the papers")
     })
+}
+
+/// Reads the name of a paper, as a name.
+pub(crate) fn paper_name() -> impl TypedValueParser<Value = String> {
+    papers().map(|paper| paper.name.clone())
 }
 
 /// What to reproduce, and how long to measure.
@@ -99,6 +105,9 @@ pub struct ReproduceArgs {
     /// Replace the results of another command in that folder
     #[arg(long)]
     replace: bool,
+
+    #[command(flatten)]
+    part: PartArgs,
 }
 
 fn sides() -> impl TypedValueParser<Value = u16> {
@@ -166,8 +175,9 @@ impl ReproduceArgs {
     }
 }
 
-/// Measures, judges, and writes everything down.
+/// Measures, judges, and writes everything down; of one shard it only measures.
 pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<(), Failure> {
+    let part = args.part.part()?;
     let numbers = args.figures()?;
     let paper_file = args.paper;
     if let Some(machines) = paper_file
@@ -192,7 +202,22 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         known.as_ref().map_err(Clone::clone)?;
     }
 
-    let (measurements, journal) = measure(args, &paper, &extent, &folder)?;
+    let sweep = Sweep::new(&paper, &extent);
+    let journal = folder.join(format!(
+        "{}-{:016x}.journal",
+        paper_file.name,
+        sweep.digest()
+    ));
+    let threads = args.threads.and_then(NonZero::new);
+    let finished = part.carry_out(&sweep.points, &journal, threads, false);
+    let finished = finished.map_err(|error| error.to_string())?;
+    if !matches!(part, Part::Whole) {
+        writeln!(output, "{}", part.summary(&finished))?;
+    }
+    if !part.is_whole() {
+        return Ok(());
+    }
+    let measurements = sweep.measurements(finished, &extent)?;
     let claims = judge(&paper, &measurements);
     if known.is_err() {
         remove_recorded(&folder, &record)?;
@@ -231,8 +256,11 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     })?;
     write(&page_path, &page)?;
     // All is written, so there is nothing to go on with.
-    let removed = fs::remove_file(&journal);
-    removed.map_err(|error| format!("{}: cannot remove it: {error}", journal.display()))?;
+    let journals = part.journals(&journal);
+    for journal in journals.map_err(|error| error.to_string())? {
+        let removed = fs::remove_file(&journal);
+        removed.map_err(|error| format!("{}: cannot remove it: {error}", journal.display()))?;
+    }
     write_summary(&paper.figures, &claims, output)?;
     writeln!(output, "page: {}", page_path.display())?;
     Ok(())
@@ -254,52 +282,67 @@ fn judge(paper: &Paper, measurements: &Measurements) -> Vec<Claim> {
     paper.claims.iter().map(claim).collect()
 }
 
-/// Measures everything that the figures need; also gives the journal that has it.
-fn measure(
-    args: &ReproduceArgs,
-    paper: &Paper,
-    extent: &Extent,
-    folder: &Path,
-) -> Result<(Measurements, PathBuf), String> {
-    let (mut simulated, mut clocked) = (Plan::default(), Plan::default());
-    for figure in &paper.figures {
-        figure.plan(&mut simulated, &mut clocked);
-    }
-    let mut measurements = Measurements::default();
+/// Everything that the figures need.
+struct Sweep {
+    /// A point for each setting of `simulated`.
+    points: Vec<sweep::Point>,
+    simulated: Plan,
+    /// What is measured with a clock.
+    clocked: Plan,
+}
 
-    let settings = simulated.settings();
-    let points: Vec<sweep::Point> = settings
-        .iter()
-        .map(|(setting, strategies)| sweep::Point {
-            label: vec![("setting".to_owned(), setting.label())],
-            experiment: setting.experiment(strategies.clone(), extent.simulated(setting)),
-        })
-        .collect();
-    // Other options have another journal: what was interrupted goes on only as what it was.
-    let mut digest = Fnv1a::default();
-    for point in &points {
-        digest.write(format!("{:?}", point.experiment).as_bytes());
-    }
-    let journal = folder.join(format!("{}-{:016x}.journal", args.paper.name, digest.0));
-    let threads = args.threads.and_then(NonZero::new);
-    let finished = Part::Whole.carry_out(&points, &journal, threads, false);
-    let finished = finished.map_err(|error| error.to_string())?;
-    for ((setting, _), finished) in settings.iter().zip(finished) {
-        measurements.insert(setting, finished.results);
-    }
-
-    let bar = Bar::new();
-    for (setting, strategies) in clocked.settings() {
-        let experiment = setting.experiment(strategies.clone(), extent.clocked);
-        for _ in 0..extent.clocked_repeats {
-            let mut backends = StopwatchBackends::default();
-            let results = experiment::run(&experiment, &mut backends, &bar);
-            let results = results.map_err(|error| format!("{}: {error}", setting.label()))?;
-            measurements.insert_clocked(setting, results);
+impl Sweep {
+    fn new(paper: &Paper, extent: &Extent) -> Self {
+        let (mut simulated, mut clocked) = (Plan::default(), Plan::default());
+        for figure in &paper.figures {
+            figure.plan(&mut simulated, &mut clocked);
+        }
+        let points = simulated
+            .settings()
+            .iter()
+            .map(|(setting, strategies)| sweep::Point {
+                label: vec![("setting".to_owned(), setting.label())],
+                experiment: setting.experiment(strategies.clone(), extent.simulated(setting)),
+            });
+        Sweep {
+            points: points.collect(),
+            simulated,
+            clocked,
         }
     }
-    bar.clear();
-    Ok((measurements, journal))
+
+    /// Other options have another journal: what was interrupted goes on only as what it was.
+    fn digest(&self) -> u64 {
+        let mut digest = Fnv1a::default();
+        for point in &self.points {
+            digest.write(format!("{:?}", point.experiment).as_bytes());
+        }
+        digest.0
+    }
+
+    /// The results of the points, and what is measured with a clock, here and now.
+    fn measurements(
+        &self,
+        finished: Vec<sweep::Finished>,
+        extent: &Extent,
+    ) -> Result<Measurements, String> {
+        let mut measurements = Measurements::default();
+        for ((setting, _), finished) in self.simulated.settings().iter().zip(finished) {
+            measurements.insert(setting, finished.results);
+        }
+        let bar = Bar::new();
+        for (setting, strategies) in self.clocked.settings() {
+            let experiment = setting.experiment(strategies.clone(), extent.clocked);
+            for _ in 0..extent.clocked_repeats {
+                let mut backends = StopwatchBackends::default();
+                let results = experiment::run(&experiment, &mut backends, &bar);
+                let results = results.map_err(|error| format!("{}: {error}", setting.label()))?;
+                measurements.insert_clocked(setting, results);
+            }
+        }
+        bar.clear();
+        Ok(measurements)
+    }
 }
 
 /// Writes a file anew.

@@ -1,4 +1,4 @@
-//! The project's chores: `cargo xtask test`, `size`, `decisions`, `qemu` and `flash`.
+//! The project's chores: `cargo xtask test`, `size`, `decisions`, `qemu`, `flash` and `slurm`.
 //!
 //! Whatever a chore does, it prints the commands it runs, so that each can be run by hand.
 
@@ -12,6 +12,7 @@ mod decisions;
 mod image;
 mod setup;
 mod size;
+mod slurm;
 mod stack;
 mod steps;
 mod test;
@@ -30,6 +31,8 @@ enum Chore {
     Qemu(board::QemuOptions),
     /// Write the firmware to a NUCLEO-F446RE and show its log.
     Flash(board::FlashOptions),
+    /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one machine.
+    Slurm,
 }
 
 fn main() -> ExitCode {
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         Chore::Decisions(options) => decisions::run(&options),
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),
+        Chore::Slurm => slurm::run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

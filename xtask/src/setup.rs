@@ -59,7 +59,14 @@ fn rustup(line: &str, what: &str) -> Result<()> {
 pub(crate) fn qemu() -> Result<()> {
     let version = Cmd::new(QEMU).args("--version");
     if !version.succeeds() {
-        apt_install(QEMU)?;
+        let by_hand = format!(
+            "{QEMU} is missing. Please install QEMU by hand and start again:\n  \
+             Debian, Ubuntu: sudo apt-get install {QEMU}\n  \
+             macOS:          brew install qemu\n  \
+             Fedora:         sudo dnf install {QEMU}\n  \
+             Arch:           sudo pacman -S {QEMU}"
+        );
+        apt_install(QEMU, &by_hand)?;
     }
     let banner = version
         .output()
@@ -74,17 +81,25 @@ pub(crate) fn qemu() -> Result<()> {
     Ok(())
 }
 
-/// Installs a Debian package, as root or by a `sudo` that asks no password.
-fn apt_install(package: &str) -> Result<()> {
-    let by_hand = format!(
-        "{package} is missing. Please install QEMU by hand and start again:\n  \
-         Debian, Ubuntu: sudo apt-get install {package}\n  \
-         macOS:          brew install qemu\n  \
-         Fedora:         sudo dnf install {package}\n  \
-         Arch:           sudo pacman -S {package}"
-    );
+/// Makes sure that Slurm and its authentication are there.
+pub(crate) fn slurm() -> Result<()> {
+    // Some of them answer no question without a configuration.
+    let programs = "type munged mungekey slurmctld slurmd sbatch scontrol sinfo scancel";
+    let is_there = || Cmd::new("sh -c").arg(programs).succeeds();
+    if !is_there() {
+        apt_install("slurm-wlm munge", "slurm-wlm and munge are missing")?;
+        if !is_there() {
+            bail!("slurm-wlm and munge are installed, but not all of their programs are found");
+        }
+    }
+    println!("Slurm: {}", Cmd::new("slurmctld -V").output()?.trim());
+    Ok(())
+}
+
+/// Installs Debian packages, as root or by a `sudo` that asks no password; `by_hand` is the error where that cannot be done.
+fn apt_install(packages: &str, by_hand: &str) -> Result<()> {
     if !Cmd::new("apt-get --version").succeeds() {
-        bail!(by_hand);
+        bail!("{by_hand}");
     }
     let root = Cmd::new("id -u").output()?.trim() == "0";
     if !root && !Cmd::new("sudo -n true").succeeds() {
@@ -96,11 +111,11 @@ fn apt_install(package: &str) -> Result<()> {
             "{sudo}env DEBIAN_FRONTEND=noninteractive apt-get {line}"
         ))
         .run()
-        .with_context(|| by_hand.clone())
+        .with_context(|| by_hand.to_owned())
     };
     // One unreachable source must not hide a package that another has.
     if let Err(error) = apt("update") {
         println!("warning: {:#}", error.root_cause());
     }
-    apt(&format!("install --yes --no-install-recommends {package}"))
+    apt(&format!("install --yes --no-install-recommends {packages}"))
 }

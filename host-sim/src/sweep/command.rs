@@ -49,7 +49,7 @@ pub(crate) fn default_folder(file: &Path) -> PathBuf {
 /// # Errors
 ///
 /// When the file is wrong.
-fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String> {
+pub(crate) fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String> {
     let grid = scenario::grid(file)?;
     let points = grid.iter().map(|point| {
         let label = point.label.clone();

@@ -117,7 +117,7 @@ pub fn merge(
 }
 
 /// The journals of the shards to merge, at least one.
-fn chosen(
+pub(super) fn chosen(
     journal: &Path,
     count: Option<NonZero<u32>>,
 ) -> Result<Vec<(Shard, PathBuf)>, SweepError> {

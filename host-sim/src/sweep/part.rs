@@ -1,11 +1,12 @@
 //! Which part of a sweep a command is about: all points, one shard, or the union of the shards.
 
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::journal::Damage;
+use super::merge::chosen;
 use super::{Finished, Point, Shard, SweepError, SweepOptions, merge, run_points};
 use crate::names;
 use crate::progress::Bar;
@@ -106,6 +107,20 @@ impl Part {
             }
             Part::Merged(_) => format!("{count} points, all of them from the journals of shards"),
         }
+    }
+
+    /// The journal of all points, and of those that were merged into it.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be read.
+    pub(crate) fn journals(self, whole: &Path) -> Result<Vec<PathBuf>, SweepError> {
+        let mut journals = vec![whole.to_owned()];
+        if let Part::Merged(count) = self {
+            let shards = chosen(whole, count)?;
+            journals.extend(shards.into_iter().map(|(_, path)| path));
+        }
+        Ok(journals)
     }
 
     /// Whether the results of all points come out.

@@ -178,3 +178,158 @@ fn sent(messages: &Messages, processors: u64) -> u64 {
     let each = u64::from(messages.per_pair) * u64::from(messages.iterations);
     mean.saturating_mul(each)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario;
+
+    /// A point for each choice of these values of these keys, the last changing fastest, beside the keys of all.
+    fn points(fixed: &[(&str, &str)], axes: &[(&str, &[&str])]) -> Vec<Point> {
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let mut choices = vec![Vec::new()];
+        for (key, values) in axes {
+            let longer = choices.iter().flat_map(|choice: &Vec<_>| {
+                values.iter().map(|value| {
+                    let mut choice = choice.clone();
+                    choice.push(pair(key, value));
+                    choice
+                })
+            });
+            choices = longer.collect();
+        }
+        let points = choices.into_iter().map(|label| {
+            let mut keys: Vec<_> = fixed.iter().map(|(key, value)| pair(key, value)).collect();
+            keys.extend_from_slice(&label);
+            let experiment = scenario::of_keys(&keys).unwrap().experiment().unwrap();
+            Point { label, experiment }
+        });
+        points.collect()
+    }
+
+    fn mixed() -> Vec<Point> {
+        points(
+            &[("strategy", "ff,naive"), ("load", "0.3")],
+            &[
+                ("mesh", &["8x8", "32x32", "128x128"]),
+                ("jobs", &["100", "1000", "5000"]),
+                ("replications", &["1", "2", "30"]),
+            ],
+        )
+    }
+
+    fn count(shards: u32) -> NonZero<u32> {
+        NonZero::new(shards).unwrap()
+    }
+
+    #[test]
+    fn every_point_is_in_one_shard_and_no_shard_is_far_above_the_mean() {
+        let points = mixed();
+        let costs: Vec<u64> = points.iter().map(|point| cost(&point.experiment)).collect();
+        let (total, most): (u64, u64) = (costs.iter().sum(), *costs.iter().max().unwrap());
+        for shards in [1, 2, 3, 7, 16, 27, 40] {
+            let parts = (1..=shards).map(|number| {
+                let shard = Shard::new(count(number), count(shards)).unwrap();
+                shard.places(&points)
+            });
+            let parts: Vec<_> = parts.collect();
+            let mut all: Vec<usize> = parts.concat();
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..points.len()), "{shards}");
+            let bound = total / u64::from(shards) + most;
+            for part in parts {
+                let load: u64 = part.iter().map(|&place| costs[place]).sum();
+                // What is dealt out to the shard that has least stays within this (Graham 1966).
+                assert!(load <= bound, "{shards}: {load} of {total}");
+            }
+        }
+        assert_eq!(Shard::new(count(3), count(2)), None);
+    }
+
+    #[test]
+    fn a_key_does_not_fall_together_with_the_shards() {
+        // Equal costs, and as many loads as shards: dealt out in order, each shard would get one load.
+        let loads = &["0.1", "0.2", "0.3", "0.4"];
+        let seeds = &[
+            "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12",
+        ];
+        let points = points(&[("mesh", "16x16")], &[("seed", seeds), ("load", loads)]);
+        for number in 1..=4 {
+            let shard = Shard::new(count(number), count(4)).unwrap();
+            let places = shard.places(&points);
+            assert_eq!(places.len(), 12);
+            let mut loads: Vec<_> = places.iter().map(|place| place % 4).collect();
+            loads.sort_unstable();
+            loads.dedup();
+            assert!(loads.len() >= 3, "{places:?}");
+        }
+    }
+
+    #[test]
+    fn the_division_does_not_change() {
+        // The machines of one division may have programs of different builds. The numbers are those of a computation apart from
+        // this program.
+        let divided = divide(&mixed(), count(3));
+        let expected = [
+            2, 2, 2, 2, 3, 3, 2, 3, 3, 3, 2, 2, 2, 3, 2, 3, 2, 3, 3, 3, 3, 2, 2, 2, 2, 3, 1,
+        ];
+        assert_eq!(divided, expected);
+    }
+
+    #[test]
+    fn cost_is_runs_times_jobs_times_what_a_job_takes() {
+        let cost = |keys: &[(&str, &str)]| cost(&points(keys, &[])[0].experiment);
+        let with = |strategy| {
+            cost(&[
+                ("mesh", "64x64"),
+                ("load", "0.3"),
+                ("jobs", "1000"),
+                ("replications", "4"),
+                ("strategy", strategy),
+            ])
+        };
+        assert_eq!(with("ff"), 4 * 1000 * 512);
+        assert_eq!(with("ff,fsl"), 2 * with("ff"));
+        assert_eq!(with("naive"), 4 * 1000 * (512 + 4096));
+        assert_eq!(with("bl"), with("naive"));
+        let sends = |pattern| {
+            cost(&[
+                ("mesh", "8x8"),
+                ("strategy", "ff"),
+                ("jobs", "10"),
+                ("replications", "1"),
+                ("pattern", pattern),
+                ("arrival-rate", "0.001"),
+            ])
+        };
+        assert_eq!(sends("ring"), 10 * (512 + 256 * 16));
+        assert_eq!(sends("all-to-all"), 10 * (512 + 256 * 256));
+    }
+
+    #[test]
+    fn journals_of_shards_are_found_beside_that_of_the_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let whole = folder.path().join("points.jsonl");
+        let shard = |number, shards| Shard::new(count(number), count(shards)).unwrap();
+        let path = shard(3, 16).journal(&whole);
+        assert_eq!(path.file_name().unwrap(), "points.3-of-16.jsonl");
+        for name in [
+            "points.jsonl",
+            "points.0-of-2.jsonl",
+            "points.3-of-2.jsonl",
+            "points.1-of-2.json",
+            "points.x-of-2.jsonl",
+            "points.1-of-2-of-3.jsonl",
+            "other.1-of-2.jsonl",
+        ] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        assert_eq!(Shard::journals(&whole).unwrap(), []);
+        for shard in [shard(10, 16), shard(3, 16), shard(1, 2)] {
+            std::fs::write(shard.journal(&whole), "").unwrap();
+        }
+        let found = Shard::journals(&whole).unwrap();
+        let found: Vec<_> = found.into_iter().map(|(shard, _)| shard).collect();
+        assert_eq!(found, [shard(1, 2), shard(3, 16), shard(10, 16)]);
+    }
+}

@@ -20,5 +20,6 @@ mod replay_in_process;
 mod reproduce;
 mod run;
 mod saturation;
+mod shards;
 mod sweep;
 mod traffic;

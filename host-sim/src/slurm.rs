@@ -1,0 +1,250 @@
+//! `slurm`: a sweep, or a paper's full reproduction, as a job array of Slurm and a job that merges what its tasks gave.
+//!
+//! Task I of N computes shard I of N. Slurm requeues a task that is lost with its node or preempted; a task whose
+//! process is killed requeues itself, a limited number of times. A requeued task goes on with the journal of its shard, so it loses
+//! at most the points it was at, one for each of its threads. The merge begins when all tasks have ended, however they did, and
+//! says which shards are incomplete.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use clap::builder::ValueHint;
+
+use crate::failure::Failure;
+use crate::file;
+use crate::names;
+use crate::reproduce;
+use crate::sweep::command as sweep;
+
+/// What is divided among the tasks of an array, and how these are submitted.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SlurmArgs {
+    /// The file of a sweep
+    #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath, required_unless_present = "reproduce")]
+    file: Option<PathBuf>,
+
+    /// The full reproduction of a paper, in place of a sweep
+    #[arg(long, value_name = "PAPER", value_parser = reproduce::paper_name(), conflicts_with = "file")]
+    reproduce: Option<String>,
+
+    /// The number of tasks; each computes a shard of about equal expected cost
+    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true)]
+    tasks: NonZero<u32>,
+
+    /// The processors of each task
+    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, default_value = "1")]
+    cpus: NonZero<u32>,
+
+    /// The folder of results, scripts and logs, which all nodes share [default: that of the same command without Slurm]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    output: Option<PathBuf>,
+
+    /// A further option for sbatch, for the array and the merge, such as --sbatch=--partition=long; may be given several times
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    sbatch: Vec<String>,
+
+    /// Submit both, not only write their scripts
+    #[arg(long)]
+    submit: bool,
+}
+
+/// A task whose process is killed requeues itself as often as this.
+const REQUEUES_MAX: u32 = 10;
+
+/// Writes the scripts, and submits them if asked to.
+///
+/// # Errors
+///
+/// When the file is wrong, there are more tasks than points, a path or option cannot stand in a script, a script cannot be
+/// written, or `sbatch` is missing or refuses one.
+pub(crate) fn slurm(args: &SlurmArgs, output: &mut dyn Write) -> Result<(), Failure> {
+    let job = Job::new(args)?;
+    let made = fs::create_dir_all(&job.folder);
+    made.map_err(|error| format!("{}: cannot make the folder: {error}", job.folder.display()))?;
+    let scripts = [("array", job.array()?), ("merge", job.merge()?)];
+    let [array, merge] = scripts.map(|(name, script)| {
+        let path = job.folder.join(format!("slurm-{name}.sh"));
+        let written = file::write(&path, script.as_bytes());
+        written.map_err(|error| format!("{}: cannot write: {error}", path.display()))?;
+        Ok::<_, String>(path)
+    });
+    let (array, merge) = (array?, merge?);
+    writeln!(output, "{}\n{}", array.display(), merge.display())?;
+    if !args.submit {
+        let [array, merge] = [&array, &merge].map(|path| quoted(&path.display().to_string()));
+        writeln!(output, "submit them with:")?;
+        writeln!(
+            output,
+            "  array=$(sbatch --parsable {}) && sbatch --dependency=afterany:${{array%;*}} {}",
+            array?, merge?
+        )?;
+        return Ok(());
+    }
+    let array = submit(&array, None)?;
+    writeln!(output, "array: job {array}, {} tasks", args.tasks)?;
+    let merge = submit(&merge, Some(&array)).map_err(|error| {
+        format!("{error} (the array is submitted: job {array}; `scancel {array}` removes it)")
+    })?;
+    writeln!(output, "merge: job {merge}, after the array")?;
+    Ok(())
+}
+
+/// What stands in both scripts.
+struct Job<'a> {
+    args: &'a SlurmArgs,
+    /// The name of the array.
+    name: String,
+    /// The command of `host-sim` without shards.
+    command: String,
+    /// Absolute.
+    folder: PathBuf,
+}
+
+impl<'a> Job<'a> {
+    fn new(args: &'a SlurmArgs) -> Result<Self, String> {
+        let absolute = |path: &Path| {
+            std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        let program = std::env::current_exe().map_err(|error| format!("host-sim: {error}"))?;
+        let mut words = vec![program.display().to_string()];
+        let (name, default) = match (&args.file, &args.reproduce) {
+            (Some(file), _) => {
+                let points = sweep::points(file)?.1.len();
+                let tasks = args.tasks.get() as usize;
+                if tasks > points {
+                    return Err(format!(
+                        "tasks: {tasks} (expected at most the number of points, {points})"
+                    ));
+                }
+                let path = absolute(file)?.display().to_string();
+                words.extend(["sweep".to_owned(), path]);
+                let name = file.file_stem().unwrap_or_default().to_string_lossy();
+                (name.into_owned(), sweep::default_folder(file))
+            }
+            (None, paper) => {
+                let paper = paper.clone().unwrap_or_default();
+                words.extend(["reproduce", &paper, "--full"].map(str::to_owned));
+                let default = Path::new("out").join(&paper);
+                (paper, default)
+            }
+        };
+        let folder = absolute(args.output.as_deref().unwrap_or(&default))?;
+        words.extend(["--output".to_owned(), folder.display().to_string()]);
+        let words: Result<Vec<_>, _> = words.iter().map(|word| quoted(word)).collect();
+        let is_plain = |c: &char| c.is_ascii_alphanumeric() || "-_.".contains(*c);
+        Ok(Job {
+            args,
+            name: name.chars().filter(is_plain).collect(),
+            command: words?.join(" "),
+            folder,
+        })
+    }
+
+    /// The beginning of a script: options of sbatch.
+    fn head(&self, name: &str, log: &str, options: &[String]) -> Result<String, String> {
+        let folder = self.folder.display().to_string();
+        if folder.contains(['"', '\\', '\n']) {
+            return Err(format!(
+                "{folder:?}: cannot stand in a script (expected no quotes)"
+            ));
+        }
+        // Slurm replaces what follows a percent sign.
+        let log = format!("{}/{log}", folder.replace('%', "%%"));
+        let mut lines = vec![
+            format!("--job-name={name}"),
+            format!("--cpus-per-task={}", self.args.cpus),
+            format!("--output=\"{log}\""),
+            "--open-mode=append".to_owned(),
+            "--requeue".to_owned(),
+        ];
+        lines.extend_from_slice(options);
+        for option in &self.args.sbatch {
+            if !option.starts_with('-') || option.contains('\n') {
+                return Err(format!(
+                    "sbatch: {option:?} (expected an option in one line)"
+                ));
+            }
+            lines.push(option.clone());
+        }
+        let mut script = "#!/bin/sh\n".to_owned();
+        for line in lines {
+            writeln!(script, "#SBATCH {line}").expect("a string takes everything");
+        }
+        Ok(script)
+    }
+
+    /// The script of the array.
+    fn array(&self) -> Result<String, String> {
+        let Job { args, command, .. } = self;
+        let tasks = args.tasks;
+        let head = self.head(
+            &self.name,
+            "slurm-%A_%a.log",
+            &[format!("--array=1-{tasks}")],
+        )?;
+        Ok(format!(
+            r#"{head}
+# Computes one shard, or goes on with it.
+{command} --shards {tasks} --shard "$SLURM_ARRAY_TASK_ID" --threads {threads}
+code=$?
+# Slurm requeues a task that is lost with its node; one whose process was killed (128 + 9) requeues itself.
+if [ "$code" -eq 137 ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {REQUEUES_MAX} ]; then
+    # Slurm ends this script when it requeues the task.
+    scontrol requeue "$SLURM_JOB_ID" && sleep 300
+fi
+exit "$code"
+"#,
+            threads = args.cpus,
+        ))
+    }
+
+    /// The script of the merge.
+    fn merge(&self) -> Result<String, String> {
+        let Job { args, command, .. } = self;
+        let head = self.head(&format!("{}-merge", self.name), "slurm-merge-%j.log", &[])?;
+        Ok(format!(
+            "{head}\n# Unites what the tasks of the array have computed.\nexec {command} --shards {} --merge\n",
+            args.tasks
+        ))
+    }
+}
+
+/// A word as a POSIX shell needs it.
+fn quoted(word: &str) -> Result<String, String> {
+    let quoted = shlex::try_quote(word);
+    let quoted = quoted.map_err(|error| format!("{word:?}: cannot stand in a script: {error}"))?;
+    Ok(quoted.into_owned())
+}
+
+/// Submits a script; gives the number of its job.
+fn submit(script: &Path, after: Option<&str>) -> Result<String, String> {
+    let mut sbatch = Command::new("sbatch");
+    sbatch.arg("--parsable");
+    if let Some(job) = after {
+        sbatch.arg(format!("--dependency=afterany:{job}"));
+    }
+    let ended = sbatch.arg(script).stdin(Stdio::null()).output();
+    let ended = ended.map_err(|error| {
+        format!("sbatch: cannot be started: {error} (expected on a machine that submits to Slurm)")
+    })?;
+    let said = String::from_utf8_lossy(&ended.stderr);
+    if !ended.status.success() {
+        let said = said.trim().replace('\n', "; ");
+        return Err(format!("sbatch refuses {}: {said}", script.display()));
+    }
+    // In a federation the cluster follows the number.
+    let said = String::from_utf8_lossy(&ended.stdout);
+    let job = said.trim().split(';').next().unwrap_or_default();
+    if job.is_empty() || !job.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!(
+            "sbatch answers {:?} (expected the number of a job)",
+            said.trim()
+        ));
+    }
+    Ok(job.to_owned())
+}
