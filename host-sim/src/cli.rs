@@ -28,6 +28,7 @@ use crate::scenario::{self, BackendChoice, Format, MachineArgs, Scenario, Scenar
 use crate::slurm::{self, SlurmArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
 use crate::traffic::{self, TrafficArgs};
+use crate::view::{self, ViewArgs};
 use crate::workload::TimeUnit;
 
 /// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations and
@@ -47,6 +48,11 @@ enum Command {
     /// replications; all strategies get the same jobs.
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
+    /// Make a page (HTML) of the mesh over time, strategies side by side: play, pause, step, scrub
+    ///
+    /// Shows the first replication of each strategy, all under the same jobs. The page is one file that needs no network.
+    #[command(after_help = VIEW_EXAMPLES)]
+    View(Box<ViewArgs>),
     /// Carry out a file of operations and print what each of them gave, one JSON object a line
     #[command(after_help = REPLAY_FORMAT)]
     Replay(ReplayArgs),
@@ -91,6 +97,11 @@ A scenario file is TOML; its keys are the options above without the dashes:
   mesh = \"64x64\"
   strategy = [\"fsl\", \"as\"]
   load = 0.47";
+
+const VIEW_EXAMPLES: &str = "\
+Examples:
+  host-sim view --mesh 64x64 --strategy ff,as,fsl --load .5 --jobs 4000
+  host-sim view --mesh 10x10 --swf log.swf.gz --strategy ff,as,fsl --output log.html";
 
 const SWEEP_FORMAT: &str = "\
 A sweep is a scenario file with a table [grid] at its end: keys of a scenario, each with a list of
@@ -140,6 +151,11 @@ struct RunArgs {
     /// process only
     #[arg(long, help_heading = "Where and how")]
     search_time: bool,
+
+    /// Also write the measured jobs into a file: what each asked for, held and waited for. A table (CSV) that evalys reads as its
+    /// jobs.csv, of all strategies and replications; with the ending .swf a log in the Standard Workload Format, of one run
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Where and how")]
+    jobs_output: Option<PathBuf>,
 
     #[command(flatten, next_help_heading = "Map")]
     map: MapArgs,
@@ -208,19 +224,21 @@ fn carry_out(
 ) -> Result<(), Failure> {
     match command {
         Command::Run(args) => {
-            let options = match &args.scenario {
-                Some(path) => scenario::merged(matches, path)?,
-                None => args.options.clone(),
-            };
+            let options = options(args.scenario.as_deref(), &args.options, matches)?;
             run::run(
                 &Scenario::new(options)?,
                 &RunHow {
                     threads: args.threads,
                     search_time: args.search_time,
+                    jobs_output: args.jobs_output.as_deref(),
                     map: &args.map,
                 },
                 output,
             )
+        }
+        Command::View(args) => {
+            let options = options(args.scenario.as_deref(), &args.options, matches)?;
+            view::view(&Scenario::new(options)?, &args.output, output)
         }
         Command::Sweep(args) => sweep::sweep(args, output),
         Command::Slurm(args) => slurm::slurm(args, output),
@@ -230,6 +248,18 @@ fn carry_out(
         Command::Traffic(args) => traffic::traffic(args, output),
         Command::Reproduce(args) => reproduce::reproduce(args, output),
         Command::List(args) => Ok(list::list(args.format, output)?),
+    }
+}
+
+/// The options of a scenario, those of a file among them.
+fn options(
+    file: Option<&Path>,
+    given: &ScenarioArgs,
+    matches: &ArgMatches,
+) -> Result<ScenarioArgs, String> {
+    match file {
+        Some(path) => scenario::merged(matches, path),
+        None => Ok(given.clone()),
     }
 }
 

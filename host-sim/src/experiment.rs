@@ -11,7 +11,7 @@ use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
 use crate::backend::BackendError;
 use crate::metrics::{Estimates, Metric, PerMetric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
-use crate::simulation::{self, Conditions, Measured, RunResult, SimulationError};
+use crate::simulation::{self, Conditions, Measured, Observer, RunResult, SimulationError};
 use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias, sample_target};
 use crate::workload::{
     Arrivals, JOBS_MAX, Synthetic, TimeUnit, WorkDistribution, Workload, WorkloadError,
@@ -24,7 +24,7 @@ mod parallel;
 
 pub use crate::statistics::REPLICATIONS_MIN;
 pub(crate) use execution::AnyExecution;
-pub use once::{network_after, run_once};
+pub use once::{network_after, run_observed, run_once};
 pub use parallel::{Failed, run, run_all, run_parallel};
 
 /// How often a run is repeated with new jobs. A log gives the same jobs every time and is run once.
@@ -200,6 +200,12 @@ pub trait Progress: Sync {
     /// A run has ended; `replication` counts from 0.
     fn run_ended(&self, strategy: StrategyKind, replication: u32, result: &RunResult) {
         let _ = (strategy, replication, result);
+    }
+
+    /// Receives the jobs of a run that begins; `replication` counts from 0.
+    fn recorder(&self, strategy: StrategyKind, replication: u32) -> Box<dyn Observer + '_> {
+        let _ = (strategy, replication);
+        Box::new(())
     }
 
     /// Whether to begin no more runs and to abandon those under way.

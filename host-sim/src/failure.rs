@@ -86,6 +86,14 @@ pub(crate) fn complete_of_one(
     }
 }
 
+/// A run that ended early, where nothing is shown of what is incomplete.
+pub(crate) fn of_one(error: ExperimentError) -> Failure {
+    match error {
+        ExperimentError::Interrupted => interrupted(),
+        error => Failure::Message(error.to_string()),
+    }
+}
+
 /// After Ctrl-C, where nothing is shown of what is incomplete.
 pub(crate) fn interrupted() -> Failure {
     Failure::Incomplete(Incomplete {

@@ -14,11 +14,23 @@ use tempfile::NamedTempFile;
 ///
 /// When the folder cannot be made or written; the regular file that was there before is still there.
 pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
-    if fs::symlink_metadata(path).is_ok_and(|known| !known.is_file()) {
-        return fs::write(path, content);
+    write_with(path, |file| file.write_all(content))
+}
+
+/// The same with content that `fill` writes piece by piece.
+///
+/// # Errors
+///
+/// Those of [`write`] and of `fill`.
+pub(crate) fn write_with(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    if is_special(path) {
+        return fill(&mut File::create(path)?);
     }
     let mut file = temporary(path)?;
-    file.write_all(content)?;
+    fill(&mut file)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     sync_folder(path)
@@ -35,6 +47,23 @@ pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
         File::open(folder_of(file))?.sync_all()?;
     }
     Ok(())
+}
+
+/// A file for what will become a part of `path`; in the same folder, if that is a regular file.
+///
+/// # Errors
+///
+/// When it cannot be made.
+pub(crate) fn part(path: &Path) -> io::Result<NamedTempFile> {
+    match is_special(path) {
+        true => NamedTempFile::new(),
+        false => temporary(path),
+    }
+}
+
+/// Whether something is there that is no regular file.
+fn is_special(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|known| !known.is_file())
 }
 
 /// Whether [`write`] can be expected to succeed: now rather than after a minute's work. Makes the folder if need be.

@@ -51,16 +51,25 @@ pub enum Plot {
     Map(MapMoment),
     /// How much the links carry.
     Links,
+    /// Which jobs hold which processors over time.
+    Gantt,
+    /// Processors in use and fragmented, and jobs that wait, over time.
+    Timeline,
 }
 
-/// `map`, `map:SECONDS`, `map:jobs=N` or `links`, as it is written on the command line.
+/// `map`, `map:SECONDS`, `map:jobs=N`, `links`, `gantt` or `timeline`, as it is written on the command line.
 impl FromStr for Plot {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "links" => Ok(Plot::Links),
-            moment => moment.parse().map(Plot::Map),
+            "gantt" => Ok(Plot::Gantt),
+            "timeline" => Ok(Plot::Timeline),
+            moment => moment
+                .parse()
+                .map(Plot::Map)
+                .map_err(|error: String| format!("{error}, links, gantt or timeline")),
         }
     }
 }
@@ -70,6 +79,8 @@ impl fmt::Display for Plot {
         match self {
             Plot::Map(moment) => moment.fmt(f),
             Plot::Links => f.write_str("links"),
+            Plot::Gantt => f.write_str("gantt"),
+            Plot::Timeline => f.write_str("timeline"),
         }
     }
 }
@@ -81,9 +92,7 @@ impl FromStr for MapMoment {
     fn from_str(text: &str) -> Result<Self, String> {
         let time_max = TimeUnit::Second.of(TIME_MAX);
         let expected = || {
-            format!(
-                "expected map, map:SECONDS (0 to {time_max:.0}) or map:jobs=N (1 to {JOBS_MAX})"
-            )
+            format!("expected map, map:SECONDS (0 to {time_max:.0}), map:jobs=N (1 to {JOBS_MAX})")
         };
         if text == "map" {
             return Ok(MapMoment::LastArrival);
@@ -293,8 +302,9 @@ fn failed(path: &Path, error: &io::Error) -> String {
 pub(crate) struct MapArgs {
     /// Also draw a picture. Who holds which processors: map, when the last measured job arrives; map:SECONDS, at
     /// that time (seconds; cycles where jobs send messages); map:jobs=N, when N jobs have been granted. How much
-    /// each link of the network carries: links, of jobs that send messages
-    #[arg(long, value_name = "map[:WHEN]|links", value_parser = Plot::from_str)]
+    /// each link of the network carries: links, of jobs that send messages. Over the first replication, with run: gantt, which
+    /// jobs hold which processors; timeline, processors in use and fragmented, and jobs that wait
+    #[arg(long, value_name = "map[:WHEN]|links|gantt|timeline", value_parser = Plot::from_str)]
     pub(crate) plot: Option<Plot>,
 
     /// Where the picture goes (SVG); its folder is made if need be
@@ -320,6 +330,9 @@ impl MapArgs {
     pub(crate) fn show_map(&self, on_terminal: bool) -> Result<Option<(MapMoment, Show)>, String> {
         match self.plot {
             Some(Plot::Links) => Err(NO_LINKS.to_owned()),
+            Some(plot @ (Plot::Gantt | Plot::Timeline)) => Err(format!(
+                "--plot {plot} is about a run over time (expected run; here map or map:WHEN)"
+            )),
             Some(Plot::Map(moment)) => {
                 let show = Show::open(&self.plot_output, on_terminal)?;
                 Ok(Some((moment, show)))
@@ -360,6 +373,20 @@ impl Show {
         Ok(())
     }
 
+    /// Writes a picture that is drawn already, of this kind.
+    pub(crate) fn drawn(
+        self,
+        kind: &str,
+        svg: &str,
+        output: &mut dyn Write,
+    ) -> Result<(), crate::failure::Failure> {
+        self.file.write(svg)?;
+        if self.on_terminal {
+            writeln!(output, "\n{kind}: {}", self.file.0.display())?;
+        }
+        Ok(())
+    }
+
     /// Draws maps of links.
     pub(crate) fn links(
         self,
@@ -367,12 +394,7 @@ impl Show {
         subtitle: &str,
         output: &mut dyn Write,
     ) -> Result<(), crate::failure::Failure> {
-        let path = &self.file.0;
-        self.file.write(&svg::svg(maps, subtitle)?)?;
-        if self.on_terminal {
-            writeln!(output, "\nlinks: {}", path.display())?;
-        }
-        Ok(())
+        self.drawn("links", &svg::svg(maps, subtitle)?, output)
     }
 }
 

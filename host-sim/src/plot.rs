@@ -20,6 +20,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 mod axis;
 mod bars;
 mod marks;
+pub mod over_time;
 
 /// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that
 /// slanted dashes stay on their line and a point is at its value.

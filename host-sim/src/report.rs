@@ -344,6 +344,18 @@ pub(crate) fn incomplete_line(incomplete: &Incomplete, count: &str) -> String {
     format!("INCOMPLETE: {reason}\nReplications that all strategies completed: {count}.")
 }
 
+/// What all pictures of a scenario's runs share, in a line.
+pub(crate) fn subtitle(scenario: &Scenario) -> String {
+    let scheduler = names::scheduler_text(scenario.scheduler, scenario.time_unit());
+    match &scenario.jobs {
+        JobSource::Synthetic { workload, .. } => {
+            let workload = workload_text(workload);
+            format!("{workload}, {scheduler}, seed {}", scenario.seed)
+        }
+        JobSource::Log { file, .. } => format!("{}, {scheduler}", file.display()),
+    }
+}
+
 /// A synthetic workload in a few words.
 pub fn workload_text(workload: &Synthetic) -> String {
     let arrivals = match workload.arrivals {

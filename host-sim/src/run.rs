@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,11 +12,13 @@ use crate::backend::line::LineBackends;
 use crate::backend::{Backend, BackendError, Backends, InProcessBackends, StopwatchBackends};
 use crate::experiment::{self, StrategyResult};
 use crate::failure::{self, Failure};
+use crate::history;
 use crate::map::{self, LinkMap, MapArgs, Plot};
-use crate::names;
+use crate::plot::over_time;
 use crate::progress::Bar;
+use crate::records::{JobsFile, Recorded};
 use crate::report::{self, Report, Timing};
-use crate::scenario::{BackendChoice, Format, JobSource, Scenario};
+use crate::scenario::{BackendChoice, Format, Scenario};
 use crate::workload::Workload;
 
 /// The error when the clock would be around a line.
@@ -31,6 +34,8 @@ pub(crate) struct RunHow<'a> {
     pub(crate) threads: Option<NonZero<usize>>,
     /// Whether the search time is measured.
     pub(crate) search_time: bool,
+    /// Where the single jobs go.
+    pub(crate) jobs_output: Option<&'a Path>,
     /// Whether a map is drawn.
     pub(crate) map: &'a MapArgs,
 }
@@ -48,6 +53,7 @@ pub(crate) fn run(
     let &RunHow {
         threads,
         search_time,
+        jobs_output,
         map,
     } = how;
     if threads.is_some() && scenario.backend != BackendChoice::InProcess {
@@ -70,19 +76,25 @@ pub(crate) fn run(
             Some(LineBackends::open(endpoint).map_err(|error| error.to_string())?)
         }
     };
+    let jobs = jobs_output.map(|path| JobsFile::open(path, &experiment));
+    let jobs = jobs.transpose()?;
     let clock = Clock::default();
     let bar = Bar::interruptible()?;
+    let progress = Recorded {
+        progress: &bar,
+        jobs: jobs.as_ref(),
+    };
     let results = match &mut line {
-        Some(line) => experiment::run(&experiment, &mut clock.time(line), &bar),
+        Some(line) => experiment::run(&experiment, &mut clock.time(line), &progress),
         None if search_time => {
             // Concurrent runs would disturb the measurement.
             let threads = threads.or(Some(NonZero::<usize>::MIN));
             let backends = || clock.time(StopwatchBackends::default());
-            experiment::run_parallel(&experiment, threads, &backends, &bar)
+            experiment::run_parallel(&experiment, threads, &backends, &progress)
         }
         None => {
             let backends = || clock.time(InProcessBackends::default());
-            experiment::run_parallel(&experiment, threads, &backends, &bar)
+            experiment::run_parallel(&experiment, threads, &backends, &progress)
         }
     };
     bar.clear();
@@ -123,6 +135,9 @@ pub(crate) fn run(
         Format::Table => report.table(output)?,
         Format::Json => report.json(output)?,
     }
+    if let Some(jobs) = jobs {
+        jobs.finish(&results)?;
+    }
     if let Some(incomplete) = incomplete {
         output.flush()?;
         return Err(Failure::Incomplete(incomplete));
@@ -130,7 +145,7 @@ pub(crate) fn run(
     let Some((plot, show)) = show else {
         return Ok(());
     };
-    let subtitle = map_subtitle(scenario);
+    let subtitle = report::subtitle(scenario);
     let mut in_process = InProcessBackends::default();
     let backends: &mut dyn Backends = match &mut line {
         Some(line) => line,
@@ -145,18 +160,15 @@ pub(crate) fn run(
             let maps = map::link_maps(&experiment, backends);
             show.links(&maps.map_err(|error| error.to_string())?, &subtitle, output)
         }
-    }
-}
-
-/// What all maps of a scenario share.
-fn map_subtitle(scenario: &Scenario) -> String {
-    let scheduler = names::scheduler_text(scenario.scheduler, scenario.time_unit());
-    match &scenario.jobs {
-        JobSource::Synthetic { workload, .. } => {
-            let workload = report::workload_text(workload);
-            format!("{workload}, {scheduler}, seed {}", scenario.seed)
+        Plot::Gantt | Plot::Timeline => {
+            let histories = history::histories(&experiment, backends, &bar);
+            let histories = histories.map_err(failure::of_one)?;
+            let draw = match plot {
+                Plot::Gantt => over_time::gantt,
+                _ => over_time::timeline,
+            };
+            show.drawn(&plot.to_string(), &draw(&histories, &subtitle)?, output)
         }
-        JobSource::Log { file, .. } => format!("{}, {scheduler}", file.display()),
     }
 }
 

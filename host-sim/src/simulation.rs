@@ -69,6 +69,7 @@ mod execution;
 mod held;
 mod interrupt;
 mod measured;
+mod observer;
 mod phases;
 mod placement;
 mod record;
@@ -81,6 +82,7 @@ pub use contention::Contention;
 pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
 pub use interrupt::{Interrupted, Moment, run_until};
 pub use measured::{Conditions, Measured};
+pub use observer::{JobRecord, Observer};
 pub use phases::Phases;
 use state::State;
 pub(crate) use tally::Fnv1a;
@@ -149,7 +151,7 @@ pub const KEPT_MAX: u32 = 1 << 16;
 const ADVANCE_JOBS: u64 = 1024;
 
 /// Runs `jobs`, which come in order of arrival and have service times, through a controller without jobs, until the measured
-/// ones have left. `advance` receives from time to time how many more measured jobs have left.
+/// ones have left. `observer` receives what happens.
 ///
 /// Takes time proportional to the number of jobs, beside the controller's own, and times the logarithm
 /// of the number that run at once. Memory grows with the jobs present at once, and with nothing else.
@@ -162,10 +164,10 @@ pub fn run(
     machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
     measured: Measured,
-    advance: &mut dyn FnMut(u64),
+    observer: &mut dyn Observer,
 ) -> Result<RunResult, SimulationError> {
     let execution = FixedService::default();
-    run_with(execution, measured.into(), backend, machine, jobs, advance)
+    run_with(execution, measured.into(), backend, machine, jobs, observer)
 }
 
 /// The same with any execution of jobs and under any conditions.
@@ -179,10 +181,12 @@ pub fn run_with(
     backend: &mut dyn Backend,
     machine: Grid,
     jobs: impl IntoIterator<Item = Job>,
-    advance: &mut dyn FnMut(u64),
+    observer: &mut dyn Observer,
 ) -> Result<RunResult, SimulationError> {
-    let run = Run::new(execution, backend, machine, jobs.into_iter(), conditions);
-    run.carry_out(advance)
+    let state = State::new(machine, conditions, observer);
+    let mut run = Run::new(execution, backend, state, jobs.into_iter());
+    run.backlog = conditions.backlog;
+    run.carry_out()
 }
 
 struct Run<'b, J, E> {
@@ -192,7 +196,7 @@ struct Run<'b, J, E> {
     room: u32,
     /// Jobs submitted for good: those from here to the last that arrived are kept.
     submitted: u32,
-    state: State,
+    state: State<'b>,
     table_limited: u64,
     jobs: J,
     /// The next job to arrive, with its place in the order of insertion.
@@ -208,15 +212,8 @@ enum Outcome {
 }
 
 impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
-    fn new(
-        execution: E,
-        backend: &'b mut dyn Backend,
-        machine: Grid,
-        mut jobs: J,
-        conditions: Conditions,
-    ) -> Self {
+    fn new(execution: E, backend: &'b mut dyn Backend, mut state: State<'b>, mut jobs: J) -> Self {
         let room = backend.capacity().jobs;
-        let mut state = State::new(machine, conditions);
         let next = jobs.next().map(|job| (state.sequence(), job));
         Run {
             backend,
@@ -227,12 +224,12 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             table_limited: 0,
             jobs,
             next,
-            backlog: conditions.backlog,
+            backlog: None,
         }
     }
 
     /// Until all measured jobs have left.
-    fn carry_out(mut self, advance: &mut dyn FnMut(u64)) -> Result<RunResult, SimulationError> {
+    fn carry_out(mut self) -> Result<RunResult, SimulationError> {
         let measured = self.state.measured;
         if measured.needed() > JOBS_MAX {
             return Err(SimulationError::TooLong);
@@ -245,10 +242,11 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             }
             let done = u64::from(measured.count() - self.state.left);
             if done - reported >= ADVANCE_JOBS || self.state.left == 0 {
-                advance(done - reported);
+                self.state.observer.advance(done - reported);
                 reported = done;
             }
         }
+        self.state.end();
         Ok(self.finish())
     }
 

@@ -7,7 +7,7 @@ use super::execution::AnyExecution;
 use super::{Experiment, ExperimentError, Progress};
 use crate::backend::{Backend, BackendError, Backends};
 use crate::network::Network;
-use crate::simulation::{self, RunResult, SimulationError};
+use crate::simulation::{self, JobRecord, Observer, RunResult, SimulationError};
 
 /// Runs one replication of one strategy.
 ///
@@ -21,8 +21,16 @@ pub fn run_once(
     backends: &mut dyn Backends,
     progress: &dyn Progress,
 ) -> Result<RunResult, ExperimentError> {
-    let (result, _) = run_through(experiment, strategy, replication, backends, progress)?;
-    Ok(result)
+    let mut recorder = progress.recorder(strategy, replication);
+    let ended = run_through(
+        experiment,
+        strategy,
+        replication,
+        backends,
+        progress,
+        &mut *recorder,
+    );
+    Ok(ended?.0)
 }
 
 /// The first replication of one strategy, and the network as it is at its end; `None` if no messages are sent.
@@ -35,29 +43,47 @@ pub fn network_after(
     strategy: StrategyKind,
     backends: &mut dyn Backends,
 ) -> Result<Option<Network>, ExperimentError> {
-    let (_, execution) = run_through(experiment, strategy, 0, backends, &())?;
+    let (_, execution) = run_through(experiment, strategy, 0, backends, &(), &mut ())?;
     Ok(execution.into_network())
 }
 
-fn run_through(
+/// The first replication of one strategy; `observer` receives what happens in it.
+///
+/// # Errors
+///
+/// Those of [`run`](super::run).
+pub fn run_observed(
+    experiment: &Experiment,
+    strategy: StrategyKind,
+    backends: &mut dyn Backends,
+    progress: &dyn Progress,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, ExperimentError> {
+    let ended = run_through(experiment, strategy, 0, backends, progress, observer);
+    Ok(ended?.0)
+}
+
+fn run_through<'o>(
     experiment: &Experiment,
     strategy: StrategyKind,
     replication: u32,
     backends: &mut dyn Backends,
-    progress: &dyn Progress,
+    progress: &'o dyn Progress,
+    recorder: &'o mut dyn Observer,
 ) -> Result<(RunResult, AnyExecution), ExperimentError> {
     let conditions = experiment.conditions()?;
     let configuration = experiment.configuration(strategy, replication);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;
     let mut execution = AnyExecution::new(workload, experiment.machine)?;
+    let mut observer = Watched { progress, recorder };
     let mut result = None;
     backends.with(configuration, &mut |backend| {
         let backend = &mut Interruptible { backend, progress };
-        let advance = &mut |jobs| progress.advance(jobs);
+        let observer = &mut observer;
         let (jobs, machine) = (jobs.clone(), experiment.machine);
         let execution = &mut execution;
-        let run = simulation::run_with(execution, conditions, backend, machine, jobs, advance);
+        let run = simulation::run_with(execution, conditions, backend, machine, jobs, observer);
         result = Some(run);
     })?;
     let result = result.expect("a backend that is ready calls its body");
@@ -70,6 +96,26 @@ fn run_through(
         },
     });
     Ok((result?, execution))
+}
+
+/// A run whose progress is shown, and that may be recorded.
+struct Watched<'w> {
+    progress: &'w dyn Progress,
+    recorder: &'w mut dyn Observer,
+}
+
+impl Observer for Watched<'_> {
+    fn advance(&mut self, jobs: u64) {
+        self.progress.advance(jobs);
+    }
+
+    fn job(&mut self, record: &JobRecord<'_>) {
+        self.recorder.job(record);
+    }
+
+    fn end(&mut self, at: Ticks) {
+        self.recorder.end(at);
+    }
 }
 
 /// A backend that takes no more commands after an interruption.

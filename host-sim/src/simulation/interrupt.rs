@@ -2,6 +2,7 @@
 
 use meshalloc::{Grid, Ticks};
 
+use super::state::State;
 use super::{Execution, Measured, Run, SimulationError};
 use crate::backend::Backend;
 use crate::workload::{JOBS_MAX, Job};
@@ -41,13 +42,9 @@ pub fn run_until(
     moment: Moment,
 ) -> Result<Interrupted, SimulationError> {
     let nothing = Measured::Arrivals { first: 0, end: 0 };
-    let mut run = Run::new(
-        execution,
-        backend,
-        machine,
-        jobs.into_iter(),
-        nothing.into(),
-    );
+    let mut unobserved = ();
+    let state = State::new(machine, nothing.into(), &mut unobserved);
+    let mut run = Run::new(execution, backend, state, jobs.into_iter());
     let at = match moment {
         Moment::Time(at) => at,
         Moment::Grants(grants) => {

@@ -1,8 +1,9 @@
 //! A job that is present.
 
-use meshalloc::Ticks;
+use meshalloc::{Refusal, Ticks};
 
-use super::held::Held;
+use super::held::{Held, Lists};
+use super::observer::JobRecord;
 use crate::workload::Job;
 
 /// Where a job is.
@@ -26,4 +27,29 @@ pub(super) struct Record {
     pub(super) misses: u32,
     pub(super) stage: Stage,
     pub(super) blocks: Held,
+}
+
+impl Record {
+    /// What an observer receives of it; `end` is when it left.
+    pub(super) fn seen<'r>(
+        &'r self,
+        number: u32,
+        lists: &'r Lists,
+        is_measured: bool,
+        end: Option<Ticks>,
+        refused: Option<Refusal>,
+    ) -> JobRecord<'r> {
+        let blocks = lists.get(&self.blocks);
+        JobRecord {
+            number,
+            job: &self.job,
+            is_measured,
+            start: (!blocks.is_empty()).then_some(self.granted),
+            end,
+            misses: self.misses,
+            held: self.held,
+            blocks,
+            refused,
+        }
+    }
 }

@@ -6,6 +6,7 @@ use meshalloc::{Block, Grant, Grid, Refusal, Request, Ticks};
 
 use super::execution::{Execution, MessageSums, Start};
 use super::held::{Held, Lists};
+use super::observer::Observer;
 use super::record::{Record, Stage};
 use super::tally::{Edge, Fnv1a, Tally};
 use super::{Conditions, Measured, SimulationError};
@@ -16,9 +17,10 @@ use crate::workload::{Job, TIME_MAX};
 const NOTHING_WAITS: i64 = i64::MAX;
 
 /// The state of a run, outside the controller.
-pub(super) struct State {
+pub(super) struct State<'o> {
     pub(super) machine: Grid,
     pub(super) measured: Measured,
+    pub(super) observer: &'o mut dyn Observer,
     pub(super) now: Ticks,
     /// The number of events inserted so far.
     sequence: u64,
@@ -48,12 +50,17 @@ pub(super) struct State {
     pub(super) tally: Tally,
 }
 
-impl State {
-    pub(super) fn new(machine: Grid, conditions: Conditions) -> Self {
+impl<'o> State<'o> {
+    pub(super) fn new(
+        machine: Grid,
+        conditions: Conditions,
+        observer: &'o mut dyn Observer,
+    ) -> Self {
         let measured = conditions.measured;
         State {
             machine,
             measured,
+            observer,
             now: 0,
             sequence: 0,
             records: VecDeque::new(),
@@ -196,7 +203,12 @@ impl State {
         if number == self.head {
             self.pass_head();
         }
-        if self.measured.includes(number) {
+        let is_measured = self.measured.includes(number);
+        let record = &self.records[(number - self.gone) as usize];
+        let end = Some(self.now);
+        let seen = record.seen(number, &self.lists, is_measured, end, Some(reason));
+        self.observer.job(&seen);
+        if is_measured {
             self.tally.refused.add(reason);
             self.left -= 1;
             if let Measured::Departures(_) = self.measured {
@@ -288,7 +300,10 @@ impl State {
         self.in_use -= u64::from(record.job.request.processors);
         self.free += i64::from(record.held);
         let blocks = record.blocks;
-        if self.measured.includes(number) {
+        let is_measured = self.measured.includes(number);
+        let seen = record.seen(number, &self.lists, is_measured, Some(now), None);
+        self.observer.job(&seen);
+        if is_measured {
             self.left -= 1;
             let place = number - self.measured.first();
             self.tally.depart(record, place, now, messages);
@@ -300,6 +315,17 @@ impl State {
         }
         self.lists.remove(blocks);
         self.forget_gone();
+    }
+
+    /// The run ends: the jobs that are still here are not measured.
+    pub(super) fn end(&mut self) {
+        for (number, record) in (self.gone..).zip(&self.records) {
+            if record.stage != Stage::Gone {
+                let seen = record.seen(number, &self.lists, false, None, None);
+                self.observer.job(&seen);
+            }
+        }
+        self.observer.end(self.now);
     }
 
     fn forget_gone(&mut self) {

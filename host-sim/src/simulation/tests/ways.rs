@@ -94,13 +94,10 @@ fn arrivals_that_only_wait_are_put_off() {
     let first = job(0, 10, 2, 1);
     let jobs = std::iter::once(first).chain(burst());
     let result = with_backend(mesh(2, 1), StrategyKind::FirstFit, 8, |backend| {
-        let mut run = Run::new(
-            FixedService::default(),
-            backend,
-            mesh(2, 1),
-            jobs,
-            Measured::Arrivals { first: 0, end: 1 }.into(),
-        );
+        let mut observer = ();
+        let measured = Measured::Arrivals { first: 0, end: 1 };
+        let state = State::new(mesh(2, 1), measured.into(), &mut observer);
+        let mut run = Run::new(FixedService::default(), backend, state, jobs);
         while run.step(Ticks::MAX).unwrap() {}
         (run.state.decisions, run.state.now)
     });

@@ -1,0 +1,285 @@
+//! Files of single jobs: what each measured job of a run asked for, got and waited for.
+//!
+//! As a table (CSV) the file has all strategies and replications, in their order, and in each the measured jobs in order of arrival.
+//! Its columns are those of a `jobs.csv` of Batsim (Dutot et al. 2016, Batsim: a realistic language-independent resources and jobs management
+//! systems simulator, JSSPP), which evalys reads, and some more: [`COLUMNS`](table::COLUMNS). With the ending `.swf` it is a log in the Standard
+//! Workload Format of a single run.
+//!
+//! A run writes its jobs into a part of its own while it goes on, so that neither the number of jobs nor that of threads shows: a
+//! job waits in memory only for earlier ones that have not left. The parts are put together when all runs have ended.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use meshalloc::{StrategyKind, Ticks};
+use tempfile::TempPath;
+
+use crate::experiment::{Experiment, Progress, Replications, StrategyResult};
+use crate::file;
+use crate::simulation::{JobRecord, Observer};
+use crate::workload::{TimeUnit, Workload};
+
+mod log;
+pub mod table;
+
+/// The form of a file of jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Table,
+    Log,
+}
+
+/// A file of jobs that is being made.
+pub(crate) struct JobsFile<'e> {
+    path: PathBuf,
+    form: Form,
+    experiment: &'e Experiment,
+    /// By the place of the strategy and replication.
+    parts: Mutex<BTreeMap<(usize, u32), io::Result<Part>>>,
+}
+
+/// The jobs of one run.
+struct Part {
+    file: TempPath,
+    jobs: u64,
+}
+
+impl<'e> JobsFile<'e> {
+    /// Looks at the path before the runs begin; makes the folder if need be.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written, or a log would have several runs.
+    pub(crate) fn open(path: &Path, experiment: &'e Experiment) -> Result<Self, String> {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        let is_log = ending.is_some_and(|ending| ending.eq_ignore_ascii_case("swf"));
+        let form = if is_log { Form::Log } else { Form::Table };
+        let is_one_run = experiment.strategies.len() == 1
+            && (matches!(experiment.workload, Workload::Log(_))
+                || experiment.replications == Replications::Fixed(1));
+        if is_log && !is_one_run {
+            let path = path.display();
+            return Err(format!(
+                "--jobs-output {path}: a log has the jobs of one run (expected one --strategy and --replications 1, or a file of \
+                 another ending)"
+            ));
+        }
+        file::check(path).map_err(|error| failed(path, error))?;
+        Ok(JobsFile {
+            path: path.to_owned(),
+            form,
+            experiment,
+            parts: Mutex::default(),
+        })
+    }
+
+    /// Receives the jobs of a run.
+    fn recorder(&self, strategy: StrategyKind, replication: u32) -> Recorder<'_> {
+        let mut writer = None;
+        let opened = file::part(&self.path).map(|part| {
+            let (file, path) = part.into_parts();
+            writer = Some(BufWriter::new(file));
+            path
+        });
+        let mut place = self.experiment.strategies.iter();
+        Recorder {
+            file: self,
+            run: RunOf {
+                experiment: self.experiment,
+                strategy,
+                replication,
+            },
+            place: place.position(|&other| other == strategy).unwrap_or(0),
+            part: Some(opened.map(|file| Part { file, jobs: 0 })),
+            writer,
+            first: 0,
+            ahead: VecDeque::new(),
+        }
+    }
+
+    /// Puts the runs together that the results are about.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written, or a part could not.
+    pub(crate) fn finish(self, results: &[StrategyResult]) -> Result<(), String> {
+        let parts = self.parts.into_inner();
+        let mut parts = parts.unwrap_or_else(PoisonError::into_inner);
+        let mut needed = Vec::new();
+        for (place, result) in results.iter().enumerate() {
+            for replication in 0..result.runs.len() as u32 {
+                let part = parts.remove(&(place, replication));
+                let part = part.expect("a run that ended has a part");
+                needed.push(part.map_err(|error| failed(&self.path, error))?);
+            }
+        }
+        let jobs = needed.iter().map(|part| part.jobs).sum();
+        let written = file::write_with(&self.path, |output| {
+            match self.form {
+                Form::Table => output.write_all(&table::header())?,
+                Form::Log => output.write_all(log::header(self.experiment, jobs).as_bytes())?,
+            }
+            for part in &needed {
+                io::copy(&mut File::open(&part.file)?, output)?;
+            }
+            Ok(())
+        });
+        written.map_err(|error| failed(&self.path, error))
+    }
+}
+
+fn failed(path: &Path, error: impl Display) -> String {
+    format!("{}: cannot write the jobs: {error}", path.display())
+}
+
+/// Which run a job is of.
+#[derive(Clone, Copy)]
+struct RunOf<'e> {
+    experiment: &'e Experiment,
+    strategy: StrategyKind,
+    replication: u32,
+}
+
+impl RunOf<'_> {
+    /// What a job is called: its number in the log, or else its place in order of arrival, from 1.
+    fn job_number(&self, number: u32) -> i64 {
+        match &self.experiment.workload {
+            Workload::Log(log) => log.jobs[number as usize].number,
+            Workload::Synthetic(_) => i64::from(number) + 1,
+        }
+    }
+
+    fn unit(&self) -> TimeUnit {
+        self.experiment.workload.time_unit()
+    }
+}
+
+/// Writes the jobs of one run.
+struct Recorder<'f> {
+    file: &'f JobsFile<'f>,
+    run: RunOf<'f>,
+    place: usize,
+    /// Until the run has ended.
+    part: Option<io::Result<Part>>,
+    writer: Option<BufWriter<File>>,
+    /// The first job that has not left; `ahead[0]` is its place.
+    first: u32,
+    /// Lines of jobs that left before it; empty lines of jobs that are not measured.
+    ahead: VecDeque<Option<Vec<u8>>>,
+}
+
+impl Recorder<'_> {
+    fn write(&mut self, line: &[u8]) {
+        let (Some(Ok(part)), Some(writer)) = (&mut self.part, &mut self.writer) else {
+            return;
+        };
+        part.jobs += u64::from(!line.is_empty());
+        if let Err(error) = writer.write_all(line) {
+            self.part = Some(Err(error));
+        }
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn job(&mut self, record: &JobRecord<'_>) {
+        let line = match (record.is_measured, self.file.form) {
+            (false, _) => Vec::new(),
+            (true, Form::Table) => table::row(&self.run, record),
+            (true, Form::Log) => log::line(&self.run, record).into_bytes(),
+        };
+        let place = (record.number - self.first) as usize;
+        if place >= self.ahead.len() {
+            self.ahead.resize(place + 1, None);
+        }
+        self.ahead[place] = Some(line);
+        while let Some(Some(line)) = self.ahead.front_mut().map(Option::take) {
+            self.write(&line);
+            self.ahead.pop_front();
+            self.first += 1;
+        }
+    }
+
+    fn end(&mut self, _: Ticks) {
+        if let Some(writer) = &mut self.writer
+            && let Err(error) = writer.flush()
+        {
+            self.part = Some(Err(error));
+        }
+        self.writer = None;
+        if let Some(part) = self.part.take() {
+            let mut parts = self.file.parts.lock();
+            let parts = parts.as_mut().map_err(PoisonError::get_mut);
+            let (Ok(parts) | Err(parts)) = parts;
+            parts.insert((self.place, self.run.replication), part);
+        }
+    }
+}
+
+/// Progress of an experiment whose jobs may be recorded.
+pub(crate) struct Recorded<'p> {
+    /// What is shown.
+    pub(crate) progress: &'p dyn Progress,
+    /// Where the jobs go, if anywhere.
+    pub(crate) jobs: Option<&'p JobsFile<'p>>,
+}
+
+impl Progress for Recorded<'_> {
+    fn begin(&self, runs_max: u64, jobs_per_run: u64) {
+        self.progress.begin(runs_max, jobs_per_run);
+    }
+
+    fn expect_more(&self, jobs: i64) {
+        self.progress.expect_more(jobs);
+    }
+
+    fn advance(&self, jobs: u64) {
+        self.progress.advance(jobs);
+    }
+
+    fn recorder(&self, strategy: StrategyKind, replication: u32) -> Box<dyn Observer + '_> {
+        match self.jobs {
+            Some(jobs) => Box::new(jobs.recorder(strategy, replication)),
+            None => Box::new(()),
+        }
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.progress.is_interrupted()
+    }
+}
+
+/// A time as a decimal number in the unit of the workload, exactly.
+fn decimal(ticks: Ticks, unit: TimeUnit) -> String {
+    let each = unit.ticks_each();
+    match ticks % each {
+        0 => (ticks / each).to_string(),
+        rest => {
+            let digits = each.ilog10() as usize;
+            let text = format!("{}.{rest:0digits$}", ticks / each);
+            text.trim_end_matches('0').to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_exact() {
+        for (ticks, text) in [
+            (0, "0"),
+            (1, "0.000001"),
+            (1_500_000, "1.5"),
+            (2_000_000, "2"),
+            (10_000_010, "10.00001"),
+        ] {
+            assert_eq!(decimal(ticks, TimeUnit::Second), text);
+        }
+        assert_eq!(decimal(1_500_000, TimeUnit::Cycle), "1500000");
+    }
+}

@@ -1,0 +1,58 @@
+//! Jobs as lines of a log in the Standard Workload Format.
+
+use super::{RunOf, decimal};
+use crate::experiment::Experiment;
+use crate::identity::{PROGRAM, VERSION};
+use crate::names;
+use crate::simulation::JobRecord;
+use crate::workload::TimeUnit;
+
+/// The header of a log of so many jobs.
+pub(super) fn header(experiment: &Experiment, jobs: u64) -> String {
+    let machine = experiment.machine;
+    let unit = experiment.workload.time_unit();
+    let scheduler = names::scheduler_text(experiment.scheduler, unit);
+    let strategy = experiment.strategies.first();
+    let strategy = strategy.map_or(String::new(), ToString::to_string);
+    let time = match unit {
+        TimeUnit::Second => "Times are in seconds, with decimals where they are not whole",
+        TimeUnit::Cycle => "Times are in cycles of the network, each in the place of a second",
+    };
+    format!(
+        "; Version: 2.2\n\
+         ; Computer: {machine}, simulated\n\
+         ; Installation: {PROGRAM} {VERSION}\n\
+         ; MaxJobs: {jobs}\n\
+         ; MaxRecords: {jobs}\n\
+         ; UnixStartTime: 0\n\
+         ; MaxNodes: {nodes}\n\
+         ; MaxProcs: {nodes}\n\
+         ; Note: strategy {strategy}, scheduler {scheduler}, seed {seed}\n\
+         ; Note: {time}\n\
+         ; Note: Field 5 has the processors that the job uses; what it holds beyond them is not in a log\n\
+         ; Note: A job that the machine cannot serve has status 5\n",
+        nodes = machine.nodes(),
+        seed = experiment.seed,
+    )
+}
+
+/// A job's line.
+pub(super) fn line(run: &RunOf<'_>, record: &JobRecord<'_>) -> String {
+    let unit = run.unit();
+    let job = record.job;
+    let unknown = || "-1".to_owned();
+    let start = record.start;
+    let wait = start.map_or_else(unknown, |start| decimal(start - job.arrival, unit));
+    let ran = start.zip(record.end);
+    let ran = ran.map_or_else(unknown, |(start, end)| decimal(end - start, unit));
+    let requested = job.request.processors;
+    let used = start.map_or_else(unknown, |_| requested.to_string());
+    let estimate = job.request.estimate;
+    let estimate = estimate.map_or_else(unknown, |ticks| decimal(ticks.get(), unit));
+    let status = if record.refused.is_none() { 1 } else { 5 };
+    let number = run.job_number(record.number);
+    let arrival = decimal(job.arrival, unit);
+    format!(
+        "{number} {arrival} {wait} {ran} {used} -1 -1 {requested} {estimate} -1 {status} -1 -1 -1 -1 -1 -1 -1\n"
+    )
+}

@@ -1,0 +1,56 @@
+//! Who receives what happens in a run.
+
+use meshalloc::{Block, Refusal, Ticks};
+
+use crate::workload::Job;
+
+/// A job of a run, when it leaves, or as it is at the end of the run.
+#[derive(Clone, Copy, Debug)]
+pub struct JobRecord<'r> {
+    /// Its number in order of arrival, from 0.
+    pub number: u32,
+    /// The job, with the time at which it arrived.
+    pub job: &'r Job,
+    /// Whether it left while the measured jobs did, and is one of them.
+    pub is_measured: bool,
+    /// When it got its processors, in ticks; `None`: it did not.
+    pub start: Option<Ticks>,
+    /// When it left, in ticks; `None`: it was still there when the run ended.
+    pub end: Option<Ticks>,
+    /// Failed attempts to place it although at least as many processors were free as it asks for.
+    pub misses: u32,
+    /// The processors it held, those beyond its request included.
+    pub held: u32,
+    /// The blocks it held, in the order of the grant.
+    pub blocks: &'r [Block],
+    /// Why it was refused for good, if it was.
+    pub refused: Option<Refusal>,
+}
+
+/// Receives what happens in a run. The methods are called between events and must be quick.
+pub trait Observer {
+    /// More measured jobs have left; called from time to time.
+    fn advance(&mut self, jobs: u64) {
+        let _ = jobs;
+    }
+
+    /// A job has left or, when the run ends, is still there. Called once for each job that arrived, in the order in which they leave.
+    fn job(&mut self, record: &JobRecord<'_>) {
+        let _ = record;
+    }
+
+    /// The run has ended at this time.
+    fn end(&mut self, at: Ticks) {
+        let _ = at;
+    }
+}
+
+/// Ignores everything.
+impl Observer for () {}
+
+/// Receives how many measured jobs have left, and nothing else.
+impl<F: FnMut(u64)> Observer for F {
+    fn advance(&mut self, jobs: u64) {
+        self(jobs);
+    }
+}

@@ -1,0 +1,146 @@
+//! `view`: the first replication of a scenario as one HTML page that needs no network: the mesh over time, strategies side by side.
+//!
+//! The page has the history of each run ([`data`]) and computes the state at any time from it: the jobs that run and wait follow
+//! from their times, and lists of the running jobs every some hundred starts keep it from reading a run from its beginning.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::ValueHint;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::backend::line::LineBackends;
+use crate::backend::{Backends, InProcessBackends};
+use crate::failure::{self, Failure};
+use crate::file;
+use crate::history;
+use crate::identity::{PROGRAM, VERSION};
+use crate::progress::Bar;
+use crate::report;
+use crate::scenario::{BackendChoice, Scenario, ScenarioArgs};
+
+mod data;
+
+/// Where the page goes by default.
+const OUTPUT_DEFAULT: &str = "out/view.html";
+
+const STYLE: &str = include_str!("view/view.css");
+/// Reads the data and gives the state at any time; draws; handles what the reader does.
+const SCRIPTS: [&str; 4] = [
+    include_str!("view/data.js"),
+    include_str!("view/draw.js"),
+    include_str!("view/job.js"),
+    include_str!("view/page.js"),
+];
+
+/// The options of `view`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ViewArgs {
+    /// A TOML file with these options as keys; the command line overrides it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) options: ScenarioArgs,
+
+    /// Where the page goes (HTML); its folder is made if need be
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = OUTPUT_DEFAULT, help_heading = "Where and how")]
+    pub(crate) output: PathBuf,
+}
+
+/// Runs the first replication of each strategy and writes the page.
+///
+/// # Errors
+///
+/// When it cannot be run, or the page cannot be written.
+pub(crate) fn view(
+    scenario: &Scenario,
+    path: &std::path::Path,
+    output: &mut dyn Write,
+) -> Result<(), Failure> {
+    let failed = |error| format!("{}: cannot write the page: {error}", path.display());
+    file::check(path).map_err(failed)?;
+    let experiment = scenario.experiment()?;
+    let mut line;
+    let mut in_process = InProcessBackends::default();
+    let backends: &mut dyn Backends = match &scenario.backend {
+        BackendChoice::InProcess => &mut in_process,
+        BackendChoice::Line(endpoint) => {
+            line = LineBackends::open(endpoint).map_err(|error| error.to_string())?;
+            &mut line
+        }
+    };
+    let bar = Bar::interruptible()?;
+    let histories = history::histories(&experiment, backends, &bar);
+    bar.clear();
+    let histories = histories.map_err(failure::of_one)?;
+    let data = data::data(&experiment, &histories);
+    let title = format!("Jobs on a {}", scenario.machine);
+    let page = page(&title, &report::subtitle(scenario), &data).into_string();
+    file::write(path, page.as_bytes()).map_err(failed)?;
+    let jobs = histories.iter().map(|history| history.jobs.len()).max();
+    let size = page.len() as f64 / 1e6;
+    let (path, jobs) = (path.display(), jobs.unwrap_or(0));
+    writeln!(output, "view: {path}, {jobs} jobs, {size:.1} MB")?;
+    Ok(())
+}
+
+fn page(title: &str, subtitle: &str, data: &data::Data) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                // Otherwise a browser asks for one.
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    h1 { (title) }
+                    p { (subtitle) }
+                }
+                main {
+                    div #meshes {}
+                    section #job aria-label="Job" {}
+                    div #charts {}
+                    noscript { p { "This page needs JavaScript." } }
+                }
+                (controls())
+                footer {
+                    p {
+                        kbd { "Space" } " play, " kbd { "←" } " " kbd { "→" } " event by event, "
+                        kbd { "Page Up" } " " kbd { "Page Down" } " a hundredth, " kbd { "Home" } " " kbd { "End" } ", "
+                        kbd { "+" } " " kbd { "-" } " speed, " kbd { "Esc" } " lets go of a job. Click a job to keep it in sight in all strategies. "
+                        code { "#at=TIME&job=NUMBER" } " behind the address opens the page there."
+                    }
+                    p { "Fragmented: processors that are free while the first job that waits asks for no more than there are. " (PROGRAM) " " (VERSION) "." }
+                }
+                script #meta type="application/json" { (PreEscaped(&data.meta)) }
+                script #columns type="application/gzip;base64" { (PreEscaped(&data.columns)) }
+                @for script in SCRIPTS { script { (PreEscaped(script)) } }
+            }
+        }
+    }
+}
+
+fn controls() -> Markup {
+    html! {
+        nav #controls aria-label="Time" {
+            button #back type="button" title="One event back (←)" { "|◀" }
+            button #play type="button" title="Play or pause (Space)" { "▶" }
+            button #next type="button" title="One event on (→)" { "▶|" }
+            input #scrub type="range" min="0" max="100000" step="1" value="0" aria-label="Time";
+            output #time {}
+            span .speed {
+                button #slower type="button" title="Half the speed (-)" { "−" }
+                output #speed {}
+                button #faster type="button" title="Twice the speed (+)" { "+" }
+            }
+        }
+    }
+}

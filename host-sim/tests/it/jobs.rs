@@ -1,0 +1,256 @@
+//! Files of single jobs, `run --jobs-output`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::program::host_sim_in;
+
+/// The rows of a table of jobs, by the names of the columns.
+fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_path(path).unwrap();
+    reader.deserialize().map(Result::unwrap).collect()
+}
+
+/// A time with up to six decimals in microseconds.
+fn microseconds(text: &str) -> u64 {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    assert!(part.len() <= 6, "{text}");
+    format!("{whole}{part:0<6}").parse().unwrap()
+}
+
+fn mean(result: &Value, metric: &str) -> f64 {
+    result["metrics"][metric]["mean"].as_f64().unwrap()
+}
+
+/// A sum over rows of a column, in whole numbers.
+fn sum<'r>(
+    rows: &[&'r BTreeMap<String, String>],
+    value: impl Fn(&'r str) -> u64,
+    column: &str,
+) -> u64 {
+    rows.iter().map(|row| value(&row[column])).sum()
+}
+
+#[test]
+fn sums_over_the_jobs_are_the_means_of_the_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "run --mesh 16x16 --strategy buddy,ff,mbs --load .3 --jobs 400 --replications 3 --seed 9 --format json \
+                --jobs-output made/jobs.csv";
+    let results = host_sim_in(folder.path(), line).json();
+    let all = rows(&folder.path().join("made/jobs.csv"));
+    for result in results["results"].as_array().unwrap() {
+        let mut sums = BTreeMap::new();
+        for replication in ["1", "2", "3"] {
+            let of_run = |row: &&BTreeMap<String, String>| {
+                row["strategy"] == result["strategy"].as_str().unwrap()
+                    && row["replication"] == replication
+            };
+            let run: Vec<_> = all.iter().filter(of_run).collect();
+            let jobs = run.len() as f64;
+            assert_eq!(run.len(), 380);
+            assert!(run.is_sorted_by_key(|row| microseconds(&row["submission_time"])));
+            let whole = |text: &str| text.parse::<u64>().unwrap();
+            let requested = sum(&run, whole, "requested_number_of_resources");
+            let (held, misses) = (
+                sum(&run, whole, "held"),
+                sum(&run, whole, "allocation_misses"),
+            );
+            let mut note = |metric, value| *sums.entry(metric).or_insert(0.0) += value / 3.0;
+            note("jobs", jobs);
+            for (metric, column) in [
+                ("waiting_delay", "waiting_time"),
+                ("turnaround", "turnaround_time"),
+                ("service_time", "execution_time"),
+            ] {
+                note(metric, sum(&run, microseconds, column) as f64 / 1e6 / jobs);
+            }
+            note("blocks", sum(&run, whole, "blocks") as f64 / jobs);
+            note("allocation_miss", misses as f64 / (misses as f64 + jobs));
+            note(
+                "internal_fragmentation",
+                (held - requested) as f64 / held as f64,
+            );
+            for row in run {
+                let time = |column: &str| microseconds(&row[column]);
+                assert_eq!(
+                    time("submission_time") + time("waiting_time"),
+                    time("starting_time")
+                );
+                assert_eq!(
+                    time("starting_time") + time("execution_time"),
+                    time("finish_time")
+                );
+                let intervals = row["allocated_resources"].split(' ').map(|interval| {
+                    let (first, last) = interval.split_once('-').unwrap_or((interval, interval));
+                    whole(last) - whole(first) + 1
+                });
+                assert_eq!(intervals.sum::<u64>(), whole(&row["held"]));
+            }
+        }
+        for (metric, value) in sums {
+            let expected = mean(result, metric);
+            let error = (value - expected).abs();
+            assert!(
+                error <= 1e-13 * expected.abs(),
+                "{metric}: {value} {expected}"
+            );
+        }
+    }
+    assert_eq!(all.len(), 3 * 3 * 380);
+}
+
+#[test]
+fn the_file_is_the_same_on_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    for threads in [1, 3] {
+        let line = format!(
+            "run --mesh 8x8 --strategy ff,naive --load .5 --jobs 300 --replications 4 --threads {threads} --jobs-output {threads}.csv"
+        );
+        host_sim_in(folder.path(), &line).good();
+    }
+    let [one, three] =
+        [1, 3].map(|threads| fs::read(folder.path().join(format!("{threads}.csv"))).unwrap());
+    assert!(one.len() > 100_000 && one == three);
+    // Nothing else is left.
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+/// A log of jobs of whole seconds, one of which no machine of 64 processors serves.
+fn small_log() -> String {
+    let jobs = (1..=300u32).map(|job| {
+        let (submit, run) = (job * 25, job * 37 % 91);
+        let processors = if job == 50 { 100 } else { 1 + job * 13 % 40 };
+        format!(
+            "{} {submit} -1 {run} {processors} -1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n",
+            job * 2
+        )
+    });
+    jobs.collect()
+}
+
+#[test]
+fn a_log_of_the_jobs_runs_like_the_log_they_came_from() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("in.swf"), small_log()).unwrap();
+    let run = |log: &str, output: &str| {
+        let line = format!(
+            "run --mesh 8x8 --strategy fsl --swf {log} --format json --jobs-output {output}"
+        );
+        host_sim_in(folder.path(), &line).json()["results"][0].clone()
+    };
+    let (first, second) = (run("in.swf", "out.swf"), run("out.swf", "again.swf"));
+    let text = fs::read_to_string(folder.path().join("out.swf")).unwrap();
+    let (comments, jobs): (Vec<&str>, Vec<&str>) =
+        text.lines().partition(|line| line.starts_with(';'));
+    assert!(comments.contains(&"; MaxProcs: 64") && comments.contains(&"; MaxJobs: 300"));
+    assert_eq!(jobs.len(), 300);
+    assert!(jobs.iter().all(|job| job.split(' ').count() == 18));
+    // Jobs keep their numbers; whole seconds stay whole.
+    assert!(jobs[0].starts_with("2 25 0 37 14 "), "{}", jobs[0]);
+    assert_eq!(
+        jobs[49],
+        "100 1250 -1 -1 -1 -1 -1 100 -1 -1 5 -1 -1 -1 -1 -1 -1 -1"
+    );
+    // The job that was refused is not in the second log; all others start when they did.
+    let again = fs::read_to_string(folder.path().join("again.swf")).unwrap();
+    let of_jobs = |text: &str| -> Vec<String> {
+        let lines = text
+            .lines()
+            .filter(|line| !line.starts_with(';') && !line.starts_with("100 "));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(of_jobs(&text), of_jobs(&again));
+    for metric in ["waiting_delay", "turnaround", "allocation_miss"] {
+        assert_eq!(mean(&first, metric), mean(&second, metric), "{metric}");
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_an_error_before_the_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    for (output, reason) in [
+        ("file/jobs.csv", "file/jobs.csv: cannot write the jobs: "),
+        (".", ".: cannot write the jobs: is a directory"),
+        (
+            "jobs.swf",
+            "--jobs-output jobs.swf: a log has the jobs of one run (expected one --strategy",
+        ),
+    ] {
+        // So many jobs would take minutes.
+        let line =
+            format!("run --mesh 64x64 --strategy ff,as --jobs 10000000 --jobs-output {output}");
+        let ended = host_sim_in(folder.path(), &line);
+        assert_eq!(ended.code, Some(2), "{ended}");
+        assert!(
+            ended.stderr.contains(reason) && ended.stdout.is_empty(),
+            "{ended}"
+        );
+    }
+}
+
+/// Reads the table with evalys, or pandas alone, and prints the sums.
+const READ: &str = "
+import sys
+try:
+    from evalys.jobset import JobSet
+    jobs, by = JobSet.from_csv(sys.argv[1]).df, 'evalys'
+except Exception as error:
+    import pandas
+    jobs, by = pandas.read_csv(sys.argv[1]), f'pandas alone, as evalys does not start: {error!r}'
+held = 'proc_alloc' if 'proc_alloc' in jobs else 'held'
+print(by)
+print(len(jobs), repr(float(jobs.waiting_time.mean())), repr(float(jobs.turnaround_time.mean())), int(jobs[held].sum()))
+";
+
+#[test]
+fn evalys_reads_the_jobs_and_finds_the_same_mean_waiting_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let python = folder.path().join("venv/bin/python");
+    let run = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        let output = command.current_dir(folder.path()).args(arguments).output();
+        output
+            .map_err(|error| error.to_string())
+            .and_then(|output| {
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                let error = String::from_utf8_lossy(&output.stderr).into_owned();
+                output.status.success().then_some(text).ok_or(error)
+            })
+    };
+    let installed = run("python3", &["-m", "venv", "venv"]).and_then(|_| {
+        let install = ["-m", "pip", "install", "--quiet", "evalys"];
+        run(python.to_str().unwrap(), &install)
+    });
+    if let Err(error) = installed {
+        eprintln!("SKIPPED: evalys reads the jobs: it cannot be installed: {error}");
+        return;
+    }
+    let line = "run --mesh 16x16 --strategy ff --load .35 --jobs 500 --replications 1 --format json --jobs-output jobs.csv";
+    let results = host_sim_in(folder.path(), line).json();
+    fs::write(folder.path().join("read.py"), READ).unwrap();
+    let read = run(python.to_str().unwrap(), &["read.py", "jobs.csv"]).unwrap();
+    let mut lines = read.lines();
+    eprintln!("read by {}", lines.next().unwrap());
+    let numbers: Vec<f64> = lines
+        .next()
+        .unwrap()
+        .split(' ')
+        .map(|text| text.parse().unwrap())
+        .collect();
+    let result = &results["results"][0];
+    let means = ["waiting_delay", "turnaround"].map(|metric| mean(result, metric));
+    assert_eq!(numbers[0], mean(result, "jobs"));
+    for (read, ours) in numbers[1..3].iter().zip(means) {
+        assert!((read - ours).abs() < 1e-9 * ours, "{read} {ours}");
+    }
+    let held: u64 = rows(&folder.path().join("jobs.csv"))
+        .iter()
+        .map(|row| row["held"].parse::<u64>().unwrap())
+        .sum();
+    assert_eq!(numbers[3], held as f64);
+}

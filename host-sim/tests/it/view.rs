@@ -1,0 +1,396 @@
+//! The page of `view` in a real browser: what it shows is what the run gave, and clicks and keys do what they should.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use headless_chrome::browser::tab::point::Point;
+use headless_chrome::protocol::cdp::Emulation;
+use headless_chrome::protocol::cdp::types::Event;
+use headless_chrome::{Browser, LaunchOptions, Tab};
+use scraper::{Html, Selector};
+use serde_json::Value;
+
+use crate::program::host_sim_in;
+
+/// A page in a window, and what its console complained about.
+struct Window {
+    tab: Arc<Tab>,
+    complaints: Arc<Mutex<Vec<String>>>,
+    /// Ends with the window.
+    _browser: Browser,
+}
+
+impl Window {
+    /// `None`, with the reason on standard error, where there is no browser.
+    fn open(file: &Path, width: u32, scheme: &str) -> Option<Window> {
+        let flags = [
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--no-first-run",
+        ];
+        let options = LaunchOptions::default_builder()
+            .sandbox(false)
+            .args(flags.iter().map(AsRef::as_ref).collect())
+            .idle_browser_timeout(Duration::from_secs(120))
+            .build()
+            .unwrap();
+        let browser = match Browser::new(options) {
+            Ok(browser) => browser,
+            Err(error) => {
+                eprintln!("SKIPPED: the page in a browser: chromium cannot be started: {error}");
+                return None;
+            }
+        };
+        let tab = browser.new_tab().unwrap();
+        tab.set_default_timeout(Duration::from_secs(60));
+        let complaints = Arc::new(Mutex::new(Vec::new()));
+        let seen = complaints.clone();
+        let listener = move |event: &Event| {
+            let complaint = match event {
+                Event::LogEntryAdded(entry) => format!("{:?}", entry.params.entry.text),
+                Event::RuntimeExceptionThrown(thrown) => {
+                    format!("{:?}", thrown.params.exception_details)
+                }
+                Event::RuntimeConsoleAPICalled(call) => format!("{:?}", call.params.args),
+                _ => return,
+            };
+            seen.lock().unwrap().push(complaint);
+        };
+        tab.add_event_listener(Arc::new(listener)).unwrap();
+        tab.enable_log().unwrap();
+        tab.enable_runtime().unwrap();
+        tab.call_method(Emulation::SetDeviceMetricsOverride {
+            width,
+            height: 1000,
+            device_scale_factor: 1.0,
+            mobile: false,
+            scale: None,
+            screen_width: None,
+            screen_height: None,
+            position_x: None,
+            position_y: None,
+            dont_set_visible_size: None,
+            screen_orientation: None,
+            viewport: None,
+            display_feature: None,
+            device_posture: None,
+        })
+        .unwrap();
+        tab.call_method(Emulation::SetEmulatedMedia {
+            media: None,
+            features: Some(vec![Emulation::MediaFeature {
+                name: "prefers-color-scheme".into(),
+                value: scheme.into(),
+            }]),
+        })
+        .unwrap();
+        let file = fs::canonicalize(file).unwrap();
+        tab.navigate_to(&format!("file://{}", file.display()))
+            .unwrap();
+        tab.wait_until_navigated().unwrap();
+        Some(Window {
+            tab,
+            complaints,
+            _browser: browser,
+        })
+    }
+
+    fn wait_until_ready(&self) {
+        self.tab.wait_for_element("html[data-ready]").unwrap();
+    }
+
+    /// The value of an expression.
+    fn eval(&self, expression: &str) -> Value {
+        let text = format!("JSON.stringify({expression})");
+        let value = self.tab.evaluate(&text, true).unwrap().value.unwrap();
+        serde_json::from_str(value.as_str().unwrap()).unwrap()
+    }
+
+    fn number(&self, expression: &str) -> f64 {
+        self.eval(expression).as_f64().unwrap()
+    }
+
+    fn now(&self) -> f64 {
+        self.number("view.state().now")
+    }
+
+    fn press(&self, key: &str) {
+        self.tab.press_key(key).unwrap();
+    }
+
+    fn click(&self, selector: &str) {
+        self.tab.find_element(selector).unwrap().click().unwrap();
+    }
+
+    /// The point in the middle of the largest rectangle of the first run's job that runs.
+    fn point_of_a_job(&self) -> (f64, Point) {
+        let found = self.eval(
+            "(() => { const { page } = view; const run = page.runs[0]; \
+             const canvas = document.querySelector('canvas.mesh'); \
+             const box = canvas.getBoundingClientRect(); \
+             const job = stateAt(run, view.state().now, page.meta.nodes).running[0]; \
+             const rect = run.rects.subarray(4 * run.first[job], 4 * run.first[job] + 4); \
+             const [x, y, w, h] = new Places(page.meta, canvas.clientWidth).rect(...rect); \
+             return [job, box.left + x + w / 2, box.top + y + h / 2]; })()",
+        );
+        let at = |place: usize| found[place].as_f64().unwrap();
+        (at(0), Point { x: at(1), y: at(2) })
+    }
+
+    fn assert_no_complaint(&self) {
+        let complaints = self.complaints.lock().unwrap();
+        assert!(complaints.is_empty(), "{complaints:?}");
+    }
+}
+
+const SCENARIO: &str =
+    "--mesh 16x16 --strategy ff,as,mbs --load .7 --jobs 1500 --warmup 0 --seed 4";
+
+fn page(folder: &Path, scenario: &str) -> String {
+    let line = format!("view {scenario} --output o/view.html");
+    let said = host_sim_in(folder, &line).good();
+    assert!(said.starts_with("view: o/view.html, "), "{said}");
+    fs::read_to_string(folder.join("o/view.html")).unwrap()
+}
+
+#[test]
+fn the_page_is_valid_and_needs_no_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = page(folder.path(), SCENARIO);
+    let page = Html::parse_document(&text);
+    assert!(page.errors.is_empty(), "{:?}", page.errors);
+    let count = |selector: &str| page.select(&Selector::parse(selector).unwrap()).count();
+    assert_eq!(count("html[lang=en] > head > meta[name=viewport]"), 1);
+    for selector in ["img", "iframe", "link:not([href='data:,'])", "[src]"] {
+        assert_eq!(count(selector), 0, "{selector}");
+    }
+    let without_names = text.replace("http://www.w3.org/2000/svg", "");
+    for address in ["http:", "https:", "url(", "@import", "import("] {
+        assert!(!without_names.contains(address), "{address}");
+    }
+}
+
+/// A job of the table that `run` writes.
+type Row = BTreeMap<String, String>;
+
+#[test]
+fn the_page_shows_at_any_time_the_jobs_that_the_run_has_then() {
+    let folder = tempfile::tempdir().unwrap();
+    page(folder.path(), SCENARIO);
+    let line = format!("run {SCENARIO} --replications 1 --jobs-output jobs.csv");
+    host_sim_in(folder.path(), &line).good();
+    let mut reader = csv::Reader::from_path(folder.path().join("jobs.csv")).unwrap();
+    let rows: Vec<Row> = reader.deserialize().map(Result::unwrap).collect();
+    let Some(window) = Window::open(&folder.path().join("o/view.html"), 1400, "light") else {
+        return;
+    };
+    window.wait_until_ready();
+    let last = rows
+        .iter()
+        .map(|row| row["submission_time"].parse::<f64>().unwrap());
+    let last = last.fold(0.0, f64::max);
+    // Jobs that arrive later are not in the table.
+    for part in [0.03, 0.2, 0.41, 0.666, 0.9] {
+        let at = last * part;
+        for (place, strategy) in ["first-fit", "adaptive-scan", "multiple-buddy"]
+            .iter()
+            .enumerate()
+        {
+            let of_run = rows.iter().filter(|row| row["strategy"] == *strategy);
+            let (mut running, mut waiting, mut cells) = (Vec::new(), Vec::new(), 0);
+            for row in of_run {
+                let time = |column: &str| row[column].parse::<f64>().unwrap();
+                if time("starting_time") <= at && at < time("finish_time") {
+                    running.push(time("job_id") - 1.0);
+                    cells += row["held"].parse::<i64>().unwrap();
+                } else if time("submission_time") <= at && at < time("starting_time") {
+                    waiting.push(time("job_id") - 1.0);
+                }
+            }
+            let shown = window.eval(&format!(
+                "(() => {{ const run = view.page.runs[{place}]; const state = stateAt(run, {at} * 1e6, 256); \
+                 const cells = new Set(); for (const job of state.running) for (let i = run.first[job]; i < run.first[job + 1]; i++) {{ \
+                 const [x, y, w, h] = run.rects.subarray(4 * i, 4 * i + 4); \
+                 for (let dy = 0; dy < h; dy++) for (let dx = 0; dx < w; dx++) cells.add((y + dy) * 16 + x + dx); }} \
+                 return [state.running.sort((a, b) => a - b), state.waiting, cells.size, state.held, run.name]; }})()"
+            ));
+            assert_eq!(shown[4], *strategy);
+            assert_eq!(
+                shown[0],
+                serde_json::json!(running.iter().map(|&n| n as u64).collect::<Vec<_>>())
+            );
+            assert_eq!(
+                shown[1],
+                serde_json::json!(waiting.iter().map(|&n| n as u64).collect::<Vec<_>>())
+            );
+            assert_eq!(
+                (shown[2].as_i64(), shown[3].as_i64()),
+                (Some(cells), Some(cells))
+            );
+        }
+    }
+    window.assert_no_complaint();
+}
+
+#[test]
+fn buttons_keys_and_the_pointer_do_what_they_should() {
+    let folder = tempfile::tempdir().unwrap();
+    page(folder.path(), SCENARIO);
+    for (width, scheme) in [(1400, "light"), (400, "dark")] {
+        let file = folder.path().join("o/view.html");
+        let Some(window) = Window::open(&file, width, scheme) else {
+            return;
+        };
+        window.wait_until_ready();
+        let overflow = window.number("document.documentElement.scrollWidth - innerWidth");
+        assert!(overflow <= 0.0, "{width}: {overflow}");
+        let paper = window.eval("getComputedStyle(document.body).backgroundColor");
+        assert_eq!(paper == "rgb(255, 255, 255)", scheme == "light", "{paper}");
+
+        // Event by event, there and back.
+        let begin = window.now();
+        window.press("ArrowRight");
+        let next = window.now();
+        assert!(next > begin);
+        window.click("#next");
+        assert!(window.now() > next);
+        window.press("ArrowLeft");
+        assert_eq!(window.now(), next);
+        window.press("End");
+        assert_eq!(window.now(), window.number("view.page.meta.end"));
+        window.press("Home");
+        assert_eq!(window.now(), 0.0);
+        window.press("PageDown");
+        assert!((window.now() / window.number("view.page.meta.end") - 0.01).abs() < 1e-9);
+
+        // Playing passes time, and stops.
+        let speed = window.number("view.state().speed");
+        window.click("#faster");
+        assert_eq!(window.number("view.state().speed"), 2.0 * speed);
+        let before = window.now();
+        window.click("#play");
+        std::thread::sleep(Duration::from_millis(700));
+        window.press(" ");
+        let after = window.now();
+        assert!(after > before && window.eval("view.state().playing") == false);
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(window.now(), after);
+
+        // A job under the pointer shows its record; a click keeps it; Escape lets it go.
+        window.eval("view.seek(view.page.meta.end / 2) ?? scrollTo(0, 0) ?? 0");
+        let (job, point) = window.point_of_a_job();
+        window.tab.move_mouse_to_point(point).unwrap();
+        assert_eq!(window.number("view.state().chosen"), job);
+        let (_, point) = window.point_of_a_job();
+        window.tab.click_point(point).unwrap();
+        window
+            .tab
+            .move_mouse_to_point(Point { x: 2.0, y: 2.0 })
+            .unwrap();
+        assert_eq!(window.number("view.state().chosen"), job);
+        let text = window.eval("document.getElementById('job').textContent");
+        let text = text.as_str().unwrap();
+        assert!(
+            text.contains(&format!("Job {}", job + 1.0)) && text.contains("overtaken by"),
+            "{text}"
+        );
+        assert_eq!(
+            window.number("document.querySelectorAll('#job svg path').length"),
+            3.0
+        );
+        let overflow = window.number("document.documentElement.scrollWidth - innerWidth");
+        assert!(overflow <= 0.0, "{width}: {overflow}");
+        window.press("Escape");
+        assert_eq!(window.eval("view.state().chosen"), Value::Null);
+
+        // A click on a chart goes there.
+        let point = window.eval(
+            "(() => { const chart = document.querySelector('canvas.chart'); chart.scrollIntoView(); \
+             const box = chart.getBoundingClientRect(); return [box.left + box.width / 4, box.top + 20]; })()",
+        );
+        let [x, y] = [0, 1].map(|place: usize| point[place].as_f64().unwrap());
+        window.tab.click_point(Point { x, y }).unwrap();
+        let part = window.now() / window.number("view.page.meta.end");
+        assert!((part - 0.25).abs() < 0.01, "{part}");
+
+        // What is drawn: the mesh has colours of jobs.
+        let colours = window.number(
+            "(() => { const canvas = document.querySelector('canvas.mesh'); \
+             const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height); \
+             const seen = new Set(); for (let i = 0; i < data.length; i += 4) seen.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]); \
+             return [0x56b4e9, 0xe69f00, 0x009e73, 0xf0e442, 0xcc79a7, 0xd55e00, 0x0072b2].filter((c) => seen.has(c)).length; })()",
+        );
+        assert!(colours >= 2.0, "{colours}");
+        window.assert_no_complaint();
+    }
+}
+
+#[test]
+fn a_fault_in_the_page_would_be_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = page(folder.path(), "--mesh 4x4 --jobs 50");
+    let broken = folder.path().join("broken.html");
+    fs::write(
+        &broken,
+        text.replacen("</body>", "<script>missing()</script></body>", 1),
+    )
+    .unwrap();
+    let Some(window) = Window::open(&broken, 1400, "light") else {
+        return;
+    };
+    window.wait_until_ready();
+    let complaints = window.complaints.lock().unwrap();
+    assert!(
+        complaints
+            .iter()
+            .any(|complaint| complaint.contains("ReferenceError")),
+        "{complaints:?}"
+    );
+}
+
+#[test]
+fn grids_of_more_dimensions_and_cubes_are_planes() {
+    let folder = tempfile::tempdir().unwrap();
+    for (scenario, columns, planes) in [
+        (
+            "--mesh 4x4x3 --strategy ff,as --load .5 --jobs 200",
+            12.0,
+            3.0,
+        ),
+        ("--cube k=3,n=4 --strategy tc,sniffing --tasks 60", 9.0, 9.0),
+        ("--torus 8x8 --strategy ff --load .5 --jobs 200", 8.0, 1.0),
+    ] {
+        page(folder.path(), scenario);
+        let Some(window) = Window::open(&folder.path().join("o/view.html"), 1400, "light") else {
+            return;
+        };
+        window.wait_until_ready();
+        assert_eq!(window.number("view.page.meta.gapsAcross.length"), columns);
+        assert_eq!(window.number("view.page.meta.planes.length"), planes);
+        window.assert_no_complaint();
+    }
+}
+
+#[test]
+fn a_frame_takes_less_than_50_ms() {
+    let folder = tempfile::tempdir().unwrap();
+    page(
+        folder.path(),
+        "--mesh 64x64 --strategy ff,as,fsl --load .5 --jobs 6000",
+    );
+    let Some(window) = Window::open(&folder.path().join("o/view.html"), 1400, "light") else {
+        return;
+    };
+    window.wait_until_ready();
+    // The quickest quarter of frames, since the machine does other things meanwhile.
+    let frame = window.number(
+        "(() => { const times = []; for (let i = 0; i < 80; i++) { const begin = performance.now(); \
+         view.seek(view.page.meta.end * ((i * 37) % 80) / 80); \
+         document.querySelector('canvas.mesh').getContext('2d').getImageData(0, 0, 1, 1); \
+         times.push(performance.now() - begin); } return times.sort((a, b) => a - b)[20]; })()",
+    );
+    assert!(frame < 50.0, "{frame} ms");
+}
