@@ -27,6 +27,17 @@ use crate::protocol::{
 };
 use crate::{BUILD, SOFTWARE};
 
+/// For each strategy in [`StrategyKind::ALL`] whether it is in this build. Without the parameters, which take flash.
+static BUILT: [bool; StrategyKind::ALL.len()] = {
+    let mut built = [false; StrategyKind::ALL.len()];
+    let mut number = 0;
+    while number < built.len() {
+        built[number] = StrategyKind::ALL[number].is_built();
+        number += 1;
+    }
+    built
+};
+
 /// The controller behind a line.
 ///
 /// ```
@@ -279,8 +290,8 @@ impl<'m> Server<'m> {
             build: cut(BUILD),
             capacity: self.controller.capacity(),
             strategies: (0..)
-                .zip(StrategyKind::ALL)
-                .filter_map(|(number, kind)| kind.is_built().then_some(number))
+                .zip(&BUILT)
+                .filter_map(|(number, built)| built.then_some(number))
                 .collect(),
             schedulers: Vec::from_slice(SchedulerKind::ALL).unwrap_or_default(),
             configuration: self.controller.configuration(),
@@ -343,11 +354,6 @@ fn increment(counter: &mut u32) {
 
 /// As much of the text as there is room for.
 fn cut<const N: usize>(text: &str) -> String<N> {
-    let mut cut = String::new();
-    for character in text.chars() {
-        if cut.push(character).is_err() {
-            break;
-        }
-    }
-    cut
+    let cut = text.get(..text.floor_char_boundary(N));
+    String::try_from(cut.unwrap_or_default()).unwrap_or_default()
 }

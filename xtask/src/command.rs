@@ -1,10 +1,13 @@
-//! A command line that can be shown, so that a reader can repeat it, and run.
+//! A command line that can be shown, so that a reader can repeat it, and run; several at the same time.
 
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{BufRead, BufReader};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 
@@ -148,6 +151,36 @@ impl fmt::Display for Cmd {
     }
 }
 
+/// Hands every item to the next idle one of as many workers as this machine has processors. `work` gets the worker's number
+/// as well.
+///
+/// # Errors
+///
+/// When `work` fails; that worker takes no other item.
+pub(crate) fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(usize, &T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let next = AtomicUsize::new(0);
+    let take = || items.get(next.fetch_add(1, Ordering::Relaxed));
+    let run = &|worker| -> Result<Vec<R>> {
+        let items = std::iter::from_fn(take);
+        items.map(|item| work(worker, item)).collect()
+    };
+    thread::scope(|scope| {
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        let workers: Vec<_> = (0..processors)
+            .map(|worker| scope.spawn(move || run(worker)))
+            .collect();
+        let mut results = Vec::new();
+        for worker in workers {
+            let done = worker.join();
+            results.extend(done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(results)
+    })
+}
+
 /// The word as a POSIX shell needs it.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+/.,:@%".contains(c);
@@ -182,6 +215,19 @@ mod tests {
         assert_eq!(lines, ["one", "two"]);
         let message = result.unwrap_err().to_string();
         assert!(message.ends_with("exit status: 3"), "{message}");
+    }
+
+    #[test]
+    fn each_item_is_worked_on_once_and_an_error_is_passed_on() {
+        let items: Vec<u32> = (0..100).collect();
+        let mut doubled = in_parallel(&items, |_, &item| Ok(2 * item)).unwrap();
+        doubled.sort_unstable();
+        assert_eq!(doubled, (0..200).step_by(2).collect::<Vec<_>>());
+        let failed = in_parallel(&items, |_, &item| match item {
+            70 => bail!("no {item}"),
+            _ => Ok(()),
+        });
+        assert_eq!(failed.unwrap_err().to_string(), "no 70");
     }
 
     #[test]

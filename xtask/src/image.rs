@@ -21,7 +21,19 @@ const PACKAGE: &str = "meshalloc-firmware";
 
 /// The command that builds the image with these features of the firmware.
 pub(crate) fn build_command(features: &str) -> Cmd {
-    Cmd::new("cargo build --profile firmware --package")
+    command("build", features)
+}
+
+/// The command that lints the image with these features of the firmware. What runs on the host, such as derive macros, is
+/// not compiled again for the build.
+pub(crate) fn clippy_command(features: &str) -> Cmd {
+    command("clippy", features).args("-- -D warnings")
+}
+
+fn command(verb: &str, features: &str) -> Cmd {
+    Cmd::new("cargo")
+        .arg(verb)
+        .args("--profile firmware --package")
         .arg(PACKAGE)
         .args("--features")
         .arg(features)

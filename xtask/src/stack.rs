@@ -7,10 +7,8 @@
 use std::fs;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::num::NonZero;
 use std::process::{Child, Stdio};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,6 +20,7 @@ use meshalloc::{
 use meshalloc_firmware::{Client, IoLine, Line, Options};
 
 use crate::board::qemu_command;
+use crate::command::in_parallel;
 use crate::image::{self, Image};
 
 /// The machines the work is done on, as far as a strategy serves them: of the largest that the board has room for, the
@@ -54,28 +53,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// When QEMU or the image fails, or the stack has used all its room.
 pub(crate) fn deepest(image: &Image, strategies: &[StrategyKind]) -> Result<u64> {
-    let next = AtomicUsize::new(0);
-    let measure = || {
-        let mut deepest = 0;
-        while let Some(&strategy) = strategies.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let bytes = high_water(image, strategy)
-                .with_context(|| format!("measuring the stack with {strategy}"))?;
-            println!("deepest stack with {strategy}: {bytes}");
-            deepest = deepest.max(bytes);
-        }
-        Ok(deepest)
-    };
-    thread::scope(|scope| {
-        let processors = thread::available_parallelism().map_or(1, NonZero::get);
-        let workers: Vec<_> = (0..processors).map(|_| scope.spawn(measure)).collect();
-        let bytes = workers.into_iter().map(|worker| {
-            let result = worker.join();
-            result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        bytes
-            .reduce(|one, other| Ok(one?.max(other?)))
-            .unwrap_or(Ok(0))
-    })
+    let deepest = in_parallel(strategies, |_, &strategy| {
+        let bytes = high_water(image, strategy)
+            .with_context(|| format!("measuring the stack with {strategy}"))?;
+        println!("deepest stack with {strategy}: {bytes}");
+        Ok(bytes)
+    })?;
+    Ok(deepest.into_iter().max().unwrap_or(0))
 }
 
 /// The deepest stack in bytes while the image that was built last does the work with this strategy.

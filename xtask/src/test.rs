@@ -1,12 +1,13 @@
 //! `cargo xtask test`: everything that must hold, in order of what it costs.
 
 use std::env;
+use std::iter;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use meshalloc::StrategyKind;
 
-use crate::command::{Cmd, root};
+use crate::command::{Cmd, in_parallel, root, target_dir};
 use crate::image::{self, TARGET};
 use crate::steps::{Step, Steps};
 use crate::{setup, size};
@@ -34,17 +35,17 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     steps.step("set-up", |_| setup::install());
     steps.step("rustfmt", rustfmt);
     steps.step("clippy, host", |step| {
-        step.run(&clippy("--workspace --all-targets"))
+        step.run(&Cmd::new(
+            "cargo clippy --workspace --all-targets -- -D warnings",
+        ))
     });
     steps.step("clippy, firmware", |step| {
         for features in ["board", "board,qemu"] {
-            step.run(&clippy(&format!(
-                "--package meshalloc-firmware --features {features} --target {TARGET}"
-            )))?;
+            step.run(&image::clippy_command(features))?;
         }
         Ok(())
     });
-    steps.step("core, each strategy alone", each_strategy_alone);
+    steps.step("core, each strategy alone", |_| each_strategy_alone());
     steps.step("unit, property, integration and doc tests", |step| {
         step.run_tests(&Cmd::new(
             "cargo test --workspace -- --show-output --skip qemu_",
@@ -105,20 +106,21 @@ fn rustfmt(step: &mut Step) -> Result<()> {
     step.run(&command)
 }
 
-/// Clippy with warnings denied.
-fn clippy(arguments: &str) -> Cmd {
-    Cmd::new("cargo clippy")
-        .args(arguments)
-        .args("-- -D warnings")
-}
-
 /// Core must build for the target with no strategy and with any one of them.
-fn each_strategy_alone(step: &mut Step) -> Result<()> {
-    let core = format!("--package meshalloc --target {TARGET} --no-default-features");
-    step.run(&clippy(&core))?;
-    for strategy in StrategyKind::ALL {
-        // Its feature has its name.
-        step.run(&clippy(&format!("{core} --features {strategy}")))?;
-    }
+fn each_strategy_alone() -> Result<()> {
+    let names = StrategyKind::ALL.iter().map(|kind| kind.name());
+    // The feature of a strategy has its name.
+    let features: Vec<&str> = iter::once("").chain(names).collect();
+    // Cargo locks its folder, so each worker has one.
+    in_parallel(&features, |worker, features| {
+        let folder = target_dir().join(format!("alone-{worker}"));
+        let command = Cmd::new("cargo clippy --quiet --package meshalloc --no-default-features")
+            .arg(format!("--features={features}"))
+            .args("--target")
+            .arg(TARGET)
+            .arg("--target-dir")
+            .arg(folder.display().to_string());
+        command.args("-- -D warnings").run()
+    })?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Searches that need not be made again: [`Failed`].
 
-use heapless::Vec;
+use heapless::HistoryBuf;
 
 use super::orders::Orders;
 use crate::grid::Shape;
@@ -16,7 +16,7 @@ const REMEMBERED_MAX: usize = 16;
 /// some hundred times.
 #[derive(Debug, Default)]
 pub(crate) struct Failed {
-    searches: Vec<(Shape, Orders), REMEMBERED_MAX>,
+    searches: HistoryBuf<(Shape, Orders), REMEMBERED_MAX>,
     /// [`Occupancy::releases`] at that time.
     releases: u64,
 }
@@ -42,14 +42,9 @@ impl Failed {
 
     /// The search has found nothing.
     pub(crate) fn note(&mut self, occupancy: &Occupancy<'_>, shape: Shape, orders: Orders) {
-        if occupancy.releases().is_none() {
-            return;
+        if occupancy.releases().is_some() {
+            self.searches.write((shape, orders));
         }
-        if self.searches.is_full() {
-            self.searches.remove(0);
-        }
-        // There is room now.
-        let _ = self.searches.push((shape, orders));
     }
 }
 

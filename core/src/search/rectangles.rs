@@ -49,7 +49,8 @@ pub(crate) fn first_fit(
             3 => first_fit_narrow::<3>,
             4 => first_fit_narrow::<4>,
             5 => first_fit_narrow::<5>,
-            _ => first_fit_narrow::<6>,
+            // The longest row: 6 steps for words of 64 bits, again 5 for those of 32.
+            _ => first_fit_narrow::<{ WORD_BITS.ilog2() }>,
         };
         search(busy, Doubling::last(sides.w), window, scratch)
     }
@@ -119,8 +120,10 @@ fn first_fit_wide(
         while alive && row > seen {
             row -= 1;
             if row + 1 < top && busy[words(row)] == busy[words(row + 1)] {
-                // Rows through the same blocks are alike; the AND does not change.
-                starts.copy_within(words(row + 1), row * stride);
+                // Rows through the same blocks are alike; the AND does not change. (For ranges that may overlap, an image
+                // would need a copy of 1.5 KB.)
+                let (row, above) = starts[row * stride..].split_at_mut(stride);
+                row.copy_from_slice(&above[..stride]);
                 continue;
             }
             let starts = &mut starts[words(row)];
