@@ -69,6 +69,7 @@ mod execution;
 mod held;
 mod interrupt;
 mod phases;
+mod phases_of_messages;
 mod placement;
 mod record;
 mod state;
@@ -80,6 +81,7 @@ pub use contention::Contention;
 pub use execution::{Completion, EventKey, Execution, FixedService, MessageSums, Start};
 pub use interrupt::{Interrupted, Moment, run_until};
 pub use phases::Phases;
+pub use phases_of_messages::PhasesOfMessages;
 use state::State;
 pub(crate) use tally::Fnv1a;
 
