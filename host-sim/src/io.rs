@@ -36,7 +36,7 @@ mod tasks;
 mod tests;
 
 pub use loads::Cells;
-pub use tasks::{Communication, IoTasks};
+pub use tasks::{Communication, IoNetwork, IoTasks};
 
 /// On which side of the mesh the I/O nodes are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -140,6 +140,17 @@ impl IoMesh {
         let mut capacities = vec![bandwidths.link; self.links()];
         capacities.resize(self.links() + self.io_nodes.count(), bandwidths.disk);
         capacities
+    }
+
+    /// The mesh with the I/O nodes.
+    pub fn grid(&self) -> Grid {
+        let sides = [self.w, self.h].map(|side| side as u16);
+        Grid::mesh(&sides).expect("a side more than a mesh has")
+    }
+
+    /// The I/O nodes.
+    pub fn io_nodes(&self) -> &Cells {
+        &self.io_nodes
     }
 
     fn links(&self) -> usize {

@@ -11,7 +11,7 @@ use crate::backend::line::RoundTrips;
 use crate::experiment::{Measure, Replications, Stop, StrategyResult};
 use crate::failure::Incomplete;
 use crate::identity::hash;
-use crate::io::{Bandwidths, IoTasks};
+use crate::io::{Bandwidths, IoNetwork, IoTasks};
 use crate::metrics::{Metric, Unit};
 use crate::names;
 use crate::scenario::{JobSource, Scenario};
@@ -417,8 +417,12 @@ pub fn io_text(io: &IoTasks) -> String {
         count => format!("{count} x {} communication", io.pattern),
     };
     let Bandwidths { link, disk } = io.bandwidths;
+    let network = match io.network {
+        IoNetwork::FairShares => String::new(),
+        IoNetwork::Wormhole { flits } => format!(", wormhole network, {flits} flits a MB"),
+    };
     format!(
-        "{communications}, then a {}, I/O nodes {}, links {link} MB/s, disks {disk} MB/s",
+        "{communications}, then a {}, I/O nodes {}, links {link} MB/s, disks {disk} MB/s{network}",
         io.direction, io.nodes
     )
 }

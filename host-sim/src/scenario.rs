@@ -246,7 +246,7 @@ pub struct ScenarioArgs {
 
     /// Jobs go through communication phases, then an I/O phase, and share links and disks:
     /// communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S
-    /// [default with --io-nodes: communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545]
+    /// [default with --io-nodes: communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares]
     #[arg(long, value_name = "KEY=VALUE,...", help_heading = IO,
         conflicts_with_all = ["pattern", "load", "traffic", "mean_service", "service", "residence"])]
     pub io: Option<IoTasks>,

@@ -71,6 +71,7 @@ mod interrupt;
 mod measured;
 mod observer;
 mod phases;
+mod phases_of_messages;
 mod placement;
 mod record;
 mod state;
@@ -84,6 +85,7 @@ pub use interrupt::{Interrupted, Moment, run_until};
 pub use measured::{Conditions, Measured};
 pub use observer::{JobRecord, Observer};
 pub use phases::Phases;
+pub use phases_of_messages::PhasesOfMessages;
 use state::State;
 pub(crate) use tally::Fnv1a;
 

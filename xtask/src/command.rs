@@ -152,7 +152,7 @@ impl fmt::Display for Cmd {
 }
 
 /// Hands every item to the next idle one of as many workers as this machine has processors. `work` gets the worker's number
-/// as well.
+/// as well. The results are in the order of the items.
 ///
 /// # Errors
 ///
@@ -162,10 +162,15 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
     work: impl Fn(usize, &T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     let next = AtomicUsize::new(0);
-    let take = || items.get(next.fetch_add(1, Ordering::Relaxed));
-    let run = &|worker| -> Result<Vec<R>> {
+    let take = || {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        items.get(at).map(|item| (at, item))
+    };
+    let run = &|worker| -> Result<Vec<(usize, R)>> {
         let items = std::iter::from_fn(take);
-        items.map(|item| work(worker, item)).collect()
+        items
+            .map(|(at, item)| Ok((at, work(worker, item)?)))
+            .collect()
     };
     thread::scope(|scope| {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
@@ -177,7 +182,8 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
             let done = worker.join();
             results.extend(done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         }
-        Ok(results)
+        results.sort_unstable_by_key(|&(at, _)| at);
+        Ok(results.into_iter().map(|(_, result)| result).collect())
     })
 }
 
@@ -220,8 +226,7 @@ mod tests {
     #[test]
     fn each_item_is_worked_on_once_and_an_error_is_passed_on() {
         let items: Vec<u32> = (0..100).collect();
-        let mut doubled = in_parallel(&items, |_, &item| Ok(2 * item)).unwrap();
-        doubled.sort_unstable();
+        let doubled = in_parallel(&items, |_, &item| Ok(2 * item)).unwrap();
         assert_eq!(doubled, (0..200).step_by(2).collect::<Vec<_>>());
         let failed = in_parallel(&items, |_, &item| match item {
             70 => bail!("no {item}"),

@@ -72,6 +72,8 @@ pub(crate) struct Image {
     pub(crate) stack_end: u64,
     /// The address it grows down from.
     pub(crate) stack_start: u64,
+    /// The address and bytes of what the image for QEMU keeps of the time that commands take.
+    pub(crate) command_ticks: Option<(u64, u64)>,
 }
 
 impl Image {
@@ -98,6 +100,14 @@ impl Image {
         let mut image = Image {
             stack_end: symbol("_stack_end")?,
             stack_start: symbol("_stack_start")?,
+            command_ticks: file
+                .symbols()
+                .find(|symbol| {
+                    symbol
+                        .name()
+                        .is_ok_and(|name| name.contains("COMMAND_TICKS"))
+                })
+                .map(|symbol| (symbol.address(), symbol.size())),
             ..Image::default()
         };
         for section in file.sections() {

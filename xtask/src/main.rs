@@ -1,4 +1,4 @@
-//! The project's chores: `cargo xtask test`, `size`, `decisions`, `qemu`, `flash` and `slurm`.
+//! The project's chores: `cargo xtask test`, `size`, `instructions`, `decisions`, `qemu`, `flash` and `slurm`.
 //!
 //! Whatever a chore does, it prints the commands it runs, so that each can be run by hand.
 
@@ -9,7 +9,10 @@ use clap::Parser;
 mod board;
 mod command;
 mod decisions;
+mod emulator;
 mod image;
+mod instructions;
+mod readme;
 mod setup;
 mod size;
 mod slurm;
@@ -25,6 +28,8 @@ enum Chore {
     Test(test::Options),
     /// Show how much flash, RAM and stack the firmware takes, with each strategy alone and with all.
     Size(size::Options),
+    /// Count the instructions that the firmware takes for a submit and a release, with each strategy for meshes.
+    Instructions(instructions::Options),
     /// Compare what the simulator decides with what it decided at another commit.
     Decisions(decisions::Options),
     /// Run the firmware in QEMU and serve its serial line on a TCP port of this machine.
@@ -39,6 +44,7 @@ fn main() -> ExitCode {
     let done = match Chore::parse() {
         Chore::Test(options) => return test::run(&options),
         Chore::Size(options) => size::run(&options),
+        Chore::Instructions(options) => instructions::run(&options),
         Chore::Decisions(options) => decisions::run(&options),
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),

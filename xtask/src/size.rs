@@ -1,14 +1,12 @@
 //! How much flash, RAM and stack the images take: the table in the README.
 
 use std::fmt::Write as _;
-use std::fs;
 
 use anyhow::{Context, Result, bail};
 use meshalloc::StrategyKind;
 
-use crate::command::root;
 use crate::image::{self, FLASH_BYTES, Image, RAM_BYTES};
-use crate::{setup, stack};
+use crate::{readme, setup, stack};
 
 /// The options of `cargo xtask size`.
 #[derive(clap::Args)]
@@ -154,13 +152,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let rows = measure(images().filter(wanted))?;
     println!("\n{}", table(&rows));
     if options.update {
-        let (before, committed, after) = readme()?;
+        let (before, rows_before, after) = committed()?;
         let row = |name: &str| {
-            let mut newest = rows.iter().chain(&committed);
+            let mut newest = rows.iter().chain(&rows_before);
             newest.find(|row| row.name == name).cloned()
         };
         let rows: Vec<_> = images().filter_map(row).collect();
-        fs::write(path(), format!("{before}\n{}{after}", table(&rows)))?;
+        readme::write(&before, &table(&rows), &after)?;
     }
     match options.check {
         true => check(&rows),
@@ -170,8 +168,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// Checks the smallest image and that with all strategies, for `cargo xtask test`.
 pub(crate) fn check_smallest_and_all() -> Result<()> {
-    let (_, committed, _) = readme()?;
-    let smallest = committed.iter().min_by_key(|row| row.flash);
+    let (_, before, _) = committed()?;
+    let smallest = before.iter().min_by_key(|row| row.flash);
     let smallest =
         smallest.context("the README has no table of sizes: cargo xtask size --update")?;
     check(&measure([smallest.name.as_str(), ALL].into_iter())?)
@@ -190,10 +188,10 @@ fn measure<'n>(names: impl Iterator<Item = &'n str>) -> Result<Vec<Row>> {
 }
 
 fn check(rows: &[Row]) -> Result<()> {
-    let (_, committed, _) = readme()?;
+    let (_, before, _) = committed()?;
     let mut grown = Vec::new();
     for row in rows {
-        match committed.iter().find(|before| before.name == row.name) {
+        match before.iter().find(|before| before.name == row.name) {
             Some(before) => grown.extend(row.growth(before)),
             None => grown.push(format!("{}: not in the README", row.name)),
         }
@@ -208,23 +206,11 @@ fn check(rows: &[Row]) -> Result<()> {
     Ok(())
 }
 
-fn path() -> std::path::PathBuf {
-    root().join("README.md")
-}
-
 /// The README up to the table, the table, and the rest.
-fn readme() -> Result<(String, Vec<Row>, String)> {
-    let text = fs::read_to_string(path())?;
-    let [begin, end] = MARKS;
-    let marks = text.find(begin).zip(text.find(end));
-    let (start, end) = marks.with_context(|| format!("the README has no {begin} and {end}"))?;
-    let start = start + begin.len();
-    let rows = text[start..end].lines().filter_map(Row::from_markdown);
-    Ok((
-        text[..start].to_owned(),
-        rows.collect(),
-        text[end..].to_owned(),
-    ))
+fn committed() -> Result<(String, Vec<Row>, String)> {
+    let (before, table, after) = readme::split(MARKS)?;
+    let rows = table.lines().filter_map(Row::from_markdown).collect();
+    Ok((before, rows, after))
 }
 
 fn table(rows: &[Row]) -> String {
@@ -278,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_readme_has_no_row_of_another_image() {
-        let (_, rows, _) = readme().unwrap();
+        let (_, rows, _) = committed().unwrap();
         assert!(rows.iter().all(|row| images().any(|name| name == row.name)));
     }
 }

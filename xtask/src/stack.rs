@@ -5,23 +5,17 @@
 //! Interrupts use the same stack and are in the figure. A path that the work does not take is not.
 
 use std::fs;
-use std::io::Write as _;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::process::{Child, Stdio};
-use std::sync::Mutex;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use meshalloc::{
     Command, Configuration, Cube, Error, Flags, Grid, JobId, NodeId, Reply, Request, SchedulerKind,
     Shape, StrategyKind,
 };
-use meshalloc_firmware::{Client, IoLine, Line, Options};
+use meshalloc_firmware::{Client, Line};
 
-use crate::board::qemu_command;
 use crate::command::in_parallel;
-use crate::image::{self, Image};
+use crate::emulator::Emulator;
+use crate::image::Image;
 
 /// The machines the work is done on, as far as a strategy serves them: of the largest that the board has room for, the
 /// mesh, a cube of long rings and the one of the most dimensions.
@@ -44,7 +38,6 @@ pub(crate) const MACHINES: [Grid; 3] = [
 pub(crate) const JOBS: u32 = 300;
 
 const PAINT: u8 = 0xa5;
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The deepest stack in bytes while the image that was built last does the work with each of these strategies, in a QEMU for
 /// each processor of this machine.
@@ -68,48 +61,21 @@ pub(crate) fn deepest(image: &Image, strategies: &[StrategyKind]) -> Result<u64>
 ///
 /// When QEMU or the image fails, or the stack has used all its room.
 fn high_water(image: &Image, strategy: StrategyKind) -> Result<u64> {
-    let folder = tempfile::tempdir()?;
-    let file = |name: &str| folder.path().join(name);
-    let paint = file("paint");
+    let paint = tempfile::NamedTempFile::new()?;
     fs::write(&paint, vec![PAINT; usize::try_from(image.stack_room())?])?;
-    let dump = file("stack");
-
-    // A port that is free may be taken by another QEMU until this one listens.
-    static STARTING: Mutex<()> = Mutex::new(());
-    let starting = STARTING.lock();
-    let port = free_port()?;
-    let command = qemu_command(&image::path(), port)
-        .args("-monitor stdio -device")
-        .arg(format!(
-            "loader,file={},addr={:#x},force-raw=on",
-            paint.display(),
-            image.stack_end
-        ));
-    let mut qemu = Qemu(
-        command
-            .process()
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .with_context(|| format!("`{command}` cannot be started"))?,
+    let loader = format!(
+        "loader,file={},addr={:#x},force-raw=on",
+        paint.path().display(),
+        image.stack_end
     );
-    await_port(port)?;
-    drop(starting);
-    let line = IoLine::tcp(TcpStream::connect((Ipv4Addr::LOCALHOST, port))?)?;
-    let mut client = Client::connect(line, Options::default())?;
+    let (emulator, mut client) = Emulator::start(&["-device", &loader])?;
     for machine in MACHINES {
         if strategy.serves().includes(&machine) {
             do_work(&mut client, machine, strategy)
                 .with_context(|| format!("the work on a {machine}"))?;
         }
     }
-    qemu.save_memory(
-        image.stack_end,
-        image.stack_room(),
-        &dump.display().to_string(),
-    )?;
-
-    let stack = fs::read(&dump).context("QEMU has not written the stack")?;
+    let stack = emulator.memory(image.stack_end, image.stack_room())?;
     let untouched = stack.iter().take_while(|&&byte| byte == PAINT).count();
     if untouched == 0 {
         bail!(
@@ -118,50 +84,6 @@ fn high_water(image: &Image, strategy: StrategyKind) -> Result<u64> {
         );
     }
     Ok(image.stack_room() - untouched as u64)
-}
-
-/// A running QEMU with its monitor on standard input; it ends when this does.
-struct Qemu(Child);
-
-impl Qemu {
-    /// Writes guest memory to a file and ends QEMU.
-    fn save_memory(&mut self, address: u64, bytes: u64, path: &str) -> Result<()> {
-        let mut monitor = self.0.stdin.take().context("QEMU has no monitor")?;
-        write!(
-            monitor,
-            "stop\npmemsave {address:#x} {bytes} \"{path}\"\nquit\n"
-        )?;
-        drop(monitor);
-        self.0.wait()?;
-        Ok(())
-    }
-}
-
-impl Drop for Qemu {
-    fn drop(&mut self) {
-        // Both fail only when it has ended already, which is what is wanted.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok(listener.local_addr()?.port())
-}
-
-fn await_port(port: u16) -> Result<()> {
-    let started = Instant::now();
-    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-        if started.elapsed() > PATIENCE {
-            bail!(
-                "QEMU does not listen on port {port} after {} s",
-                PATIENCE.as_secs()
-            );
-        }
-        thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
 }
 
 /// Has the image do the work.

@@ -3,8 +3,11 @@
 use meshalloc::Grid;
 
 use super::ExperimentError;
+use crate::io::IoNetwork;
 use crate::network::Network;
-use crate::simulation::{Completion, Contention, EventKey, Execution, FixedService, Phases, Start};
+use crate::simulation::{
+    Completion, Contention, EventKey, Execution, FixedService, Phases, PhasesOfMessages, Start,
+};
 use crate::workload::{TimeUnit, Workload};
 
 /// The execution of the jobs of any workload.
@@ -13,6 +16,7 @@ pub(crate) enum AnyExecution {
     Service(FixedService),
     Messages(Box<Contention>),
     Io(Box<Phases>),
+    IoMessages(Box<PhasesOfMessages>),
 }
 
 impl AnyExecution {
@@ -25,7 +29,13 @@ impl AnyExecution {
         Ok(if let Some(messages) = workload.messages() {
             AnyExecution::Messages(Box::new(Contention::new(machine, *messages)?))
         } else if let Some(io) = workload.io() {
-            AnyExecution::Io(Box::new(Phases::new(machine, *io)?))
+            match io.network {
+                IoNetwork::FairShares => AnyExecution::Io(Box::new(Phases::new(machine, *io)?)),
+                IoNetwork::Wormhole { flits } => {
+                    let execution = PhasesOfMessages::new(machine, *io, flits)?;
+                    AnyExecution::IoMessages(Box::new(execution))
+                }
+            }
         } else {
             AnyExecution::Service(FixedService::default())
         })
@@ -35,7 +45,7 @@ impl AnyExecution {
     pub(crate) fn into_network(self) -> Option<Network> {
         match self {
             AnyExecution::Messages(inner) => Some(inner.into_network()),
-            AnyExecution::Service(_) | AnyExecution::Io(_) => None,
+            AnyExecution::Service(_) | AnyExecution::Io(_) | AnyExecution::IoMessages(_) => None,
         }
     }
 }
@@ -46,6 +56,7 @@ impl Execution for AnyExecution {
             AnyExecution::Service(inner) => inner.time_unit(),
             AnyExecution::Messages(inner) => inner.time_unit(),
             AnyExecution::Io(inner) => inner.time_unit(),
+            AnyExecution::IoMessages(inner) => inner.time_unit(),
         }
     }
 
@@ -55,6 +66,7 @@ impl Execution for AnyExecution {
             AnyExecution::Service(inner) => inner.start(start),
             AnyExecution::Messages(inner) => inner.start(start),
             AnyExecution::Io(inner) => inner.start(start),
+            AnyExecution::IoMessages(inner) => inner.start(start),
         }
     }
 
@@ -64,6 +76,7 @@ impl Execution for AnyExecution {
             AnyExecution::Service(inner) => inner.complete_before(limit),
             AnyExecution::Messages(inner) => inner.complete_before(limit),
             AnyExecution::Io(inner) => inner.complete_before(limit),
+            AnyExecution::IoMessages(inner) => inner.complete_before(limit),
         }
     }
 }

@@ -16,6 +16,55 @@ pub enum Communication {
     Permutation,
 }
 
+/// How messages cross the links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum IoNetwork {
+    /// The messages of a phase progress at one rate, and phases [share](crate::sharing) links and disks.
+    #[default]
+    FairShares,
+    /// Each message crosses the [wormhole network](crate::network) by itself.
+    Wormhole {
+        /// The flits of a message of 1 MB, over 0: a cycle is the time in which a link carries one.
+        flits: u32,
+    },
+}
+
+impl IoNetwork {
+    /// The flits of a message where their number is not given.
+    const FLITS: u32 = 64;
+    /// So many at most: times are counted in microseconds.
+    const FLITS_MAX: u32 = 4096;
+}
+
+impl FromStr for IoNetwork {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = format!(
+            "expected network=fair-shares or network=wormhole:FLITS, 1 to {}",
+            IoNetwork::FLITS_MAX
+        );
+        let flits = match text.split_once(':') {
+            None if text == "fair-shares" => return Ok(IoNetwork::FairShares),
+            None if text == "wormhole" => Some(IoNetwork::FLITS),
+            Some(("wormhole", flits)) => flits.parse().ok(),
+            _ => None,
+        };
+        let flits = flits.filter(|flits| (1..=IoNetwork::FLITS_MAX).contains(flits));
+        let flits = flits.ok_or(expected)?;
+        Ok(IoNetwork::Wormhole { flits })
+    }
+}
+
+impl Display for IoNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            IoNetwork::FairShares => f.pad("fair-shares"),
+            IoNetwork::Wormhole { flits } => f.pad(&format!("wormhole:{flits}")),
+        }
+    }
+}
+
 /// What every task does once it has its processors: communication phases, then one I/O phase. All messages have 1 MB. The
 /// next phase of a task begins when all of its messages have arrived; other tasks do not wait for it.
 ///
@@ -23,7 +72,7 @@ pub enum Communication {
 /// use meshalloc_host_sim::io::{Direction, IoTasks};
 /// let tasks: IoTasks = "communications=4,direction=read".parse()?;
 /// assert_eq!((tasks.communications, tasks.direction), (4, Direction::Read));
-/// let whole = "communications=4,pattern=all-to-all,direction=read,link=11.65,disk=4.545";
+/// let whole = "communications=4,pattern=all-to-all,direction=read,link=11.65,disk=4.545,network=fair-shares";
 /// assert_eq!(tasks.to_string(), whole);
 /// # Ok::<(), String>(())
 /// ```
@@ -39,11 +88,13 @@ pub struct IoTasks {
     pub direction: Direction,
     /// Of links and disks.
     pub bandwidths: Bandwidths,
+    /// How messages cross the links.
+    pub network: IoNetwork,
 }
 
 impl IoTasks {
     /// How they are written, but for the place of the I/O nodes: what is not given has its default.
-    pub const FORM: &str = "communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S";
+    pub const FORM: &str = "communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S,network=fair-shares|wormhole:FLITS";
 }
 
 /// I/O nodes are on the left.
@@ -68,6 +119,7 @@ impl FromStr for IoTasks {
                 "direction" => tasks.direction = value.parse()?,
                 "link" => tasks.bandwidths.link = bandwidth(key, value)?,
                 "disk" => tasks.bandwidths.disk = bandwidth(key, value)?,
+                "network" => tasks.network = value.parse()?,
                 _ => return Err(format!("expected {}", IoTasks::FORM)),
             }
         }
@@ -84,10 +136,11 @@ impl Display for IoTasks {
             pattern,
             direction,
             bandwidths: Bandwidths { link, disk },
+            network,
         } = self;
         write!(
             f,
-            "communications={communications},pattern={pattern},direction={direction},link={link},disk={disk}"
+            "communications={communications},pattern={pattern},direction={direction},link={link},disk={disk},network={network}"
         )
     }
 }
@@ -140,8 +193,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         for text in [
-            "communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545",
-            "communications=64,pattern=permutation,direction=read,link=100,disk=0.5",
+            "communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares",
+            "communications=64,pattern=permutation,direction=read,link=100,disk=0.5,network=wormhole:16",
         ] {
             assert_eq!(text.parse::<IoTasks>().unwrap().to_string(), text);
         }
@@ -170,6 +223,8 @@ mod tests {
             ("pattern=ring", "expected one of all-to-all permutation"),
             ("direction=both", "expected one of write read"),
             ("link=0", "expected link with a bandwidth in MB/s"),
+            ("network=wormhole:0", "expected network=fair-shares or"),
+            ("network=fair-shares:4", "expected network=fair-shares or"),
             ("disk=nan", "expected disk with a bandwidth in MB/s"),
         ] {
             let error = text.parse::<IoTasks>().unwrap_err();

@@ -193,7 +193,7 @@ impl Execution for Phases {
 }
 
 /// A permutation of the numbers below `n`, each equally likely (Fisher and Yates), the same wherever and whenever it is asked for.
-fn permutation(n: u32, draw: u32, phase: u16) -> Vec<u32> {
+pub(super) fn permutation(n: u32, draw: u32, phase: u16) -> Vec<u32> {
     let mut to: Vec<u32> = (0..n).collect();
     let mut state = (u64::from(draw) << 32) | u64::from(phase);
     for last in (1..to.len()).rev() {

@@ -12,6 +12,7 @@ mod contention;
 mod departures;
 mod execution;
 mod phases;
+mod phases_of_messages;
 mod ways;
 
 /// Room for any number of jobs of these tests.

@@ -80,8 +80,8 @@ fn a_journal_cut_anywhere_goes_on_to_the_same_results() {
     let path = folder.path().join("made/for/it/points.jsonl");
     let mut points = points(&[0.3, 0.4]);
     for point in &mut points {
-        // Short lines: there will be a sweep for every byte.
-        point.experiment.strategies.truncate(1);
+        // Short lines: there will be a sweep for every byte. One whose parameter is part of its name.
+        point.experiment.strategies = vec!["random:seed=7".parse().unwrap()];
         point.experiment.replications = Replications::Fixed(1);
     }
     let first = run(&points, &path, ONE_THREAD).unwrap();

@@ -20,7 +20,7 @@ fn the_papers_workload_is_recorded_and_gives_seconds() {
     let scenario = json!({
         "mesh": "16x16", "strategy": ["naive", "first-fit"], "scheduler": "fcfs",
         "task-processors": "exponential:16", "shape": "near-square", "tasks": 16, "io-nodes": "left",
-        "io": "communications=4,pattern=all-to-all,direction=write,link=11.65,disk=4.545",
+        "io": "communications=4,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares",
         "estimates": "none", "replications": 20, "slowdown-threshold": 10.0, "seed": 1, "backend": "in-process"
     });
     assert_eq!(json["scenario"], scenario);

@@ -3,6 +3,8 @@
 use core::cell::Cell;
 
 use cortex_m::interrupt::{self, Mutex};
+#[cfg(feature = "qemu")]
+use cortex_m::peripheral::SCB;
 use cortex_m::peripheral::SYST;
 use cortex_m::peripheral::syst::SystClkSource;
 use cortex_m_rt::exception;
@@ -29,6 +31,22 @@ pub(crate) fn start(mut systick: SYST) {
 pub(crate) fn now_ms() -> u64 {
     // Two words cannot be read at once without keeping the interrupt out.
     interrupt::free(|cs| NOW_MS.borrow(cs).get())
+}
+
+/// Ticks of SysTick since the reset.
+#[cfg(feature = "qemu")]
+pub(crate) fn ticks() -> u64 {
+    const EACH: u64 = SYSTICK_HZ as u64 / 1_000;
+    interrupt::free(|cs| {
+        let mut left = SYST::get_current();
+        let mut now = NOW_MS.borrow(cs).get();
+        if SCB::is_pendst_pending() {
+            // It has begun again, and the interrupt is still to come.
+            left = SYST::get_current();
+            now += 1;
+        }
+        now * EACH + (EACH - 1 - u64::from(left))
+    })
 }
 
 #[exception]

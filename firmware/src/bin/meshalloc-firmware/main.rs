@@ -14,14 +14,16 @@
 //!   before a hello. An image without first fit has the first of its strategies, and if that does not serve the mesh, a
 //!   16-ary 3-cube.
 //! - **Logs**: defmt over RTT; with the feature `qemu` over semihosting, which on a chip without a
-//!   debugger would be a fault. That feature also tells the clock how fast QEMU's SysTick runs; nothing
-//!   else differs.
+//!   debugger would be a fault. That feature also tells the clock how fast QEMU's SysTick runs, and keeps how long commands
+//!   take; nothing else differs.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg(target_os = "none")]
 mod clock;
 #[cfg(target_os = "none")]
 mod crash;
+#[cfg(all(target_os = "none", feature = "qemu"))]
+mod instructions;
 #[cfg(target_os = "none")]
 mod serial;
 
@@ -154,6 +156,8 @@ mod board {
             feed_watchdog();
             let before = server.counters();
             server.overrun(receiver.take_overruns());
+            #[cfg(feature = "qemu")]
+            let begin = clock::ticks();
             // A byte a round ends at most one frame, so each frame has the watchdog's whole time.
             match receiver.next() {
                 // Writing to the serial port cannot fail.
@@ -163,6 +167,10 @@ mod board {
                 None => receiver.sleep(),
             }
             let after = server.counters();
+            #[cfg(feature = "qemu")]
+            if after.frames != before.frames && after.repeated == before.repeated {
+                crate::instructions::keep(clock::ticks() - begin);
+            }
             if after != before {
                 show_running(&mut led, &server);
             }

@@ -9,12 +9,12 @@ use rand_core::{Rng, SeedableRng};
 use super::*;
 use crate::io::{Bandwidths, Communication, Direction, IoSide, IoTasks};
 
-const NEVER: EventKey = EventKey {
+pub(super) const NEVER: EventKey = EventKey {
     at: Ticks::MAX,
     order: 0,
 };
 
-fn io(communications: u16) -> IoTasks {
+pub(super) fn io(communications: u16) -> IoTasks {
     IoTasks {
         communications,
         ..IoTasks::default()
@@ -22,13 +22,13 @@ fn io(communications: u16) -> IoTasks {
 }
 
 /// A task that starts.
-struct Task {
+pub(super) struct Task {
     at: Ticks,
     draw: u32,
     blocks: Vec<Block>,
 }
 
-fn task(at: Ticks, blocks: &[(u16, u16, u16, u16)]) -> Task {
+pub(super) fn task(at: Ticks, blocks: &[(u16, u16, u16, u16)]) -> Task {
     let block = |&(x, y, w, h): &(u16, u16, u16, u16)| Submesh::new(x, y, w, h).into();
     Task {
         at,
@@ -37,7 +37,7 @@ fn task(at: Ticks, blocks: &[(u16, u16, u16, u16)]) -> Task {
     }
 }
 
-fn start(phases: &mut Phases, number: u32, task: &Task) {
+pub(super) fn start(phases: &mut impl Execution, number: u32, task: &Task) {
     let job = Job {
         arrival: 0,
         request: Request::submesh(1, 1),
@@ -90,7 +90,7 @@ fn alone(io: IoTasks, blocks: &[(u16, u16, u16, u16)]) -> f64 {
 }
 
 #[track_caller]
-fn assert_seconds(found: f64, expected: f64) {
+pub(super) fn assert_seconds(found: f64, expected: f64) {
     assert!((found - expected).abs() < 2e-6, "{found} for {expected}");
 }
 

@@ -1,0 +1,351 @@
+//! Tasks that communicate and do I/O by messages over a wormhole network.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::ControlFlow;
+
+use meshalloc::{Grid, NodeId, Ticks};
+
+use super::execution::{Completion, EventKey, Execution, MessageSums, Start};
+use super::phases::permutation;
+use crate::io::{Cells, Communication, Direction, IoMesh, IoTasks};
+use crate::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
+use crate::workload::{TimeUnit, Work, WorkloadError};
+
+/// The tasks of [`Phases`](super::Phases), but each of their messages crosses a [wormhole network](crate::network) of processors
+/// and I/O nodes by itself: what fair shares are compared with.
+///
+/// A message of 1 MB has a given number of flits, L; a cycle is the time in which a link carries one; there is no routing delay. A
+/// processor sends its messages one after the other: processor i of n to i + 1, .., i + n - 1 (mod n), and to I/O nodes i, i + 1, ..
+/// (mod their number), processors and I/O nodes in row-major order. The next phase of a task begins when all of its
+/// messages have arrived.
+///
+/// A disk transfers one message after the other, in the order in which they arrive or are asked for, in the whole number of
+/// cycles that is nearest to 1 MB / its bandwidth. It writes a message from when the first flit has arrived; what it reads is sent
+/// when no flit will have to wait for it. A write ends with the last transfer, a read with the last arrival.
+///
+/// # Differences from fair shares
+///
+/// What a node sends and receives goes over one channel each way, as fast as a link; a message takes L + 1 cycles of each channel; those
+/// that wait for one keep what they hold; and one that is first at a channel has all of it.
+///
+/// # Time complexity
+///
+/// That of the [network](Network), and logarithmic in the number of running tasks for each message.
+#[derive(Clone, Debug)]
+pub struct PhasesOfMessages {
+    mesh: IoMesh,
+    network: Network,
+    seconds_each: f64,
+    tasks: Tasks,
+}
+
+impl PhasesOfMessages {
+    /// Tasks of this kind with messages of `flits` flits, none of them running.
+    ///
+    /// # Errors
+    ///
+    /// When the machine is no two-dimensional mesh, or there is no such network.
+    pub fn new(machine: Grid, tasks: IoTasks, flits: u32) -> Result<Self, WorkloadError> {
+        let mesh = IoMesh::new(machine, tasks.nodes)?;
+        let grid = mesh.grid();
+        let parameters = Parameters {
+            flits,
+            routing_delay: 0,
+        };
+        let network = Network::new(grid, parameters);
+        let network = network.map_err(|error| WorkloadError::OutOfRange {
+            what: "a message of 1 MB".into(),
+            given: error.to_string(),
+            expected: "fewer flits".into(),
+        })?;
+        let io_nodes = node_ids(mesh.io_nodes(), grid);
+        let cycles = f64::from(flits) * tasks.bandwidths.link / tasks.bandwidths.disk;
+        Ok(PhasesOfMessages {
+            network,
+            seconds_each: 1.0 / (tasks.bandwidths.link * f64::from(flits)),
+            tasks: Tasks {
+                kind: tasks,
+                disk: Disk {
+                    flits: flits.into(),
+                    cycles: (cycles.round() as Ticks).max(1),
+                },
+                is_idle_from: vec![0; io_nodes.len()],
+                io_nodes,
+                processes: vec![Process::default(); grid.nodes() as usize],
+                running: BTreeMap::new(),
+                reads: BinaryHeap::new(),
+                completed: BinaryHeap::new(),
+            },
+            mesh,
+        })
+    }
+
+    /// The end of this cycle.
+    fn ticks(&self, cycle: Ticks) -> Ticks {
+        TimeUnit::Second.ticks(cycle as f64 * self.seconds_each)
+    }
+
+    /// The first cycle that does not end before this tick.
+    fn cycle(&self, ticks: Ticks) -> Ticks {
+        let ticks = ticks as f64 - 0.5;
+        (ticks / (self.seconds_each * TimeUnit::Second.ticks_each() as f64)).ceil() as Ticks
+    }
+}
+
+impl Execution for PhasesOfMessages {
+    fn time_unit(&self) -> TimeUnit {
+        TimeUnit::Second
+    }
+
+    /// # Panics
+    ///
+    /// When the job does something else.
+    fn start(&mut self, start: Start<'_>) {
+        let Work::Io { draw } = start.job.work else {
+            panic!("a job without I/O is executed in another way");
+        };
+        // It is there already unless it was empty.
+        let _ = self.network.advance(self.cycle(start.at), &mut self.tasks);
+        let places = node_ids(&self.mesh.cells(start.blocks), self.network.grid());
+        for (number, node) in (0..).zip(&places) {
+            self.tasks.processes[node.0 as usize] = Process { number, step: 0 };
+        }
+        let task = Task {
+            order: start.order,
+            draw,
+            to: Vec::new(),
+            places,
+            phase: 0,
+            on_their_way: 0,
+            end: 0,
+        };
+        self.tasks.running.insert(start.number, task);
+        for message in self.tasks.begin(start.number, self.network.now()) {
+            self.network.send(message);
+        }
+    }
+
+    fn complete_before(&mut self, limit: EventKey) -> Option<Completion> {
+        let until = self.cycle(limit.at);
+        loop {
+            let now = self.network.now();
+            while let Some(message) = self.tasks.read_until(now) {
+                self.network.send(message);
+            }
+            let next = self.tasks.completed.peek();
+            if let Some(&Reverse((end, order, number))) = next
+                && (end <= now || now >= until)
+            {
+                let at = self.ticks(end);
+                let key = EventKey { at, order };
+                if key >= limit {
+                    return None;
+                }
+                self.tasks.completed.pop();
+                return Some(Completion {
+                    key,
+                    number,
+                    messages: MessageSums::default(),
+                });
+            }
+            let events = [
+                next.map(|next| next.0.0),
+                self.tasks.reads.peek().map(|next| next.0.0),
+            ];
+            let event = events.into_iter().flatten().min();
+            if now >= until || event.is_none() && self.network.in_flight() == 0 {
+                return None;
+            }
+            let event = event.map_or(until, |event| event.min(until));
+            let _ = self.network.advance(event, &mut self.tasks);
+        }
+    }
+}
+
+/// The numbers of nodes, in row-major order.
+fn node_ids(cells: &Cells, grid: Grid) -> Vec<NodeId> {
+    let w = u32::from(grid.side(0));
+    let id = |(x, y): (usize, usize)| NodeId(y as u32 * w + x as u32);
+    cells.nodes().map(id).collect()
+}
+
+/// What a disk needs for a message.
+#[derive(Clone, Copy, Debug)]
+struct Disk {
+    /// For which a link carries it.
+    flits: Ticks,
+    /// For which the disk transfers it.
+    cycles: Ticks,
+}
+
+/// The tasks that run, as the network sees them.
+#[derive(Clone, Debug)]
+struct Tasks {
+    kind: IoTasks,
+    disk: Disk,
+    io_nodes: Vec<NodeId>,
+    /// For each disk the cycle from which it transfers nothing.
+    is_idle_from: Vec<Ticks>,
+    /// By node.
+    processes: Vec<Process>,
+    /// By number.
+    running: BTreeMap<u32, Task>,
+    /// What disks read: the cycle in which the message is sent, the I/O node, the destination and the task.
+    reads: BinaryHeap<Reverse<(Ticks, NodeId, NodeId, u32)>>,
+    /// The cycle, order and number of completions that were not taken yet.
+    completed: BinaryHeap<Reverse<(Ticks, u64, u32)>>,
+}
+
+/// The process on a processor.
+#[derive(Clone, Copy, Debug, Default)]
+struct Process {
+    /// Among those of its task.
+    number: u32,
+    /// Messages of this phase that it has sent, or need not send.
+    step: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Task {
+    order: u64,
+    draw: u32,
+    /// The processor of each process.
+    places: Vec<NodeId>,
+    /// Communication phases, then the I/O phase.
+    phase: u16,
+    /// The permutation of this phase, if it has one.
+    to: Vec<u32>,
+    /// Messages. When there is none, each process has sent all of its own.
+    on_their_way: u32,
+    /// When the latest of its writes ends.
+    end: Ticks,
+}
+
+impl Tasks {
+    /// Begins the present phase of a task, or the next one in which there is something to send; returns the first
+    /// messages. Without such a phase the task completes.
+    fn begin(&mut self, number: u32, now: Ticks) -> Vec<Message> {
+        loop {
+            let task = self.running.get_mut(&number).expect("it runs");
+            let processes = task.places.len() as u32;
+            if task.phase > self.kind.communications {
+                let end = task.end.max(now);
+                self.completed.push(Reverse((end, task.order, number)));
+                self.running.remove(&number);
+                return Vec::new();
+            }
+            if task.phase == self.kind.communications && self.kind.direction == Direction::Read {
+                self.read(number, now);
+                return Vec::new();
+            }
+            if self.kind.pattern == Communication::Permutation {
+                task.to = permutation(processes, task.draw, task.phase);
+            }
+            let sources = task.places.clone();
+            for source in &sources {
+                self.processes[source.0 as usize].step = 0;
+            }
+            let first = sources.into_iter();
+            let first: Vec<_> = first
+                .filter_map(|source| self.next(number, source))
+                .collect();
+            if !first.is_empty() {
+                return first;
+            }
+            self.running.get_mut(&number).expect("it runs").phase += 1;
+        }
+    }
+
+    /// The next message of the process on this node, which counts as on its way.
+    fn next(&mut self, number: u32, source: NodeId) -> Option<Message> {
+        let process = &mut self.processes[source.0 as usize];
+        let task = self.running.get_mut(&number)?;
+        let is_io = task.phase == self.kind.communications;
+        let pick = |from: &[NodeId], at: u32| from[at as usize % from.len()];
+        let destination = match self.kind.pattern {
+            _ if is_io => ((process.step as usize) < self.io_nodes.len())
+                .then(|| pick(&self.io_nodes, process.number + process.step)),
+            Communication::AllToAll => (process.step as usize + 1 < task.places.len())
+                .then(|| pick(&task.places, process.number + process.step + 1)),
+            Communication::Permutation => {
+                let to = task.to[process.number as usize];
+                (process.step == 0 && to != process.number).then(|| pick(&task.places, to))
+            }
+        }?;
+        process.step += 1;
+        task.on_their_way += 1;
+        Some(Message {
+            source,
+            destination,
+            tag: number,
+        })
+    }
+
+    /// Has all disks read what a task asks for.
+    fn read(&mut self, number: u32, now: Ticks) {
+        let task = self.running.get_mut(&number).expect("it runs");
+        let Disk { flits, cycles } = self.disk;
+        for step in 0..task.places.len() {
+            for (at, (&io_node, idle)) in
+                (0..).zip(self.io_nodes.iter().zip(&mut self.is_idle_from))
+            {
+                let begin = now.max(*idle);
+                *idle = begin + cycles;
+                let sent = begin + cycles.saturating_sub(flits);
+                let to = task.places[(at + step) % task.places.len()];
+                self.reads.push(Reverse((sent, io_node, to, number)));
+                task.on_their_way += 1;
+            }
+        }
+    }
+
+    /// A message that has been read by now.
+    fn read_until(&mut self, now: Ticks) -> Option<Message> {
+        let &Reverse((sent, source, destination, tag)) = self.reads.peek()?;
+        if sent > now {
+            return None;
+        }
+        self.reads.pop();
+        Some(Message {
+            source,
+            destination,
+            tag,
+        })
+    }
+}
+
+impl Traffic for Tasks {
+    fn injected(&mut self, message: &Message, requests: &mut Requests) {
+        // A disk sends what it has read.
+        if self.io_nodes.binary_search(&message.source).is_err()
+            && let Some(next) = self.next(message.tag, message.source)
+        {
+            requests.send(next);
+        }
+    }
+
+    fn delivered(&mut self, delivery: &Delivery, requests: &mut Requests) -> ControlFlow<()> {
+        let Message {
+            destination, tag, ..
+        } = delivery.message;
+        let task = self.running.get_mut(&tag).expect("it waits for it");
+        if let Ok(disk) = self.io_nodes.binary_search(&destination) {
+            let Disk { flits, cycles } = self.disk;
+            let idle = &mut self.is_idle_from[disk];
+            let begin = (delivery.delivered + 1 - flits).max(*idle);
+            *idle = (begin + cycles).max(delivery.delivered);
+            task.end = task.end.max(*idle);
+        }
+        task.on_their_way -= 1;
+        if task.on_their_way > 0 {
+            return ControlFlow::Continue(());
+        }
+        task.phase += 1;
+        for message in self.begin(tag, delivery.delivered) {
+            requests.send(message);
+        }
+        // There may be a completion or a read before any other event.
+        ControlFlow::Break(())
+    }
+}
