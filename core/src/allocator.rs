@@ -199,8 +199,10 @@ impl<'m> Allocator<'m> {
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
         }
-        let outlook = Outlook::new(Held(&self.pool), &self.occupancy, placing);
-        self.strategy.look(&outlook);
+        if self.strategy.looks_ahead() {
+            let outlook = Outlook::new(Held(&self.pool), &self.occupancy, placing);
+            self.strategy.look(&outlook);
+        }
         let mut draft = Draft::new(&mut self.pool);
         let found = self.strategy.propose(&self.occupancy, request, &mut draft);
         let (blocks, complete) = draft.finish();

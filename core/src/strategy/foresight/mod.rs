@@ -254,6 +254,10 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         self.expected.arrived(request, parts.table);
     }
 
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
     fn look(&mut self, outlook: &Outlook<'_, '_>) {
         let parts = Parts::new(self.workspace.words, self.division);
         self.expected.wait(outlook.waiting(), parts.table);
