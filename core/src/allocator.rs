@@ -118,7 +118,8 @@ impl<'m> Allocator<'m> {
             return Err(ConfigureError::MachineTooLarge);
         }
         AnyStrategy::check(strategy, grid, self.strategy.workspace())?;
-        match needs.blocks <= self.pool.capacity() as usize {
+        let words = self.strategy.workspace().words.len();
+        match needs.blocks <= self.pool.capacity() as usize && needs.scratch <= words {
             true => Ok(()),
             false => Err(ConfigureError::StrategyMemory),
         }

@@ -398,7 +398,7 @@ pub enum StrategyMemory {
         /// The number of states.
         budget: u64,
     },
-    /// The same, and 64 bits for each processor.
+    /// The same, and 64 bits for each job, at most one for each processor.
     ForesightWithEnds {
         /// The number of states.
         budget: u64,
