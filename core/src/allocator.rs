@@ -118,7 +118,8 @@ impl<'m> Allocator<'m> {
             return Err(ConfigureError::MachineTooLarge);
         }
         AnyStrategy::check(strategy, grid, self.strategy.workspace())?;
-        match needs.blocks <= self.pool.capacity() as usize {
+        let words = self.strategy.workspace().words.len();
+        match needs.blocks <= self.pool.capacity() as usize && needs.scratch <= words {
             true => Ok(()),
             false => Err(ConfigureError::StrategyMemory),
         }
@@ -200,8 +201,10 @@ impl<'m> Allocator<'m> {
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
         }
-        let outlook = Outlook::new(Held(&self.pool), &self.occupancy, placing);
-        self.strategy.look(&outlook);
+        if self.strategy.looks_ahead() {
+            let outlook = Outlook::new(Held(&self.pool), &self.occupancy, placing);
+            self.strategy.look(&outlook);
+        }
         let mut draft = Draft::new(&mut self.pool);
         let found = self.strategy.propose(&self.occupancy, request, &mut draft);
         let (blocks, complete) = draft.finish();

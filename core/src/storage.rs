@@ -85,11 +85,12 @@ impl Needs {
             StrategyMemory::List => needs.list = nodes,
             StrategyMemory::Foresight { budget } => {
                 needs.list = nodes;
-                needs.scratch = foresight::words(machine, budget, false);
+                needs.scratch = foresight::words(machine, budget, 0);
             }
             StrategyMemory::ForesightWithEnds { budget } => {
                 needs.list = nodes;
-                needs.scratch = foresight::words(machine, budget, true);
+                needs.scratch =
+                    foresight::words(machine, budget, if jobs < nodes { jobs } else { nodes });
             }
         }
         needs

@@ -46,6 +46,10 @@ pub enum ClientMessage {
 }
 
 /// What the server answers.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, and no heap to put the greeting on"
+)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ServerMessage {

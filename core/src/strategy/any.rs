@@ -253,6 +253,13 @@ macro_rules! strategies {
             }
 
             #[inline]
+            fn looks_ahead(&self) -> bool {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.looks_ahead(),)*
+                    AnyStrategy::Never(s) => s.looks_ahead(),
+                }
+            }
+
             fn look(&mut self, outlook: &Outlook<'_, '_>) {
                 match self {
                     $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.look(outlook),)*
@@ -391,7 +398,7 @@ pub enum StrategyMemory {
         /// The number of states.
         budget: u64,
     },
-    /// The same, and 64 bits for each processor.
+    /// The same, and 64 bits for each job, at most one for each processor.
     ForesightWithEnds {
         /// The number of states.
         budget: u64,

@@ -17,13 +17,15 @@
 //! - A job that has run as long as it was estimated or longer ends now.
 //! - A running job without an estimate leaves after all others, and never within the time that is looked at.
 //! - A job that is placed and has no estimate is placed as least expected blocking places it.
+//! - An [`Allocator`](crate::Allocator) knows of no ends: its jobs never leave.
 //! - Of running jobs with the same estimated end the one that was granted first leaves first.
 //! - The other decisions are those of least expected blocking.
 //!
 //! # Complexity and memory
 //!
 //! A decision finds the maximal rectangles around each running job that ends before the one that is placed, O(rows^2 * words in a row) each and in practice a
-//! few dozen pairs of rows, and sorts k ends in O(k^2). Memory: that of least expected blocking, and 8 bytes for each processor, for the ends.
+//! few dozen pairs of rows, and sorts k ends in O(k^2). Memory: that of least expected blocking, and 8 bytes for each job that there is room for, at most one for
+//! each processor, for the ends.
 //!
 //! # Recognition
 //!

@@ -121,7 +121,12 @@ pub trait Strategy {
         let _ = request;
     }
 
-    /// What is known about jobs, just before a place is looked for. For strategies that look ahead.
+    /// Whether it wants to know about jobs ([`Strategy::look`]).
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// What is known about jobs, just before a place is looked for. For strategies that look ahead ([`Strategy::looks_ahead`]).
     fn look(&mut self, outlook: &Outlook<'_, '_>) {
         let _ = outlook;
     }

@@ -30,6 +30,10 @@ pub(super) struct Exchange<L> {
 }
 
 /// What a frame of the exchange means for it.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, and it is used at once"
+)]
 enum Step {
     /// The last part, and none is missing.
     Whole(ServerMessage),

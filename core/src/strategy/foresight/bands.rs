@@ -35,8 +35,6 @@ impl<'a> Bands<'a> {
         busy: &'a mut [Word],
         fixed: &'a mut [Word],
     ) -> Self {
-        let stride = occupancy.stride();
-        let rows = occupancy.grid().rows() as usize;
         // One more than rows: a block may end at the top.
         let mut edges: [Word; STRIDE_MAX + 1] = [0; _];
         let mut mark = |row: u16| {
@@ -47,25 +45,13 @@ impl<'a> Bands<'a> {
             mark(block.base.y);
             mark(block.base.y + block.sides.h);
         }
-        let mut len = 0;
-        for row in 0..rows {
-            let words = row * stride..(row + 1) * stride;
-            let bits = occupancy.busy_row(row);
-            let is_edge = edges[row / WORD_BITS as usize] >> (row % WORD_BITS as usize) & 1 == 1;
-            // The bits of the band before are those of the row before.
-            let before = len.max(1) * stride - stride..len.max(1) * stride;
-            let is_alike = len > 0
-                && !is_edge
-                && busy[before.clone()] == *bits
-                && fixed[before] == fixed[words.clone()];
-            if !is_alike {
-                starts[len] = row as Word;
-                busy[len * stride..][..stride].copy_from_slice(bits);
-                fixed.copy_within(words, len * stride);
-                len += 1;
-            }
-        }
-        starts[len] = rows as Word;
+        let rows = occupancy.busy_rows();
+        let stride = occupancy.stride();
+        // With a length that is known, rows of one word are compared in registers.
+        let len = match stride {
+            1 => gather(1, rows, &edges, starts, busy, fixed),
+            stride => gather(stride, rows, &edges, starts, busy, fixed),
+        };
         Bands {
             stride,
             columns: occupancy.grid().row_len(),
@@ -249,6 +235,41 @@ impl<'a> Bands<'a> {
         }
         contact
     }
+}
+
+/// Gathers rows that are alike and between which there is no edge in bands; returns how many.
+#[inline(always)]
+fn gather(
+    stride: usize,
+    rows: &[Word],
+    edges: &[Word],
+    starts: &mut [Word],
+    busy: &mut [Word],
+    fixed: &mut [Word],
+) -> usize {
+    let mut len = 0;
+    for (row, bits) in rows.chunks_exact(stride).enumerate() {
+        let fixed_start = row * stride;
+        let is_edge = edges[row / WORD_BITS as usize] >> (row % WORD_BITS as usize) & 1 == 1;
+        // The bits of the band before are those of the row before.
+        let is_alike = len > 0 && !is_edge && {
+            let before = (len - 1) * stride;
+            (0..stride).all(|word| {
+                busy[before + word] == bits[word]
+                    && fixed[before + word] == fixed[fixed_start + word]
+            })
+        };
+        if !is_alike {
+            starts[len] = row as Word;
+            for word in 0..stride {
+                busy[len * stride + word] = bits[word];
+                fixed[len * stride + word] = fixed[fixed_start + word];
+            }
+            len += 1;
+        }
+    }
+    starts[len] = (rows.len() / stride) as Word;
+    len
 }
 
 /// Calls `visit` with start and length of each run of ones that meets all the spans.

@@ -37,12 +37,12 @@ use fits::Fits;
 /// Words of a time.
 const TICKS_WORDS: usize = (Ticks::BITS / WORD_BITS) as usize;
 
-/// The words that foresight needs on a two-dimensional mesh, with room for the ends of running jobs or without.
-pub(crate) const fn words(machine: &Grid, budget: u64, has_ends: bool) -> usize {
-    Division::new(machine.side(0), machine.side(1), budget, has_ends).words()
+/// The words that foresight needs on a two-dimensional mesh, with room for the ends of so many running jobs.
+pub(crate) const fn words(machine: &Grid, budget: u64, ends: usize) -> usize {
+    Division::new(machine.side(0), machine.side(1), budget).words() + ends * TICKS_WORDS
 }
 
-/// How the words of the workspace are divided.
+/// How the words of the workspace are divided. The rest is for the ends of running jobs.
 #[derive(Clone, Copy, Debug)]
 struct Division {
     /// For [`Expected`].
@@ -55,25 +55,26 @@ struct Division {
     masks: usize,
     /// For the contacts, and for the scores.
     candidates: usize,
-    /// For the ends of running jobs.
-    ends: usize,
 }
 
 impl Division {
-    const fn new(w: u16, h: u16, budget: u64, has_ends: bool) -> Division {
-        let (longest, nodes) = (if w > h { w } else { h }, w as usize * h as usize);
+    const fn new(w: u16, h: u16, budget: u64) -> Division {
         Division {
-            table: Expected::words(longest),
+            table: Expected::words(if w > h { w } else { h }),
             rows: h as usize * words_for(w as u32),
             starts: h as usize + 1,
             masks: budget as usize * MASK_WORDS,
             candidates: budget as usize,
-            ends: if has_ends { nodes * TICKS_WORDS } else { 0 },
         }
     }
 
     const fn words(self) -> usize {
-        self.table + 2 * self.rows + self.starts + self.masks + 2 * self.candidates + self.ends
+        self.contacts() + 2 * self.candidates
+    }
+
+    /// Where the contacts begin; the scores are behind them.
+    const fn contacts(self) -> usize {
+        self.table + 2 * self.rows + self.starts + self.masks
     }
 }
 
@@ -101,7 +102,7 @@ impl<'a> Parts<'a> {
             masks: part(division.masks).as_chunks_mut().0,
             contacts: part(division.candidates),
             scores: part(division.candidates),
-            ends: part(division.ends).as_chunks_mut().0,
+            ends: words.as_chunks_mut().0,
         }
     }
 }
@@ -147,7 +148,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
         let mut foresight = Foresight {
             mesh,
             budget,
-            division: Division::new(w, h, budget, R::BY_ENDS),
+            division: Division::new(w, h, budget),
             workspace,
             running: 0,
             is_any_fixed: true,
@@ -205,8 +206,8 @@ impl<'m, R: Rule> Foresight<'m, R> {
     #[doc(hidden)]
     pub fn latest(&self) -> impl Iterator<Item = Candidate> + '_ {
         let (start, len) = self.latest;
-        let scores = self.division.words() - self.division.ends - self.division.candidates;
-        let contacts = scores - self.division.candidates;
+        let contacts = self.division.contacts();
+        let scores = contacts + self.division.candidates;
         let words = &self.workspace.words;
         (0..len).map(move |at| Candidate {
             place: self.workspace.list[start + at],
@@ -254,6 +255,10 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         self.expected.arrived(request, parts.table);
     }
 
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
     fn look(&mut self, outlook: &Outlook<'_, '_>) {
         let parts = Parts::new(self.workspace.words, self.division);
         self.expected.wait(outlook.waiting(), parts.table);
@@ -265,7 +270,9 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         // There is room: blocks are disjoint.
         for (held, entry) in outlook.held().zip(&mut *self.workspace.list) {
             *entry = held.block.into();
-            if let Some(end) = parts.ends.get_mut(self.running) {
+            if R::BY_ENDS
+                && let Some(end) = parts.ends.get_mut(self.running)
+            {
                 // What is not known to end ends last.
                 let left = held.ends.map_or(Ticks::MAX, |end| end - outlook.now());
                 *end = ticks_to_words(left);
@@ -286,7 +293,7 @@ pub struct Decision<'a> {
     candidates: Candidates<'a>,
     fits: Fits<'a>,
     running: &'a mut [Submesh],
-    /// How long the running jobs are expected to run, in ticks.
+    /// How long the running jobs are expected to run, in ticks, as far as there is room: for all jobs that a controller has room for.
     ends: &'a mut [[Word; TICKS_WORDS]],
 }
 
@@ -311,9 +318,10 @@ impl Decision<'_> {
         self.candidates.len()
     }
 
-    /// How long a running job is expected to run, in ticks.
+    /// How long a running job is expected to run, in ticks; one that is not known to end never does.
     pub(super) fn end(&self, job: usize) -> Ticks {
-        words_to_ticks(self.ends[job])
+        let end = self.ends.get(job);
+        end.map_or(Ticks::MAX, |&words| words_to_ticks(words))
     }
 
     /// Puts the `count` largest of the running jobs first, the largest at the front; of the same size those that were granted first.
@@ -332,7 +340,7 @@ impl Decision<'_> {
 
     /// Puts the running jobs in the order in which they are expected to end; of the same end those that were granted first.
     pub(super) fn first_end_first(&mut self) {
-        for len in 1..self.running.len() {
+        for len in 1..self.running.len().min(self.ends.len()) {
             let mut at = len;
             while at > 0 && self.end(at) < self.end(at - 1) {
                 self.running.swap(at, at - 1);
