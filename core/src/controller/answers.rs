@@ -21,7 +21,11 @@ pub struct Granted<'a, 'm> {
     job: &'a JobSlot,
 }
 
-impl<'a> Granted<'a, '_> {
+impl<'a, 'm> Granted<'a, 'm> {
+    pub(super) const fn new(allocator: &'a Allocator<'m>, job: &'a JobSlot) -> Self {
+        Granted { allocator, job }
+    }
+
     /// The job.
     pub const fn job(&self) -> &'a JobSlot {
         self.job
@@ -59,13 +63,6 @@ impl<'a> Granted<'a, '_> {
 }
 
 impl<'m> Controller<'m> {
-    pub(super) const fn granted<'a>(&'a self, job: &'a JobSlot) -> Granted<'a, 'm> {
-        Granted {
-            allocator: &self.allocator,
-            job,
-        }
-    }
-
     fn state_of(&self, slot: Slot) -> JobState {
         let job = self.jobs.get(slot);
         if job.is_running() {
@@ -83,7 +80,7 @@ impl<'m> Controller<'m> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         let entry = self.jobs.get(slot);
         if entry.is_running() {
-            self.granted(entry).emit(reply);
+            Granted::new(&self.allocator, entry).emit(reply);
         }
         reply(&Reply::Job(JobReport {
             job,

@@ -15,7 +15,7 @@ use crate::message::{Capacity, Command, Configuration, JobState, Reply, Statisti
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, JobId, Request, Ticks};
-use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler, Try, World};
+use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler, World};
 use crate::storage::Memory;
 use crate::strategy::{AnyStrategy, Holds};
 use crate::word::WORD_BITS;
@@ -198,7 +198,7 @@ impl<'m> Controller<'m> {
     /// transport that repeats a lost reply.
     pub fn repeat_grants(&self, reply: Sink<'_>) {
         for job in self.jobs.running().filter(|job| job.round() == self.round) {
-            self.granted(job).emit(reply);
+            Granted::new(&self.allocator, job).emit(reply);
         }
     }
 
@@ -371,70 +371,55 @@ impl<'m> Controller<'m> {
 
     /// Tries the jobs that the scheduler names. Returns the last job that tried and failed, and why.
     fn schedule(&mut self, event: Event, granted: Grants<'_>) -> Option<(Slot, Refusal)> {
+        let (scheduler, counts) = (&mut self.scheduler, &mut self.counts);
+        let mut world = World {
+            jobs: &mut self.jobs,
+            allocator: &mut self.allocator,
+            strategy: &self.configuration.strategy,
+            now: self.clock,
+        };
         let mut refused = None;
-        let (scheduler, mut world) = self.scheduling();
         let mut candidate = scheduler.first(&mut world, event);
         while let Some(attempted) = candidate {
+            if let Some(on_attempt) = self.on_attempt {
+                on_attempt();
+            }
             let slot = attempted.job();
-            let queue = self.jobs.queue();
-            let (following, submitted) = (queue.next(slot), queue.get(slot).submitted());
-            let outcome = self.attempt(attempted, granted);
+            let following = world.queue().next(slot);
+            let job = world.queue().get(slot);
+            let (request, submitted) = (job.request(), job.submitted());
+            // An attempt is valid if at least as many processors are free as requested; what a strategy holds beyond
+            // the request does not count.
+            let requested = match world.strategy.holds() {
+                Holds::OneBlock | Holds::TwoBlocks => request.shape.area(),
+                Holds::Processors => request.processors,
+            };
+            let valid = world.free() >= requested;
+            let outcome = world.place(attempted);
+            let missed = valid && outcome.is_err();
+            counts.attempts += 1;
+            counts.valid_attempts += u64::from(valid);
+            counts.misses += u64::from(missed);
+            world.jobs.count_attempt(slot, missed);
+            let outcome = outcome.map(|allocation| {
+                let processors = world.allocator.processors(&allocation);
+                let jobs = &mut *world.jobs;
+                jobs.grant(slot, allocation, processors, world.now, self.round);
+                counts.granted += 1;
+                granted(Granted::new(world.allocator, jobs.get(slot)));
+            });
+            if let Err(refusal) = outcome {
+                refused = Some((slot, refusal));
+            }
             let attempt = Attempt {
                 job: slot,
                 following,
                 outcome,
                 submitted,
             };
-            if let Err(refusal) = outcome {
-                refused = Some((slot, refusal));
-            }
-            let (scheduler, mut world) = self.scheduling();
             candidate = scheduler.next(&mut world, attempt);
         }
         refused
-    }
-
-    /// The scheduler, and what it decides by.
-    #[inline]
-    const fn scheduling(&mut self) -> (&mut AnyScheduler, World<'_, 'm>) {
-        let world = World {
-            jobs: &mut self.jobs,
-            allocator: &mut self.allocator,
-            strategy: &self.configuration.strategy,
-            now: self.clock,
-        };
-        (&mut self.scheduler, world)
-    }
-
-    /// Tries to give a waiting job its processors.
-    fn attempt(&mut self, attempted: Try, granted: Grants<'_>) -> Result<(), Refusal> {
-        let slot = attempted.job();
-        if let Some(on_attempt) = self.on_attempt {
-            on_attempt();
-        }
-        let request = self.jobs.get(slot).request();
-        // An attempt is valid if at least as many processors are free as requested; what a strategy holds beyond the
-        // request does not count.
-        let requested = match self.configuration.strategy.holds() {
-            Holds::OneBlock | Holds::TwoBlocks => request.shape.area(),
-            Holds::Processors => request.processors,
-        };
-        // Before anything is taken.
-        let free = self.occupancy().free();
-        let outcome = self.scheduling().1.place(attempted);
-        let valid = free >= requested;
-        self.counts.attempts += 1;
-        self.counts.valid_attempts += u64::from(valid);
-        self.counts.misses += u64::from(valid && outcome.is_err());
-        self.jobs.count_attempt(slot, valid && outcome.is_err());
-
-        let allocation = outcome?;
-        let processors = self.allocator.processors(&allocation);
-        self.jobs
-            .grant(slot, allocation, processors, self.clock, self.round);
-        self.counts.granted += 1;
-        granted(self.granted(self.jobs.get(slot)));
-        Ok(())
     }
 
     /// The processor is faulty. Returns the job that holds it, which keeps running, and whether the

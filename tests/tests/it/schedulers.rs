@@ -1,5 +1,6 @@
 //! The schedulers against naive forms of them: random arrivals, departures, cancellations and faults, and
-//! every grant, its time, its place and its attempts must be the same.
+//! every grant, its time, its place and its attempts must be the same. Those that look at estimates are compared in
+//! `random_operations` and `backfilling`.
 
 use std::collections::BTreeSet;
 
