@@ -1,6 +1,6 @@
-//! `compare`: several strategies on one synthetic workload over several loads, as a table and a picture.
+//! `compare`: several strategies under several schedulers on one synthetic workload over several loads, as tables and a picture.
 
-use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -37,14 +37,14 @@ pub struct CompareArgs {
     #[command(flatten)]
     estimates: EstimateArgs,
 
-    /// Allocation strategies, separated by commas [default: those of ff,as,fsl,naive that
+    /// Allocation strategies, separated by commas [default: those of ff,as,fsl,leb,naive that
     /// serve the machine; on a cube: those of tree-collapsing, tree-collapsing-printed, free-list and sniffing that serve it]
     #[arg(long, value_name = "NAME,...", value_parser = names::strategy, value_delimiter = ',')]
     strategy: Option<Vec<StrategyKind>>,
 
-    /// Which waiting job may try
-    #[arg(long, value_name = "NAME", value_parser = names::scheduler, default_value = "fcfs")]
-    scheduler: SchedulerKind,
+    /// Which waiting job may try: schedulers, separated by commas, each with every strategy and the same jobs
+    #[arg(long, value_name = "NAME,...", value_parser = names::scheduler, value_delimiter = ',', default_value = "fcfs,easy")]
+    scheduler: Vec<SchedulerKind>,
 
     /// Offered loads, separated by commas: processor seconds requested per processor second there is
     #[arg(
@@ -89,27 +89,35 @@ pub struct CompareArgs {
     map: MapArgs,
 }
 
-/// All strategies at one load, in the order of the columns.
+/// All strategies at one load, in the order of the columns, under one scheduler after the other.
 struct Row {
     load: f64,
-    results: Vec<StrategyResult>,
+    results: Vec<Vec<StrategyResult>>,
 }
 
-/// The default strategies, as far as it serves the machine: a scan, a complete one, the best fit, and no
-/// contiguity at all.
-const DEFAULT: [StrategyKind; 4] = [
-    StrategyKind::FirstFit,
-    StrategyKind::AdaptiveScan,
-    StrategyKind::FreeSubmeshList,
-    StrategyKind::Naive,
+impl Row {
+    /// Under all schedulers.
+    fn all(&self) -> impl Iterator<Item = &StrategyResult> {
+        self.results.iter().flatten()
+    }
+}
+
+/// The names of the default strategies, of which those are compared that serve the machine: a scan, a complete one, one that keeps
+/// large free submeshes, one that looks ahead, and no contiguity at all.
+const DEFAULT: &[&str] = &[
+    "first-fit",
+    "adaptive-scan",
+    "free-submesh-list",
+    "least-expected-blocking",
+    "naive",
 ];
 
 /// The same on a cube: what Chuang and Wu compare.
-const DEFAULT_CUBE: [StrategyKind; 4] = [
-    StrategyKind::TreeCollapsing,
-    StrategyKind::TreeCollapsingPrinted,
-    StrategyKind::FreeList,
-    StrategyKind::Sniffing,
+const DEFAULT_CUBE: &[&str] = &[
+    "tree-collapsing",
+    "tree-collapsing-printed",
+    "free-list",
+    "sniffing",
 ];
 
 /// What is compared, every parameter known.
@@ -117,6 +125,8 @@ struct Comparison<'a> {
     args: &'a CompareArgs,
     requests: Requests,
     strategies: Vec<StrategyKind>,
+    /// Each once.
+    schedulers: Vec<SchedulerKind>,
     /// In ascending order.
     loads: Vec<f64>,
 }
@@ -144,7 +154,7 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
         return Err(Failure::Incomplete(incomplete));
     }
     if let (Some((moment, show)), Some(&load)) = (show, compared.loads.last()) {
-        let experiment = compared.experiment(load, compared.strategies.clone());
+        let experiment = compared.experiment(load, compared.schedulers[0]);
         let maps = map::maps(&experiment, moment, &mut InProcessBackends::default());
         let maps = maps.map_err(|error| error.to_string())?;
         show.maps(
@@ -164,8 +174,14 @@ impl<'a> Comparison<'a> {
             true => DEFAULT_CUBE,
             false => DEFAULT,
         };
-        let built = default.into_iter().filter(|kind| kind.info().built);
-        let default = backend::serving(machine, args.scheduler, built);
+        let built = default.iter().filter_map(|name| names::strategy(name).ok());
+        let mut schedulers: Vec<SchedulerKind> = Vec::new();
+        for scheduler in &args.scheduler {
+            if !schedulers.contains(scheduler) {
+                schedulers.push(*scheduler);
+            }
+        }
+        let default = backend::serving(machine, schedulers[0], built);
         let default = default.map_err(|error| error.to_string())?;
         let mut loads = args.load.clone();
         loads.sort_by(f64::total_cmp);
@@ -174,11 +190,12 @@ impl<'a> Comparison<'a> {
             args,
             requests,
             strategies: scenario::strategies(machine, args.strategy.as_deref(), &default)?,
+            schedulers,
             loads,
         })
     }
 
-    fn experiment(&self, load: f64, strategies: Vec<StrategyKind>) -> Experiment {
+    fn experiment(&self, load: f64, scheduler: SchedulerKind) -> Experiment {
         let args = self.args;
         let workload = Synthetic {
             requests: self.requests,
@@ -190,8 +207,8 @@ impl<'a> Comparison<'a> {
         };
         Experiment {
             machine: self.requests.machine(),
-            strategies,
-            scheduler: args.scheduler,
+            strategies: self.strategies.clone(),
+            scheduler,
             workload: Workload::Synthetic(workload),
             jobs: args.jobs,
             measure: Measure::Arrivals {
@@ -204,6 +221,12 @@ impl<'a> Comparison<'a> {
         }
     }
 
+    /// The schedulers as they are written.
+    fn scheduler_names(&self) -> Vec<String> {
+        let text = |&kind| names::scheduler_text(kind, TimeUnit::Second);
+        self.schedulers.iter().map(text).collect()
+    }
+
     /// All parameters but the loads.
     fn parameters(&self) -> String {
         let args = self.args;
@@ -213,7 +236,7 @@ impl<'a> Comparison<'a> {
             report::requests_text(&self.requests),
             args.mean_service,
             report::estimates_text(args.estimates.model, EstimateModel::Perfect),
-            names::scheduler_text(args.scheduler, TimeUnit::Second),
+            self.scheduler_names().join(" and "),
             args.replications,
             args.jobs,
             args.seed
@@ -224,9 +247,11 @@ impl<'a> Comparison<'a> {
 /// Every strategy at every load, over all processors.
 fn measure(compared: &Comparison<'_>) -> Result<(Vec<Row>, Option<Incomplete>), Failure> {
     // The highest loads take longest, so they go first.
-    let loads = || compared.loads.iter().rev();
-    let experiment = |&load: &f64| compared.experiment(load, compared.strategies.clone());
-    let experiments: Vec<Experiment> = loads().map(experiment).collect();
+    let schedulers = &compared.schedulers;
+    let under = |&load: &f64| schedulers.iter().map(move |&scheduler| (load, scheduler));
+    let points = compared.loads.iter().rev().flat_map(under);
+    let experiment = |(load, scheduler)| compared.experiment(load, scheduler);
+    let experiments: Vec<Experiment> = points.map(experiment).collect();
     let rows = Mutex::new(Vec::new());
     let bar = Bar::interruptible()?;
     let outcome = experiment::run_all(
@@ -248,26 +273,43 @@ fn measure(compared: &Comparison<'_>) -> Result<(Vec<Row>, Option<Incomplete>), 
         rows.extend(complete);
         incomplete = Some(reason);
     }
-    rows.sort_by_key(|(place, _)| Reverse(*place));
-    let loads = compared.loads.iter();
-    let row = |(&load, (_, results))| Row { load, results };
-    Ok((loads.zip(rows).map(row).collect(), incomplete))
+    let mut rows: BTreeMap<usize, _> = rows.into_iter().collect();
+    // A load of which a scheduler is missing is left out.
+    let mut row = |(place, &load)| {
+        let first = place * schedulers.len();
+        let places = first..first + schedulers.len();
+        let results: Option<Vec<_>> = places.map(|place| rows.remove(&place)).collect();
+        results.map(|results| Row { load, results })
+    };
+    let loads = compared.loads.iter().rev().enumerate();
+    let mut rows: Vec<Row> = loads.filter_map(&mut row).collect();
+    rows.reverse();
+    Ok((rows, incomplete))
 }
 
 fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
     let metric = Metric::WaitingDelay;
-    let point = |row: &Row, column: usize| Point {
-        x: row.load,
-        y: shown(&row.results[column], metric).map(|estimate| Measured {
+    let point = |load: f64, result: &StrategyResult| Point {
+        x: load,
+        y: shown(result, metric).map(|estimate| Measured {
             mean: estimate.mean,
             half_width: estimate.ci95,
-            grows: report::grows(&row.results[column], metric),
+            grows: report::grows(result, metric),
         }),
     };
-    let strategies = compared.strategies.iter().enumerate();
-    let series = strategies.map(|(column, kind)| Series {
-        name: kind.to_string(),
-        points: rows.iter().map(|row| point(row, column)).collect(),
+    let schedulers = compared.scheduler_names().into_iter().enumerate();
+    let series = schedulers.flat_map(|(under, scheduler)| {
+        let strategies = compared.strategies.iter().enumerate();
+        strategies.map(move |(column, kind)| Series {
+            name: match compared.schedulers.len() {
+                1 => kind.to_string(),
+                _ => format!("{}, {scheduler}", short(*kind)),
+            },
+            points: rows
+                .iter()
+                .map(|row| point(row.load, &row.results[under][column]))
+                .collect(),
+        })
     });
     Picture {
         title: "Mean waiting delay".to_owned(),
@@ -278,6 +320,13 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
         y_label: "mean waiting delay (s)".to_owned(),
         series: series.collect(),
     }
+}
+
+/// The name of a strategy where there is little room: its abbreviation, if it has one, with its parameters.
+fn short(kind: StrategyKind) -> String {
+    let (name, text) = (kind.name(), kind.to_string());
+    let alias = kind.info().aliases.first().copied().unwrap_or(name);
+    text.replacen(name, alias, 1)
 }
 
 fn write_tables(
@@ -295,25 +344,38 @@ fn write_tables(
         (Metric::WaitingAtEnd, "Jobs waiting at the last arrival"),
     ];
     for (metric, title) in titles {
-        let names = compared.strategies.iter().map(ToString::to_string);
-        let mut table = table(std::iter::once("load".to_owned()).chain(names));
-        for row in rows {
-            let cells = row.results.iter().map(|result| cell(result, metric));
-            table.add_row(std::iter::once(row.load.to_string()).chain(cells));
+        for (under, scheduler) in compared.scheduler_names().iter().enumerate() {
+            let of = |names: Vec<String>| {
+                let mut table = table(std::iter::once("load".to_owned()).chain(names));
+                for row in rows {
+                    let cells = row.results[under].iter().map(|result| cell(result, metric));
+                    table.add_row(std::iter::once(row.load.to_string()).chain(cells));
+                }
+                trimmed(&table)
+            };
+            let names = compared.strategies.iter().map(ToString::to_string);
+            let mut shown = of(names.collect());
+            if shown
+                .lines()
+                .any(|line| line.chars().count() > report::WIDTH_MAX)
+            {
+                let names = compared.strategies.iter().map(|&kind| short(kind));
+                shown = of(names.collect());
+            }
+            writeln!(output, "\n{title}, {scheduler}\n{shown}")?;
         }
-        writeln!(output, "\n{title}\n{}", trimmed(&table))?;
     }
     if args.replications > 1 {
         writeln!(output, "±: half-width of the 95 % confidence interval.")?;
     }
-    let saturated = |row: &Row| row.results.iter().any(|result| result.saturated);
+    let saturated = |row: &Row| row.all().any(|result| result.saturated);
     if rows.iter().any(saturated) {
         writeln!(
             output,
             "saturated: the backlog grew over the run, so a mean would depend on the length of the run."
         )?;
     }
-    let grows = |row: &Row| row.results.iter().any(|result| result.grows_with_length);
+    let grows = |row: &Row| row.all().any(|result| result.grows_with_length);
     if rows.iter().any(grows) {
         writeln!(output, "{}", report::GROWS_MEANING)?;
     }
@@ -321,7 +383,7 @@ fn write_tables(
         writeln!(output, "picture: {}", args.output.display())?;
         return Ok(());
     };
-    let count = |row: &Row| row.results.first().map_or(0, |result| result.runs.len());
+    let count = |row: &Row| row.all().map(|result| result.runs.len()).min().unwrap_or(0);
     let counts = rows
         .iter()
         .map(|row| format!("{} at {}", count(row), row.load));
@@ -340,8 +402,10 @@ fn write_json(
     let points: Vec<_> = rows
         .iter()
         .map(|row| {
-            let results = row.results.iter();
-            let results = results.map(|result| report::result_json(result, &row.results, None));
+            let results = row.results.iter().flat_map(|results| {
+                let result = |result| report::result_json(result, results, None);
+                results.iter().map(result)
+            });
             json!({"load": row.load, "results": results.collect::<Vec<_>>()})
         })
         .collect();
@@ -350,9 +414,10 @@ fn write_json(
     let mut scenario = scenario::record(
         &compared.requests,
         &compared.strategies,
-        args.scheduler,
+        compared.schedulers[0],
         args.estimates,
     );
+    scenario["scheduler"] = compared.scheduler_names().into();
     scenario["load"] = loads.into();
     scenario["mean-service"] = args.mean_service.into();
     scenario["warmup"] = WARMUP_FRACTION.into();

@@ -22,7 +22,7 @@ use crate::workload::{
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
 /// The width of a terminal, in characters.
-const WIDTH_MAX: usize = 80;
+pub(crate) const WIDTH_MAX: usize = 80;
 
 mod json;
 

@@ -32,7 +32,7 @@ enum Spacing {
 }
 
 impl Axis {
-    /// A vertical axis, for values of at least 0, that holds every mean and, as far as it goes down, every interval.
+    /// A vertical axis that holds 0, every mean and every interval; without means below 0 it does not go below 0.
     pub(super) fn of_values(picture: &Picture) -> Self {
         let points = || picture.series.iter().flat_map(|series| &series.points);
         let measured = || points().filter_map(|point| point.y);
@@ -48,9 +48,17 @@ impl Axis {
                 spacing: Spacing::Decades,
             };
         }
-        let top = if highest > 0.0 { 1.06 * highest } else { 1.0 };
+        let bottom = match lowest < 0.0 {
+            true => 1.06 * measured().map(|y| y.low()).fold(0.0, f64::min),
+            false => 0.0,
+        };
+        let top = match (highest > 0.0, bottom < 0.0) {
+            (true, _) => 1.06 * highest,
+            (false, true) => -0.04 * bottom,
+            (false, false) => 1.0,
+        };
         Axis {
-            range: 0.0..top,
+            range: bottom..top,
             spacing: Spacing::Differences,
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-use super::measure::{Cell, Length, Measurements, Plan, Reading, Setting};
+use super::measure::{Cell, Length, Measurements, Plan, Reading, Setting, Shown};
 use crate::identity::VERSION;
 use crate::metrics::Metric;
 use crate::names;
@@ -52,6 +52,8 @@ pub struct Curve {
     pub name: String,
     /// Its points, from left to right.
     pub cells: Vec<Cell>,
+    /// What each of them is compared with, if the panel shows relative differences in percent.
+    pub against: Option<Vec<Cell>>,
 }
 
 /// One pair of axes.
@@ -88,11 +90,21 @@ pub struct Figure {
     pub panels: Vec<Panel>,
 }
 
+/// The name of a metric in words.
+fn words(metric: Metric) -> String {
+    match metric {
+        Metric::WaitingDelay => "mean waiting delay".into(),
+        Metric::BoundedSlowdown => "mean bounded slowdown".into(),
+        other => other.name().replace('_', " "),
+    }
+}
+
 /// The name of a metric in words, with its unit.
-pub fn label(metric: Metric, unit: TimeUnit) -> String {
+fn label(metric: Metric, unit: TimeUnit) -> String {
     let time = unit.symbol();
     match metric {
-        Metric::WaitingDelay => format!("mean waiting delay ({time})"),
+        Metric::WaitingDelay => format!("{} ({time})", words(metric)),
+        Metric::BoundedSlowdown => words(metric),
         Metric::Turnaround => format!("mean turnaround ({time})"),
         Metric::TurnaroundVariance => format!("variance of the turnaround ({time}²)"),
         Metric::AllocationMiss => "allocation miss (% of valid attempts)".into(),
@@ -118,7 +130,11 @@ impl Figure {
             } else {
                 &mut *clocked
             };
-            for &cell in panel.cells() {
+            let against = panel
+                .curves
+                .iter()
+                .filter_map(|curve| curve.against.as_ref());
+            for &cell in panel.cells().chain(against.flatten()) {
                 plan.add(cell);
             }
         }
@@ -133,6 +149,12 @@ impl Figure {
     pub fn is_clocked(&self) -> bool {
         let mut panels = self.panels.iter();
         panels.any(|panel| !panel.metric.is_reproducible())
+    }
+
+    /// Whether a panel shows relative differences.
+    fn is_relative(&self) -> bool {
+        let mut curves = self.panels.iter().flat_map(|panel| &panel.curves);
+        curves.any(|curve| curve.against.is_some())
     }
 
     /// The name of its files without the ending; what a clock measured is marked.
@@ -156,10 +178,11 @@ impl Figure {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let mut header = Vec::new();
         for panel in &self.panels {
-            let places = panel.curves.iter().flat_map(|_| &panel.places);
-            for (place, cell) in places.zip(panel.cells()) {
-                let length = length(&cell.setting);
-                let record = self.record(panel, &place.entry, cell, measurements, length);
+            let rows = 0..panel.places.len();
+            let curves = panel.curves.iter();
+            for (curve, row) in curves.flat_map(|curve| rows.clone().map(move |row| (curve, row))) {
+                let length = length(&curve.cells[row].setting);
+                let record = self.record(panel, curve, row, measurements, length);
                 if header.is_empty() {
                     header = record.iter().map(|(name, _)| name.clone()).collect();
                     writer.write_record(&header).map_err(failed)?;
@@ -176,11 +199,12 @@ impl Figure {
     fn record(
         &self,
         panel: &Panel,
-        place: &str,
-        cell: &Cell,
+        curve: &Curve,
+        row: usize,
         measurements: &Measurements,
         length: Length,
     ) -> Vec<(String, String)> {
+        let (place, cell) = (&panel.places[row].entry, &curve.cells[row]);
         let reading = measurements.reading(cell, panel.metric);
         let result = measurements.result(cell, panel.metric);
         let number = |value: Option<f64>| match value {
@@ -196,7 +220,7 @@ impl Figure {
         add("figure", self.number.to_string());
         add("panel", panel.name.clone());
         add("axis", panel.axis.name.clone());
-        add("x", place.to_owned());
+        add("x", place.clone());
         add("strategy", cell.strategy.to_string());
         add(
             "scheduler",
@@ -208,6 +232,23 @@ impl Figure {
         add("measure", panel.metric.column(cell.setting.time_unit()));
         add("mean", mean(all));
         add("ci95", ci95(all));
+        if self.is_relative() {
+            let text = |number: Option<f64>| number.map_or_else(String::new, |it| it.to_string());
+            let against = curve.against(row);
+            let shown = measurements.shown(cell, against, panel.metric);
+            let difference = match shown {
+                Shown::Number { estimate, .. } => against.map(|_| estimate),
+                Shown::Saturated | Shown::Missing => None,
+            };
+            let name = |cell: &Cell| {
+                let setting = &cell.setting;
+                let scheduler = names::scheduler_text(setting.scheduler, setting.time_unit());
+                format!("{}, {scheduler}", cell.strategy)
+            };
+            add("against", against.map_or_else(String::new, name));
+            add("difference_percent", text(difference.map(|it| it.mean)));
+            add("difference_ci95", text(difference.and_then(|it| it.ci95)));
+        }
         let runs = result.map_or(0, |result| result.runs.len());
         add("replications", runs.to_string());
         if let Some(count) = self.paper_replications {
@@ -251,7 +292,23 @@ impl Figure {
     }
 }
 
+impl Curve {
+    /// What the cell of this place is compared with.
+    pub fn against(&self, row: usize) -> Option<&Cell> {
+        self.against.as_ref().map(|cells| &cells[row])
+    }
+}
+
 impl Panel {
+    /// What its vertical axis shows, with the unit.
+    pub fn label(&self) -> String {
+        let unit = self.time_unit();
+        match self.curves.iter().any(|curve| curve.against.is_some()) {
+            true => format!("difference of the {} (%)", words(self.metric)),
+            false => label(self.metric, unit),
+        }
+    }
+
     /// The unit of its times.
     pub fn time_unit(&self) -> TimeUnit {
         self.cells()
@@ -266,25 +323,24 @@ impl Panel {
 
     /// What is drawn.
     pub fn picture(&self, measurements: &Measurements) -> Picture {
-        let point = |(place, cell): (&Place, &Cell)| {
-            let reading = measurements.reading(cell, self.metric);
-            if reading == Reading::Missing {
-                return None;
-            }
-            let y = reading.estimate().map(|estimate| Measured {
-                mean: estimate.mean * self.metric.scale(),
-                half_width: estimate.ci95.map(|width| width * self.metric.scale()),
-                grows: matches!(reading, Reading::Growing(_)),
-            });
-            Some(Point { x: place.x, y })
+        let point = |curve: &Curve, row: usize| {
+            let shown = measurements.shown(&curve.cells[row], curve.against(row), self.metric);
+            let y = match shown {
+                Shown::Missing => return None,
+                Shown::Saturated => None,
+                Shown::Number { estimate, grows } => Some(Measured {
+                    mean: estimate.mean,
+                    half_width: estimate.ci95,
+                    grows,
+                }),
+            };
+            let x = self.places[row].x;
+            Some(Point { x, y })
         };
         let series = self.curves.iter().map(|curve| Series {
             name: curve.name.clone(),
-            points: self
-                .places
-                .iter()
-                .zip(&curve.cells)
-                .filter_map(point)
+            points: (0..self.places.len())
+                .filter_map(|row| point(curve, row))
                 .collect(),
         });
         let categories = || self.places.iter().map(|place| place.entry.clone());
@@ -297,7 +353,7 @@ impl Panel {
                 XScale::Linear => Scale::Linear,
                 XScale::Categories => Scale::Categories(categories().collect()),
             },
-            y_label: label(self.metric, self.time_unit()),
+            y_label: self.label(),
             series: series.collect(),
             layout: Layout::Column,
         }

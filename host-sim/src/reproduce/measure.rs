@@ -8,11 +8,13 @@ use meshalloc::{SchedulerKind, StrategyKind};
 
 use super::claims::{Backlog, Gain};
 use crate::experiment::{Experiment, Measure, Replications, StrategyResult};
-use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
+use crate::metrics::Metric;
 use crate::names;
 use crate::report::{self, depends_on_length};
 use crate::statistics::Estimate;
-use crate::workload::{Arrivals, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload};
+use crate::workload::{
+    Arrivals, EstimateModel, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
+};
 
 /// Everything about a run but the strategy, its length and its random numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +23,8 @@ pub struct Setting {
     pub workload: Synthetic,
     /// Which waiting job may try.
     pub scheduler: SchedulerKind,
+    /// Run times count as at least this in the bounded slowdown, in the unit of the workload's times.
+    pub slowdown_threshold: f64,
 }
 
 impl Setting {
@@ -31,12 +35,16 @@ impl Setting {
             Requests::Subcubes(of) => format!("{} {}", of.dims, of.radices),
             Requests::Counts(of) => of.distribution.to_string(),
         };
+        let Synthetic {
+            work, estimates, ..
+        } = &self.workload;
         format!(
-            "{} {requests} {} {} {}",
+            "{} {requests} {} {} {}{}",
             self.machine_text(),
             self.offered_text(),
             self.work_text(),
-            names::scheduler_text(self.scheduler, self.time_unit())
+            names::scheduler_text(self.scheduler, self.time_unit()),
+            report::estimates_text(*estimates, EstimateModel::of(work))
         )
     }
 
@@ -107,6 +115,7 @@ impl Setting {
             WorkDistribution::Messages(messages) => ("messages", report::messages_text(messages)),
             WorkDistribution::Io(io) => ("io", io.to_string()),
         });
+        columns.push(("estimates", self.workload.estimates.to_string()));
         columns
     }
 
@@ -120,7 +129,7 @@ impl Setting {
             jobs: length.jobs,
             measure: Measure::of(&self.workload),
             backlog: None,
-            slowdown_threshold: SLOWDOWN_THRESHOLD,
+            slowdown_threshold: self.slowdown_threshold,
             replications: length.replications,
             seed: length.seed,
         }
@@ -232,6 +241,22 @@ impl Reading {
     }
 }
 
+/// What a point of a panel shows, in the unit in which people read it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shown {
+    /// A mean with its interval.
+    Number {
+        /// The two.
+        estimate: Estimate,
+        /// Whether it still grows with the length of the run.
+        grows: bool,
+    },
+    /// Saturated, and the measure depends on the length of the run.
+    Saturated,
+    /// Not measured, or nothing was there to measure.
+    Missing,
+}
+
 /// Everything measured for a paper.
 #[derive(Clone, Debug, Default)]
 pub struct Measurements {
@@ -301,6 +326,36 @@ impl Measurements {
             Some(values) => Reading::Values(values),
             None => Reading::Missing,
         }
+    }
+
+    /// What a cell shows: the metric itself or, beside another cell, by how many percent it is over the other's, over replications
+    /// with the same jobs. That of runs of this length is a number even where the two means still grow with it.
+    pub fn shown(&self, cell: &Cell, against: Option<&Cell>, metric: Metric) -> Shown {
+        let own = self.reading(cell, metric);
+        let other = against.map_or_else(|| own.clone(), |other| self.reading(other, metric));
+        let grows = [&own, &other]
+            .into_iter()
+            .any(|reading| matches!(reading, Reading::Growing(_)));
+        let (own, other) = match (own, other) {
+            (Reading::Missing, _) | (_, Reading::Missing) => return Shown::Missing,
+            (Reading::Saturated, _) | (_, Reading::Saturated) => return Shown::Saturated,
+            (
+                Reading::Values(own) | Reading::Growing(own),
+                Reading::Values(other) | Reading::Growing(other),
+            ) => (own, other),
+        };
+        let (estimate, offset, scale) = match against {
+            None => (Estimate::of(&own), 0.0, metric.scale()),
+            Some(_) => (paired_ratio(&own, &other), 1.0, 100.0),
+        };
+        estimate.map_or(Shown::Missing, |estimate| Shown::Number {
+            estimate: Estimate {
+                mean: (estimate.mean - offset) * scale,
+                ci95: estimate.ci95.map(|width| width * scale),
+                ..estimate
+            },
+            grows,
+        })
     }
 
     /// Whether the backlog of a simulated cell grew; `None` if it was not simulated.

@@ -5,8 +5,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::claims::{Claim, Verdict, tally};
 use super::extent::Extent;
-use super::figure::{Figure, Panel, label};
-use super::measure::{Cell, Measurements, Reading, Setting};
+use super::figure::{Curve, Figure, Panel};
+use super::measure::{Cell, Measurements, Setting, Shown};
 use super::paper::File;
 use crate::experiment::{Measure, Replications, Stop};
 use crate::identity::{PROGRAM, VERSION};
@@ -296,12 +296,7 @@ const fn class(verdict: Verdict) -> &'static str {
 /// over the first of them.
 fn panel_table(panel: &Panel, first: Option<usize>, measurements: &Measurements) -> Markup {
     let rows = panel.places.len();
-    let caption = format!(
-        "{}: {}, {}",
-        panel.heading,
-        label(panel.metric, panel.time_unit()),
-        panel.parameters
-    );
+    let caption = format!("{}: {}, {}", panel.heading, panel.label(), panel.parameters);
     let table = html! {
         table.numbers {
             caption { (caption) }
@@ -316,7 +311,7 @@ fn panel_table(panel: &Panel, first: Option<usize>, measurements: &Measurements)
                     tr {
                         th scope="row" { (panel.places[row].entry) }
                         @for curve in &panel.curves {
-                            td { (number(&curve.cells[row], panel.metric, measurements)) }
+                            td { (number(curve, row, panel.metric, measurements)) }
                         }
                     }
                     @if let Some(first) = first {
@@ -339,14 +334,15 @@ fn panel_table(panel: &Panel, first: Option<usize>, measurements: &Measurements)
     }
 }
 
-fn number(cell: &Cell, metric: Metric, measurements: &Measurements) -> String {
-    let reading = measurements.reading(cell, metric);
-    let mut text = match reading.estimate() {
-        Some(estimate) => report::number(&estimate, metric.scale()),
-        None if reading == Reading::Saturated => "saturated".to_owned(),
-        None => "-".to_owned(),
+fn number(curve: &Curve, row: usize, metric: Metric, measurements: &Measurements) -> String {
+    let cell = &curve.cells[row];
+    let shown = measurements.shown(cell, curve.against(row), metric);
+    let mut text = match &shown {
+        Shown::Number { estimate, .. } => report::number(estimate, 1.0),
+        Shown::Saturated => "saturated".to_owned(),
+        Shown::Missing => "-".to_owned(),
     };
-    if matches!(reading, Reading::Growing(_)) {
+    if matches!(shown, Shown::Number { grows: true, .. }) {
         text.push_str(" (still grows with the length of the run)");
     }
     let stop = measurements.result(cell, metric).map(|result| result.stop);

@@ -146,6 +146,8 @@ struct PanelRow {
     curves: String,
     legend: String,
     x: String,
+    /// The keys of the cell that each one is compared with, if the panel shows relative differences.
+    against: Option<Table>,
 }
 
 /// One claim for each combination of the axes `for`.
@@ -347,6 +349,7 @@ impl<'f> Reader<'f> {
         let setting = Setting {
             workload,
             scheduler: scenario.scheduler,
+            slowdown_threshold: scenario.slowdown_threshold,
         };
         let strategy: StrategyKind = scenario.strategies[0];
         let cell = Cell { setting, strategy };
@@ -376,9 +379,14 @@ impl<'f> Reader<'f> {
         let curve = |scope: &Scope<'f>| -> Result<Curve, String> {
             let cell = |scope: &Scope<'f>| self.cell(&row.set, scope, &Table::new());
             let places = self.product(scope, x)?;
+            let other = |table| -> Result<Vec<Cell>, String> {
+                let cell = |scope: &Scope<'f>| self.cell(&row.set, scope, table);
+                places.iter().map(cell).collect()
+            };
             Ok(Curve {
                 name: self.fill(&row.legend, scope)?,
                 cells: places.iter().map(cell).collect::<Result<_, _>>()?,
+                against: row.against.as_ref().map(other).transpose()?,
             })
         };
         let (name, rows) = self.select(&row.x)?;

@@ -10,8 +10,8 @@ fn a_table_and_a_picture_come_out() {
     let shown = host_sim_in(folder.path(), &format!("{SMALL} --load 0.5,0.2,0.5")).good();
     assert!(shown.ends_with("picture: out/compare.svg\n"), "{shown}");
     for part in [
-        "free-submesh-list",
-        "Mean waiting delay (s)",
+        "Mean waiting delay (s), fcfs\nload",
+        "Mean waiting delay (s), easy\nload",
         " ± ",
         "seed 1",
     ] {
@@ -25,7 +25,17 @@ fn a_table_and_a_picture_come_out() {
         .lines()
         .filter_map(|line| line.split_whitespace().next()?.parse::<f64>().ok())
         .collect();
-    assert_eq!(first_cells, [0.2, 0.5].repeat(4), "{shown}");
+    assert_eq!(first_cells, [0.2, 0.5].repeat(8), "{shown}");
+    let headers: Vec<_> = shown
+        .lines()
+        .filter(|line| line.starts_with("load "))
+        .collect();
+    assert_eq!(headers.len(), 8);
+    for header in headers {
+        for strategy in ["fsl", "leb", "naive"] {
+            assert!(header.contains(strategy), "{shown}");
+        }
+    }
 
     let svg = fs::read_to_string(folder.path().join("out/compare.svg")).unwrap();
     assert!(
@@ -41,8 +51,7 @@ fn a_table_and_a_picture_come_out() {
 #[test]
 fn a_saturated_point_has_no_number() {
     let folder = tempfile::tempdir().unwrap();
-    let line =
-        "compare --mesh 8x8 --jobs 4000 --replications 3 --strategy ff --load 3 --output p.svg";
+    let line = "compare --mesh 8x8 --jobs 4000 --replications 3 --strategy ff --scheduler fcfs --load 3 --output p.svg";
     let shown = host_sim_in(folder.path(), line).good();
     let row = shown.lines().find(|line| line.starts_with("3 ")).unwrap();
     assert_eq!(
@@ -87,4 +96,37 @@ fn a_picture_that_was_there_is_replaced() {
     host_sim_in(folder.path(), &format!("{SMALL} --load .4 --output p.svg")).good();
     let svg = fs::read_to_string(path).unwrap();
     assert!(svg.starts_with("<svg") && !svg.contains("xxx"), "{svg}");
+}
+
+#[test]
+fn each_scheduler_has_the_same_jobs_and_gains_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = format!("{SMALL} --strategy fsl,leb --load .5 --format json");
+    let json = host_sim_in(folder.path(), &line).json();
+    assert_eq!(
+        json["scenario"]["scheduler"],
+        serde_json::json!(["fcfs", "easy"])
+    );
+    let results = json["points"][0]["results"].as_array().unwrap();
+    let columns: Vec<_> = results
+        .iter()
+        .map(|result| {
+            (
+                result["strategy"].as_str().unwrap(),
+                result["scheduler"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let (fsl, leb) = ("free-submesh-list", "least-expected-blocking");
+    assert_eq!(
+        columns,
+        [(fsl, "fcfs"), (leb, "fcfs"), (fsl, "easy"), (leb, "easy")]
+    );
+    let service = |result: &serde_json::Value| result["metrics"]["service_time"]["mean"].clone();
+    for result in results {
+        assert_eq!(service(result), service(&results[0]));
+        assert!(result["waiting_delay_gains"].as_array().unwrap().len() <= 1);
+    }
+    let alone = host_sim_in(folder.path(), &format!("{line} --scheduler easy")).json();
+    assert_eq!(alone["points"][0]["results"][0], results[2]);
 }

@@ -350,3 +350,36 @@ fn a_folder_that_cannot_be_made_is_named() {
         "{ended}"
     );
 }
+
+#[test]
+fn relative_differences_are_those_of_the_means_of_the_same_jobs() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "reproduce lookahead --figure 7 --jobs 150 --replications 3 --output o";
+    host_sim_in(folder.path(), line).good();
+    let rows = records(&fs::read_to_string(folder.path().join("o/figure-07.csv")).unwrap());
+    assert_eq!(rows.len(), 9);
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    for row in &rows {
+        assert_eq!(row["against"], format!("{}, easy", row["strategy"]));
+        let line = format!(
+            "run --mesh 64x64 --load {} --strategy {} --jobs 150 --replications 3 --format json --scheduler",
+            row["x"], row["strategy"]
+        );
+        let mean = |scheduler: &str| {
+            let json = host_sim(&format!("{line} {scheduler}")).json();
+            json["results"][0]["metrics"]["waiting_delay"]["mean"]
+                .as_f64()
+                .unwrap()
+        };
+        let (own, other) = (mean("conservative"), mean("easy"));
+        let expected = (own / other - 1.0) * 100.0;
+        assert!((number(&row["mean"]) - own).abs() < 1e-9, "{row:?}");
+        assert!(
+            (number(&row["difference_percent"]) - expected).abs() < 1e-6,
+            "{row:?}"
+        );
+        assert!(number(&row["difference_ci95"]) >= 0.0);
+    }
+    let page = fs::read_to_string(folder.path().join("o/lookahead.html")).unwrap();
+    assert!(page.contains("difference of the mean waiting delay (%)"));
+}

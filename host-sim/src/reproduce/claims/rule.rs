@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::difference::{difference, value};
 use super::gains::{average, everywhere, grows, range};
 use super::growth::{nearly_constant, proportional};
 use super::judgement::{At, Gain, Judgement};
@@ -9,7 +10,7 @@ use super::number::{between, exact, nothing, number};
 use super::ratios::{Ratio, close, least_affected};
 use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
 use crate::metrics::Metric;
-use crate::reproduce::measure::{Line, Measurements, Point, Reading};
+use crate::reproduce::measure::{Line, Measurements, Point, Reading, Shown};
 use crate::statistics::Estimate;
 
 /// A rule with its parameters; parts of 1 are in percent.
@@ -70,6 +71,20 @@ pub enum Rule {
         error: f64,
         /// `points` or `%`.
         unit: String,
+    },
+    /// The own number is over the other one by the paper's part at every point, in runs of this length.
+    Difference {
+        /// The paper's, in percent; below 0 if the own number is the smaller one.
+        number: f64,
+        /// Half the width of the paper's interval, in points.
+        error: f64,
+    },
+    /// The number is the paper's at every point.
+    Value {
+        /// The paper's.
+        number: f64,
+        /// Its error, in percent of it.
+        error: f64,
     },
     /// The share is 0 at every point.
     Nothing {},
@@ -182,6 +197,16 @@ impl Rule {
                 let (found, error) = evidence.number(part(paper), part(error));
                 number(found, part(paper), error, unit)
             }
+            Rule::Difference { number, error } => difference(
+                &evidence.each(|point| evidence.difference(point)),
+                *number,
+                *error,
+            ),
+            Rule::Value { number, error } => value(
+                &evidence.each(|point| evidence.number_of(point)),
+                *number,
+                part(error),
+            ),
             Rule::Nothing {} => nothing(&evidence.each(|point| evidence.mean(point))),
             Rule::Between { low, high } => {
                 let shares = evidence.each(|point| evidence.mean(point));
@@ -277,6 +302,22 @@ impl Evidence<'_> {
             Some(Gain::Growing) => Ratio::Growing,
             Some(Gain::By(_)) | None => Ratio::Missing,
         }
+    }
+
+    /// By how many percent own is over other.
+    fn difference(&self, point: &Point) -> Option<Estimate> {
+        let Point { own, other, .. } = point;
+        match self.measurements.shown(own, Some(other), self.metric) {
+            Shown::Number { estimate, .. } => Some(estimate),
+            Shown::Saturated | Shown::Missing => None,
+        }
+    }
+
+    /// The number of the own side.
+    fn number_of(&self, point: &Point) -> Option<Estimate> {
+        self.measurements
+            .reading(&point.own, self.metric)
+            .estimate()
     }
 
     /// `None` where it still grows with the length of the run.
