@@ -96,8 +96,9 @@ fn kill_two(cluster: &mut Cluster, array: &Path) -> Result<()> {
     let supervisor = parent(script)?;
     println!("killing task {second}, its script and its supervisor, and restarting slurmd");
     kill(&[supervisor, script, process])?;
-    // A batch job that began just now may be missing on its node.
-    thread::sleep(Duration::from_secs(5));
+    // The controller takes a job for lost whose node does not report it, but only so long after its start: `BatchStartTimeout` and
+    // `MessageTimeout`.
+    thread::sleep(Duration::from_secs(16));
     cluster.restart_node()
 }
 
