@@ -222,13 +222,15 @@ impl Axes<'_> {
         let below = if self.has_time { 42 } else { 6 };
         let mut chart = ChartBuilder::on(part)
             .margin_top(units(if self.name.is_empty() { 6 } else { 26 }))
+            .margin_left(units(14))
             .margin_right(units(14))
             .x_label_area_size(units(below))
-            .y_label_area_size(units(78))
+            .y_label_area_size(units(64))
             .build_cartesian_2d(0.0..unit.of(end as u64), 0.0..self.most)?;
         let mut grid = chart.configure_mesh();
         grid.disable_mesh()
             .axis_style(BLACK.stroke_width(PIXEL as u32))
+            .set_all_tick_mark_size(units(4))
             .y_labels(4)
             .y_desc(self.vertical)
             .y_label_formatter(&|value| format!("{value:.0}"))

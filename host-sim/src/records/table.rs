@@ -50,6 +50,9 @@ pub const COLUMNS: [(&str, &str); 20] = [
     ("seed", "what all random numbers derive from"),
 ];
 
+/// The bytes of most lines.
+const LINE: usize = 512;
+
 /// The first line.
 pub(super) fn header() -> Vec<u8> {
     line(COLUMNS.map(|(name, _)| name))
@@ -101,7 +104,11 @@ pub(super) fn row(run: &RunOf<'_>, record: &JobRecord<'_>) -> Vec<u8> {
 }
 
 fn line(cells: [&str; COLUMNS.len()]) -> Vec<u8> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
+    // A buffer of the usual size for each line would take longer than the line.
+    let mut builder = csv::WriterBuilder::new();
+    let mut writer = builder
+        .buffer_capacity(LINE)
+        .from_writer(Vec::with_capacity(LINE));
     let written = writer.write_record(cells);
     written.expect("a vector takes every line");
     writer.into_inner().expect("a vector takes every line")

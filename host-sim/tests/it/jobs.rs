@@ -38,7 +38,7 @@ fn sum<'r>(
 #[test]
 fn sums_over_the_jobs_are_the_means_of_the_runs() {
     let folder = tempfile::tempdir().unwrap();
-    let line = "run --mesh 16x16 --strategy buddy,ff,mbs --load .3 --jobs 400 --replications 3 --seed 9 --format json \
+    let line = "run --mesh 16x16 --strategy buddy,ff,mbs --load .2 --jobs 400 --replications 3 --seed 9 --format json \
                 --jobs-output made/jobs.csv";
     let results = host_sim_in(folder.path(), line).json();
     let all = rows(&folder.path().join("made/jobs.csv"));
@@ -122,7 +122,7 @@ fn the_file_is_the_same_on_any_number_of_threads() {
 /// A log of jobs of whole seconds, one of which no machine of 64 processors serves.
 fn small_log() -> String {
     let jobs = (1..=300u32).map(|job| {
-        let (submit, run) = (job * 25, job * 37 % 91);
+        let (submit, run) = (job * 60, job * 37 % 91);
         let processors = if job == 50 { 100 } else { 1 + job * 13 % 40 };
         format!(
             "{} {submit} -1 {run} {processors} -1 -1 -1 -1 -1 1 -1 -1 -1 -1 -1 -1 -1\n",
@@ -150,10 +150,10 @@ fn a_log_of_the_jobs_runs_like_the_log_they_came_from() {
     assert_eq!(jobs.len(), 300);
     assert!(jobs.iter().all(|job| job.split(' ').count() == 18));
     // Jobs keep their numbers; whole seconds stay whole.
-    assert!(jobs[0].starts_with("2 25 0 37 14 "), "{}", jobs[0]);
+    assert!(jobs[0].starts_with("2 60 0 37 14 "), "{}", jobs[0]);
     assert_eq!(
         jobs[49],
-        "100 1250 -1 -1 -1 -1 -1 100 -1 -1 5 -1 -1 -1 -1 -1 -1 -1"
+        "100 3000 -1 -1 -1 -1 -1 100 -1 -1 5 -1 -1 -1 -1 -1 -1 -1"
     );
     // The job that was refused is not in the second log; all others start when they did.
     let again = fs::read_to_string(folder.path().join("again.swf")).unwrap();

@@ -375,22 +375,24 @@ fn grids_of_more_dimensions_and_cubes_are_planes() {
 }
 
 #[test]
-fn a_frame_takes_less_than_50_ms() {
+fn a_hundred_thousand_jobs_take_less_than_10_mb_and_50_ms_a_frame() {
     let folder = tempfile::tempdir().unwrap();
-    page(
-        folder.path(),
-        "--mesh 64x64 --strategy ff,as,fsl --load .5 --jobs 6000",
-    );
+    let scenario = "--mesh 64x64 --strategy ff,as,fsl --load .5 --jobs 100000";
+    let bytes = page(folder.path(), scenario).len();
+    assert!(bytes < 10_000_000, "{bytes}");
     let Some(window) = Window::open(&folder.path().join("o/view.html"), 1400, "light") else {
         return;
     };
     window.wait_until_ready();
-    // The quickest quarter of frames, since the machine does other things meanwhile.
-    let frame = window.number(
-        "(() => { const times = []; for (let i = 0; i < 80; i++) { const begin = performance.now(); \
-         view.seek(view.page.meta.end * ((i * 37) % 80) / 80); \
+    // Reading a pixel waits for what is drawn.
+    let times = window.eval(
+        "(() => { const times = []; for (let i = 0; i < 200; i++) { const begin = performance.now(); \
+         view.seek(view.page.meta.end * ((i * 37) % 200) / 200); \
          document.querySelector('canvas.mesh').getContext('2d').getImageData(0, 0, 1, 1); \
-         times.push(performance.now() - begin); } return times.sort((a, b) => a - b)[20]; })()",
+         times.push(performance.now() - begin); } return times.sort((a, b) => a - b); })()",
     );
-    assert!(frame < 50.0, "{frame} ms");
+    let [median, slow] = [100, 190].map(|place: usize| times[place].as_f64().unwrap());
+    eprintln!("{bytes} bytes; a frame takes {median:.1} ms, one in twenty more than {slow:.1} ms");
+    // The machine may do other things meanwhile.
+    assert!(median < 50.0, "{times}");
 }
