@@ -3,15 +3,12 @@
 use std::fs;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::num::NonZero;
 use std::process::{Child, Stdio};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use meshalloc::StrategyKind;
 use meshalloc_firmware::{Client, IoLine, Line, Options};
 
 use crate::board::qemu_command;

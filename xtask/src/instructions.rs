@@ -12,6 +12,7 @@ use meshalloc::{
     Command, Configuration, Flags, Grid, JobId, Reply, Request, SchedulerKind, StrategyKind,
 };
 
+use crate::command::in_parallel;
 use crate::emulator::Emulator;
 use crate::image::{self, Image};
 use crate::{readme, setup};
