@@ -34,7 +34,7 @@ const JOBS: u32 = 64;
 /// Jobs that leave and are replaced while it is measured.
 const REPLACED: u32 = 192;
 /// How often a strategy goes through all of it.
-const REPEATS: usize = 1;
+const REPEATS: usize = 2;
 /// 2 ns an instruction.
 const QEMU_CLOCK: [&str; 2] = ["-icount", "shift=1,sleep=off"];
 /// Of SysTick in QEMU, 168 MHz.
