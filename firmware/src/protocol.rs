@@ -21,7 +21,7 @@ pub const BUILD_BYTES_MAX: usize = 64;
 /// The most strategies in a [`Greeting`].
 pub const STRATEGIES_MAX: usize = 48;
 /// The most schedulers in a [`Greeting`].
-pub const SCHEDULERS_MAX: usize = 16;
+pub const SCHEDULERS_MAX: usize = 12;
 
 const _: () = assert!(StrategyKind::ALL.len() <= STRATEGIES_MAX);
 const _: () = assert!(SchedulerKind::ALL.len() <= SCHEDULERS_MAX);
