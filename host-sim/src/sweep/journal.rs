@@ -209,7 +209,7 @@ impl<'p> Journal<'p> {
     /// Adds a point that has ended.
     pub(super) fn add(&mut self, point: usize, results: &[StrategyResult]) -> io::Result<()> {
         let runs = |result: &StrategyResult| Runs {
-            strategy: result.strategy.name().to_owned(),
+            strategy: result.strategy.to_string(),
             runs: result.runs.clone(),
         };
         let line = Line {
