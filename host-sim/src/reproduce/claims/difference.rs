@@ -31,18 +31,24 @@ pub(super) fn difference(found: &[At<Estimate>], paper: f64, error: f64) -> Judg
     judgement(found, verdict, " %", rule)
 }
 
+/// A half-width of more than so many times the paper's error decides nothing.
+const WIDTH_MAX: f64 = 3.0;
+
 /// The means are the paper's, which has an error of `error`, a part of it.
 pub(super) fn value(found: &[At<Estimate>], paper: f64, error: f64) -> Judgement {
     let verdict = |estimate: &Estimate| match interval(estimate) {
         None => Verdict::NotDecided,
+        Some((low, high)) if high - low > 2.0 * WIDTH_MAX * error * paper => Verdict::NotDecided,
         Some((low, high)) if low <= paper * (1.0 + error) && high >= paper * (1.0 - error) => {
             Verdict::Holds
         }
         Some(_) => Verdict::DoesNotHold,
     };
     let rule = format!(
-        "holds if the interval meets the paper's number give or take {:.0} % at every point; does not hold otherwise",
-        error * 100.0
+        "holds if the interval meets the paper's number give or take {:.0} % at every point; does not hold otherwise; not decided if \
+         its half-width is over {:.0} %",
+        error * 100.0,
+        WIDTH_MAX * error * 100.0
     );
     judgement(found, verdict, "", rule)
 }
@@ -117,6 +123,7 @@ mod tests {
     fn a_mean_holds_within_its_error_alone() {
         for (mean, width, expected) in [
             (10.4, 0.0, Verdict::Holds),
+            (10.4, 1.6, Verdict::NotDecided),
             (11.0, 0.6, Verdict::Holds),
             (9.0, 0.4, Verdict::DoesNotHold),
             (11.0, 0.4, Verdict::DoesNotHold),
