@@ -6,7 +6,9 @@
 
 use std::io;
 
-use serde_json::{Map, Value, json};
+use serde::ser::{Error as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use super::{Finished, Point};
 use crate::experiment::StrategyResult;
@@ -92,7 +94,7 @@ fn measured(result: &StrategyResult) -> Vec<String> {
     cells
 }
 
-/// The JSON file: for each point its scenario and what `run` gives for it.
+/// The JSON file: for each point its scenario and what `run` gives for it. Beside the text, memory is that of one point.
 pub(super) fn json(
     grid: &[GridPoint],
     points: &[Point],
@@ -100,30 +102,59 @@ pub(super) fn json(
 ) -> io::Result<Vec<u8>> {
     let axes = grid.first().map(|point| {
         let keys = point.label.iter().map(|(key, _)| key.as_str());
-        keys.collect::<Vec<_>>()
+        keys.collect()
     });
-    let mut documents = Vec::with_capacity(grid.len());
-    for ((point, run), finished) in grid.iter().zip(points).zip(finished) {
-        let mut document = Map::new();
-        document.insert(
-            "scenario".to_owned(),
-            serde_json::to_value(&point.scenario)?,
-        );
-        if let Workload::Log(log) = &run.experiment.workload {
-            document.insert("log".to_owned(), report::log_json(log));
-        }
-        let results = finished.results.iter();
-        let results = results.map(|result| report::result_json(result, &finished.results, None));
-        document.insert("results".to_owned(), results.collect());
-        documents.push(Value::Object(document));
-    }
-    let document = json!({
-        "program": PROGRAM,
-        "version": VERSION,
-        "grid": axes,
-        "points": documents,
-    });
+    let document = Document {
+        program: PROGRAM,
+        version: VERSION,
+        grid: axes,
+        points: Documents {
+            grid,
+            points,
+            finished,
+        },
+    };
     let mut bytes = serde_json::to_vec_pretty(&document)?;
     bytes.push(b'\n');
     Ok(bytes)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    program: &'a str,
+    version: &'a str,
+    grid: Option<Vec<&'a str>>,
+    points: Documents<'a>,
+}
+
+/// A document for each point, made when it is written.
+struct Documents<'a> {
+    grid: &'a [GridPoint],
+    points: &'a [Point],
+    finished: &'a [Finished],
+}
+
+impl Serialize for Documents<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let all = self.grid.iter().zip(self.points).zip(self.finished);
+        let mut documents = serializer.serialize_seq(Some(all.len()))?;
+        for ((point, run), finished) in all {
+            let document = document(point, run, finished).map_err(S::Error::custom)?;
+            documents.serialize_element(&document)?;
+        }
+        documents.end()
+    }
+}
+
+fn document(point: &GridPoint, run: &Point, finished: &Finished) -> serde_json::Result<Value> {
+    let mut document = Map::new();
+    let scenario = serde_json::to_value(&point.scenario)?;
+    document.insert("scenario".to_owned(), scenario);
+    if let Workload::Log(log) = &run.experiment.workload {
+        document.insert("log".to_owned(), report::log_json(log));
+    }
+    let results = finished.results.iter();
+    let results = results.map(|result| report::result_json(result, &finished.results, None));
+    document.insert("results".to_owned(), results.collect());
+    Ok(Value::Object(document))
 }
