@@ -230,6 +230,7 @@ fn cubes_are_described_by_columns_of_their_own() {
         ("cube", "4-ary 3-cube"),
         ("offered", "100 tasks at time 0"),
         ("service_s", "uniform:10,15"),
+        ("estimates", "perfect"),
     ];
     assert_eq!(
         columns,
