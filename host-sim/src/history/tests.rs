@@ -2,6 +2,7 @@ use super::*;
 use crate::backend::InProcessBackends;
 use crate::experiment::{Measure, Replications};
 use crate::metrics::Metric;
+use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
 use meshalloc::{Mesh, SchedulerKind};
 
@@ -19,6 +20,7 @@ fn experiment(strategies: &[StrategyKind]) -> Experiment {
         measure: Measure::Departures,
         backlog: None,
         replications: Replications::Fixed(1),
+        slowdown_threshold: SLOWDOWN_THRESHOLD,
         seed: 5,
     }
 }

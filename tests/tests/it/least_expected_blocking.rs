@@ -266,7 +266,7 @@ fn only_rectangles_that_meet_what_left_are_new() {
         while jobs > 0 {
             let mut along = || {
                 let len = random.between(1, 4) as i32;
-                (random.below(SIDE as u32 + 1 - len as u32) as i32, len)
+                (random.below(u32::from(SIDE) + 1 - len as u32) as i32, len)
             };
             let ((x, w), (y, h)) = (along(), along());
             let job = Rect::based_at(x, y, w, h);
