@@ -1,4 +1,4 @@
-//! The project's chores: `cargo xtask test`, `size`, `instructions`, `decisions`, `qemu`, `flash` and `slurm`.
+//! The project's chores: `cargo xtask test`, `size`, `instructions`, `decisions`, `qemu`, `flash`, `slurm` and `browser`.
 //!
 //! Whatever a chore does, it prints the commands it runs, so that each can be run by hand.
 
@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod board;
+mod browser;
 mod command;
 mod decisions;
 mod emulator;
@@ -36,6 +37,8 @@ enum Chore {
     Qemu(board::QemuOptions),
     /// Write the firmware to a NUCLEO-F446RE and show its log.
     Flash(board::FlashOptions),
+    /// Drive the pages of the simulator in Chromium by clicks and keys.
+    Browser,
     /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one machine.
     Slurm,
 }
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Chore::Decisions(options) => decisions::run(&options),
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),
+        Chore::Browser => browser::run(),
         Chore::Slurm => slurm::run(),
     };
     match done {

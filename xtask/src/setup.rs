@@ -81,6 +81,16 @@ pub(crate) fn qemu() -> Result<()> {
     Ok(())
 }
 
+/// Makes sure that a browser is there.
+pub(crate) fn chromium() -> Result<()> {
+    let version = Cmd::new("chromium --version");
+    if !version.succeeds() {
+        apt_install("chromium", "chromium is missing")?;
+    }
+    println!("browser: {}", version.output()?.trim());
+    Ok(())
+}
+
 /// Makes sure that Slurm and its authentication are there.
 pub(crate) fn slurm() -> Result<()> {
     // Some of them answer no question without a configuration.

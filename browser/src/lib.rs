@@ -1,0 +1,140 @@
+//! A page that `host-sim` writes, in a real browser: Debian's `chromium`, driven over its debugging protocol.
+//!
+//! A package of its own, since the crate that drives the browser takes longer to compile than all of the simulator;
+//! `cargo xtask browser` runs its tests.
+
+#![allow(clippy::missing_panics_doc, reason = "a test ends where the browser fails")]
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use headless_chrome::protocol::cdp::Emulation;
+use headless_chrome::protocol::cdp::types::Event;
+use headless_chrome::{Browser, LaunchOptions, Tab};
+use serde_json::Value;
+
+/// A page in a window, and what its console complained about.
+#[derive(Debug)]
+pub struct Window {
+    /// The page.
+    pub tab: Arc<Tab>,
+    complaints: Arc<Mutex<Vec<String>>>,
+    /// Ends with the window.
+    _browser: Browser,
+}
+
+impl Window {
+    /// `None`, with the reason on standard error, where there is no browser.
+    pub fn open(file: &Path, width: u32, scheme: &str) -> Option<Window> {
+        let flags = [
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--no-first-run",
+        ];
+        let options = LaunchOptions::default_builder()
+            .sandbox(false)
+            .args(flags.iter().map(AsRef::as_ref).collect())
+            .idle_browser_timeout(Duration::from_secs(120))
+            .build()
+            .unwrap();
+        let browser = match Browser::new(options) {
+            Ok(browser) => browser,
+            Err(error) => {
+                eprintln!("SKIPPED: the page in a browser: chromium cannot be started: {error}");
+                return None;
+            }
+        };
+        let tab = browser.new_tab().unwrap();
+        tab.set_default_timeout(Duration::from_secs(60));
+        let complaints = Arc::new(Mutex::new(Vec::new()));
+        let seen = complaints.clone();
+        let listener = move |event: &Event| {
+            let complaint = match event {
+                Event::LogEntryAdded(entry) => format!("{:?}", entry.params.entry.text),
+                Event::RuntimeExceptionThrown(thrown) => {
+                    format!("{:?}", thrown.params.exception_details)
+                }
+                Event::RuntimeConsoleAPICalled(call) => format!("{:?}", call.params.args),
+                _ => return,
+            };
+            seen.lock().unwrap().push(complaint);
+        };
+        tab.add_event_listener(Arc::new(listener)).unwrap();
+        tab.enable_log().unwrap();
+        tab.enable_runtime().unwrap();
+        tab.call_method(Emulation::SetDeviceMetricsOverride {
+            width,
+            height: 1000,
+            device_scale_factor: 1.0,
+            mobile: false,
+            scale: None,
+            screen_width: None,
+            screen_height: None,
+            position_x: None,
+            position_y: None,
+            dont_set_visible_size: None,
+            screen_orientation: None,
+            viewport: None,
+            display_feature: None,
+            device_posture: None,
+        })
+        .unwrap();
+        tab.call_method(Emulation::SetEmulatedMedia {
+            media: None,
+            features: Some(vec![Emulation::MediaFeature {
+                name: "prefers-color-scheme".into(),
+                value: scheme.into(),
+            }]),
+        })
+        .unwrap();
+        let file = fs::canonicalize(file).unwrap();
+        tab.navigate_to(&format!("file://{}", file.display()))
+            .unwrap();
+        tab.wait_until_navigated().unwrap();
+        Some(Window {
+            tab,
+            complaints,
+            _browser: browser,
+        })
+    }
+
+    /// Waits until the page says that it is complete.
+    pub fn wait_until_ready(&self) {
+        self.tab.wait_for_element("html[data-ready]").unwrap();
+    }
+
+    /// The value of an expression.
+    pub fn eval(&self, expression: &str) -> Value {
+        let text = format!("JSON.stringify({expression})");
+        let value = self.tab.evaluate(&text, true).unwrap().value.unwrap();
+        serde_json::from_str(value.as_str().unwrap()).unwrap()
+    }
+
+    /// The value of an expression that is a number.
+    pub fn number(&self, expression: &str) -> f64 {
+        self.eval(expression).as_f64().unwrap()
+    }
+
+    /// Presses a key.
+    pub fn press(&self, key: &str) {
+        self.tab.press_key(key).unwrap();
+    }
+
+    /// Clicks on the first element that a CSS selector names.
+    pub fn click(&self, selector: &str) {
+        self.tab.find_element(selector).unwrap().click().unwrap();
+    }
+
+    /// What the console has complained about so far: errors, exceptions and whatever the page has printed.
+    pub fn complaints(&self) -> Vec<String> {
+        self.complaints.lock().unwrap().clone()
+    }
+
+    /// Asserts that the console has nothing to complain about.
+    pub fn assert_no_complaint(&self) {
+        let complaints = self.complaints();
+        assert!(complaints.is_empty(), "{complaints:?}");
+    }
+}
