@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let level = env::var("DEFMT_LOG").unwrap_or_else(|_| "info".to_owned());
         println!("cargo::rustc-env=DEFMT_LOG={level}");
         println!("cargo::rerun-if-env-changed=MESHALLOC_JOBS");
-        let jobs = env::var("MESHALLOC_JOBS").unwrap_or_else(|_| "384".to_owned());
+        let jobs = env::var("MESHALLOC_JOBS").unwrap_or_else(|_| "256".to_owned());
         println!("cargo::rustc-env=MESHALLOC_JOBS={jobs}");
         fs::copy("memory.x", out.join("memory.x"))?;
         println!("cargo::rustc-link-search={}", out.display());

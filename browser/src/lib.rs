@@ -3,7 +3,10 @@
 //! A package of its own, since the crate that drives the browser takes longer to compile than all of the simulator;
 //! `cargo xtask browser` runs its tests.
 
-#![allow(clippy::missing_panics_doc, reason = "a test ends where the browser fails")]
+#![allow(
+    clippy::missing_panics_doc,
+    reason = "a test ends where the browser fails"
+)]
 
 use std::fs;
 use std::path::Path;

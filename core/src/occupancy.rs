@@ -93,6 +93,7 @@ impl<'m> Occupancy<'m> {
     }
 
     /// Whether it is not the machine's.
+    #[cfg(feature = "free-submesh-list")]
     pub(crate) const fn is_supposed(&self) -> bool {
         self.releases.is_none()
     }

@@ -23,6 +23,13 @@ pub(crate) type Wide = u64;
 /// Bits in a [`Word`].
 pub const WORD_BITS: u32 = Word::BITS;
 
+/// The lowest 32 bits.
+#[inline]
+#[allow(clippy::unnecessary_cast, reason = "a word may have more")]
+pub(crate) const fn low_half(word: Word) -> u32 {
+    word as u32
+}
+
 /// The words that a row of this many processors takes.
 pub const fn words_for(bits: u32) -> usize {
     bits.div_ceil(WORD_BITS) as usize

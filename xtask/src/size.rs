@@ -25,7 +25,7 @@ pub(crate) struct Options {
 /// The name of the image with all strategies.
 const ALL: &str = "all strategies";
 /// The number of jobs there is room for by default, and that of a smaller image.
-const JOBS: [u32; 2] = [384, 128];
+const JOBS: [u32; 2] = [256, 128];
 /// The table stands between these lines of the README.
 const MARKS: [&str; 2] = ["<!-- cargo xtask size -->", "<!-- end of size -->"];
 
@@ -85,7 +85,7 @@ impl Row {
         let [ram, small] = self.ram;
         [
             ("flash", self.flash),
-            ("static RAM, 384 jobs", ram),
+            ("static RAM, 256 jobs", ram),
             ("static RAM, 128 jobs", small),
             ("deepest stack", self.stack),
         ]
@@ -215,7 +215,7 @@ fn committed() -> Result<(String, Vec<Row>, String)> {
 
 fn table(rows: &[Row]) -> String {
     let mut text = String::from(
-        "| image | flash | static RAM, 384 jobs | static RAM, 128 jobs | deepest stack |\n|---|--:|--:|--:|--:|\n",
+        "| image | flash | static RAM, 256 jobs | static RAM, 128 jobs | deepest stack |\n|---|--:|--:|--:|--:|\n",
     );
     for row in rows {
         writeln!(text, "{}", row.to_markdown()).expect("a string takes any text");

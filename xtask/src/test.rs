@@ -64,7 +64,10 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         Ok(())
     });
     steps.step("rustdoc", |step| {
-        step.run(&Cmd::new("cargo doc --workspace --exclude meshalloc-browser --no-deps").env("RUSTDOCFLAGS", "-D warnings"))
+        step.run(
+            &Cmd::new("cargo doc --workspace --exclude meshalloc-browser --no-deps")
+                .env("RUSTDOCFLAGS", "-D warnings"),
+        )
     });
     steps.step("firmware image, board", |step| {
         step.run(&image::build_command("board"))
@@ -75,8 +78,10 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     // The tests left out above, by the prefix of their names.
     steps.step("QEMU end to end", |step| {
         step.run_tests(
-            &Cmd::new("cargo test --workspace --exclude meshalloc-browser --tests -- --show-output qemu_")
-                .env("MESHALLOC_REQUIRE_QEMU", "1"),
+            &Cmd::new(
+                "cargo test --workspace --exclude meshalloc-browser --tests -- --show-output qemu_",
+            )
+            .env("MESHALLOC_REQUIRE_QEMU", "1"),
         )
     });
     steps.step("flash, RAM and stack", |_| size::check_smallest_and_all());

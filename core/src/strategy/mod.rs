@@ -24,7 +24,7 @@ mod common;
 #[macro_use]
 mod table;
 mod any;
-#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
+#[cfg_attr(not(feature = "strategies"), allow(dead_code, unreachable_pub))]
 pub(crate) mod foresight;
 #[cfg(any(
     feature = "naive",

@@ -297,7 +297,14 @@ fn crowd() -> Vec<Job> {
 #[test]
 fn a_small_table_decides_as_a_large_one() {
     let run = |table, strategy| simulate(mesh(8, 8), strategy, table, crowd(), all(3_000)).unwrap();
-    for strategy in of_meshes() {
+    // Those that look ahead place a job otherwise if fewer jobs are seen to wait behind it.
+    let looks_ahead = |kind: &StrategyKind| {
+        matches!(
+            kind,
+            StrategyKind::LeastExpectedBlocking { .. } | StrategyKind::LebEstimates { .. }
+        )
+    };
+    for strategy in of_meshes().filter(|kind| !looks_ahead(kind)) {
         let large = run(PLENTY, strategy);
         assert!(large.values[Metric::WaitingDelay].unwrap() > 5.0);
         // One place more than processors can never be full of running jobs.

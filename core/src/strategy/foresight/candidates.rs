@@ -1,7 +1,7 @@
 //! The places among which is chosen: [`Candidates`].
 
 use crate::mesh::Submesh;
-use crate::word::Word;
+use crate::word::{Word, low_half};
 
 /// A place for the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,8 +110,8 @@ impl<'a> Candidates<'a> {
     fn get(&self, at: usize) -> Candidate {
         Candidate {
             place: self.places[at],
-            contact: self.contacts[at] as u32,
-            score: self.scores[at] as u32,
+            contact: low_half(self.contacts[at]),
+            score: low_half(self.scores[at]),
         }
     }
 

@@ -20,7 +20,7 @@ use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
 use crate::request::{Request, Ticks};
 use crate::search::rectangles::for_each_maximal;
-use crate::word::{WORD_BITS, Word, words_for};
+use crate::word::{WORD_BITS, Word, low_half, words_for};
 
 mod bands;
 mod candidates;
@@ -211,8 +211,8 @@ impl<'m, R: Rule> Foresight<'m, R> {
         let words = &self.workspace.words;
         (0..len).map(move |at| Candidate {
             place: self.workspace.list[start + at],
-            contact: words[contacts + at] as u32,
-            score: words[scores + at] as u32,
+            contact: low_half(words[contacts + at]),
+            score: low_half(words[scores + at]),
         })
     }
 }
