@@ -57,9 +57,7 @@ impl ShortestJobFirst {
         if waited >= self.threshold {
             return Some(Try::Freely(head));
         }
-        let shortest = queue
-            .slots()
-            .min_by_key(|&job| world.would_end(job, 0));
+        let shortest = queue.slots().min_by_key(|&job| world.would_end(job, 0));
         shortest.map(Try::Freely)
     }
 }
