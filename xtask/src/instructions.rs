@@ -29,6 +29,13 @@ const MESH: Grid = match Grid::mesh(&[64, 64]) {
     Ok(mesh) => mesh,
     Err(_) => panic!("64 x 64 is a mesh"),
 };
+/// What a smaller budget saves.
+const SMALLER_BUDGETS: [StrategyKind; 4] = [
+    StrategyKind::LeastExpectedBlocking { budget: 16 },
+    StrategyKind::LeastExpectedBlocking { budget: 32 },
+    StrategyKind::LebEstimates { budget: 16 },
+    StrategyKind::LebEstimates { budget: 32 },
+];
 /// Jobs that hold processors, or were refused, at any time of the measurement.
 const JOBS: u32 = 64;
 /// Jobs that leave and are replaced while it is measured.
@@ -76,7 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     setup::qemu()?;
     image::build_command("board,qemu").run()?;
     let image = Image::read()?;
-    let strategies = StrategyKind::ALL.iter().copied();
+    let strategies = StrategyKind::ALL.iter().copied().chain(SMALLER_BUDGETS);
     let strategies: Vec<_> = strategies
         .filter(|strategy| strategy.serves().includes(&MESH))
         .collect();

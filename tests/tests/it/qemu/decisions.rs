@@ -222,7 +222,12 @@ fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> O
 fn qemu_decides_as_in_process_when_it_backfills() {
     let Some(qemu) = Qemu::start() else { return };
     let mut client = qemu.client().unwrap();
-    for strategy in [StrategyKind::FirstFit, StrategyKind::FreeSubmeshList] {
+    for strategy in [
+        StrategyKind::FirstFit,
+        StrategyKind::FreeSubmeshList,
+        StrategyKind::LeastExpectedBlocking { budget: 64 },
+        StrategyKind::LebEstimates { budget: 64 },
+    ] {
         for scheduler in [
             SchedulerKind::Easy { reservations: 1 },
             SchedulerKind::Conservative,
