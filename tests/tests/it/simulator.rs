@@ -266,10 +266,15 @@ fn read_log(text: &str, mesh: Mesh) -> (Vec<Job>, u32) {
             dropped += 1;
             continue;
         }
+        let mut request = near_square(processors as u32, mesh);
+        // The requested time.
+        if fields[8] > 0 {
+            request = request.with_estimate(fields[8] as u64 * SECOND);
+        }
         jobs.push(Job {
             arrival: fields[1] as u64 * SECOND,
             work: Work::Service(fields[3] as u64 * SECOND),
-            request: near_square(processors as u32, mesh),
+            request,
         });
     }
     jobs.sort_by_key(|job| job.arrival);
