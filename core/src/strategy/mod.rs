@@ -83,7 +83,7 @@ pub trait Strategy {
     /// busy. What the strategy keeps does not agree with it, and must be after [`Strategy::end_supposing`] what it was before.
     ///
     /// A strategy that keeps something has to say how it does without; what is remembered with the help of
-    /// [`Occupancy::releases`] is not asked for a supposed one.
+    /// the number of releases is not asked for a supposed one.
     fn suppose(
         &mut self,
         supposed: &Occupancy<'_>,

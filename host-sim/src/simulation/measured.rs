@@ -39,10 +39,10 @@ pub enum Measured {
     Arrivals {
         /// The first.
         first: u32,
-        /// One past the last, at most [`JOBS_MAX`].
+        /// One past the last, at most [`JOBS_MAX`](crate::workload::JOBS_MAX).
         end: u32,
     },
-    /// The first jobs to leave, so many (at most [`JOBS_MAX`]), whichever they are; those that are refused leave, too. Averages are
+    /// The first jobs to leave, so many (at most [`JOBS_MAX`](crate::workload::JOBS_MAX)), whichever they are; those that are refused leave, too. Averages are
     /// taken from the start to the departure of the last: the machine fills within. A closed workload is measured whole by
     /// as many departures as it has jobs.
     Departures(u32),

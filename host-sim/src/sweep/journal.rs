@@ -5,7 +5,7 @@
 //! its last line torn. Each line has the values of every run as they were measured, to the last bit; what is derived
 //! from them is derived anew.
 //!
-//! Each line has a [checksum](super::record). Lines that do not check are left out and reported, and the points in them
+//! Each line has a checksum (`record.rs`). Lines that do not check are left out and reported, and the points in them
 //! are run again. Nothing but what follows the last whole line is ever removed from a journal.
 //!
 //! While a process writes a journal it holds a lock on it.
@@ -50,7 +50,7 @@ pub enum JournalError {
     /// It has two results for one point, and they differ.
     #[error("has two results for {point}, which differ (expected one; {START_OVER})")]
     Contradiction {
-        /// The point, as [`label_text`](crate::identity::label_text) writes it.
+        /// The point, as [`label_text`] writes it.
         point: String,
     },
 }
