@@ -164,7 +164,7 @@ fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> O
         machine, strategy, ..
     } = configuration;
     let mut granted = 0;
-    let mut storage = Box::new(Storage::<128, 512, 256, 4096, 4096>::new());
+    let mut storage = Box::new(Storage::<128, 512, 8192, 4096, 4096>::new());
     assert_eq!(
         call_at(client, Command::Reset, Some(0)).unwrap(),
         [Reply::Done]
