@@ -19,7 +19,6 @@ use headless_chrome::{Browser, LaunchOptions, Tab};
 use serde_json::Value;
 
 /// A page in a window, and what its console complained about.
-#[derive(Debug)]
 pub struct Window {
     /// The page.
     pub tab: Arc<Tab>,
