@@ -35,11 +35,11 @@ use crate::word::Word;
 /// ```
 #[derive(Debug)]
 pub struct Allocator<'m> {
-    pub(crate) occupancy: Occupancy<'m>,
-    pub(crate) strategy: AnyStrategy<'m>,
-    pub(crate) pool: BlockPool<'m>,
+    occupancy: Occupancy<'m>,
+    strategy: AnyStrategy<'m>,
+    pool: BlockPool<'m>,
     /// For suppositions.
-    pub(crate) supposed: Occupancy<'m>,
+    supposed: Occupancy<'m>,
     /// How many allocations there must be room for.
     jobs: u32,
 }
@@ -156,14 +156,7 @@ impl<'m> Allocator<'m> {
     /// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
     #[inline]
     pub fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        let area = self.occupancy.grid().check(request.shape)?;
-        if area == 0 || request.processors == 0 {
-            return Err(Refusal::EmptyRequest);
-        }
-        if request.processors > area {
-            return Err(Refusal::Malformed);
-        }
-        self.strategy.demand(request)
+        self.strategy.demand_on(self.occupancy.grid(), request)
     }
 
     /// Finds processors for a request and takes them.
@@ -207,35 +200,22 @@ impl<'m> Allocator<'m> {
         }
         let mut draft = Draft::new(&mut self.pool);
         let found = self.strategy.propose(&self.occupancy, request, &mut draft);
-        let (blocks, complete) = draft.finish();
-        self.found(found, blocks, complete)
+        draft.finish(found)
     }
 
-    /// The blocks, if the strategy has found all that it needs and there was room for them.
-    #[inline]
-    pub(crate) fn found(
-        &mut self,
-        found: bool,
-        blocks: Chain,
-        complete: bool,
-    ) -> Result<Chain, Refusal> {
-        if found && complete {
-            return Ok(blocks);
+    /// Whether the strategy would find a place for the request now; nothing changes.
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy.
+    pub fn fits(&mut self, request: &Request) -> bool {
+        if !matches!(self.demand(request), Ok(demand) if demand <= self.occupancy.free()) {
+            return false;
         }
-        self.pool.free(blocks);
-        Err(match complete {
-            true => Refusal::Fragmented,
-            false => Refusal::TableFull,
-        })
-    }
-
-    /// Whether the strategy would find a place for the request now.
-    pub(crate) fn would_fit(&mut self, request: &Request) -> bool {
         let mut draft = Draft::new(&mut self.pool);
         let strategy = &mut self.strategy;
         let fits = strategy.would_fit(&self.occupancy, request, &mut draft);
-        let (blocks, _) = draft.finish();
-        self.pool.free(blocks);
+        draft.discard();
         fits
     }
 
@@ -256,7 +236,8 @@ impl<'m> Allocator<'m> {
     /// O(words).
     pub fn suppose(&mut self) -> Supposition<'_, 'm> {
         self.occupancy.settle();
-        Supposition::new(self)
+        let (supposed, occupancy) = (&mut self.supposed, &self.occupancy);
+        Supposition::new(supposed, occupancy, &mut self.strategy, &mut self.pool)
     }
 
     /// Takes processors back; returns how many. Never fails, and never needs room.

@@ -1,6 +1,7 @@
 //! What is held: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy writes a
 //! new one.
 
+use crate::error::Refusal;
 use crate::grid::Block;
 
 /// An index into a table. Half as wide on the board, whose tables are small.
@@ -34,17 +35,16 @@ impl BlockCell {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain {
     head: Link,
-    len: u32,
+    len: Link,
 }
 
 impl Chain {
     /// No block.
     pub(crate) const EMPTY: Chain = Chain { head: NONE, len: 0 };
-    /// What is in unused memory.
-    pub(crate) const ZERO: Chain = Chain { head: 0, len: 0 };
 
+    #[allow(clippy::unnecessary_cast, reason = "links are shorter on the board")]
     pub(crate) const fn len(&self) -> u32 {
-        self.len
+        self.len as u32
     }
 }
 
@@ -201,7 +201,7 @@ impl<'a, 'm> Held<'a, 'm> {
 pub struct Draft<'a, 'm> {
     pool: &'a mut BlockPool<'m>,
     head: Link,
-    len: u32,
+    len: Link,
     last: Link,
     overflow: bool,
 }
@@ -232,13 +232,36 @@ impl<'a, 'm> Draft<'a, 'm> {
         self.len += 1;
     }
 
-    /// The blocks, and whether there was room for all of them.
+    /// The blocks, if the strategy has `found` all that it needs.
+    ///
+    /// # Errors
+    ///
+    /// `TableFull` if there was no room for all of them, else `Fragmented`; then the room is free again.
     #[inline]
-    pub(crate) fn finish(self) -> (Chain, bool) {
-        let chain = Chain {
+    pub(crate) fn finish(self, found: bool) -> Result<Chain, Refusal> {
+        match (found, self.overflow) {
+            (true, false) => Ok(self.chain()),
+            (_, overflow) => {
+                self.discard();
+                Err(match overflow {
+                    true => Refusal::TableFull,
+                    false => Refusal::Fragmented,
+                })
+            }
+        }
+    }
+
+    /// Gives back the room.
+    pub(crate) fn discard(self) {
+        let blocks = self.chain();
+        self.pool.free(blocks);
+    }
+
+    #[inline]
+    const fn chain(&self) -> Chain {
+        Chain {
             head: self.head,
             len: self.len,
-        };
-        (chain, !self.overflow)
+        }
     }
 }

@@ -120,6 +120,8 @@ pub enum ConfigureError {
     MachineUnsuitable,
     /// The strategy was left out of this build.
     StrategyNotBuilt,
+    /// The scheduler was left out of this build.
+    SchedulerNotBuilt,
 }
 
 impl fmt::Display for ConfigureError {
@@ -132,6 +134,7 @@ impl fmt::Display for ConfigureError {
             }
             ConfigureError::MachineUnsuitable => "the strategy does not serve this machine",
             ConfigureError::StrategyNotBuilt => "the strategy was left out of this build",
+            ConfigureError::SchedulerNotBuilt => "the scheduler was left out of this build",
         })
     }
 }

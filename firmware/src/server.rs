@@ -14,7 +14,7 @@
 //! nothing is carried out before a hello.
 
 use embedded_io::Write;
-use heapless::{String, Vec};
+use heapless::String;
 use meshalloc::{Command, Controller, Reply, SchedulerKind, StrategyKind, Ticks};
 use serde::Serialize;
 
@@ -293,7 +293,11 @@ impl<'m> Server<'m> {
                 .zip(&BUILT)
                 .filter_map(|(number, built)| built.then_some(number))
                 .collect(),
-            schedulers: Vec::from_slice(SchedulerKind::ALL).unwrap_or_default(),
+            schedulers: SchedulerKind::ALL
+                .iter()
+                .copied()
+                .filter(|scheduler| scheduler.is_built())
+                .collect(),
             configuration: self.controller.configuration(),
             frame_bytes_max: CLIENT_FRAME_MAX as u16,
         }

@@ -158,12 +158,14 @@ pub fn strategy(text: &str) -> Result<StrategyKind, String> {
         Err(StrategyTextError::UnknownName) => return Err(unknown_strategy(text)),
         Err(error) => return Err(error.to_string()),
     };
-    match kind.is_built() {
-        true => Ok(kind),
-        false => Err(format!(
-            "the strategy {} was left out of this build",
-            kind.name()
-        )),
+    built("strategy", kind.name(), kind.is_built()).map(|()| kind)
+}
+
+/// An error if what has this name was left out of this build.
+fn built(what: &str, name: &str, is_built: bool) -> Result<(), String> {
+    match is_built {
+        true => Ok(()),
+        false => Err(format!("the {what} {name} was left out of this build")),
     }
 }
 
@@ -187,7 +189,7 @@ fn unknown_strategy(text: &str) -> String {
 ///
 /// # Errors
 ///
-/// When there is no such scheduler, or the parameter is not one of its forms.
+/// When there is no such scheduler, the parameter is not one of its forms, or it was left out of this build.
 pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
     for info in SchedulerKind::INFO {
         for (place, form) in info.forms.iter().enumerate() {
@@ -203,7 +205,7 @@ pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
             };
             let second = TimeUnit::Second.ticks_each();
             if let Some(kind) = SchedulerKind::from_form(form, number, second) {
-                return Ok(kind);
+                return built("scheduler", kind.name(), kind.is_built()).map(|()| kind);
             }
         }
     }

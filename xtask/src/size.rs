@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result, bail};
-use meshalloc::StrategyKind;
+use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::image::{self, FLASH_BYTES, Image, RAM_BYTES};
 use crate::{readme, setup, stack};
@@ -14,7 +14,7 @@ pub(crate) struct Options {
     /// Write the table into the README.
     #[arg(long, conflicts_with = "check")]
     update: bool,
-    /// Only these images, separated by commas: names of strategies, or "all strategies". The table keeps its other rows.
+    /// Only these images, separated by commas, named as in the table. The table keeps its other rows.
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     only: Vec<String>,
     /// Fail if an image is larger than the README says, by more than 2 %.
@@ -22,8 +22,12 @@ pub(crate) struct Options {
     check: bool,
 }
 
-/// The name of the image with all strategies.
-const ALL: &str = "all strategies";
+/// The name of the image with all strategies and schedulers.
+const ALL: &str = "all";
+/// The scheduler of the images with one strategy.
+const SCHEDULER: SchedulerKind = SchedulerKind::Fcfs;
+/// The strategy of the images with another scheduler.
+const STRATEGY: StrategyKind = StrategyKind::FirstFit;
 /// The number of jobs there is room for by default, and that of a smaller image.
 const JOBS: [u32; 2] = [256, 128];
 /// The table stands between these lines of the README.
@@ -32,7 +36,7 @@ const MARKS: [&str; 2] = ["<!-- cargo xtask size -->", "<!-- end of size -->"];
 /// What an image takes, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Row {
-    /// Its strategy, or [`ALL`].
+    /// As [`Contents::name`] says.
     name: String,
     flash: u64,
     /// Static RAM, for each of [`JOBS`].
@@ -43,18 +47,13 @@ struct Row {
 
 impl Row {
     /// Builds the image and measures it.
-    fn measure(name: &str) -> Result<Row> {
-        let all = name == ALL;
+    fn measure(contents: &Contents) -> Result<Row> {
         let build = |features: &str, jobs: u32| {
-            let features = match all {
-                true => features.to_owned(),
-                // The feature of a strategy has its name.
-                false => format!("{features},meshalloc/{name}"),
-            };
+            let features = format!("{features}{}", contents.features());
             let command = image::build_command(&features).env("MESHALLOC_JOBS", jobs.to_string());
-            match all {
-                true => command.run(),
-                false => command.args("--no-default-features").run(),
+            match contents {
+                Contents::All => command.run(),
+                _ => command.args("--no-default-features").run(),
             }
         };
         let mut ram = [0; 2];
@@ -68,13 +67,12 @@ impl Row {
         // It differs by a feature alone, and can be run.
         build("board,qemu", JOBS[0])?;
         let image = Image::read()?;
-        let strategies = StrategyKind::ALL.iter().copied();
-        let strategies = strategies.filter(|strategy| all || strategy.name() == name);
-        let strategies: Vec<_> = strategies.collect();
-        let stack =
-            stack::deepest(&image, &strategies).with_context(|| format!("the image \"{name}\""))?;
+        let (strategies, schedulers) = contents.parts();
+        let name = contents.name();
+        let stack = stack::deepest(&image, &strategies, &schedulers)
+            .with_context(|| format!("the image \"{name}\""))?;
         Ok(Row {
-            name: name.to_owned(),
+            name,
             flash,
             ram,
             stack,
@@ -93,12 +91,8 @@ impl Row {
 
     /// The row of the table.
     fn to_markdown(&self) -> String {
-        let name = match self.name.as_str() {
-            ALL => ALL.to_owned(),
-            strategy => format!("`{strategy}`"),
-        };
         let columns = self.columns().map(|(_, bytes)| bytes.to_string());
-        format!("| {name} | {} |", columns.join(" | "))
+        format!("| `{}` | {} |", self.name, columns.join(" | "))
     }
 
     fn from_markdown(line: &str) -> Option<Row> {
@@ -140,22 +134,18 @@ impl Row {
 
 /// Builds the images, prints what they take and does what the options say.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    if let Some(unknown) = options
-        .only
-        .iter()
-        .find(|only| !images().any(|name| name == *only))
-    {
+    let known = |name: &String| images().any(|image| image.name() == *name);
+    if let Some(unknown) = options.only.iter().find(|name| !known(name)) {
         bail!("there is no image {unknown:?}");
     }
-    let wanted =
-        |name: &&str| options.only.is_empty() || options.only.iter().any(|only| only == name);
+    let wanted = |image: &Contents| options.only.is_empty() || options.only.contains(&image.name());
     let rows = measure(images().filter(wanted))?;
     println!("\n{}", table(&rows));
     if options.update {
         let (before, rows_before, after) = committed()?;
-        let row = |name: &str| {
+        let row = |image: Contents| {
             let mut newest = rows.iter().chain(&rows_before);
-            newest.find(|row| row.name == name).cloned()
+            newest.find(|row| row.name == image.name()).cloned()
         };
         let rows: Vec<_> = images().filter_map(row).collect();
         readme::write(&before, &table(&rows), &after)?;
@@ -166,25 +156,83 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
 }
 
-/// Checks the smallest image and that with all strategies, for `cargo xtask test`.
+/// Checks the smallest image and that with everything, for `cargo xtask test`.
 pub(crate) fn check_smallest_and_all() -> Result<()> {
     let (_, before, _) = committed()?;
     let smallest = before.iter().min_by_key(|row| row.flash);
     let smallest =
         smallest.context("the README has no table of sizes: cargo xtask size --update")?;
-    check(&measure([smallest.name.as_str(), ALL].into_iter())?)
+    let wanted = |image: &Contents| {
+        let name = image.name();
+        name == smallest.name || name == ALL
+    };
+    check(&measure(images().filter(wanted))?)
 }
 
-/// The names of all images.
-fn images() -> impl Iterator<Item = &'static str> {
-    let strategies = StrategyKind::ALL.iter().map(|kind| kind.name());
-    strategies.chain([ALL])
+/// What an image has beside the firmware itself.
+#[derive(Clone, Copy, Debug)]
+enum Contents {
+    /// This strategy, and [`SCHEDULER`].
+    Strategy(StrategyKind),
+    /// This scheduler, and [`STRATEGY`].
+    Scheduler(SchedulerKind),
+    /// All strategies and schedulers.
+    All,
 }
 
-fn measure<'n>(names: impl Iterator<Item = &'n str>) -> Result<Vec<Row>> {
+impl Contents {
+    /// The name of the image.
+    fn name(&self) -> String {
+        match self {
+            Contents::Strategy(strategy) => strategy.name().to_owned(),
+            Contents::Scheduler(scheduler) => format!("{}+{}", STRATEGY.name(), scheduler.name()),
+            Contents::All => ALL.to_owned(),
+        }
+    }
+
+    fn parts(&self) -> (Vec<StrategyKind>, Vec<SchedulerKind>) {
+        match *self {
+            Contents::Strategy(strategy) => (vec![strategy], vec![SCHEDULER]),
+            Contents::Scheduler(scheduler) => (vec![STRATEGY], vec![scheduler]),
+            Contents::All => (StrategyKind::ALL.to_vec(), first_forms().collect()),
+        }
+    }
+
+    /// What follows the features of the firmware; nothing for all, which is the default.
+    fn features(&self) -> String {
+        let (strategies, schedulers) = match self {
+            Contents::All => (Vec::new(), Vec::new()),
+            _ => self.parts(),
+        };
+        // The feature of each has its name.
+        let strategies = strategies.iter().map(|strategy| strategy.name());
+        let schedulers = schedulers.iter().map(|scheduler| scheduler.name());
+        strategies
+            .chain(schedulers)
+            .map(|name| format!(",meshalloc/{name}"))
+            .collect()
+    }
+}
+
+/// Every scheduler in the form that its name alone stands for.
+fn first_forms() -> impl Iterator<Item = SchedulerKind> {
+    let info = SchedulerKind::INFO.iter();
+    info.filter_map(|info| SchedulerKind::from_form(info.forms[0], 0, 1))
+}
+
+/// All images.
+fn images() -> impl Iterator<Item = Contents> {
+    let strategies = StrategyKind::ALL.iter().copied().map(Contents::Strategy);
+    let others = first_forms().filter(|scheduler| *scheduler != SCHEDULER);
+    strategies
+        .chain(others.map(Contents::Scheduler))
+        .chain([Contents::All])
+}
+
+fn measure(images: impl Iterator<Item = Contents>) -> Result<Vec<Row>> {
     setup::target()?;
     setup::qemu()?;
-    names.map(Row::measure).collect()
+    images.map(|image| Row::measure(&image)).collect()
 }
 
 fn check(rows: &[Row]) -> Result<()> {
@@ -223,8 +271,11 @@ fn table(rows: &[Row]) -> String {
     let machines = stack::MACHINES.map(|machine| machine.to_string());
     write!(
         text,
-        "\nBytes; the board has {FLASH_BYTES} of flash and {RAM_BYTES} of RAM. Each image has room for 4,096 processors. The deepest stack was \
-         measured\nin QEMU while the image placed {} jobs with each of its strategies on those of these machines that it serves:\n{}.\n",
+        "\nBytes; the board has {FLASH_BYTES} of flash and {RAM_BYTES} of RAM. Each image has room for 4,096 processors. One that is named after a \
+         strategy\nhas the scheduler `{}`, `{}+` one the scheduler behind it, and `{ALL}` all of both. The deepest stack was measured in QEMU while \
+         the\nimage placed {} jobs with each of its strategies on those of these machines that it serves:\n{}.\n",
+        SCHEDULER.name(),
+        STRATEGY.name(),
         stack::JOBS,
         machines.join(", ")
     )
@@ -265,6 +316,9 @@ mod tests {
     #[test]
     fn the_readme_has_no_row_of_another_image() {
         let (_, rows, _) = committed().unwrap();
-        assert!(rows.iter().all(|row| images().any(|name| name == row.name)));
+        assert!(
+            rows.iter()
+                .all(|row| images().any(|image| image.name() == row.name))
+        );
     }
 }

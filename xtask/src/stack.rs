@@ -39,15 +39,19 @@ pub(crate) const JOBS: u32 = 300;
 
 const PAINT: u8 = 0xa5;
 
-/// The deepest stack in bytes while the image that was built last does the work with each of these strategies, in a QEMU for
-/// each processor of this machine.
+/// The deepest stack in bytes while the image that was built last does the work with each of these strategies under each of these
+/// schedulers, in a QEMU for each processor of this machine.
 ///
 /// # Errors
 ///
 /// When QEMU or the image fails, or the stack has used all its room.
-pub(crate) fn deepest(image: &Image, strategies: &[StrategyKind]) -> Result<u64> {
+pub(crate) fn deepest(
+    image: &Image,
+    strategies: &[StrategyKind],
+    schedulers: &[SchedulerKind],
+) -> Result<u64> {
     let deepest = in_parallel(strategies, |_, &strategy| {
-        let bytes = high_water(image, strategy)
+        let bytes = high_water(image, strategy, schedulers)
             .with_context(|| format!("measuring the stack with {strategy}"))?;
         println!("deepest stack with {strategy}: {bytes}");
         Ok(bytes)
@@ -55,12 +59,12 @@ pub(crate) fn deepest(image: &Image, strategies: &[StrategyKind]) -> Result<u64>
     Ok(deepest.into_iter().max().unwrap_or(0))
 }
 
-/// The deepest stack in bytes while the image that was built last does the work with this strategy.
+/// The deepest stack in bytes while the image that was built last does the work with this strategy under each of these schedulers.
 ///
 /// # Errors
 ///
 /// When QEMU or the image fails, or the stack has used all its room.
-fn high_water(image: &Image, strategy: StrategyKind) -> Result<u64> {
+fn high_water(image: &Image, strategy: StrategyKind, schedulers: &[SchedulerKind]) -> Result<u64> {
     let paint = tempfile::NamedTempFile::new()?;
     fs::write(&paint, vec![PAINT; usize::try_from(image.stack_room())?])?;
     let loader = format!(
@@ -70,9 +74,12 @@ fn high_water(image: &Image, strategy: StrategyKind) -> Result<u64> {
     );
     let (emulator, mut client) = Emulator::start(&["-device", &loader])?;
     for machine in MACHINES {
-        if strategy.serves().includes(&machine) {
-            do_work(&mut client, machine, strategy)
-                .with_context(|| format!("the work on a {machine}"))?;
+        if !strategy.serves().includes(&machine) {
+            continue;
+        }
+        for &scheduler in schedulers {
+            do_work(&mut client, machine, strategy, scheduler)
+                .with_context(|| format!("the work on a {machine} under {scheduler:?}"))?;
         }
     }
     let stack = emulator.memory(image.stack_end, image.stack_room())?;
@@ -87,11 +94,16 @@ fn high_water(image: &Image, strategy: StrategyKind) -> Result<u64> {
 }
 
 /// Has the image do the work.
-fn do_work(client: &mut Client<impl Line>, machine: Grid, strategy: StrategyKind) -> Result<()> {
+fn do_work(
+    client: &mut Client<impl Line>,
+    machine: Grid,
+    strategy: StrategyKind,
+    scheduler: SchedulerKind,
+) -> Result<()> {
     let configuration = Configuration {
         machine,
         strategy,
-        scheduler: SchedulerKind::Fcfs,
+        scheduler,
     };
     let first = [Command::Reset, Command::Configure(configuration)];
     let mut granted = 0;

@@ -5,7 +5,7 @@ use std::iter;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use meshalloc::StrategyKind;
+use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::command::{Cmd, in_parallel, root, target_dir};
 use crate::image::{self, TARGET};
@@ -45,7 +45,9 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         }
         Ok(())
     });
-    steps.step("core, each strategy alone", |_| each_strategy_alone());
+    steps.step("core, each strategy and scheduler alone", |_| {
+        each_feature_alone()
+    });
     steps.step("unit, property, integration and doc tests", |step| {
         step.run_tests(&Cmd::new(
             "cargo test --workspace --exclude meshalloc-browser -- --show-output --skip qemu_",
@@ -111,11 +113,12 @@ fn rustfmt(step: &mut Step) -> Result<()> {
     step.run(&command)
 }
 
-/// Core must build for the target with no strategy and with any one of them.
-fn each_strategy_alone() -> Result<()> {
-    let names = StrategyKind::ALL.iter().map(|kind| kind.name());
-    // The feature of a strategy has its name.
-    let features: Vec<&str> = iter::once("").chain(names).collect();
+/// Core must build for the target with nothing, and with any one strategy or scheduler.
+fn each_feature_alone() -> Result<()> {
+    let strategies = StrategyKind::ALL.iter().map(|kind| kind.name());
+    let schedulers = SchedulerKind::INFO.iter().map(|info| info.name);
+    // The feature of each has its name.
+    let features: Vec<&str> = iter::once("").chain(strategies).chain(schedulers).collect();
     // Cargo locks its folder, so each worker has one.
     in_parallel(&features, |worker, features| {
         let folder = target_dir().join(format!("alone-{worker}"));

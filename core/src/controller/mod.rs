@@ -125,7 +125,7 @@ impl<'m> Controller<'m> {
                 room,
             )?,
             jobs,
-            scheduler: AnyScheduler::new(scheduler),
+            scheduler: AnyScheduler::new(scheduler)?,
             clock: 0,
             round: 0,
             counts: Counts::default(),
@@ -197,7 +197,11 @@ impl<'m> Controller<'m> {
     /// Repeats the grants that the latest state-changing command brought about, of jobs that still run. For a
     /// transport that repeats a lost reply.
     pub fn repeat_grants(&self, reply: Sink<'_>) {
-        for job in self.jobs.running().filter(|job| job.round() == self.round) {
+        for job in self
+            .jobs
+            .running()
+            .filter(|job| job.round() == Some(self.round))
+        {
             Granted::new(&self.allocator, job).emit(reply);
         }
     }
@@ -280,13 +284,15 @@ impl<'m> Controller<'m> {
         let Configuration {
             machine,
             strategy,
-            scheduler: _,
+            scheduler,
         } = configuration;
         if !self.jobs.is_empty() {
             return Err(ConfigureError::JobsPresent);
         }
+        let scheduler = AnyScheduler::new(scheduler)?;
         self.allocator.switch(machine, strategy)?;
         self.configuration = configuration;
+        self.scheduler = scheduler;
         self.clear(now);
         Ok(())
     }
@@ -294,6 +300,9 @@ impl<'m> Controller<'m> {
     /// Forgets all jobs, faults and statistics; keeps the configuration.
     pub fn reset(&mut self, now: Ticks) {
         self.begin(now);
+        if let Ok(scheduler) = AnyScheduler::new(self.configuration.scheduler) {
+            self.scheduler = scheduler;
+        }
         self.clear(now);
     }
 
@@ -301,7 +310,6 @@ impl<'m> Controller<'m> {
         self.clock = now;
         self.allocator.clear(self.configuration.machine);
         self.jobs.clear();
-        self.scheduler = AnyScheduler::new(self.configuration.scheduler);
         self.counts = Counts::default();
     }
 

@@ -71,10 +71,10 @@ fn wait(table: &mut JobTable<'_>, id: u32) -> Result<Slot, Refusal> {
 fn grant(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot, blocks: u16) -> bool {
     let mut draft = Draft::new(pool);
     (0..blocks).for_each(|x| draft.push(unit(x)));
-    let (chain, complete) = draft.finish();
-    match complete {
-        true => table.grant(slot, Allocation::new(chain), blocks.into(), 0, 1),
-        false => pool.free(chain),
+    let chain = draft.finish(true);
+    let complete = chain.is_ok();
+    if let Ok(chain) = chain {
+        table.grant(slot, Allocation::new(chain), blocks.into(), 0, 1);
     }
     complete
 }

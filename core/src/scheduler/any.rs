@@ -1,6 +1,10 @@
 //! The schedulers as values, made from the table: [`SchedulerKind`] with parameters, [`AnyScheduler`] at work.
 
+use core::convert::Infallible;
+
 use super::*;
+use crate::error::ConfigureError;
+use crate::request::Ticks;
 
 /// What is known about a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +26,7 @@ macro_rules! schedulers {
             source: $source:literal
         }
     )*) => {
-        /// The schedulers, with their parameters.
+        /// The schedulers, with their parameters. A kind exists also where its code was left out of the build.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -46,6 +50,13 @@ macro_rules! schedulers {
                 forms: &[$($form),+],
                 source: $source,
             }),*];
+
+            /// Whether its code is in this build.
+            pub const fn is_built(self) -> bool {
+                match self {
+                    $(SchedulerKind::$kind { .. } => cfg!(feature = $name),)*
+                }
+            }
 
             /// What is known about this scheduler.
             pub const fn info(self) -> &'static SchedulerInfo {
@@ -81,14 +92,30 @@ macro_rules! schedulers {
         /// A scheduler chosen at run time.
         #[derive(Clone, Debug)]
         pub enum AnyScheduler {
-            $($(#[$meta])* $kind($kind),)*
+            $(
+                #[cfg(feature = $name)]
+                $(#[$meta])*
+                $kind($kind),
+            )*
+            /// Never made. It keeps the type whole in a build without schedulers.
+            #[doc(hidden)]
+            Never(Infallible),
         }
 
         impl AnyScheduler {
             /// The scheduler of this kind, before any job.
-            pub const fn new(kind: SchedulerKind) -> Self {
+            ///
+            /// # Errors
+            ///
+            /// `SchedulerNotBuilt`.
+            pub const fn new(kind: SchedulerKind) -> Result<Self, ConfigureError> {
                 match kind {
-                    $(SchedulerKind::$kind $($bound)? => AnyScheduler::$kind($new),)*
+                    $(
+                        #[cfg(feature = $name)]
+                        SchedulerKind::$kind $($bound)? => Ok(AnyScheduler::$kind($new)),
+                    )*
+                    #[allow(unreachable_patterns, reason = "reached when a feature is off")]
+                    _ => Err(ConfigureError::SchedulerNotBuilt),
                 }
             }
         }
@@ -97,18 +124,49 @@ macro_rules! schedulers {
             #[inline]
             fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
                 match self {
-                    $(AnyScheduler::$kind(scheduler) => scheduler.first(world, event),)*
+                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.first(world, event),)*
+                    AnyScheduler::Never(never) => never.first(world, event),
                 }
             }
 
             #[inline]
             fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
                 match self {
-                    $(AnyScheduler::$kind(scheduler) => scheduler.next(world, attempt),)*
+                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.next(world, attempt),)*
+                    AnyScheduler::Never(never) => never.next(world, attempt),
                 }
             }
         }
     };
+}
+
+/// When a blocked head has been bypassed enough. From then on no job is allocated before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Threshold {
+    /// When so much time has passed since it became the head.
+    Static {
+        /// The time.
+        ticks: Ticks,
+    },
+    /// When the seconds since it became the head are at least mean queueing delay times arrival rate.
+    Dynamic {
+        /// The ticks in a second.
+        second: Ticks,
+    },
+    /// When the jobs that have bypassed it are at least mean queueing delay times arrival rate.
+    Count,
+}
+
+impl Scheduler for Infallible {
+    fn first(&mut self, _: &mut World<'_, '_>, _: Event) -> Option<Try> {
+        match *self {}
+    }
+
+    fn next(&mut self, _: &mut World<'_, '_>, _: Attempt) -> Option<Try> {
+        match *self {}
+    }
 }
 
 impl SchedulerKind {

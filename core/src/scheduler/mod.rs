@@ -5,7 +5,8 @@
 //!
 //! # Adding a scheduler
 //!
-//! One file in this folder with a type that implements [`Scheduler`], and an entry in the table in `table.rs`.
+//! One file in this folder with a type that implements [`Scheduler`], an entry in the table in `table.rs` and a cargo feature of its name.
+//! One that makes reservations needs the feature `reservations`.
 
 use crate::error::Refusal;
 use crate::jobs::Slot;
@@ -14,15 +15,19 @@ use crate::request::Ticks;
 #[macro_use]
 mod table;
 mod any;
+#[cfg(feature = "reservations")]
+mod reservations;
 mod world;
 
-pub use any::{AnyScheduler, SchedulerInfo, SchedulerKind};
+pub use any::{AnyScheduler, SchedulerInfo, SchedulerKind, Threshold};
 pub use world::World;
 
-/// The modules of the schedulers, and what is public in them.
+/// The modules of the schedulers in this build, and what is public in them.
 macro_rules! modules {
     ($names:tt $($(#[$meta:meta])* $kind:ident in $module:ident = $name:literal $fields:tt $rest:tt)*) => { $(
+        #[cfg(feature = $name)]
         mod $module;
+        #[cfg(feature = $name)]
         pub use $module::*;
     )* };
 }
@@ -44,6 +49,7 @@ pub enum Try {
     /// The job may take whatever is free.
     Freely(Slot),
     /// The job must leave free what is reserved for others ([`World::reserve`]) from before its own estimated end on.
+    #[cfg(feature = "reservations")]
     AroundReservations(Slot),
 }
 
@@ -51,7 +57,9 @@ impl Try {
     /// The job.
     pub const fn job(self) -> Slot {
         match self {
-            Try::Freely(job) | Try::AroundReservations(job) => job,
+            Try::Freely(job) => job,
+            #[cfg(feature = "reservations")]
+            Try::AroundReservations(job) => job,
         }
     }
 }

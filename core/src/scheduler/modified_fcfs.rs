@@ -49,27 +49,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::{Attempt, Event, Scheduler, Try, World};
+use super::{Attempt, Event, Scheduler, Threshold, Try, World};
 use crate::request::{JobId, Ticks};
-
-/// When a blocked head has been bypassed enough. From then on no job is allocated before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Threshold {
-    /// When so much time has passed since it became the head.
-    Static {
-        /// The time.
-        ticks: Ticks,
-    },
-    /// When the seconds since it became the head are at least mean queueing delay times arrival rate.
-    Dynamic {
-        /// The ticks in a second.
-        second: Ticks,
-    },
-    /// When the jobs that have bypassed it are at least mean queueing delay times arrival rate.
-    Count,
-}
 
 /// Modified FCFS.
 #[derive(Clone, Copy, Debug)]

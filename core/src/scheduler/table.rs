@@ -2,7 +2,7 @@
 
 /// Hands the table to the macro `$make`, after the names that its entries use for the number in a form and for a second in ticks.
 ///
-/// An entry has the scheduler's docs, its type, the file that defines it and its name, and in brackets the fields of its
+/// An entry has the scheduler's docs, its type, the file that defines it and its name, which is also its cargo feature, and in brackets the fields of its
 /// [`SchedulerKind`](super::SchedulerKind). Then follow how the scheduler is made of these fields; the forms in which it is written, each with
 /// the values of the fields (`SECONDS` stands for a time, in ticks, `COUNT` for a whole number of at least 1); and its source. The place of an entry is the number on the wire,
 /// so new ones go to the end.

@@ -307,6 +307,25 @@ macro_rules! strategies {
     };
 }
 
+impl AnyStrategy<'_> {
+    /// The number of free processors that the request takes on the machine.
+    ///
+    /// # Errors
+    ///
+    /// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
+    #[inline]
+    pub(crate) fn demand_on(&self, machine: &Grid, request: &Request) -> Result<u32, Refusal> {
+        let area = machine.check(request.shape)?;
+        if area == 0 || request.processors == 0 {
+            return Err(Refusal::EmptyRequest);
+        }
+        if request.processors > area {
+            return Err(Refusal::Malformed);
+        }
+        self.demand(request)
+    }
+}
+
 /// What is known about a strategy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrategyInfo {

@@ -284,6 +284,7 @@ fn errors() -> Vec<Error> {
             ConfigureError::StrategyMemory,
             ConfigureError::MachineUnsuitable,
             ConfigureError::StrategyNotBuilt,
+            ConfigureError::SchedulerNotBuilt,
         ]
         .map(Error::Configure),
     );

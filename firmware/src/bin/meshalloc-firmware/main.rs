@@ -81,7 +81,7 @@ mod board {
             false => CUBE,
         },
         strategy: first_built(),
-        scheduler: SchedulerKind::Fcfs,
+        scheduler: first_built_scheduler(),
     };
 
     const MESH: Grid = match Mesh::new(64, 64) {
@@ -97,12 +97,24 @@ mod board {
     const fn first_built() -> StrategyKind {
         let mut rest = StrategyKind::ALL;
         while let [kind, others @ ..] = rest {
-            if kind.info().built {
+            if kind.is_built() {
                 return *kind;
             }
             rest = others;
         }
         panic!("an image needs a strategy: none of meshalloc's strategy features is on")
+    }
+
+    /// The first scheduler of this image, likewise.
+    const fn first_built_scheduler() -> SchedulerKind {
+        let mut rest = SchedulerKind::ALL;
+        while let [kind, others @ ..] = rest {
+            if kind.is_built() {
+                return *kind;
+            }
+            rest = others;
+        }
+        panic!("an image needs a scheduler: none of meshalloc's scheduler features is on")
     }
 
     type BoardStorage =

@@ -1,0 +1,224 @@
+//! One job in the table: [`JobSlot`].
+
+use super::Link;
+use crate::blocks::Chain;
+use crate::grid::{Block, Shape};
+use crate::request::{JobId, Request, Ticks};
+
+/// What a scheduler has reserved for a job that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reserved {
+    /// Nothing.
+    Nothing,
+    /// As many processors as it needs, wherever they are.
+    Processors,
+    /// This block.
+    Block(Block),
+}
+
+/// What a job does, and what is known of it only then.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum State {
+    /// There is no job in the slot.
+    Free,
+    Waiting {
+        /// The least number of free processors with which the strategy could grant it.
+        demand: u32,
+        reserved: Reserved,
+        /// When what is reserved begins.
+        from: Ticks,
+    },
+    Running {
+        since: Ticks,
+        /// The command that granted it: [`JobTable::grant`](super::JobTable::grant).
+        round: u32,
+        blocks: Chain,
+        processors: u32,
+    },
+}
+
+/// One entry of the job table.
+#[derive(Clone, Copy, Debug)]
+pub struct JobSlot {
+    pub(super) id: JobId,
+    pub(super) state: State,
+    request: Request,
+    submitted: Ticks,
+    attempts: u32,
+    misses: u32,
+    pub(super) prev: Link,
+    pub(super) next: Link,
+}
+
+impl JobSlot {
+    /// An unused entry: all zeros, so that a static table takes no room in flash.
+    pub const EMPTY: JobSlot = JobSlot {
+        id: JobId(0),
+        state: State::Free,
+        request: Request::new(Shape::UNUSED),
+        submitted: 0,
+        attempts: 0,
+        misses: 0,
+        prev: 0,
+        next: 0,
+    };
+
+    /// A job that has just been submitted.
+    pub(super) const fn waiting(id: JobId, request: Request, demand: u32, now: Ticks) -> JobSlot {
+        JobSlot {
+            id,
+            state: State::Waiting {
+                demand,
+                reserved: Reserved::Nothing,
+                from: 0,
+            },
+            request,
+            submitted: now,
+            ..JobSlot::EMPTY
+        }
+    }
+
+    /// The job's name.
+    pub const fn id(&self) -> JobId {
+        self.id
+    }
+
+    /// What it asked for.
+    pub const fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// When it was submitted.
+    pub const fn submitted(&self) -> Ticks {
+        self.submitted
+    }
+
+    /// When it was granted; 0 while it waits.
+    pub const fn granted_at(&self) -> Ticks {
+        match self.state {
+            State::Running { since, .. } => since,
+            _ => 0,
+        }
+    }
+
+    /// When a running job is expected to end, or what is reserved for a waiting one: its start and its estimated run time
+    /// later, and not before `now`. `None` without an estimate.
+    pub fn ends(&self, now: Ticks) -> Option<Ticks> {
+        let estimate = self.request.estimate?.get();
+        let starts = match self.state {
+            State::Running { since, .. } => since,
+            State::Waiting { from, .. } => from,
+            State::Free => 0,
+        };
+        Some(starts.saturating_add(estimate).max(now))
+    }
+
+    /// When the processors that are reserved for a waiting job are expected to be free.
+    pub const fn reserved_from(&self) -> Option<Ticks> {
+        match self.state {
+            State::Waiting {
+                reserved: Reserved::Processors | Reserved::Block(_),
+                from,
+                ..
+            } => Some(from),
+            _ => None,
+        }
+    }
+
+    /// The block that is reserved for it; `None` if nothing is, or only a number of processors.
+    pub const fn reserved_block(&self) -> Option<Block> {
+        match self.state {
+            State::Waiting {
+                reserved: Reserved::Block(block),
+                ..
+            } => Some(block),
+            _ => None,
+        }
+    }
+
+    /// How often it was tried.
+    pub const fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// How often it failed although enough processors were free.
+    pub const fn misses(&self) -> u32 {
+        self.misses
+    }
+
+    /// The processors it holds, 0 while it waits.
+    pub const fn processors(&self) -> u32 {
+        match self.state {
+            State::Running { processors, .. } => processors,
+            _ => 0,
+        }
+    }
+
+    /// The processors it holds beyond those it asked for: internal fragmentation. 0 while it waits.
+    pub const fn internal_fragmentation(&self) -> u32 {
+        self.processors().saturating_sub(self.request.processors)
+    }
+
+    /// The number of blocks it holds.
+    pub const fn blocks_len(&self) -> u32 {
+        self.blocks().len()
+    }
+
+    /// Whether it holds processors.
+    pub const fn is_running(&self) -> bool {
+        matches!(self.state, State::Running { .. })
+    }
+
+    pub(super) const fn is_free(&self) -> bool {
+        matches!(self.state, State::Free)
+    }
+
+    /// Whether it waits and something is reserved for it.
+    #[inline]
+    pub(super) const fn is_reserved_for(&self) -> bool {
+        self.reserved_from().is_some()
+    }
+
+    #[inline]
+    pub(crate) const fn blocks(&self) -> Chain {
+        match self.state {
+            State::Running { blocks, .. } => blocks,
+            _ => Chain::EMPTY,
+        }
+    }
+
+    /// The least number of free processors with which the strategy could grant it; 0 if it does not wait.
+    #[inline]
+    pub(crate) const fn demand(&self) -> u32 {
+        match self.state {
+            State::Waiting { demand, .. } => demand,
+            _ => 0,
+        }
+    }
+
+    /// The command that granted it; `None` while it waits.
+    pub(crate) const fn round(&self) -> Option<u32> {
+        match self.state {
+            State::Running { round, .. } => Some(round),
+            _ => None,
+        }
+    }
+
+    pub(super) const fn count_attempt(&mut self, missed: bool) {
+        self.attempts = self.attempts.wrapping_add(1);
+        self.misses = self.misses.wrapping_add(missed as u32);
+    }
+
+    /// Takes what a running job holds; nothing from any other.
+    pub(super) const fn take_blocks(&mut self) -> Chain {
+        match &mut self.state {
+            State::Running {
+                blocks, processors, ..
+            } => {
+                *processors = 0;
+                core::mem::replace(blocks, Chain::EMPTY)
+            }
+            _ => Chain::EMPTY,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What would be if: [`Supposition`].
+
+use crate::blocks::{Allocation, BlockPool, Chain, Draft};
+use crate::error::Refusal;
+use crate::grid::Block;
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::strategy::{AnyStrategy, Strategy};
+
+#[cfg(feature = "reservations")]
+mod reservation;
+
+/// An occupancy that the machine does not have: some blocks given back, some processors withheld. What the strategy would do in it
+/// can be asked; nothing changes by that.
+///
+/// ```
+/// use meshalloc::{Allocator, Mesh, Request, Storage, StrategyKind, Submesh};
+///
+/// let mut storage = Storage::<8, 2, 8, 10, 0>::new();
+/// let machine = Mesh::new(8, 8)?.into();
+/// let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FirstFit)?;
+/// let wide = allocator.allocate(&Request::submesh(8, 6))?;
+///
+/// let mut supposition = allocator.suppose();
+/// assert!(!supposition.fits(&Request::submesh(4, 4)));
+/// supposition.give_back(&wide);
+/// assert!(supposition.fits(&Request::submesh(4, 4)));
+/// supposition.withhold(Submesh::new(0, 2, 8, 4).into());
+/// assert!(!supposition.fits(&Request::submesh(4, 4)));
+/// assert_eq!(allocator.release(wide), 48);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Supposition<'a, 'm> {
+    supposed: &'a mut Occupancy<'m>,
+    /// What is in truth.
+    occupancy: &'a Occupancy<'m>,
+    strategy: &'a mut AnyStrategy<'m>,
+    pool: &'a mut BlockPool<'m>,
+}
+
+impl<'a, 'm> Supposition<'a, 'm> {
+    /// Begins with what is; the bitmap `supposed` is overwritten.
+    pub(crate) fn new(
+        supposed: &'a mut Occupancy<'m>,
+        occupancy: &'a Occupancy<'m>,
+        strategy: &'a mut AnyStrategy<'m>,
+        pool: &'a mut BlockPool<'m>,
+    ) -> Self {
+        supposed.suppose(occupancy);
+        Supposition {
+            supposed,
+            occupancy,
+            strategy,
+            pool,
+        }
+    }
+
+    /// What is held is free, but for faulty processors. Nothing that is withheld may be given back afterwards.
+    ///
+    /// # Time complexity
+    ///
+    /// O(words) of what is given back.
+    pub fn give_back(&mut self, allocation: &Allocation) {
+        self.give_back_blocks(allocation.blocks());
+    }
+
+    pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
+        for block in self.pool.iter(blocks) {
+            self.supposed.suppose_free(self.occupancy, block);
+        }
+    }
+
+    /// The processors of the block are busy, whatever they were. O(words) of the block.
+    pub fn withhold(&mut self, block: Block) {
+        self.supposed.suppose_busy(block);
+    }
+
+    /// The number of free processors.
+    pub fn free(&self) -> u32 {
+        self.supposed.free()
+    }
+
+    /// Whether the strategy would find a place for the request.
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy.
+    pub fn fits(&mut self, request: &Request) -> bool {
+        let demand = self.strategy.demand_on(self.supposed.grid(), request);
+        demand.is_ok_and(|demand| self.fits_demand(request, demand))
+    }
+
+    /// [`Supposition::fits`] for a request whose demand is known.
+    pub(crate) fn fits_demand(&mut self, request: &Request, demand: u32) -> bool {
+        if demand > self.free() {
+            return false;
+        }
+        let mut draft = Draft::new(self.pool);
+        let fits = self.strategy.would_fit(self.supposed, request, &mut draft);
+        draft.discard();
+        self.strategy.end_supposing(self.occupancy);
+        fits
+    }
+
+    /// What the strategy finds here for a request whose demand is free; it keeps what it kept before.
+    fn propose(&mut self, request: &Request) -> Result<Chain, Refusal> {
+        let mut draft = Draft::new(self.pool);
+        let found = self.strategy.suppose(self.supposed, request, &mut draft);
+        let blocks = draft.finish(found);
+        self.strategy.end_supposing(self.occupancy);
+        blocks
+    }
+
+    /// The block that the strategy would give to a request; `None` if it finds no place, or several blocks.
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy.
+    pub fn block(&mut self, request: &Request) -> Option<Block> {
+        let demand = self.strategy.demand_on(self.supposed.grid(), request);
+        if demand.ok()? > self.free() {
+            return None;
+        }
+        let blocks = self.propose(request).ok()?;
+        let only = match blocks.len() {
+            1 => self.pool.iter(blocks).next(),
+            _ => None,
+        };
+        self.pool.free(blocks);
+        only
+    }
+}
