@@ -60,15 +60,16 @@ impl<'m> Occupancy<'m> {
         busy: &'m mut [Word],
         faulty: &'m mut [Word],
     ) -> Result<Self, ConfigureError> {
-        if busy.len().min(faulty.len()) < Self::words_needed(&grid) {
+        let words = busy.len().min(faulty.len());
+        if words < Self::words_needed(&grid) {
             return Err(ConfigureError::MachineTooLarge);
         }
         let mut occupancy = Occupancy {
             layout: Layout::new(grid),
             deferred: false,
             pending: Vec::new(),
-            busy,
-            faulty,
+            busy: &mut busy[..words],
+            faulty: &mut faulty[..words],
             free: 0,
             faulty_count: 0,
             releases: Some(0),
@@ -163,11 +164,8 @@ impl<'m> Occupancy<'m> {
     }
 
     /// The words there is room for.
-    pub(crate) fn capacity_words(&self) -> usize {
-        match self.releases {
-            Some(_) => self.busy.len().min(self.faulty.len()),
-            None => self.busy.len(),
-        }
+    pub(crate) const fn capacity_words(&self) -> usize {
+        self.busy.len()
     }
 
     /// The machine whose processors these are.
