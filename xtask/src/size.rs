@@ -221,12 +221,14 @@ fn table(rows: &[Row]) -> String {
         writeln!(text, "{}", row.to_markdown()).expect("a string takes any text");
     }
     let machines = stack::MACHINES.map(|machine| machine.to_string());
+    let schedulers = stack::SCHEDULERS.map(|scheduler| format!("`{}`", scheduler.name()));
     write!(
         text,
         "\nBytes; the board has {FLASH_BYTES} of flash and {RAM_BYTES} of RAM. Each image has room for 4,096 processors. The deepest stack was \
-         measured\nin QEMU while the image placed {} jobs with each of its strategies on those of these machines that it serves:\n{}.\n",
+         measured\nin QEMU while the image placed {} jobs with each of its strategies on those of these machines that it serves:\n{}, under {}.\n",
         stack::JOBS,
-        machines.join(", ")
+        machines.join(", "),
+        schedulers.join(", ")
     )
     .expect("a string takes any text");
     text
