@@ -1,7 +1,9 @@
 //! Where the processors of a grid stand in the words of the occupancy: [`Layout`].
 
+use core::ops::Range;
+
 use crate::grid::{Block, DIMENSIONS_MAX, Grid};
-use crate::word::{Span, WORD_BITS, Word, words_for};
+use crate::word::{Span, WORD_BITS, Word, ones, words_for};
 
 /// A bit for each processor, in the order of their numbers. Each row of a two-dimensional mesh begins with a word of
 /// its own; all processors of any other grid are one row.
@@ -93,6 +95,16 @@ impl Layout {
             }
             false => self.grid.area(block),
         }
+    }
+
+    /// On a two-dimensional mesh whose rows have one word each: the words that a block touches, and its bits in each of them.
+    #[inline]
+    pub(crate) fn rows_of_one_word(&self, block: Block) -> Option<(Range<usize>, Word)> {
+        if self.row_words != 1 || !self.is_plane {
+            return None;
+        }
+        let [x, y, w, h] = block.rectangle().map(usize::from);
+        Some((y..y + h, ones(w as u32) << x))
     }
 
     /// Calls `visit` with the words that a block touches and its bits in them, until that returns false. Returns whether

@@ -23,10 +23,21 @@ pub mod storage;
 pub mod strategy;
 pub mod supposition;
 
-// The searches and operations on words that strategies share; a build with some of the strategies uses a part of them.
-#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
+#[cfg_attr(
+    not(feature = "strategies"),
+    allow(
+        dead_code,
+        reason = "a build with some of the strategies uses a part of the searches that several share"
+    )
+)]
 mod search;
-#[cfg_attr(not(feature = "strategies"), allow(dead_code))]
+#[cfg_attr(
+    not(feature = "strategies"),
+    allow(
+        dead_code,
+        reason = "the searches share operations on words, and a build has a part of the searches"
+    )
+)]
 pub mod word;
 
 pub use allocator::Allocator;

@@ -204,7 +204,7 @@ impl Submesh {
 
     /// What is left at the left, the right, below and above `hole`, which overlaps it: the maximal submeshes without it.
     #[inline]
-    pub(crate) fn around(self, hole: Submesh) -> [Option<Submesh>; 4] {
+    pub fn around(self, hole: Submesh) -> [Option<Submesh>; 4] {
         let (low, high) = (self.lower_left(), self.upper_right());
         let (hole_low, hole_high) = (hole.lower_left(), hole.upper_right());
         [

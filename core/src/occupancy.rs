@@ -329,6 +329,11 @@ impl<'m> Occupancy<'m> {
         // One length for both, so that one check of an index serves both.
         let words = self.words();
         let (busy, faulty) = (&mut self.busy[..words], &self.faulty[..words]);
+        if let Some((rows, bits)) = self.layout.rows_of_one_word(block) {
+            let words = busy[rows.clone()].iter_mut().zip(&faulty[rows]);
+            words.for_each(|(busy, &faulty)| change(busy, faulty, bits));
+            return;
+        }
         self.layout.words(block, |word, bits| {
             change(&mut busy[word], faulty[word], bits);
             true

@@ -93,7 +93,7 @@ impl<'a, 'm> Outlook<'a, 'm> {
 
     /// Marks the processors that no job which leaves can make free for this one, a bit each as in the occupancy: those that are faulty or withheld.
     /// Returns whether there is any; if not, nothing has been written.
-    pub(crate) fn mark_never_free(&self, bits: &mut [Word]) -> bool {
+    pub fn mark_never_free(&self, bits: &mut [Word]) -> bool {
         let is_any_faulty = self.occupancy.faulty_count() > 0;
         if is_any_faulty {
             let rows = bits.chunks_exact_mut(self.occupancy.stride());

@@ -150,6 +150,16 @@ impl Request {
         let rotated = rotates.then(|| sides.rotated());
         core::iter::once(sides).chain(rotated)
     }
+
+    /// Whether a submesh of exactly these sides may be granted on a two-dimensional mesh.
+    pub fn allows(&self, sides: Sides) -> bool {
+        self.orientations().any(|oriented| oriented == sides)
+    }
+
+    /// Whether a free submesh of these sides has room for one that may be granted.
+    pub fn fits_in(&self, sides: Sides) -> bool {
+        self.orientations().any(|oriented| oriented.fits_in(sides))
+    }
 }
 
 impl From<Sides> for Request {

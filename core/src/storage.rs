@@ -9,7 +9,7 @@ use crate::jobs::JobSlot;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
-use crate::strategy::{StrategyKind, StrategyMemory, Workspace, foresight};
+use crate::strategy::{StrategyKind, StrategyMemory, Workspace, foresight_words};
 use crate::word::Word;
 
 /// The memory a controller works in, borrowed. What is in it does not matter at first. [`Needs`] says how much a machine and a
@@ -48,7 +48,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// What this strategy needs on this machine for this number of jobs, waiting and running together.
+    /// What this strategy, which must be in this build, needs on this machine for this number of jobs, waiting and running together.
     ///
     /// ```
     /// use meshalloc::storage::Needs;
@@ -85,12 +85,12 @@ impl Needs {
             StrategyMemory::List => needs.list = nodes,
             StrategyMemory::Foresight { budget } => {
                 needs.list = nodes;
-                needs.scratch = foresight::words(machine, budget, 0);
+                needs.scratch = foresight_words(machine, budget, 0);
             }
             StrategyMemory::ForesightWithEnds { budget } => {
                 needs.list = nodes;
                 needs.scratch =
-                    foresight::words(machine, budget, if jobs < nodes { jobs } else { nodes });
+                    foresight_words(machine, budget, if jobs < nodes { jobs } else { nodes });
             }
         }
         needs

@@ -4,6 +4,8 @@
 //! words, a 64-bit host with 64-bit ones (and with 32-bit ones under the feature `word32`); the
 //! decisions are the same.
 
+use core::ops::Range;
+
 use crate::grid::MESH_SIDE_MAX;
 
 /// A word of the occupancy bitmap.
@@ -239,13 +241,36 @@ pub(crate) fn bits_from(row: &[Word], from: i32) -> Word {
 
 /// The runs of ones of a row as `(start, len)`, from the lowest bit.
 pub(crate) fn runs(row: &[Word]) -> impl Iterator<Item = (u32, u32)> + '_ {
-    let bits = row.len() as u32 * WORD_BITS;
-    let mut at = 0;
+    runs_of(row.iter().copied()).map(|run| (run.start, run.end - run.start))
+}
+
+/// The runs of ones of these words, from the lowest bit.
+#[inline]
+pub(crate) fn runs_of(words: impl Iterator<Item = Word>) -> impl Iterator<Item = Range<u32>> {
+    let mut words = words.fuse();
+    // What is left of the latest word, and the bit behind that word.
+    let (mut rest, mut behind) = (0, 0);
     core::iter::from_fn(move || {
-        let start = next_bit(row, at, true)?;
-        let end = next_bit(row, start, false).unwrap_or(bits);
-        at = end;
-        Some((start, end - start))
+        while rest == 0 {
+            rest = words.next()?;
+            behind += WORD_BITS;
+        }
+        let start = behind - WORD_BITS + rest.trailing_zeros();
+        // Carries through the lowest run.
+        let (carried, over) = rest.overflowing_add(rest & rest.wrapping_neg());
+        if !over {
+            rest &= carried;
+            return Some(start..behind - WORD_BITS + carried.trailing_zeros());
+        }
+        rest = 0;
+        for word in words.by_ref() {
+            behind += WORD_BITS;
+            if word != Word::MAX {
+                rest = word & (word + 1);
+                return Some(start..behind - WORD_BITS + word.trailing_ones());
+            }
+        }
+        Some(start..behind)
     })
 }
 

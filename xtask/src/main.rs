@@ -29,7 +29,7 @@ enum Chore {
     Test(test::Options),
     /// Show how much flash, RAM and stack the firmware takes, with each strategy alone and with all.
     Size(size::Options),
-    /// Count the instructions that the firmware takes for a submit and a release, with each strategy for meshes.
+    /// Count the instructions that the firmware takes for submits, releases, decisions with foresight and scheduling passes.
     Instructions(instructions::Options),
     /// Compare what the simulator decides with what it decided at another commit.
     Decisions(decisions::Options),

@@ -78,7 +78,12 @@ fn high_water(image: &Image, strategy: StrategyKind, schedulers: &[SchedulerKind
             continue;
         }
         for &scheduler in schedulers {
-            do_work(&mut client, machine, strategy, scheduler)
+            let configuration = Configuration {
+                machine,
+                strategy,
+                scheduler,
+            };
+            do_work(&mut client, configuration)
                 .with_context(|| format!("the work on a {machine} under {scheduler:?}"))?;
         }
     }
@@ -94,22 +99,12 @@ fn high_water(image: &Image, strategy: StrategyKind, schedulers: &[SchedulerKind
 }
 
 /// Has the image do the work.
-fn do_work(
-    client: &mut Client<impl Line>,
-    machine: Grid,
-    strategy: StrategyKind,
-    scheduler: SchedulerKind,
-) -> Result<()> {
-    let configuration = Configuration {
-        machine,
-        strategy,
-        scheduler,
-    };
+fn do_work(client: &mut Client<impl Line>, configuration: Configuration) -> Result<()> {
     let first = [Command::Reset, Command::Configure(configuration)];
     let mut granted = 0;
-    for command in first.into_iter().chain(work(machine)) {
+    for (now, command) in (0..).zip(first.into_iter().chain(work(&configuration))) {
         let mut failed = None;
-        client.call(&command, Some(0), &mut |reply| match reply {
+        client.call(&command, Some(now), &mut |reply| match reply {
             Reply::Grant(grant) if grant.first == 0 => granted += 1,
             Reply::Error(Error::Configure(error)) => failed = Some(*error),
             _ => {}
@@ -125,14 +120,24 @@ fn do_work(
 }
 
 /// Commands that fill the machine with jobs of many sizes, large ones first and then small ones, while earlier jobs
-/// leave out of order and processors fail and are repaired; in between, all that can be asked.
-fn work(machine: Grid) -> Vec<Command> {
+/// leave out of order and processors fail and are repaired; in between, all that can be asked. Every eighth job waits where
+/// others may pass it, and most have an estimate, in commands.
+fn work(configuration: &Configuration) -> Vec<Command> {
+    let machine = configuration.machine;
+    // First come, first served: all would wait behind one that does.
+    let may_wait = configuration.scheduler != SchedulerKind::Fcfs;
     let mut commands = Vec::new();
     for job in 1..=JOBS {
-        let request = request(machine, job);
+        let mut request = request(machine, job);
+        if !(may_wait && job.is_multiple_of(8)) {
+            request = request.with_flags(Flags::NO_WAIT);
+        }
+        if !job.is_multiple_of(7) {
+            request = request.with_estimate((20 + job * 37 % 200).into());
+        }
         commands.push(Command::Submit {
             job: JobId(job),
-            request: request.with_flags(Flags::NO_WAIT),
+            request,
         });
         if job % 4 != 0 && job > 40 {
             let job = JobId(job - 8 * (1 + job % 5));
@@ -189,7 +194,12 @@ mod tests {
     #[test]
     fn the_work_has_every_command_and_shapes_of_the_machine() {
         for machine in MACHINES {
-            let work = work(machine);
+            let configuration = Configuration {
+                machine,
+                strategy: StrategyKind::FirstFit,
+                scheduler: SchedulerKind::Conservative,
+            };
+            let work = work(&configuration);
             let count = |pattern: fn(&Command) -> bool| work.iter().filter(|c| pattern(c)).count();
             assert_eq!(
                 count(|c| matches!(c, Command::Submit { .. })),

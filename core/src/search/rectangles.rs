@@ -3,6 +3,7 @@
 use crate::grid::MESH_SIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
+use crate::request::Request;
 use crate::word::{Doubling, Span, WORD_BITS, Word, run_starts, runs, words_for};
 
 /// The words in the longest row.
@@ -221,8 +222,17 @@ pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut found: impl FnMut(
     });
 }
 
+/// Whether a submesh that the request allows is free anywhere.
+///
+/// # Time complexity
+///
+/// That of [`for_each_maximal`], up to the first submesh that has room.
+pub(crate) fn fits_somewhere(occupancy: &Occupancy<'_>, request: &Request) -> bool {
+    any_maximal(occupancy, |free| request.fits_in(free.sides))
+}
+
 /// Whether any maximal free submesh is `wanted`; calls it until one is.
-pub(crate) fn any_maximal(occupancy: &Occupancy<'_>, wanted: impl FnMut(Submesh) -> bool) -> bool {
+fn any_maximal(occupancy: &Occupancy<'_>, wanted: impl FnMut(Submesh) -> bool) -> bool {
     match occupancy.settled_rows() {
         Some(busy) if occupancy.stride() == 1 => any_maximal_narrow(busy, wanted),
         _ => any_maximal_wide(occupancy, wanted),

@@ -117,14 +117,28 @@ pub(super) fn keep_below(axis: Axis, bound: u32, bases: &mut [Word]) {
     }
 }
 
+/// Whether the coordinate of any node is below `bound`.
+fn any_below(axis: Axis, bound: u32, bases: &[Word]) -> bool {
+    if axis.has_whole_words() {
+        let words = (axis.stride / WORD_BITS) as usize;
+        let mut rings = bases.chunks_exact(words * axis.side as usize);
+        return rings.any(|ring| ring[..words * bound as usize].iter().any(|&word| word != 0));
+    }
+    let mut below = Below::new(axis, bound);
+    if axis.is_alike_in_words() {
+        let below = below.next_word();
+        return bases.iter().any(|&word| word & below != 0);
+    }
+    bases.iter().any(|&word| word & below.next_word() != 0)
+}
+
 /// Leaves the nodes with the least coordinate on the axis, which is known to be below `bound`.
 pub(super) fn keep_least(axis: Axis, bound: u32, bases: &mut [Word]) {
     // Invariant: the coordinate is at least `low` and below `high`.
     let (mut low, mut high) = (0, bound);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        let mut below = Below::new(axis, middle);
-        match bases.iter().any(|&word| word & below.next_word() != 0) {
+        match any_below(axis, middle, bases) {
             true => high = middle,
             false => low = middle,
         }

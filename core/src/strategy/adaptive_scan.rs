@@ -76,7 +76,7 @@ impl Strategy for AdaptiveScan<'_> {
     }
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        request.orientations().any(|oriented| oriented == sides)
+        request.allows(sides)
     }
 
     fn propose(

@@ -84,7 +84,7 @@ impl Strategy for AllShapes<'_> {
     }
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        request.orientations().any(|oriented| oriented == sides)
+        request.allows(sides)
     }
 
     fn propose(

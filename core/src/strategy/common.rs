@@ -59,6 +59,41 @@ macro_rules! simple_strategy {
     };
 }
 
+/// Defines a strategy that searches the tree of halves of a two-dimensional mesh ([`Halves`](crate::search::halves::Halves)): what it proposes, of the
+/// tree, the number of processors and the draft, and the parameter of its kind.
+macro_rules! tree_strategy {
+    (
+        $(#[$meta:meta])* $name:ident $(($parameter:ident))?:
+        |$tree:ident, $processors:ident, $draft:ident| $propose:expr
+    ) => {
+        simple_strategy! {
+            $(#[$meta])*
+            $name, grid: Grid $(, $parameter: u64)?
+        }
+
+        impl crate::strategy::Strategy for $name<'_> {
+            fn demand(
+                &self,
+                request: &crate::request::Request,
+            ) -> Result<u32, crate::error::Refusal> {
+                crate::strategy::common::demand_of_processors(request, &self.grid)
+            }
+
+            fn propose(
+                &mut self,
+                occupancy: &crate::occupancy::Occupancy<'_>,
+                request: &crate::request::Request,
+                $draft: &mut crate::blocks::Draft<'_, '_>,
+            ) -> bool {
+                $(let $parameter = self.$parameter;)?
+                let $processors = request.processors;
+                let $tree = crate::search::halves::Halves::new(occupancy, self.workspace.words);
+                $propose
+            }
+        }
+    };
+}
+
 /// The demand of a strategy that places a request only as it is, on a two-dimensional mesh.
 pub(super) fn demand_as_requested(request: &Request, mesh: Mesh) -> Result<u32, Refusal> {
     let sides = request.sides();

@@ -58,30 +58,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use super::common::demand_of_processors;
-use crate::blocks::Draft;
-use crate::error::Refusal;
-use crate::occupancy::Occupancy;
-use crate::request::Request;
-use crate::search::halves::Halves;
-
-simple_strategy! {
+tree_strategy! {
     /// Spatially compact binary tree.
-    CompactBinaryTree, grid: Grid
-}
-
-impl Strategy for CompactBinaryTree<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_of_processors(request, &self.grid)
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        Halves::new(occupancy, self.workspace.words).propose_first(request.processors, draft)
+    CompactBinaryTree: |tree, processors, draft| {
+        tree.propose_first(processors, draft)
     }
 }

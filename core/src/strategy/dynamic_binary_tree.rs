@@ -48,32 +48,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use super::common::demand_of_processors;
-use crate::blocks::Draft;
-use crate::error::Refusal;
-use crate::occupancy::Occupancy;
-use crate::request::Request;
-use crate::search::halves::{Halves, Order};
+use crate::search::halves::Order;
 
-simple_strategy! {
+tree_strategy! {
     /// Dynamic binary tree.
-    DynamicBinaryTree, grid: Grid, ratio: u64
-}
-
-impl Strategy for DynamicBinaryTree<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_of_processors(request, &self.grid)
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let order = Order::Ratio(self.ratio);
-        let tree = Halves::new(occupancy, self.workspace.words);
-        tree.propose_one(request.processors, order, draft)
+    DynamicBinaryTree(ratio): |tree, processors, draft| {
+        tree.propose_one(processors, Order::Ratio(ratio), draft)
     }
 }

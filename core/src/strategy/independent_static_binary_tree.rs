@@ -40,32 +40,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use super::Strategy;
-use super::common::demand_of_processors;
-use crate::blocks::Draft;
-use crate::error::Refusal;
-use crate::occupancy::Occupancy;
-use crate::request::Request;
-use crate::search::halves::{Halves, Order, Parts};
+use crate::search::halves::{Order, Parts};
 
-simple_strategy! {
+tree_strategy! {
     /// Independent static binary tree.
-    IndependentStaticBinaryTree, grid: Grid, tolerance: u64
-}
-
-impl Strategy for IndependentStaticBinaryTree<'_> {
-    fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_of_processors(request, &self.grid)
-    }
-
-    fn propose(
-        &mut self,
-        occupancy: &Occupancy<'_>,
-        request: &Request,
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
-        let order = Order::Tolerance(self.tolerance);
-        let tree = Halves::new(occupancy, self.workspace.words);
-        tree.propose_parts(request.processors, order, Parts::Independent, draft)
+    IndependentStaticBinaryTree(tolerance): |tree, processors, draft| {
+        tree.propose_parts(processors, Order::Tolerance(tolerance), Parts::Independent, draft)
     }
 }

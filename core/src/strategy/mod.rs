@@ -18,14 +18,21 @@ use crate::outlook::Outlook;
 use crate::request::Request;
 use crate::word::Word;
 
-#[cfg_attr(not(feature = "strategies"), allow(dead_code, unused_macros))]
+#[cfg_attr(
+    not(feature = "strategies"),
+    allow(
+        dead_code,
+        unused_macros,
+        reason = "a build with some of the strategies uses a part of what several share"
+    )
+)]
 #[macro_use]
 mod common;
 #[macro_use]
 mod table;
 mod any;
-#[cfg_attr(not(feature = "strategies"), allow(dead_code, unreachable_pub))]
-pub(crate) mod foresight;
+#[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
+mod foresight;
 #[cfg(any(
     feature = "naive",
     feature = "neighbor",
@@ -40,9 +47,18 @@ pub use crate::search::curve::CurveFit;
 pub use any::{
     AnyStrategy, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind, StrategyMemory,
 };
+#[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
 pub use foresight::Candidate;
+#[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
+pub(crate) use foresight::words as foresight_words;
 pub use serves::Serves;
 pub use text::StrategyTextError;
+
+/// No strategy of this build looks ahead.
+#[cfg(not(any(feature = "least-expected-blocking", feature = "leb-estimates")))]
+pub(crate) const fn foresight_words(_: &crate::grid::Grid, _: u64, _: usize) -> usize {
+    0
+}
 
 /// The modules of the strategies in this build, and what is public in them.
 macro_rules! modules {

@@ -20,19 +20,19 @@
 //! A request names sides, and only the number of its processors counts, so
 //! [`Flags::FIXED_ORIENTATION`](crate::Flags) makes no difference.
 //!
-//! The order among blocks of a size matters where the mesh has I/O nodes at its left: with the lowest column first jobs lie in more
-//! rows, whose links to the I/O nodes they use. The I/O tasks of [`BinaryTree`](super::BinaryTree)'s authors take these totals in seconds,
-//! means over 60,000 replications (6,000 with communications):
+//! # On a mesh with I/O nodes
+//!
+//! The I/O tasks of [`BinaryTree`](super::BinaryTree)'s authors, I/O nodes at the left, take these totals in seconds, means over 1000
+//! replications:
 //!
 //! ```text
-//!                        lowest row first, as here   lowest column first   dynamic-binary-tree:0.5
-//!   I/O alone                     106.3                     104.4                   101.1
-//!   64 communications              1233                      1225                    1083
+//!                        multiple-buddy   dynamic-binary-tree:0.5
+//!   I/O alone             105.9 +- 1.4         101.1 +- 1.5
+//!   64 communications      1219 +- 45           1060 +- 52
 //! ```
 //!
-//! A mean of 1000 replications has an interval of +- 1.4 with I/O alone. The first and the last column are given by
 //! `host-sim run --mesh 16x16 --io-nodes left --io communications=0 --tasks 16 --task-processors exponential:16
-//! --strategy multiple-buddy,dbt:0.5 --replications 60000`.
+//! --strategy multiple-buddy,dbt:0.5 --replications 1000` gives the first row, `communications=64` the second.
 //!
 //! # Complexity and memory
 //!

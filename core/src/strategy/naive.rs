@@ -60,7 +60,7 @@ use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::next_bit;
+use crate::word::runs_of;
 
 simple_strategy! {
     /// Naive.
@@ -78,25 +78,18 @@ impl Strategy for Naive<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let row_len = self.grid.row_len();
         let mut missing = request.processors;
         let mut gather = Gather::new(self.grid, draft);
-        for row in 0..self.grid.rows() {
-            let busy = occupancy.busy_row(row as usize);
-            let mut at = 0;
-            // Padding is busy, so a run always ends within the row or with it.
-            while missing > 0
-                && at < row_len
-                && let Some(start) = next_bit(busy, at, false)
-            {
-                let end = next_bit(busy, start, true).unwrap_or(row_len);
-                let len = (end - start).min(missing);
-                missing -= len;
-                at = end;
-                gather.push(row * row_len + start, len);
-            }
-            if missing == 0 {
-                break;
+        let rows = occupancy.busy_rows().chunks_exact(occupancy.stride());
+        'rows: for (row, busy) in (0..).zip(rows) {
+            // Padding is busy.
+            for run in runs_of(busy.iter().map(|busy| !busy)) {
+                let end = run.end.min(run.start + missing);
+                missing -= end - run.start;
+                gather.push(row, run.start..end);
+                if missing == 0 {
+                    break 'rows;
+                }
             }
         }
         gather.finish();

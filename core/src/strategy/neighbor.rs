@@ -173,8 +173,8 @@ impl Strategy for Neighbor<'_> {
             let (w, len) = (u32::from(sides.w), request.processors);
             let rows = (0..len.div_ceil(w)).zip(base.y..);
             for (row, y) in rows {
-                let first = u32::from(y) * u32::from(mesh.w) + u32::from(base.x);
-                gather.push(first, w.min(len - row * w));
+                let x = u32::from(base.x);
+                gather.push(y.into(), x..x + w.min(len - row * w));
             }
             gather.finish();
             return true;

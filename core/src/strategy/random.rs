@@ -118,16 +118,27 @@ impl Strategy for Random<'_> {
         for row in 0..self.grid.rows() {
             let busy = occupancy.busy_row(row as usize);
             let mut at = 0;
+            // Neighbours that were drawn.
+            let mut run = 0..0;
             while missing > 0
                 && at < row_len
                 && let Some(free) = next_bit(busy, at, false)
             {
                 if below(&mut self.generator, left) < missing {
-                    gather.push(row * row_len + free, 1);
+                    if free > run.end {
+                        if !run.is_empty() {
+                            gather.push(row, run);
+                        }
+                        run = free..free;
+                    }
+                    run.end = free + 1;
                     missing -= 1;
                 }
                 left -= 1;
                 at = free + 1;
+            }
+            if !run.is_empty() {
+                gather.push(row, run);
             }
         }
         gather.finish();

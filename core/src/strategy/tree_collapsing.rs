@@ -75,7 +75,7 @@ impl Strategy for TreeCollapsing<'_> {
     }
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        request.orientations().any(|oriented| oriented == sides)
+        request.allows(sides)
     }
 
     fn propose(

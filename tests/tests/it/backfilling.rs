@@ -2,11 +2,13 @@
 //! head starts later than was first reserved for it, and suppositions change nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use meshalloc::{
     Allocation, Allocator, Command, Configuration, Controller, Grid, JobId, NodeId, Request,
     SchedulerKind, StrategyKind, Ticks,
 };
+use meshalloc_host_sim::workload::{self, EstimateModel, Log, LogOptions, Workload};
 use meshalloc_tests::backfilling::{Situation, Use, end_of, reserves_boxes};
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
@@ -95,13 +97,26 @@ fn carry_out(
     }
 }
 
-/// The start of every job with a controller, which `look` sees after every event.
+/// The start of every job with a controller, which is checked and which `look` sees after every event.
 fn starts(
     configuration: Configuration,
     jobs: &[Job],
     mut look: impl FnMut(&Controller<'_>),
 ) -> Vec<Ticks> {
-    let mut memory = HeapMemory::new(configuration.machine, jobs.len());
+    starts_with_room(configuration, jobs, jobs.len(), |controller| {
+        controller.check_invariants();
+        look(controller);
+    })
+}
+
+/// The same unchecked, with room for so many jobs that wait or run.
+fn starts_with_room(
+    configuration: Configuration,
+    jobs: &[Job],
+    room: usize,
+    mut look: impl FnMut(&Controller<'_>),
+) -> Vec<Ticks> {
+    let mut memory = HeapMemory::new(configuration.machine, room);
     let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
     carry_out(jobs, |now, arrival, end| {
         let command = match (arrival, end) {
@@ -114,7 +129,6 @@ fn starts(
             },
         };
         let answer = ask_at(&mut controller, &command, now);
-        controller.check_invariants();
         look(&controller);
         let started = answer.grants.iter();
         started.map(|granted| granted.job.0 as usize).collect()
@@ -139,6 +153,16 @@ fn naive_starts(configuration: Configuration, jobs: &[Job]) -> Vec<Ticks> {
             strategy.give_back(&held, |_| false);
         }
         let mut started = Vec::new();
+        let in_use = |(&job, (start, held)): (&usize, &(Ticks, Held))| {
+            let nodes = held.nodes(&grid);
+            Use {
+                start: *start,
+                end: end_of(&jobs[job].request, *start).max(now),
+                processors: nodes.len() as u32,
+                nodes,
+            }
+        };
+        let mut in_use_now: Vec<Use> = running.iter().map(in_use).collect();
         let mut reserved = Vec::new();
         let mut at = 0;
         while at < waiting.len() {
@@ -152,37 +176,40 @@ fn naive_starts(configuration: Configuration, jobs: &[Job]) -> Vec<Ticks> {
                 };
             }
             let (job, request) = (waiting[at], &jobs[waiting[at]].request);
-            let held = running.iter().map(|(&job, (start, held))| Use {
-                start: *start,
-                end: end_of(&jobs[job].request, *start).max(now),
-                nodes: held.nodes(&grid),
-                processors: held.nodes(&grid).len() as u32,
-            });
             let situation = Situation {
                 strategy: &strategy,
                 faulty: &faulty,
                 now,
-                running: held.collect(),
-                reserved: reserved.clone(),
+                running: in_use_now,
+                reserved,
             };
-            match situation.place(request) {
+            let placed = situation.place(request);
+            let reservation = match scheduler {
+                _ if placed.is_ok() => None,
+                SchedulerKind::Easy { reservations } if at as u64 >= reservations => None,
+                SchedulerKind::ShortestJobFirst { .. } => None,
+                _ => situation.reservation(request),
+            };
+            Situation {
+                running: in_use_now,
+                reserved,
+                ..
+            } = situation;
+            reserved.extend(reservation);
+            match placed {
                 Ok(held) => {
                     strategy.take(&held);
-                    running.insert(job, (now, held));
+                    let started_now = (now, held);
+                    in_use_now.push(in_use((&job, &started_now)));
+                    running.insert(job, started_now);
                     waiting.remove(at);
                     started.push(job);
                     if matches!(scheduler, SchedulerKind::ShortestJobFirst { .. }) {
                         at = 0;
                     }
                 }
-                Err(_) => {
-                    match scheduler {
-                        SchedulerKind::Easy { reservations } if at as u64 >= reservations => {}
-                        SchedulerKind::ShortestJobFirst { .. } => break,
-                        _ => reserved.extend(situation.reservation(request)),
-                    }
-                    at += 1;
-                }
+                Err(_) if matches!(scheduler, SchedulerKind::ShortestJobFirst { .. }) => break,
+                Err(_) => at += 1,
             }
         }
         started
@@ -242,6 +269,59 @@ fn free_submesh_list_starts_jobs_as_the_naive_form() {
 #[test]
 fn counts_start_jobs_as_the_naive_form() {
     starts_as_the_naive_form(mesh(16, 22), &[StrategyKind::Naive]);
+}
+
+/// The jobs of a log of 100 processors, the first so many of them.
+fn kth(limit: Option<usize>, estimates: EstimateModel) -> Option<Vec<Job>> {
+    let Some(folder) = std::env::var_os("MESHALLOC_TRACES") else {
+        println!("SKIPPED: the KTH-SP2 log, since MESHALLOC_TRACES is unset");
+        return None;
+    };
+    let path = Path::new(&folder).join("KTH-SP2-1996-2.1-cln.swf.gz");
+    let options = LogOptions {
+        limit,
+        ..LogOptions::default()
+    };
+    let mut log = Log::read(&path, options, mesh(10, 10).into()).expect("the log can be read");
+    log.estimates = estimates;
+    let workload = Workload::Log(log);
+    let jobs = workload.jobs(1, 0).expect("estimates of a log");
+    let job = |job: workload::Job| Job {
+        arrival: job.arrival,
+        request: job.request,
+        service: job.work.service().expect("a log has run times"),
+    };
+    Some(jobs.map(job).collect())
+}
+
+/// By counts, with the estimates of the log and with perfect ones.
+fn kth_starts_as_the_naive_form(limit: Option<usize>) {
+    for estimates in [EstimateModel::Log, EstimateModel::Perfect] {
+        let Some(jobs) = kth(limit, estimates) else {
+            return;
+        };
+        let easy = configuration(mesh(10, 10), StrategyKind::Naive, EASY);
+        let starts = starts_with_room(easy, &jobs, 2000, |_| ());
+        assert!(
+            !starts.contains(&Ticks::MAX),
+            "{estimates:?}: every job starts"
+        );
+        let naive = naive_starts(easy, &jobs);
+        let different = starts.iter().zip(&naive).position(|(one, two)| one != two);
+        assert_eq!(different, None, "{estimates:?}: the first that differs");
+        println!("{estimates:?}: {} jobs start alike", jobs.len());
+    }
+}
+
+#[test]
+fn the_first_of_kth_start_as_the_naive_form() {
+    kth_starts_as_the_naive_form(Some(5000));
+}
+
+#[test]
+#[ignore = "the whole log takes a minute"]
+fn all_of_kth_start_as_the_naive_form() {
+    kth_starts_as_the_naive_form(None);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
 use crate::request::{Request, Ticks};
-use crate::search::rectangles::for_each_maximal;
+use crate::search::rectangles::fits_somewhere;
 use crate::word::{WORD_BITS, Word, low_half, words_for};
 
 mod bands;
@@ -223,7 +223,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
     }
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        request.orientations().any(|oriented| oriented == sides)
+        request.allows(sides)
     }
 
     fn propose(
@@ -242,12 +242,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         request: &Request,
         _draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let mut fits = false;
-        for_each_maximal(supposed, |submesh| {
-            let mut orientations = request.orientations();
-            fits |= orientations.any(|sides| sides.fits_in(submesh.sides));
-        });
-        fits
+        fits_somewhere(supposed, request)
     }
 
     fn arrived(&mut self, request: &Request) {
@@ -294,6 +289,10 @@ pub struct Decision<'a> {
     fits: Fits<'a>,
     running: &'a mut [Submesh],
     /// How long the running jobs are expected to run, in ticks, as far as there is room: for all jobs that a controller has room for.
+    #[cfg_attr(
+        not(feature = "leb-estimates"),
+        expect(dead_code, reason = "no rule of this build goes by ends")
+    )]
     ends: &'a mut [[Word; TICKS_WORDS]],
 }
 
@@ -318,12 +317,6 @@ impl Decision<'_> {
         self.candidates.len()
     }
 
-    /// How long a running job is expected to run, in ticks; one that is not known to end never does.
-    pub(super) fn end(&self, job: usize) -> Ticks {
-        let end = self.ends.get(job);
-        end.map_or(Ticks::MAX, |&words| words_to_ticks(words))
-    }
-
     /// Puts the `count` largest of the running jobs first, the largest at the front; of the same size those that were granted first.
     pub(super) fn largest_first(&mut self, count: usize) {
         for at in 0..count {
@@ -335,18 +328,6 @@ impl Decision<'_> {
                 }
             }
             self.running[at..=largest].rotate_right(1);
-        }
-    }
-
-    /// Puts the running jobs in the order in which they are expected to end; of the same end those that were granted first.
-    pub(super) fn first_end_first(&mut self) {
-        for len in 1..self.running.len().min(self.ends.len()) {
-            let mut at = len;
-            while at > 0 && self.end(at) < self.end(at - 1) {
-                self.running.swap(at, at - 1);
-                self.ends.swap(at, at - 1);
-                at -= 1;
-            }
         }
     }
 
@@ -382,10 +363,33 @@ impl Decision<'_> {
     }
 }
 
+/// What only a rule that goes by ends asks.
+#[cfg(feature = "leb-estimates")]
+impl Decision<'_> {
+    /// How long a running job is expected to run, in ticks; one that is not known to end never does.
+    pub(super) fn end(&self, job: usize) -> Ticks {
+        let end = self.ends.get(job);
+        end.map_or(Ticks::MAX, |&words| words_to_ticks(words))
+    }
+
+    /// Puts the running jobs in the order in which they are expected to end; of the same end those that were granted first.
+    pub(super) fn first_end_first(&mut self) {
+        for len in 1..self.running.len().min(self.ends.len()) {
+            let mut at = len;
+            while at > 0 && self.end(at) < self.end(at - 1) {
+                self.running.swap(at, at - 1);
+                self.ends.swap(at, at - 1);
+                at -= 1;
+            }
+        }
+    }
+}
+
 fn ticks_to_words(ticks: Ticks) -> [Word; TICKS_WORDS] {
     core::array::from_fn(|at| (ticks >> (at as u32 * WORD_BITS)) as Word)
 }
 
+#[cfg(feature = "leb-estimates")]
 fn words_to_ticks(words: [Word; TICKS_WORDS]) -> Ticks {
     let words = words.into_iter().enumerate();
     words.fold(0, |ticks, (at, word)| {

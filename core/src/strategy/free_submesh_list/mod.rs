@@ -109,7 +109,7 @@ use crate::grid::{Block, Grid};
 use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::rectangles::{any_maximal, for_each_maximal};
+use crate::search::rectangles::{fits_somewhere, for_each_maximal};
 use crate::word::runs;
 
 mod candidate;
@@ -186,7 +186,7 @@ impl Strategy for FreeSubmeshList<'_> {
     }
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        request.orientations().any(|oriented| oriented == sides)
+        request.allows(sides)
     }
 
     fn propose(
@@ -224,14 +224,11 @@ impl Strategy for FreeSubmeshList<'_> {
         request: &Request,
         _draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let fits = |submesh: Submesh| {
-            let mut orientations = request.orientations();
-            orientations.any(|sides| sides.fits_in(submesh.sides))
-        };
-        match occupancy.is_supposed() {
-            true => any_maximal(occupancy, fits),
-            false => self.dominant_free_submeshes().iter().copied().any(fits),
+        if occupancy.is_supposed() {
+            return fits_somewhere(occupancy, request);
         }
+        let mut list = self.dominant_free_submeshes().iter();
+        list.any(|submesh| request.fits_in(submesh.sides))
     }
 
     fn end_supposing(&mut self, occupancy: &Occupancy<'_>) {

@@ -1,0 +1,135 @@
+//! Counting instructions in QEMU: of each command of a script the least of several runs, since the clock interrupts a command here
+//! or there, every 500,000 instructions.
+
+use anyhow::{Context, Result, bail};
+use meshalloc::{Command, Configuration, Reply, Ticks};
+
+use crate::emulator::Emulator;
+use crate::image::Image;
+
+/// How often a script is run.
+const REPEATS: usize = 2;
+/// 2 ns an instruction.
+const QEMU_CLOCK: [&str; 2] = ["-icount", "shift=1,sleep=off"];
+/// Of SysTick in QEMU, 168 MHz.
+const TICKS_EACH: f64 = 0.168 * 2.0;
+
+/// A command and its time.
+pub(super) type Step = (Ticks, Command);
+
+/// Instructions of one kind of command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spread {
+    pub(super) median: u64,
+    pub(super) most: u64,
+}
+
+impl Spread {
+    /// Of at least one command.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub(super) fn of(instructions: impl Iterator<Item = u64>) -> Result<Spread> {
+        let mut instructions: Vec<u64> = instructions.collect();
+        instructions.sort_unstable();
+        let spread = instructions.last().map(|&most| Spread {
+            median: instructions[instructions.len() / 2],
+            most,
+        });
+        spread.context("no commands")
+    }
+
+    /// Two cells of a table.
+    pub(super) fn cells(self) -> String {
+        format!("{} | {}", rounded(self.median), rounded(self.most))
+    }
+}
+
+/// How many jobs the image places in this configuration, and the instructions of each command.
+///
+/// # Errors
+///
+/// When QEMU or the image fails, or the runs differ.
+pub(super) fn instructions(
+    image: &Image,
+    configuration: Configuration,
+    script: &[Step],
+) -> Result<(u32, Vec<u64>)> {
+    let (granted, mut least) = ticks(image, configuration, script)?;
+    for _ in 1..REPEATS {
+        let (again, ticks) = ticks(image, configuration, script)?;
+        if again != granted {
+            bail!("it placed {granted} jobs, then {again}");
+        }
+        for (least, ticks) in least.iter_mut().zip(ticks) {
+            *least = ticks.min(*least);
+        }
+    }
+    let Configuration {
+        strategy,
+        scheduler,
+        ..
+    } = configuration;
+    println!("{strategy}, {}: {granted} jobs placed", scheduler.name());
+    let instructions = |&ticks: &u32| (f64::from(ticks) / TICKS_EACH).round() as u64;
+    Ok((granted, least.iter().map(instructions).collect()))
+}
+
+/// How many jobs are placed, and the ticks of each command.
+fn ticks(image: &Image, configuration: Configuration, script: &[Step]) -> Result<(u32, Vec<u32>)> {
+    let (address, bytes) = image
+        .command_ticks
+        .context("the image does not keep how long commands take")?;
+    let (emulator, mut client) = Emulator::start(&QEMU_CLOCK)?;
+    let first = [Command::Reset, Command::Configure(configuration)].map(|command| (0, command));
+    let mut granted = 0;
+    for (at, command) in first.iter().chain(script) {
+        client.call(command, Some(*at), &mut |reply| {
+            granted += u32::from(matches!(reply, Reply::Grant(grant) if grant.first == 0));
+        })?;
+    }
+    // All before this frame has been kept. Frames that were sent again have not.
+    let counters = client.line_counters()?;
+    let end = (counters.frames - 1 - counters.repeated) as usize;
+    drop(client);
+    let memory = emulator.memory(address, bytes)?;
+    let words = memory
+        .chunks_exact(4)
+        .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+    let words: Vec<u32> = words.collect();
+    let [_, kept @ ..] = &words[..] else {
+        bail!("there is no count of commands");
+    };
+    let before = end
+        .checked_sub(script.len())
+        .filter(|_| script.len() <= kept.len())
+        .context("commands are missing")?;
+    let ticks = (before..end).map(|number| kept[number % kept.len()]);
+    Ok((granted, ticks.collect()))
+}
+
+/// Two significant digits: what is left of interrupts does not show.
+fn rounded(instructions: u64) -> u64 {
+    let unit = 10_u64.pow(instructions.max(1).ilog10().saturating_sub(1));
+    (instructions + unit / 2) / unit * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_two_digits() {
+        for (number, expected) in [(0, 0), (7, 7), (99, 99), (1234, 1200), (98_765, 99_000)] {
+            assert_eq!(rounded(number), expected);
+        }
+    }
+
+    #[test]
+    fn half_of_the_numbers_are_up_to_the_median() {
+        let spread = Spread::of([5, 1, 9].into_iter()).unwrap();
+        assert_eq!(spread, Spread { median: 5, most: 9 });
+        assert!(Spread::of(std::iter::empty()).is_err());
+    }
+}

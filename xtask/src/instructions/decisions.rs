@@ -1,0 +1,87 @@
+//! The instructions of a decision with foresight, for each budget.
+
+use std::fmt::Write as _;
+
+use anyhow::{Context, Result, ensure};
+use meshalloc::{Flags, SchedulerKind, StrategyKind};
+
+use super::count::{Spread, instructions};
+use super::script::{Script, configuration, memory};
+use crate::command::in_parallel;
+use crate::image::Image;
+
+const BUDGETS: [u64; 3] = [16, 32, 64];
+/// Jobs that run when a decision is made.
+const RUNNING: usize = 40;
+/// The clock of the board, in MHz.
+const CLOCK_MHZ: u32 = 180;
+/// Cycles an instruction takes, all in all, an assumption: most take one, loads two, taken branches two to four; the chip's flash accelerator
+/// hides nearly all of the five wait states at this clock.
+const CYCLES_EACH: f64 = 1.5;
+/// How long a decision may take, in ms.
+const LONGEST_MS: u32 = 10;
+
+pub(super) fn table(image: &Image) -> Result<String> {
+    let strategies = |budget| {
+        [
+            StrategyKind::LeastExpectedBlocking { budget },
+            StrategyKind::LebEstimates { budget },
+        ]
+    };
+    let strategies = BUDGETS.map(strategies);
+    let spreads = in_parallel(strategies.as_flattened(), |_, &strategy| {
+        measure(image, strategy).with_context(|| format!("counting the instructions of {strategy}"))
+    })?;
+    let mut text = String::from(
+        "| E | `leb`, median | `leb`, most | `leb-e`, median | `leb-e`, most | most, ms |\n|--:|--:|--:|--:|--:|--:|\n",
+    );
+    let mut largest = "none".to_owned();
+    for (budget, spreads) in BUDGETS.iter().zip(spreads.as_chunks::<2>().0) {
+        let cells = spreads.map(Spread::cells).join(" | ");
+        let most = spreads.iter().map(|spread| spread.most).max().unwrap_or(0);
+        let ms = most as f64 / instructions_in(1);
+        writeln!(text, "| {budget} | {cells} | {ms:.1} |")?;
+        if ms < f64::from(LONGEST_MS) {
+            largest = budget.to_string();
+        }
+    }
+    write!(
+        text,
+        "\nInstructions of the submits that place a job, counted as above, while {RUNNING} others run on a 64 x 64 mesh; all of 1 to 15 by 1 to 15 \
+         processors.\nThe time is that of the longest at {CLOCK_MHZ} MHz and {CYCLES_EACH} cycles an instruction, an assumption: most take one, \
+         loads two, taken branches\ntwo to four, and the chip's flash accelerator hides nearly all wait states. {LONGEST_MS} ms are {} instructions then;\nthe largest \
+         of these budgets that stays below is {largest}. With so many running jobs `leb-e` keeps four candidates whatever the budget is; its rows differ by \
+         what ran before.\n",
+        instructions_in(LONGEST_MS)
+    )?;
+    Ok(text)
+}
+
+/// So many ms.
+fn instructions_in(ms: u32) -> f64 {
+    f64::from(CLOCK_MHZ * 1000 * ms) / CYCLES_EACH
+}
+
+fn measure(image: &Image, strategy: StrategyKind) -> Result<Spread> {
+    let configuration = configuration(strategy, SchedulerKind::Fcfs);
+    let mut memory = memory();
+    let mut script = Script::new(&mut memory, configuration)?;
+    let mut decisions = Vec::new();
+    while script.goes_on() {
+        if script.running() > RUNNING {
+            script.release_next();
+        }
+        let is_decision = script.running() == RUNNING;
+        if script.submit(Flags::NO_WAIT) && is_decision {
+            decisions.push(script.steps.len() - 1);
+        }
+    }
+    ensure!(decisions.len() >= 100, "only {} decisions", decisions.len());
+    let (granted, counted) = instructions(image, configuration, &script.steps)?;
+    ensure!(
+        granted == script.granted,
+        "it places {granted} jobs, {} in process",
+        script.granted
+    );
+    Spread::of(decisions.iter().map(|&at| counted[at]))
+}

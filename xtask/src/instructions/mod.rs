@@ -1,0 +1,109 @@
+//! How many instructions the firmware takes for its commands: tables in the README.
+//!
+//! QEMU's clock counts instructions, and the image for QEMU keeps how long each command takes, from its last byte to the last one of
+//! the replies. So the figures have the protocol in them, which is the same for all strategies but for the length of the replies.
+
+mod count;
+mod decisions;
+mod passes;
+mod script;
+mod strategies;
+
+use anyhow::Result;
+use meshalloc::{Grid, Request};
+
+use crate::image::{self, Image};
+use crate::{readme, setup};
+
+/// The options of `cargo xtask instructions`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Write the tables into the README.
+    #[arg(long)]
+    update: bool,
+    /// Only these tables, separated by commas.
+    #[arg(long, value_name = "TABLE,...", value_delimiter = ',')]
+    only: Vec<Table>,
+}
+
+/// A table of the README.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Table {
+    /// A submit and a release, with each strategy for meshes.
+    Strategies,
+    /// Decisions with foresight, for each budget.
+    Decisions,
+    /// Scheduling passes.
+    Passes,
+}
+
+impl Table {
+    const ALL: [Table; 3] = [Table::Strategies, Table::Decisions, Table::Passes];
+
+    /// It stands between these lines.
+    const fn marks(self) -> [&'static str; 2] {
+        match self {
+            Table::Strategies => [
+                "<!-- cargo xtask instructions: strategies -->",
+                "<!-- end of strategies -->",
+            ],
+            Table::Decisions => [
+                "<!-- cargo xtask instructions: decisions -->",
+                "<!-- end of decisions -->",
+            ],
+            Table::Passes => [
+                "<!-- cargo xtask instructions: passes -->",
+                "<!-- end of passes -->",
+            ],
+        }
+    }
+
+    fn measure(self, image: &Image) -> Result<String> {
+        match self {
+            Table::Strategies => strategies::table(image),
+            Table::Decisions => decisions::table(image),
+            Table::Passes => passes::table(image),
+        }
+    }
+}
+
+const MESH: Grid = match Grid::mesh(&[64, 64]) {
+    Ok(mesh) => mesh,
+    Err(_) => panic!("64 x 64 is a mesh"),
+};
+
+/// Sides of 1 to 15: 64 such jobs are as large as the mesh, about.
+fn request(job: u32) -> Request {
+    let (w, h) = (1 + job * 7 % 15, 1 + job * job * 11 / 4 % 15);
+    Request::submesh(w as u16, h as u16)
+}
+
+/// Builds the image, counts, prints the tables and does what the options say.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    setup::target()?;
+    setup::qemu()?;
+    image::build_command("board,qemu").run()?;
+    let image = Image::read()?;
+    let is_wanted = |table: &Table| options.only.is_empty() || options.only.contains(table);
+    for table in Table::ALL.into_iter().filter(is_wanted) {
+        let text = table.measure(&image)?;
+        println!("\n{text}");
+        if options.update {
+            let (before, _, after) = readme::split(table.marks())?;
+            readme::write(&before, &text, &after)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_readme_has_each_table() {
+        for table in Table::ALL {
+            assert!(readme::split(table.marks()).is_ok(), "{table:?}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Commands that depend on what earlier ones brought about: a controller in process carries them out while they are written down.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use meshalloc::{
+    Command, Configuration, Controller, Flags, JobId, Reply, Storage, StrategyKind, Ticks,
+};
+
+use super::count::Step;
+use super::{MESH, request};
+
+/// The image keeps the latest 512 commands.
+const COMMANDS_MAX: usize = 500;
+
+/// Room for any strategy that is measured, on a host.
+type Memory = Storage<64, 256, 32_768, 4096, 4096>;
+
+/// Jobs of 1 to 15 by 1 to 15 processors, with run times as estimated, on a machine of its own.
+pub(super) struct Script<'m> {
+    controller: Controller<'m>,
+    now: Ticks,
+    latest: u32,
+    /// The running jobs by when they end.
+    running: BTreeSet<(Ticks, u32)>,
+    waiting: u32,
+    pub(super) granted: u32,
+    pub(super) steps: Vec<Step>,
+}
+
+/// Memory for a script.
+pub(super) fn memory() -> Box<Memory> {
+    Box::new(Storage::new())
+}
+
+impl<'m> Script<'m> {
+    /// # Errors
+    ///
+    /// When the memory does not suffice.
+    pub(super) fn new(memory: &'m mut Memory, configuration: Configuration) -> Result<Self> {
+        Ok(Script {
+            controller: Controller::new(memory.memory(), configuration)?,
+            now: 0,
+            latest: 0,
+            running: BTreeSet::new(),
+            waiting: 0,
+            granted: 0,
+            steps: Vec::new(),
+        })
+    }
+
+    pub(super) fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    pub(super) const fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
+    /// Whether there is room for two further commands.
+    pub(super) fn goes_on(&self) -> bool {
+        self.steps.len() + 2 <= COMMANDS_MAX
+    }
+
+    /// Submits another job; returns whether it runs.
+    pub(super) fn submit(&mut self, flags: Flags) -> bool {
+        self.latest += 1;
+        let job = self.latest;
+        let request = request(job).with_flags(flags).with_estimate(run_time(job));
+        self.waiting += u32::from(!flags.contains(Flags::NO_WAIT));
+        let before = self.granted;
+        let command = Command::Submit {
+            job: JobId(job),
+            request,
+        };
+        self.carry_out(command, u32::from(!flags.contains(Flags::NO_WAIT)));
+        self.granted > before
+    }
+
+    /// Goes on to when the next job ends, and releases it.
+    pub(super) fn release_next(&mut self) {
+        if let Some((end, job)) = self.running.pop_first() {
+            self.now = end;
+            self.carry_out(Command::Release { job: JobId(job) }, 1);
+        }
+    }
+
+    /// `leaving` is by how much a grant shortens the queue.
+    fn carry_out(&mut self, command: Command, leaving: u32) {
+        let Script {
+            controller,
+            now,
+            running,
+            waiting,
+            granted,
+            steps,
+            ..
+        } = self;
+        steps.push((*now, command));
+        controller.handle(&command, *now, &mut |reply| {
+            if let Reply::Grant(grant) = reply
+                && grant.first == 0
+            {
+                running.insert((*now + run_time(grant.job.0), grant.job.0));
+                *waiting -= leaving;
+                *granted += 1;
+            }
+        });
+    }
+}
+
+/// 1,000 to 9,999 ticks.
+fn run_time(job: u32) -> Ticks {
+    1_000 + Ticks::from(job) * 7_919 % 9_000
+}
+
+/// A strategy at work on the mesh, with this scheduler.
+pub(super) const fn configuration(
+    strategy: StrategyKind,
+    scheduler: meshalloc::SchedulerKind,
+) -> Configuration {
+    Configuration {
+        machine: MESH,
+        strategy,
+        scheduler,
+    }
+}
