@@ -3,11 +3,12 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{JobSource, Scenario};
+use super::{JobSource, LogSource, Scenario};
 use crate::experiment::{Measure, Replications};
 use crate::names;
 use crate::workload::{
-    Arrivals, Messages, Rate, Requests, ServiceDistribution, SideRange, Synthetic, WorkDistribution,
+    Arrivals, Messages, Rate, Requests, ServiceDistribution, SideRange, Synthetic, TimeUnit,
+    WorkDistribution,
 };
 
 type Entries = Vec<(&'static str, Value)>;
@@ -49,29 +50,20 @@ impl JobSource {
                     entries.push(("jobs", (*jobs).into()));
                 }
                 entries.push(("estimates", workload.estimates.to_string().into()));
-                match *replications {
-                    Replications::Fixed(count) => entries.push(("replications", count.into())),
-                    Replications::UntilRelativeError { target, max }
-                    | Replications::UntilAbsoluteError { target, max } => {
-                        entries.push(("until-rel-error", target.into()));
-                        entries.push(("max-replications", max.into()));
-                    }
-                }
+                entries.extend(of_replications(*replications));
                 entries
             }
             JobSource::Log {
-                file,
-                partition,
-                shape,
-                jobs,
+                source,
                 messages,
                 estimates,
+                replications,
             } => {
-                let mut entries = vec![("swf", file.to_string_lossy().into())];
-                entries.extend(partition.map(|partition| ("partition", partition.into())));
-                entries.push(("shape", shape.name().into()));
-                entries.extend(jobs.map(|jobs| ("jobs", jobs.into())));
+                let mut entries = of_log(source);
                 entries.push(("estimates", estimates.to_string().into()));
+                if source.resample.is_some() {
+                    entries.extend(of_replications(*replications));
+                }
                 if let Some(sent) = messages {
                     entries.extend(of_messages(&sent.messages));
                     if let Some(seconds) = sent.seconds_per_iteration {
@@ -84,6 +76,39 @@ impl JobSource {
             }
         }
     }
+}
+
+fn of_replications(replications: Replications) -> Entries {
+    match replications {
+        Replications::Fixed(count) => vec![("replications", count.into())],
+        Replications::UntilRelativeError { target, max }
+        | Replications::UntilAbsoluteError { target, max } => vec![
+            ("until-rel-error", target.into()),
+            ("max-replications", max.into()),
+        ],
+    }
+}
+
+/// A log, and what is made of it.
+fn of_log(source: &LogSource) -> Entries {
+    let options = &source.options;
+    let seconds = |ticks| TimeUnit::Second.of(ticks);
+    let given = [
+        ("partition", options.partition.map(Value::from)),
+        ("from", options.from.map(seconds).map(Value::from)),
+        ("to", options.to.map(seconds).map(Value::from)),
+        ("jobs", options.limit.map(Value::from)),
+        ("log-load", source.load.map(Value::from)),
+        ("resample", source.resample.map(|by| by.to_string().into())),
+    ];
+    let given = given
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value?)));
+    let all = [
+        ("swf", source.file.to_string_lossy().into()),
+        ("shape", options.shape.to_string().into()),
+    ];
+    all.into_iter().chain(given).collect()
 }
 
 /// Which jobs are measured.
@@ -159,7 +184,7 @@ fn of_requests(requests: &Requests) -> Entries {
         ],
         Requests::Counts(of) => vec![
             ("task-processors", of.distribution.to_string().into()),
-            ("shape", of.shape.name().into()),
+            ("shape", of.shape.to_string().into()),
         ],
     }
 }
