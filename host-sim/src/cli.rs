@@ -18,6 +18,7 @@ use crate::backend::{Backends, InProcessBackends};
 use crate::compare::{self, CompareArgs};
 use crate::failure::Failure;
 use crate::list;
+use crate::log::{self, LogStatisticsArgs};
 use crate::map::{Map, MapArgs, MapMoment, Snapshot};
 use crate::names;
 use crate::replay::{self, ReplayError};
@@ -81,6 +82,8 @@ enum Command {
     ///
     /// An interrupted run goes on where it stopped when the same command is given again.
     Reproduce(ReproduceArgs),
+    /// Show what a log has in it before it is run: jobs, load on a machine, sizes, run times, dropped lines and why
+    Log(LogStatisticsArgs),
     /// List strategies, schedulers and distributions, with their sources
     List(ListArgs),
 }
@@ -244,6 +247,7 @@ fn carry_out(
         Command::Saturation(args) => saturation::saturation(args, output),
         Command::Traffic(args) => traffic::traffic(args, output),
         Command::Reproduce(args) => reproduce::reproduce(args, output),
+        Command::Log(args) => log::log(args, output),
         Command::List(args) => Ok(list::list(args.format, output)?),
     }
 }

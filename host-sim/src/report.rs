@@ -110,7 +110,11 @@ impl Report<'_> {
     pub fn table(&self, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "{}", self.headline())?;
         if let Some(log) = self.log {
-            writeln!(output, "{}", log_line(log))?;
+            write!(output, "{}", log_line(log))?;
+            match log.offered_load() {
+                Some(load) => writeln!(output, ", offered load {load:.3}")?,
+                None => writeln!(output)?,
+            }
         }
         if let Some(controller) = &self.controller {
             writeln!(output, "controller: {controller}")?;
@@ -502,7 +506,7 @@ fn best_gains(results: &[StrategyResult]) -> Vec<String> {
         .collect()
 }
 
-fn log_line(log: &Log) -> String {
+pub(crate) fn log_line(log: &Log) -> String {
     let computer = log.header.computer.as_deref().unwrap_or("unknown machine");
     let mut line = format!(
         "log {}: {computer}, {} jobs",
@@ -511,9 +515,6 @@ fn log_line(log: &Log) -> String {
     );
     for (count, why) in log.lines.left_out() {
         let _ = write!(line, ", {count} {why}");
-    }
-    if let Some(load) = log.offered_load() {
-        let _ = write!(line, ", offered load {load:.3}");
     }
     line
 }

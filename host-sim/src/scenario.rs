@@ -20,6 +20,7 @@ mod machine;
 mod network;
 mod requests;
 
+pub(crate) use effective::NOT_REPLICATED;
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
 pub(crate) use grid::of_keys;
 pub use grid::{GridPoint, grid};
@@ -27,7 +28,7 @@ pub use log::{LogArgs, LogSource, WindowArgs};
 pub use machine::{MESH_DEFAULT, MachineArgs};
 pub use network::NetworkArgs;
 pub(crate) use requests::{
-    EstimateArgs, RequestArgs, check_serves, default_strategy, record, strategies,
+    EstimateArgs, RequestArgs, check_serves, default_strategy, record, record_log, strategies,
 };
 
 /// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
@@ -135,7 +136,7 @@ pub struct ScenarioArgs {
 
     /// Distribution of the side lengths of jobs: uniform, normal, exponential, uniform-decreasing;
     /// `host-sim list` shows variants [default: uniform]
-    #[arg(long, value_name = "NAME", value_parser = sizes, help_heading = SYNTHETIC, conflicts_with_all = ["cube", "swf"])]
+    #[arg(long, value_name = "NAME", value_parser = sizes, help_heading = SYNTHETIC, conflicts_with = "cube")]
     pub sizes: Option<SizeDistribution>,
 
     /// Sides along x that are drawn, in processors [default: 1 to the machine's]
@@ -148,11 +149,11 @@ pub struct ScenarioArgs {
 
     /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
     /// [default: uniform]
-    #[arg(long, value_name = "NAME", help_heading = SYNTHETIC, conflicts_with = "swf")]
+    #[arg(long, value_name = "NAME", help_heading = SYNTHETIC)]
     pub dims: Option<TaskDistribution>,
 
     /// On a cube: distribution of the radices of jobs, 2 to k: uniform or normal [default: uniform]
-    #[arg(long, value_name = "NAME", help_heading = SYNTHETIC, conflicts_with = "swf")]
+    #[arg(long, value_name = "NAME", help_heading = SYNTHETIC)]
     pub radices: Option<TaskDistribution>,
 
     /// Number of processors of a job in place of its sides: exponential:MEAN, rounded up, at most the whole machine
@@ -167,7 +168,7 @@ pub struct ScenarioArgs {
 
     /// Offered load: processor seconds requested per processor second there is [default on a mesh:
     /// 0.4]
-    #[arg(long, value_name = "FRACTION", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with_all = ["traffic", "swf"])]
+    #[arg(long, value_name = "FRACTION", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with = "traffic")]
     pub load: Option<f64>,
 
     /// Traffic ratio in place of a load: jobs that arrive in a mean service time
@@ -180,7 +181,7 @@ pub struct ScenarioArgs {
     pub arrival_rate: Option<f64>,
 
     /// Mean of the exponential service time, in seconds [default: 10]
-    #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with_all = ["service", "swf"])]
+    #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with = "service")]
     pub mean_service: Option<f64>,
 
     /// Another service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds

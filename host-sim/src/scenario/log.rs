@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::ValueHint;
 use meshalloc::{Grid, Ticks};
+use serde_json::Value;
 
 use crate::names;
-use crate::workload::{Log, LogOptions, Resample, ShapeRule};
+use crate::workload::{Log, LogOptions, Resample, ShapeRule, TimeUnit};
 
 /// Under which options about logs stand in the help.
 pub(super) const HEADING: &str = "Workload log (in place of a synthetic workload)";
@@ -58,7 +59,8 @@ impl WindowArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub struct LogArgs {
     /// A log in the Standard Workload Format, plain or .gz, measured whole; - reads standard input
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = HEADING)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = HEADING,
+        conflicts_with_all = ["sizes", "dims", "radices", "load", "mean_service"])]
     pub swf: Option<PathBuf>,
 
     /// Which of its jobs.
@@ -130,6 +132,28 @@ impl LogArgs {
 }
 
 impl LogSource {
+    /// Options and their values, but for the machine.
+    pub(crate) fn entries(&self) -> Vec<(&'static str, Value)> {
+        let options = &self.options;
+        let seconds = |ticks: Ticks| Value::from(TimeUnit::Second.of(ticks));
+        let given = [
+            ("partition", options.partition.map(Value::from)),
+            ("from", options.from.map(seconds)),
+            ("to", options.to.map(seconds)),
+            ("jobs", options.limit.map(Value::from)),
+            ("log-load", self.load.map(Value::from)),
+            ("resample", self.resample.map(|by| by.to_string().into())),
+        ];
+        let given = given
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?)));
+        let all = [
+            ("swf", self.file.to_string_lossy().into()),
+            ("shape", options.shape.to_string().into()),
+        ];
+        all.into_iter().chain(given).collect()
+    }
+
     /// Whether its jobs depend on the seed.
     pub(crate) fn has_random_numbers(&self) -> bool {
         self.resample.is_some() || matches!(self.options.shape, ShapeRule::Drawn(_))

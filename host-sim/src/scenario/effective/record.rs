@@ -3,12 +3,11 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{JobSource, LogSource, Scenario};
+use super::{JobSource, Scenario};
 use crate::experiment::{Measure, Replications};
 use crate::names;
 use crate::workload::{
-    Arrivals, Messages, Rate, Requests, ServiceDistribution, SideRange, Synthetic, TimeUnit,
-    WorkDistribution,
+    Arrivals, Messages, Rate, Requests, ServiceDistribution, SideRange, Synthetic, WorkDistribution,
 };
 
 type Entries = Vec<(&'static str, Value)>;
@@ -59,7 +58,7 @@ impl JobSource {
                 estimates,
                 replications,
             } => {
-                let mut entries = of_log(source);
+                let mut entries = source.entries();
                 entries.push(("estimates", estimates.to_string().into()));
                 if source.resample.is_some() {
                     entries.extend(of_replications(*replications));
@@ -87,28 +86,6 @@ fn of_replications(replications: Replications) -> Entries {
             ("max-replications", max.into()),
         ],
     }
-}
-
-/// A log, and what is made of it.
-fn of_log(source: &LogSource) -> Entries {
-    let options = &source.options;
-    let seconds = |ticks| TimeUnit::Second.of(ticks);
-    let given = [
-        ("partition", options.partition.map(Value::from)),
-        ("from", options.from.map(seconds).map(Value::from)),
-        ("to", options.to.map(seconds).map(Value::from)),
-        ("jobs", options.limit.map(Value::from)),
-        ("log-load", source.load.map(Value::from)),
-        ("resample", source.resample.map(|by| by.to_string().into())),
-    ];
-    let given = given
-        .into_iter()
-        .filter_map(|(key, value)| Some((key, value?)));
-    let all = [
-        ("swf", source.file.to_string_lossy().into()),
-        ("shape", options.shape.to_string().into()),
-    ];
-    all.into_iter().chain(given).collect()
 }
 
 /// Which jobs are measured.
