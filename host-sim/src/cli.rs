@@ -18,13 +18,14 @@ use crate::backend::{Backends, InProcessBackends};
 use crate::compare::{self, CompareArgs};
 use crate::failure::Failure;
 use crate::list;
+use crate::log::{self, LogStatisticsArgs};
 use crate::map::{Map, MapArgs, MapMoment, Snapshot};
 use crate::names;
 use crate::replay::{self, ReplayError};
 use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunHow};
 use crate::saturation::{self, SaturationArgs};
-use crate::scenario::{self, BackendChoice, Format, MachineArgs, Scenario, ScenarioArgs};
+use crate::scenario::{self, BackendChoice, Format, MachineArgs, ScenarioArgs};
 use crate::slurm::{self, SlurmArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
 use crate::traffic::{self, TrafficArgs};
@@ -81,6 +82,8 @@ enum Command {
     ///
     /// An interrupted run goes on where it stopped when the same command is given again.
     Reproduce(ReproduceArgs),
+    /// Show what a log has in it before it is run: jobs, load on a machine, sizes, run times, dropped lines and why
+    Log(LogStatisticsArgs),
     /// List strategies, schedulers and distributions, with their sources
     List(ListArgs),
 }
@@ -223,22 +226,19 @@ fn carry_out(
     output: &mut impl Write,
 ) -> Result<(), Failure> {
     match command {
-        Command::Run(args) => {
-            let options = options(args.scenario.as_deref(), &args.options, matches)?;
-            run::run(
-                &Scenario::new(options)?,
-                &RunHow {
-                    threads: args.threads,
-                    search_time: args.search_time,
-                    jobs_output: args.jobs_output.as_deref(),
-                    map: &args.map,
-                },
-                output,
-            )
-        }
+        Command::Run(args) => run::run(
+            &scenario::read(matches, &args.options, args.scenario.as_deref())?,
+            &RunHow {
+                threads: args.threads,
+                search_time: args.search_time,
+                jobs_output: args.jobs_output.as_deref(),
+                map: &args.map,
+            },
+            output,
+        ),
         Command::View(args) => {
-            let options = options(args.scenario.as_deref(), &args.options, matches)?;
-            view::view(&Scenario::new(options)?, &args.output, output)
+            let scenario = scenario::read(matches, &args.options, args.scenario.as_deref())?;
+            view::view(&scenario, &args.output, output)
         }
         Command::Sweep(args) => sweep::sweep(args, output),
         Command::Slurm(args) => slurm::slurm(args, output),
@@ -247,19 +247,8 @@ fn carry_out(
         Command::Saturation(args) => saturation::saturation(args, output),
         Command::Traffic(args) => traffic::traffic(args, output),
         Command::Reproduce(args) => reproduce::reproduce(args, output),
+        Command::Log(args) => log::log(args, output),
         Command::List(args) => Ok(list::list(args.format, output)?),
-    }
-}
-
-/// The options of a scenario, those of a file among them.
-fn options(
-    file: Option<&Path>,
-    given: &ScenarioArgs,
-    matches: &ArgMatches,
-) -> Result<ScenarioArgs, String> {
-    match file {
-        Some(path) => scenario::merged(matches, path),
-        None => Ok(given.clone()),
     }
 }
 

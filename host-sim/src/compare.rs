@@ -1,4 +1,4 @@
-//! `compare`: several strategies under several schedulers on one synthetic workload over several loads, as tables and a picture.
+//! `compare`: several strategies under several schedulers on one workload over several loads, as tables and a picture.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use clap::builder::ValueHint;
-use meshalloc::{SchedulerKind, StrategyKind};
+use meshalloc::{Grid, SchedulerKind, StrategyKind};
 use serde_json::json;
 
 use crate::backend::{self, InProcessBackends};
@@ -22,9 +22,9 @@ use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, cell, shown, table, trimmed};
-use crate::scenario::{self, EstimateArgs, Format, RequestArgs};
+use crate::scenario::{self, Format, JOBS_DEFAULT, LogArgs, LogSource, RequestArgs};
 use crate::workload::{
-    Arrivals, EstimateModel, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit,
+    Arrivals, EstimateModel, Log, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit,
     WorkDistribution, Workload,
 };
 
@@ -35,7 +35,16 @@ pub struct CompareArgs {
     requests: RequestArgs,
 
     #[command(flatten)]
-    estimates: EstimateArgs,
+    log: LogArgs,
+
+    /// Offered loads to which the log's submit times are stretched, separated by commas [default: they stay as they are]
+    #[arg(long, value_name = "FRACTION,...", value_parser = names::positive, allow_negative_numbers = true, value_delimiter = ',')]
+    log_load: Vec<f64>,
+
+    /// The estimate of its run time that each request carries: perfect, log (the requested time), factor:LOW..HIGH (the run
+    /// time times a number drawn for each job) or none [default: perfect; with --swf: log]
+    #[arg(long, value_name = "MODEL")]
+    estimates: Option<EstimateModel>,
 
     /// Allocation strategies, separated by commas [default: those of ff,as,fsl,leb,naive that
     /// serve the machine; on a cube: those of tree-collapsing, tree-collapsing-printed, free-list and sniffing that serve it]
@@ -61,13 +70,14 @@ pub struct CompareArgs {
     #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, default_value = "10")]
     mean_service: f64,
 
-    /// Jobs in one replication, the first 5 % of which are not measured
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, default_value = "40000")]
-    jobs: u32,
+    /// Jobs in one replication, the first 5 % of which are not measured [default: 40000]; of a log, its first jobs, all measured
+    /// [default: all]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true)]
+    jobs: Option<u32>,
 
-    /// Runs of each strategy at each load, each with new jobs
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, default_value_t = REPLICATIONS_MIN)]
-    replications: u32,
+    /// Runs of each strategy at each load, each with new jobs; of a log with --resample [default: 10]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true)]
+    replications: Option<u32>,
 
     /// Run times count as at least this in the bounded slowdown
     #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, default_value_t = SLOWDOWN_THRESHOLD)]
@@ -120,10 +130,19 @@ const DEFAULT_CUBE: &[&str] = &[
     "sniffing",
 ];
 
+/// Where the jobs come from.
+enum Source {
+    Synthetic(Requests),
+    Log(LogSource, Log),
+}
+
 /// What is compared, every parameter known.
 struct Comparison<'a> {
     args: &'a CompareArgs,
-    requests: Requests,
+    machine: Grid,
+    source: Source,
+    estimates: EstimateModel,
+    replications: u32,
     strategies: Vec<StrategyKind>,
     /// Each once.
     schedulers: Vec<SchedulerKind>,
@@ -170,6 +189,40 @@ impl<'a> Comparison<'a> {
     fn new(args: &'a CompareArgs) -> Result<Self, String> {
         let requests = args.requests.requests()?;
         let machine = requests.machine();
+        let load = args.log_load.first().copied();
+        let mut loads = args.load.clone();
+        let log = args.log.source(machine, load, args.jobs)?;
+        let is_log = log.is_some();
+        let source = match log {
+            Some(source) => {
+                let log = source.read(machine)?;
+                loads = match log.load {
+                    Some(_) => args.log_load.clone(),
+                    // As it is.
+                    None => vec![log.offered_load().unwrap_or_default()],
+                };
+                Source::Log(source, log)
+            }
+            None if args.log.shape.is_some() => {
+                return Err("shape is about logs (expected swf beside it)".into());
+            }
+            None => Source::Synthetic(requests),
+        };
+        let estimates = args.estimates.unwrap_or(match is_log {
+            true => EstimateModel::Log,
+            false => EstimateModel::Perfect,
+        });
+        let usable = estimates.check(true, is_log);
+        usable.map_err(|error| error.to_string())?;
+        let is_replicated = !is_log || args.log.resample.is_some();
+        let replications = match args.replications {
+            None if is_replicated => REPLICATIONS_MIN,
+            None => 1,
+            Some(_) if !is_replicated => {
+                return Err(format!("replications {}", scenario::NOT_REPLICATED));
+            }
+            Some(count) => count,
+        };
         let default = match machine.is_written_high_first() {
             true => DEFAULT_CUBE,
             false => DEFAULT,
@@ -183,12 +236,14 @@ impl<'a> Comparison<'a> {
         }
         let default = backend::serving(machine, schedulers[0], built);
         let default = default.map_err(|error| error.to_string())?;
-        let mut loads = args.load.clone();
         loads.sort_by(f64::total_cmp);
         loads.dedup();
         Ok(Comparison {
             args,
-            requests,
+            machine,
+            source,
+            estimates,
+            replications,
             strategies: scenario::strategies(machine, args.strategy.as_deref(), &default)?,
             schedulers,
             loads,
@@ -197,26 +252,33 @@ impl<'a> Comparison<'a> {
 
     fn experiment(&self, load: f64, scheduler: SchedulerKind) -> Experiment {
         let args = self.args;
-        let workload = Synthetic {
-            requests: self.requests,
-            work: WorkDistribution::Service(ServiceDistribution::Exponential {
-                mean_seconds: args.mean_service,
+        let workload = match &self.source {
+            Source::Synthetic(requests) => Workload::Synthetic(Synthetic {
+                requests: *requests,
+                work: WorkDistribution::Service(ServiceDistribution::Exponential {
+                    mean_seconds: args.mean_service,
+                }),
+                arrivals: Arrivals::Poisson(Rate::Load(load)),
+                estimates: self.estimates,
             }),
-            arrivals: Arrivals::Poisson(Rate::Load(load)),
-            estimates: args.estimates.model,
+            Source::Log(_, log) => Workload::Log(Log {
+                load: log.load.map(|_| load),
+                estimates: self.estimates,
+                ..log.clone()
+            }),
         };
         Experiment {
-            machine: self.requests.machine(),
+            machine: self.machine,
             strategies: self.strategies.clone(),
             scheduler,
-            workload: Workload::Synthetic(workload),
-            jobs: args.jobs,
+            workload,
+            jobs: args.jobs.unwrap_or(JOBS_DEFAULT),
             measure: Measure::Arrivals {
                 warmup_fraction: WARMUP_FRACTION,
             },
             backlog: None,
             slowdown_threshold: args.slowdown_threshold,
-            replications: Replications::Fixed(args.replications),
+            replications: Replications::Fixed(self.replications),
             seed: args.seed,
         }
     }
@@ -230,15 +292,31 @@ impl<'a> Comparison<'a> {
     /// All parameters but the loads.
     fn parameters(&self) -> String {
         let args = self.args;
+        let workload = match &self.source {
+            Source::Synthetic(requests) => {
+                let requests = report::requests_text(requests);
+                let estimates = report::estimates_text(self.estimates, EstimateModel::Perfect);
+                let mean = args.mean_service;
+                format!("{requests}, mean service {mean} s{estimates}")
+            }
+            Source::Log(source, log) => {
+                let unstretched = LogSource {
+                    load: None,
+                    ..source.clone()
+                };
+                let name = log.path.display();
+                format!("{name}, {}", report::log_text(&unstretched, self.estimates))
+            }
+        };
+        let jobs = match &self.source {
+            Source::Synthetic(_) => args.jobs.unwrap_or(JOBS_DEFAULT) as usize,
+            Source::Log(_, log) => log.jobs.len(),
+        };
         format!(
-            "{}, {}, mean service {} s{}, {}, {} x {} jobs, seed {}",
-            self.requests.machine(),
-            report::requests_text(&self.requests),
-            args.mean_service,
-            report::estimates_text(args.estimates.model, EstimateModel::Perfect),
+            "{}, {workload}, {}, {} x {jobs} jobs, seed {}",
+            self.machine,
             self.scheduler_names().join(" and "),
-            args.replications,
-            args.jobs,
+            self.replications,
             args.seed
         )
     }
@@ -365,7 +443,7 @@ fn write_tables(
             writeln!(output, "\n{title}, {scheduler}\n{shown}")?;
         }
     }
-    if args.replications > 1 {
+    if compared.replications > 1 {
         writeln!(output, "±: half-width of the 95 % confidence interval.")?;
     }
     let saturated = |row: &Row| row.all().any(|result| result.saturated);
@@ -411,22 +489,42 @@ fn write_json(
         .collect();
     let args = compared.args;
     let loads: Vec<_> = rows.iter().map(|row| row.load).collect();
-    let mut scenario = scenario::record(
-        &compared.requests,
-        &compared.strategies,
-        compared.schedulers[0],
-        args.estimates,
-    );
+    let mut scenario = match &compared.source {
+        Source::Synthetic(requests) => {
+            let mut scenario = scenario::record(
+                requests,
+                &compared.strategies,
+                compared.schedulers[0],
+                compared.estimates,
+            );
+            scenario["load"] = loads.into();
+            scenario["mean-service"] = args.mean_service.into();
+            scenario["warmup"] = WARMUP_FRACTION.into();
+            scenario["jobs"] = args.jobs.unwrap_or(JOBS_DEFAULT).into();
+            scenario
+        }
+        Source::Log(source, log) => {
+            let mut scenario = scenario::record_log(
+                source,
+                compared.machine,
+                &compared.strategies,
+                compared.estimates,
+            );
+            if log.load.is_some() {
+                scenario["log-load"] = loads.into();
+            }
+            scenario
+        }
+    };
     scenario["scheduler"] = compared.scheduler_names().into();
-    scenario["load"] = loads.into();
-    scenario["mean-service"] = args.mean_service.into();
-    scenario["warmup"] = WARMUP_FRACTION.into();
-    scenario["jobs"] = args.jobs.into();
-    scenario["replications"] = args.replications.into();
+    scenario["replications"] = compared.replications.into();
     scenario["slowdown-threshold"] = args.slowdown_threshold.into();
     let mut document = report::document(&scenario, args.seed, incomplete);
     let picture = incomplete.is_none().then(|| args.output.to_string_lossy());
     document["picture"] = json!(picture);
+    if let Source::Log(_, log) = &compared.source {
+        document["log"] = report::log_json(log);
+    }
     document["points"] = points.into();
     Ok(report::write_json(&document, output)?)
 }

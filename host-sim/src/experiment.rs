@@ -27,7 +27,7 @@ pub(crate) use execution::AnyExecution;
 pub use once::{network_after, run_observed, run_once};
 pub use parallel::{Failed, run, run_all, run_parallel};
 
-/// How often a run is repeated with new jobs. A log gives the same jobs every time and is run once.
+/// How often a run is repeated with new jobs. A log that is not resampled has the same ones every time and is run once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Replications {
     /// This number of times.
@@ -108,7 +108,7 @@ pub struct Experiment {
     pub backlog: Option<NonZero<u32>>,
     /// Run times count as at least this in the bounded slowdown, in the unit of the workload's times, over 0.
     pub slowdown_threshold: f64,
-    /// How often a synthetic workload is repeated.
+    /// How often a workload that has new jobs each time is repeated.
     pub replications: Replications,
     /// What all random numbers derive from.
     pub seed: u64,
@@ -117,7 +117,7 @@ pub struct Experiment {
 /// Why replicating a strategy ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stop {
-    /// The number of replications was given, or the workload is a log.
+    /// The number of replications was given, or the workload has the same jobs every time.
     Fixed,
     /// The waiting delay is as exact as asked.
     ErrorReached,
@@ -299,19 +299,18 @@ impl Experiment {
         }
     }
 
-    /// Which jobs of a run are measured.
+    /// Which jobs of a replication are measured.
     ///
     /// # Errors
     ///
     /// When there is none, or there are too many.
-    pub fn measured(&self) -> Result<Measured, WorkloadError> {
+    pub fn measured(&self, replication: u32) -> Result<Measured, WorkloadError> {
         let (jobs, measure) = match &self.workload {
             Workload::Synthetic(workload) => match workload.arrivals {
                 Arrivals::Poisson(_) => (self.jobs, self.measure),
                 Arrivals::AtOnce { tasks } => (tasks, Measure::Departures),
             },
-            // Reading it has limited its length.
-            Workload::Log(log) => (log.jobs.len() as u32, WHOLE),
+            Workload::Log(log) => (log.job_count(self.seed, replication)?, WHOLE),
         };
         if !(1..=JOBS_MAX).contains(&jobs) {
             return Err(WorkloadError::OutOfRange {
@@ -334,12 +333,12 @@ impl Experiment {
         }
     }
 
-    /// Under which conditions a run is made.
+    /// Under which conditions a replication is made.
     ///
     /// # Errors
     ///
     /// Those of [`Experiment::measured`], and when the threshold is not a number over 0.
-    pub fn conditions(&self) -> Result<Conditions, WorkloadError> {
+    pub fn conditions(&self, replication: u32) -> Result<Conditions, WorkloadError> {
         let threshold = self.slowdown_threshold;
         if !(threshold.is_finite() && threshold > 0.0) {
             return Err(WorkloadError::OutOfRange {
@@ -349,7 +348,7 @@ impl Experiment {
             });
         }
         Ok(Conditions {
-            measured: self.measured()?,
+            measured: self.measured(replication)?,
             backlog: self.backlog,
             slowdown_threshold: self.workload.time_unit().ticks(threshold).max(1),
         })
@@ -357,7 +356,7 @@ impl Experiment {
 
     fn replications_max(&self) -> Result<u32, WorkloadError> {
         let (most, target) = match (&self.workload, self.replications) {
-            (Workload::Log(_), _) => (1, None),
+            (workload, _) if !workload.is_replicated() => (1, None),
             (_, Replications::Fixed(count)) => (count, None),
             (
                 _,
@@ -437,7 +436,13 @@ impl Experiment {
     }
 
     fn measures_departures(&self) -> bool {
-        matches!(self.measured(), Ok(Measured::Departures(_)))
+        match &self.workload {
+            Workload::Synthetic(workload) => match workload.arrivals {
+                Arrivals::Poisson(_) => self.measure == Measure::Departures,
+                Arrivals::AtOnce { .. } => true,
+            },
+            Workload::Log(_) => false,
+        }
     }
 
     /// What is to be as exact as asked. A waiting delay near 0, of the first to leave, would take for ever.
@@ -475,7 +480,8 @@ impl Experiment {
             false => stop,
         };
         let stop = match (&self.workload, self.replications) {
-            (Workload::Log(_), _) | (_, Replications::Fixed(_)) => cut_or(Stop::Fixed),
+            (workload, _) if !workload.is_replicated() => cut_or(Stop::Fixed),
+            (_, Replications::Fixed(_)) => cut_or(Stop::Fixed),
             _ => self.reached(&runs).unwrap_or(cut_or(Stop::CapReached)),
         };
         let mut refused = Refusals::default();

@@ -25,6 +25,7 @@ pub mod history;
 pub mod identity;
 pub mod io;
 pub mod list;
+mod log;
 pub mod map;
 pub mod metrics;
 pub mod names;

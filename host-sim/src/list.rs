@@ -106,8 +106,8 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
         item(output, metric.name(), metric.meaning(), "")?;
     }
     writeln!(output, "\nShapes of a log's jobs (--shape)")?;
-    for rule in ShapeRule::ALL {
-        item(output, rule.name(), rule.meaning(), "")?;
+    for rule in ShapeRule::LIST {
+        item(output, rule.name, rule.meaning, rule.source)?;
     }
     Ok(())
 }
@@ -180,10 +180,6 @@ fn json() -> Value {
         let info = |info: &DistributionInfo| json!({"name": info.name, "meaning": info.meaning, "source": info.source});
         infos.iter().map(info).collect()
     };
-    let shapes: Vec<_> = ShapeRule::ALL
-        .iter()
-        .map(|rule| json!({"name": rule.name(), "meaning": rule.meaning()}))
-        .collect();
     let metrics: Vec<_> = Metric::ALL
         .into_iter()
         .map(|metric| json!({"name": metric.name(), "meaning": metric.meaning()}))
@@ -200,7 +196,7 @@ fn json() -> Value {
         "estimates": distributions(EstimateModel::LIST),
         "dims": distributions(TaskDistribution::LIST),
         "radices": distributions(TaskDistribution::LIST),
-        "shapes": shapes,
+        "shapes": distributions(ShapeRule::LIST),
         "metrics": metrics,
     })
 }

@@ -231,7 +231,7 @@ pub fn link_maps(
 }
 
 fn last_arrival(experiment: &Experiment) -> Result<Ticks, ExperimentError> {
-    let last = experiment.measured()?.needed() - 1;
+    let last = experiment.measured(0)?.needed() - 1;
     let job = experiment
         .workload
         .jobs(experiment.seed, 0)?

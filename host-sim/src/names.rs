@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use meshalloc::{
     Cube, DIMENSIONS_MAX, Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind, StrategyTextError,
-    Tuple,
+    Ticks, Tuple,
 };
 
-use crate::workload::TimeUnit;
+use crate::workload::{TIME_MAX, TimeUnit};
 
 /// The known name that is most like `given`, if any is like it at all.
 pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
@@ -267,6 +267,57 @@ pub(crate) fn value<T: FromStr>(
 ) -> Result<T, String> {
     let read = text.parse().ok().filter(is_good);
     read.ok_or_else(|| format!("expected {expected}"))
+}
+
+/// Units of spans of time, and seconds in each.
+const SPANS: [(char, f64); 5] = [
+    ('s', 1.0),
+    ('m', 60.0),
+    ('h', 3_600.0),
+    ('d', 86_400.0),
+    ('w', 604_800.0),
+];
+
+/// Reads a span of time, seconds or a number with a unit, in ticks of seconds.
+///
+/// # Errors
+///
+/// When it is written in another way, negative or too long.
+///
+/// ```
+/// use meshalloc_host_sim::names::span;
+/// assert_eq!(span("1.5h"), Ok(5_400_000_000));
+/// assert_eq!(span("30"), span("30s"));
+/// assert!(span("3 weeks").unwrap_err().contains("such as 3600, 90m"));
+/// ```
+pub fn span(text: &str) -> Result<Ticks, String> {
+    let unit = SPANS.iter().find(|(unit, _)| text.ends_with(*unit));
+    let (number, seconds) = match unit {
+        Some(&(unit, seconds)) => (text.trim_end_matches(unit), seconds),
+        None => (text, 1.0),
+    };
+    let most = TimeUnit::Second.of(TIME_MAX);
+    let is_good = |number: &f64| (0.0..most).contains(&(number * seconds));
+    let expected = format!(
+        "seconds, 0 to below {most:.0}, or a number with a unit, s, m, h, d or w, such as 3600, 90m, 12h, 30d or 4w"
+    );
+    let number: f64 = value(number, &expected, is_good)?;
+    Ok(TimeUnit::Second.ticks(number * seconds))
+}
+
+/// A span of time as [`span`] reads it, in the largest unit of which it is a whole number.
+///
+/// ```
+/// use meshalloc_host_sim::names::{span, span_text};
+/// assert_eq!(span_text(span("14d").unwrap()), "2w");
+/// assert_eq!(span_text(span("0.5").unwrap()), "0.5s");
+/// ```
+pub fn span_text(ticks: Ticks) -> String {
+    let seconds = TimeUnit::Second.of(ticks);
+    let mut units = SPANS.iter().rev();
+    let whole = units.find(|(_, each)| seconds > 0.0 && seconds % each == 0.0);
+    let (unit, each) = whole.unwrap_or(&SPANS[0]);
+    format!("{}{unit}", seconds / each)
 }
 
 /// Reads a whole number of at least 1.

@@ -59,7 +59,7 @@ impl<'e> JobsFile<'e> {
         let is_log = ending.is_some_and(|ending| ending.eq_ignore_ascii_case("swf"));
         let form = if is_log { Form::Log } else { Form::Table };
         let is_one_run = experiment.strategies.len() == 1
-            && (matches!(experiment.workload, Workload::Log(_))
+            && (!experiment.workload.is_replicated()
                 || experiment.replications == Replications::Fixed(1));
         if is_log && !is_one_run {
             let path = path.display();
@@ -148,7 +148,7 @@ impl RunOf<'_> {
     /// What a job is called: its number in the log, or else its place in order of arrival, from 1.
     fn job_number(&self, number: u32) -> i64 {
         match &self.experiment.workload {
-            Workload::Log(log) => log.jobs[number as usize].number,
+            Workload::Log(log) => log.job_number(number),
             Workload::Synthetic(_) => i64::from(number) + 1,
         }
     }

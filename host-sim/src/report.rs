@@ -14,10 +14,11 @@ use crate::identity::hash;
 use crate::io::{Bandwidths, IoNetwork, IoTasks};
 use crate::metrics::{Metric, Unit};
 use crate::names;
-use crate::scenario::{JobSource, Scenario};
+use crate::scenario::{JobSource, LogSource, Scenario};
 use crate::statistics::Estimate;
 use crate::workload::{
-    Arrivals, EstimateModel, Log, Messages, Rate, Requests, Synthetic, TimeUnit, WorkDistribution,
+    Arrivals, EstimateModel, Log, LogOptions, Messages, Rate, Requests, Synthetic, TimeUnit,
+    WorkDistribution,
 };
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
@@ -109,7 +110,11 @@ impl Report<'_> {
     pub fn table(&self, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "{}", self.headline())?;
         if let Some(log) = self.log {
-            writeln!(output, "{}", log_line(log))?;
+            write!(output, "{}", log_line(log))?;
+            match log.offered_load() {
+                Some(load) => writeln!(output, ", offered load {load:.3}")?,
+                None => writeln!(output)?,
+            }
         }
         if let Some(controller) = &self.controller {
             writeln!(output, "controller: {controller}")?;
@@ -225,20 +230,24 @@ impl Report<'_> {
                 format!("seed {seed}{}\n{workload}", jobs.unwrap_or_default())
             }
             JobSource::Log {
-                shape,
+                source,
                 messages,
                 estimates,
                 ..
-            } => match messages {
-                Some(sent) => {
-                    let text = messages_text(&sent.messages);
-                    format!("a log, shapes {shape}, seed {seed}\n{text}")
+            } => {
+                let estimates = match messages {
+                    None => *estimates,
+                    Some(_) => EstimateModel::Log,
+                };
+                let mut text = format!("a log, {}", log_text(source, estimates));
+                if messages.is_some() || source.has_random_numbers() {
+                    let _ = write!(text, ", seed {seed}");
                 }
-                None => {
-                    let estimates = estimates_text(*estimates, EstimateModel::Log);
-                    format!("a log, shapes {shape}{estimates}")
+                if let Some(sent) = messages {
+                    let _ = write!(text, "\n{}", messages_text(&sent.messages));
                 }
-            },
+                text
+            }
         };
         let scheduler = names::scheduler_text(*scheduler, self.scenario.time_unit());
         format!("{machine}, {scheduler}, {jobs}")
@@ -310,8 +319,8 @@ impl Report<'_> {
                 };
                 notes.push(format!("{name}: saturated, {meaning}."));
             }
-            if let JobSource::Synthetic { replications, .. } = &self.scenario.jobs
-                && let Replications::UntilRelativeError { target, .. } = replications
+            if let Replications::UntilRelativeError { target, .. } =
+                self.scenario.jobs.replications()
             {
                 let runs = result.runs.len();
                 match result.stop {
@@ -352,7 +361,12 @@ pub(crate) fn subtitle(scenario: &Scenario) -> String {
             let workload = workload_text(workload);
             format!("{workload}, {scheduler}, seed {}", scenario.seed)
         }
-        JobSource::Log { file, .. } => format!("{}, {scheduler}", file.display()),
+        JobSource::Log {
+            source, estimates, ..
+        } => {
+            let text = log_text(source, *estimates);
+            format!("{}, {text}, {scheduler}", source.file.display())
+        }
     }
 }
 
@@ -377,6 +391,26 @@ pub fn workload_text(workload: &Synthetic) -> String {
         }
         WorkDistribution::Io(io) => format!("{requests}, {arrivals},\n{}", io_text(io)),
     }
+}
+
+/// What is made of a log, in a few words.
+pub fn log_text(source: &LogSource, estimates: EstimateModel) -> String {
+    let LogOptions {
+        from, to, shape, ..
+    } = source.options;
+    let mut text = format!("shapes {shape}");
+    for (word, time) in [("from", from), ("to", to)] {
+        if let Some(time) = time {
+            let _ = write!(text, ", {word} {}", names::span_text(time));
+        }
+    }
+    if let Some(load) = source.load {
+        let _ = write!(text, ", stretched to load {load}");
+    }
+    if let Some(by) = source.resample {
+        let _ = write!(text, ", {by} resampled");
+    }
+    text + &estimates_text(estimates, EstimateModel::Log)
 }
 
 /// Estimates in a few words, where they are not the default.
@@ -472,21 +506,15 @@ fn best_gains(results: &[StrategyResult]) -> Vec<String> {
         .collect()
 }
 
-fn log_line(log: &Log) -> String {
+pub(crate) fn log_line(log: &Log) -> String {
     let computer = log.header.computer.as_deref().unwrap_or("unknown machine");
     let mut line = format!(
         "log {}: {computer}, {} jobs",
         log.path.display(),
         log.jobs.len()
     );
-    for (count, why) in [
-        (log.filtered, "of other partitions"),
-        (log.dropped_no_processors, "dropped without processors"),
-        (log.dropped_no_run_time, "dropped without a run time"),
-    ] {
-        if count > 0 {
-            let _ = write!(line, ", {count} {why}");
-        }
+    for (count, why) in log.lines.left_out() {
+        let _ = write!(line, ", {count} {why}");
     }
     line
 }

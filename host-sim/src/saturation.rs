@@ -298,7 +298,7 @@ fn write_json(
         requests,
         &experiment.strategies,
         args.scheduler,
-        args.estimates,
+        args.estimates.model,
     );
     scenario["service"] = args.service.to_string().into();
     scenario["backlog"] = args.backlog.get().into();

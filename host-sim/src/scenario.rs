@@ -1,9 +1,6 @@
 //! What `run` is to do: [`ScenarioArgs`], from the command line and from scenario files, and the
 //! [`Scenario`] that they come to, defaults filled in.
 
-use std::path::PathBuf;
-
-use clap::builder::ValueHint;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use meshalloc::{SchedulerKind, StrategyKind};
 
@@ -11,24 +8,27 @@ use crate::backend::line::Endpoint;
 use crate::io::{IoSide, IoTasks};
 use crate::names;
 use crate::workload::{
-    CountDistribution, EstimateModel, JOBS_MAX, Patterns, ServiceDistribution, ShapeRule,
-    SideRange, SizeDistribution, TaskDistribution, WorkloadError,
+    CountDistribution, EstimateModel, JOBS_MAX, Patterns, ServiceDistribution, SideRange,
+    SizeDistribution, TaskDistribution, WorkloadError,
 };
 
 mod effective;
 mod file;
 mod grid;
+mod log;
 mod machine;
 mod network;
 mod requests;
 
+pub(crate) use effective::NOT_REPLICATED;
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
 pub(crate) use grid::of_keys;
 pub use grid::{GridPoint, grid};
+pub use log::{LogArgs, LogSource, WindowArgs};
 pub use machine::{MESH_DEFAULT, MachineArgs};
 pub use network::NetworkArgs;
 pub(crate) use requests::{
-    EstimateArgs, RequestArgs, check_serves, default_strategy, record, strategies,
+    EstimateArgs, RequestArgs, check_serves, default_strategy, record, record_log, strategies,
 };
 
 /// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
@@ -112,7 +112,6 @@ pub(crate) fn side_range(text: &str) -> Result<SideRange, String> {
 
 const MACHINE: &str = "Machine";
 const SYNTHETIC: &str = "Synthetic workload";
-const LOG: &str = "Workload log (in place of a synthetic workload)";
 const MESSAGES: &str = "Jobs that send messages (in place of service times)";
 const IO: &str = "Jobs that communicate and do I/O (in place of service times)";
 const REPLICATION: &str = "Replications";
@@ -141,11 +140,11 @@ pub struct ScenarioArgs {
     pub sizes: Option<SizeDistribution>,
 
     /// Sides along x that are drawn, in processors [default: 1 to the machine's]
-    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC, conflicts_with = "cube")]
+    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC, conflicts_with_all = ["cube", "swf"])]
     pub widths: Option<SideRange>,
 
     /// Sides along y that are drawn, in processors [default: 1 to the machine's]
-    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC, conflicts_with = "cube")]
+    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC, conflicts_with_all = ["cube", "swf"])]
     pub heights: Option<SideRange>,
 
     /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
@@ -158,13 +157,13 @@ pub struct ScenarioArgs {
     pub radices: Option<TaskDistribution>,
 
     /// Number of processors of a job in place of its sides: exponential:MEAN, rounded up, at most the whole machine
-    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC, conflicts_with_all = ["cube", "sizes", "widths", "heights"])]
+    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC, conflicts_with_all = ["cube", "sizes", "widths", "heights", "swf"])]
     pub task_processors: Option<CountDistribution>,
 
     /// Number of tasks, all there at time 0, and no arrivals later; all are measured [default on a
     /// cube without --load and --traffic: 100]
     #[arg(long, value_name = "COUNT", value_parser = tasks, allow_negative_numbers = true, help_heading = SYNTHETIC,
-        conflicts_with_all = ["load", "traffic", "jobs", "warmup"])]
+        conflicts_with_all = ["load", "traffic", "jobs", "warmup", "swf"])]
     pub tasks: Option<u32>,
 
     /// Offered load: processor seconds requested per processor second there is [default on a mesh:
@@ -173,12 +172,12 @@ pub struct ScenarioArgs {
     pub load: Option<f64>,
 
     /// Traffic ratio in place of a load: jobs that arrive in a mean service time
-    #[arg(long, value_name = "RATIO", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC)]
+    #[arg(long, value_name = "RATIO", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with = "swf")]
     pub traffic: Option<f64>,
 
     /// Arrival rate in place of a load: jobs a second; jobs a cycle with --pattern
     #[arg(long, value_name = "RATE", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC,
-        conflicts_with_all = ["load", "traffic", "tasks"])]
+        conflicts_with_all = ["load", "traffic", "tasks", "swf"])]
     pub arrival_rate: Option<f64>,
 
     /// Mean of the exponential service time, in seconds [default: 10]
@@ -186,18 +185,18 @@ pub struct ScenarioArgs {
     pub mean_service: Option<f64>,
 
     /// Another service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
-    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC)]
+    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC, conflicts_with = "swf")]
     pub service: Option<ServiceDistribution>,
 
     /// Uniform service time, in seconds: short for --service uniform:LO,HI [default with tasks on a
     /// cube: 5,10]
     #[arg(long, value_name = "LO,HI", value_parser = residence, allow_negative_numbers = true, help_heading = SYNTHETIC,
-        conflicts_with_all = ["mean_service", "service"])]
+        conflicts_with_all = ["mean_service", "service", "swf"])]
     pub residence: Option<ServiceDistribution>,
 
     /// Which jobs are measured: arrivals, the first to arrive but for the warm-up; departures, the first to leave, from the
     /// start on [default: arrivals; with --pattern: departures]
-    #[arg(long, value_name = "WHICH", value_parser = measure, help_heading = SYNTHETIC, conflicts_with = "tasks")]
+    #[arg(long, value_name = "WHICH", value_parser = measure, help_heading = SYNTHETIC, conflicts_with_all = ["tasks", "swf"])]
     pub measure: Option<Measured>,
 
     /// Run times count as at least this in the bounded slowdown; in cycles with --pattern [default: 10]
@@ -205,7 +204,7 @@ pub struct ScenarioArgs {
     pub slowdown_threshold: Option<f64>,
 
     /// Part of the jobs, the first to arrive, that is not measured, 0 to below 1 [default: 0.05]
-    #[arg(long, value_name = "FRACTION", value_parser = warmup, allow_negative_numbers = true, help_heading = SYNTHETIC)]
+    #[arg(long, value_name = "FRACTION", value_parser = warmup, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with = "swf")]
     pub warmup: Option<f64>,
 
     /// Jobs send messages over a wormhole network and leave when all are delivered; times are in cycles. The pattern says who
@@ -241,14 +240,14 @@ pub struct ScenarioArgs {
 
     /// The side of the mesh on which I/O nodes are, a disk each: left, right, top or bottom [default with --io: left]
     #[arg(long, value_name = "SIDE", help_heading = IO,
-        conflicts_with_all = ["pattern", "load", "traffic", "mean_service", "service", "residence"])]
+        conflicts_with_all = ["pattern", "load", "traffic", "mean_service", "service", "residence", "swf"])]
     pub io_nodes: Option<IoSide>,
 
     /// Jobs go through communication phases, then an I/O phase, and share links and disks:
     /// communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S
     /// [default with --io-nodes: communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares]
     #[arg(long, value_name = "KEY=VALUE,...", help_heading = IO,
-        conflicts_with_all = ["pattern", "load", "traffic", "mean_service", "service", "residence"])]
+        conflicts_with_all = ["pattern", "load", "traffic", "mean_service", "service", "residence", "swf"])]
     pub io: Option<IoTasks>,
 
     /// Jobs in one replication, those not measured included [default: 40000; with --pattern: 1000]; of a log, its first
@@ -256,7 +255,7 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = REPLICATION)]
     pub jobs: Option<u32>,
 
-    /// Runs of each strategy, each with new jobs [default: 10]
+    /// Runs of each strategy, each with new jobs; of a log with --resample [default: 10]
     #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = REPLICATION, conflicts_with_all = ["until_rel_error", "max_replications"])]
     pub replications: Option<u32>,
 
@@ -274,21 +273,14 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "NUMBER", value_parser = seed, allow_negative_numbers = true, help_heading = REPLICATION)]
     pub seed: Option<u64>,
 
-    /// A log in the Standard Workload Format, plain or .gz; measured whole, run once
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = LOG,
-        conflicts_with_all = ["sizes", "widths", "heights", "dims", "radices", "task_processors", "io_nodes", "io", "tasks", "load",
-            "traffic", "arrival_rate", "mean_service", "service", "residence", "measure", "warmup", "replications",
-            "until_rel_error", "max_replications"])]
-    pub swf: Option<PathBuf>,
+    /// The log.
+    #[command(flatten)]
+    pub log: LogArgs,
 
-    /// Only the log's jobs of this partition [default: all]
-    #[arg(long, value_name = "NUMBER", value_parser = partition, allow_negative_numbers = true, help_heading = LOG)]
-    pub partition: Option<i64>,
-
-    /// The rule that gives a number of processors a shape, of a log's jobs or with --task-processors: near-square or near-cubic [default:
-    /// near-square on a two-dimensional mesh, else near-cubic]
-    #[arg(long, value_name = "RULE", help_heading = LOG)]
-    pub shape: Option<ShapeRule>,
+    /// Stretch the log's submit times so that its offered load on the machine becomes this [default: they stay as they are]
+    #[arg(long, value_name = "FRACTION", value_parser = names::positive, allow_negative_numbers = true, help_heading = log::HEADING,
+        conflicts_with = "pattern")]
+    pub log_load: Option<f64>,
 
     /// The estimate of its run time that each request carries: perfect, log (the requested time), factor:LOW..HIGH (the run
     /// time times a number drawn for each job) or none [default: perfect; with --swf: log; with --pattern and --io: none]
@@ -362,15 +354,29 @@ fn warmup(text: &str) -> Result<f64, String> {
     names::value(text, "a number from 0 to below 1", is_good)
 }
 
-fn partition(text: &str) -> Result<i64, String> {
-    names::value(text, "a whole number", |_| true)
-}
-
 /// The options of a scenario as a command of their own.
 pub(crate) fn options() -> Command {
     let mut command = ScenarioArgs::augment_args(Command::new("scenario"));
     command.build();
     command
+}
+
+/// The scenario of the options `given` on the command line and, if there is one, of a file.
+///
+/// # Errors
+///
+/// One line about what is wrong, with its place in the file.
+pub(crate) fn read(
+    matches: &ArgMatches,
+    given: &ScenarioArgs,
+    file: Option<&std::path::Path>,
+) -> Result<Scenario, String> {
+    match file {
+        None => Scenario::new(given.clone()),
+        Some(path) => {
+            Scenario::new(merged(matches, path)?).map_err(|reason| file::placed(path, &reason))
+        }
+    }
 }
 
 /// The options given on the command line, and those of the scenario file `path` that do not contradict
@@ -379,7 +385,7 @@ pub(crate) fn options() -> Command {
 /// # Errors
 ///
 /// One line about what is wrong with the file.
-pub fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<ScenarioArgs, String> {
+fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<ScenarioArgs, String> {
     let options = options();
     let given = |id: &str| {
         let source = matches.value_source(id);

@@ -71,7 +71,7 @@ fn run_through<'o>(
     progress: &'o dyn Progress,
     recorder: &'o mut dyn Observer,
 ) -> Result<(RunResult, AnyExecution), ExperimentError> {
-    let conditions = experiment.conditions()?;
+    let conditions = experiment.conditions(replication)?;
     let configuration = experiment.configuration(strategy, replication);
     let workload = &experiment.workload;
     let jobs = workload.jobs(experiment.seed, replication)?;

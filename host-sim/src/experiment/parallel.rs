@@ -20,7 +20,6 @@ use super::{
 };
 use crate::backend::Backends;
 use crate::simulation::RunResult;
-use crate::workload::Workload;
 
 /// Experiments that ended early.
 #[derive(Debug, thiserror::Error)]
@@ -335,7 +334,7 @@ struct Point<'e> {
 
 impl<'e> Point<'e> {
     fn new(experiment: &'e Experiment, progress: &dyn Progress) -> Result<Self, ExperimentError> {
-        let measured = experiment.measured()?;
+        let measured = experiment.measured(0)?;
         let mut point = Point {
             experiment,
             most: experiment.replications_max()?,
@@ -409,7 +408,7 @@ impl<'e> Point<'e> {
     /// Whether the number of replications depends on what comes of them.
     fn is_open_ended(&self) -> bool {
         let given = matches!(self.experiment.replications, Replications::Fixed(_));
-        !given && matches!(self.experiment.workload, Workload::Synthetic(_))
+        !given && self.experiment.workload.is_replicated()
     }
 
     /// How many runs there will be, by what is known now; `usual` replications where nothing is.

@@ -80,10 +80,12 @@ pub(crate) fn log_json(log: &Log) -> Value {
         "installation": log.header.installation,
         "acknowledge": log.header.acknowledge,
         "jobs": log.jobs.len(),
-        "records": log.records,
-        "other_partitions": log.filtered,
-        "dropped_no_processors": log.dropped_no_processors,
-        "dropped_no_run_time": log.dropped_no_run_time,
+        "records": log.lines.records,
+        "other_partitions": log.lines.other_partitions,
+        "outside": log.lines.outside,
+        "dropped_no_processors": log.lines.no_processors,
+        "dropped_no_run_time": log.lines.no_run_time,
+        "offered_load": log.offered_load(),
     })
 }
 

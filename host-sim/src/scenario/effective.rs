@@ -1,11 +1,9 @@
 //! A scenario with its defaults filled in: what is run, and what a result records.
 
-use std::path::PathBuf;
-
 use meshalloc::{Grid, SchedulerKind, StrategyKind};
 
 use super::{
-    BackendChoice, Format, JOBS_DEFAULT, JOBS_OF_MESSAGES_DEFAULT, LOAD_DEFAULT,
+    BackendChoice, Format, JOBS_DEFAULT, JOBS_OF_MESSAGES_DEFAULT, LOAD_DEFAULT, LogSource,
     MEAN_SERVICE_DEFAULT, Measured, REPLICATIONS_DEFAULT, REPLICATIONS_MAX_DEFAULT,
     RESIDENCE_DEFAULT, RequestArgs, ScenarioArgs, TASKS_DEFAULT, default_strategy, strategies,
 };
@@ -14,8 +12,8 @@ use crate::io::{IoMesh, IoTasks};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::workload::{
-    Arrivals, Counts, EstimateModel, JOBS_MAX, Log, LogMessages, LogOptions, Messages, Rate,
-    Requests, ServiceDistribution, ShapeRule, Synthetic, TimeUnit, WorkDistribution, Workload,
+    Arrivals, Counts, EstimateModel, JOBS_MAX, Log, LogMessages, Messages, Rate, Requests,
+    ServiceDistribution, ShapeRule, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
 mod record;
@@ -60,19 +58,26 @@ pub enum JobSource {
     },
     /// A log of a real machine.
     Log {
-        /// The file.
-        file: PathBuf,
-        /// Only the jobs of this partition.
-        partition: Option<i64>,
-        /// How a number of processors becomes sides.
-        shape: ShapeRule,
-        /// Only this number of jobs, the first.
-        jobs: Option<u32>,
-        /// What they send, if they do.
+        /// The log.
+        source: LogSource,
+        /// What its jobs send, if they do.
         messages: Option<LogMessages>,
         /// Which estimate of its run time a request carries.
         estimates: EstimateModel,
+        /// How often it is repeated, where it is resampled.
+        replications: Replications,
     },
+}
+
+impl JobSource {
+    /// How often it is repeated.
+    pub const fn replications(&self) -> Replications {
+        match self {
+            JobSource::Synthetic { replications, .. } | JobSource::Log { replications, .. } => {
+                *replications
+            }
+        }
+    }
 }
 
 impl Scenario {
@@ -141,31 +146,20 @@ impl Scenario {
                 (workload, *jobs, *measure, *replications)
             }
             JobSource::Log {
-                file,
-                partition,
-                shape,
-                jobs,
+                source,
                 messages,
                 estimates,
+                replications,
             } => {
-                let options = LogOptions {
-                    partition: *partition,
-                    limit: jobs.map(|jobs| jobs as usize),
-                    shape: *shape,
+                let log = Log {
+                    messages: *messages,
+                    estimates: *estimates,
+                    ..source.read(machine)?
                 };
-                let log = Log::read(file, options, machine).map_err(|error| error.to_string())?;
-                let mut log = match messages {
-                    Some(messages) => log.sending(*messages, self.seed),
-                    None => log,
-                };
-                log.estimates = *estimates;
-                let replications = Replications::Fixed(1);
-                (
-                    Workload::Log(log),
-                    JOBS_DEFAULT,
-                    Measure::Departures,
-                    replications,
-                )
+                let usable = log.jobs(self.seed, 0);
+                usable.map_err(|error| format!("{}: {error}", log.path.display()))?;
+                let workload = Workload::Log(log);
+                (workload, JOBS_DEFAULT, Measure::Departures, *replications)
             }
         };
         Ok(Experiment {
@@ -194,7 +188,7 @@ fn requests(args: &ScenarioArgs) -> Result<Requests, String> {
     .requests()?;
     if let Some(distribution) = args.task_processors {
         let machine = requests.machine();
-        let shape = args.shape.unwrap_or(ShapeRule::of(&machine));
+        let shape = args.log.shape.unwrap_or(ShapeRule::of(&machine));
         shape.check(machine)?;
         return Ok(Requests::Counts(Counts {
             machine,
@@ -320,9 +314,10 @@ fn measure(args: &ScenarioArgs, workload: &Synthetic) -> Result<Measure, String>
 fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, String> {
     let machine = requests.machine();
     let messages = messages(&args)?;
-    if let Some(file) = args.swf {
-        let shape = args.shape.unwrap_or(ShapeRule::of(&machine));
-        shape.check(machine)?;
+    let source = args.log.source(machine, args.log_load, args.jobs)?;
+    let is_replicated = source.as_ref().is_none_or(|log| log.resample.is_some());
+    let replications = replications(&args, is_replicated)?;
+    if let Some(source) = source {
         let default = match messages {
             None => EstimateModel::Log,
             Some(_) => EstimateModel::None,
@@ -331,28 +326,25 @@ fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, Strin
         let usable = estimates.check(messages.is_none(), true);
         usable.map_err(|error| error.to_string())?;
         return Ok(JobSource::Log {
-            file,
-            partition: args.partition,
-            shape,
-            jobs: args.jobs,
+            source,
             messages: messages.map(|messages| LogMessages {
                 messages,
                 seconds_per_iteration: args.iteration_seconds,
                 cycles_per_second: args.cycles_per_second.unwrap_or(1.0),
             }),
             estimates,
+            replications,
         });
     }
     for (given, key) in [
         (args.iteration_seconds.is_some(), "iteration-seconds"),
         (args.cycles_per_second.is_some(), "cycles-per-second"),
-        (args.partition.is_some(), "partition"),
     ] {
         if given {
             return Err(format!("{key} is about logs (expected swf beside it)"));
         }
     }
-    if args.shape.is_some() && args.task_processors.is_none() {
+    if args.log.shape.is_some() && args.task_processors.is_none() {
         return Err(
             "shape is about numbers of processors (expected swf or task-processors beside it)"
                 .into(),
@@ -379,20 +371,6 @@ fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, Strin
     };
     let usable = workload.check_estimates();
     usable.map_err(|error| error.to_string())?;
-    let replications = match (args.replications, args.until_rel_error) {
-        (count, None) => {
-            if args.max_replications.is_some() {
-                return Err(
-                    "max-replications is a cap (expected until-rel-error beside it)".into(),
-                );
-            }
-            Replications::Fixed(count.unwrap_or(REPLICATIONS_DEFAULT))
-        }
-        (_, Some(target)) => Replications::UntilRelativeError {
-            target,
-            max: args.max_replications.unwrap_or(REPLICATIONS_MAX_DEFAULT),
-        },
-    };
     let jobs_default = match messages {
         Some(_) => JOBS_OF_MESSAGES_DEFAULT,
         None => JOBS_DEFAULT,
@@ -404,6 +382,39 @@ fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, Strin
         replications,
     })
 }
+
+/// How often it is repeated.
+fn replications(args: &ScenarioArgs, is_replicated: bool) -> Result<Replications, String> {
+    if !is_replicated {
+        for (given, key) in [
+            (args.replications.is_some(), "replications"),
+            (args.until_rel_error.is_some(), "until-rel-error"),
+            (args.max_replications.is_some(), "max-replications"),
+        ] {
+            if given {
+                return Err(format!("{key} {NOT_REPLICATED}"));
+            }
+        }
+        return Ok(Replications::Fixed(1));
+    }
+    match (args.replications, args.until_rel_error) {
+        (count, None) => {
+            if args.max_replications.is_some() {
+                return Err(
+                    "max-replications is a cap (expected until-rel-error beside it)".into(),
+                );
+            }
+            Ok(Replications::Fixed(count.unwrap_or(REPLICATIONS_DEFAULT)))
+        }
+        (_, Some(target)) => Ok(Replications::UntilRelativeError {
+            target,
+            max: args.max_replications.unwrap_or(REPLICATIONS_MAX_DEFAULT),
+        }),
+    }
+}
+
+/// Why a log has no replications.
+pub(crate) const NOT_REPLICATED: &str = "is about new jobs, and a log has the same ones every time (expected resample = weeks beside it)";
 
 #[cfg(test)]
 mod tests {
@@ -454,6 +465,9 @@ mod tests {
             "--slowdown-threshold 1 --estimates none --scheduler easy:reservations=3",
             "--swf log.swf --estimates perfect --scheduler conservative",
             "--swf log.swf --pattern ring",
+            "--swf log.swf --from 4w --to 8.5w --log-load 0.7 --shape drawn:normal:var --mesh 10x10",
+            "--swf log.swf --resample weeks --shape flat --until-rel-error 0.1 --seed 3 --jobs 70",
+            "--swf - --resample weeks --replications 20 --shape power-of-two",
         ] {
             let record = serde_json::to_value(scenario(line).unwrap()).unwrap();
             let options: Vec<String> = record

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, Command};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::{Spanned, Value};
 
@@ -68,6 +69,25 @@ pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
         line: line_of(text, error.span().map_or(0, |span| span.start)),
         reason: error.message().replace('\n', ", "),
     })
+}
+
+/// What is wrong with the scenario of a file, with its place: that of the key which the reason begins with, if the file has it.
+pub(super) fn placed(path: &Path, reason: &str) -> String {
+    #[derive(Deserialize)]
+    struct WithGrid {
+        #[serde(default)]
+        grid: Pairs,
+    }
+    let name = path.display();
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let known = reason.split([' ', ':']).next().unwrap_or_default();
+    let pairs = toml(&text).map(|pairs| in_order(&text, pairs));
+    let of_grid = toml(&text).map(|WithGrid { grid }| in_order(&text, grid));
+    let entries = pairs.into_iter().chain(of_grid).flatten();
+    match { entries }.find(|(_, key, _)| key == known) {
+        Some((line, ..)) => format!("{name}:{line}: {reason}"),
+        None => format!("{name}: {reason}"),
+    }
 }
 
 /// The entries in the order of the file.
@@ -140,6 +160,11 @@ pub(super) fn entry(
         single => scalar(key, single)?,
     };
     let is_path = arg.get_value_hint() == clap::ValueHint::FilePath;
+    if is_path && text == "-" {
+        return Err(format!(
+            "{key} is standard input (expected a file; --{key} - on the command line takes it)"
+        ));
+    }
     let value = if is_path {
         locate(&text).into_os_string()
     } else {

@@ -49,8 +49,11 @@ pub fn grid(path: &Path) -> Result<Vec<GridPoint>, String> {
     let points = grid.points().into_iter().map(|choice| {
         let label: Vec<_> = choice.iter().map(|entry| pair(entry)).collect();
         let scenario = grid.scenario(&choice).map_err(|reason| match &label[..] {
-            [] => format!("{name}: {reason}"),
-            label => format!("{name}: {}: {reason}", crate::identity::label_text(label)),
+            [] => file::placed(path, &reason),
+            label => {
+                let placed = file::placed(path, &reason);
+                format!("{placed} ({})", crate::identity::label_text(label))
+            }
         })?;
         Ok(GridPoint { label, scenario })
     });

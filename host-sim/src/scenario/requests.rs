@@ -4,7 +4,7 @@ use clap::Args;
 use meshalloc::{Grid, SchedulerKind, StrategyKind};
 use serde_json::{Value, json};
 
-use super::{MachineArgs, sizes};
+use super::{LogSource, MachineArgs, sizes};
 use crate::names;
 use crate::workload::{
     EstimateModel, Requests, SizeDistribution, Subcubes, Submeshes, TaskDistribution, TimeUnit,
@@ -121,18 +121,36 @@ pub(crate) fn check_serves(machine: Grid, strategy: StrategyKind) -> Result<(), 
     ))
 }
 
+/// What a command that runs a log records of it: options and their values.
+pub(crate) fn record_log(
+    source: &LogSource,
+    machine: Grid,
+    strategies: &[StrategyKind],
+    estimates: EstimateModel,
+) -> Value {
+    let strategies: Vec<_> = strategies.iter().map(ToString::to_string).collect();
+    let mut record = json!({ "strategy": strategies, "estimates": estimates.to_string() });
+    for (option, value) in names::machine_options(machine) {
+        record[option] = value.into();
+    }
+    for (option, value) in source.entries() {
+        record[option] = value;
+    }
+    record
+}
+
 /// What all commands with requests record of them: options and their values. The ranges of sides are not among them.
 pub(crate) fn record(
     requests: &Requests,
     strategies: &[StrategyKind],
     scheduler: SchedulerKind,
-    estimates: EstimateArgs,
+    estimates: EstimateModel,
 ) -> Value {
     let strategies: Vec<_> = strategies.iter().map(ToString::to_string).collect();
     let mut record = json!({
         "strategy": strategies,
         "scheduler": names::scheduler_text(scheduler, TimeUnit::Second),
-        "estimates": estimates.model.to_string(),
+        "estimates": estimates.to_string(),
     });
     for (option, value) in names::machine_options(requests.machine()) {
         record[option] = value.into();

@@ -136,7 +136,7 @@ const fn shuffled(place: u64) -> u64 {
 /// What a point is expected to cost, at least 1; see the module. Whole numbers only, so that every machine finds the same.
 pub(super) fn cost(experiment: &Experiment) -> u64 {
     let runs = match (&experiment.workload, experiment.replications) {
-        (Workload::Log(_), _) => 1,
+        (workload, _) if !workload.is_replicated() => 1,
         (_, Replications::Fixed(count)) => count,
         (
             _,

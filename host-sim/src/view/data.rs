@@ -147,10 +147,11 @@ fn push_jobs(experiment: &Experiment, jobs: &[PastJob], columns: &mut Columns) -
     }
     if let Workload::Log(log) = &experiment.workload {
         let mut before = 0;
-        for entry in &log.jobs[..jobs.len()] {
-            let step = entry.number.wrapping_sub(before);
+        for place in 0..jobs.len() as u32 {
+            let number = log.job_number(place);
+            let step = number.wrapping_sub(before);
             columns.push(((step << 1) ^ (step >> 63)) as u64);
-            before = entry.number;
+            before = number;
         }
     }
     shapes

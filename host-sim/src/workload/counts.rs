@@ -104,7 +104,7 @@ impl Counts {
             )
         })?;
         // Any rule has a shape for any number of processors that there are.
-        let is_good = self.shape.request(self.machine.nodes(), self.machine);
+        let is_good = self.shape.check(self.machine);
         is_good.map_err(|error| out_of_range("the shape rule", self.shape.to_string(), &error))?;
         Ok(CountSampler {
             counts: self,
@@ -119,7 +119,7 @@ impl CountSampler {
         let Counts { machine, shape, .. } = self.counts;
         let most = f64::from(machine.nodes());
         let processors = self.exponential.sample(rng).ceil().clamp(1.0, most) as u32;
-        let request = shape.request(processors, machine);
+        let request = shape.request(processors, machine, rng);
         request.expect("the machine has so many processors, and the rule is for it")
     }
 }
@@ -167,7 +167,8 @@ mod tests {
                 "{mean}"
             );
             for request in drawn {
-                let by_rule = ShapeRule::NearSquare.request(request.processors, counts.machine);
+                let rule = ShapeRule::NearSquare;
+                let by_rule = rule.request(request.processors, counts.machine, &mut rng);
                 assert_eq!(Ok(request), by_rule);
             }
         }

@@ -7,12 +7,11 @@
 use meshalloc::{Request, Ticks};
 
 use crate::io::IoTasks;
-use estimates::Estimator;
-
 mod counts;
 pub mod distributions;
 pub mod error;
 pub mod estimates;
+pub mod log;
 pub mod pattern;
 pub mod requests;
 pub mod service;
@@ -27,12 +26,13 @@ pub use counts::{CountDistribution, Counts};
 pub use distributions::{DistributionInfo, SideRange, SizeDistribution, Spread};
 pub use error::WorkloadError;
 pub use estimates::EstimateModel;
+pub use log::{Log, LogJob, LogJobs, LogMessages, Resample};
 pub use pattern::{Pattern, Patterns};
 pub use requests::{Requests, Subcubes, Submeshes, TaskDistribution};
 pub use service::ServiceDistribution;
 pub use shape::ShapeRule;
 pub(crate) use stream::strategy_seed;
-pub use swf::{Log, LogError, LogJob, LogMessages, LogOptions};
+pub use swf::{LineCounts, LogError, LogHeader, LogOptions};
 pub use synthetic::{Arrivals, Rate, Synthetic, SyntheticJobs};
 pub use time::TimeUnit;
 pub use work::{Messages, Program, Work, WorkDistribution};
@@ -72,23 +72,17 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// The jobs of one replication, in order of arrival. Those of a log are the same in each but for random estimates.
+    /// The jobs of one replication, in order of arrival.
     ///
     /// # Errors
     ///
-    /// When a part of the description of a synthetic workload, or the model of estimates, cannot be used.
+    /// When a part of the description cannot be used.
     pub fn jobs(&self, seed: u64, replication: u32) -> Result<Jobs<'_>, WorkloadError> {
         Ok(match self {
             Workload::Synthetic(workload) => {
                 Jobs::Synthetic(Box::new(workload.jobs(seed, replication)?))
             }
-            Workload::Log(log) => {
-                log.estimates.check(log.messages.is_none(), true)?;
-                Jobs::Log(LogJobs {
-                    jobs: log.jobs.iter(),
-                    estimator: log.estimates.estimator(seed, replication)?,
-                })
-            }
+            Workload::Log(log) => Jobs::Log(log.jobs(seed, replication)?),
         })
     }
 
@@ -125,6 +119,14 @@ impl Workload {
         }
     }
 
+    /// Whether each replication has jobs of its own: not in a log that is not resampled.
+    pub const fn is_replicated(&self) -> bool {
+        match self {
+            Workload::Synthetic(_) => true,
+            Workload::Log(log) => log.is_resampled(),
+        }
+    }
+
     /// Whether jobs go on arriving as long as the run lasts: not in a log, nor where all arrive at once.
     pub const fn is_endless(&self) -> bool {
         matches!(self, Workload::Synthetic(workload) if matches!(workload.arrivals, Arrivals::Poisson(_)))
@@ -140,14 +142,6 @@ pub enum Jobs<'w> {
     Log(LogJobs<'w>),
 }
 
-/// The jobs of a log.
-#[derive(Clone, Debug)]
-pub struct LogJobs<'w> {
-    /// In order of arrival.
-    jobs: std::slice::Iter<'w, LogJob>,
-    estimator: Estimator,
-}
-
 impl Iterator for Jobs<'_> {
     type Item = Job;
 
@@ -155,10 +149,7 @@ impl Iterator for Jobs<'_> {
     fn next(&mut self) -> Option<Job> {
         match self {
             Jobs::Synthetic(jobs) => jobs.next(),
-            Jobs::Log(LogJobs { jobs, estimator }) => {
-                let entry = jobs.next()?;
-                Some(estimator.estimated(entry.job))
-            }
+            Jobs::Log(jobs) => jobs.next(),
         }
     }
 }

@@ -9,50 +9,83 @@ use std::str::FromStr;
 
 use meshalloc::{DIMENSIONS_MAX, Grid, Request, Shape};
 
-use super::WorkloadError;
+use super::{DistributionInfo, SideRange, SizeDistribution, Spread, WorkloadError};
 
 /// A rule that gives a number of processors a shape.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+///
+/// ```
+/// use meshalloc_host_sim::workload::ShapeRule;
+/// let rule: ShapeRule = "drawn:exponential".parse().unwrap();
+/// assert_eq!(rule.to_string(), "drawn:exponential");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum ShapeRule {
     /// [`ShapeRule::NearCubic`] for two-dimensional meshes alone.
     #[default]
     NearSquare,
-    /// Among extents that fit the grid and hold all processors, the longest at most twice the shortest: the least
-    /// product, then the shortest longest extent, then the shortest second longest, and so on. Where none fits, the same
-    /// without the limit on the ratio. The longer extents lie along the longer sides, along the lower dimension when
-    /// these are equal. A dimension of side 1 does not count for the ratio.
+    /// [`near_cubic`].
     NearCubic,
+    /// [`power_of_two`].
+    PowerOfTwo,
+    /// [`flat`].
+    Flat,
+    /// One extent after the other is drawn, that along dimension 0 first, from this distribution over all that leave the others
+    /// room for all processors; the last is the least that holds them. One of [`ShapeRule::DRAWN`].
+    Drawn(SizeDistribution),
 }
+
+/// Of the distributions those that are defined over any range.
+const DRAWN_EXPECTED: &str = "drawn:uniform, drawn:normal, drawn:normal:var or drawn:exponential";
 
 impl ShapeRule {
     /// Every rule.
-    pub const ALL: &'static [ShapeRule] = &[ShapeRule::NearSquare, ShapeRule::NearCubic];
+    pub const LIST: &'static [DistributionInfo] = &[
+        DistributionInfo {
+            name: "near-square",
+            meaning: "on two-dimensional meshes: least area, then most square, the longer side at most twice the shorter",
+            source: "",
+        },
+        DistributionInfo {
+            name: "near-cubic",
+            meaning: "on any grid: least product of the extents, then most cubic, the longest extent at most twice the shortest",
+            source: "",
+        },
+        DistributionInfo {
+            name: "power-of-two",
+            meaning: "extents that are powers of two: least product, then most cubic; near-cubic where none hold the job",
+            source: "",
+        },
+        DistributionInfo {
+            name: "flat",
+            meaning: "least along the shortest side of the machine, then along the next: whole rows where one is not enough",
+            source: "",
+        },
+        DistributionInfo {
+            name: "drawn:uniform",
+            meaning: "extents drawn one after the other, the last is the least that holds the job; or drawn:normal, drawn:normal:var, drawn:exponential",
+            source: "",
+        },
+    ];
+
+    /// The distributions that extents may be drawn from.
+    pub const DRAWN: [SizeDistribution; 4] = [
+        SizeDistribution::Uniform,
+        SizeDistribution::Normal {
+            mean: None,
+            spread: Spread::QuarterDeviation,
+        },
+        SizeDistribution::Normal {
+            mean: None,
+            spread: Spread::QuarterVariance,
+        },
+        SizeDistribution::Exponential,
+    ];
 
     /// The rule for a machine where none is named: near-square on two-dimensional meshes, else near-cubic.
     pub const fn of(machine: &Grid) -> ShapeRule {
         match machine.is_plane() {
             true => ShapeRule::NearSquare,
             false => ShapeRule::NearCubic,
-        }
-    }
-
-    /// The name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            ShapeRule::NearSquare => "near-square",
-            ShapeRule::NearCubic => "near-cubic",
-        }
-    }
-
-    /// What it gives, in a few words.
-    pub const fn meaning(self) -> &'static str {
-        match self {
-            ShapeRule::NearSquare => {
-                "on two-dimensional meshes: least area, then most square, the longer side at most twice the shorter"
-            }
-            ShapeRule::NearCubic => {
-                "on any grid: least product of the extents, then most cubic, the longest extent at most twice the shortest"
-            }
         }
     }
 
@@ -67,25 +100,142 @@ impl ShapeRule {
                 "the shape rule {self} is for two-dimensional meshes, not for {machine} (expected {})",
                 ShapeRule::NearCubic
             )),
+            ShapeRule::Drawn(distribution) if !ShapeRule::DRAWN.contains(&distribution) => Err(
+                format!("the shape rule {self} is not defined (expected {DRAWN_EXPECTED})"),
+            ),
             _ => Ok(()),
         }
     }
 
-    /// A request for exactly `processors`, at least 1, in the shape of this rule.
+    /// A request for exactly `processors`, at least 1, in the shape of this rule. Random numbers are taken from `rng` only where the
+    /// shape is drawn.
     ///
-    /// When the machine has fewer processors, the shape is the rule's for an unbounded machine, and the
+    /// When the machine has fewer processors, the shape is the near-cubic one for an unbounded machine, and the
     /// request will be refused as one that never fits.
     ///
     /// # Errors
     ///
     /// When the rule is not for this machine, or there are too many processors for any shape to be written down.
-    pub fn request(self, processors: u32, machine: Grid) -> Result<Request, String> {
+    pub fn request<R: rand_core::Rng + ?Sized>(
+        self,
+        processors: u32,
+        machine: Grid,
+        rng: &mut R,
+    ) -> Result<Request, String> {
         self.check(machine)?;
-        let shape = near_cubic(processors, machine.sides())
-            .or_else(|| unbounded(processors, machine))
-            .ok_or_else(|| format!("{processors} processors: no machine has so many"))?;
+        let sides = machine.sides();
+        let shape = match self {
+            _ if processors > machine.nodes() => None,
+            ShapeRule::NearSquare | ShapeRule::NearCubic => near_cubic(processors, sides),
+            ShapeRule::PowerOfTwo => {
+                power_of_two(processors, sides).or_else(|| near_cubic(processors, sides))
+            }
+            ShapeRule::Flat => flat(processors, sides),
+            ShapeRule::Drawn(distribution) => drawn(processors, sides, |count| {
+                let range = SideRange::new(1, count).ok()?;
+                Some(distribution.over(range).ok()?.sample(rng))
+            }),
+        };
+        let shape = shape.or_else(|| unbounded(processors, machine));
+        let shape = shape.ok_or_else(|| too_many(processors))?;
         Ok(Request::new(shape).with_processors(processors))
     }
+
+    /// Whether the rule has a shape for so many processors on this machine.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ShapeRule::request`].
+    pub(super) fn check_size(self, processors: u32, machine: Grid) -> Result<(), String> {
+        self.check(machine)?;
+        if processors > machine.nodes() {
+            unbounded(processors, machine).ok_or_else(|| too_many(processors))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the shape of so many processors is always the same.
+    pub(super) const fn is_fixed(self) -> bool {
+        !matches!(self, ShapeRule::Drawn(_))
+    }
+}
+
+fn too_many(processors: u32) -> String {
+    format!("{processors} processors: no machine has so many")
+}
+
+/// Extents that are powers of two: the least product that holds all processors, then the shortest longest extent, then the shortest
+/// second longest, and so on; the longer extents along the longer sides, along the lower dimension when these are equal.
+/// `None` when no such extents fit.
+///
+/// ```
+/// use meshalloc_host_sim::workload::shape::power_of_two;
+/// let shape = |processors, sides| power_of_two(processors, sides).map(|shape| shape.to_string());
+/// assert_eq!(shape(7, &[16, 22]).unwrap(), "2x4");
+/// assert_eq!(shape(100, &[16, 22]).unwrap(), "8x16");
+/// assert_eq!(shape(65, &[10, 10]), None);
+/// ```
+pub fn power_of_two(processors: u32, sides: &[u16]) -> Option<Shape> {
+    let mut exponents = [0; DIMENSIONS_MAX];
+    for _ in 0..processors.next_power_of_two().ilog2() {
+        let open = (0..sides.len()).filter(|&d| exponents[d] < sides[d].ilog2());
+        let least = open.min_by_key(|&d| (exponents[d], Reverse(sides[d]), d))?;
+        exponents[least] += 1;
+    }
+    let extents = exponents[..sides.len()]
+        .iter()
+        .map(|&exponent| 1 << exponent);
+    Shape::new(&extents.collect::<Vec<u16>>()).ok()
+}
+
+/// The least extent along the shortest side of those that hold all processors, then the least along the next longer one, and so on:
+/// parts of a row, then whole rows. Of equal sides the higher dimension counts as the shorter. `None` when the sides do
+/// not hold so many.
+///
+/// ```
+/// use meshalloc_host_sim::workload::shape::flat;
+/// let shape = |processors, sides| flat(processors, sides).map(|shape| shape.to_string());
+/// assert_eq!(shape(13, &[16, 22]).unwrap(), "1x13");
+/// assert_eq!(shape(100, &[16, 22]).unwrap(), "5x20");
+/// assert_eq!(shape(100, &[64, 64]).unwrap(), "50x2");
+/// ```
+pub fn flat(processors: u32, sides: &[u16]) -> Option<Shape> {
+    let mut dimensions: Vec<usize> = (0..sides.len()).collect();
+    dimensions.sort_by_key(|&dimension| Reverse(sides[dimension]));
+    let mut extents = vec![1; sides.len()];
+    let mut left = processors;
+    while let Some(dimension) = dimensions.pop() {
+        let longer = dimensions.iter().map(|&longer| u32::from(sides[longer]));
+        let extent = left.div_ceil(longer.product());
+        extents[dimension] = u16::try_from(extent)
+            .ok()
+            .filter(|&it| it <= sides[dimension])?;
+        left = left.div_ceil(extent);
+    }
+    Shape::new(&extents).ok()
+}
+
+/// Extents of which `draw` chooses each but the last: the number, from 1, of one of so many that are possible. `None` when the sides do not
+/// hold so many processors.
+fn drawn(
+    processors: u32,
+    sides: &[u16],
+    mut draw: impl FnMut(u16) -> Option<u16>,
+) -> Option<Shape> {
+    let mut extents = Vec::with_capacity(sides.len());
+    let mut left = processors;
+    for (dimension, &side) in sides.iter().enumerate() {
+        let later = sides[dimension + 1..].iter().map(|&side| u32::from(side));
+        let least = u16::try_from(left.div_ceil(later.product())).ok()?;
+        let most = u32::from(side).min(left) as u16;
+        let extent = match dimension + 1 == sides.len() {
+            true => least,
+            false => least + draw((most + 1).checked_sub(least)?)? - 1,
+        };
+        extents.push(extent);
+        left = left.div_ceil(extent.into());
+    }
+    Shape::new(&extents).ok()
 }
 
 /// The rule for the longest sides there are, longer along the same dimensions.
@@ -100,7 +250,10 @@ fn unbounded(processors: u32, machine: Grid) -> Option<Shape> {
     near_cubic(processors, &sides.collect::<Vec<_>>())
 }
 
-/// The rule of [`ShapeRule::NearCubic`] for these sides, at least one; `None` when no extents fit.
+/// Among extents that fit the sides, at least one, and hold all processors, the longest at most twice the shortest: the least
+/// product, then the shortest longest extent, then the shortest second longest, and so on. Where none fits, the same
+/// without the limit on the ratio. The longer extents lie along the longer sides, along the lower dimension when
+/// these are equal. A dimension of side 1 does not count for the ratio. `None` when no extents fit.
 ///
 /// # Time complexity
 ///
@@ -189,17 +342,34 @@ impl FromStr for ShapeRule {
     type Err = WorkloadError;
 
     fn from_str(text: &str) -> Result<Self, WorkloadError> {
-        let rule = ShapeRule::ALL.iter().find(|rule| rule.name() == text);
-        rule.copied().ok_or_else(|| WorkloadError::UnknownName {
+        let unknown = || WorkloadError::UnknownName {
             what: "shape rule",
             given: text.into(),
-            expected: "near-square or near-cubic".into(),
+            expected: format!("near-square, near-cubic, power-of-two, flat, {DRAWN_EXPECTED}"),
+        };
+        Ok(match (text, text.strip_prefix("drawn:")) {
+            ("near-square", _) => ShapeRule::NearSquare,
+            ("near-cubic", _) => ShapeRule::NearCubic,
+            ("power-of-two", _) => ShapeRule::PowerOfTwo,
+            ("flat", _) => ShapeRule::Flat,
+            (_, Some(distribution)) => {
+                let distribution = distribution.parse().ok();
+                let usable = distribution.filter(|it| ShapeRule::DRAWN.contains(it));
+                ShapeRule::Drawn(usable.ok_or_else(unknown)?)
+            }
+            _ => return Err(unknown()),
         })
     }
 }
 
 impl fmt::Display for ShapeRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        match self {
+            ShapeRule::NearSquare => f.pad("near-square"),
+            ShapeRule::NearCubic => f.pad("near-cubic"),
+            ShapeRule::PowerOfTwo => f.pad("power-of-two"),
+            ShapeRule::Flat => f.pad("flat"),
+            ShapeRule::Drawn(distribution) => f.pad(&format!("drawn:{distribution}")),
+        }
     }
 }

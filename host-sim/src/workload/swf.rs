@@ -1,8 +1,7 @@
 //! Logs of real machines in the Standard Workload Format (Feitelson, Tsafrir and Krakov 2014, Experience with
-//! using the Parallel Workloads Archive, J. Parallel and Distributed Computing 74(10)).
+//! using the Parallel Workloads Archive, J. Parallel and Distributed Computing 74(10)): from lines to jobs.
 //!
-//! A log is measured whole. Its jobs keep their submit times, counted from the log's zero, and their run
-//! times; both become ticks exactly where they are whole seconds, as in the archive. Jobs are put in the
+//! Submit times and run times become ticks, exactly where they are whole seconds, as in the archive. Jobs are put in the
 //! order of their submit times, equal ones in the order of the file.
 //!
 //! - A job's processors are those it was allocated, else those it requested. A job with neither is
@@ -10,9 +9,6 @@
 //! - A job whose run time is unknown (-1) is dropped and counted too: there is nothing to simulate. One
 //!   that ran for 0 seconds is kept; it leaves in the moment it is granted.
 //! - The requested time (field 9), where it is over 0, is the estimate of its run time. It ends no job.
-//!
-//! A log says nothing about messages. With [`LogMessages`] its jobs send some, and their run times are used only where the number of
-//! iterations is to follow from them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -20,30 +16,51 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 use meshalloc::{Grid, Ticks};
-use rand_distr::{Distribution, StandardUniform};
 
-use super::stream::Stream;
-use super::synthetic::DRAWS;
-use super::{EstimateModel, JOBS_MAX, Job, Messages, ShapeRule, TIME_MAX, TimeUnit, Work};
+use super::log::{Log, LogJob};
+use super::{EstimateModel, JOBS_MAX, ShapeRule, TIME_MAX, TimeUnit};
 
 /// Which jobs to take from a log, and in which shape.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LogOptions {
     /// Only those of this partition (field 16).
     pub partition: Option<i64>,
+    /// Only those submitted at this time of the log or later; times are counted from it.
+    pub from: Option<Ticks>,
+    /// Only those submitted before this time of the log.
+    pub to: Option<Ticks>,
     /// Only this number of them, the first in the file.
     pub limit: Option<usize>,
     /// How a number of processors becomes side lengths.
     pub shape: ShapeRule,
 }
 
-/// A job of a log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogJob {
-    /// Its number in the log (field 1).
-    pub number: i64,
-    /// The job.
-    pub job: Job,
+/// Lines of a log that describe jobs, and why not all of them are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineCounts {
+    /// All, as far as the log was read.
+    pub records: u32,
+    /// Jobs of another partition.
+    pub other_partitions: u32,
+    /// Jobs submitted before the time from which they are taken, or not before that up to which they are.
+    pub outside: u32,
+    /// Jobs dropped because neither allocated nor requested processors are known.
+    pub no_processors: u32,
+    /// Jobs dropped because the run time is not known.
+    pub no_run_time: u32,
+}
+
+impl LineCounts {
+    /// Those that are not taken, with the reason, of which there are any.
+    pub fn left_out(&self) -> impl Iterator<Item = (u32, &'static str)> {
+        let counts = [
+            (self.other_partitions, "of other partitions"),
+            (self.outside, "outside the window"),
+            (self.no_processors, "dropped without processors"),
+            (self.no_run_time, "dropped without a run time"),
+        ];
+        counts.into_iter().filter(|(count, _)| *count > 0)
+    }
 }
 
 /// The fields of a log's header that reports repeat.
@@ -57,31 +74,6 @@ pub struct LogHeader {
     pub acknowledge: Vec<String>,
     /// `MaxProcs`, as it is written.
     pub max_procs: Option<String>,
-}
-
-/// A log, ready to be simulated.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Log {
-    /// Where it was read from.
-    pub path: PathBuf,
-    /// What was taken from it.
-    pub options: LogOptions,
-    /// Its header.
-    pub header: LogHeader,
-    /// The jobs in order of arrival.
-    pub jobs: Vec<LogJob>,
-    /// Lines that describe jobs, as far as the log was read.
-    pub records: u32,
-    /// Jobs of another partition.
-    pub filtered: u32,
-    /// Jobs dropped because neither allocated nor requested processors are known.
-    pub dropped_no_processors: u32,
-    /// Jobs dropped because the run time is not known.
-    pub dropped_no_run_time: u32,
-    /// The messages that its jobs send in place of running for their run times.
-    pub messages: Option<LogMessages>,
-    /// Which estimate of its run time a request carries.
-    pub estimates: EstimateModel,
 }
 
 /// Why a log cannot be used.
@@ -117,19 +109,13 @@ pub enum LogError {
         reason: String,
     },
     /// No job is left.
-    #[error(
-        "{path}: no job to run: of {records} jobs read, {filtered} are of another partition and \
-         {dropped} have no processors or no run time", path = .path.display()
-    )]
+    #[error("{path}: no job to run: of {records} jobs read{left_out}", path = .path.display(),
+        records = .lines.records, left_out = left_out(.lines))]
     NoJobs {
         /// The file.
         path: PathBuf,
-        /// Jobs read.
-        records: u32,
-        /// Jobs of another partition.
-        filtered: u32,
-        /// Jobs dropped.
-        dropped: u32,
+        /// Jobs read, and why they are not taken.
+        lines: LineCounts,
     },
     /// All jobs are larger than the machine.
     #[error(
@@ -146,6 +132,13 @@ pub enum LogError {
         /// The number of processors of the smallest.
         smallest: u32,
     },
+}
+
+fn left_out(lines: &LineCounts) -> String {
+    let reasons = lines
+        .left_out()
+        .map(|(count, why)| format!(", {count} {why}"));
+    reasons.collect()
 }
 
 /// A field of the format.
@@ -171,31 +164,43 @@ const fn field(number: usize, name: &'static str) -> Field {
     Field { number, name }
 }
 
-/// The fields of a line.
+/// What becomes of a line.
 enum Entry {
     Job(LogJob),
     OtherPartition,
+    Outside,
     NoProcessors,
     NoRunTime,
 }
 
 impl Log {
-    /// Reads a log, plain or compressed with gzip, for a machine.
+    /// Reads a log, plain or compressed with gzip, for a machine; `-` is standard input.
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, a line is not in the format, no job is left, or none of them fits on the machine.
+    /// When the file cannot be read, a line is not in the format, no job is left, none of them fits on the machine, or the rule
+    /// of shapes is not for it.
     pub fn read(path: &Path, options: LogOptions, machine: Grid) -> Result<Log, LogError> {
+        let is_file = path != Path::new("-");
+        let path = if is_file {
+            path
+        } else {
+            Path::new("standard input")
+        };
         let open = |source| LogError::Open {
             path: path.into(),
             source,
         };
-        let mut file = BufReader::new(File::open(path).map_err(open)?);
-        let compressed = file.fill_buf().map_err(open)?.starts_with(&[0x1f, 0x8b]);
+        let plain: Box<dyn Read> = match is_file {
+            true => Box::new(File::open(path).map_err(open)?),
+            false => Box::new(io::stdin().lock()),
+        };
+        let mut plain = BufReader::new(plain);
+        let compressed = plain.fill_buf().map_err(open)?.starts_with(&[0x1f, 0x8b]);
         if compressed {
-            Log::from_reader(MultiGzDecoder::new(file), path, options, machine)
+            Log::from_reader(MultiGzDecoder::new(plain), path, options, machine)
         } else {
-            Log::from_reader(file, path, options, machine)
+            Log::from_reader(plain, path, options, machine)
         }
     }
 
@@ -203,30 +208,27 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// When a line is not in the format, no job is left, or none of them fits on the machine.
+    /// Those of [`Log::read`].
     pub fn from_reader(
         reader: impl Read,
         path: &Path,
         options: LogOptions,
         machine: Grid,
     ) -> Result<Log, LogError> {
-        let mut reader = BufReader::new(reader);
-        let mut log = Log {
+        let wrong = |line, reason| LogError::Line {
             path: path.into(),
-            options,
-            header: LogHeader::default(),
-            jobs: Vec::new(),
-            records: 0,
-            filtered: 0,
-            dropped_no_processors: 0,
-            dropped_no_run_time: 0,
-            messages: None,
-            estimates: EstimateModel::Log,
+            line,
+            reason,
         };
+        let mut reader = BufReader::new(reader);
+        let mut header = LogHeader::default();
+        let mut lines = LineCounts::default();
+        let mut jobs = Vec::new();
         let limit = options.limit.unwrap_or(usize::MAX);
         let mut bytes = Vec::new();
         let mut line = 0;
-        while log.jobs.len() < limit {
+        let mut latest = 0;
+        while jobs.len() < limit {
             line += 1;
             bytes.clear();
             let read = reader.read_until(b'\n', &mut bytes);
@@ -240,90 +242,58 @@ impl Log {
             }
             // Headers of old logs are not always UTF-8; numbers are.
             let text = String::from_utf8_lossy(&bytes);
-            log.line(text.trim(), machine)
-                .map_err(|reason| LogError::Line {
-                    path: path.into(),
-                    line,
-                    reason,
-                })?;
+            let text = text.trim();
+            if let Some(comment) = text.strip_prefix(';') {
+                header.line(comment);
+            } else if !text.is_empty() {
+                if lines.records == JOBS_MAX {
+                    return Err(wrong(line, format!("more than {JOBS_MAX} jobs")));
+                }
+                lines.records += 1;
+                let entry = entry(text, options, machine, &mut latest);
+                match entry.map_err(|reason| wrong(line, reason))? {
+                    Entry::Job(job) => jobs.push(job),
+                    Entry::OtherPartition => lines.other_partitions += 1,
+                    Entry::Outside => lines.outside += 1,
+                    Entry::NoProcessors => lines.no_processors += 1,
+                    Entry::NoRunTime => lines.no_run_time += 1,
+                }
+            }
         }
-        if log.jobs.is_empty() {
-            return Err(LogError::NoJobs {
-                path: path.into(),
-                records: log.records,
-                filtered: log.filtered,
-                dropped: log.dropped_no_processors + log.dropped_no_run_time,
-            });
-        }
-        let sizes = log.jobs.iter().map(|entry| entry.job.request.processors);
-        let smallest = sizes.min().unwrap_or(0);
+        // Stable, so equal times keep the order of the file.
+        jobs.sort_by_key(|job| job.arrival);
+        let path = path.into();
+        let (Some(last), Some(smallest)) =
+            (jobs.last(), jobs.iter().map(|job| job.processors).min())
+        else {
+            return Err(LogError::NoJobs { path, lines });
+        };
         if smallest > machine.nodes() {
             return Err(LogError::NoneFits {
-                path: path.into(),
-                jobs: log.jobs.len(),
+                path,
+                jobs: jobs.len(),
                 machine,
                 smallest,
             });
         }
-        // Stable, so equal times keep the order of the file.
-        log.jobs.sort_by_key(|entry| entry.job.arrival);
-        Ok(log)
-    }
-
-    fn line(&mut self, text: &str, machine: Grid) -> Result<(), String> {
-        if text.is_empty() {
-            return Ok(());
-        }
-        if let Some(comment) = text.strip_prefix(';') {
-            self.header.line(comment);
-            return Ok(());
-        }
-        if self.records == JOBS_MAX {
-            return Err(format!("more than {JOBS_MAX} jobs"));
-        }
-        self.records += 1;
-        match entry(text, self.options, machine)? {
-            Entry::Job(job) => self.jobs.push(job),
-            Entry::OtherPartition => self.filtered += 1,
-            Entry::NoProcessors => self.dropped_no_processors += 1,
-            Entry::NoRunTime => self.dropped_no_run_time += 1,
-        }
-        Ok(())
-    }
-}
-
-/// What the jobs of a log send.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LogMessages {
-    /// The messages; the pattern of a job follows from its place in the order of arrival.
-    pub messages: Messages,
-    /// One iteration for each so many seconds of the job's run time, to the nearest whole number, but at least one; `None`: each job has
-    /// the number of iterations in `messages`.
-    pub seconds_per_iteration: Option<f64>,
-    /// The cycles of the network between two jobs that were submitted a second apart.
-    pub cycles_per_second: f64,
-}
-
-impl Log {
-    /// The same jobs, which send messages in place of running for their run times. Their random numbers derive from `seed`.
-    #[must_use]
-    pub fn sending(mut self, sent: LogMessages, seed: u64) -> Log {
-        let mut draws = Stream::new(seed, 0, DRAWS).with(StandardUniform);
-        for (number, LogJob { job, .. }) in (0..).zip(&mut self.jobs) {
-            let draw = draws.distribution.sample(&mut draws.rng);
-            let mut program = sent.messages.program(number, draw);
-            if let Some((run, each)) = job.work.service().zip(sent.seconds_per_iteration) {
-                // A number too large becomes the largest.
-                let iterations = (TimeUnit::Second.of(run) / each).round() as u32;
-                program.iterations = iterations.max(1);
-            }
-            job.work = Work::Messages(program);
-            let cycles = TimeUnit::Second.of(job.arrival) * sent.cycles_per_second;
-            job.arrival = TimeUnit::Cycle.ticks(cycles);
-        }
-        self.messages = Some(sent);
-        self.estimates = EstimateModel::None;
-        self
+        let from = options.from.unwrap_or(0);
+        let end = match options.to {
+            Some(to) if latest >= to => to - from,
+            _ => last.arrival,
+        };
+        Ok(Log {
+            path,
+            options,
+            machine,
+            header,
+            lines,
+            end,
+            jobs: jobs.into(),
+            load: None,
+            resample: None,
+            messages: None,
+            estimates: EstimateModel::Log,
+        })
     }
 }
 
@@ -343,12 +313,25 @@ impl LogHeader {
     }
 }
 
-fn entry(text: &str, options: LogOptions, machine: Grid) -> Result<Entry, String> {
+/// Reads a line; `latest` becomes the latest submit time of the partition so far.
+fn entry(
+    text: &str,
+    options: LogOptions,
+    machine: Grid,
+    latest: &mut Ticks,
+) -> Result<Entry, String> {
     let record = Record::split(text)?;
     if let Some(partition) = options.partition
         && record.whole(PARTITION)? != partition
     {
         return Ok(Entry::OtherPartition);
+    }
+    let submitted = record.time(SUBMIT)?;
+    let submitted = submitted.ok_or_else(|| record.bad(SUBMIT, "0 seconds or more"))?;
+    *latest = submitted.max(*latest);
+    let from = options.from.unwrap_or(0);
+    if submitted < from || options.to.is_some_and(|to| submitted >= to) {
+        return Ok(Entry::Outside);
     }
     let allocated = record.whole(ALLOCATED)?;
     let processors = if allocated > 0 {
@@ -361,22 +344,17 @@ fn entry(text: &str, options: LogOptions, machine: Grid) -> Result<Entry, String
     }
     let processors = u32::try_from(processors)
         .map_err(|_| format!("{processors} processors: no machine has so many"))?;
-    let mut request = options.shape.request(processors, machine)?;
-    if let Some(requested) = record.time(REQUESTED_TIME)?.filter(|&time| time > 0) {
-        request = request.with_estimate(requested);
-    }
-    let arrival = record.time(SUBMIT)?;
-    let arrival = arrival.ok_or_else(|| record.bad(SUBMIT, "0 seconds or more"))?;
-    let Some(service) = record.time(RUN)? else {
+    options.shape.check_size(processors, machine)?;
+    let requested_time = record.time(REQUESTED_TIME)?.filter(|&time| time > 0);
+    let Some(run_time) = record.time(RUN)? else {
         return Ok(Entry::NoRunTime);
     };
     Ok(Entry::Job(LogJob {
         number: record.whole(JOB)?,
-        job: Job {
-            arrival,
-            request,
-            work: Work::Service(service),
-        },
+        arrival: submitted - from,
+        processors,
+        run_time,
+        requested_time,
     }))
 }
 

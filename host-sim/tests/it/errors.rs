@@ -124,9 +124,13 @@ fn wrong_options_are_explained() {
         ("run --radices normal --swf x", &["cannot be used with"]),
         ("run --cube k=4,n=3 --heights 2", &["cannot be used with"]),
         (
-            "run --swf x --replications 2",
-            &["cannot be used with '--replications"],
+            "run --swf x --log-load .5 --pattern ring",
+            &["cannot be used with"],
         ),
+        ("run --swf x --from 3weeks", &["or a number with a unit"]),
+        ("run --swf x --to -1", &["0 to below 2251799814"]),
+        ("run --swf x --log-load 0", &["over 0"]),
+        ("run --swf x --resample days", &["expected weeks"]),
         (
             "run --mean-service 3 --service uniform:1,2",
             &["cannot be used with '--service"],
@@ -249,6 +253,24 @@ fn what_cannot_be_done_is_one_line() {
             &["the service time is", "0.001 or more"],
         ),
         ("run --partition 2", &["expected swf"]),
+        ("run --from 2w", &["from is about logs", "expected swf"]),
+        ("run --resample weeks", &["resample is about logs"]),
+        ("run --log-load .5", &["log-load is about logs"]),
+        (
+            "run --swf x --from 2w --to 14d",
+            &["to is 2w, not after from, 2w"],
+        ),
+        (
+            "run --swf x --replications 2",
+            &[
+                "replications is about new jobs",
+                "expected resample = weeks",
+            ],
+        ),
+        (
+            "run --swf x --until-rel-error .1",
+            &["until-rel-error is about new jobs"],
+        ),
         (
             "run --shape near-square",
             &["expected swf or task-processors"],

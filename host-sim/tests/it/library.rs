@@ -3,6 +3,7 @@
 mod backlog;
 mod distributions;
 mod experiment;
+mod log;
 mod map;
 mod parallel;
 mod shape;

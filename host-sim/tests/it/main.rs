@@ -12,6 +12,7 @@ mod jobs;
 mod library;
 mod line;
 mod list;
+mod logs;
 mod map;
 mod messages;
 mod over_time;

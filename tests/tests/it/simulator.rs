@@ -243,10 +243,10 @@ fn a_small_log() {
     let text = std::fs::read_to_string(&path).unwrap();
     for mesh in [mesh(10, 10), mesh(6, 17)] {
         let log = Log::read(&path, LogOptions::default(), mesh.into()).unwrap();
-        let found: Vec<Job> = log.jobs.iter().map(|entry| entry.job).collect();
+        let found: Vec<Job> = log.jobs(1, 0).unwrap().collect();
         let (expected, dropped) = read_log(&text, mesh);
         assert_eq!(found, expected);
-        assert_eq!(log.dropped_no_processors, dropped);
+        assert_eq!(log.lines.no_processors, dropped);
         assert_equal(mesh, &found);
     }
 }

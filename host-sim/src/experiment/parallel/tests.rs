@@ -6,7 +6,7 @@ use super::*;
 use crate::backend::InProcessBackends;
 use crate::experiment::{Measure, Stop, run};
 use crate::metrics::SLOWDOWN_THRESHOLD;
-use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic};
+use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
 
 const STRATEGIES: [StrategyKind; 2] = [StrategyKind::AdaptiveScan, StrategyKind::FirstFit];
 

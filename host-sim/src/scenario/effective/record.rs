@@ -49,29 +49,20 @@ impl JobSource {
                     entries.push(("jobs", (*jobs).into()));
                 }
                 entries.push(("estimates", workload.estimates.to_string().into()));
-                match *replications {
-                    Replications::Fixed(count) => entries.push(("replications", count.into())),
-                    Replications::UntilRelativeError { target, max }
-                    | Replications::UntilAbsoluteError { target, max } => {
-                        entries.push(("until-rel-error", target.into()));
-                        entries.push(("max-replications", max.into()));
-                    }
-                }
+                entries.extend(of_replications(*replications));
                 entries
             }
             JobSource::Log {
-                file,
-                partition,
-                shape,
-                jobs,
+                source,
                 messages,
                 estimates,
+                replications,
             } => {
-                let mut entries = vec![("swf", file.to_string_lossy().into())];
-                entries.extend(partition.map(|partition| ("partition", partition.into())));
-                entries.push(("shape", shape.name().into()));
-                entries.extend(jobs.map(|jobs| ("jobs", jobs.into())));
+                let mut entries = source.entries();
                 entries.push(("estimates", estimates.to_string().into()));
+                if source.resample.is_some() {
+                    entries.extend(of_replications(*replications));
+                }
                 if let Some(sent) = messages {
                     entries.extend(of_messages(&sent.messages));
                     if let Some(seconds) = sent.seconds_per_iteration {
@@ -83,6 +74,17 @@ impl JobSource {
                 entries
             }
         }
+    }
+}
+
+fn of_replications(replications: Replications) -> Entries {
+    match replications {
+        Replications::Fixed(count) => vec![("replications", count.into())],
+        Replications::UntilRelativeError { target, max }
+        | Replications::UntilAbsoluteError { target, max } => vec![
+            ("until-rel-error", target.into()),
+            ("max-replications", max.into()),
+        ],
     }
 }
 
@@ -159,7 +161,7 @@ fn of_requests(requests: &Requests) -> Entries {
         ],
         Requests::Counts(of) => vec![
             ("task-processors", of.distribution.to_string().into()),
-            ("shape", of.shape.name().into()),
+            ("shape", of.shape.to_string().into()),
         ],
     }
 }

@@ -250,8 +250,8 @@ fn the_kth_log_has_its_independent_value() {
     let path = Path::new(&folder).join("KTH-SP2-1996-2.1-cln.swf.gz");
     let mesh = Mesh::new(10, 10).unwrap();
     let log = Log::read(&path, LogOptions::default(), mesh.into()).unwrap();
-    assert_eq!((log.jobs.len(), log.records), (28_475, 28_476));
-    assert_eq!((log.dropped_no_processors, log.dropped_no_run_time), (1, 0));
+    assert_eq!((log.jobs.len(), log.lines.records), (28_475, 28_476));
+    assert_eq!((log.lines.no_processors, log.lines.no_run_time), (1, 0));
     let result = results(&log_experiment(log, mesh, StrategyKind::Naive)).remove(0);
     let mean = |metric| result.metrics[metric].unwrap().mean;
     assert_eq!(mean(Metric::Jobs), 28_475.0);

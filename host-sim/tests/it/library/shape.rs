@@ -2,7 +2,13 @@ use std::cmp::Reverse;
 
 use meshalloc::{Grid, Mesh, Request};
 use meshalloc_host_sim::workload::ShapeRule;
-use meshalloc_host_sim::workload::shape::near_cubic;
+use meshalloc_host_sim::workload::shape::{flat, near_cubic, power_of_two};
+use rand_chacha::ChaCha8Rng;
+use rand_core::SeedableRng;
+
+fn by_rule(rule: ShapeRule, processors: u32, machine: Grid) -> Result<Request, String> {
+    rule.request(processors, machine, &mut ChaCha8Rng::seed_from_u64(1))
+}
 
 fn shape(processors: u32, sides: &[u16]) -> Option<Vec<u16>> {
     near_cubic(processors, sides).map(|shape| shape.extents().to_vec())
@@ -119,12 +125,12 @@ fn the_largest_machines_take_no_longer() {
 #[test]
 fn a_request_keeps_its_number_of_processors() {
     let machine = Mesh::new(16, 22).unwrap().into();
-    let request = ShapeRule::NearSquare.request(13, machine).unwrap();
+    let request = by_rule(ShapeRule::NearSquare, 13, machine).unwrap();
     assert_eq!(request, Request::submesh(3, 5).with_processors(13));
     // Larger than the machine: still a request, for the controller to refuse.
-    let request = ShapeRule::NearSquare.request(400, machine).unwrap();
+    let request = by_rule(ShapeRule::NearSquare, 400, machine).unwrap();
     assert_eq!(request, Request::submesh(20, 20));
-    let error = ShapeRule::NearCubic.request(u32::MAX, machine).unwrap_err();
+    let error = by_rule(ShapeRule::NearCubic, u32::MAX, machine).unwrap_err();
     assert!(error.contains("no machine has so many"), "{error}");
 }
 
@@ -132,10 +138,10 @@ fn a_request_keeps_its_number_of_processors() {
 fn near_square_is_for_two_dimensional_meshes() {
     let torus = Grid::torus(&[8, 8, 16]).unwrap();
     assert_eq!(
-        ShapeRule::NearSquare.request(9, torus).unwrap_err(),
+        by_rule(ShapeRule::NearSquare, 9, torus).unwrap_err(),
         "the shape rule near-square is for two-dimensional meshes, not for torus 8x8x16 (expected near-cubic)"
     );
-    assert!(ShapeRule::of(&torus).request(9, torus).is_ok());
+    assert!(by_rule(ShapeRule::of(&torus), 9, torus).is_ok());
     assert_eq!(
         ShapeRule::of(&Grid::mesh(&[4, 4]).unwrap()),
         ShapeRule::default()
@@ -144,12 +150,138 @@ fn near_square_is_for_two_dimensional_meshes() {
 
 #[test]
 fn rules_have_names() {
-    for &rule in ShapeRule::ALL {
-        assert_eq!(rule.name().parse(), Ok(rule));
+    for info in ShapeRule::LIST {
+        let rule: ShapeRule = info.name.parse().unwrap();
+        assert_eq!(rule.to_string(), info.name);
     }
-    let error = "round".parse::<ShapeRule>().unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "unknown shape rule \"round\": expected near-square or near-cubic"
-    );
+    for distribution in ShapeRule::DRAWN {
+        let rule = ShapeRule::Drawn(distribution);
+        assert_eq!(rule.to_string().parse(), Ok(rule));
+    }
+    for text in [
+        "round",
+        "drawn",
+        "drawn:uniform-decreasing",
+        "drawn:normal:sd=3",
+    ] {
+        let error = text.parse::<ShapeRule>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!(
+                "unknown shape rule {text:?}: expected near-square, near-cubic, power-of-two, flat, drawn:uniform, \
+                 drawn:normal, drawn:normal:var or drawn:exponential"
+            )
+        );
+    }
+}
+
+const MACHINES: [&[u16]; 9] = [
+    &[16, 22],
+    &[9, 4],
+    &[12, 11],
+    &[10, 10],
+    &[13],
+    &[1, 7],
+    &[5, 1, 4],
+    &[4, 6, 3],
+    &[2, 3, 2, 5],
+];
+
+fn product(extents: &[u16]) -> u32 {
+    extents.iter().map(|&extent| u32::from(extent)).product()
+}
+
+/// The sides from the longest to the shortest, of equal ones the lower dimension first.
+fn dimensions(sides: &[u16]) -> Vec<usize> {
+    let mut dimensions: Vec<usize> = (0..sides.len()).collect();
+    dimensions.sort_by_key(|&dimension| Reverse(sides[dimension]));
+    dimensions
+}
+
+#[test]
+fn powers_of_two_agree_with_a_search_through_all_extents() {
+    for sides in MACHINES {
+        let mut all = all(sides);
+        all.retain(|extents| extents.iter().all(|extent| extent.is_power_of_two()));
+        for processors in 1..=product(sides) + 1 {
+            let enough = all.iter().filter(|extents| product(extents) >= processors);
+            // Longer ones along longer sides, as far as they fit.
+            let order = |extents: &&Vec<u16>| {
+                let mut descending = extents.to_vec();
+                descending.sort_unstable_by_key(|&extent| Reverse(extent));
+                let along = dimensions(sides).into_iter().map(|d| Reverse(extents[d]));
+                (product(extents), descending, along.collect::<Vec<_>>())
+            };
+            let found = power_of_two(processors, sides);
+            assert_eq!(
+                found.map(|shape| shape.extents().to_vec()).as_ref(),
+                enough.min_by_key(order),
+                "{processors} on {sides:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn flat_shapes_agree_with_a_search_through_all_extents() {
+    for sides in MACHINES {
+        let all = all(sides);
+        for processors in 1..=product(sides) + 1 {
+            let enough = all.iter().filter(|extents| product(extents) >= processors);
+            let order = |extents: &&Vec<u16>| -> Vec<u16> {
+                let from_shortest = dimensions(sides).into_iter().rev();
+                from_shortest.map(|dimension| extents[dimension]).collect()
+            };
+            let found = flat(processors, sides);
+            assert_eq!(
+                found.map(|shape| shape.extents().to_vec()).as_ref(),
+                enough.min_by_key(order),
+                "{processors} on {sides:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_shape_that_is_possible_is_drawn_and_equally_often_if_uniform() {
+    // 12 processors on 6 x 4: widths 3 to 6, each with the least height.
+    let machine = Grid::mesh(&[6, 4]).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let mut counts = std::collections::BTreeMap::new();
+    let rule: ShapeRule = "drawn:uniform".parse().unwrap();
+    for _ in 0..40_000 {
+        let request = rule.request(12, machine, &mut rng).unwrap();
+        assert_eq!(request.processors, 12);
+        *counts.entry(request.shape.to_string()).or_insert(0) += 1;
+    }
+    assert!(counts.keys().eq(["3x4", "4x3", "5x3", "6x2"]), "{counts:?}");
+    for count in counts.values() {
+        // Four standard deviations.
+        assert!((9_650..10_350).contains(count), "{counts:?}");
+    }
+}
+
+#[test]
+fn drawn_shapes_fit_and_hold_no_more_than_they_must() {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    for sides in MACHINES {
+        let machine = Grid::mesh(sides).unwrap();
+        for distribution in ShapeRule::DRAWN {
+            for processors in 1..=product(sides) {
+                let request = ShapeRule::Drawn(distribution).request(processors, machine, &mut rng);
+                let shape = request.unwrap().shape;
+                let extents = shape.extents();
+                assert!(
+                    extents
+                        .iter()
+                        .zip(sides)
+                        .all(|(extent, side)| extent <= side)
+                );
+                assert!(product(&extents) >= processors);
+                // One less along the last dimension would be too few.
+                let (last, others) = extents.split_last().unwrap();
+                assert!(product(others) * u32::from(last - 1) < processors);
+            }
+        }
+    }
 }

@@ -5,7 +5,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use meshalloc::{Mesh, Request};
 
-use meshalloc_host_sim::workload::{Log, LogOptions};
+use meshalloc_host_sim::workload::{LineCounts, Log, LogOptions};
 
 const HEADER: &str = "; Computer: A mesh\n; Acknowledge: Somebody\n;\n; Note: one: two\n";
 
@@ -52,12 +52,13 @@ fn jobs_are_read_and_the_rest_is_counted() {
     let jobs: Vec<_> = log
         .jobs
         .iter()
-        .map(|entry| {
+        .zip(log.jobs(1, 0).unwrap())
+        .map(|(entry, job)| {
             (
                 entry.number,
-                entry.job.arrival,
-                entry.job.work.service().unwrap(),
-                entry.job.request,
+                job.arrival,
+                job.work.service().unwrap(),
+                job.request,
             )
         })
         .collect();
@@ -74,8 +75,14 @@ fn jobs_are_read_and_the_rest_is_counted() {
             ),
         ]
     );
-    assert_eq!((log.records, log.filtered), (6, 1));
-    assert_eq!((log.dropped_no_processors, log.dropped_no_run_time), (1, 1));
+    let lines = LineCounts {
+        records: 6,
+        other_partitions: 1,
+        outside: 0,
+        no_processors: 1,
+        no_run_time: 1,
+    };
+    assert_eq!(log.lines, lines);
     assert_eq!(log.header.computer.as_deref(), Some("A mesh"));
     assert_eq!(log.header.acknowledge, ["Somebody"]);
     let limited = read(
@@ -143,7 +150,7 @@ fn a_log_without_jobs_is_an_error() {
     };
     let error = read(&line(1, "0", "60", "4", "4", 1), options).unwrap_err();
     assert!(
-        error.contains("of 1 jobs read, 1 are of another partition"),
+        error.contains("of 1 jobs read, 1 of other partitions"),
         "{error}"
     );
     assert!(read(HEADER, options).is_err());

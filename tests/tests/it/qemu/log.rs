@@ -54,6 +54,7 @@ fn experiment(jobs: usize, scheduler: SchedulerKind, strategies: &[StrategyKind]
         partition,
         limit: Some(jobs),
         shape: ShapeRule::NearSquare,
+        ..LogOptions::default()
     };
     let log = Log::read(&path, options, machine).expect("the log can be read");
     let jobs = log.jobs.len();

@@ -1,0 +1,306 @@
+//! `log`: what a log has in it, before it is run.
+
+use std::io::Write;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::ValueHint;
+use meshalloc::{Grid, Ticks};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::report::{self, table, trimmed};
+use crate::scenario::{self, Format, MachineArgs, WindowArgs};
+use crate::statistics::Delays;
+use crate::workload::log::WEEK;
+use crate::workload::{Log, LogJob, TimeUnit};
+
+/// Which log, and on which machine.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct LogStatisticsArgs {
+    /// A log in the Standard Workload Format, plain or .gz; - reads standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    file: PathBuf,
+
+    /// The machine that its load is offered to.
+    #[command(flatten)]
+    machine: MachineArgs,
+
+    #[command(flatten)]
+    window: WindowArgs,
+
+    /// How results are written: table or json
+    #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
+    format: Format,
+}
+
+/// Reads a log and reports.
+///
+/// # Errors
+///
+/// When it cannot be read, or the report cannot be written.
+pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<(), Failure> {
+    let machine = args.machine.machine()?;
+    let options = args.window.options(&machine)?;
+    let log = Log::read(&args.file, options, machine).map_err(|error| error.to_string())?;
+    let statistics = Statistics::of(&log);
+    match args.format {
+        Format::Table => statistics.write(output),
+        Format::Json => Ok(report::write_json(&statistics.json(), output)?),
+    }
+}
+
+/// What a log has in it.
+struct Statistics<'l> {
+    log: &'l Log,
+    /// In processor ticks.
+    work: u128,
+    /// Jobs that the machine does not hold, and their work.
+    too_large: (usize, u128),
+    distributions: Vec<(&'static str, Option<Distribution>)>,
+    /// Of the jobs with a requested time, those that ran longer.
+    over_requested: (usize, usize),
+    sizes: Vec<Size>,
+}
+
+/// A row of values.
+#[derive(Clone, Copy)]
+struct Distribution {
+    count: usize,
+    mean: f64,
+    /// 0, 50, 95, 99 and 100 %.
+    quantiles: [f64; 5],
+}
+
+/// Jobs of similar size.
+struct Size {
+    processors: RangeInclusive<u32>,
+    jobs: usize,
+    work: u128,
+}
+
+/// The names of [`Distribution::quantiles`], and the parts of all values that do not exceed them.
+const QUANTILES: [(&str, f64); 5] = [
+    ("min", 0.0),
+    ("median", 0.5),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("max", 1.0),
+];
+
+impl Distribution {
+    /// Of values in `unit`s; `None` without any.
+    fn of(values: impl Iterator<Item = u64>, unit: f64) -> Option<Self> {
+        let (mut all, mut count, mut sum) = (Delays::default(), 0, 0_u128);
+        for value in values {
+            all.add(value);
+            count += 1;
+            sum += u128::from(value);
+        }
+        let mut quantiles = [0.0; 5];
+        for (quantile, (_, part)) in quantiles.iter_mut().zip(QUANTILES) {
+            *quantile = all.quantile(part)? / unit;
+        }
+        Some(Distribution {
+            count,
+            mean: sum as f64 / count as f64 / unit,
+            quantiles,
+        })
+    }
+}
+
+fn work(job: &LogJob) -> u128 {
+    u128::from(job.processors) * u128::from(job.run_time)
+}
+
+fn total<'j>(jobs: impl IntoIterator<Item = &'j LogJob>) -> (usize, u128) {
+    let each = jobs.into_iter().map(work);
+    each.fold((0, 0), |(count, sum), work| (count + 1, sum + work))
+}
+
+fn share(part: u128, whole: u128) -> f64 {
+    match whole {
+        0 => 0.0,
+        whole => part as f64 / whole as f64,
+    }
+}
+
+impl<'l> Statistics<'l> {
+    fn of(log: &'l Log) -> Self {
+        let jobs = || log.jobs.iter();
+        let (_, all) = total(jobs());
+        let nodes = log.machine.nodes();
+        let second = TimeUnit::Second.ticks_each() as f64;
+        let requested = || jobs().filter_map(|job| Some((job.run_time, job.requested_time?)));
+        let steps = log.jobs.windows(2);
+        let steps = steps.map(|pair| pair[1].arrival - pair[0].arrival);
+        // Loads of weeks in millionths.
+        let week = |jobs: std::ops::Range<usize>| {
+            let held = log.jobs[jobs].iter().filter(|job| job.processors <= nodes);
+            let (_, work) = total(held);
+            (share(work, u128::from(nodes) * u128::from(WEEK)) * 1e6) as u64
+        };
+        let weeks = log.whole_weeks().into_iter().map(week);
+        let distributions = vec![
+            (
+                "processors",
+                Distribution::of(jobs().map(|job| job.processors.into()), 1.0),
+            ),
+            (
+                "run_time_seconds",
+                Distribution::of(jobs().map(|job| job.run_time), second),
+            ),
+            (
+                "requested_time_seconds",
+                Distribution::of(requested().map(|(_, time)| time), second),
+            ),
+            ("interarrival_seconds", Distribution::of(steps, second)),
+            ("offered_load_of_a_week", Distribution::of(weeks, 1e6)),
+        ];
+        let largest = jobs().map(|job| job.processors).max().unwrap_or(1);
+        let sizes = (0..=largest.next_power_of_two().ilog2()).map(|exponent| {
+            let last = 1_u32 << exponent;
+            let processors = last / 2 + 1..=last;
+            let (count, work) = total(jobs().filter(|job| processors.contains(&job.processors)));
+            Size {
+                processors,
+                jobs: count,
+                work,
+            }
+        });
+        Statistics {
+            log,
+            work: all,
+            too_large: total(jobs().filter(|job| job.processors > nodes)),
+            distributions,
+            over_requested: (
+                requested().filter(|(ran, asked)| ran > asked).count(),
+                requested().count(),
+            ),
+            sizes: sizes.collect(),
+        }
+    }
+
+    fn write(&self, output: &mut dyn Write) -> Result<(), Failure> {
+        let log = self.log;
+        let header = &log.header;
+        writeln!(output, "{}", report::log_line(log))?;
+        if let Some(processors) = &header.max_procs {
+            writeln!(output, "processors of the logged machine: {processors}")?;
+        }
+        for thanks in &header.acknowledge {
+            writeln!(output, "acknowledge: {thanks}")?;
+        }
+        let days = TimeUnit::Second.of(log.span()) / 86_400.0;
+        let weeks = log.whole_weeks().len();
+        writeln!(output, "span: {days:.2} days, {weeks} whole weeks")?;
+        let machine: Grid = log.machine;
+        let nodes = machine.nodes();
+        writeln!(
+            output,
+            "offered to {machine}, {nodes} processors: {}",
+            self.load_text()
+        )?;
+        if let (count @ 1.., work) = self.too_large {
+            let part = share(work, self.work) * 100.0;
+            writeln!(
+                output,
+                "jobs larger than that: {count}, {part:.2} % of the work"
+            )?;
+        }
+        if let (over, all @ 1..) = self.over_requested {
+            writeln!(output, "ran longer than was requested: {over} of {all}")?;
+        }
+        // Four of the five fit a terminal.
+        let places = [0, 1, 2, 4];
+        let names = places.map(|place| QUANTILES[place].0);
+        let mut rows = table(["", "count", "mean"].into_iter().chain(names));
+        for (name, distribution) in &self.distributions {
+            let Some(row) = distribution else { continue };
+            let numbers = std::iter::once(row.mean).chain(places.map(|place| row.quantiles[place]));
+            let numbers = numbers.map(|number| match *name {
+                "offered_load_of_a_week" => format!("{number:.3}"),
+                _ => format!("{number:.0}"),
+            });
+            let name = match *name {
+                "processors" => "processors",
+                "run_time_seconds" => "run time (s)",
+                "requested_time_seconds" => "requested time (s)",
+                "interarrival_seconds" => "between arrivals (s)",
+                _ => "load of a week",
+            };
+            rows.add_row(
+                [name.to_owned(), row.count.to_string()]
+                    .into_iter()
+                    .chain(numbers),
+            );
+        }
+        writeln!(output, "\n{}", trimmed(&rows))?;
+        let mut rows = table(["processors", "jobs", "% of jobs", "% of work"]);
+        for size in &self.sizes {
+            let (first, last) = size.processors.clone().into_inner();
+            let jobs = size.jobs as f64 / log.jobs.len() as f64;
+            rows.add_row([
+                match first == last {
+                    true => first.to_string(),
+                    false => format!("{first} to {last}"),
+                },
+                size.jobs.to_string(),
+                format!("{:.2}", jobs * 100.0),
+                format!("{:.2}", share(size.work, self.work) * 100.0),
+            ]);
+        }
+        writeln!(output, "\n{}", trimmed(&rows))?;
+        Ok(())
+    }
+
+    fn load_text(&self) -> String {
+        match self.log.offered_load() {
+            Some(load) => format!("load {load:.4}"),
+            None => "no load, as all jobs arrive at once or nothing runs".to_owned(),
+        }
+    }
+
+    fn json(&self) -> Value {
+        let seconds = |ticks: Ticks| TimeUnit::Second.of(ticks);
+        let distribution = |row: &Option<Distribution>| {
+            row.map(|row| {
+                let mut object = json!({"count": row.count, "mean": row.mean});
+                for ((name, _), value) in QUANTILES.iter().zip(row.quantiles) {
+                    object[*name] = value.into();
+                }
+                object
+            })
+        };
+        let distributions = self.distributions.iter();
+        let distributions =
+            distributions.map(|(name, row)| ((*name).to_owned(), json!(distribution(row))));
+        let sizes = self.sizes.iter().map(|size| {
+            json!({
+                "from": size.processors.start(),
+                "to": size.processors.end(),
+                "jobs": size.jobs,
+                "work_share": share(size.work, self.work),
+            })
+        });
+        json!({
+            "program": crate::identity::PROGRAM,
+            "version": crate::identity::VERSION,
+            "log": report::log_json(self.log),
+            "machine": self.log.machine.to_string(),
+            "processors": self.log.machine.nodes(),
+            "processors_of_log": self.log.header.max_procs,
+            "span_seconds": seconds(self.log.span()),
+            "whole_weeks": self.log.whole_weeks().len(),
+            "too_large": {
+                "jobs": self.too_large.0,
+                "work_share": share(self.too_large.1, self.work),
+            },
+            "requested_time_known": self.over_requested.1,
+            "ran_longer_than_requested": self.over_requested.0,
+            "distributions": distributions.collect::<serde_json::Map<_, _>>(),
+            "sizes": sizes.collect::<Vec<_>>(),
+        })
+    }
+}

@@ -1,0 +1,179 @@
+//! The log of a command: [`LogArgs`], the options of every command that runs one, and the [`LogSource`] that they come to.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::ValueHint;
+use meshalloc::{Grid, Ticks};
+use serde_json::Value;
+
+use crate::names;
+use crate::workload::{Log, LogOptions, Resample, ShapeRule, TimeUnit};
+
+/// Under which options about logs stand in the help.
+pub(super) const HEADING: &str = "Workload log (in place of a synthetic workload)";
+
+/// Which jobs of a log.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct WindowArgs {
+    /// Only the log's jobs of this partition [default: all]
+    #[arg(long, value_name = "NUMBER", value_parser = partition, allow_negative_numbers = true, help_heading = HEADING)]
+    pub partition: Option<i64>,
+
+    /// Only the log's jobs submitted this long after the log's zero, or later: seconds, or a number with a unit, such as 90m,
+    /// 12h, 30d or 4w. Times are then counted from there
+    #[arg(long, value_name = "TIME", value_parser = names::span, allow_negative_numbers = true, help_heading = HEADING)]
+    pub from: Option<Ticks>,
+
+    /// Only the log's jobs submitted less than this after the log's zero, written like --from
+    #[arg(long, value_name = "TIME", value_parser = names::span, allow_negative_numbers = true, help_heading = HEADING)]
+    pub to: Option<Ticks>,
+}
+
+impl WindowArgs {
+    /// What is to be taken from a log, near-square or near-cubic.
+    ///
+    /// # Errors
+    ///
+    /// When the window is empty.
+    pub(crate) fn options(&self, machine: &Grid) -> Result<LogOptions, String> {
+        if let (Some(from), Some(to)) = (self.from, self.to)
+            && to <= from
+        {
+            let [from, to] = [from, to].map(names::span_text);
+            return Err(format!(
+                "to is {to}, not after from, {from} (expected a later time)"
+            ));
+        }
+        Ok(LogOptions {
+            partition: self.partition,
+            from: self.from,
+            to: self.to,
+            limit: None,
+            shape: ShapeRule::of(machine),
+        })
+    }
+}
+
+/// The log that is run.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LogArgs {
+    /// A log in the Standard Workload Format, plain or .gz, measured whole; - reads standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = HEADING,
+        conflicts_with_all = ["sizes", "dims", "radices", "load", "mean_service"])]
+    pub swf: Option<PathBuf>,
+
+    /// Which of its jobs.
+    #[command(flatten)]
+    pub window: WindowArgs,
+
+    /// Replications of a log: weeks, each is made of whole weeks of the log, drawn with replacement [default: the log is run
+    /// once, as it is]
+    #[arg(long, value_name = "BY", help_heading = HEADING)]
+    pub resample: Option<Resample>,
+
+    /// The rule that gives a number of processors a shape, of a log's jobs or with --task-processors: near-square, near-cubic,
+    /// power-of-two, flat or drawn:DISTRIBUTION; `host-sim list` shows them [default: near-square on a two-dimensional mesh, else
+    /// near-cubic]
+    #[arg(long, value_name = "RULE", help_heading = HEADING)]
+    pub shape: Option<ShapeRule>,
+}
+
+/// A log, and what is made of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogSource {
+    /// The file; `-` is standard input.
+    pub file: PathBuf,
+    /// Which of its jobs, in which shapes.
+    pub options: LogOptions,
+    /// The offered load to which submit times are stretched.
+    pub load: Option<f64>,
+    /// How replications are made.
+    pub resample: Option<Resample>,
+}
+
+impl LogArgs {
+    /// The log, its first `jobs` jobs, stretched to `load`; `None` if none is named.
+    ///
+    /// # Errors
+    ///
+    /// When the window is empty, the rule of shapes is not for the machine, or an option about logs was given without one.
+    pub(crate) fn source(
+        &self,
+        machine: Grid,
+        load: Option<f64>,
+        jobs: Option<u32>,
+    ) -> Result<Option<LogSource>, String> {
+        let Some(file) = &self.swf else {
+            for (given, key) in [
+                (self.window.partition.is_some(), "partition"),
+                (self.window.from.is_some(), "from"),
+                (self.window.to.is_some(), "to"),
+                (load.is_some(), "log-load"),
+                (self.resample.is_some(), "resample"),
+            ] {
+                if given {
+                    return Err(format!("{key} is about logs (expected swf beside it)"));
+                }
+            }
+            return Ok(None);
+        };
+        let mut options = self.window.options(&machine)?;
+        options.limit = jobs.map(|jobs| jobs as usize);
+        options.shape = self.shape.unwrap_or(options.shape);
+        options.shape.check(machine)?;
+        Ok(Some(LogSource {
+            file: file.clone(),
+            options,
+            load,
+            resample: self.resample,
+        }))
+    }
+}
+
+impl LogSource {
+    /// Options and their values, but for the machine.
+    pub(crate) fn entries(&self) -> Vec<(&'static str, Value)> {
+        let options = &self.options;
+        let seconds = |ticks: Ticks| Value::from(TimeUnit::Second.of(ticks));
+        let given = [
+            ("partition", options.partition.map(Value::from)),
+            ("from", options.from.map(seconds)),
+            ("to", options.to.map(seconds)),
+            ("jobs", options.limit.map(Value::from)),
+            ("log-load", self.load.map(Value::from)),
+            ("resample", self.resample.map(|by| by.to_string().into())),
+        ];
+        let given = given
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?)));
+        let all = [
+            ("swf", self.file.to_string_lossy().into()),
+            ("shape", options.shape.to_string().into()),
+        ];
+        all.into_iter().chain(given).collect()
+    }
+
+    /// Whether its jobs depend on the seed.
+    pub(crate) fn has_random_numbers(&self) -> bool {
+        self.resample.is_some() || matches!(self.options.shape, ShapeRule::Drawn(_))
+    }
+
+    /// Reads the log; its jobs have run times.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Log::read`].
+    pub(crate) fn read(&self, machine: Grid) -> Result<Log, String> {
+        let log = Log::read(&self.file, self.options, machine);
+        Ok(Log {
+            load: self.load,
+            resample: self.resample,
+            ..log.map_err(|error| error.to_string())?
+        })
+    }
+}
+
+fn partition(text: &str) -> Result<i64, String> {
+    names::value(text, "a whole number", |_| true)
+}

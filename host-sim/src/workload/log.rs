@@ -1,0 +1,392 @@
+//! A log as a workload: its jobs as they are, stretched to a load, resampled by weeks, in shapes.
+//!
+//! A log is measured whole. Its jobs keep their submit times, counted from the log's zero or from the beginning of a window, and
+//! their run times.
+//!
+//! # Load
+//!
+//! The offered load is the processor seconds of all jobs that the machine can hold over those that it has from the first
+//! submit time to the last. With [`Log::load`] all submit times are multiplied by one factor, so that it becomes that load; run times stay
+//! as they are.
+//!
+//! # Resampling
+//!
+//! A log is one path, and a mean over it has no interval. With [`Resample::Weeks`] each replication is made of as many weeks as the
+//! log has whole ones, drawn with replacement and put one after the other: the bootstrap by blocks that do not overlap (E. Carlstein,
+//! "The use of subseries values for estimating the variance of a general statistic from a stationary sequence", Annals of
+//! Statistics 14(3), 1986). A block of a week keeps the daily and the weekly cycle, as do N. Zakay and D. Feitelson, "Workload
+//! resampling for performance evaluation of parallel job schedulers", Concurrency and Computation: Practice and Experience 26(12), 2014,
+//! who resample the jobs of single users. Weeks are counted from the first submit time, or from the beginning of the window; what is left
+//! at the end is not used. The load is then that of all whole weeks: what a replication offers is that in the mean.
+//!
+//! Dependence over more than a week is lost: a log whose load rises over months has replications in which it does not.
+//!
+//! # Random numbers
+//!
+//! Those of the weeks have source 23, those of drawn shapes 24.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use meshalloc::{Grid, Request, Ticks};
+use rand_distr::{Distribution, StandardUniform, Uniform};
+
+use super::estimates::Estimator;
+use super::stream::{Source, Stream};
+use super::swf::{LineCounts, LogHeader, LogOptions};
+use super::synthetic::DRAWS;
+use super::{EstimateModel, Job, Messages, TIME_MAX, TimeUnit, Work, WorkloadError};
+
+/// The numbers of the sources of weeks and of drawn shapes.
+const WEEKS: u8 = 23;
+const SHAPES: u8 = 24;
+
+/// A week, in ticks.
+pub const WEEK: Ticks = 7 * 24 * 60 * 60 * TimeUnit::Second.ticks_each();
+
+/// The least number of whole weeks to draw from.
+pub const WEEKS_MIN: usize = 2;
+
+/// A job of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogJob {
+    /// Its number in the log (field 1).
+    pub number: i64,
+    /// When it was submitted, in ticks from the log's zero or from the beginning of the window.
+    pub arrival: Ticks,
+    /// How many processors it had.
+    pub processors: u32,
+    /// How long it ran, in ticks.
+    pub run_time: Ticks,
+    /// The run time that was requested, in ticks, if it is known.
+    pub requested_time: Option<Ticks>,
+}
+
+/// A log, ready to be simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Log {
+    /// Where it was read from.
+    pub path: PathBuf,
+    /// What was taken from it.
+    pub options: LogOptions,
+    /// The machine that its jobs are for.
+    pub machine: Grid,
+    /// Its header.
+    pub header: LogHeader,
+    /// Its lines.
+    pub lines: LineCounts,
+    /// The jobs in order of arrival; at least one.
+    pub jobs: Arc<[LogJob]>,
+    /// Up to when it is known who arrived, as arrivals are counted.
+    pub end: Ticks,
+    /// The offered load to which submit times are stretched; `None`: they stay as they are.
+    pub load: Option<f64>,
+    /// How replications differ; `None`: there is but one.
+    pub resample: Option<Resample>,
+    /// The messages that its jobs send in place of running for their run times.
+    pub messages: Option<LogMessages>,
+    /// Which estimate of its run time a request carries.
+    pub estimates: EstimateModel,
+}
+
+/// How replications of a log are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resample {
+    /// Of whole weeks.
+    Weeks,
+}
+
+/// What the jobs of a log send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogMessages {
+    /// The messages; the pattern of a job follows from its place in the order of arrival.
+    pub messages: Messages,
+    /// One iteration for each so many seconds of the job's run time, to the nearest whole number, but at least one; `None`: each job has
+    /// the number of iterations in `messages`.
+    pub seconds_per_iteration: Option<f64>,
+    /// The cycles of the network between two jobs that were submitted a second apart.
+    pub cycles_per_second: f64,
+}
+
+/// Jobs of a log that arrive in a part of its time, of which they keep their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    /// Which of the log's jobs.
+    jobs: Range<usize>,
+    /// When the part begins in the log.
+    begin: Ticks,
+    /// When it begins in the workload.
+    at: Ticks,
+}
+
+impl Log {
+    /// The offered load on the machine as the log is, without stretching; see the module. `None` where all jobs arrive at once or
+    /// nothing runs.
+    pub fn offered_load(&self) -> Option<f64> {
+        let (jobs, span) = match self.resample {
+            Some(Resample::Weeks) => {
+                let weeks = self.whole_weeks();
+                let jobs = weeks.first()?.start..weeks.last()?.end;
+                (&self.jobs[jobs], weeks.len() as u64 * WEEK)
+            }
+            None => (&self.jobs[..], self.span()),
+        };
+        let work = jobs
+            .iter()
+            .filter(|job| job.processors <= self.machine.nodes());
+        let work = work.map(|job| u128::from(job.processors) * u128::from(job.run_time));
+        let there_is = u128::from(self.machine.nodes()) * u128::from(span);
+        let load = work.sum::<u128>() as f64 / there_is as f64;
+        (load.is_finite() && load > 0.0).then_some(load)
+    }
+
+    /// The time from the first submit time to the last, in ticks.
+    pub fn span(&self) -> Ticks {
+        match &self.jobs[..] {
+            [first, .., last] => last.arrival - first.arrival,
+            _ => 0,
+        }
+    }
+
+    /// For each whole week its jobs, by place.
+    pub fn whole_weeks(&self) -> Vec<Range<usize>> {
+        let begin = self.first_week();
+        let count = self.end.saturating_sub(begin) / WEEK;
+        let at = |week| {
+            let is_before = |job: &LogJob| job.arrival < begin + week * WEEK;
+            self.jobs.partition_point(is_before)
+        };
+        (0..count).map(|week| at(week)..at(week + 1)).collect()
+    }
+
+    /// When the first week begins.
+    fn first_week(&self) -> Ticks {
+        match self.options.from {
+            Some(_) => 0,
+            None => self.jobs.first().map_or(0, |job| job.arrival),
+        }
+    }
+
+    /// By what submit times are multiplied.
+    fn stretch(&self) -> Result<f64, WorkloadError> {
+        let Some(load) = self.load else {
+            return Ok(1.0);
+        };
+        let bad = |expected: String| WorkloadError::OutOfRange {
+            what: "the load of the log (log-load)".into(),
+            given: load.to_string(),
+            expected,
+        };
+        if !(load.is_finite() && load > 0.0) {
+            return Err(bad("a number over 0".into()));
+        }
+        if self.messages.is_some() {
+            return Err(bad(
+                "none where jobs send messages, whose load is not known beforehand; cycles-per-second stretches the log".into(),
+            ));
+        }
+        let offered = self.offered_load().ok_or_else(|| {
+            bad("none: the log offers no load, as all jobs arrive at once or nothing runs".into())
+        })?;
+        let factor = offered / load;
+        let end = self.end.max(self.weeks_end()) as f64;
+        if end * factor >= TIME_MAX as f64 {
+            let least = offered * end / TIME_MAX as f64;
+            return Err(bad(format!(
+                "over {least:e}: the log would last longer than is simulated"
+            )));
+        }
+        Ok(factor)
+    }
+
+    /// When the last week of a replication ends.
+    fn weeks_end(&self) -> Ticks {
+        self.end.saturating_sub(self.first_week()) / WEEK * WEEK
+    }
+
+    /// Whether each replication has jobs of its own.
+    pub const fn is_resampled(&self) -> bool {
+        self.resample.is_some()
+    }
+
+    /// Of which parts of the log a replication is made.
+    fn parts(&self, seed: u64, replication: u32) -> Result<Vec<Part>, WorkloadError> {
+        let Some(Resample::Weeks) = self.resample else {
+            return Ok(vec![Part {
+                jobs: 0..self.jobs.len(),
+                begin: 0,
+                at: 0,
+            }]);
+        };
+        let weeks = self.whole_weeks();
+        if weeks.len() < WEEKS_MIN {
+            return Err(WorkloadError::OutOfRange {
+                what: "the number of whole weeks to resample".into(),
+                given: weeks.len().to_string(),
+                expected: format!("at least {WEEKS_MIN}, or no resample"),
+            });
+        }
+        let any = Uniform::new(0, weeks.len()).expect("there are weeks");
+        let mut source = Stream::new(seed, replication, WEEKS).with(any);
+        let parts = (0..weeks.len() as u64).map(|place| {
+            let week = source.distribution.sample(&mut source.rng);
+            Part {
+                jobs: weeks[week].clone(),
+                begin: self.first_week() + week as u64 * WEEK,
+                at: place * WEEK,
+            }
+        });
+        Ok(parts.collect())
+    }
+
+    /// The number of jobs of a replication.
+    ///
+    /// # Errors
+    ///
+    /// When there are too few weeks to resample.
+    pub fn job_count(&self, seed: u64, replication: u32) -> Result<u32, WorkloadError> {
+        let parts = self.parts(seed, replication)?;
+        let count: usize = parts.iter().map(|part| part.jobs.len()).sum();
+        // More than can be simulated stay so.
+        Ok(u32::try_from(count).unwrap_or(u32::MAX))
+    }
+
+    /// The number in the log of the job in this place of its order of arrival; where jobs are resampled, one that no other
+    /// has.
+    pub fn job_number(&self, place: u32) -> i64 {
+        match self.resample {
+            None => self.jobs[place as usize].number,
+            Some(Resample::Weeks) => i64::from(place) + 1,
+        }
+    }
+
+    /// The jobs of one replication, in order of arrival.
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be stretched or resampled as asked, or the model of estimates cannot be used.
+    pub fn jobs(&self, seed: u64, replication: u32) -> Result<LogJobs<'_>, WorkloadError> {
+        self.estimates.check(self.messages.is_none(), true)?;
+        let mut parts = self.parts(seed, replication)?.into_iter();
+        let stream = |source| Stream::new(seed, replication, source).with(StandardUniform);
+        Ok(LogJobs {
+            log: self,
+            stretch: self.stretch()?,
+            current: parts.next(),
+            parts,
+            place: 0,
+            shapes: HashMap::new(),
+            shape_draws: Box::new(stream(SHAPES)),
+            message_draws: self.messages.map(|_| Box::new(stream(DRAWS))),
+            estimator: self.estimates.estimator(seed, replication)?,
+        })
+    }
+}
+
+/// The jobs of a log, as one replication has them.
+#[derive(Clone, Debug)]
+pub struct LogJobs<'w> {
+    log: &'w Log,
+    stretch: f64,
+    current: Option<Part>,
+    parts: std::vec::IntoIter<Part>,
+    /// How many jobs there were.
+    place: u32,
+    /// By number of processors, where that determines the shape.
+    shapes: HashMap<u32, Request>,
+    shape_draws: Box<Source<StandardUniform>>,
+    message_draws: Option<Box<Source<StandardUniform>>>,
+    estimator: Estimator,
+}
+
+impl LogJobs<'_> {
+    fn shaped(&mut self, processors: u32) -> Request {
+        let LogOptions { shape, .. } = self.log.options;
+        let machine = self.log.machine;
+        let rng = &mut self.shape_draws.rng;
+        let mut request = || {
+            let request = shape.request(processors, machine, rng);
+            request.expect("reading the log has seen to it")
+        };
+        match shape.is_fixed() {
+            true => *self.shapes.entry(processors).or_insert_with(request),
+            false => request(),
+        }
+    }
+}
+
+impl Iterator for LogJobs<'_> {
+    type Item = Job;
+
+    fn next(&mut self) -> Option<Job> {
+        let (entry, arrival) = loop {
+            let part = self.current.as_mut()?;
+            if let Some(place) = part.jobs.next() {
+                let entry = self.log.jobs[place];
+                break (entry, part.at + (entry.arrival - part.begin));
+            }
+            self.current = self.parts.next();
+        };
+        let arrival = match self.log.load {
+            None => arrival,
+            Some(_) => (arrival as f64 * self.stretch).round() as Ticks,
+        };
+        let mut request = self.shaped(entry.processors);
+        if let Some(time) = entry.requested_time {
+            request = request.with_estimate(time);
+        }
+        let mut job = Job {
+            arrival,
+            request,
+            work: Work::Service(entry.run_time),
+        };
+        if let (Some(sent), Some(draws)) = (&self.log.messages, &mut self.message_draws) {
+            let draw = draws.distribution.sample(&mut draws.rng);
+            job.work = sent.work(self.place, draw, entry.run_time);
+            let cycles = TimeUnit::Second.of(arrival) * sent.cycles_per_second;
+            job.arrival = TimeUnit::Cycle.ticks(cycles);
+        }
+        self.place += 1;
+        Some(self.estimator.estimated(job))
+    }
+}
+
+impl LogMessages {
+    /// What the job in this place of the order of arrival sends.
+    fn work(&self, place: u32, draw: u32, run_time: Ticks) -> Work {
+        let mut program = self.messages.program(place, draw);
+        if let Some(each) = self.seconds_per_iteration {
+            // A number too large becomes the largest.
+            let iterations = (TimeUnit::Second.of(run_time) / each).round() as u32;
+            program.iterations = iterations.max(1);
+        }
+        Work::Messages(program)
+    }
+}
+
+impl FromStr for Resample {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        match text {
+            "weeks" => Ok(Resample::Weeks),
+            _ => Err(WorkloadError::UnknownName {
+                what: "way to resample",
+                given: text.into(),
+                expected: "weeks".into(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Resample {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Resample::Weeks => f.pad("weeks"),
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Logs on the command line and in files: standard input, windows, loads, replications, and what `log` shows.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::program::{host_sim_fed, host_sim_in};
+
+/// A job as (submit time, run time, processors, requested time), in seconds.
+type Line = (u64, u64, u32, i64);
+
+fn swf(jobs: &[Line]) -> String {
+    let line = |(number, (submit, run, processors, requested)): (usize, &Line)| {
+        format!(
+            "{number} {submit} -1 {run} {processors} -1 -1 -1 {requested} -1 1 1 1 -1 -1 1 -1 -1\n"
+        )
+    };
+    jobs.iter().enumerate().map(line).collect()
+}
+
+/// Five weeks of jobs, more in some than in others.
+fn five_weeks() -> Vec<Line> {
+    let mut jobs = Vec::new();
+    for step in 0..300_u64 {
+        let week = step / 60;
+        let submit = week * 604_800 + (step % 60) * (4_000 + 1_000 * week);
+        let run = 1_000 + step * 7_919 % 30_000;
+        jobs.push((submit, run, 1 + (step * 31 % 16) as u32, run as i64 * 2));
+    }
+    jobs.push((5 * 604_800, 1, 1, -1));
+    jobs
+}
+
+fn results(json: &Value) -> &Vec<Value> {
+    json["results"].as_array().unwrap()
+}
+
+/// The results without what a clock measures.
+fn timeless(json: &Value) -> Vec<Value> {
+    let mut results = results(json).clone();
+    for result in &mut results {
+        for key in ["elapsed_seconds", "jobs_per_second"] {
+            result.as_object_mut().unwrap().remove(key);
+        }
+    }
+    results
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("log.swf"), swf(&five_weeks())).unwrap();
+    folder
+}
+
+#[test]
+fn a_log_on_standard_input_is_the_log_of_the_file() {
+    let folder = folder();
+    let text = swf(&five_weeks());
+    let run = "run --mesh 4x4 --strategy ff,naive --format json --swf";
+    let of_file = host_sim_in(folder.path(), &format!("{run} log.swf")).json();
+    let fed = host_sim_fed(folder.path(), &format!("{run} -"), &text).json();
+    assert_eq!(timeless(&of_file), timeless(&fed));
+    assert_eq!(
+        (&fed["scenario"]["swf"], &fed["log"]["file"]),
+        (&"-".into(), &"standard input".into())
+    );
+    // A command that reads it for several loads reads it once.
+    let compare = "compare --mesh 4x4 --strategy ff --log-load .2,.3 --format json --swf";
+    let of_file = host_sim_in(folder.path(), &format!("{compare} log.swf")).json();
+    let fed = host_sim_fed(folder.path(), &format!("{compare} -"), &text).json();
+    assert_eq!(of_file["points"], fed["points"]);
+    let log = host_sim_fed(folder.path(), "log - --mesh 4x4 --format json", &text).json();
+    assert_eq!(log["log"]["jobs"], 301);
+    let ended = host_sim_fed(folder.path(), "run --swf - --mesh 4x4", "1 2 3\n");
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended
+            .stderr
+            .starts_with("error: standard input:1: 3 fields"),
+        "{ended}"
+    );
+}
+
+#[test]
+fn a_resampled_log_has_intervals_that_no_number_of_threads_changes() {
+    let folder = folder();
+    let run = |options: &str| {
+        let line =
+            format!("run --swf log.swf --mesh 4x4 --strategy ff,fsl --format json {options}");
+        host_sim_in(folder.path(), &line).json()
+    };
+    let one = run("--resample weeks --log-load .5 --replications 6 --threads 1");
+    assert_eq!(
+        timeless(&one),
+        timeless(&run(
+            "--resample weeks --log-load .5 --replications 6 --threads 3"
+        ))
+    );
+    for result in results(&one) {
+        let delay = &result["metrics"]["waiting_delay"];
+        assert_eq!(
+            (&delay["replications"], &result["stop"]),
+            (&6.into(), &"fixed".into())
+        );
+        assert!(delay["ci95"].as_f64().unwrap() > 0.0, "{delay}");
+        // Five weeks of 60 jobs, whichever they are.
+        assert_eq!(result["metrics"]["jobs"]["mean"], 300.0);
+    }
+    assert_eq!(one["scenario"]["resample"], "weeks");
+    let other = run("--resample weeks --log-load .5 --replications 6 --seed 2");
+    assert_ne!(timeless(&one), timeless(&other));
+    // Ten unless asked otherwise; as many as an error takes.
+    assert_eq!(results(&run("--resample weeks"))[0]["replications"], 10);
+    let exact = run("--resample weeks --until-rel-error .5 --max-replications 12");
+    assert!(matches!(
+        results(&exact)[0]["stop"].as_str(),
+        Some("error-reached" | "cap-reached" | "saturated")
+    ));
+    assert_eq!(results(&run("--log-load .5"))[0]["replications"], 1);
+    let shown = host_sim_in(
+        folder.path(),
+        "run --swf log.swf --mesh 4x4 --resample weeks --log-load .5 --from 1w --to 4w --replications 2",
+    );
+    let shown = shown.good();
+    let text =
+        "a log, shapes near-square, from 1w, to 4w, stretched to load 0.5, weeks resampled, seed 1";
+    assert!(shown.contains(text), "{shown}");
+}
+
+#[test]
+fn every_command_makes_the_same_of_a_log() {
+    let folder = folder();
+    let options = "--mesh 4x4 --resample weeks --from 1w --shape drawn:uniform --replications 3";
+    let run = format!("run --swf log.swf --strategy ff {options} --log-load .4 --format json");
+    let run = host_sim_in(folder.path(), &run).json();
+    let hash = &results(&run)[0]["decision_hash"];
+    let compare = format!(
+        "compare --swf log.swf --strategy ff --scheduler fcfs {options} --log-load .4,.2 --format json"
+    );
+    let compare = host_sim_in(folder.path(), &compare).json();
+    assert_eq!(compare["points"][0]["load"], 0.2);
+    assert_eq!(compare["points"][1]["results"][0]["decision_hash"], *hash);
+    assert_eq!(
+        compare["scenario"]["log-load"],
+        serde_json::json!([0.2, 0.4])
+    );
+    let file = "swf = \"log.swf\"\nstrategy = \"ff\"\nmesh = \"4x4\"\nresample = \"weeks\"\nfrom = \"1w\"\n\
+                shape = \"drawn:uniform\"\nreplications = 3\n";
+    fs::write(
+        folder.path().join("one.toml"),
+        format!("{file}log-load = 0.4\n"),
+    )
+    .unwrap();
+    let scenario = host_sim_in(folder.path(), "run --scenario one.toml --format json").json();
+    assert_eq!(timeless(&scenario)[0]["decision_hash"], *hash);
+    fs::write(
+        folder.path().join("grid.toml"),
+        format!("{file}[grid]\nlog-load = [0.2, 0.4]\n"),
+    )
+    .unwrap();
+    host_sim_in(folder.path(), "sweep grid.toml --output swept").good();
+    let swept = fs::read_to_string(folder.path().join("swept/results.json")).unwrap();
+    let swept: Value = serde_json::from_str(&swept).unwrap();
+    assert_eq!(swept["points"][1]["results"][0]["decision_hash"], *hash);
+}
+
+#[test]
+fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
+    let folder = folder();
+    let fails = |line: &str| {
+        let ended = host_sim_in(folder.path(), line);
+        assert_eq!(
+            (ended.code, ended.stderr.lines().count()),
+            (Some(2), 1),
+            "{ended}"
+        );
+        ended.stderr
+    };
+    for (text, expected) in [
+        (
+            "mesh = \"4x4\"\nfrom = \"2w\"\n",
+            "a.toml:2: from is about logs (expected swf beside it)",
+        ),
+        (
+            "mesh = \"4x4\"\n\nlog-load = 0.5\n",
+            "a.toml:3: log-load is about logs",
+        ),
+        (
+            "swf = \"log.swf\"\nfrom = \"2w\"\nto = \"1w\"\n",
+            "a.toml:3: to is 1w, not after from, 2w",
+        ),
+        (
+            "swf = \"log.swf\"\nreplications = 3\n",
+            "a.toml:2: replications is about new jobs",
+        ),
+        ("swf = \"-\"\n", "a.toml:1: swf is standard input"),
+        (
+            "swf = \"log.swf\"\nresample = \"days\"\n",
+            "a.toml:2: resample = \"days\": unknown way to resample",
+        ),
+        (
+            "swf = \"log.swf\"\nto = -3\n",
+            "a.toml:2: to = \"-3\": expected seconds",
+        ),
+        (
+            "swf = \"log.swf\"\nlog-load = 0\n",
+            "a.toml:2: log-load = \"0\": expected a number over 0",
+        ),
+        (
+            "swf = \"log.swf\"\nshape = \"round\"\n",
+            "a.toml:2: shape = \"round\": unknown shape rule",
+        ),
+        (
+            "swf = \"log.swf\"\n[grid]\nload = [0.5]\n",
+            "a.toml:3: load contradicts swf in line 1",
+        ),
+    ] {
+        fs::write(folder.path().join("a.toml"), text).unwrap();
+        let error = fails("sweep a.toml --output out");
+        assert!(error.contains(expected), "{text}: {error}");
+        if !text.contains("[grid]") {
+            let error = fails("run --scenario a.toml");
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+    fs::write(
+        folder.path().join("a.toml"),
+        "swf = \"log.swf\"\nmesh = \"4x4\"\n[grid]\nreplications = [2, 3]\n",
+    )
+    .unwrap();
+    let error = fails("sweep a.toml --output out");
+    assert!(
+        error.contains("a.toml:4: replications is about new jobs"),
+        "{error}"
+    );
+    let error = fails("run --swf log.swf --mesh 4x4 --resample weeks --to 10d");
+    assert!(
+        error.contains("log.swf: the number of whole weeks to resample is 1"),
+        "{error}"
+    );
+    let error = fails("compare --swf log.swf --mesh 4x4 --replications 2");
+    assert!(error.contains("replications is about new jobs"), "{error}");
+}
+
+#[test]
+fn log_shows_what_is_in_a_log() {
+    // Submit times 0 to 14 days and a bit; 7 processors do not fit on 3 x 2.
+    let jobs = [
+        (0, 100, 1, 200),
+        (0, 300, 2, 100),
+        (86_400, 50, 4, -1),
+        (1_209_600, 10, 7, 10),
+    ];
+    let header = "; Computer: A mesh\n; MaxProcs: 8\n; Acknowledge: Somebody\n";
+    let more = "5 7 -1 -1 4 -1 -1 4 -1 -1 1 1 1 -1 -1 1 -1 -1\n6 8 -1 9 4 -1 -1 4 -1 -1 1 1 1 -1 -1 2 -1 -1\n";
+    let text = [header, &swf(&jobs), more].concat();
+    let show = |options: &str| {
+        host_sim_fed(
+            Path::new("."),
+            &format!("log - --mesh 3x2 --partition 1 {options}"),
+            &text,
+        )
+    };
+    let json = show("--format json").json();
+    assert_eq!(
+        (&json["log"]["jobs"], &json["log"]["records"]),
+        (&4.into(), &6.into())
+    );
+    assert_eq!(
+        (
+            &json["log"]["dropped_no_run_time"],
+            &json["log"]["other_partitions"]
+        ),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(
+        (&json["span_seconds"], &json["whole_weeks"]),
+        (&1_209_600.0.into(), &2.into())
+    );
+    let held = 100.0 + 600.0 + 200.0;
+    let load = json["log"]["offered_load"].as_f64().unwrap();
+    assert!((load - held / (6.0 * 1_209_600.0)).abs() < 1e-12, "{load}");
+    assert_eq!(json["too_large"]["jobs"], 1);
+    let part = json["too_large"]["work_share"].as_f64().unwrap();
+    assert!((part - 70.0 / (held + 70.0)).abs() < 1e-12, "{part}");
+    assert_eq!(
+        (
+            &json["requested_time_known"],
+            &json["ran_longer_than_requested"]
+        ),
+        (&3.into(), &1.into())
+    );
+    let of = |name: &str| &json["distributions"][name];
+    let row = of("processors");
+    assert_eq!((&row["count"], &row["mean"]), (&4.into(), &3.5.into()));
+    assert_eq!(
+        (&row["min"], &row["median"], &row["max"]),
+        (&1.0.into(), &3.0.into(), &7.0.into())
+    );
+    assert_eq!(of("run_time_seconds")["mean"], 115.0);
+    assert_eq!(of("requested_time_seconds")["max"], 200.0);
+    assert_eq!(of("interarrival_seconds")["max"], 1_123_200.0);
+    assert_eq!(of("offered_load_of_a_week")["count"], 2);
+    let sizes: Vec<_> = json["sizes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|size| {
+            (
+                size["from"].as_u64(),
+                size["to"].as_u64(),
+                size["jobs"].as_u64(),
+            )
+        })
+        .collect();
+    let size = |from, to, jobs| (Some(from), Some(to), Some(jobs));
+    assert_eq!(
+        sizes,
+        [size(1, 1, 1), size(2, 2, 1), size(3, 4, 1), size(5, 8, 1)]
+    );
+    let shown = show("").good();
+    for part in [
+        "A mesh, 4 jobs, 1 of other partitions, 1 dropped without a run time",
+        "acknowledge: Somebody",
+        "span: 14.00 days, 2 whole weeks",
+        "jobs larger than that: 1, 7.22 % of the work",
+        "ran longer than was requested: 1 of 3",
+        "5 to 8",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let (_, tables) = shown
+        .split_once(
+            "
+
+",
+        )
+        .unwrap();
+    let mut lines = tables.lines();
+    assert!(lines.all(|line| line.chars().count() <= 80), "{shown}");
+    let shown = show("--from 1d --to 2w").good();
+    assert!(
+        shown.contains("1 jobs, 1 of other partitions, 4 outside the window"),
+        "{shown}"
+    );
+}
