@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -24,7 +23,9 @@ use crate::replay::{self, ReplayError};
 use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunHow};
 use crate::saturation::{self, SaturationArgs};
-use crate::scenario::{self, BackendChoice, Format, MachineArgs, Scenario, ScenarioArgs};
+use crate::scenario::{
+    self, BackendChoice, Format, MachineArgs, Scenario, ScenarioArgs, ThreadsArgs,
+};
 use crate::slurm::{self, SlurmArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
 use crate::traffic::{self, TrafficArgs};
@@ -142,13 +143,11 @@ struct RunArgs {
     #[command(flatten)]
     options: ScenarioArgs,
 
-    /// Threads that share the runs; their number does not change any result [default: all processors,
-    /// 1 with --search-time]
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>, allow_negative_numbers = true, help_heading = "Where and how")]
-    threads: Option<NonZero<usize>>,
+    #[command(flatten)]
+    threads: ThreadsArgs,
 
     /// Also measure the controller's time on the wall clock for submit and release, per job; in this
-    /// process only
+    /// process only, in one thread unless --threads is given
     #[arg(long, help_heading = "Where and how")]
     search_time: bool,
 
@@ -228,7 +227,7 @@ fn carry_out(
             run::run(
                 &Scenario::new(options)?,
                 &RunHow {
-                    threads: args.threads,
+                    threads: args.threads.count,
                     search_time: args.search_time,
                     jobs_output: args.jobs_output.as_deref(),
                     map: &args.map,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
@@ -22,7 +22,8 @@ use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, cell, shown, table, trimmed};
-use crate::scenario::{self, EstimateArgs, Format, RequestArgs};
+use crate::scenario::{self, EstimateArgs, Format, RequestArgs, StrategyChoice, ThreadsArgs};
+use crate::wording::{Number, counted};
 use crate::workload::{
     Arrivals, EstimateModel, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit,
     WorkDistribution, Workload,
@@ -37,10 +38,10 @@ pub struct CompareArgs {
     #[command(flatten)]
     estimates: EstimateArgs,
 
-    /// Allocation strategies, separated by commas [default: those of ff,as,fsl,leb,naive that
+    /// Allocation strategies, separated by commas, or all that serve the machine [default: those of ff,as,fsl,leb,naive that
     /// serve the machine; on a cube: those of tree-collapsing, tree-collapsing-printed, free-list and sniffing that serve it]
-    #[arg(long, value_name = "NAME,...", value_parser = names::strategy, value_delimiter = ',')]
-    strategy: Option<Vec<StrategyKind>>,
+    #[arg(long, value_name = "NAME,...", value_parser = scenario::strategy_choice, value_delimiter = ',')]
+    strategy: Option<Vec<StrategyChoice>>,
 
     /// Which waiting job may try: schedulers, separated by commas, each with every strategy and the same jobs
     #[arg(long, value_name = "NAME,...", value_parser = names::scheduler, value_delimiter = ',', default_value = "fcfs,easy")]
@@ -66,7 +67,7 @@ pub struct CompareArgs {
     jobs: u32,
 
     /// Runs of each strategy at each load, each with new jobs
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, default_value_t = REPLICATIONS_MIN)]
+    #[arg(long, value_name = "COUNT", value_parser = names::replications::<u32>, allow_negative_numbers = true, default_value_t = REPLICATIONS_MIN)]
     replications: u32,
 
     /// Run times count as at least this in the bounded slowdown
@@ -77,17 +78,28 @@ pub struct CompareArgs {
     #[arg(long, value_name = "NUMBER", value_parser = scenario::seed, allow_negative_numbers = true, default_value = "1")]
     seed: u64,
 
-    /// Where the picture goes; its folder is made if need be
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "out/compare.svg")]
-    output: PathBuf,
+    /// Where the picture of the mean waiting delay over the load goes; its folder is made if need be [default with several
+    /// loads: out/compare.svg; with one there is none, as it would be one of single points]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// Draw no picture of the mean waiting delay over the load
+    #[arg(long, conflicts_with = "output")]
+    no_picture: bool,
 
     /// How results are written: table or json
     #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
     format: Format,
 
+    #[command(flatten)]
+    threads: ThreadsArgs,
+
     #[command(flatten, next_help_heading = "Map, under the highest load")]
     map: MapArgs,
 }
+
+/// Where the picture goes by default.
+const OUTPUT_DEFAULT: &str = "out/compare.svg";
 
 /// All strategies at one load, in the order of the columns, under one scheduler after the other.
 struct Row {
@@ -139,10 +151,11 @@ struct Comparison<'a> {
 pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let compared = Comparison::new(args)?;
     // Now rather than after a minute's work.
-    let file = PictureFile::open(&args.output)?;
+    let file = compared.picture_path().map(PictureFile::open);
+    let file = file.transpose()?;
     let show = args.map.show_map(args.format == Format::Table)?;
     let (rows, incomplete) = measure(&compared)?;
-    if incomplete.is_none() {
+    if let (Some(file), None) = (file, &incomplete) {
         file.write(&plot::svg(&picture(&compared, &rows))?)?;
     }
     match args.format {
@@ -221,6 +234,15 @@ impl<'a> Comparison<'a> {
         }
     }
 
+    /// Where the picture goes, if there is one.
+    fn picture_path(&self) -> Option<&Path> {
+        match &self.args.output {
+            _ if self.args.no_picture => None,
+            None => (self.loads.len() > 1).then_some(Path::new(OUTPUT_DEFAULT)),
+            given => given.as_deref(),
+        }
+    }
+
     /// The schedulers as they are written.
     fn scheduler_names(&self) -> Vec<String> {
         let text = |&kind| names::scheduler_text(kind, TimeUnit::Second);
@@ -231,14 +253,14 @@ impl<'a> Comparison<'a> {
     fn parameters(&self) -> String {
         let args = self.args;
         format!(
-            "{}, {}, mean service {} s{}, {}, {} x {} jobs, seed {}",
+            "{}, {}, mean service {} s{}, {}, {} x {}, seed {}",
             self.requests.machine(),
             report::requests_text(&self.requests),
-            args.mean_service,
+            Number(args.mean_service),
             report::estimates_text(args.estimates.model, EstimateModel::Perfect),
             self.scheduler_names().join(" and "),
             args.replications,
-            args.jobs,
+            counted(args.jobs, "job"),
             args.seed
         )
     }
@@ -256,7 +278,7 @@ fn measure(compared: &Comparison<'_>) -> Result<(Vec<Row>, Option<Incomplete>), 
     let bar = Bar::interruptible()?;
     let outcome = experiment::run_all(
         &experiments.iter().collect::<Vec<_>>(),
-        None,
+        compared.args.threads.count,
         &InProcessBackends::default,
         &bar,
         &|place, results| {
@@ -380,7 +402,9 @@ fn write_tables(
         writeln!(output, "{}", report::GROWS_MEANING)?;
     }
     let Some(incomplete) = incomplete else {
-        writeln!(output, "picture: {}", args.output.display())?;
+        if let Some(path) = compared.picture_path() {
+            writeln!(output, "picture: {}", path.display())?;
+        }
         return Ok(());
     };
     let count = |row: &Row| row.all().map(|result| result.runs.len()).min().unwrap_or(0);
@@ -425,7 +449,8 @@ fn write_json(
     scenario["replications"] = args.replications.into();
     scenario["slowdown-threshold"] = args.slowdown_threshold.into();
     let mut document = report::document(&scenario, args.seed, incomplete);
-    let picture = incomplete.is_none().then(|| args.output.to_string_lossy());
+    let picture = compared.picture_path().filter(|_| incomplete.is_none());
+    let picture = picture.map(Path::to_string_lossy);
     document["picture"] = json!(picture);
     document["points"] = points.into();
     Ok(report::write_json(&document, output)?)

@@ -46,4 +46,5 @@ pub mod statistics;
 pub mod sweep;
 pub mod traffic;
 mod view;
+pub mod wording;
 pub mod workload;

@@ -16,6 +16,7 @@ use crate::metrics::{Metric, Unit};
 use crate::names;
 use crate::scenario::{JobSource, Scenario};
 use crate::statistics::Estimate;
+use crate::wording::{Number, counted};
 use crate::workload::{
     Arrivals, EstimateModel, Log, Messages, Rate, Requests, Synthetic, TimeUnit, WorkDistribution,
 };
@@ -139,7 +140,7 @@ impl Report<'_> {
         use Metric::*;
         let delays = [WaitingDelay, Turnaround, Utilization, AllocationMiss];
         let of_messages = [ServiceTime, MessageLatency, BlockedTime, Hops];
-        let mut groups = match self.scenario.machine.is_written_high_first() {
+        let mut groups = match self.scenario.is_closed() {
             _ if self.scenario.time_unit() == TimeUnit::Cycle => vec![
                 delays,
                 of_messages,
@@ -150,7 +151,7 @@ impl Report<'_> {
                     CompletionTime,
                 ],
             ],
-            _ if self.scenario.is_closed() => vec![
+            true => vec![
                 [
                     Utilization,
                     CompletionTime,
@@ -159,22 +160,13 @@ impl Report<'_> {
                 ],
                 [WaitingDelay, Turnaround, ServiceTime, AllocationMiss],
             ],
-            true => vec![
-                delays,
-                [
-                    TurnaroundVariance,
-                    ServiceTime,
-                    InternalFragmentation,
-                    ExternalFragmentation,
-                ],
-            ],
             false => vec![
                 delays,
                 [
                     TurnaroundVariance,
                     ServiceTime,
                     InternalFragmentation,
-                    CompletionTime,
+                    ExternalFragmentation,
                 ],
             ],
         };
@@ -219,8 +211,8 @@ impl Report<'_> {
                 let workload = workload_text(workload);
                 let jobs = match measure {
                     _ if self.scenario.is_closed() => None,
-                    Measure::Arrivals { .. } => Some(format!(", {jobs} jobs a run")),
-                    Measure::Departures => Some(format!(", {jobs} departures a run")),
+                    Measure::Arrivals { .. } => Some(format!(", {} a run", counted(*jobs, "job"))),
+                    Measure::Departures => Some(format!(", {} a run", counted(*jobs, "departure"))),
                 };
                 format!("seed {seed}{}\n{workload}", jobs.unwrap_or_default())
             }
@@ -299,9 +291,7 @@ impl Report<'_> {
             let name = result.strategy;
             if result.metrics[Metric::WaitingAtEnd].is_some() {
                 let waiting = cell(result, Metric::WaitingAtEnd);
-                notes.push(format!(
-                    "{name}: {waiting} jobs waited at the last arrival."
-                ));
+                notes.push(format!("{name}: waiting at the last arrival: {waiting}."));
             }
             if result.saturated {
                 let meaning = match result.has_delays {
@@ -316,21 +306,24 @@ impl Report<'_> {
                 let runs = result.runs.len();
                 match result.stop {
                     Stop::ErrorReached => notes.push(format!(
-                        "{name}: within the relative error of {target} after {runs} replications."
+                        "{name}: within the relative error of {target} after {}.",
+                        counted(runs, "replication")
                     )),
                     Stop::CapReached => notes.push(format!(
-                        "{name}: still above the relative error of {target} after {runs} replications, the cap."
+                        "{name}: still above the relative error of {target} after {}, the cap.",
+                        counted(runs, "replication")
                     )),
                     Stop::Fixed | Stop::Saturated | Stop::Incomplete => {}
                 }
             }
             for (reason, count) in result.refused.iter() {
-                notes.push(format!("{name}: {count} jobs refused: {}.", reason.name()));
+                let count = counted(count, "job");
+                notes.push(format!("{name}: {count} refused: {}.", reason.name()));
             }
             if result.table_limited > 0 {
                 notes.push(format!(
-                    "{name}: the controller's table was full {} times while jobs could have been tried.",
-                    result.table_limited
+                    "{name}: the controller's table was full {} while jobs could have been tried.",
+                    counted(result.table_limited, "time")
                 ));
             }
         }
@@ -359,12 +352,16 @@ pub(crate) fn subtitle(scenario: &Scenario) -> String {
 /// A synthetic workload in a few words.
 pub fn workload_text(workload: &Synthetic) -> String {
     let arrivals = match workload.arrivals {
-        Arrivals::Poisson(Rate::Load(load)) => format!("load {load}"),
-        Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic ratio {traffic}"),
+        Arrivals::Poisson(Rate::Load(load)) => format!("load {}", Number(load)),
+        Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic ratio {}", Number(traffic)),
         Arrivals::Poisson(Rate::Arrivals(rate)) => {
-            format!("{rate} jobs a {}", workload.work.time_unit().name())
+            format!(
+                "{} jobs a {}",
+                Number(rate),
+                workload.work.time_unit().name()
+            )
         }
-        Arrivals::AtOnce { tasks } => format!("{tasks} tasks at time 0"),
+        Arrivals::AtOnce { tasks } => format!("{} at time 0", counted(tasks, "task")),
     };
     let requests = requests_text(&workload.requests);
     let estimates = estimates_text(workload.estimates, EstimateModel::of(&workload.work));
@@ -475,9 +472,9 @@ fn best_gains(results: &[StrategyResult]) -> Vec<String> {
 fn log_line(log: &Log) -> String {
     let computer = log.header.computer.as_deref().unwrap_or("unknown machine");
     let mut line = format!(
-        "log {}: {computer}, {} jobs",
+        "log {}: {computer}, {}",
         log.path.display(),
-        log.jobs.len()
+        counted(log.jobs.len(), "job")
     );
     for (count, why) in [
         (log.filtered, "of other partitions"),

@@ -21,8 +21,9 @@ use crate::names;
 use crate::network::Parameters;
 use crate::progress::Bar;
 use crate::report::{self, number, table, trimmed};
-use crate::scenario::{self, Format, MachineArgs, NetworkArgs, SEED_DEFAULT};
+use crate::scenario::{self, Format, MachineArgs, NetworkArgs, SEED_DEFAULT, ThreadsArgs};
 use crate::statistics::Estimate;
+use crate::wording::counted;
 
 mod open_loop;
 mod pattern;
@@ -58,16 +59,15 @@ pub(crate) struct TrafficArgs {
     cycles: Ticks,
 
     /// Runs at each rate, each with new messages
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, default_value_t = REPLICATIONS_DEFAULT)]
+    #[arg(long, value_name = "COUNT", value_parser = names::replications::<NonZero<u32>>, allow_negative_numbers = true, default_value_t = REPLICATIONS_DEFAULT)]
     replications: NonZero<u32>,
 
     /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same messages
     #[arg(long, value_name = "NUMBER", value_parser = scenario::seed, allow_negative_numbers = true, default_value_t = SEED_DEFAULT)]
     seed: u64,
 
-    /// Threads that share the runs; their number does not change any result [default: all processors]
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>, allow_negative_numbers = true)]
-    threads: Option<NonZero<usize>>,
+    #[command(flatten)]
+    threads: ThreadsArgs,
 
     /// Also draw how much each link of the grid is used, for each rate
     #[arg(long, value_name = "links", value_parser = ["links"])]
@@ -217,7 +217,7 @@ impl TrafficArgs {
             bar.advance(1);
             Ok((place, measured))
         };
-        let threads = self.threads.map_or(0, NonZero::get);
+        let threads = self.threads.count.map_or(0, NonZero::get);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| format!("cannot start threads: {error}"))?;
         let measured: Result<Vec<_>, String> = pool.install(|| runs.par_iter().map(run).collect());
@@ -266,10 +266,10 @@ impl TrafficArgs {
     fn write_table(&self, grid: Grid, rows: &[Row], output: &mut dyn Write) -> Result<(), Failure> {
         writeln!(
             output,
-            "{grid}, {}\n{} runs of {} cycles after {}\n",
+            "{grid}, {}\n{} of {} after {}\n",
             self.parameters_text(),
-            self.replications,
-            self.cycles,
+            counted(self.replications.get(), "run"),
+            counted(self.cycles, "cycle"),
             self.warm_up
         )?;
         let mut table = table([

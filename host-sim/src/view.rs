@@ -19,6 +19,7 @@ use crate::identity::{PROGRAM, VERSION};
 use crate::progress::Bar;
 use crate::report;
 use crate::scenario::{BackendChoice, Scenario, ScenarioArgs};
+use crate::wording::counted;
 
 mod data;
 
@@ -81,8 +82,8 @@ pub(crate) fn view(
     file::write(path, page.as_bytes()).map_err(failed)?;
     let jobs = histories.iter().map(|history| history.jobs.len()).max();
     let size = page.len() as f64 / 1e6;
-    let (path, jobs) = (path.display(), jobs.unwrap_or(0));
-    writeln!(output, "view: {path}, {jobs} jobs, {size:.1} MB")?;
+    let (path, jobs) = (path.display(), counted(jobs.unwrap_or(0), "job"));
+    writeln!(output, "view: {path}, {jobs}, {size:.1} MB")?;
     Ok(())
 }
 

@@ -81,7 +81,7 @@ struct Row {
 pub(crate) fn run(options: &Options) -> Result<()> {
     setup::target()?;
     setup::qemu()?;
-    image::build_command("board,qemu").run()?;
+    image::build(&image::build_command("board,qemu"))?;
     let image = Image::read()?;
     let strategies = StrategyKind::ALL.iter().copied().chain(SMALLER_BUDGETS);
     let strategies: Vec<_> = strategies

@@ -53,8 +53,8 @@ impl Row {
             };
             let command = image::build_command(&features).env("MESHALLOC_JOBS", jobs.to_string());
             match all {
-                true => command.run(),
-                false => command.args("--no-default-features").run(),
+                true => image::build(&command),
+                false => image::build(&command.args("--no-default-features")),
             }
         };
         let mut ram = [0; 2];
@@ -71,6 +71,10 @@ impl Row {
         let strategies = StrategyKind::ALL.iter().copied();
         let strategies = strategies.filter(|strategy| all || strategy.name() == name);
         let strategies: Vec<_> = strategies.collect();
+        println!(
+            "measuring the deepest stack in QEMU, strategies: {}",
+            strategies.len()
+        );
         let stack =
             stack::deepest(&image, &strategies).with_context(|| format!("the image \"{name}\""))?;
         Ok(Row {
@@ -184,7 +188,14 @@ fn images() -> impl Iterator<Item = &'static str> {
 fn measure<'n>(names: impl Iterator<Item = &'n str>) -> Result<Vec<Row>> {
     setup::target()?;
     setup::qemu()?;
-    names.map(Row::measure).collect()
+    let names: Vec<_> = names.collect();
+    let row = |(place, name): (usize, &&str)| {
+        println!("\nimage {} of {}: {name}", place + 1, names.len());
+        let row = Row::measure(name)?;
+        println!("{}", row.to_markdown());
+        Ok(row)
+    };
+    names.iter().enumerate().map(row).collect()
 }
 
 fn check(rows: &[Row]) -> Result<()> {

@@ -335,7 +335,7 @@ struct Point<'e> {
 
 impl<'e> Point<'e> {
     fn new(experiment: &'e Experiment, progress: &dyn Progress) -> Result<Self, ExperimentError> {
-        let measured = experiment.measured()?;
+        let measured = experiment.conditions()?.measured;
         let mut point = Point {
             experiment,
             most: experiment.replications_max()?,

@@ -92,7 +92,7 @@ fn a_map_shows_the_planes() {
     let shown = host_sim_fed(folder.path(), line, OPERATIONS).good();
     let expected = "
 first-fit
-3 jobs running, 0 waiting
+3 running, 0 waiting
 68.8 % busy, 20 free, 1 faulty
 largest free submesh: 2x2x2
     ┌───────────────────┐
