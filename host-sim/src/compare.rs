@@ -9,7 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use clap::Args;
 use clap::builder::ValueHint;
 use meshalloc::{SchedulerKind, StrategyKind};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::backend::{self, InProcessBackends};
 use crate::experiment::{
@@ -21,7 +22,7 @@ use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
-use crate::report::{self, cell, shown, table, trimmed};
+use crate::report::{self, Document, ResultJson, cell, shown, table, trimmed};
 use crate::scenario::{self, EstimateArgs, Format, RequestArgs, StrategyChoice, ThreadsArgs};
 use crate::wording::{Number, counted};
 use crate::workload::{
@@ -100,6 +101,24 @@ pub struct CompareArgs {
 
 /// Where the picture goes by default.
 const OUTPUT_DEFAULT: &str = "out/compare.svg";
+
+/// What `compare` adds to a document.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CompareContent {
+    /// The picture's file; `null` if there is none.
+    picture: Option<String>,
+    /// One for each load.
+    points: Vec<PointJson>,
+}
+
+/// All results at one load.
+#[derive(Serialize, JsonSchema)]
+struct PointJson {
+    /// The offered load.
+    load: f64,
+    /// One for each scheduler and strategy.
+    results: Vec<ResultJson>,
+}
 
 /// All strategies at one load, in the order of the columns, under one scheduler after the other.
 struct Row {
@@ -341,6 +360,7 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
         layout: Layout::Page,
         y_label: "mean waiting delay (s)".to_owned(),
         series: series.collect(),
+        stated: Vec::new(),
     }
 }
 
@@ -423,16 +443,14 @@ fn write_json(
     incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let points: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            let results = row.results.iter().flat_map(|results| {
-                let result = |result| report::result_json(result, results, None);
-                results.iter().map(result)
-            });
-            json!({"load": row.load, "results": results.collect::<Vec<_>>()})
-        })
-        .collect();
+    let of_scheduler = |results: &Vec<StrategyResult>| -> Vec<ResultJson> {
+        let result = |result| ResultJson::new(result, results, None);
+        results.iter().map(result).collect()
+    };
+    let points = rows.iter().map(|row| PointJson {
+        load: row.load,
+        results: row.results.iter().flat_map(of_scheduler).collect(),
+    });
     let args = compared.args;
     let loads: Vec<_> = rows.iter().map(|row| row.load).collect();
     let mut scenario = scenario::record(
@@ -448,10 +466,11 @@ fn write_json(
     scenario["jobs"] = args.jobs.into();
     scenario["replications"] = args.replications.into();
     scenario["slowdown-threshold"] = args.slowdown_threshold.into();
-    let mut document = report::document(&scenario, args.seed, incomplete);
     let picture = compared.picture_path().filter(|_| incomplete.is_none());
     let picture = picture.map(Path::to_string_lossy);
-    document["picture"] = json!(picture);
-    document["points"] = points.into();
-    Ok(report::write_json(&document, output)?)
+    let content = CompareContent {
+        picture: picture.map(|path| path.into_owned()),
+        points: points.collect(),
+    };
+    Ok(Document::new(scenario, args.seed, incomplete, content).write(output)?)
 }

@@ -314,7 +314,7 @@ pub fn not_zero<T: FromStr>(text: &str) -> Result<T, String> {
 }
 
 /// The most replications: memory holds what each of them gave.
-pub const REPLICATIONS_MAX: u32 = 100_000;
+pub const REPLICATIONS_MAX: u32 = 1_000_000;
 
 /// Reads a number of replications.
 ///

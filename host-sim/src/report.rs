@@ -27,7 +27,9 @@ pub(crate) const WIDTH_MAX: usize = 80;
 
 mod json;
 
-pub(crate) use json::{document, estimate_json, log_json, refused_json, result_json, write_json};
+pub(crate) use json::{
+    Document, EstimateJson, LogJson, MetricsJson, Recorded, RefusedJson, ResultJson, RunContent,
+};
 
 /// The wall-clock time of a strategy's runs.
 #[derive(Clone, Debug, Default)]

@@ -26,6 +26,7 @@ use crate::sweep::part::{Part, PartArgs};
 use crate::wording::counted;
 
 mod axis;
+pub mod case;
 pub mod claims;
 pub mod extent;
 pub mod figure;
@@ -266,7 +267,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
 
 /// The claims with their verdicts.
 fn judge(paper: &Paper, measurements: &Measurements) -> Vec<Claim> {
-    let claim = |case: &paper::Case| Claim {
+    let claim = |case: &case::Case| Claim {
         figure: case.figure,
         text: case.text.clone(),
         paper: case.paper.clone(),

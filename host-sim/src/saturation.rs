@@ -8,7 +8,8 @@ use std::num::NonZero;
 
 use clap::Args;
 use meshalloc::SchedulerKind;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::backend::InProcessBackends;
 use crate::experiment::{
@@ -20,7 +21,9 @@ use crate::identity::hash;
 use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use crate::names;
 use crate::progress::Bar;
-use crate::report::{self, number, table, trimmed};
+use crate::report::{
+    self, Document, EstimateJson, MetricsJson, RefusedJson, number, table, trimmed,
+};
 use crate::scenario::{
     self, EstimateArgs, Format, RequestArgs, SEED_DEFAULT, StrategyChoice, ThreadsArgs,
 };
@@ -89,6 +92,28 @@ pub(crate) struct SaturationArgs {
     /// How results are written: table or json
     #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
     format: Format,
+}
+
+/// What `saturation` adds to a document.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SaturationContent {
+    /// One for each strategy.
+    results: Vec<SaturationResult>,
+}
+
+/// The saturation of one strategy.
+#[derive(Serialize, JsonSchema)]
+struct SaturationResult {
+    /// The strategy with its parameters.
+    strategy: String,
+    metrics: MetricsJson,
+    /// The number of replications.
+    replications: usize,
+    /// Why there were no more: `fixed`, `error-reached`, `cap-reached` or `incomplete`.
+    stop: &'static str,
+    refused: RefusedJson,
+    /// All decisions as one number, hexadecimal.
+    decision_hash: String,
 }
 
 fn backlog(text: &str) -> Result<NonZero<u32>, String> {
@@ -254,22 +279,20 @@ fn write_json(
     incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let estimate = |result: &StrategyResult, metric| {
-        let estimate = result.metrics[metric];
-        report::estimate_json(estimate, estimate)
-    };
     let result = |result: &StrategyResult| {
-        json!({
-            "strategy": result.strategy.to_string(),
-            "metrics": {
-                "utilization": estimate(result, Metric::Utilization),
-                "internal_fragmentation": estimate(result, Metric::InternalFragmentation),
-            },
-            "replications": result.runs.len(),
-            "stop": report::stop_name(result.stop),
-            "refused": report::refused_json(result),
-            "decision_hash": hash(result.decision_hash),
-        })
+        let estimate = |metric| {
+            let estimate = result.metrics[metric];
+            (metric, EstimateJson::new(estimate, estimate))
+        };
+        let metrics = [Metric::Utilization, Metric::InternalFragmentation].map(estimate);
+        SaturationResult {
+            strategy: result.strategy.to_string(),
+            metrics: MetricsJson(metrics.to_vec()),
+            replications: result.runs.len(),
+            stop: report::stop_name(result.stop),
+            refused: RefusedJson::new(&result.refused),
+            decision_hash: hash(result.decision_hash),
+        }
     };
     let mut scenario = scenario::record(
         requests,
@@ -289,7 +312,8 @@ fn write_json(
             scenario["max-replications"] = max.into();
         }
     }
-    let mut document = report::document(&scenario, args.seed, incomplete);
-    document["results"] = results.iter().map(result).collect();
-    Ok(report::write_json(&document, output)?)
+    let content = SaturationContent {
+        results: results.iter().map(result).collect(),
+    };
+    Ok(Document::new(scenario, args.seed, incomplete, content).write(output)?)
 }

@@ -8,13 +8,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::ValueHint;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
 use crate::failure::{self, Failure};
 use crate::file;
 use crate::history;
+use crate::html;
 use crate::identity::{PROGRAM, VERSION};
 use crate::progress::Bar;
 use crate::report;
@@ -78,7 +79,7 @@ pub(crate) fn view(
     let histories = histories.map_err(failure::of_one)?;
     let data = data::data(&experiment, &histories);
     let title = format!("Jobs on a {}", scenario.machine);
-    let page = page(&title, &report::subtitle(scenario), &data).into_string();
+    let page = page(&title, &report::subtitle(scenario), &data);
     file::write(path, page.as_bytes()).map_err(failed)?;
     let jobs = histories.iter().map(|history| history.jobs.len()).max();
     let size = page.len() as f64 / 1e6;
@@ -87,46 +88,33 @@ pub(crate) fn view(
     Ok(())
 }
 
-fn page(title: &str, subtitle: &str, data: &data::Data) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) }
-                // Otherwise a browser asks for one.
-                link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                header {
-                    h1 { (title) }
-                    p { (subtitle) }
-                }
-                main {
-                    div #meshes {}
-                    section #job aria-label="Job" {}
-                    div #charts {}
-                    noscript { p { "This page needs JavaScript." } }
-                }
-                (controls())
-                footer {
-                    p {
-                        kbd { "Space" } " play, " kbd { "←" } " " kbd { "→" } " event by event, "
-                        kbd { "Page Up" } " " kbd { "Page Down" } " a hundredth, " kbd { "Home" } " " kbd { "End" } ", "
-                        kbd { "+" } " " kbd { "-" } " speed, " kbd { "Esc" } " lets go of a job. Click a job to keep it in sight in all strategies. "
-                        code { "#at=TIME&job=NUMBER" } " behind the address opens the page there."
-                    }
-                    p { "Fragmented: processors that are free while the first job that waits asks for no more than there are. " (PROGRAM) " " (VERSION) "." }
-                }
-                script #meta type="application/json" { (PreEscaped(&data.meta)) }
-                script #columns type="application/gzip;base64" { (PreEscaped(&data.columns)) }
-                @for script in SCRIPTS { script { (PreEscaped(script)) } }
-            }
+fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
+    let body = html! {
+        header {
+            h1 { (title) }
+            p { (subtitle) }
         }
-    }
+        main {
+            div #meshes {}
+            section #job aria-label="Job" {}
+            div #charts {}
+            noscript { p { "This page needs JavaScript." } }
+        }
+        (controls())
+        footer {
+            p {
+                kbd { "Space" } " play, " kbd { "←" } " " kbd { "→" } " event by event, "
+                kbd { "Page Up" } " " kbd { "Page Down" } " a hundredth, " kbd { "Home" } " " kbd { "End" } ", "
+                kbd { "+" } " " kbd { "-" } " speed, " kbd { "Esc" } " lets go of a job. Click a job to keep it in sight in all strategies. "
+                code { "#at=TIME&job=NUMBER" } " behind the address opens the page there."
+            }
+            p { "Fragmented: processors that are free while the first job that waits asks for no more than there are. " (PROGRAM) " " (VERSION) "." }
+        }
+        script #meta type="application/json" { (PreEscaped(&data.meta)) }
+        script #columns type="application/gzip;base64" { (PreEscaped(&data.columns)) }
+        @for script in SCRIPTS { script { (PreEscaped(script)) } }
+    };
+    html::page(title, STYLE, &body)
 }
 
 fn controls() -> Markup {

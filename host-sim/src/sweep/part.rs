@@ -96,7 +96,10 @@ impl Part {
     pub(crate) fn summary(self, finished: &[Finished]) -> String {
         let count = finished.len();
         let known = finished.iter().filter(|point| point.resumed).count();
-        let of_journal = format!("{}, {known} from the journal", counted(count, "point"));
+        let of_journal = format!(
+            "{}, {known} of them from the journal",
+            counted(count, "point")
+        );
         match self {
             Part::Whole => of_journal,
             Part::Shard(shard) => {
@@ -107,7 +110,7 @@ impl Part {
                 )
             }
             Part::Merged(_) => format!(
-                "{}, all from the journals of shards",
+                "{}, all of them from the journals of shards",
                 counted(count, "point")
             ),
         }

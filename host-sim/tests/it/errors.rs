@@ -93,22 +93,22 @@ fn wrong_options_are_explained() {
         ("run --arrival-rate 0", &["expected a number over 0"]),
         ("run --measure starts", &["expected arrivals or departures"]),
         ("run --jobs 1.5", &["at least 1"]),
-        ("run --replications 0", &["1 to 100000"]),
+        ("run --replications 0", &["1 to 1000000"]),
         (
             "run --replications 4000000000",
-            &["a whole number, 1 to 100000"],
+            &["a whole number, 1 to 1000000"],
         ),
         (
             "run --until-rel-error .1 --max-replications 4000000000",
-            &["1 to 100000"],
+            &["1 to 1000000"],
         ),
-        ("compare --replications 4000000000", &["1 to 100000"]),
-        ("saturation --replications 4000000000", &["1 to 100000"]),
+        ("compare --replications 4000000000", &["1 to 1000000"]),
+        ("saturation --replications 4000000000", &["1 to 1000000"]),
         (
             "traffic --rate .1 --replications 4000000000",
-            &["1 to 100000"],
+            &["1 to 1000000"],
         ),
-        ("reproduce liu --replications 4000000000", &["1 to 100000"]),
+        ("reproduce liu --replications 4000000000", &["1 to 1000000"]),
         (
             "saturation --threads -1",
             &["'-1' for '--threads", "at least 1"],
@@ -423,9 +423,25 @@ fn help_names_every_option_with_its_default() {
             );
         }
     }
+    let help = host_sim_in(folder.path(), "--help").good();
+    for code in [
+        "0    done",
+        "1    ",
+        "2    nothing was done",
+        "130  after Ctrl-C",
+    ] {
+        assert!(help.contains(code), "{code} is missing in {help}");
+    }
+    // Of a release build from a clone the revision follows.
     let version = host_sim_in(folder.path(), "--version").good();
-    assert_eq!(
-        version,
-        concat!("host-sim ", env!("CARGO_PKG_VERSION"), "\n")
+    let rest = version.strip_prefix(concat!("host-sim ", env!("CARGO_PKG_VERSION")));
+    let rest = rest.unwrap_or_else(|| panic!("{version}")).trim_end();
+    let revision = rest
+        .strip_prefix(" (")
+        .and_then(|rest| rest.strip_suffix(')'));
+    let is_revision = |text: &str| text.len() >= 7 && text.bytes().all(|b| b.is_ascii_hexdigit());
+    assert!(
+        rest.is_empty() || revision.is_some_and(is_revision),
+        "{version}"
     );
 }

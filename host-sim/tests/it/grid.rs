@@ -152,8 +152,14 @@ fn sweeps_comparisons_and_saturation_serve_grids() {
     fs::write(folder.path().join("rings.toml"), text).unwrap();
     host_sim_in(folder.path(), "sweep rings.toml --output out").good();
     let csv = fs::read_to_string(folder.path().join("out/results.csv")).unwrap();
-    assert!(csv.contains("4x3x4,0,,,first-fit"), "{csv}");
-    assert!(csv.contains("4x3x4,\"0,2\",,,first-fit"), "{csv}");
+    assert!(
+        csv.contains("4x3x4,0,,,uniform,1..4,1..3,,,first-fit"),
+        "{csv}"
+    );
+    assert!(
+        csv.contains("4x3x4,\"0,2\",,,uniform,1..4,1..3,,,first-fit"),
+        "{csv}"
+    );
 
     let line = "compare --torus 4x3x4 --load .3 --jobs 200 --replications 2 --format json";
     let json = host_sim_in(folder.path(), line).json();
