@@ -10,6 +10,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -17,6 +18,21 @@ use headless_chrome::protocol::cdp::Emulation;
 use headless_chrome::protocol::cdp::types::Event;
 use headless_chrome::{Browser, LaunchOptions, Tab};
 use serde_json::Value;
+
+/// Runs the simulator in a folder; returns what it printed.
+pub fn host_sim(folder: &Path, line: &str) -> String {
+    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+    let mut command = Command::new(env!("CARGO"));
+    command
+        .args(["run", "--quiet", "--package", "meshalloc-host-sim"])
+        .args(["--manifest-path", workspace, "--"])
+        .args(line.split_whitespace())
+        .current_dir(folder);
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{line}: {stderr}");
+    String::from_utf8(output.stdout).unwrap()
+}
 
 /// A page in a window, and what its console complained about.
 pub struct Window {

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use headless_chrome::browser::tab::point::Point;
-use meshalloc_browser::Window;
+use meshalloc_browser::{Window, host_sim};
 use serde_json::Value;
 
 /// The time that the page shows.
@@ -28,21 +27,6 @@ fn point_of_a_job(window: &Window) -> (f64, Point) {
     );
     let at = |place: usize| found[place].as_f64().unwrap();
     (at(0), Point { x: at(1), y: at(2) })
-}
-
-/// Runs the simulator in a folder; returns what it printed.
-fn host_sim(folder: &Path, line: &str) -> String {
-    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
-    let mut command = Command::new(env!("CARGO"));
-    command
-        .args(["run", "--quiet", "--package", "meshalloc-host-sim"])
-        .args(["--manifest-path", workspace, "--"])
-        .args(line.split_whitespace())
-        .current_dir(folder);
-    let output = command.output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{line}: {stderr}");
-    String::from_utf8(output.stdout).unwrap()
 }
 
 const SCENARIO: &str =

@@ -3,29 +3,31 @@
 //! What cannot be done ends with one line on standard error and exit code 2; so do wrong options. After Ctrl-C the code
 //! is 130; when a controller was lost, or a run failed after others were complete, it is 1.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::ValueHint;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
 use meshalloc::{Configuration, SchedulerKind, StrategyKind};
 
 use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
 use crate::compare::{self, CompareArgs};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
+use crate::identity::PROGRAM;
 use crate::list;
 use crate::log::{self, LogStatisticsArgs};
 use crate::map::{Map, MapArgs, MapMoment, Snapshot};
 use crate::names;
-use crate::replay::{self, ReplayError};
+use crate::replay::{self, ReplayError, Waiting};
 use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunHow};
 use crate::saturation::{self, SaturationArgs};
-use crate::scenario::{self, BackendChoice, Format, MachineArgs, ScenarioArgs};
+use crate::scenario::{self, BackendChoice, Format, MachineArgs, ScenarioArgs, ThreadsArgs};
+use crate::schema::{self, SchemaArgs};
 use crate::slurm::{self, SlurmArgs};
 use crate::sweep::command::{self as sweep, SweepArgs};
 use crate::traffic::{self, TrafficArgs};
@@ -35,7 +37,7 @@ use crate::workload::TimeUnit;
 /// Processor allocation on mesh-connected multicomputers: simulates workloads, replays operations and
 /// compares strategies, in this process or on a board that runs the meshalloc firmware.
 #[derive(Parser, Debug)]
-#[command(name = "host-sim", version, max_term_width = 100)]
+#[command(name = PROGRAM, version = env!("HOST_SIM_VERSION"), max_term_width = 100, after_help = failure::EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -84,8 +86,23 @@ enum Command {
     Reproduce(ReproduceArgs),
     /// Show what a log has in it before it is run: jobs, load on a machine, sizes, run times, dropped lines and why
     Log(LogStatisticsArgs),
-    /// List strategies, schedulers and distributions, with their sources
+    /// List strategies, schedulers, distributions and metrics, with their sources
     List(ListArgs),
+    /// Describe every file and document that host-sim writes: columns of CSV, keys of JSON
+    Schema(SchemaArgs),
+    /// Print completions for a shell
+    ///
+    /// For bash: host-sim completions bash > ~/.local/share/bash-completion/completions/host-sim
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write man pages, one of the program and one of each command
+    Man {
+        /// Where they go; the folder is made if need be
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        folder: PathBuf,
+    },
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -126,7 +143,7 @@ On several machines that share DIR, each computes one shard, into points.I-of-N.
 
 const REPLAY_FORMAT: &str = "\
 One operation a line; `#` begins a comment:
-  alloc ID AxBx...      job ID asks for A by B by ... processors, now or never; A B is short for AxB;
+  alloc ID AxBx...      job ID asks for A by B by ... processors, now or never unless --scheduler is given; A B is short for AxB;
                         est=TIME behind it: it is expected to be freed TIME operations later
   free ID               job ID gives its processors back
   fault X Y ...         the processor with these coordinates becomes faulty
@@ -145,13 +162,11 @@ struct RunArgs {
     #[command(flatten)]
     options: ScenarioArgs,
 
-    /// Threads that share the runs; their number does not change any result [default: all processors,
-    /// 1 with --search-time]
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>, allow_negative_numbers = true, help_heading = "Where and how")]
-    threads: Option<NonZero<usize>>,
+    #[command(flatten)]
+    threads: ThreadsArgs,
 
     /// Also measure the controller's time on the wall clock for submit and release, per job; in this
-    /// process only
+    /// process only, in one thread unless --threads is given
     #[arg(long, help_heading = "Where and how")]
     search_time: bool,
 
@@ -178,6 +193,11 @@ struct ReplayArgs {
     #[arg(long, value_name = "NAME", value_parser = names::strategy)]
     strategy: Option<StrategyKind>,
 
+    /// A job that does not fit waits, and this scheduler decides which waiting job may try; times in it count operations, like those of
+    /// estimates [default: none, a job that does not fit is refused]
+    #[arg(long, value_name = "NAME", value_parser = names::scheduler)]
+    scheduler: Option<SchedulerKind>,
+
     /// The controller: in-process, tcp:HOST:PORT or serial:DEVICE@BAUD
     #[arg(long, value_name = "WHERE", value_parser = scenario::backend, default_value = "in-process")]
     backend: BackendChoice,
@@ -195,6 +215,10 @@ struct ReplayArgs {
 
 #[derive(Args, Debug)]
 struct ListArgs {
+    /// Only this part [default: all]
+    #[arg(value_name = "WHAT", value_enum)]
+    what: Option<list::Part>,
+
     /// How the list is written: table or json
     #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
     format: Format,
@@ -229,7 +253,7 @@ fn carry_out(
         Command::Run(args) => run::run(
             &scenario::read(matches, &args.options, args.scenario.as_deref())?,
             &RunHow {
-                threads: args.threads,
+                threads: args.threads.count,
                 search_time: args.search_time,
                 jobs_output: args.jobs_output.as_deref(),
                 map: &args.map,
@@ -248,8 +272,26 @@ fn carry_out(
         Command::Traffic(args) => traffic::traffic(args, output),
         Command::Reproduce(args) => reproduce::reproduce(args, output),
         Command::Log(args) => log::log(args, output),
-        Command::List(args) => Ok(list::list(args.format, output)?),
+        Command::List(args) => Ok(list::list(args.what, args.format, output)?),
+        Command::Schema(args) => Ok(schema::schema(args, output)?),
+        Command::Completions { shell } => Ok(completions(*shell, output)?),
+        Command::Man { folder } => man(folder, output),
     }
+}
+
+/// In a vector first: the generator does not expect that its output is closed.
+fn completions(shell: Shell, output: &mut impl Write) -> io::Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), PROGRAM, &mut script);
+    output.write_all(&script)
+}
+
+fn man(folder: &Path, output: &mut impl Write) -> Result<(), Failure> {
+    let made = fs::create_dir_all(folder);
+    let made = made.and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
+    made.map_err(|error| format!("{}: cannot write the pages: {error}", folder.display()))?;
+    writeln!(output, "{}", folder.display())?;
+    Ok(())
 }
 
 fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure> {
@@ -268,10 +310,16 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         None => None,
     };
     let (name, input) = open(&args.operations)?;
+    let waiting = match args.scheduler {
+        Some(_) => Waiting::Queue,
+        None => Waiting::Never,
+    };
+    let scheduler = args.scheduler.unwrap_or(SchedulerKind::Fcfs);
     let configuration = Configuration {
         machine,
         strategy,
-        scheduler: SchedulerKind::Fcfs,
+        // An operation is a tick, as a cycle is.
+        scheduler: names::scheduler_in(scheduler, TimeUnit::Cycle),
     };
     let mut line = None;
     let mut in_process = InProcessBackends::default();
@@ -289,7 +337,9 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     let ready = backends.with(configuration, &mut |backend| {
         let Some(input) = input.take() else { return };
         let objects: &mut dyn Write = if args.quiet { &mut sink } else { output };
-        outcome = Some(replay::replay(&name, input, machine, backend, objects));
+        outcome = Some(replay::replay(
+            &name, input, machine, waiting, backend, objects,
+        ));
         if show.is_some() {
             snapshot = Some(Snapshot::read(backend, machine));
         }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use clap::builder::ValueHint;
 use meshalloc::{Grid, SchedulerKind, StrategyKind};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::backend::{self, InProcessBackends};
 use crate::experiment::{
@@ -21,8 +22,11 @@ use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
-use crate::report::{self, cell, shown, table, trimmed};
-use crate::scenario::{self, Format, JOBS_DEFAULT, LogArgs, LogSource, RequestArgs};
+use crate::report::{self, Document, LogJson, ResultJson, cell, shown, table, trimmed};
+use crate::scenario::{
+    self, Format, JOBS_DEFAULT, LogArgs, LogSource, RequestArgs, StrategyChoice, ThreadsArgs,
+};
+use crate::wording::{Number, counted};
 use crate::workload::{
     Arrivals, EstimateModel, Log, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit,
     WorkDistribution, Workload,
@@ -46,10 +50,10 @@ pub struct CompareArgs {
     #[arg(long, value_name = "MODEL")]
     estimates: Option<EstimateModel>,
 
-    /// Allocation strategies, separated by commas [default: those of ff,as,fsl,leb,naive that
+    /// Allocation strategies, separated by commas, or all that serve the machine [default: those of ff,as,fsl,leb,naive that
     /// serve the machine; on a cube: those of tree-collapsing, tree-collapsing-printed, free-list and sniffing that serve it]
-    #[arg(long, value_name = "NAME,...", value_parser = names::strategy, value_delimiter = ',')]
-    strategy: Option<Vec<StrategyKind>>,
+    #[arg(long, value_name = "NAME,...", value_parser = scenario::strategy_choice, value_delimiter = ',')]
+    strategy: Option<Vec<StrategyChoice>>,
 
     /// Which waiting job may try: schedulers, separated by commas, each with every strategy and the same jobs
     #[arg(long, value_name = "NAME,...", value_parser = names::scheduler, value_delimiter = ',', default_value = "fcfs,easy")]
@@ -76,7 +80,7 @@ pub struct CompareArgs {
     jobs: Option<u32>,
 
     /// Runs of each strategy at each load, each with new jobs; of a log with --resample [default: 10]
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", value_parser = names::replications::<u32>, allow_negative_numbers = true)]
     replications: Option<u32>,
 
     /// Run times count as at least this in the bounded slowdown
@@ -87,16 +91,48 @@ pub struct CompareArgs {
     #[arg(long, value_name = "NUMBER", value_parser = scenario::seed, allow_negative_numbers = true, default_value = "1")]
     seed: u64,
 
-    /// Where the picture goes; its folder is made if need be
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "out/compare.svg")]
-    output: PathBuf,
+    /// Where the picture of the mean waiting delay over the load goes; its folder is made if need be [default with several
+    /// loads: out/compare.svg; with one there is none, as it would be one of single points]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+
+    /// Draw no picture of the mean waiting delay over the load
+    #[arg(long, conflicts_with = "output")]
+    no_picture: bool,
 
     /// How results are written: table or json
     #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
     format: Format,
 
+    #[command(flatten)]
+    threads: ThreadsArgs,
+
     #[command(flatten, next_help_heading = "Map, under the highest load")]
     map: MapArgs,
+}
+
+/// Where the picture goes by default.
+const OUTPUT_DEFAULT: &str = "out/compare.svg";
+
+/// What `compare` adds to a document.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CompareContent {
+    /// The picture's file; `null` if there is none.
+    picture: Option<String>,
+    /// One for each load.
+    points: Vec<PointJson>,
+    /// The log; not there for a synthetic workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log: Option<LogJson>,
+}
+
+/// All results at one load.
+#[derive(Serialize, JsonSchema)]
+struct PointJson {
+    /// The offered load.
+    load: f64,
+    /// One for each scheduler and strategy.
+    results: Vec<ResultJson>,
 }
 
 /// All strategies at one load, in the order of the columns, under one scheduler after the other.
@@ -158,10 +194,11 @@ struct Comparison<'a> {
 pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let compared = Comparison::new(args)?;
     // Now rather than after a minute's work.
-    let file = PictureFile::open(&args.output)?;
+    let file = compared.picture_path().map(PictureFile::open);
+    let file = file.transpose()?;
     let show = args.map.show_map(args.format == Format::Table)?;
     let (rows, incomplete) = measure(&compared)?;
-    if incomplete.is_none() {
+    if let (Some(file), None) = (file, &incomplete) {
         file.write(&plot::svg(&picture(&compared, &rows))?)?;
     }
     match args.format {
@@ -283,6 +320,15 @@ impl<'a> Comparison<'a> {
         }
     }
 
+    /// Where the picture goes, if there is one.
+    fn picture_path(&self) -> Option<&Path> {
+        match &self.args.output {
+            _ if self.args.no_picture => None,
+            None => (self.loads.len() > 1).then_some(Path::new(OUTPUT_DEFAULT)),
+            given => given.as_deref(),
+        }
+    }
+
     /// The schedulers as they are written.
     fn scheduler_names(&self) -> Vec<String> {
         let text = |&kind| names::scheduler_text(kind, TimeUnit::Second);
@@ -296,7 +342,7 @@ impl<'a> Comparison<'a> {
             Source::Synthetic(requests) => {
                 let requests = report::requests_text(requests);
                 let estimates = report::estimates_text(self.estimates, EstimateModel::Perfect);
-                let mean = args.mean_service;
+                let mean = Number(args.mean_service);
                 format!("{requests}, mean service {mean} s{estimates}")
             }
             Source::Log(source, log) => {
@@ -313,10 +359,11 @@ impl<'a> Comparison<'a> {
             Source::Log(_, log) => log.jobs.len(),
         };
         format!(
-            "{}, {workload}, {}, {} x {jobs} jobs, seed {}",
+            "{}, {workload}, {}, {} x {}, seed {}",
             self.machine,
             self.scheduler_names().join(" and "),
             self.replications,
+            counted(jobs, "job"),
             args.seed
         )
     }
@@ -334,7 +381,7 @@ fn measure(compared: &Comparison<'_>) -> Result<(Vec<Row>, Option<Incomplete>), 
     let bar = Bar::interruptible()?;
     let outcome = experiment::run_all(
         &experiments.iter().collect::<Vec<_>>(),
-        None,
+        compared.args.threads.count,
         &InProcessBackends::default,
         &bar,
         &|place, results| {
@@ -397,6 +444,7 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
         layout: Layout::Page,
         y_label: "mean waiting delay (s)".to_owned(),
         series: series.collect(),
+        stated: Vec::new(),
     }
 }
 
@@ -413,7 +461,6 @@ fn write_tables(
     incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let args = compared.args;
     writeln!(output, "{}", compared.parameters())?;
     let titles = [
         (Metric::WaitingDelay, "Mean waiting delay (s)"),
@@ -458,7 +505,9 @@ fn write_tables(
         writeln!(output, "{}", report::GROWS_MEANING)?;
     }
     let Some(incomplete) = incomplete else {
-        writeln!(output, "picture: {}", args.output.display())?;
+        if let Some(path) = compared.picture_path() {
+            writeln!(output, "picture: {}", path.display())?;
+        }
         return Ok(());
     };
     let count = |row: &Row| row.all().map(|result| result.runs.len()).min().unwrap_or(0);
@@ -477,16 +526,14 @@ fn write_json(
     incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let points: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            let results = row.results.iter().flat_map(|results| {
-                let result = |result| report::result_json(result, results, None);
-                results.iter().map(result)
-            });
-            json!({"load": row.load, "results": results.collect::<Vec<_>>()})
-        })
-        .collect();
+    let of_scheduler = |results: &Vec<StrategyResult>| -> Vec<ResultJson> {
+        let result = |result| ResultJson::new(result, results, None);
+        results.iter().map(result).collect()
+    };
+    let points = rows.iter().map(|row| PointJson {
+        load: row.load,
+        results: row.results.iter().flat_map(of_scheduler).collect(),
+    });
     let args = compared.args;
     let loads: Vec<_> = rows.iter().map(|row| row.load).collect();
     let mut scenario = match &compared.source {
@@ -519,12 +566,15 @@ fn write_json(
     scenario["scheduler"] = compared.scheduler_names().into();
     scenario["replications"] = compared.replications.into();
     scenario["slowdown-threshold"] = args.slowdown_threshold.into();
-    let mut document = report::document(&scenario, args.seed, incomplete);
-    let picture = incomplete.is_none().then(|| args.output.to_string_lossy());
-    document["picture"] = json!(picture);
-    if let Source::Log(_, log) = &compared.source {
-        document["log"] = report::log_json(log);
-    }
-    document["points"] = points.into();
-    Ok(report::write_json(&document, output)?)
+    let picture = compared.picture_path().filter(|_| incomplete.is_none());
+    let picture = picture.map(Path::to_string_lossy);
+    let content = CompareContent {
+        picture: picture.map(|path| path.into_owned()),
+        points: points.collect(),
+        log: match &compared.source {
+            Source::Log(_, log) => Some(LogJson::new(log)),
+            Source::Synthetic(_) => None,
+        },
+    };
+    Ok(Document::new(scenario, args.seed, incomplete, content).write(output)?)
 }

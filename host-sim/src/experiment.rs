@@ -13,8 +13,9 @@ use crate::metrics::{Estimates, Metric, PerMetric, Refusals, SLOWDOWN_THRESHOLD}
 use crate::network::NetworkError;
 use crate::simulation::{self, Conditions, Measured, Observer, RunResult, SimulationError};
 use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias, sample_target};
+use crate::wording::Number;
 use crate::workload::{
-    Arrivals, JOBS_MAX, Synthetic, TimeUnit, WorkDistribution, Workload, WorkloadError,
+    Arrivals, JOBS_MAX, Synthetic, TIME_MAX, TimeUnit, WorkDistribution, Workload, WorkloadError,
     strategy_seed,
 };
 
@@ -337,20 +338,27 @@ impl Experiment {
     ///
     /// # Errors
     ///
-    /// Those of [`Experiment::measured`], and when the threshold is not a number over 0.
+    /// Those of [`Experiment::measured`], when the threshold is shorter than a tick or longer than virtual time, and when the jobs
+    /// would not arrive before virtual time ends.
     pub fn conditions(&self, replication: u32) -> Result<Conditions, WorkloadError> {
         let threshold = self.slowdown_threshold;
-        if !(threshold.is_finite() && threshold > 0.0) {
+        let unit = self.workload.time_unit();
+        let [least, most] = [1, TIME_MAX].map(|ticks| unit.of(ticks));
+        if !(least..=most).contains(&threshold) {
             return Err(WorkloadError::OutOfRange {
-                what: "the threshold of the bounded slowdown".into(),
-                given: threshold.to_string(),
-                expected: "a number over 0".into(),
+                what: "the threshold of the bounded slowdown (slowdown-threshold)".into(),
+                given: Number(threshold).to_string(),
+                expected: format!("{least} to {most:.0} {}s", unit.name()),
             });
         }
+        let measured = self.measured(replication)?;
+        if let (Workload::Synthetic(workload), None) = (&self.workload, self.backlog) {
+            workload.check_span(measured.needed())?;
+        }
         Ok(Conditions {
-            measured: self.measured(replication)?,
+            measured,
             backlog: self.backlog,
-            slowdown_threshold: self.workload.time_unit().ticks(threshold).max(1),
+            slowdown_threshold: unit.ticks(threshold),
         })
     }
 

@@ -13,6 +13,14 @@ const EXIT_FAILURE: u8 = 2;
 /// Exit code when the controller was lost, or a run failed after others were complete.
 const EXIT_INCOMPLETE: u8 = 1;
 
+/// The exit codes, for the help.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0    done, or standard output was closed by its reader
+  1    the controller was lost, or a run failed: what is complete has been written, marked INCOMPLETE
+  2    nothing was done: a wrong option or file, or a result that cannot be written; standard error says why
+  130  after Ctrl-C: what is complete has been written, marked INCOMPLETE";
+
 /// Why a command was not carried out.
 #[derive(Debug)]
 pub enum Failure {

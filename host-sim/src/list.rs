@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use clap::ValueEnum;
 use meshalloc::scheduler::SchedulerInfo;
 use meshalloc::{SchedulerKind, StrategyKind};
 use serde_json::{Value, json};
@@ -18,22 +19,113 @@ use crate::workload::{
 /// Columns of a terminal.
 const WIDTH: usize = 80;
 
-/// Writes the list.
+/// A part of the list, by the name that it has on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// Allocation strategies.
+    Strategies,
+    /// Schedulers.
+    Schedulers,
+    /// Distributions of side lengths.
+    Sizes,
+    /// Distributions of service times.
+    Service,
+    /// Distributions of dimensions and radices on a cube.
+    Dims,
+    /// Communication patterns.
+    Patterns,
+    /// Distributions of numbers of processors.
+    TaskProcessors,
+    /// Estimates of run times.
+    Estimates,
+    /// Metrics: definition, unit, source.
+    Metrics,
+    /// Shapes of a log's jobs.
+    Shapes,
+}
+
+impl Part {
+    /// Its keys in the JSON object.
+    const fn keys(self) -> &'static [&'static str] {
+        match self {
+            Part::Strategies => &["strategies"],
+            Part::Schedulers => &["schedulers"],
+            Part::Sizes => &["sizes"],
+            Part::Service => &["service"],
+            Part::Dims => &["dims", "radices"],
+            Part::Patterns => &["patterns"],
+            Part::TaskProcessors => &["task_processors"],
+            Part::Estimates => &["estimates"],
+            Part::Metrics => &["metrics"],
+            Part::Shapes => &["shapes"],
+        }
+    }
+}
+
+/// Writes the list, or a part of it.
 ///
 /// # Errors
 ///
 /// When `output` does not take it.
-pub fn list(format: Format, output: &mut dyn Write) -> io::Result<()> {
+pub fn list(part: Option<Part>, format: Format, output: &mut dyn Write) -> io::Result<()> {
     match format {
-        Format::Table => text(output),
+        Format::Table => text(part, output),
         Format::Json => {
-            serde_json::to_writer_pretty(&mut *output, &json())?;
+            serde_json::to_writer_pretty(&mut *output, &json(part))?;
             writeln!(output)
         }
     }
 }
 
-fn text(output: &mut dyn Write) -> io::Result<()> {
+fn text(part: Option<Part>, output: &mut dyn Write) -> io::Result<()> {
+    let all = Part::value_variants().iter().copied();
+    let parts = all.filter(|&of| part.is_none_or(|part| part == of));
+    for (place, part) in parts.enumerate() {
+        if place > 0 {
+            writeln!(output)?;
+        }
+        section(part, output)?;
+    }
+    Ok(())
+}
+
+/// A part with its title.
+fn section(part: Part, output: &mut dyn Write) -> io::Result<()> {
+    let (title, infos) = match part {
+        Part::Strategies => return strategies(output),
+        Part::Schedulers => return schedulers(output),
+        Part::Metrics => return metrics(output),
+        Part::Shapes => return shapes(output),
+        Part::Sizes => (
+            "Distributions of side lengths (--sizes)",
+            SizeDistribution::LIST,
+        ),
+        Part::Service => (
+            "Distributions of service times (--service)",
+            ServiceDistribution::LIST,
+        ),
+        Part::Dims => (
+            "Distributions of dimensions and radices on a cube (--dims, --radices)",
+            TaskDistribution::LIST,
+        ),
+        Part::Patterns => (
+            "Communication patterns of jobs that send messages (--pattern)",
+            Pattern::LIST,
+        ),
+        Part::TaskProcessors => (
+            "Distributions of numbers of processors (--task-processors)",
+            CountDistribution::LIST,
+        ),
+        Part::Estimates => ("Estimates of run times (--estimates)", EstimateModel::LIST),
+    };
+    writeln!(output, "{title}")?;
+    for info in infos {
+        item(output, info.name, &[info.meaning, info.source])?;
+    }
+    Ok(())
+}
+
+fn strategies(output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "Strategies (--strategy)")?;
     for kind in StrategyKind::ALL {
         let info = kind.info();
@@ -62,52 +154,37 @@ fn text(output: &mut dyn Write) -> io::Result<()> {
             parameters => format!("; parameters: {}", parameters.join(", ")),
         };
         let properties = format!("for {serves}: {contiguous}, {complete}{built}{parameters}");
-        item(output, &names.join(", "), &properties, info.source)?;
+        item(output, &names.join(", "), &[&properties, info.source])?;
     }
-    writeln!(output, "\nSchedulers (--scheduler)")?;
+    Ok(())
+}
+
+fn schedulers(output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "Schedulers (--scheduler)")?;
     for info in SchedulerKind::INFO {
+        let parameters = scheduler_parameters(info).join(", ");
+        item(output, info.name, &[&parameters, info.source])?;
+    }
+    Ok(())
+}
+
+fn metrics(output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "Metrics")?;
+    for metric in Metric::ALL {
+        let unit = format!("Unit: {}.", metric.unit().words());
         item(
             output,
-            info.name,
-            &scheduler_parameters(info).join(", "),
-            info.source,
+            metric.name(),
+            &[metric.meaning(), &unit, metric.source()],
         )?;
     }
-    for (title, infos) in [
-        (
-            "Distributions of side lengths (--sizes)",
-            SizeDistribution::LIST,
-        ),
-        (
-            "Distributions of service times (--service)",
-            ServiceDistribution::LIST,
-        ),
-        (
-            "Distributions of dimensions and radices on a cube (--dims, --radices)",
-            TaskDistribution::LIST,
-        ),
-        (
-            "Communication patterns of jobs that send messages (--pattern)",
-            Pattern::LIST,
-        ),
-        (
-            "Distributions of numbers of processors (--task-processors)",
-            CountDistribution::LIST,
-        ),
-        ("Estimates of run times (--estimates)", EstimateModel::LIST),
-    ] {
-        writeln!(output, "\n{title}")?;
-        for info in infos {
-            item(output, info.name, info.meaning, info.source)?;
-        }
-    }
-    writeln!(output, "\nMetrics")?;
-    for metric in Metric::ALL {
-        item(output, metric.name(), metric.meaning(), "")?;
-    }
-    writeln!(output, "\nShapes of a log's jobs (--shape)")?;
+    Ok(())
+}
+
+fn shapes(output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "Shapes of a log's jobs (--shape)")?;
     for rule in ShapeRule::LIST {
-        item(output, rule.name, rule.meaning, rule.source)?;
+        item(output, rule.name, &[rule.meaning, rule.source])?;
     }
     Ok(())
 }
@@ -128,9 +205,10 @@ fn scheduler_parameters(info: &SchedulerInfo) -> Vec<&'static str> {
     parameters(info.forms.iter().copied())
 }
 
-fn item(output: &mut dyn Write, name: &str, meaning: &str, source: &str) -> io::Result<()> {
+/// A name and paragraphs about it.
+fn item(output: &mut dyn Write, name: &str, texts: &[&str]) -> io::Result<()> {
     writeln!(output, "  {name}")?;
-    for text in [meaning, source] {
+    for text in texts {
         for line in wrapped(text, WIDTH - 6) {
             writeln!(output, "      {line}")?;
         }
@@ -153,7 +231,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-fn json() -> Value {
+fn json(part: Option<Part>) -> Value {
     let strategies: Vec<_> = StrategyKind::ALL
         .iter()
         .map(|kind| {
@@ -182,9 +260,16 @@ fn json() -> Value {
     };
     let metrics: Vec<_> = Metric::ALL
         .into_iter()
-        .map(|metric| json!({"name": metric.name(), "meaning": metric.meaning()}))
+        .map(|metric| {
+            json!({
+                "name": metric.name(),
+                "meaning": metric.meaning(),
+                "unit": metric.unit().words(),
+                "source": metric.source(),
+            })
+        })
         .collect();
-    json!({
+    let mut list = json!({
         "program": PROGRAM,
         "version": VERSION,
         "strategies": strategies,
@@ -198,5 +283,11 @@ fn json() -> Value {
         "radices": distributions(TaskDistribution::LIST),
         "shapes": distributions(ShapeRule::LIST),
         "metrics": metrics,
-    })
+    });
+    if let (Some(part), Value::Object(list)) = (part, &mut list) {
+        let wanted =
+            |key: &str| part.keys().contains(&key) || ["program", "version"].contains(&key);
+        list.retain(|key, _| wanted(key));
+    }
+    list
 }

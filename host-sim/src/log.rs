@@ -6,11 +6,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::ValueHint;
-use meshalloc::{Grid, Ticks};
-use serde_json::{Value, json};
+use meshalloc::Grid;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::report::{self, table, trimmed};
+use crate::identity::{PROGRAM, VERSION};
+use crate::report::{self, LogJson, table, trimmed};
 use crate::scenario::{self, Format, MachineArgs, WindowArgs};
 use crate::statistics::Delays;
 use crate::workload::log::WEEK;
@@ -262,45 +264,139 @@ impl<'l> Statistics<'l> {
         }
     }
 
-    fn json(&self) -> Value {
-        let seconds = |ticks: Ticks| TimeUnit::Second.of(ticks);
-        let distribution = |row: &Option<Distribution>| {
-            row.map(|row| {
-                let mut object = json!({"count": row.count, "mean": row.mean});
-                for ((name, _), value) in QUANTILES.iter().zip(row.quantiles) {
-                    object[*name] = value.into();
-                }
-                object
-            })
+    fn json(&self) -> LogDocument {
+        let row = |name: &str| {
+            let row = self.distributions.iter().find(|row| row.0 == name);
+            row.and_then(|(_, row)| *row).map(DistributionJson::new)
         };
-        let distributions = self.distributions.iter();
-        let distributions =
-            distributions.map(|(name, row)| ((*name).to_owned(), json!(distribution(row))));
-        let sizes = self.sizes.iter().map(|size| {
-            json!({
-                "from": size.processors.start(),
-                "to": size.processors.end(),
-                "jobs": size.jobs,
-                "work_share": share(size.work, self.work),
-            })
+        let sizes = self.sizes.iter().map(|size| SizeJson {
+            from: *size.processors.start(),
+            to: *size.processors.end(),
+            jobs: size.jobs,
+            work_share: share(size.work, self.work),
         });
-        json!({
-            "program": crate::identity::PROGRAM,
-            "version": crate::identity::VERSION,
-            "log": report::log_json(self.log),
-            "machine": self.log.machine.to_string(),
-            "processors": self.log.machine.nodes(),
-            "processors_of_log": self.log.header.max_procs,
-            "span_seconds": seconds(self.log.span()),
-            "whole_weeks": self.log.whole_weeks().len(),
-            "too_large": {
-                "jobs": self.too_large.0,
-                "work_share": share(self.too_large.1, self.work),
+        LogDocument {
+            program: PROGRAM,
+            version: VERSION,
+            log: LogJson::new(self.log),
+            machine: self.log.machine.to_string(),
+            processors: self.log.machine.nodes(),
+            processors_of_log: self.log.header.max_procs.clone(),
+            span_seconds: TimeUnit::Second.of(self.log.span()),
+            whole_weeks: self.log.whole_weeks().len(),
+            too_large: TooLargeJson {
+                jobs: self.too_large.0,
+                work_share: share(self.too_large.1, self.work),
             },
-            "requested_time_known": self.over_requested.1,
-            "ran_longer_than_requested": self.over_requested.0,
-            "distributions": distributions.collect::<serde_json::Map<_, _>>(),
-            "sizes": sizes.collect::<Vec<_>>(),
-        })
+            requested_time_known: self.over_requested.1,
+            ran_longer_than_requested: self.over_requested.0,
+            distributions: DistributionsJson {
+                processors: row("processors"),
+                run_time_seconds: row("run_time_seconds"),
+                requested_time_seconds: row("requested_time_seconds"),
+                interarrival_seconds: row("interarrival_seconds"),
+                offered_load_of_a_week: row("offered_load_of_a_week"),
+            },
+            sizes: sizes.collect(),
+        }
     }
+}
+
+/// What `log --format json` writes.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LogDocument {
+    /// The program's name.
+    program: &'static str,
+    /// The program's version.
+    version: &'static str,
+    log: LogJson,
+    /// The machine that the load is offered to.
+    machine: String,
+    /// Its processors.
+    processors: u32,
+    /// The processors of the logged machine, as the header has them.
+    processors_of_log: Option<String>,
+    /// From the first submit time to the last one.
+    span_seconds: f64,
+    /// Weeks from the first submit time on that have passed in whole.
+    whole_weeks: usize,
+    too_large: TooLargeJson,
+    /// Jobs with a requested time.
+    requested_time_known: usize,
+    /// Those of them that ran longer.
+    ran_longer_than_requested: usize,
+    distributions: DistributionsJson,
+    /// By the number of processors, up to each power of two.
+    sizes: Vec<SizeJson>,
+}
+
+/// Jobs that the machine does not hold.
+#[derive(Serialize, JsonSchema)]
+struct TooLargeJson {
+    /// Their number.
+    jobs: usize,
+    /// Their part of the work of all, 0 to 1.
+    work_share: f64,
+}
+
+/// Distributions; `null` where there is no value.
+#[derive(Serialize, JsonSchema)]
+struct DistributionsJson {
+    /// Processors of jobs.
+    processors: Option<DistributionJson>,
+    /// Run times.
+    run_time_seconds: Option<DistributionJson>,
+    /// Requested times.
+    requested_time_seconds: Option<DistributionJson>,
+    /// Times between submit times.
+    interarrival_seconds: Option<DistributionJson>,
+    /// The loads that whole weeks offer to the machine.
+    offered_load_of_a_week: Option<DistributionJson>,
+}
+
+/// Values in one row.
+#[derive(Serialize, JsonSchema)]
+struct DistributionJson {
+    /// The number of values.
+    count: usize,
+    /// Their mean.
+    mean: f64,
+    /// The least.
+    min: f64,
+    /// Half are at most this.
+    median: f64,
+    /// 95 % are at most this.
+    p95: f64,
+    /// 99 % are at most this.
+    p99: f64,
+    /// The greatest.
+    max: f64,
+}
+
+impl DistributionJson {
+    const fn new(row: Distribution) -> Self {
+        let [min, median, p95, p99, max] = row.quantiles;
+        DistributionJson {
+            count: row.count,
+            mean: row.mean,
+            min,
+            median,
+            p95,
+            p99,
+            max,
+        }
+    }
+}
+
+/// Jobs of similar size.
+#[derive(Serialize, JsonSchema)]
+struct SizeJson {
+    /// The least number of processors.
+    from: u32,
+    /// The greatest.
+    to: u32,
+    /// The jobs.
+    jobs: usize,
+    /// Their part of the work of all, 0 to 1.
+    work_share: f64,
 }

@@ -126,13 +126,10 @@ pub struct Map {
 }
 
 impl Map {
-    /// Three short lines for under the title: jobs, processors, and the largest free block.
+    /// Three short lines for under the title, short enough for two maps on a terminal: jobs, processors, and the largest free block.
     pub fn caption(&self) -> [String; 3] {
         let snapshot = &self.snapshot;
-        let jobs = |count: usize| if count == 1 { "job" } else { "jobs" };
-        let running = snapshot.jobs.len();
-        let waiting = self.waiting as usize;
-        let mut first = format!("{running} {} running, {waiting} waiting", jobs(running));
+        let mut first = format!("{} running, {} waiting", snapshot.jobs.len(), self.waiting);
         if let Some(at) = self.at {
             first = match self.unit {
                 TimeUnit::Second => format!("{:.1} s: {first}", self.unit.of(at)),

@@ -30,8 +30,21 @@ pub enum Unit {
     WallSeconds,
 }
 
+impl Unit {
+    /// In words: in results for programs, and in tables where that is another one.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Unit::Time => "seconds; cycles where jobs send messages",
+            Unit::SquareTime => "seconds squared; cycles squared where jobs send messages",
+            Unit::Fraction => "a part of 1; in tables percent",
+            Unit::Count => "a number",
+            Unit::WallSeconds => "seconds on the wall clock; in tables microseconds",
+        }
+    }
+}
+
 macro_rules! metrics {
-    ($($(#[doc = $doc:literal])+ $variant:ident, $name:literal, $unit:ident;)*) => {
+    ($($(#[doc = $doc:literal])+ $variant:ident, $name:literal, $unit:ident, $source:literal;)*) => {
         /// A number that comes out of a run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -51,6 +64,11 @@ macro_rules! metrics {
             /// What it is measured in.
             pub const fn unit(self) -> Unit {
                 match self { $(Metric::$variant => Unit::$unit,)* }
+            }
+
+            /// Who defines it so, or measures it first.
+            pub const fn source(self) -> &'static str {
+                match self { $(Metric::$variant => $source,)* }
             }
 
             /// What it means, in a sentence.
@@ -99,56 +117,56 @@ macro_rules! metrics {
 
 metrics! {
     /// Mean time from arrival to allocation.
-    WaitingDelay, "waiting_delay", Time;
+    WaitingDelay, "waiting_delay", Time, "Kim and Yoon 1995";
     /// Mean time from arrival to departure.
-    Turnaround, "turnaround", Time;
+    Turnaround, "turnaround", Time, "Chang and Mohapatra";
     /// Sample variance of the time from arrival to departure.
-    TurnaroundVariance, "turnaround_variance", SquareTime;
+    TurnaroundVariance, "turnaround_variance", SquareTime, "Chang and Mohapatra";
     /// Mean time from allocation to departure.
-    ServiceTime, "service_time", Time;
+    ServiceTime, "service_time", Time, "Alshdefat 2019";
     /// Requested processors in use, as a part of all, averaged over the time from the arrival of the
     /// first measured job to that of the last; where departures are measured, over the time from 0 to the last of them.
-    Utilization, "utilization", Fraction;
+    Utilization, "utilization", Fraction, "Chuang and Wu";
     /// Failed attempts with at least as many free processors as requested, as a part of all such attempts.
-    AllocationMiss, "allocation_miss", Fraction;
+    AllocationMiss, "allocation_miss", Fraction, "Kim and Yoon 1995";
     /// Processors held beyond those requested, as a part of those held, summed over jobs.
-    InternalFragmentation, "internal_fragmentation", Fraction;
+    InternalFragmentation, "internal_fragmentation", Fraction, "Chuang and Wu";
     /// When the last measured job left, from the start of the workload.
-    CompletionTime, "completion_time", Time;
+    CompletionTime, "completion_time", Time, "Liu, Hsu and Wu";
     /// Measured jobs that were served.
-    Jobs, "jobs", Count;
+    Jobs, "jobs", Count, "this project";
     /// Mean time on the wall clock that the controller took for submit and release of a job, with every
     /// attempt that these two brought about; only where it is measured.
-    SearchTime, "search_time", WallSeconds;
+    SearchTime, "search_time", WallSeconds, "Kim and Yoon 1995";
     /// Free processors, as a part of all, averaged over the same time as the utilization: they count while the first
     /// job that waits asks for no more than there are free, and at all other times as 0. Processors that a job
     /// holds beyond its request are not free.
-    ExternalFragmentation, "external_fragmentation", Fraction;
+    ExternalFragmentation, "external_fragmentation", Fraction, "Chuang and Wu";
     /// Jobs that wait when the last measured job arrives, without that one; none where departures are measured.
-    WaitingAtEnd, "waiting_at_last_arrival", Count;
+    WaitingAtEnd, "waiting_at_last_arrival", Count, "this project";
     /// Mean time of a message of a measured job from its request for the injection channel to the delivery of its last flit.
-    MessageLatency, "message_latency", Time;
+    MessageLatency, "message_latency", Time, "this project";
     /// Mean number of channels between nodes that a message of a measured job crosses.
-    Hops, "hops", Count;
+    Hops, "hops", Count, "this project";
     /// Mean time by which a message of a measured job is later than in an empty network.
-    BlockedTime, "blocked_time", Time;
+    BlockedTime, "blocked_time", Time, "Lo, Windisch, Liu and Nitzberg 1997";
     /// Mean over jobs of the mean distance of two of its processors, in hops; a job with one processor counts as 0.
-    Dispersal, "dispersal", Count;
+    Dispersal, "dispersal", Count, "Leung and others 2002";
     /// Mean number of blocks of a job, as its strategy lists them.
-    Blocks, "blocks", Count;
+    Blocks, "blocks", Count, "this project";
     /// Jobs whose processors are connected through none but themselves, as a part of all.
-    ContiguousShare, "contiguous_share", Fraction;
+    ContiguousShare, "contiguous_share", Fraction, "this project";
     /// Mean over jobs of the processors it holds, as a part of the smallest box around them.
-    BoundingBoxShare, "bounding_box_share", Fraction;
+    BoundingBoxShare, "bounding_box_share", Fraction, "Lo, Windisch, Liu and Nitzberg 1997: 1 minus their dispersal";
     /// Mean over jobs of the time from arrival to departure, divided by the time from allocation to departure or by the
     /// threshold (`--slowdown-threshold`), whichever is longer, and at least 1 (Feitelson and others 1997).
-    BoundedSlowdown, "bounded_slowdown", Count;
+    BoundedSlowdown, "bounded_slowdown", Count, "Feitelson and others 1997";
     /// Median of the time from arrival to allocation.
-    WaitingMedian, "waiting_median", Time;
+    WaitingMedian, "waiting_median", Time, "this project";
     /// The time from arrival to allocation that 95 % of the jobs do not exceed.
-    WaitingP95, "waiting_p95", Time;
+    WaitingP95, "waiting_p95", Time, "this project";
     /// The time from arrival to allocation that 99 % of the jobs do not exceed.
-    WaitingP99, "waiting_p99", Time;
+    WaitingP99, "waiting_p99", Time, "this project";
 }
 
 /// One value for each metric.

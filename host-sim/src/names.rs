@@ -11,17 +11,25 @@ use meshalloc::{
 
 use crate::workload::{TIME_MAX, TimeUnit};
 
-/// The known name that is most like `given`, if any is like it at all.
+/// The known name that is most like `given`, if any is like it at all: one that a slip or two away (letters missing, too many, wrong or
+/// swapped, a third of them at most) makes the same, else the most similar one.
 pub fn nearest<'n>(given: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     /// Below this similarity, 0 to 1, a suggestion would only confuse.
     const SIMILARITY_MIN: f64 = 0.6;
     let given = given.to_lowercase();
-    known
-        .into_iter()
-        .map(|name| (strsim::jaro_winkler(&given, name), name))
-        .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
+    let slips_max = (given.chars().count() / 3).max(1);
+    let likeness = |name: &'n str| {
+        let slips = strsim::osa_distance(&given, name);
+        // Among as many slips, letters that are swapped are likelier than a letter that is missing.
+        let slips = (slips <= slips_max).then_some((slips, name.len().abs_diff(given.len())));
+        (slips, strsim::jaro_winkler(&given, name), name)
+    };
+    let known = known.into_iter().map(likeness);
+    let like =
+        known.filter(|(slips, similarity, _)| slips.is_some() || *similarity >= SIMILARITY_MIN);
+    let by_slips = |slips: Option<(usize, usize)>| slips.unwrap_or((usize::MAX, 0));
+    like.min_by(|a, b| by_slips(a.0).cmp(&by_slips(b.0)).then(b.1.total_cmp(&a.1)))
+        .map(|(.., name)| name)
 }
 
 /// The message about an unknown name: the nearest one, then all of them as `known` puts it.
@@ -31,6 +39,18 @@ pub fn unknown(what: &str, given: &str, names: &[&str], known: &str) -> String {
         None => String::new(),
     };
     format!("unknown {what} {given:?}{hint} (known: {known})")
+}
+
+/// The message about a name that is known, with parameters that it does not take or without those it needs.
+fn wrong_parameter(what: &str, name: &str, parameter: Option<&str>, forms: &[&str]) -> String {
+    let wrong = match parameter {
+        None => "needs a parameter".to_owned(),
+        Some(parameter) => format!("does not take {parameter:?}"),
+    };
+    format!(
+        "the {what} {name} {wrong} (expected {})",
+        forms.join(" or ")
+    )
 }
 
 /// Reads the sides of a machine, dimension 0 (x) first, with an `x` between them.
@@ -209,10 +229,17 @@ pub fn scheduler(text: &str) -> Result<SchedulerKind, String> {
             }
         }
     }
+    let (name, parameter) = match text.split_once(':') {
+        Some((name, parameter)) => (name, Some(parameter)),
+        None => (text, None),
+    };
+    if let Some(info) = SchedulerKind::INFO.iter().find(|info| info.name == name) {
+        return Err(wrong_parameter("scheduler", name, parameter, info.forms));
+    }
     let names: Vec<_> = SchedulerKind::INFO.iter().map(|info| info.name).collect();
     Err(unknown(
         "scheduler",
-        text,
+        name,
         &names,
         &scheduler_forms().join(", "),
     ))
@@ -339,6 +366,20 @@ pub fn not_zero<T: FromStr>(text: &str) -> Result<T, String> {
     value(text, "a whole number of at least 1", |_| true)
 }
 
+/// The most replications: memory holds what each of them gave.
+pub const REPLICATIONS_MAX: u32 = 1_000_000;
+
+/// Reads a number of replications.
+///
+/// # Errors
+///
+/// When it is not 1 to [`REPLICATIONS_MAX`].
+pub fn replications<T: FromStr + Copy + Into<u32>>(text: &str) -> Result<T, String> {
+    let expected = format!("a whole number, 1 to {REPLICATIONS_MAX}");
+    let is_good = |number: &T| (1..=REPLICATIONS_MAX).contains(&(*number).into());
+    value(text, &expected, is_good)
+}
+
 /// Reads a number over 0, not infinite.
 ///
 /// # Errors
@@ -415,6 +456,34 @@ mod tests {
             nearest("relications", ["jobs", "replications"]),
             Some("replications")
         );
+        // Swapped letters are one slip, and "flex" is the more similar name by Jaro and Winkler.
+        let error = strategy("fls").unwrap_err();
+        assert!(error.contains("did you mean \"fsl\"?"), "{error}");
+        assert_eq!(nearest("zzz", ["fcfs", "sjf"]), None);
+    }
+
+    #[test]
+    fn a_scheduler_with_a_parameter_that_is_missing_or_wrong_is_known() {
+        for (text, expected) in [
+            (
+                "bypass-queue",
+                "the scheduler bypass-queue needs a parameter (expected bypass-queue:SECONDS)",
+            ),
+            (
+                "sjf:",
+                "\"\" is not a time: expected seconds, 0 to 31622400",
+            ),
+            (
+                "fcfs:3",
+                "the scheduler fcfs does not take \"3\" (expected fcfs)",
+            ),
+            (
+                "easy:0",
+                "the scheduler easy does not take \"0\" (expected easy or easy:reservations=COUNT)",
+            ),
+        ] {
+            assert_eq!(scheduler(text), Err(expected.to_owned()));
+        }
     }
 
     #[test]

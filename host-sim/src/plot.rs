@@ -4,7 +4,7 @@
 //! It is made to be printed: every strategy has a marker and a dash pattern of its own beside its
 //! colour, the legend stands outside the axes, and a saturated point, which has no mean, stands in a
 //! strip of its own above the axes and never among the numbers. A point whose mean still grows with the length of the
-//! run has an arrow.
+//! run has an arrow; a number that a text states about a point is a ring, larger than any marker.
 //!
 //! [`Layout`] chooses between a picture for a whole page and one for a column of it.
 
@@ -12,7 +12,7 @@ use std::fmt::Display;
 
 use axis::Axis;
 use bars::{Slot, draw_swatch};
-use marks::{Look, draw_arrow, draw_line, draw_marker};
+use marks::{Look, draw_arrow, draw_line, draw_marker, draw_ring};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -46,6 +46,8 @@ const THIN: u32 = PIXEL as u32;
 /// Width of the lines between the points.
 const THICK: u32 = 2 * PIXEL as u32;
 
+/// What the rings mean.
+const STATED: &str = "number in the paper's text";
 /// What the arrow means.
 const GROWS: &str = "grows with the run";
 
@@ -64,6 +66,8 @@ pub struct Picture {
     pub y_label: String,
     /// The lines.
     pub series: Vec<Series>,
+    /// Numbers that a text states about points of them.
+    pub stated: Vec<Stated>,
     /// Where the legend is.
     pub layout: Layout,
 }
@@ -108,6 +112,17 @@ pub struct Point {
     pub y: Option<Measured>,
 }
 
+/// A number that a text states about a point of a series: a ring, with an entry of the legend for all of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stated {
+    /// The number of the series.
+    pub series: usize,
+    /// Place on the horizontal axis.
+    pub x: f64,
+    /// The number.
+    pub y: f64,
+}
+
 /// A mean and the half-width of its confidence interval, in the unit of the vertical axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
@@ -138,7 +153,11 @@ pub fn size(picture: &Picture) -> (i32, i32) {
     match picture.layout {
         Layout::Page => PAGE_SIZE,
         Layout::Column => {
-            let notes = [has_bars(picture), has_growing(picture)];
+            let notes = [
+                has_bars(picture),
+                has_growing(picture),
+                !picture.stated.is_empty(),
+            ];
             let entries = picture.series.len() + notes.map(usize::from).iter().sum::<usize>();
             let rows = entries.div_ceil(legend_columns(picture)) as i32;
             (COLUMN_SIZE.0, COLUMN_SIZE.1 + rows * LEGEND_ROW + 14)
@@ -251,6 +270,12 @@ fn draw(picture: &Picture, text: &mut String) -> Drawn {
     for (index, series) in picture.series.iter().enumerate() {
         let slot = Slot::of(picture, index);
         draw_series(&root, &chart, &axis, series, &Look::of(index), slot)?;
+    }
+    for stated in &picture.stated {
+        let offset = Slot::of(picture, stated.series).map_or(0.0, |slot| slot.offset);
+        let place = (stated.x + offset, axis.clipped(stated.y));
+        let place = chart.plotting_area().map_coordinate(&place);
+        draw_ring(&root, place, Look::of(stated.series).color)?;
     }
     draw_legend(&legend, picture, !axis.is_logarithmic())?;
     root.present()?;
@@ -386,6 +411,12 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, bars: bool) -> Drawn {
         let (x, y) = place(picture.series.len() + usize::from(has_bars(picture)));
         draw_arrow(area, at(x + 10, y + 10), BLACK)?;
         label(area, GROWS, at(x + 52, y), 16, HPos::Left)?;
+    }
+    if !picture.stated.is_empty() {
+        let before = [has_bars(picture), has_growing(picture)].map(usize::from);
+        let (x, y) = place(picture.series.len() + before.iter().sum::<usize>());
+        draw_ring(area, at(x + 22, y), BLACK)?;
+        label(area, STATED, at(x + 52, y), 16, HPos::Left)?;
     }
     Ok(())
 }

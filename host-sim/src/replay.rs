@@ -23,12 +23,13 @@
 //! operations: the clock of the controller advances by one with each, so this job is expected to be freed 300 operations later.
 //! An estimate frees nothing; strategies that look ahead decide by it.
 //!
-//! Each operation gives one JSON object on a line. A job that does not fit is refused, it never waits.
+//! Each operation gives one JSON object on a line. A job that does not fit is refused; where a [queue](Waiting) is kept, it waits until
+//! the scheduler lets it in, which gives an object of its own behind that of the operation that made it possible.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::time::{Duration, Instant};
 
-use meshalloc::{Block, Command, Error, Grid, NodeId, Reply};
+use meshalloc::{Block, Command, Error, Flags, Grid, JobId, JobState, NodeId, Reply};
 
 use crate::backend::line::RoundTrips;
 use crate::backend::{Backend, BackendError};
@@ -38,6 +39,7 @@ mod object;
 mod operation;
 
 use object::{Blocks, Outcome, Served, Set, json};
+pub(crate) use object::{Served as ServedObject, Set as SetObject};
 pub use operation::Operation;
 
 /// Bytes read at once.
@@ -51,8 +53,10 @@ const UNKNOWN_JOB: &str = "unknown-job";
 pub struct Counts {
     /// Operations of all kinds.
     pub operations: u64,
-    /// Jobs granted.
+    /// Jobs granted, at once or after waiting.
     pub granted: u64,
+    /// Jobs that had to wait.
+    pub waited: u64,
     /// Jobs refused, by reason.
     pub refused: Refusals,
     /// Jobs freed.
@@ -77,6 +81,9 @@ impl Counts {
         let mut line = |name: &str, value: String| writeln!(output, "{name:<24}{value:>12}");
         line("operations", self.operations.to_string())?;
         line("granted", self.granted.to_string())?;
+        if self.waited > 0 {
+            line("waited", self.waited.to_string())?;
+        }
         line("refused", self.refused.total().to_string())?;
         for (reason, count) in self.refused.iter() {
             line(&format!("  {}", reason.name()), count.to_string())?;
@@ -136,6 +143,16 @@ pub enum ReplayError {
     Write(#[from] io::Error),
 }
 
+/// What becomes of a job that does not fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waiting {
+    /// It is refused.
+    #[default]
+    Never,
+    /// It waits in the controller's queue.
+    Queue,
+}
+
 /// Carries out all operations of `input`, on a controller that serves `machine` and has no job.
 ///
 /// One JSON object for each goes to `output`, which is flushed whenever the input has to be waited for,
@@ -148,6 +165,7 @@ pub fn replay(
     file: &str,
     input: impl Read,
     machine: Grid,
+    waiting: Waiting,
     backend: &mut dyn Backend,
     mut output: impl Write,
 ) -> Result<Counts, ReplayError> {
@@ -156,7 +174,9 @@ pub fn replay(
         file,
         line: 0,
         machine,
+        waiting,
         counts: Counts::default(),
+        grants: Vec::new(),
         blocks: Vec::new(),
     };
     let stopped = replay.all(input, backend, &mut output);
@@ -170,8 +190,11 @@ struct Replay<'f> {
     file: &'f str,
     line: u64,
     machine: Grid,
+    waiting: Waiting,
     counts: Counts,
-    /// The blocks of the latest grant; kept for its memory.
+    /// The jobs that the latest command had granted, each with the end of its blocks; kept for its memory.
+    grants: Vec<(JobId, usize)>,
+    /// Their blocks, one job's after the other's.
     blocks: Vec<Block>,
 }
 
@@ -216,13 +239,26 @@ impl Replay<'_> {
         let now = self.counts.operations;
         let (op, id, outcome) = match operation {
             Operation::Alloc { job, request } => {
+                let request = match self.waiting {
+                    Waiting::Never => request.with_flags(Flags::NO_WAIT),
+                    Waiting::Queue => request,
+                };
                 let command = Command::Submit { job, request };
                 let outcome = match self.call(backend, &command, now)? {
+                    Reply::Submitted {
+                        state: JobState::Waiting { ahead },
+                        ..
+                    } => {
+                        self.counts.waited += 1;
+                        Outcome::Waits(ahead)
+                    }
                     Reply::Submitted { .. } => {
                         self.counts.granted += 1;
+                        let own = self.grants.iter().position(|grant| grant.0 == job);
+                        let blocks = own.map_or(&[][..], |place| self.blocks_of(place));
                         Outcome::Granted(Blocks {
                             machine: &self.machine,
-                            blocks: &self.blocks,
+                            blocks,
                         })
                     }
                     Reply::Error(Error::Refused(reason)) => {
@@ -267,7 +303,43 @@ impl Replay<'_> {
             id,
             outcome,
         };
-        Ok(json(output, &served)?)
+        json(output, &served)?;
+        self.write_grants(Some(id), output)
+    }
+
+    /// Writes the jobs that the latest command let in out of the queue; `own` is the job it was about.
+    fn write_grants(
+        &mut self,
+        own: Option<u32>,
+        output: &mut impl Write,
+    ) -> Result<(), ReplayError> {
+        for (place, &(job, _)) in self.grants.iter().enumerate() {
+            if own == Some(job.0) {
+                continue;
+            }
+            self.counts.granted += 1;
+            let outcome = Outcome::Granted(Blocks {
+                machine: &self.machine,
+                blocks: self.blocks_of(place),
+            });
+            let served = Served {
+                line: self.line,
+                op: "grant",
+                id: job.0,
+                outcome,
+            };
+            json(output, &served)?;
+        }
+        Ok(())
+    }
+
+    /// The blocks of the grant at this place.
+    fn blocks_of(&self, place: usize) -> &[Block] {
+        let begin = match place.checked_sub(1) {
+            Some(before) => self.grants[before].1,
+            None => 0,
+        };
+        &self.blocks[begin..self.grants[place].1]
     }
 
     /// Marks or clears a processor; returns whether that changed it.
@@ -294,24 +366,33 @@ impl Replay<'_> {
                         job,
                     },
                 )?;
+                self.write_grants(None, output)?;
                 Ok(changed)
             }
             other => Err(self.reply_error(&other)),
         }
     }
 
-    /// The final reply; the blocks granted before it are in `self.blocks`.
+    /// The final reply; the jobs granted before it are in `self.grants`.
     fn call(
         &mut self,
         backend: &mut dyn Backend,
         command: &Command,
         now: u64,
     ) -> Result<Reply, ReplayError> {
-        let blocks = &mut self.blocks;
+        let (grants, blocks) = (&mut self.grants, &mut self.blocks);
+        grants.clear();
         blocks.clear();
         let mut last = None;
         backend.call(command, now, &mut |reply| match reply {
-            Reply::Grant(grant) => blocks.extend(grant.blocks.iter().copied()),
+            Reply::Grant(grant) => {
+                blocks.extend(grant.blocks.iter().copied());
+                // A grant of many blocks comes in parts, one behind the other.
+                match grants.last_mut() {
+                    Some((job, end)) if *job == grant.job => *end = blocks.len(),
+                    _ => grants.push((grant.job, blocks.len())),
+                }
+            }
             reply => last = Some(reply.clone()),
         })?;
         last.ok_or_else(|| self.line_error("the controller gave no final reply".to_owned()))

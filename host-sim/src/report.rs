@@ -16,6 +16,7 @@ use crate::metrics::{Metric, Unit};
 use crate::names;
 use crate::scenario::{JobSource, LogSource, Scenario};
 use crate::statistics::Estimate;
+use crate::wording::{Number, counted};
 use crate::workload::{
     Arrivals, EstimateModel, Log, LogOptions, Messages, Rate, Requests, Synthetic, TimeUnit,
     WorkDistribution,
@@ -27,7 +28,10 @@ pub(crate) const WIDTH_MAX: usize = 80;
 
 mod json;
 
-pub(crate) use json::{document, estimate_json, log_json, refused_json, result_json, write_json};
+pub(crate) use json::{
+    Document, EstimateJson, LogJson, MetricsJson, Recorded, RefusedJson, ResultJson, RunContent,
+    write_json,
+};
 
 /// The wall-clock time of a strategy's runs.
 #[derive(Clone, Debug, Default)]
@@ -144,7 +148,7 @@ impl Report<'_> {
         use Metric::*;
         let delays = [WaitingDelay, Turnaround, Utilization, AllocationMiss];
         let of_messages = [ServiceTime, MessageLatency, BlockedTime, Hops];
-        let mut groups = match self.scenario.machine.is_written_high_first() {
+        let mut groups = match self.scenario.is_closed() {
             _ if self.scenario.time_unit() == TimeUnit::Cycle => vec![
                 delays,
                 of_messages,
@@ -155,7 +159,7 @@ impl Report<'_> {
                     CompletionTime,
                 ],
             ],
-            _ if self.scenario.is_closed() => vec![
+            true => vec![
                 [
                     Utilization,
                     CompletionTime,
@@ -164,22 +168,13 @@ impl Report<'_> {
                 ],
                 [WaitingDelay, Turnaround, ServiceTime, AllocationMiss],
             ],
-            true => vec![
-                delays,
-                [
-                    TurnaroundVariance,
-                    ServiceTime,
-                    InternalFragmentation,
-                    ExternalFragmentation,
-                ],
-            ],
             false => vec![
                 delays,
                 [
                     TurnaroundVariance,
                     ServiceTime,
                     InternalFragmentation,
-                    CompletionTime,
+                    ExternalFragmentation,
                 ],
             ],
         };
@@ -224,8 +219,8 @@ impl Report<'_> {
                 let workload = workload_text(workload);
                 let jobs = match measure {
                     _ if self.scenario.is_closed() => None,
-                    Measure::Arrivals { .. } => Some(format!(", {jobs} jobs a run")),
-                    Measure::Departures => Some(format!(", {jobs} departures a run")),
+                    Measure::Arrivals { .. } => Some(format!(", {} a run", counted(*jobs, "job"))),
+                    Measure::Departures => Some(format!(", {} a run", counted(*jobs, "departure"))),
                 };
                 format!("seed {seed}{}\n{workload}", jobs.unwrap_or_default())
             }
@@ -308,9 +303,7 @@ impl Report<'_> {
             let name = result.strategy;
             if result.metrics[Metric::WaitingAtEnd].is_some() {
                 let waiting = cell(result, Metric::WaitingAtEnd);
-                notes.push(format!(
-                    "{name}: {waiting} jobs waited at the last arrival."
-                ));
+                notes.push(format!("{name}: waiting at the last arrival: {waiting}."));
             }
             if result.saturated {
                 let meaning = match result.has_delays {
@@ -325,21 +318,24 @@ impl Report<'_> {
                 let runs = result.runs.len();
                 match result.stop {
                     Stop::ErrorReached => notes.push(format!(
-                        "{name}: within the relative error of {target} after {runs} replications."
+                        "{name}: within the relative error of {target} after {}.",
+                        counted(runs, "replication")
                     )),
                     Stop::CapReached => notes.push(format!(
-                        "{name}: still above the relative error of {target} after {runs} replications, the cap."
+                        "{name}: still above the relative error of {target} after {}, the cap.",
+                        counted(runs, "replication")
                     )),
                     Stop::Fixed | Stop::Saturated | Stop::Incomplete => {}
                 }
             }
             for (reason, count) in result.refused.iter() {
-                notes.push(format!("{name}: {count} jobs refused: {}.", reason.name()));
+                let count = counted(count, "job");
+                notes.push(format!("{name}: {count} refused: {}.", reason.name()));
             }
             if result.table_limited > 0 {
                 notes.push(format!(
-                    "{name}: the controller's table was full {} times while jobs could have been tried.",
-                    result.table_limited
+                    "{name}: the controller's table was full {} while jobs could have been tried.",
+                    counted(result.table_limited, "time")
                 ));
             }
         }
@@ -373,12 +369,16 @@ pub(crate) fn subtitle(scenario: &Scenario) -> String {
 /// A synthetic workload in a few words.
 pub fn workload_text(workload: &Synthetic) -> String {
     let arrivals = match workload.arrivals {
-        Arrivals::Poisson(Rate::Load(load)) => format!("load {load}"),
-        Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic ratio {traffic}"),
+        Arrivals::Poisson(Rate::Load(load)) => format!("load {}", Number(load)),
+        Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic ratio {}", Number(traffic)),
         Arrivals::Poisson(Rate::Arrivals(rate)) => {
-            format!("{rate} jobs a {}", workload.work.time_unit().name())
+            format!(
+                "{} jobs a {}",
+                Number(rate),
+                workload.work.time_unit().name()
+            )
         }
-        Arrivals::AtOnce { tasks } => format!("{tasks} tasks at time 0"),
+        Arrivals::AtOnce { tasks } => format!("{} at time 0", counted(tasks, "task")),
     };
     let requests = requests_text(&workload.requests);
     let estimates = estimates_text(workload.estimates, EstimateModel::of(&workload.work));
@@ -509,9 +509,9 @@ fn best_gains(results: &[StrategyResult]) -> Vec<String> {
 pub(crate) fn log_line(log: &Log) -> String {
     let computer = log.header.computer.as_deref().unwrap_or("unknown machine");
     let mut line = format!(
-        "log {}: {computer}, {} jobs",
+        "log {}: {computer}, {}",
         log.path.display(),
-        log.jobs.len()
+        counted(log.jobs.len(), "job")
     );
     for (count, why) in log.lines.left_out() {
         let _ = write!(line, ", {count} {why}");

@@ -7,7 +7,6 @@
 
 use std::fs;
 use std::io::{ErrorKind, Write};
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -20,12 +19,14 @@ use crate::failure::Failure;
 use crate::file;
 use crate::names;
 use crate::progress::Bar;
-use crate::scenario;
+use crate::scenario::{self, ThreadsArgs};
 use crate::simulation::Fnv1a;
 use crate::sweep;
 use crate::sweep::part::{Part, PartArgs};
+use crate::wording::counted;
 
 mod axis;
+pub mod case;
 pub mod claims;
 pub mod extent;
 pub mod figure;
@@ -83,7 +84,7 @@ pub struct ReproduceArgs {
     jobs: Option<u32>,
 
     /// Replications of every point, in place of the chosen length's
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", value_parser = names::replications::<u32>, allow_negative_numbers = true)]
     replications: Option<u32>,
 
     /// The side of the largest mesh, for kim-yoon, in place of the chosen length's
@@ -94,9 +95,8 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "NUMBER", value_parser = scenario::seed, allow_negative_numbers = true, default_value = "1")]
     seed: u64,
 
-    /// Threads; the results do not depend on it [default: one a processor]
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<usize>, allow_negative_numbers = true)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    threads: ThreadsArgs,
 
     /// The folder that everything goes to; it is made if need be [default: out/PAPER]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -208,8 +208,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         paper_file.name,
         sweep.digest()
     ));
-    let threads = args.threads.and_then(NonZero::new);
-    let finished = part.carry_out(&sweep.points, &journal, threads, false);
+    let finished = part.carry_out(&sweep.points, &journal, args.threads.count, false);
     let finished = finished.map_err(|error| error.to_string())?;
     if !matches!(part, Part::Whole) {
         writeln!(output, "{}", part.summary(&finished))?;
@@ -268,7 +267,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
 
 /// The claims with their verdicts.
 fn judge(paper: &Paper, measurements: &Measurements) -> Vec<Claim> {
-    let claim = |case: &paper::Case| Claim {
+    let claim = |case: &case::Case| Claim {
         figure: case.figure,
         text: case.text.clone(),
         paper: case.paper.clone(),
@@ -400,7 +399,7 @@ fn remove_recorded(folder: &Path, record: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// For each figure a line with the number of each verdict, and each claim below it.
+/// Each claim below its figure, and at the end, where they stay on the screen, a line for each figure with the number of each verdict.
 fn write_summary(
     figures: &[Figure],
     claims: &[Claim],
@@ -408,12 +407,17 @@ fn write_summary(
 ) -> Result<(), Failure> {
     let mut numbers: Vec<u32> = figures.iter().map(|figure| figure.number).collect();
     numbers.dedup();
-    for number in numbers {
-        let of_figure = || claims.iter().filter(|claim| claim.figure == number);
+    let of_figure = |number: u32| claims.iter().filter(move |claim| claim.figure == number);
+    let judged = || {
+        numbers
+            .iter()
+            .filter(|&&number| of_figure(number).next().is_some())
+    };
+    for &number in judged() {
         let title = figures.iter().find(|figure| figure.number == number);
         let title = title.map_or("", |figure| &figure.title);
-        writeln!(output, "Figure {number}, {title}: {}", tally(of_figure()))?;
-        for claim in of_figure() {
+        writeln!(output, "Figure {number}, {title}")?;
+        for claim in of_figure(number) {
             let judgement = &claim.judgement;
             writeln!(
                 output,
@@ -421,6 +425,14 @@ fn write_summary(
                 judgement.verdict, claim.text, claim.paper, judgement.ours
             )?;
         }
+        writeln!(output)?;
+    }
+    for &number in judged() {
+        writeln!(output, "Figure {number}: {}", tally(of_figure(number)))?;
+    }
+    if !claims.is_empty() {
+        let count = counted(claims.len(), "claim");
+        writeln!(output, "All, {count}: {}", tally(claims.iter()))?;
     }
     Ok(())
 }

@@ -7,10 +7,11 @@ use std::io::Write;
 use std::num::NonZero;
 
 use clap::Args;
-use meshalloc::{SchedulerKind, StrategyKind};
-use serde_json::json;
+use meshalloc::SchedulerKind;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::backend::{self, InProcessBackends};
+use crate::backend::InProcessBackends;
 use crate::experiment::{
     self, Experiment, Measure, REPLICATIONS_MIN, Replications, Stop, StrategyResult,
     WARMUP_FRACTION,
@@ -20,9 +21,14 @@ use crate::identity::hash;
 use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use crate::names;
 use crate::progress::Bar;
-use crate::report::{self, number, table, trimmed};
-use crate::scenario::{self, EstimateArgs, Format, RequestArgs, SEED_DEFAULT};
+use crate::report::{
+    self, Document, EstimateJson, MetricsJson, RefusedJson, number, table, trimmed,
+};
+use crate::scenario::{
+    self, EstimateArgs, Format, RequestArgs, SEED_DEFAULT, StrategyChoice, ThreadsArgs,
+};
 use crate::statistics::Estimate;
+use crate::wording::counted;
 use crate::workload::{
     Arrivals, EstimateModel, JOBS_MAX, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit,
     WorkDistribution, Workload,
@@ -45,8 +51,8 @@ pub(crate) struct SaturationArgs {
     estimates: EstimateArgs,
 
     /// Allocation strategies, separated by commas, or all: those that serve the machine
-    #[arg(long, value_name = "NAME,...", value_parser = choice, value_delimiter = ',', default_value = "all")]
-    strategy: Vec<Choice>,
+    #[arg(long, value_name = "NAME,...", value_parser = scenario::strategy_choice, value_delimiter = ',', default_value = "all")]
+    strategy: Vec<StrategyChoice>,
 
     /// Which waiting job may try
     #[arg(long, value_name = "NAME", value_parser = names::scheduler, default_value = "fcfs")]
@@ -65,7 +71,7 @@ pub(crate) struct SaturationArgs {
     jobs: u32,
 
     /// Runs of each strategy, each with new jobs [default: 10]
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, conflicts_with_all = ["until_abs_error", "max_replications"])]
+    #[arg(long, value_name = "COUNT", value_parser = names::replications::<NonZero<u32>>, allow_negative_numbers = true, conflicts_with_all = ["until_abs_error", "max_replications"])]
     replications: Option<NonZero<u32>>,
 
     /// Replicate until every 95 % half-width is at most this part of the processors, such as 0.005
@@ -73,34 +79,41 @@ pub(crate) struct SaturationArgs {
     until_abs_error: Option<f64>,
 
     /// The most replications with --until-abs-error [default: 100]
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, requires = "until_abs_error")]
+    #[arg(long, value_name = "COUNT", value_parser = names::replications::<NonZero<u32>>, allow_negative_numbers = true, requires = "until_abs_error")]
     max_replications: Option<NonZero<u32>>,
 
     /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same jobs
     #[arg(long, value_name = "NUMBER", value_parser = scenario::seed, allow_negative_numbers = true, default_value_t = SEED_DEFAULT)]
     seed: u64,
 
-    /// Threads that share the runs; their number does not change any result [default: all processors]
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>)]
-    threads: Option<NonZero<usize>>,
+    #[command(flatten)]
+    threads: ThreadsArgs,
 
     /// How results are written: table or json
     #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
     format: Format,
 }
 
-/// One word of `--strategy`.
-#[derive(Clone, Copy, Debug)]
-enum Choice {
-    All,
-    One(StrategyKind),
+/// What `saturation` adds to a document.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SaturationContent {
+    /// One for each strategy.
+    results: Vec<SaturationResult>,
 }
 
-fn choice(text: &str) -> Result<Choice, String> {
-    match text {
-        "all" => Ok(Choice::All),
-        name => names::strategy(name).map(Choice::One),
-    }
+/// The saturation of one strategy.
+#[derive(Serialize, JsonSchema)]
+struct SaturationResult {
+    /// The strategy with its parameters.
+    strategy: String,
+    metrics: MetricsJson,
+    /// The number of replications.
+    replications: usize,
+    /// Why there were no more: `fixed`, `error-reached`, `cap-reached` or `incomplete`.
+    stop: &'static str,
+    refused: RefusedJson,
+    /// All decisions as one number, hexadecimal.
+    decision_hash: String,
 }
 
 fn backlog(text: &str) -> Result<NonZero<u32>, String> {
@@ -123,7 +136,7 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
     let experiment = args.experiment(requests)?;
     let bar = Bar::interruptible()?;
     let backends = || InProcessBackends::default();
-    let results = experiment::run_parallel(&experiment, args.threads, &backends, &bar);
+    let results = experiment::run_parallel(&experiment, args.threads.count, &backends, &bar);
     bar.clear();
     let (results, incomplete) = failure::complete_of_one(results)?;
     match args.format {
@@ -161,7 +174,7 @@ impl SaturationArgs {
         };
         Ok(Experiment {
             machine: requests.machine(),
-            strategies: self.strategies(requests)?,
+            strategies: scenario::strategies(requests.machine(), Some(&self.strategy), &[])?,
             scheduler: self.scheduler,
             workload: Workload::Synthetic(workload),
             jobs: self.jobs,
@@ -188,30 +201,14 @@ impl SaturationArgs {
         }
     }
 
-    /// The strategies, each once.
-    fn strategies(&self, requests: Requests) -> Result<Vec<StrategyKind>, String> {
-        let machine = requests.machine();
-        let mut named = Vec::new();
-        for &choice in &self.strategy {
-            match choice {
-                Choice::One(kind) => named.push(kind),
-                Choice::All => {
-                    let all = backend::serving(machine, self.scheduler, StrategyKind::built());
-                    named.extend(all.map_err(|error| error.to_string())?);
-                }
-            }
-        }
-        scenario::strategies(machine, Some(&named), &[])
-    }
-
     /// All parameters in words.
     fn parameters(&self, requests: &Requests) -> String {
         format!(
-            "{}, {}, {} jobs wait at all times, {} jobs a run, seed {}\n{}, service {} s{}",
+            "{}, {}, {} in the queue at all times, {} a run, seed {}\n{}, service {} s{}",
             requests.machine(),
             names::scheduler_text(self.scheduler, TimeUnit::Second),
-            self.backlog,
-            self.jobs,
+            counted(self.backlog.get(), "job"),
+            counted(self.jobs, "job"),
             self.seed,
             report::requests_text(requests),
             self.service,
@@ -263,7 +260,12 @@ fn write_table(
             )?;
         }
         for (reason, count) in result.refused.iter() {
-            writeln!(output, "{name}: {count} jobs refused: {}.", reason.name())?;
+            writeln!(
+                output,
+                "{name}: {} refused: {}.",
+                counted(count, "job"),
+                reason.name()
+            )?;
         }
     }
     Ok(())
@@ -277,22 +279,20 @@ fn write_json(
     incomplete: Option<&Incomplete>,
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let estimate = |result: &StrategyResult, metric| {
-        let estimate = result.metrics[metric];
-        report::estimate_json(estimate, estimate)
-    };
     let result = |result: &StrategyResult| {
-        json!({
-            "strategy": result.strategy.to_string(),
-            "metrics": {
-                "utilization": estimate(result, Metric::Utilization),
-                "internal_fragmentation": estimate(result, Metric::InternalFragmentation),
-            },
-            "replications": result.runs.len(),
-            "stop": report::stop_name(result.stop),
-            "refused": report::refused_json(result),
-            "decision_hash": hash(result.decision_hash),
-        })
+        let estimate = |metric| {
+            let estimate = result.metrics[metric];
+            (metric, EstimateJson::new(estimate, estimate))
+        };
+        let metrics = [Metric::Utilization, Metric::InternalFragmentation].map(estimate);
+        SaturationResult {
+            strategy: result.strategy.to_string(),
+            metrics: MetricsJson(metrics.to_vec()),
+            replications: result.runs.len(),
+            stop: report::stop_name(result.stop),
+            refused: RefusedJson::new(&result.refused),
+            decision_hash: hash(result.decision_hash),
+        }
     };
     let mut scenario = scenario::record(
         requests,
@@ -312,7 +312,8 @@ fn write_json(
             scenario["max-replications"] = max.into();
         }
     }
-    let mut document = report::document(&scenario, args.seed, incomplete);
-    document["results"] = results.iter().map(result).collect();
-    Ok(report::write_json(&document, output)?)
+    let content = SaturationContent {
+        results: results.iter().map(result).collect(),
+    };
+    Ok(Document::new(scenario, args.seed, incomplete, content).write(output)?)
 }

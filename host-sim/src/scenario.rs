@@ -2,14 +2,14 @@
 //! [`Scenario`] that they come to, defaults filled in.
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use meshalloc::{SchedulerKind, StrategyKind};
+use meshalloc::SchedulerKind;
 
 use crate::backend::line::Endpoint;
 use crate::io::{IoSide, IoTasks};
 use crate::names;
 use crate::workload::{
     CountDistribution, EstimateModel, JOBS_MAX, Patterns, ServiceDistribution, SideRange,
-    SizeDistribution, TaskDistribution, WorkloadError,
+    SizeDistribution, WorkloadError,
 };
 
 mod effective;
@@ -19,6 +19,7 @@ mod log;
 mod machine;
 mod network;
 mod requests;
+mod threads;
 
 pub(crate) use effective::NOT_REPLICATED;
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
@@ -28,8 +29,10 @@ pub use log::{LogArgs, LogSource, WindowArgs};
 pub use machine::{MESH_DEFAULT, MachineArgs};
 pub use network::NetworkArgs;
 pub(crate) use requests::{
-    EstimateArgs, RequestArgs, check_serves, default_strategy, record, record_log, strategies,
+    EstimateArgs, check_serves, default_strategy, record, record_log, strategies, strategy_choice,
 };
+pub use requests::{RequestArgs, StrategyChoice};
+pub(crate) use threads::ThreadsArgs;
 
 /// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
 pub const MEAN_SERVICE_DEFAULT: f64 = 10.0;
@@ -121,40 +124,18 @@ const OUTPUT: &str = "Where and how";
 /// The options of `run` that a scenario file may hold too. What is `None` was not given.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ScenarioArgs {
-    /// The machine.
+    /// The machine, and what jobs ask of it.
     #[command(flatten)]
-    pub machine: MachineArgs,
+    pub requests: RequestArgs,
 
-    /// Allocation strategies, separated by commas; all get the same jobs. `host-sim list` shows
+    /// Allocation strategies, separated by commas, or all that serve the machine; all get the same jobs. `host-sim list` shows
     /// them [default: first-fit; on a cube: tree-collapsing]
-    #[arg(long, value_name = "NAME,...", value_parser = names::strategy, value_delimiter = ',', help_heading = MACHINE)]
-    pub strategy: Option<Vec<StrategyKind>>,
+    #[arg(long, value_name = "NAME,...", value_parser = strategy_choice, value_delimiter = ',', help_heading = MACHINE)]
+    pub strategy: Option<Vec<StrategyChoice>>,
 
     /// Which waiting job may try [default: fcfs]
     #[arg(long, value_name = "NAME", value_parser = names::scheduler, help_heading = MACHINE)]
     pub scheduler: Option<SchedulerKind>,
-
-    /// Distribution of the side lengths of jobs: uniform, normal, exponential, uniform-decreasing;
-    /// `host-sim list` shows variants [default: uniform]
-    #[arg(long, value_name = "NAME", value_parser = sizes, help_heading = SYNTHETIC, conflicts_with = "cube")]
-    pub sizes: Option<SizeDistribution>,
-
-    /// Sides along x that are drawn, in processors [default: 1 to the machine's]
-    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC, conflicts_with_all = ["cube", "swf"])]
-    pub widths: Option<SideRange>,
-
-    /// Sides along y that are drawn, in processors [default: 1 to the machine's]
-    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC, conflicts_with_all = ["cube", "swf"])]
-    pub heights: Option<SideRange>,
-
-    /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
-    /// [default: uniform]
-    #[arg(long, value_name = "NAME", help_heading = SYNTHETIC)]
-    pub dims: Option<TaskDistribution>,
-
-    /// On a cube: distribution of the radices of jobs, 2 to k: uniform or normal [default: uniform]
-    #[arg(long, value_name = "NAME", help_heading = SYNTHETIC)]
-    pub radices: Option<TaskDistribution>,
 
     /// Number of processors of a job in place of its sides: exponential:MEAN, rounded up, at most the whole machine
     #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC, conflicts_with_all = ["cube", "sizes", "widths", "heights", "swf"])]
@@ -256,7 +237,7 @@ pub struct ScenarioArgs {
     pub jobs: Option<u32>,
 
     /// Runs of each strategy, each with new jobs; of a log with --resample [default: 10]
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = REPLICATION, conflicts_with_all = ["until_rel_error", "max_replications"])]
+    #[arg(long, value_name = "COUNT", value_parser = names::replications::<u32>, allow_negative_numbers = true, help_heading = REPLICATION, conflicts_with_all = ["until_rel_error", "max_replications"])]
     pub replications: Option<u32>,
 
     /// Replicate, at least 10 times, until the mean waiting delay is within this part of the true one, with a confidence
@@ -265,7 +246,7 @@ pub struct ScenarioArgs {
     pub until_rel_error: Option<f64>,
 
     /// The most replications with --until-rel-error [default: 100]
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = REPLICATION)]
+    #[arg(long, value_name = "COUNT", value_parser = names::replications::<u32>, allow_negative_numbers = true, help_heading = REPLICATION)]
     pub max_replications: Option<u32>,
 
     /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same jobs
@@ -356,7 +337,8 @@ fn warmup(text: &str) -> Result<f64, String> {
 
 /// The options of a scenario as a command of their own.
 pub(crate) fn options() -> Command {
-    let mut command = ScenarioArgs::augment_args(Command::new("scenario"));
+    let command = Command::new("scenario").disable_help_flag(true);
+    let mut command = ScenarioArgs::augment_args(command);
     command.build();
     command
 }
@@ -386,19 +368,20 @@ pub(crate) fn read(
 ///
 /// One line about what is wrong with the file.
 fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<ScenarioArgs, String> {
-    let options = options();
+    let command = options();
     let given = |id: &str| {
         let source = matches.value_source(id);
         source == Some(clap::parser::ValueSource::CommandLine)
     };
-    let given: Vec<&clap::Arg> = options
+    let given: Vec<&clap::Arg> = command
         .get_arguments()
         .filter(|arg| arg.get_long().is_some() && given(arg.get_id().as_str()))
         .collect();
     let overridden = |key: &str| {
         let mut keys = given.iter().filter_map(|arg| arg.get_long());
-        keys.any(|other| other == key || file::contradict(&options, other, key))
+        keys.any(|other| other == key || file::contradict(&command, other, key))
     };
+    let options = file::Options::new(command.clone());
     let mut entries = file::read(path, &options)?;
     entries.retain(|entry| !overridden(&entry.key));
     for arg in &given {
@@ -409,8 +392,7 @@ fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<ScenarioArgs, 
         let key = arg.get_long().unwrap_or(id).to_owned();
         entries.push(file::Entry { key, value });
     }
-    let argv = std::iter::once("scenario".into()).chain(entries.iter().map(file::argument));
-    let merged = options.clone().try_get_matches_from(argv);
+    let merged = options.read(&entries);
     merged
         .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
         .map_err(|error| format!("{}: {error}", path.display()))

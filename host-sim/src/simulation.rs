@@ -62,6 +62,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, BackendError};
 use crate::metrics::{Refusals, RunValues};
+use crate::wording::counted;
 use crate::workload::{JOBS_MAX, Job, TIME_MAX};
 
 mod contention;
@@ -129,13 +130,13 @@ pub enum SimulationError {
     #[error("the controller has no room for a single job")]
     NoRoom,
     /// The run ends before that number of jobs has been granted.
-    #[error("only {granted} jobs are granted in the whole run")]
+    #[error("only {} granted in the whole run", counted(*granted, "job"))]
     TooFewGrants {
         /// How many were.
         granted: u64,
     },
     /// Jobs wait, but no event is left.
-    #[error("{waiting} jobs wait, none runs and none will arrive")]
+    #[error("jobs wait ({waiting}), none runs and none will arrive")]
     Stalled {
         /// How many.
         waiting: u32,

@@ -20,7 +20,7 @@ pub mod journal;
 mod merge;
 pub(crate) mod part;
 mod record;
-mod results;
+pub(crate) mod results;
 mod shard;
 
 use journal::{Content, Damage, Format, JournalError};

@@ -11,7 +11,9 @@ use clap::Args;
 use clap::builder::ValueHint;
 use meshalloc::{Grid, Ticks};
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use crate::experiment::{Progress, REPLICATIONS_MIN};
 use crate::failure::{self, Failure};
@@ -20,9 +22,10 @@ use crate::map::{self, PictureFile};
 use crate::names;
 use crate::network::Parameters;
 use crate::progress::Bar;
-use crate::report::{self, number, table, trimmed};
-use crate::scenario::{self, Format, MachineArgs, NetworkArgs, SEED_DEFAULT};
+use crate::report::{Document, EstimateJson, number, table, trimmed};
+use crate::scenario::{self, Format, MachineArgs, NetworkArgs, SEED_DEFAULT, ThreadsArgs};
 use crate::statistics::Estimate;
+use crate::wording::counted;
 
 mod open_loop;
 mod pattern;
@@ -58,16 +61,15 @@ pub(crate) struct TrafficArgs {
     cycles: Ticks,
 
     /// Runs at each rate, each with new messages
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, default_value_t = REPLICATIONS_DEFAULT)]
+    #[arg(long, value_name = "COUNT", value_parser = names::replications::<NonZero<u32>>, allow_negative_numbers = true, default_value_t = REPLICATIONS_DEFAULT)]
     replications: NonZero<u32>,
 
     /// What all random numbers derive from, 0 to 2^64-1; the same seed gives the same messages
     #[arg(long, value_name = "NUMBER", value_parser = scenario::seed, allow_negative_numbers = true, default_value_t = SEED_DEFAULT)]
     seed: u64,
 
-    /// Threads that share the runs; their number does not change any result [default: all processors]
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>, allow_negative_numbers = true)]
-    threads: Option<NonZero<usize>>,
+    #[command(flatten)]
+    threads: ThreadsArgs,
 
     /// Also draw how much each link of the grid is used, for each rate
     #[arg(long, value_name = "links", value_parser = ["links"])]
@@ -80,6 +82,45 @@ pub(crate) struct TrafficArgs {
     /// How results are written: table or json
     #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
     format: Format,
+}
+
+/// What `traffic` adds to a document.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct TrafficContent {
+    /// One for each rate.
+    results: Vec<TrafficResult>,
+}
+
+/// What came of one rate.
+#[derive(Serialize, JsonSchema)]
+struct TrafficResult {
+    /// Messages that a processor generates in a cycle.
+    rate: f64,
+    metrics: TrafficMetrics,
+    /// Whether the backlog of messages grew in most replications.
+    saturated: bool,
+    /// Messages measured in all replications.
+    messages: u64,
+    /// The number of replications.
+    replications: usize,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct TrafficMetrics {
+    /// Mean cycles from generation to the delivery of the last flit; no value above saturation.
+    message_latency: EstimateJson,
+    /// Mean number of channels between processors that a message crosses.
+    hops: EstimateJson,
+    /// Mean cycles by which a message is later than in an empty network.
+    blocked_time: EstimateJson,
+    /// Flits generated a processor and cycle.
+    offered: EstimateJson,
+    /// Flits delivered a processor and cycle.
+    accepted: EstimateJson,
+    /// Flits a cycle on the busiest link.
+    link_utilization_max: EstimateJson,
+    /// Flits a cycle, mean of all links.
+    link_utilization: EstimateJson,
 }
 
 fn rate(text: &str) -> Result<f64, String> {
@@ -183,7 +224,7 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
     match args.format {
         Format::Table => args.write_table(grid, &rows, output)?,
         Format::Json => {
-            report::write_json(&args.document(grid, &rows), output)?;
+            args.document(grid, &rows).write(output)?;
         }
     }
     if let Some(picture) = picture {
@@ -217,7 +258,7 @@ impl TrafficArgs {
             bar.advance(1);
             Ok((place, measured))
         };
-        let threads = self.threads.map_or(0, NonZero::get);
+        let threads = self.threads.count.map_or(0, NonZero::get);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| format!("cannot start threads: {error}"))?;
         let measured: Result<Vec<_>, String> = pool.install(|| runs.par_iter().map(run).collect());
@@ -266,10 +307,10 @@ impl TrafficArgs {
     fn write_table(&self, grid: Grid, rows: &[Row], output: &mut dyn Write) -> Result<(), Failure> {
         writeln!(
             output,
-            "{grid}, {}\n{} runs of {} cycles after {}\n",
+            "{grid}, {}\n{} of {} after {}\n",
             self.parameters_text(),
-            self.replications,
-            self.cycles,
+            counted(self.replications.get(), "run"),
+            counted(self.cycles, "cycle"),
             self.warm_up
         )?;
         let mut table = table([
@@ -308,7 +349,7 @@ impl TrafficArgs {
         Ok(())
     }
 
-    fn document(&self, grid: Grid, rows: &[Row]) -> Value {
+    fn document(&self, grid: Grid, rows: &[Row]) -> Document<TrafficContent> {
         let mut scenario = json!({});
         for (option, value) in names::machine_options(grid) {
             scenario[option] = value.into();
@@ -321,21 +362,38 @@ impl TrafficArgs {
         scenario["warm-up"] = self.warm_up.into();
         scenario["cycles"] = self.cycles.into();
         scenario["replications"] = self.replications.get().into();
-        let mut document = report::document(&scenario, self.seed, None);
         let row = |row: &Row| {
-            let metrics = row.metrics().into_iter().map(|(name, estimate)| {
-                let runs = row.estimate(|_| Some(0.0));
-                (name.to_owned(), report::estimate_json(estimate, runs))
-            });
-            json!({
-                "rate": row.rate,
-                "metrics": metrics.collect::<serde_json::Map<_, _>>(),
-                "saturated": row.is_saturated(),
-                "messages": row.runs.iter().map(|run| run.messages).sum::<u64>(),
-                "replications": row.runs.len(),
-            })
+            let runs = row.estimate(|_| Some(0.0));
+            let metrics = row.metrics();
+            let metrics = metrics.map(|(_, estimate)| EstimateJson::new(estimate, runs));
+            let [
+                message_latency,
+                hops,
+                blocked_time,
+                offered,
+                accepted,
+                busiest,
+                mean,
+            ] = metrics;
+            TrafficResult {
+                rate: row.rate,
+                metrics: TrafficMetrics {
+                    message_latency,
+                    hops,
+                    blocked_time,
+                    offered,
+                    accepted,
+                    link_utilization_max: busiest,
+                    link_utilization: mean,
+                },
+                saturated: row.is_saturated(),
+                messages: row.runs.iter().map(|run| run.messages).sum(),
+                replications: row.runs.len(),
+            }
         };
-        document["results"] = rows.iter().map(row).collect();
-        document
+        let content = TrafficContent {
+            results: rows.iter().map(row).collect(),
+        };
+        Document::new(scenario, self.seed, None, content)
     }
 }

@@ -8,17 +8,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::ValueHint;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
 use crate::failure::{self, Failure};
 use crate::file;
 use crate::history;
+use crate::html;
 use crate::identity::{PROGRAM, VERSION};
 use crate::progress::Bar;
 use crate::report;
 use crate::scenario::{BackendChoice, Scenario, ScenarioArgs};
+use crate::wording::counted;
 
 mod data;
 
@@ -77,55 +79,42 @@ pub(crate) fn view(
     let histories = histories.map_err(failure::of_one)?;
     let data = data::data(&experiment, &histories);
     let title = format!("Jobs on a {}", scenario.machine);
-    let page = page(&title, &report::subtitle(scenario), &data).into_string();
+    let page = page(&title, &report::subtitle(scenario), &data);
     file::write(path, page.as_bytes()).map_err(failed)?;
     let jobs = histories.iter().map(|history| history.jobs.len()).max();
     let size = page.len() as f64 / 1e6;
-    let (path, jobs) = (path.display(), jobs.unwrap_or(0));
-    writeln!(output, "view: {path}, {jobs} jobs, {size:.1} MB")?;
+    let (path, jobs) = (path.display(), counted(jobs.unwrap_or(0), "job"));
+    writeln!(output, "view: {path}, {jobs}, {size:.1} MB")?;
     Ok(())
 }
 
-fn page(title: &str, subtitle: &str, data: &data::Data) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) }
-                // Otherwise a browser asks for one.
-                link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                header {
-                    h1 { (title) }
-                    p { (subtitle) }
-                }
-                main {
-                    div #meshes {}
-                    section #job aria-label="Job" {}
-                    div #charts {}
-                    noscript { p { "This page needs JavaScript." } }
-                }
-                (controls())
-                footer {
-                    p {
-                        kbd { "Space" } " play, " kbd { "←" } " " kbd { "→" } " event by event, "
-                        kbd { "Page Up" } " " kbd { "Page Down" } " a hundredth, " kbd { "Home" } " " kbd { "End" } ", "
-                        kbd { "+" } " " kbd { "-" } " speed, " kbd { "Esc" } " lets go of a job. Click a job to keep it in sight in all strategies. "
-                        code { "#at=TIME&job=NUMBER" } " behind the address opens the page there."
-                    }
-                    p { "Fragmented: processors that are free while the first job that waits asks for no more than there are. " (PROGRAM) " " (VERSION) "." }
-                }
-                script #meta type="application/json" { (PreEscaped(&data.meta)) }
-                script #columns type="application/gzip;base64" { (PreEscaped(&data.columns)) }
-                @for script in SCRIPTS { script { (PreEscaped(script)) } }
-            }
+fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
+    let body = html! {
+        header {
+            h1 { (title) }
+            p { (subtitle) }
         }
-    }
+        main {
+            div #meshes {}
+            section #job aria-label="Job" {}
+            div #charts {}
+            noscript { p { "This page needs JavaScript." } }
+        }
+        (controls())
+        footer {
+            p {
+                kbd { "Space" } " play, " kbd { "←" } " " kbd { "→" } " event by event, "
+                kbd { "Page Up" } " " kbd { "Page Down" } " a hundredth, " kbd { "Home" } " " kbd { "End" } ", "
+                kbd { "+" } " " kbd { "-" } " speed, " kbd { "Esc" } " lets go of a job. Click a job to keep it in sight in all strategies. "
+                code { "#at=TIME&job=NUMBER" } " behind the address opens the page there."
+            }
+            p { "Fragmented: processors that are free while the first job that waits asks for no more than there are. " (PROGRAM) " " (VERSION) "." }
+        }
+        script #meta type="application/json" { (PreEscaped(&data.meta)) }
+        script #columns type="application/gzip;base64" { (PreEscaped(&data.columns)) }
+        @for script in SCRIPTS { script { (PreEscaped(script)) } }
+    };
+    html::page(title, STYLE, &body)
 }
 
 fn controls() -> Markup {

@@ -14,6 +14,7 @@
 //! mean time of an attempt to allocate, successful or not, or of a release, through the whole controller
 //! (the median of such means); its growth is the exponent `e` of the power `N^e` that fits the means at sides 16 to 512 best.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -114,6 +115,8 @@ fn recognition(meshes: &[Mesh]) -> Vec<Vec<Option<Survey>>> {
         }
     }
     let (found, next, done) = (Mutex::new(found), AtomicUsize::new(0), AtomicUsize::new(0));
+    // A line that is written over again and again has no place in a file.
+    let shows_progress = std::io::stderr().is_terminal();
     let work = || {
         while let Some(&(row, column, part)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             let grid = convert::grid(meshes[column].into());
@@ -127,14 +130,18 @@ fn recognition(meshes: &[Mesh]) -> Vec<Vec<Option<Survey>>> {
             total.merge(part);
             drop(found);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-            eprint!("\rrecognition: {} %", done * 100 / tasks.len());
+            if shows_progress {
+                eprint!("\rrecognition: {} %", done * 100 / tasks.len());
+            }
         }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         (0..threads).for_each(|_| drop(scope.spawn(work)));
     });
-    eprintln!();
+    if shows_progress {
+        eprintln!();
+    }
     found.into_inner().expect("no thread has failed")
 }
 

@@ -6,7 +6,7 @@
 //! `MESHALLOC_REQUIRE_QEMU=1` that is a failure.
 
 use std::env;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -286,6 +286,10 @@ fn build() -> PathBuf {
     let target_dir = env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| root.join("target"), |folder| root.join(folder))
         .join("qemu");
+    // `cargo xtask` builds other images in this folder, under the same lock.
+    fs::create_dir_all(&target_dir).expect("the folder of images can be made");
+    let lock = File::create(target_dir.join("image.lock")).expect("the lock can be made");
+    lock.lock().expect("the lock can be taken");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .current_dir(&root)
@@ -296,8 +300,14 @@ fn build() -> PathBuf {
         .status()
         .expect("cargo, which runs this test, can be started");
     assert!(status.success(), "the firmware does not build: {status}");
-    target_dir
+    let built = target_dir
         .join(TARGET)
         .join("firmware")
-        .join("meshalloc-firmware")
+        .join("meshalloc-firmware");
+    // All tests build the same image, so one copy is enough; a QEMU that starts never reads half of it.
+    let copy = target_dir.join("tests-image");
+    let new = target_dir.join("tests-image.new");
+    fs::copy(&built, &new).expect("the image can be copied");
+    fs::rename(&new, &copy).expect("the copy can be renamed");
+    copy
 }

@@ -45,7 +45,7 @@ pub(crate) fn qemu_command(image: &Path, port: u16) -> Cmd {
 pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
     setup::target()?;
     setup::qemu()?;
-    image::build_command("board,qemu").run()?;
+    image::build(&image::build_command("board,qemu"))?;
 
     let image = image::path();
     let port = options.port;
@@ -99,7 +99,7 @@ pub(crate) fn flash(options: &FlashOptions) -> Result<()> {
         );
     }
     setup::target()?;
-    image::build_command("board").run()?;
+    image::build(&image::build_command("board"))?;
     let image = image::path().display().to_string();
     let probe = |verb: &str| Cmd::new(&format!("probe-rs {verb} --chip {CHIP}"));
     if options.detach {

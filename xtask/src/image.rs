@@ -1,10 +1,13 @@
 //! The firmware image: how it is built and what is in the ELF file.
 
+use std::fs::{self, File};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use object::read::elf::{ElfFile32, SectionHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf};
+use tempfile::TempDir;
 
 use crate::command::{Cmd, root, target_dir};
 
@@ -52,13 +55,42 @@ fn folder() -> PathBuf {
         .map_or(folder.clone(), PathBuf::from)
 }
 
-/// Where the latest build has left the image.
+/// The copy that this process has of the image it built last. Another process may build another image at any time.
+static COPY: Mutex<Option<TempDir>> = Mutex::new(None);
+
+/// Builds an image and keeps a copy of it: [`path`]. Other processes that build images in this clone wait meanwhile.
+///
+/// # Errors
+///
+/// When it does not build, or cannot be copied.
+pub(crate) fn build(command: &Cmd) -> Result<()> {
+    let folder = root().join(folder());
+    fs::create_dir_all(&folder)?;
+    let lock = File::create(folder.join("image.lock"))?;
+    lock.lock()?;
+    command.run()?;
+    let built = folder.join(TARGET).join("firmware").join(PACKAGE);
+    let copy = tempfile::tempdir()?;
+    fs::copy(&built, copy.path().join(PACKAGE))
+        .with_context(|| format!("{} cannot be copied", built.display()))?;
+    *COPY.lock().unwrap_or_else(PoisonError::into_inner) = Some(copy);
+    Ok(())
+}
+
+/// Where the copy of the image is that this process built last.
+///
+/// # Panics
+///
+/// If it has built none.
 pub(crate) fn path() -> PathBuf {
-    root()
-        .join(folder())
-        .join(TARGET)
-        .join("firmware")
-        .join(PACKAGE)
+    let copy = COPY.lock().unwrap_or_else(PoisonError::into_inner);
+    let copy = copy.as_ref().expect("an image is built before it is used");
+    copy.path().join(PACKAGE)
+}
+
+/// Removes the copy.
+pub(crate) fn remove_copy() {
+    *COPY.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
 /// What the image takes, in bytes, and where the stack lies.
@@ -84,8 +116,7 @@ impl Image {
     /// When there is none, or the file is no ELF file with the symbols of `cortex-m-rt`.
     pub(crate) fn read() -> Result<Image> {
         let path = path();
-        let data =
-            std::fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let data = fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
         Image::parse(&data).with_context(|| format!("{} is no firmware image", path.display()))
     }
 

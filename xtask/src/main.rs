@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         Chore::Browser => browser::run(),
         Chore::Slurm => slurm::run(),
     };
+    image::remove_copy();
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

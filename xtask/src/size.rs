@@ -54,8 +54,8 @@ impl Row {
             let features = format!("{features}{}", contents.features());
             let command = image::build_command(&features).env("MESHALLOC_JOBS", jobs.to_string());
             match contents {
-                Contents::All => command.run(),
-                _ => command.args("--no-default-features").run(),
+                Contents::All => image::build(&command),
+                _ => image::build(&command.args("--no-default-features")),
             }
         };
         let mut ram = [0; 2];
@@ -71,6 +71,10 @@ impl Row {
         let image = Image::read()?;
         let (strategies, schedulers) = contents.parts();
         let name = contents.name();
+        println!(
+            "measuring the deepest stack in QEMU, strategies: {}",
+            strategies.len()
+        );
         let stack = stack::deepest(&image, &strategies, &schedulers)
             .with_context(|| format!("the image \"{name}\""))?;
         Ok(Row {
@@ -237,7 +241,19 @@ fn images() -> impl Iterator<Item = Contents> {
 fn measure(images: impl Iterator<Item = Contents>) -> Result<Vec<Row>> {
     setup::target()?;
     setup::qemu()?;
-    images.map(|image| Row::measure(&image)).collect()
+    let images: Vec<_> = images.collect();
+    let row = |(place, image): (usize, &Contents)| {
+        println!(
+            "\nimage {} of {}: {}",
+            place + 1,
+            images.len(),
+            image.name()
+        );
+        let row = Row::measure(image)?;
+        println!("{}", row.to_markdown());
+        Ok(row)
+    };
+    images.iter().enumerate().map(row).collect()
 }
 
 fn check(rows: &[Row]) -> Result<()> {

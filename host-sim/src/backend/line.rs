@@ -82,6 +82,16 @@ impl fmt::Display for Endpoint {
     }
 }
 
+/// What may be the cause where nothing at all is heard.
+fn hint(error: &ClientError) -> &'static str {
+    match error {
+        ClientError::NoReply { heard, .. } if heard.bytes == 0 => {
+            "; a controller serves one client at a time, so another one may be connected, or nothing runs there"
+        }
+        _ => "",
+    }
+}
+
 /// The one controller at the end of a line, for one run after another.
 ///
 /// Opening it takes the controller over: jobs and faults of earlier clients are forgotten when a
@@ -105,8 +115,8 @@ impl LineBackends {
             reason,
         };
         let line = open_line(endpoint).map_err(failed)?;
-        let client =
-            Client::connect(line, Options::default()).map_err(|error| failed(error.to_string()))?;
+        let client = Client::connect(line, Options::default());
+        let client = client.map_err(|error| failed(format!("{error}{}", hint(&error))))?;
         Ok(LineBackends {
             endpoint: endpoint.clone(),
             client,

@@ -334,7 +334,7 @@ struct Point<'e> {
 
 impl<'e> Point<'e> {
     fn new(experiment: &'e Experiment, progress: &dyn Progress) -> Result<Self, ExperimentError> {
-        let measured = experiment.measured(0)?;
+        let measured = experiment.conditions(0)?.measured;
         let mut point = Point {
             experiment,
             most: experiment.replications_max()?,

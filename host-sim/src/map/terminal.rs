@@ -52,9 +52,6 @@ const FAULTY: char = 'x';
 /// Characters right of a map, for its frame, and between two maps.
 const RIGHT: usize = 1;
 const BETWEEN: usize = 2;
-/// The least width of a map, for its caption.
-const WIDTH_MIN: usize = 38;
-
 /// Draws the maps, beside each other where there is room: two of them always if they can be made small
 /// enough.
 ///
@@ -65,7 +62,10 @@ pub fn draw(maps: &[Map], look: Look, output: &mut dyn Write) -> io::Result<()> 
     let Some(machine) = maps.first().map(|map| map.snapshot.machine) else {
         return Ok(());
     };
-    let with_frame = |width: usize| WIDTH_MIN.max(width + RIGHT);
+    // A caption that is wider than its map must not touch that of the map beside it.
+    let captions = maps.iter().flat_map(caption);
+    let caption = captions.map(|line| line.width).max().unwrap_or(0);
+    let with_frame = |width: usize| caption.max(width + RIGHT);
     let beside = |count: usize| {
         let fits = |width| row_width(count, with_frame(width)) <= look.columns;
         Measure::fitting(machine, fits)
@@ -148,6 +148,13 @@ enum Field {
     Faulty,
 }
 
+/// The lines above a map.
+fn caption(map: &Map) -> Vec<Line> {
+    let lines = map.caption();
+    let lines = std::iter::once(map.strategy.to_string()).chain(lines);
+    lines.map(Line::from).collect()
+}
+
 /// The lines of one map.
 fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
     let snapshot = &map.snapshot;
@@ -162,8 +169,7 @@ fn panel(map: &Map, measure: &Measure, colours: bool) -> Vec<Line> {
     let columns = measure.columns();
     let characters = columns.len();
     let indent = " ".repeat(measure.left - 1);
-    let mut lines: Vec<Line> = vec![map.strategy.to_string().into()];
-    lines.extend(map.caption().into_iter().map(Line::from));
+    let mut lines = caption(map);
     lines.push(format!("{indent}┌{}┐", "─".repeat(characters)).into());
     for row in measure.rows(letters) {
         let mut text = measure.row_begin(row.as_ref());

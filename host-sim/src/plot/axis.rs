@@ -36,8 +36,11 @@ impl Axis {
     pub(super) fn of_values(picture: &Picture) -> Self {
         let points = || picture.series.iter().flat_map(|series| &series.points);
         let measured = || points().filter_map(|point| point.y);
-        let highest = measured().map(|y| y.high()).fold(0.0, f64::max);
-        let lowest = measured().map(|y| y.mean).fold(f64::INFINITY, f64::min);
+        let stated = || picture.stated.iter().map(|stated| stated.y);
+        let highest = measured().map(|y| y.high()).chain(stated());
+        let highest = highest.fold(0.0, f64::max);
+        let lowest = measured().map(|y| y.mean).chain(stated());
+        let lowest = lowest.fold(f64::INFINITY, f64::min);
         if lowest > 0.0 && highest / lowest >= LOGARITHMIC_FROM {
             let bars = measured()
                 .map(|y| y.low())
@@ -49,7 +52,10 @@ impl Axis {
             };
         }
         let bottom = match lowest < 0.0 {
-            true => 1.06 * measured().map(|y| y.low()).fold(0.0, f64::min),
+            true => {
+                let lows = measured().map(|y| y.low()).chain(stated());
+                1.06 * lows.fold(0.0, f64::min)
+            }
             false => 0.0,
         };
         let top = match (highest > 0.0, bottom < 0.0) {

@@ -110,6 +110,13 @@ pub(super) fn draw_marker(area: &Area<'_>, (x, y): (i32, i32), look: &Look) -> D
     Ok(())
 }
 
+/// A ring around this place, with room for a marker within.
+pub(super) fn draw_ring(area: &Area<'_>, center: (i32, i32), color: RGBColor) -> Drawn {
+    let (radius, width) = (2 * MARKER, THICK);
+    area.draw(&Circle::new(center, radius, color.stroke_width(width)))?;
+    Ok(())
+}
+
 /// An arrow upwards, beside a marker at this place.
 pub(super) fn draw_arrow(area: &Area<'_>, (x, y): (i32, i32), color: RGBColor) -> Drawn {
     let x = x + 2 * MARKER + 4 * PIXEL;

@@ -27,7 +27,31 @@ fn picture() -> Picture {
             line("free-submesh-list", 2.0, 5),
             line("naive", 0.5, 5),
         ],
+        ..Picture::default()
     }
+}
+
+/// The ring is at its number, also above all means, and has an entry of the legend.
+#[test]
+fn a_number_of_the_text_is_a_ring_within_the_axes() {
+    let plain = svg(&picture()).unwrap();
+    assert!(!plain.contains(STATED), "{plain}");
+    let x = picture().series[0].points[0].x;
+    let stated = |y| Stated { series: 0, x, y };
+    let mut marked = picture();
+    marked.stated = vec![stated(1000.0), stated(20.0)];
+    let marked = svg(&marked).unwrap();
+    assert_eq!(marked.matches(STATED).count(), 1, "{marked}");
+    let ring = format!("r=\"{}\"", 2 * MARKER);
+    let rings: Vec<_> = marked.lines().filter(|line| line.contains(&ring)).collect();
+    assert_eq!(rings.len(), 3, "{marked}");
+    let height = |line: &str| -> i32 {
+        let (_, rest) = line.split_once("cy=\"").unwrap();
+        rest.split('"').next().unwrap().parse().unwrap()
+    };
+    // Higher numbers stand higher, below the head of the picture.
+    assert!(height(rings[0]) < height(rings[1]), "{rings:?}");
+    assert!(height(rings[0]) > HEAD_HEIGHT * PIXEL, "{rings:?}");
 }
 
 #[test]

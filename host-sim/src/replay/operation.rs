@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use meshalloc::{Flags, Grid, JobId, NodeId, Request, Shape, Ticks, Tuple};
+use meshalloc::{Grid, JobId, NodeId, Request, Shape, Ticks, Tuple};
 
 use crate::names;
 
@@ -65,7 +65,7 @@ impl Operation {
         let operation = match verb {
             Verb::Alloc => {
                 let job = operands.job()?;
-                let request = operands.request()?.with_flags(Flags::NO_WAIT);
+                let request = operands.request()?;
                 Operation::Alloc { job, request }
             }
             Verb::Free => {

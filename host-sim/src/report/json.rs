@@ -1,17 +1,117 @@
-//! Results for programs.
+//! Results for programs: the types are what [`schema`](crate::schema) describes.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::{Report, Timing, grows, jobs_per_second, shown, stop_name};
 use crate::experiment::StrategyResult;
 use crate::failure::Incomplete;
 use crate::identity::{PROGRAM, VERSION, hash};
-use crate::metrics::Metric;
+use crate::metrics::{Metric, Refusals};
 use crate::names;
+use crate::scenario;
 use crate::statistics::Estimate;
 use crate::workload::Log;
+
+/// What every document begins with, and what its command adds.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Document<T> {
+    /// The program's name.
+    program: &'static str,
+    /// The program's version.
+    version: &'static str,
+    /// What was run: options of the command, without dashes, defaults filled in.
+    scenario: Recorded,
+    /// What all random numbers derive from.
+    seed: u64,
+    /// Why the results are not of all replications; not there when they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    incomplete: Option<String>,
+    #[serde(flatten)]
+    content: T,
+}
+
+impl<T: Serialize> Document<T> {
+    /// A document about this scenario.
+    pub(crate) fn new(
+        scenario: Value,
+        seed: u64,
+        incomplete: Option<&Incomplete>,
+        content: T,
+    ) -> Self {
+        Document {
+            program: PROGRAM,
+            version: VERSION,
+            scenario: Recorded(scenario),
+            seed,
+            incomplete: incomplete.map(|incomplete| incomplete.reason.clone()),
+            content,
+        }
+    }
+
+    /// Writes it, in lines.
+    ///
+    /// # Errors
+    ///
+    /// When `output` does not take it.
+    pub(crate) fn write(&self, output: &mut dyn Write) -> io::Result<()> {
+        write_json(self, output)
+    }
+}
+
+/// Writes a document, in lines.
+///
+/// # Errors
+///
+/// When `output` does not take it.
+pub(crate) fn write_json(document: &impl Serialize, output: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *output, document)?;
+    writeln!(output)
+}
+
+/// A scenario in a result.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(crate) struct Recorded(pub(crate) Value);
+
+impl JsonSchema for Recorded {
+    fn schema_name() -> Cow<'static, str> {
+        "Scenario".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let options = scenario::options();
+        let property = |arg: &clap::Arg| {
+            let help = arg.get_help().map(ToString::to_string);
+            let description = json!({"description": help.unwrap_or_default()});
+            Some((arg.get_long()?.to_owned(), description))
+        };
+        let properties: Map<String, Value> = options.get_arguments().filter_map(property).collect();
+        json_schema!({
+            "type": "object",
+            "description": "Options of the command, without dashes. Those of `run` are keys of scenario files.",
+            "properties": properties,
+            "additionalProperties": {"type": ["string", "number", "boolean", "array"]},
+        })
+    }
+}
+
+/// What `run` adds.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RunContent {
+    /// The log; not there for a synthetic workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log: Option<LogJson>,
+    /// Version and build of the controller; not there if it is in the simulator's process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    controller: Option<String>,
+    /// One for each strategy.
+    results: Vec<ResultJson>,
+}
 
 impl Report<'_> {
     /// Writes one JSON object.
@@ -20,122 +120,240 @@ impl Report<'_> {
     ///
     /// When `output` does not take it.
     pub fn json(&self, output: &mut dyn Write) -> io::Result<()> {
-        let (scenario, seed) = (json!(self.scenario), self.scenario.seed);
-        let mut document = document(&scenario, seed, self.incomplete);
-        if let Some(log) = self.log {
-            document["log"] = log_json(log);
-        }
-        if let Some(controller) = &self.controller {
-            document["controller"] = controller.as_str().into();
-        }
         let rows = self.results.iter().zip(self.timings);
-        document["results"] = rows
-            .map(|(result, timing)| result_json(result, self.results, Some(timing)))
-            .collect();
-        write_json(&document, output)
+        let rows = rows.map(|(result, timing)| ResultJson::new(result, self.results, Some(timing)));
+        let content = RunContent {
+            log: self.log.map(LogJson::new),
+            controller: self.controller.clone(),
+            results: rows.collect(),
+        };
+        let seed = self.scenario.seed;
+        Document::new(json!(self.scenario), seed, self.incomplete, content).write(output)
     }
 }
 
-/// What every document begins with.
-pub(crate) fn document(scenario: &Value, seed: u64, incomplete: Option<&Incomplete>) -> Value {
-    let mut document = json!({
-        "program": PROGRAM,
-        "version": VERSION,
-        "scenario": scenario,
-        "seed": seed,
-    });
-    if let Some(incomplete) = incomplete {
-        document["incomplete"] = incomplete.reason.as_str().into();
+/// A mean over the replications; a number that does not exist is `null`.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+pub(crate) struct EstimateJson {
+    /// The mean; `null` where it would depend on the length of the run, as the backlog grew.
+    mean: Option<f64>,
+    /// Half the width of the 95 % confidence interval; `null` with a single replication.
+    ci95: Option<f64>,
+    /// The replications that had something to measure.
+    replications: usize,
+}
+
+impl EstimateJson {
+    /// Of what is shown; `all` is where the number of replications comes from.
+    pub(crate) fn new(shown: Option<Estimate>, all: Option<Estimate>) -> Self {
+        EstimateJson {
+            mean: shown.map(|estimate| estimate.mean),
+            ci95: shown.and_then(|estimate| estimate.ci95),
+            replications: all.map_or(0, |estimate| estimate.replications),
+        }
     }
-    document
 }
 
-/// Writes a document, in lines.
-pub(crate) fn write_json(document: &Value, output: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *output, document)?;
-    writeln!(output)
+/// Estimates by the names of metrics.
+pub(crate) struct MetricsJson(pub(crate) Vec<(Metric, EstimateJson)>);
+
+impl Serialize for MetricsJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entries = self.0.iter();
+        serializer.collect_map(entries.map(|(metric, estimate)| (metric.name(), estimate)))
+    }
 }
 
-/// Mean, half-width and number of replications, `null` where there is none; `all` is where the number comes from.
-pub(crate) fn estimate_json(shown: Option<Estimate>, all: Option<Estimate>) -> Value {
-    json!({
-        "mean": shown.map(|estimate| estimate.mean),
-        "ci95": shown.and_then(|estimate| estimate.ci95),
-        "replications": all.map_or(0, |estimate| estimate.replications),
-    })
+impl JsonSchema for MetricsJson {
+    fn schema_name() -> Cow<'static, str> {
+        "Metrics".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let estimate = generator.subschema_for::<EstimateJson>();
+        let property = |metric: Metric| {
+            let description = format!("{} Unit: {}.", metric.meaning(), metric.unit().words());
+            let mut schema = json!({"allOf": [estimate]});
+            schema["description"] = description.into();
+            (metric.name().to_owned(), schema)
+        };
+        let properties: Map<String, Value> = Metric::ALL.into_iter().map(property).collect();
+        json_schema!({
+            "type": "object",
+            "description": "Metrics by name, those that were measured.",
+            "properties": properties,
+            "additionalProperties": false,
+        })
+    }
 }
 
-/// Jobs refused, by reason.
-pub(crate) fn refused_json(result: &StrategyResult) -> Value {
-    let refused = result.refused.iter();
-    refused
-        .map(|(reason, count)| (reason.name(), count))
-        .collect()
+/// Measured jobs refused for good, by reason; a reason that did not occur is not there.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct RefusedJson(std::collections::BTreeMap<&'static str, u64>);
+
+impl RefusedJson {
+    pub(crate) fn new(refused: &Refusals) -> Self {
+        let reasons = refused.iter();
+        RefusedJson(
+            reasons
+                .map(|(reason, count)| (reason.name(), count))
+                .collect(),
+        )
+    }
 }
 
-pub(crate) fn log_json(log: &Log) -> Value {
-    json!({
-        "file": log.path.to_string_lossy(),
-        "computer": log.header.computer,
-        "installation": log.header.installation,
-        "acknowledge": log.header.acknowledge,
-        "jobs": log.jobs.len(),
-        "records": log.lines.records,
-        "other_partitions": log.lines.other_partitions,
-        "outside": log.lines.outside,
-        "dropped_no_processors": log.lines.no_processors,
-        "dropped_no_run_time": log.lines.no_run_time,
-        "offered_load": log.offered_load(),
-    })
+/// A log that was run.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LogJson {
+    /// The file.
+    file: String,
+    /// The machine, as the log's header has it.
+    computer: Option<String>,
+    /// Where that is.
+    installation: Option<String>,
+    /// Whom the header thanks, line by line.
+    acknowledge: Vec<String>,
+    /// Jobs that are run.
+    jobs: usize,
+    /// Jobs in the file.
+    records: u64,
+    /// Jobs left out as they are of other partitions.
+    other_partitions: u64,
+    /// Jobs left out as they were submitted before or after the window.
+    outside: u64,
+    /// Jobs left out as they have no number of processors.
+    dropped_no_processors: u64,
+    /// Jobs left out as they have no run time.
+    dropped_no_run_time: u64,
+    /// The load that its jobs offer to the machine; `null` if they arrive at one time.
+    offered_load: Option<f64>,
 }
 
-/// One strategy's results; `all` are those it is compared with.
-pub(crate) fn result_json(
-    result: &StrategyResult,
-    all: &[StrategyResult],
-    timing: Option<&Timing>,
-) -> Value {
-    let mut metrics = Map::new();
-    for (metric, estimate) in result.metrics.iter() {
+impl LogJson {
+    pub(crate) fn new(log: &Log) -> Self {
+        LogJson {
+            file: log.path.to_string_lossy().into_owned(),
+            computer: log.header.computer.clone(),
+            installation: log.header.installation.clone(),
+            acknowledge: log.header.acknowledge.clone(),
+            jobs: log.jobs.len(),
+            records: log.lines.records.into(),
+            other_partitions: log.lines.other_partitions.into(),
+            outside: log.lines.outside.into(),
+            dropped_no_processors: log.lines.no_processors.into(),
+            dropped_no_run_time: log.lines.no_run_time.into(),
+            offered_load: log.offered_load(),
+        }
+    }
+}
+
+/// By what part the mean waiting delay is below that of another strategy, over replications with the same jobs.
+#[derive(Serialize, JsonSchema)]
+struct GainJson {
+    /// The other strategy.
+    over: String,
+    /// The gain, a part of 1.
+    mean: f64,
+    /// Half the width of its 95 % confidence interval.
+    ci95: Option<f64>,
+    /// The paired replications.
+    replications: usize,
+}
+
+/// What commands took over the line to the controller.
+#[derive(Serialize, JsonSchema)]
+struct RoundTripJson {
+    /// The number of commands.
+    commands: usize,
+    /// Half of them took at most so long.
+    median_seconds: Option<f64>,
+    /// 99 % of them did.
+    p99_seconds: Option<f64>,
+}
+
+/// The results of one strategy.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ResultJson {
+    /// The strategy with its parameters.
+    strategy: String,
+    /// The scheduler with its parameters.
+    scheduler: String,
+    /// `second` or `cycle`.
+    time_unit: &'static str,
+    metrics: MetricsJson,
+    /// Whether the backlog grew in most replications.
+    saturated: bool,
+    /// Whether mean delays still grow with the length of the run.
+    grows_with_length: bool,
+    /// The number of replications.
+    replications: usize,
+    /// Why there were no more: `fixed`, `error-reached`, `cap-reached`, `saturated` or `incomplete`.
+    stop: &'static str,
+    /// Gains over the other strategies, where neither mean depends on the length of the run.
+    waiting_delay_gains: Vec<GainJson>,
+    refused: RefusedJson,
+    /// How often jobs were kept from an idle queue because the controller's table was full.
+    table_limited: u64,
+    /// Jobs granted in all replications.
+    decisions: u64,
+    /// All decisions as one number, hexadecimal.
+    decision_hash: String,
+    /// What all runs took on the wall clock; of `run` only, like the following.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elapsed_seconds: Option<f64>,
+    /// Jobs granted per second of that; `null` if no time passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jobs_per_second: Option<Option<f64>>,
+    /// Of a controller at the end of a line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round_trip: Option<RoundTripJson>,
+}
+
+impl ResultJson {
+    /// One strategy's results; `all` are those it is compared with.
+    pub(crate) fn new(
+        result: &StrategyResult,
+        all: &[StrategyResult],
+        timing: Option<&Timing>,
+    ) -> Self {
         // Results of the same seed must be the same unless a clock was asked for, and not all jobs send messages.
-        if estimate.is_none() && !(metric.is_reproducible() && metric.is_of_all_jobs()) {
-            continue;
+        let is_there = |metric: Metric, estimate: &Option<Estimate>| {
+            estimate.is_some() || (metric.is_reproducible() && metric.is_of_all_jobs())
+        };
+        let metrics = result.metrics.iter();
+        let metrics = metrics.filter(|(metric, estimate)| is_there(*metric, estimate));
+        let metrics = metrics.map(|(metric, estimate)| {
+            (metric, EstimateJson::new(shown(result, metric), *estimate))
+        });
+        let round_trip = timing.and_then(|timing| timing.round_trips.clone());
+        ResultJson {
+            strategy: result.strategy.to_string(),
+            scheduler: names::scheduler_text(result.scheduler, result.time_unit),
+            time_unit: result.time_unit.name(),
+            metrics: MetricsJson(metrics.collect()),
+            saturated: result.saturated,
+            grows_with_length: result.grows_with_length,
+            replications: result.runs.len(),
+            stop: stop_name(result.stop),
+            waiting_delay_gains: gains_json(result, all),
+            refused: RefusedJson::new(&result.refused),
+            table_limited: result.table_limited,
+            decisions: result.decisions,
+            decision_hash: hash(result.decision_hash),
+            elapsed_seconds: timing.map(|timing| timing.elapsed.as_secs_f64()),
+            jobs_per_second: timing.map(|timing| jobs_per_second(result, timing)),
+            round_trip: round_trip.map(|mut trips| RoundTripJson {
+                commands: trips.len(),
+                median_seconds: trips.quantile_seconds(0.5),
+                p99_seconds: trips.quantile_seconds(0.99),
+            }),
         }
-        let value = estimate_json(shown(result, metric), *estimate);
-        metrics.insert(metric.name().to_owned(), value);
     }
-    let mut object = json!({
-        "strategy": result.strategy.to_string(),
-        "scheduler": names::scheduler_text(result.scheduler, result.time_unit),
-        "time_unit": result.time_unit.name(),
-        "metrics": metrics,
-        "saturated": result.saturated,
-        "grows_with_length": result.grows_with_length,
-        "replications": result.runs.len(),
-        "stop": stop_name(result.stop),
-        "waiting_delay_gains": gains_json(result, all),
-        "refused": refused_json(result),
-        "table_limited": result.table_limited,
-        "decisions": result.decisions,
-        "decision_hash": hash(result.decision_hash),
-    });
-    if let Some(timing) = timing {
-        object["elapsed_seconds"] = timing.elapsed.as_secs_f64().into();
-        object["jobs_per_second"] = jobs_per_second(result, timing).into();
-        if let Some(trips) = &timing.round_trips {
-            let mut trips = trips.clone();
-            object["round_trip"] = json!({
-                "commands": trips.len(),
-                "median_seconds": trips.quantile_seconds(0.5),
-                "p99_seconds": trips.quantile_seconds(0.99),
-            });
-        }
-    }
-    object
 }
 
 /// Only where neither mean depends on the length of the run.
-fn gains_json(result: &StrategyResult, all: &[StrategyResult]) -> Vec<Value> {
+fn gains_json(result: &StrategyResult, all: &[StrategyResult]) -> Vec<GainJson> {
     let metric = Metric::WaitingDelay;
     let settled = |result: &StrategyResult| result.has_delays && !grows(result, metric);
     let others = all
@@ -144,12 +362,12 @@ fn gains_json(result: &StrategyResult, all: &[StrategyResult]) -> Vec<Value> {
     others
         .filter_map(|other| {
             let gain = result.gain_over(other, metric)?;
-            Some(json!({
-                "over": other.strategy.to_string(),
-                "mean": gain.mean,
-                "ci95": gain.ci95,
-                "replications": gain.replications,
-            }))
+            Some(GainJson {
+                over: other.strategy.to_string(),
+                mean: gain.mean,
+                ci95: gain.ci95,
+                replications: gain.replications,
+            })
         })
         .collect()
 }

@@ -73,6 +73,19 @@ pub struct Panel {
     pub metric: Metric,
     /// The lines.
     pub curves: Vec<Curve>,
+    /// Numbers that the paper's text states about points of them.
+    pub stated: Vec<Stated>,
+}
+
+/// A number that a paper's text states about a point of a panel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stated {
+    /// The number of the curve.
+    pub curve: usize,
+    /// The number of the place.
+    pub row: usize,
+    /// The number, in the unit of the panel's vertical axis.
+    pub number: f64,
 }
 
 /// One figure.
@@ -89,6 +102,75 @@ pub struct Figure {
     /// Its panels.
     pub panels: Vec<Panel>,
 }
+
+/// The columns of a figure's CSV file with what they mean; a file has those that its paper needs.
+pub const COLUMNS: [(&str, &str); 32] = [
+    ("figure", "number of the figure in the paper"),
+    (
+        "panel",
+        "what sets the panel apart from the others of the figure",
+    ),
+    ("axis", "what the horizontal axis shows"),
+    ("x", "place on it"),
+    ("strategy", "allocation strategy with its parameters"),
+    ("scheduler", "scheduler with its parameters"),
+    ("sizes", "distribution of the side lengths of jobs"),
+    (
+        "task_processors",
+        "distribution of the number of processors of jobs",
+    ),
+    (
+        "dims",
+        "on a cube, distribution of the number of dimensions of jobs",
+    ),
+    ("radices", "on a cube, distribution of the radices of jobs"),
+    ("mesh", "the machine, unless it is a cube"),
+    ("cube", "the machine"),
+    ("offered", "when jobs arrive"),
+    (
+        "service_s",
+        "on a cube, distribution of service times, seconds",
+    ),
+    ("mean_service_s", "mean service time, seconds"),
+    ("messages", "what jobs send"),
+    ("io", "how jobs communicate, read and write"),
+    (
+        "estimates",
+        "the estimate of its run time that each request carries",
+    ),
+    ("measure", "metric with its unit"),
+    (
+        "mean",
+        "mean over the replications; none where the system is saturated",
+    ),
+    ("ci95", "half-width of its 95 % confidence interval"),
+    (
+        "against",
+        "of relative differences, strategy and scheduler that are compared with",
+    ),
+    ("difference_percent", "mean relative difference, percent"),
+    (
+        "difference_ci95",
+        "half-width of its 95 % confidence interval",
+    ),
+    ("replications", "the number of replications"),
+    (
+        "mean_of_first_N",
+        "mean over the first N replications, the paper's number",
+    ),
+    (
+        "ci95_of_first_N",
+        "half-width of its 95 % confidence interval",
+    ),
+    ("saturated", "whether the backlog grew in most replications"),
+    (
+        "grows_with_length",
+        "whether the mean still grows with the length of the run",
+    ),
+    ("jobs", "jobs in a replication"),
+    ("seed", "what all random numbers derive from"),
+    ("version", "version of host-sim"),
+];
 
 /// The name of a metric in words.
 fn words(metric: Metric) -> String {
@@ -316,6 +398,23 @@ impl Panel {
             .map_or(TimeUnit::default(), |cell| cell.setting.time_unit())
     }
 
+    /// Adds a number that the paper's text states about a cell, or about by what part it differs from another one, wherever the
+    /// panel shows that.
+    pub fn state(&mut self, metric: Metric, own: &Cell, against: Option<&Cell>, number: f64) {
+        if metric != self.metric {
+            return;
+        }
+        for (place, curve) in self.curves.iter().enumerate() {
+            let rows = curve.cells.iter().enumerate();
+            let shown = rows.filter(|&(row, cell)| cell == own && curve.against(row) == against);
+            self.stated.extend(shown.map(|(row, _)| Stated {
+                curve: place,
+                row,
+                number,
+            }));
+        }
+    }
+
     /// Its points, curve by curve.
     pub fn cells(&self) -> impl Iterator<Item = &Cell> {
         self.curves.iter().flat_map(|curve| &curve.cells)
@@ -343,6 +442,11 @@ impl Panel {
                 .filter_map(|row| point(curve, row))
                 .collect(),
         });
+        let stated = |stated: &Stated| plot::Stated {
+            series: stated.curve,
+            x: self.places[stated.row].x,
+            y: stated.number,
+        };
         let categories = || self.places.iter().map(|place| place.entry.clone());
         Picture {
             title: self.heading.clone(),
@@ -355,6 +459,7 @@ impl Panel {
             },
             y_label: self.label(),
             series: series.collect(),
+            stated: self.stated.iter().map(stated).collect(),
             layout: Layout::Column,
         }
     }

@@ -1,7 +1,7 @@
 //! One HTML page for a paper: figures, tables, claims and verdicts, with everything inside, so that it can be read
 //! without a network and sent as one file.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use super::claims::{Claim, Verdict, tally};
 use super::extent::Extent;
@@ -9,10 +9,12 @@ use super::figure::{Curve, Figure, Panel};
 use super::measure::{Cell, Measurements, Setting, Shown};
 use super::paper::File;
 use crate::experiment::{Measure, Replications, Stop};
+use crate::html;
 use crate::identity::{PROGRAM, VERSION};
 use crate::metrics::Metric;
 use crate::plot;
 use crate::report;
+use crate::wording::counted;
 
 /// What the page shows.
 pub(super) struct Content<'c> {
@@ -41,47 +43,43 @@ pub(super) fn page(content: &Content<'_>) -> Result<String, String> {
         .iter()
         .map(|&number| section(content, number))
         .collect();
-    let markup = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (title) }
-                // Otherwise a browser asks for one.
-                link rel="icon" href="data:,";
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                header {
-                    h1 { (title) }
-                    p { (paper.source) "." }
-                }
-                main {
-                    (summary(content, &numbers))
-                    (settings(content))
-                    @for section in sections? { (section) }
-                }
-            }
+    let body = html! {
+        header {
+            h1 { (title) }
+            p { (paper.source) "." }
+        }
+        main {
+            (summary(content, &numbers))
+            (settings(content))
+            @for section in sections? { (section) }
         }
     };
-    Ok(markup.into_string() + "\n")
+    Ok(html::page(&title, STYLE, &body))
 }
 
 /// All verdicts in a table of figures.
 fn summary(content: &Content<'_>, numbers: &[u32]) -> Markup {
+    let of_figure = |number: u32| {
+        content
+            .claims
+            .iter()
+            .filter(move |claim| claim.figure == number)
+    };
+    let has_claims = |number: u32| of_figure(number).next().is_some();
     html! {
         section {
-            h2 { "Verdicts" }
-            p {
-                "Of " (content.claims.len()) " claims: " (tally(content.claims.iter()))
-                ". Every verdict is computed from the measurement by a rule, which stands beside the claim."
+            h2 { @if content.claims.is_empty() { "Figures" } @else { "Verdicts" } }
+            @if !content.claims.is_empty() {
+                p {
+                    "Of " (counted(content.claims.len(), "claim")) ": " (tally(content.claims.iter()))
+                    ". Every verdict is computed from the measurement by a rule, which stands beside the claim."
+                }
             }
             ul.contents {
                 @for &number in numbers {
                     li {
                         a href={ "#figure-" (number) } { "Figure " (number) }
-                        ": " (tally(content.claims.iter().filter(|claim| claim.figure == number)))
+                        @if has_claims(number) { ": " (tally(of_figure(number))) }
                     }
                 }
             }
@@ -223,11 +221,7 @@ fn section(content: &Content<'_>, number: u32) -> Result<Markup, String> {
     Ok(html! {
         section {
             @for part in shown { (part) }
-            @if claims.is_empty() {
-                p { "No claim can be judged by this figure alone." }
-            } @else {
-                (claims_table(number, &claims))
-            }
+            @if !claims.is_empty() { (claims_table(number, &claims)) }
             @for figure in figures {
                 @for panel in &figure.panels {
                     (panel_table(panel, figure.paper_replications, content.measurements))
@@ -266,8 +260,8 @@ fn claims_table(number: u32, claims: &[&Claim]) -> Markup {
                     tr {
                         td { span class={ "verdict " (class(claim.judgement.verdict)) } { (claim.judgement.verdict) } }
                         td { (claim.text) }
-                        td { (claim.paper) }
-                        td {
+                        td data-label="paper" { (claim.paper) }
+                        td data-label="here" {
                             (claim.judgement.ours)
                             details {
                                 summary { "rule and points" }

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::axis::{AxisRow, text};
+use super::case::Case;
 use super::claims::rule::Rule;
 use super::figure::{Axis, Curve, Figure, Panel, Place};
 use super::measure::{Cell, Line, Point, Setting};
@@ -33,25 +34,6 @@ pub struct Paper {
     pub figures: Vec<Figure>,
     /// Its claims, as far as these figures allow to judge them.
     pub claims: Vec<Case>,
-}
-
-/// A claim and the points that decide it.
-#[derive(Debug)]
-pub struct Case {
-    /// The figure it is about.
-    pub figure: u32,
-    /// The claim, paraphrased.
-    pub text: String,
-    /// The paper's number or word.
-    pub paper: String,
-    /// How it is judged.
-    pub rule: Rule,
-    /// What is compared.
-    pub metric: Metric,
-    /// What the claim is about; rules about one system have one line.
-    pub lines: Vec<Line>,
-    /// The systems that it is compared with, for rules about several.
-    pub rivals: Vec<Line>,
 }
 
 /// How long is measured, with one of the two lengths.
@@ -227,12 +209,14 @@ impl File {
         let cases: Result<Vec<_>, String> = cases.collect();
         let mut claims: Vec<Case> = cases?.into_iter().flatten().collect();
         claims.sort_by_key(|claim| claim.figure);
-        Ok(Paper {
-            figures: figures
-                .map(|row| reader.figure(row))
-                .collect::<Result<_, _>>()?,
-            claims,
-        })
+        let figures = figures.map(|row| reader.figure(row));
+        let mut figures = figures.collect::<Result<Vec<_>, _>>()?;
+        for figure in &mut figures {
+            let number = figure.number;
+            let of_figure = claims.iter().filter(|case| case.figure == number);
+            of_figure.for_each(|case| case.mark(figure));
+        }
+        Ok(Paper { figures, claims })
     }
 }
 
@@ -412,6 +396,7 @@ impl<'f> Reader<'f> {
             },
             places: rows.iter().enumerate().map(place).collect(),
             metric: metric(&self.fill(&row.metric, scope)?)?,
+            stated: Vec::new(),
             curves: curves.iter().map(curve).collect::<Result<_, _>>()?,
         })
     }

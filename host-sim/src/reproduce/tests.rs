@@ -158,7 +158,7 @@ fn a_claim_counts_the_points_that_it_leaves_out() {
     use claims::rule::Rule;
 
     let mut paper = paper("chang-mohapatra");
-    let is_close = |case: &paper::Case| matches!(case.rule, Rule::Close { .. });
+    let is_close = |case: &case::Case| matches!(case.rule, Rule::Close { .. });
     paper.claims.retain(is_close);
     paper.claims.truncate(1);
     let points = &paper.claims[0].lines[0].points;

@@ -5,7 +5,7 @@ use meshalloc::{Grid, SchedulerKind, StrategyKind};
 use super::{
     BackendChoice, Format, JOBS_DEFAULT, JOBS_OF_MESSAGES_DEFAULT, LOAD_DEFAULT, LogSource,
     MEAN_SERVICE_DEFAULT, Measured, REPLICATIONS_DEFAULT, REPLICATIONS_MAX_DEFAULT,
-    RESIDENCE_DEFAULT, RequestArgs, ScenarioArgs, TASKS_DEFAULT, default_strategy, strategies,
+    RESIDENCE_DEFAULT, ScenarioArgs, TASKS_DEFAULT, default_strategy, strategies,
 };
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
 use crate::io::{IoMesh, IoTasks};
@@ -179,13 +179,7 @@ impl Scenario {
 
 /// The machine and what is asked of it.
 fn requests(args: &ScenarioArgs) -> Result<Requests, String> {
-    let mut requests = RequestArgs {
-        machine: args.machine,
-        sizes: args.sizes,
-        dims: args.dims,
-        radices: args.radices,
-    }
-    .requests()?;
+    let requests = args.requests.requests()?;
     if let Some(distribution) = args.task_processors {
         let machine = requests.machine();
         let shape = args.log.shape.unwrap_or(ShapeRule::of(&machine));
@@ -195,21 +189,6 @@ fn requests(args: &ScenarioArgs) -> Result<Requests, String> {
             distribution,
             shape,
         }));
-    }
-    // With a cube the command line takes no ranges of sides.
-    if let Requests::Submeshes(submeshes) = &mut requests {
-        let machine = submeshes.machine;
-        for (range, key, dimension) in [(args.widths, "widths", 0), (args.heights, "heights", 1)] {
-            let Some(range) = range else { continue };
-            let side = machine.side(dimension);
-            if range.max() > side {
-                return Err(format!(
-                    "{key} go to {} (expected at most {side} on {machine})",
-                    range.max()
-                ));
-            }
-            submeshes.sides[dimension] = range;
-        }
     }
     Ok(requests)
 }

@@ -2,16 +2,18 @@
 //!
 //! Each value goes through the parser of its option, so files and options take the same values.
 
+use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::{Arg, Command};
+use clap::{Arg, ArgMatches, Command};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::{Spanned, Value};
 
 use crate::names::nearest;
+use crate::wording::Number;
 
 /// The name of the table of a sweep.
 pub(super) const GRID: &str = "grid";
@@ -25,17 +27,49 @@ pub(super) struct Entry {
     pub(super) value: OsString,
 }
 
-/// Reads a scenario file whose keys are the options of `command`.
+/// The values of options, read by the options' own parsers.
+///
+/// A command that clap has parsed with is used again, as making one takes longer than reading a value.
+pub(super) struct Options(RefCell<Command>);
+
+impl Options {
+    /// Those of this command, which is built.
+    pub(super) fn new(command: Command) -> Self {
+        Options(RefCell::new(command))
+    }
+
+    /// The command.
+    pub(super) fn command(&self) -> Ref<'_, Command> {
+        self.0.borrow()
+    }
+
+    /// Reads these values together.
+    ///
+    /// # Errors
+    ///
+    /// When one is wrong, or two contradict each other.
+    pub(super) fn read<'e>(
+        &self,
+        entries: impl IntoIterator<Item = &'e Entry>,
+    ) -> Result<ArgMatches, clap::Error> {
+        let mut command = self.0.borrow_mut();
+        let name = OsString::from(command.get_name());
+        let entries = entries.into_iter().map(argument);
+        command.try_get_matches_from_mut(std::iter::once(name).chain(entries))
+    }
+}
+
+/// Reads a scenario file whose keys are options.
 ///
 /// # Errors
 ///
 /// When the file cannot be read, is no TOML, or has a key that is unknown, contradicts another or has a
 /// value that its option does not take: one line with the place and what was expected.
-pub(super) fn read(path: &Path, command: &Command) -> Result<Vec<Entry>, String> {
+pub(super) fn read(path: &Path, options: &Options) -> Result<Vec<Entry>, String> {
     let name = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{name}: cannot read the scenario: {error}"))?;
-    parse(&text, command, &|file| beside(path, file))
+    parse(&text, options, &|file| beside(path, file))
         .map_err(|Wrong { line, reason }| format!("{name}:{line}: {reason}"))
 }
 
@@ -93,15 +127,15 @@ pub(super) fn placed(path: &Path, reason: &str) -> String {
 /// The entries in the order of the file.
 fn parse(
     text: &str,
-    command: &Command,
+    options: &Options,
     locate: &dyn Fn(&str) -> PathBuf,
 ) -> Result<Vec<Entry>, Wrong> {
     let mut entries: Vec<(usize, Entry)> = Vec::new();
     for (line, key, value) in in_order(text, toml(text)?) {
         let wrong = |reason| Wrong { line, reason };
-        let entry = entry(&key, &value, command, locate).map_err(wrong)?;
+        let entry = entry(&key, &value, options, locate).map_err(wrong)?;
         let earlier = entries.iter().map(|(line, entry)| (*line, &*entry.key));
-        agree(command, earlier, &entry.key).map_err(wrong)?;
+        agree(&options.command(), earlier, &entry.key).map_err(wrong)?;
         entries.push((line, entry));
     }
     Ok(entries.into_iter().map(|(_, entry)| entry).collect())
@@ -136,10 +170,11 @@ pub(super) fn agree<'k>(
 pub(super) fn entry(
     key: &str,
     value: &Value,
-    command: &Command,
+    options: &Options,
     locate: &dyn Fn(&str) -> PathBuf,
 ) -> Result<Entry, String> {
-    let Some(arg) = find(command, key) else {
+    let command = options.command();
+    let Some(arg) = find(&command, key) else {
         if key == GRID {
             return Err(format!(
                 "a scenario has no {GRID} (`host-sim sweep` runs files with one)"
@@ -174,7 +209,8 @@ pub(super) fn entry(
         key: key.to_owned(),
         value,
     };
-    check(&entry, command)?;
+    drop(command);
+    check(&entry, options)?;
     Ok(entry)
 }
 
@@ -191,7 +227,7 @@ fn scalar(key: &str, value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text.clone()),
         Value::Integer(number) => Ok(number.to_string()),
-        Value::Float(number) => Ok(number.to_string()),
+        Value::Float(number) => Ok(Number(*number).to_string()),
         other => Err(format!(
             "{key} is of type {} (expected a string or a number)",
             other.type_str()
@@ -200,9 +236,8 @@ fn scalar(key: &str, value: &Value) -> Result<String, String> {
 }
 
 /// Lets the option's own parser look at the value.
-fn check(entry: &Entry, command: &Command) -> Result<(), String> {
-    let argv = [OsString::from(command.get_name()), argument(entry)];
-    let Err(error) = command.clone().try_get_matches_from(argv) else {
+fn check(entry: &Entry, options: &Options) -> Result<(), String> {
+    let Err(error) = options.read([entry]) else {
         return Ok(());
     };
     let shown = entry.value.to_string_lossy();
@@ -212,7 +247,7 @@ fn check(entry: &Entry, command: &Command) -> Result<(), String> {
 }
 
 /// `--key=value`.
-pub(super) fn argument(entry: &Entry) -> OsString {
+fn argument(entry: &Entry) -> OsString {
     let mut argument = OsString::from(format!("--{}=", entry.key));
     argument.push(&entry.value);
     argument
@@ -242,7 +277,9 @@ mod tests {
     use crate::scenario::options;
 
     fn read(text: &str) -> Result<Vec<(String, String)>, Wrong> {
-        let entries = parse(text, &options(), &|file| Path::new("folder").join(file))?;
+        let entries = parse(text, &Options::new(options()), &|file| {
+            Path::new("folder").join(file)
+        })?;
         Ok(entries
             .into_iter()
             .map(|entry| (entry.key, entry.value.into_string().unwrap()))

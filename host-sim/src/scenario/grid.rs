@@ -12,13 +12,14 @@
 //! key that takes several values even outside of a grid is no dimension of it: the two strategies share the
 //! jobs of each point.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Command, FromArgMatches};
 use serde::Deserialize;
 use toml::Value;
 
-use super::file::{self, Entry, GRID, Pairs, Wrong};
+use super::file::{self, Entry, GRID, Options, Pairs, Wrong};
 use super::{Scenario, ScenarioArgs, options};
 
 /// The most points of a grid: more are a slip, or ought to be several files.
@@ -46,15 +47,18 @@ pub fn grid(path: &Path) -> Result<Vec<GridPoint>, String> {
         .map_err(|error| format!("{name}: cannot read the scenario: {error}"))?;
     let grid = Grid::parse(&text, &|file| file::beside(path, file))
         .map_err(|Wrong { line, reason }| format!("{name}:{line}: {reason}"))?;
+    let options = Options::new(options());
     let points = grid.points().into_iter().map(|choice| {
         let label: Vec<_> = choice.iter().map(|entry| pair(entry)).collect();
-        let scenario = grid.scenario(&choice).map_err(|reason| match &label[..] {
-            [] => file::placed(path, &reason),
-            label => {
-                let placed = file::placed(path, &reason);
-                format!("{placed} ({})", crate::identity::label_text(label))
-            }
-        })?;
+        let scenario = grid
+            .scenario(&options, &choice)
+            .map_err(|reason| match &label[..] {
+                [] => file::placed(path, &reason),
+                label => {
+                    let placed = file::placed(path, &reason);
+                    format!("{placed} ({})", crate::identity::label_text(label))
+                }
+            })?;
         Ok(GridPoint { label, scenario })
     });
     points.collect()
@@ -71,8 +75,8 @@ fn keys() -> Command {
     let own = |arg: &clap::Arg| matches!(arg.get_long(), Some("backend" | "format"));
     let arguments = all.get_arguments().filter(|arg| !own(arg)).cloned();
     let mut command = Command::new("sweep")
-        .args(arguments.collect::<Vec<_>>())
-        .disable_help_flag(true);
+        .disable_help_flag(true)
+        .args(arguments.collect::<Vec<_>>());
     command.build();
     command
 }
@@ -94,7 +98,7 @@ impl Grid {
             grid: Pairs,
         }
 
-        let command = keys();
+        let options = Options::new(keys());
         let mut grid = Grid {
             fixed: Vec::new(),
             axes: Vec::new(),
@@ -114,8 +118,8 @@ impl Grid {
                 }
                 _ => {}
             }
-            let entry = file::entry(&key, &value, &command, locate).map_err(wrong)?;
-            file::agree(&command, borrowed(&lines), &key).map_err(wrong)?;
+            let entry = file::entry(&key, &value, &options, locate).map_err(wrong)?;
+            file::agree(&options.command(), borrowed(&lines), &key).map_err(wrong)?;
             grid.fixed.push(entry);
             lines.push((line, key));
         }
@@ -127,9 +131,9 @@ impl Grid {
                     format!("{key} stands in line {other} too (expected only one of them)");
                 return Err(wrong(reason));
             }
-            let mut values = values(&key, &value, &command, locate).map_err(wrong)?;
-            file::agree(&command, borrowed(&lines), &key).map_err(wrong)?;
-            if shared(&command, &key) {
+            let mut values = values(&key, &value, &options, locate).map_err(wrong)?;
+            file::agree(&options.command(), borrowed(&lines), &key).map_err(wrong)?;
+            if shared(&options.command(), &key) {
                 grid.fixed.append(&mut values);
             } else {
                 grid.axes.push(values);
@@ -163,15 +167,17 @@ impl Grid {
         points
     }
 
-    fn scenario(&self, choice: &[&Entry]) -> Result<Scenario, String> {
-        read(self.fixed.iter().chain(choice.iter().copied()))
+    fn scenario(&self, options: &Options, choice: &[&Entry]) -> Result<Scenario, String> {
+        read(options, self.fixed.iter().chain(choice.iter().copied()))
     }
 }
 
-fn read<'e>(entries: impl Iterator<Item = &'e Entry>) -> Result<Scenario, String> {
-    let argv = std::iter::once("sweep".into()).chain(entries.map(file::argument));
-    let args = options()
-        .try_get_matches_from(argv)
+fn read<'e>(
+    options: &Options,
+    entries: impl Iterator<Item = &'e Entry>,
+) -> Result<Scenario, String> {
+    let args = options
+        .read(entries)
         .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
         .map_err(|error| error.to_string())?;
     Scenario::new(args)
@@ -188,7 +194,7 @@ pub(crate) fn of_keys(keys: &[(String, String)]) -> Result<Scenario, String> {
         value: value.into(),
     };
     let entries: Vec<Entry> = keys.iter().map(entry).collect();
-    read(entries.iter())
+    read(&Options::new(options()), entries.iter())
 }
 
 fn borrowed(lines: &[(usize, String)]) -> impl Iterator<Item = (usize, &str)> {
@@ -204,7 +210,7 @@ fn shared(command: &Command, key: &str) -> bool {
 fn values(
     key: &str,
     value: &Value,
-    command: &Command,
+    options: &Options,
     locate: &dyn Fn(&str) -> PathBuf,
 ) -> Result<Vec<Entry>, String> {
     let items = match value {
@@ -214,20 +220,21 @@ fn values(
         }
         other => {
             // An unknown key is worse than a value of another type.
-            file::entry(key, other, command, locate)?;
+            file::entry(key, other, options, locate)?;
             return Err(format!(
                 "{key} is of type {} (expected a list of values, or the key above [{GRID}])",
                 other.type_str()
             ));
         }
     };
-    if shared(command, key) {
-        return Ok(vec![file::entry(key, value, command, locate)?]);
+    if shared(&options.command(), key) {
+        return Ok(vec![file::entry(key, value, options, locate)?]);
     }
     let mut entries: Vec<Entry> = Vec::with_capacity(items.len());
+    let mut seen = HashSet::with_capacity(items.len());
     for item in items {
-        let entry = file::entry(key, item, command, locate)?;
-        if entries.contains(&entry) {
+        let entry = file::entry(key, item, options, locate)?;
+        if !seen.insert(entry.value.clone()) {
             let (_, value) = pair(&entry);
             return Err(format!("{key} has the value {value} twice (expected once)"));
         }
@@ -276,7 +283,8 @@ mod tests {
         ] {
             assert_eq!(labels(text), ["seed = 1", "seed = 2"]);
             let grid = parse(text).unwrap();
-            let scenario = grid.scenario(&grid.points()[1]).unwrap();
+            let options = Options::new(options());
+            let scenario = grid.scenario(&options, &grid.points()[1]).unwrap();
             assert_eq!(scenario.strategies.len(), 2);
             assert_eq!(scenario.seed, 2);
         }
@@ -318,6 +326,7 @@ mod tests {
                 "contradicts load in line 2",
             ),
             ("format = \"json\"\n[grid]", 1, "unknown key \"format\""),
+            ("help = \"x\"\n[grid]", 1, "unknown key \"help\""),
             (
                 "[grid]\nbackend = [\"tcp:a:1\"]",
                 2,
@@ -333,6 +342,23 @@ mod tests {
             );
             assert!(!wrong.reason.contains('\n'), "{text:?}: {wrong:?}");
         }
+    }
+
+    /// Four times as many take about four times as long; sixteen times would be seen.
+    #[test]
+    fn long_lists_are_read_in_linear_time() {
+        let seconds = |count: usize| {
+            let seeds: Vec<_> = (0..count).map(|seed| seed.to_string()).collect();
+            let text = format!("[grid]\nseed = [{}]\n", seeds.join(","));
+            let once = || {
+                let begin = std::time::Instant::now();
+                assert_eq!(parse(&text).unwrap().points().len(), count);
+                begin.elapsed().as_secs_f64()
+            };
+            once().min(once()).min(once())
+        };
+        let (few, many) = (seconds(10_000), seconds(40_000));
+        assert!(many < 9.0 * few, "{few} s, {many} s");
     }
 
     #[test]

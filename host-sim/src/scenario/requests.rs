@@ -4,32 +4,41 @@ use clap::Args;
 use meshalloc::{Grid, SchedulerKind, StrategyKind};
 use serde_json::{Value, json};
 
-use super::{LogSource, MachineArgs, sizes};
+use super::{LogSource, MachineArgs, SYNTHETIC, side_range, sizes};
 use crate::names;
 use crate::workload::{
-    EstimateModel, Requests, SizeDistribution, Subcubes, Submeshes, TaskDistribution, TimeUnit,
-    WorkloadError,
+    EstimateModel, Requests, SideRange, SizeDistribution, Subcubes, Submeshes, TaskDistribution,
+    TimeUnit, WorkloadError,
 };
 
-/// The options of commands that run a synthetic workload.
+/// The machine and what jobs of a synthetic workload ask of it. What is `None` was not given.
 #[derive(Args, Clone, Copy, Debug, Default)]
-pub(crate) struct RequestArgs {
+pub struct RequestArgs {
+    /// The machine.
     #[command(flatten)]
-    pub(crate) machine: MachineArgs,
+    pub machine: MachineArgs,
 
-    /// Distribution of the side lengths of jobs, over 1 to the machine's sides; `host-sim list` shows
-    /// them [default: uniform]
-    #[arg(long, value_name = "NAME", value_parser = sizes, conflicts_with = "cube")]
-    pub(crate) sizes: Option<SizeDistribution>,
+    /// Distribution of the side lengths of jobs: uniform, normal, exponential, uniform-decreasing;
+    /// `host-sim list` shows variants [default: uniform]
+    #[arg(long, value_name = "NAME", value_parser = sizes, help_heading = SYNTHETIC, conflicts_with = "cube")]
+    pub sizes: Option<SizeDistribution>,
+
+    /// Sides along x that are drawn, in processors [default: 1 to the machine's]
+    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC, conflicts_with = "cube")]
+    pub widths: Option<SideRange>,
+
+    /// Sides along y that are drawn, in processors [default: 1 to the machine's]
+    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC, conflicts_with = "cube")]
+    pub heights: Option<SideRange>,
 
     /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
     /// [default: uniform]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) dims: Option<TaskDistribution>,
+    #[arg(long, value_name = "NAME", help_heading = SYNTHETIC)]
+    pub dims: Option<TaskDistribution>,
 
     /// On a cube: distribution of the radices of jobs, 2 to k: uniform or normal [default: uniform]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) radices: Option<TaskDistribution>,
+    #[arg(long, value_name = "NAME", help_heading = SYNTHETIC)]
+    pub radices: Option<TaskDistribution>,
 }
 
 /// The estimates of a command that runs a synthetic workload of jobs with service times.
@@ -52,8 +61,8 @@ impl RequestArgs {
     ///
     /// # Errors
     ///
-    /// When there is no such machine, or an option is about another one.
-    pub(crate) fn requests(&self) -> Result<Requests, String> {
+    /// When there is no such machine, an option is about another one, or sides are longer than the machine's.
+    pub fn requests(&self) -> Result<Requests, String> {
         if let Some(cube) = self.machine.cube {
             return Ok(Requests::Subcubes(Subcubes {
                 cube,
@@ -71,7 +80,19 @@ impl RequestArgs {
         }
         let machine = self.machine.machine()?;
         let sizes = self.sizes.unwrap_or(SizeDistribution::Uniform);
-        Ok(Requests::Submeshes(Submeshes::new(machine, sizes)))
+        let mut submeshes = Submeshes::new(machine, sizes);
+        for (range, key, dimension) in [(self.widths, "widths", 0), (self.heights, "heights", 1)] {
+            let Some(range) = range else { continue };
+            let side = machine.side(dimension);
+            if range.max() > side {
+                return Err(format!(
+                    "{key} go to {} (expected at most {side} on {machine})",
+                    range.max()
+                ));
+            }
+            submeshes.sides[dimension] = range;
+        }
+        Ok(Requests::Submeshes(submeshes))
     }
 }
 
@@ -83,24 +104,54 @@ pub(crate) fn default_strategy(machine: Grid) -> StrategyKind {
     }
 }
 
-/// The strategies of a command, each once, `default` where none is named.
+/// One word of `--strategy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StrategyChoice {
+    /// All strategies that serve the machine.
+    All,
+    /// One of them.
+    One(StrategyKind),
+}
+
+/// Reads the name of a strategy, or `all`.
+pub(crate) fn strategy_choice(text: &str) -> Result<StrategyChoice, String> {
+    match text {
+        "all" => Ok(StrategyChoice::All),
+        name => names::strategy(name).map(StrategyChoice::One),
+    }
+}
+
+/// The strategies of a command, each once, in the order in which they were named first; `default` where none is named.
 ///
 /// # Errors
 ///
 /// When one does not serve the machine: what it serves, and which strategies would do.
 pub(crate) fn strategies(
     machine: Grid,
-    named: Option<&[StrategyKind]>,
+    named: Option<&[StrategyChoice]>,
     default: &[StrategyKind],
 ) -> Result<Vec<StrategyKind>, String> {
+    let of_choice = |&choice: &StrategyChoice| match choice {
+        StrategyChoice::All => suitable(machine).collect(),
+        StrategyChoice::One(kind) => vec![kind],
+    };
+    let named: Vec<StrategyKind> = match named {
+        Some(named) => named.iter().flat_map(of_choice).collect(),
+        None => default.to_vec(),
+    };
     let mut strategies = Vec::new();
-    for &strategy in named.unwrap_or(default) {
+    for strategy in named {
         check_serves(machine, strategy)?;
         if !strategies.contains(&strategy) {
             strategies.push(strategy);
         }
     }
     Ok(strategies)
+}
+
+/// The strategies of this build that serve the machine.
+fn suitable(machine: Grid) -> impl Iterator<Item = StrategyKind> {
+    StrategyKind::built().filter(move |kind| kind.serves().includes(&machine))
 }
 
 /// Whether the strategy serves the machine.
@@ -113,8 +164,7 @@ pub(crate) fn check_serves(machine: Grid, strategy: StrategyKind) -> Result<(), 
     if serves.includes(&machine) {
         return Ok(());
     }
-    let suitable = StrategyKind::built().filter(|kind| kind.serves().includes(&machine));
-    let suitable: Vec<_> = suitable.map(StrategyKind::name).collect();
+    let suitable: Vec<_> = suitable(machine).map(StrategyKind::name).collect();
     Err(format!(
         "{strategy} serves {serves}, not {machine} (expected one of {})",
         suitable.join(", ")
@@ -139,7 +189,7 @@ pub(crate) fn record_log(
     record
 }
 
-/// What all commands with requests record of them: options and their values. The ranges of sides are not among them.
+/// What all commands with requests record of them: options and their values.
 pub(crate) fn record(
     requests: &Requests,
     strategies: &[StrategyKind],
@@ -156,7 +206,13 @@ pub(crate) fn record(
         record[option] = value.into();
     }
     match requests {
-        Requests::Submeshes(of) => record["sizes"] = of.sizes.to_string().into(),
+        Requests::Submeshes(of) => {
+            record["sizes"] = of.sizes.to_string().into();
+            let sides = &of.sides[..of.machine.dimensions()];
+            for (key, range) in ["widths", "heights"].into_iter().zip(sides) {
+                record[key] = format!("{}..{}", range.min(), range.max()).into();
+            }
+        }
         Requests::Subcubes(of) => {
             record["dims"] = of.dims.name().into();
             record["radices"] = of.radices.name().into();

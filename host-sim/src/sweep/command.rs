@@ -1,7 +1,6 @@
 //! `sweep`: a grid of scenarios out of a file, results into a folder.
 
 use std::io::Write;
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -13,8 +12,7 @@ use super::{Point, SweepError, results};
 use crate::failure::Failure;
 use crate::file;
 use crate::identity::label_text;
-use crate::names;
-use crate::scenario::{self, GridPoint};
+use crate::scenario::{self, GridPoint, ThreadsArgs};
 
 /// What to sweep, and where the results go.
 #[derive(Args, Clone, Debug)]
@@ -27,9 +25,8 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
 
-    /// Threads that share the runs; their number does not change any result [default: all processors]
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>, allow_negative_numbers = true)]
-    threads: Option<NonZero<usize>>,
+    #[command(flatten)]
+    threads: ThreadsArgs,
 
     /// Discard the points that the folder has, or those of the chosen shard, and start over
     #[arg(long, conflicts_with = "merge")]
@@ -86,7 +83,7 @@ pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Fail
             .into());
         }
     }
-    let finished = part.carry_out(&points, &journal, args.threads, args.restart);
+    let finished = part.carry_out(&points, &journal, args.threads.count, args.restart);
     let finished = finished.map_err(|error| match &error {
         SweepError::Journal {
             reason: JournalError::Io(_) | JournalError::InUse,

@@ -10,6 +10,7 @@ use super::merge::chosen;
 use super::{Finished, Point, Shard, SweepError, SweepOptions, merge, run_points};
 use crate::names;
 use crate::progress::Bar;
+use crate::wording::counted;
 
 /// The part of the points.
 #[derive(Args, Clone, Debug)]
@@ -95,7 +96,10 @@ impl Part {
     pub(crate) fn summary(self, finished: &[Finished]) -> String {
         let count = finished.len();
         let known = finished.iter().filter(|point| point.resumed).count();
-        let of_journal = format!("{count} points, {known} of them from the journal");
+        let of_journal = format!(
+            "{}, {known} of them from the journal",
+            counted(count, "point")
+        );
         match self {
             Part::Whole => of_journal,
             Part::Shard(shard) => {
@@ -105,7 +109,10 @@ impl Part {
                     shard.count()
                 )
             }
-            Part::Merged(_) => format!("{count} points, all of them from the journals of shards"),
+            Part::Merged(_) => format!(
+                "{}, all of them from the journals of shards",
+                counted(count, "point")
+            ),
         }
     }
 

@@ -6,15 +6,16 @@
 
 use std::io;
 
+use schemars::JsonSchema;
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Finished, Point};
 use crate::experiment::StrategyResult;
 use crate::identity::{PROGRAM, VERSION, hash};
 use crate::metrics::Metric;
-use crate::report;
+use crate::report::{self, LogJson, Recorded, ResultJson};
 use crate::scenario::{self, GridPoint};
 use crate::workload::Workload;
 
@@ -25,19 +26,69 @@ fn metrics() -> impl Iterator<Item = Metric> {
         .filter(|metric| metric.is_reproducible())
 }
 
-/// The CSV file: first the keys of the scenario, then what was measured. The columns are the same for every
-/// sweep.
+/// The columns of the CSV file with what they mean: first the keys of the scenario, then what was measured. They are the same for
+/// every sweep.
+pub(crate) fn columns() -> Vec<(String, String)> {
+    let options = scenario::options();
+    let described = |key: String| {
+        let arg = options
+            .get_arguments()
+            .find(|arg| arg.get_long() == Some(key.as_str()));
+        let help = arg.and_then(clap::Arg::get_help).map(ToString::to_string);
+        (key, help.unwrap_or_default())
+    };
+    let pair = |(name, meaning): (&str, &str)| (name.to_owned(), meaning.to_owned());
+    let mut columns: Vec<_> = keys().into_iter().map(described).collect();
+    columns.extend(BEFORE_METRICS.map(pair));
+    for metric in metrics() {
+        let (name, meaning, unit) = (metric.name(), metric.meaning(), metric.unit().words());
+        columns.extend([
+            (format!("{name}_mean"), format!("{meaning} Unit: {unit}.")),
+            (
+                format!("{name}_ci95"),
+                format!("half-width of the 95 % confidence interval of {name}_mean"),
+            ),
+            (
+                format!("{name}_replications"),
+                format!("replications that had a {name}"),
+            ),
+        ]);
+    }
+    columns.extend(AFTER_METRICS.map(pair));
+    columns
+}
+
+/// The columns between the scenario and the metrics, and those behind them.
+const BEFORE_METRICS: [(&str, &str); 4] = [
+    ("runs", "the number of replications"),
+    (
+        "stop",
+        "why there were no more: fixed, error-reached, cap-reached, saturated or incomplete",
+    ),
+    ("saturated", "whether the backlog grew in most replications"),
+    (
+        "grows_with_length",
+        "whether mean delays still grow with the length of the run",
+    ),
+];
+const AFTER_METRICS: [(&str, &str); 4] = [
+    (
+        "refused",
+        "measured jobs refused for good, in all replications",
+    ),
+    (
+        "table_limited",
+        "how often jobs were kept from an idle queue because the controller's table was full",
+    ),
+    ("decisions", "jobs granted in all replications"),
+    ("decision_hash", "all decisions as one number, hexadecimal"),
+];
+
+/// The CSV file.
 pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u8>> {
     let keys = keys();
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut columns = keys.clone();
-    columns.extend(["runs", "stop", "saturated", "grows_with_length"].map(str::to_owned));
-    for metric in metrics() {
-        let name = metric.name();
-        columns.extend(["mean", "ci95", "replications"].map(|part| format!("{name}_{part}")));
-    }
-    columns.extend(["refused", "table_limited", "decisions", "decision_hash"].map(str::to_owned));
-    writer.write_record(&columns)?;
+    writer.write_record(columns().iter().map(|(name, _)| name))?;
     for (point, finished) in grid.iter().zip(finished) {
         let scenario = serde_json::to_value(&point.scenario)?;
         for result in &finished.results {
@@ -55,7 +106,7 @@ pub(super) fn csv(grid: &[GridPoint], finished: &[Finished]) -> io::Result<Vec<u
 fn keys() -> Vec<String> {
     let options = scenario::options();
     let keys = options.get_arguments().filter_map(clap::Arg::get_long);
-    keys.filter(|key| !matches!(*key, "backend" | "format" | "help"))
+    keys.filter(|key| !matches!(*key, "backend" | "format"))
         .map(str::to_owned)
         .collect()
 }
@@ -119,12 +170,30 @@ pub(super) fn json(
     Ok(bytes)
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
+/// `results.json`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Sweep")]
+pub(crate) struct Document<'a> {
+    /// The program's name.
     program: &'a str,
+    /// The program's version.
     version: &'a str,
+    /// The keys of the grid; `null` without points.
     grid: Option<Vec<&'a str>>,
+    /// One for each point, in the order of the grid.
+    #[schemars(with = "Vec<PointDocument>")]
     points: Documents<'a>,
+}
+
+/// A point of a grid.
+#[derive(Serialize, JsonSchema)]
+struct PointDocument {
+    scenario: Recorded,
+    /// The log; not there for a synthetic workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log: Option<LogJson>,
+    /// One for each strategy.
+    results: Vec<ResultJson>,
 }
 
 /// A document for each point, made when it is written.
@@ -146,15 +215,19 @@ impl Serialize for Documents<'_> {
     }
 }
 
-fn document(point: &GridPoint, run: &Point, finished: &Finished) -> serde_json::Result<Value> {
-    let mut document = Map::new();
-    let scenario = serde_json::to_value(&point.scenario)?;
-    document.insert("scenario".to_owned(), scenario);
-    if let Workload::Log(log) = &run.experiment.workload {
-        document.insert("log".to_owned(), report::log_json(log));
-    }
+fn document(
+    point: &GridPoint,
+    run: &Point,
+    finished: &Finished,
+) -> serde_json::Result<PointDocument> {
     let results = finished.results.iter();
-    let results = results.map(|result| report::result_json(result, &finished.results, None));
-    document.insert("results".to_owned(), results.collect());
-    Ok(Value::Object(document))
+    let results = results.map(|result| ResultJson::new(result, &finished.results, None));
+    Ok(PointDocument {
+        scenario: Recorded(serde_json::to_value(&point.scenario)?),
+        log: match &run.experiment.workload {
+            Workload::Log(log) => Some(LogJson::new(log)),
+            Workload::Synthetic(_) => None,
+        },
+        results: results.collect(),
+    })
 }

@@ -8,6 +8,7 @@ use rand_distr::{Distribution, Exp};
 
 use super::distributions::positive;
 use super::{DistributionInfo, ShapeRule, WorkloadError};
+use crate::wording::Number;
 
 /// Requests for a number of processors, which a rule gives a shape: strategies that need none hold exactly so many processors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,7 +75,7 @@ impl FromStr for CountDistribution {
 impl fmt::Display for CountDistribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let CountDistribution::Exponential { mean } = self;
-        f.pad(&format!("exponential:{mean}"))
+        f.pad(&format!("exponential:{}", Number(*mean)))
     }
 }
 
@@ -99,7 +100,7 @@ impl Counts {
         let exponential = rate.ok_or_else(|| {
             out_of_range(
                 "the mean number of processors",
-                mean.to_string(),
+                Number(mean).to_string(),
                 "a number over 0",
             )
         })?;

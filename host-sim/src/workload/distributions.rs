@@ -10,6 +10,7 @@ use rand_distr::{Distribution, Exp, Normal, Uniform};
 use statrs::distribution::ContinuousCDF;
 
 use super::WorkloadError;
+use crate::wording::Number;
 
 /// The side lengths that may be drawn, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,7 +200,7 @@ impl SizeDistribution {
                 };
                 let bad = |expected: String| WorkloadError::OutOfRange {
                     what: "a normal distribution's mean and standard deviation".into(),
-                    given: format!("{mean} and {deviation}"),
+                    given: format!("{} and {}", Number(mean), Number(deviation)),
                     expected,
                 };
                 let finite = || bad("finite numbers, the deviation over 0".into());
@@ -293,12 +294,12 @@ impl fmt::Display for SizeDistribution {
             SizeDistribution::Exponential => f.pad("exponential"),
             SizeDistribution::UniformDecreasing => f.pad("uniform-decreasing"),
             SizeDistribution::Normal { mean, spread } => {
-                let mean = mean.map(|mean| format!("mean={mean}"));
+                let mean = mean.map(|mean| format!("mean={}", Number(mean)));
                 let spread = match spread {
                     Spread::QuarterDeviation => None,
                     Spread::QuarterVariance => Some("var".to_string()),
-                    Spread::Deviation(deviation) => Some(format!("sd={deviation}")),
-                    Spread::Variance(variance) => Some(format!("var={variance}")),
+                    Spread::Deviation(deviation) => Some(format!("sd={}", Number(*deviation))),
+                    Spread::Variance(variance) => Some(format!("var={}", Number(*variance))),
                 };
                 let options: Vec<_> = mean.into_iter().chain(spread).collect();
                 let colon = if options.is_empty() { "" } else { ":" };

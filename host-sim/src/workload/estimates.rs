@@ -11,6 +11,7 @@ use rand_distr::{Distribution, Uniform};
 
 use super::stream::{Source, Stream};
 use super::{DistributionInfo, Job, TIME_MAX, Work, WorkloadError};
+use crate::wording::Number;
 
 /// Which estimate of its run time each request carries.
 ///
@@ -154,7 +155,9 @@ impl fmt::Display for EstimateModel {
         match self {
             EstimateModel::Perfect => f.pad("perfect"),
             EstimateModel::Log => f.pad("log"),
-            EstimateModel::Factor { low, high } => f.pad(&format!("factor:{low}..{high}")),
+            EstimateModel::Factor { low, high } => {
+                f.pad(&format!("factor:{}..{}", Number(*low), Number(*high)))
+            }
             EstimateModel::None => f.pad("none"),
         }
     }

@@ -8,6 +8,7 @@ use rand_distr::{Distribution, Exp, Uniform};
 
 use super::distributions::{DistributionInfo, KIM_YOON, positive};
 use super::{SERVICE_MEAN_SECONDS_MIN, TIME_MAX, TimeUnit, WorkloadError};
+use crate::wording::Number;
 
 /// How long jobs run.
 ///
@@ -68,10 +69,11 @@ impl ServiceDistribution {
     pub fn sampler(self) -> Result<ServiceSampler, WorkloadError> {
         let time = 0.0..TimeUnit::Second.of(TIME_MAX);
         let bad = || WorkloadError::OutOfRange {
-            what: "the service time".into(),
+            what: "the service time (mean-service, service or residence)".into(),
             given: self.to_string(),
             expected: format!(
-                "seconds over 0, {SERVICE_MEAN_SECONDS_MIN} or more on average, the shortest not over the longest"
+                "seconds over 0, {SERVICE_MEAN_SECONDS_MIN} or more and less than {:.0} on average, the shortest not over the longest",
+                time.end
             ),
         };
         if !(SERVICE_MEAN_SECONDS_MIN..time.end).contains(&self.mean_seconds()) {
@@ -130,12 +132,16 @@ impl fmt::Display for ServiceDistribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ServiceDistribution::Exponential { mean_seconds } => {
-                f.pad(&format!("exponential:{mean_seconds}"))
+                f.pad(&format!("exponential:{}", Number(*mean_seconds)))
             }
             ServiceDistribution::Uniform {
                 lo_seconds,
                 hi_seconds,
-            } => f.pad(&format!("uniform:{lo_seconds},{hi_seconds}")),
+            } => f.pad(&format!(
+                "uniform:{},{}",
+                Number(*lo_seconds),
+                Number(*hi_seconds)
+            )),
         }
     }
 }

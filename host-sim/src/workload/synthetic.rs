@@ -23,6 +23,7 @@ use super::{
     SizeDistribution, Subcubes, Submeshes, TIME_MAX, TimeUnit, Work, WorkDistribution,
     WorkloadError,
 };
+use crate::wording::{Number, counted};
 
 /// How often jobs arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -159,18 +160,15 @@ impl Synthetic {
             return Ok(None);
         };
         let service = self.work.mean_service_seconds();
-        let (what, given, rate) = match rate {
+        let (given, rate) = match rate {
             Rate::Load(load) => {
                 let nodes = f64::from(self.machine().nodes());
                 let each = self.mean_processors()?;
                 let rate = service.map(|service| load * nodes / (each * service));
-                ("the load", load, rate)
+                (load, rate)
             }
-            Rate::Traffic(traffic) => {
-                let rate = service.map(|service| traffic / service);
-                ("the traffic ratio", traffic, rate)
-            }
-            Rate::Arrivals(rate) => ("the arrival rate", rate, Some(rate)),
+            Rate::Traffic(traffic) => (traffic, service.map(|service| traffic / service)),
+            Rate::Arrivals(rate) => (rate, Some(rate)),
         };
         let unit = self.work.time_unit();
         let most = ARRIVALS_PER_TICK_MAX * unit.ticks_each() as f64;
@@ -182,11 +180,44 @@ impl Synthetic {
             ),
             None => "jobs with a service time".into(),
         };
-        Err(WorkloadError::OutOfRange {
+        Err(self.rate_error(expected))
+    }
+
+    /// Whether so many jobs are expected to arrive before virtual time ends.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Synthetic::arrival_rate`], and when the rate is too low.
+    pub fn check_span(&self, jobs: u32) -> Result<(), WorkloadError> {
+        let Some(rate) = self.arrival_rate()? else {
+            return Ok(());
+        };
+        let unit = self.work.time_unit();
+        // Half of the time there is: single gaps are longer than the mean.
+        let most = unit.of(TIME_MAX) / 2.0;
+        if f64::from(jobs) <= most * rate {
+            return Ok(());
+        }
+        Err(self.rate_error(format!(
+            "one by which {} arrive within {most:.0} {}s, on average",
+            counted(jobs, "job"),
+            unit.name()
+        )))
+    }
+
+    /// The error about a rate that cannot be used.
+    fn rate_error(&self, expected: String) -> WorkloadError {
+        let (what, given) = match self.arrivals {
+            Arrivals::AtOnce { tasks } => ("the number of tasks (tasks)", f64::from(tasks)),
+            Arrivals::Poisson(Rate::Load(load)) => ("the load (load)", load),
+            Arrivals::Poisson(Rate::Traffic(traffic)) => ("the traffic ratio (traffic)", traffic),
+            Arrivals::Poisson(Rate::Arrivals(rate)) => ("the arrival rate (arrival-rate)", rate),
+        };
+        WorkloadError::OutOfRange {
             what: what.into(),
-            given: given.to_string(),
+            given: Number(given).to_string(),
             expected,
-        })
+        }
     }
 
     /// Whether there can be such estimates.

@@ -403,7 +403,10 @@ fn compare_and_saturation_take_the_strategies_of_the_machine() {
             assert_eq!(has(name), expected.contains(&name), "{cube}: {names:?}");
         }
         let shown = host_sim(&line).good();
-        assert!(shown.contains("-cube, fcfs, 100 jobs wait"), "{shown}");
+        assert!(
+            shown.contains("-cube, fcfs, 100 jobs in the queue"),
+            "{shown}"
+        );
     }
     let mesh = host_sim("saturation --mesh 8x8 --jobs 400 --replications 2 --format json").json();
     let names = names(&mesh["results"]);

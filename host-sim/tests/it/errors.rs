@@ -93,7 +93,42 @@ fn wrong_options_are_explained() {
         ("run --arrival-rate 0", &["expected a number over 0"]),
         ("run --measure starts", &["expected arrivals or departures"]),
         ("run --jobs 1.5", &["at least 1"]),
-        ("run --replications 0", &["at least 1"]),
+        ("run --replications 0", &["1 to 1000000"]),
+        (
+            "run --replications 4000000000",
+            &["a whole number, 1 to 1000000"],
+        ),
+        (
+            "run --until-rel-error .1 --max-replications 4000000000",
+            &["1 to 1000000"],
+        ),
+        ("compare --replications 4000000000", &["1 to 1000000"]),
+        ("saturation --replications 4000000000", &["1 to 1000000"]),
+        (
+            "traffic --rate .1 --replications 4000000000",
+            &["1 to 1000000"],
+        ),
+        ("reproduce liu --replications 4000000000", &["1 to 1000000"]),
+        (
+            "saturation --threads -1",
+            &["'-1' for '--threads", "at least 1"],
+        ),
+        (
+            "compare --no-picture --output p.svg",
+            &["cannot be used with"],
+        ),
+        (
+            "run --service exponential:1e308",
+            &["exponential:1e308: expected seconds over 0"],
+        ),
+        (
+            "run --strategy fls",
+            &["unknown strategy \"fls\"; did you mean \"fsl\"?"],
+        ),
+        (
+            "run --scheduler bypass-queue",
+            &["the scheduler bypass-queue needs a parameter (expected bypass-queue:SECONDS)"],
+        ),
         ("run --until-rel-error 1", &["between 0 and 1"]),
         ("run --seed -1", &["0 to 18446744073709551615"]),
         ("run --warmup 1", &["0 to below 1"]),
@@ -178,6 +213,7 @@ fn what_cannot_be_done_is_one_line() {
     file("value.toml", b"# a comment\nmesh = \"8by8\"\n");
     file("syntax.toml", b"mesh = \"8x8\"\nload 0.4\n");
     file("bytes.toml", b"\xff\xfe");
+    file("help.toml", b"help = \"x\"\n");
     file("cap.toml", b"max-replications = 3\n");
     file("log.swf", b"; Computer: none\n1 0 0 ten 4\n");
     file("empty.swf", b"; Computer: none\n");
@@ -208,6 +244,10 @@ fn what_cannot_be_done_is_one_line() {
             &["bytes.toml: cannot read the scenario"],
         ),
         (
+            "run --scenario help.toml",
+            &["help.toml:1: unknown key \"help\""],
+        ),
+        (
             "run --scenario missing.toml",
             &["missing.toml: cannot read the scenario"],
         ),
@@ -234,7 +274,10 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --pattern ring --arrival-rate 0.2",
-            &["the arrival rate is 0.2", "at most 0.1 jobs a cycle"],
+            &[
+                "the arrival rate (arrival-rate) is 0.2",
+                "at most 0.1 jobs a cycle",
+            ],
         ),
         (
             "run --pattern ring --arrival-rate 0.01 --warmup .1",
@@ -246,11 +289,39 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --load 1e6",
-            &["the load is 1000000", "at most 100000 jobs a second"],
+            &["the load (load) is 1000000", "at most 100000 jobs a second"],
         ),
         (
             "run --mean-service 1e-8",
-            &["the service time is", "0.001 or more"],
+            &["the service time (mean-service", "0.001 or more"],
+        ),
+        (
+            "run --load 1e300",
+            &["the load (load) is 1e300: ", "at most 100000 jobs"],
+        ),
+        (
+            "run --load 1e-300 --jobs 10",
+            &["the load (load) is 1e-300: ", "10 jobs arrive within"],
+        ),
+        (
+            "compare --load 1e-300",
+            &["the load (load) is 1e-300: ", "40000 jobs arrive within"],
+        ),
+        (
+            "run --arrival-rate 1e-300",
+            &["the arrival rate (arrival-rate) is 1e-300: "],
+        ),
+        (
+            "run --mean-service 1e308 --traffic 1e-3",
+            &["(mean-service, service or residence) is exponential:1e308: "],
+        ),
+        (
+            "run --slowdown-threshold 1e-300",
+            &["(slowdown-threshold) is 1e-300: expected 0.000001 to 2251799814 seconds"],
+        ),
+        (
+            "run --sizes normal:mean=1e308,sd=1",
+            &["normal:mean=1e308,sd=1 is 1 to 64"],
         ),
         ("run --partition 2", &["expected swf"]),
         ("run --from 2w", &["from is about logs", "expected swf"]),
@@ -374,9 +445,25 @@ fn help_names_every_option_with_its_default() {
             );
         }
     }
+    let help = host_sim_in(folder.path(), "--help").good();
+    for code in [
+        "0    done",
+        "1    ",
+        "2    nothing was done",
+        "130  after Ctrl-C",
+    ] {
+        assert!(help.contains(code), "{code} is missing in {help}");
+    }
+    // Of a release build from a clone the revision follows.
     let version = host_sim_in(folder.path(), "--version").good();
-    assert_eq!(
-        version,
-        concat!("host-sim ", env!("CARGO_PKG_VERSION"), "\n")
+    let rest = version.strip_prefix(concat!("host-sim ", env!("CARGO_PKG_VERSION")));
+    let rest = rest.unwrap_or_else(|| panic!("{version}")).trim_end();
+    let revision = rest
+        .strip_prefix(" (")
+        .and_then(|rest| rest.strip_suffix(')'));
+    let is_revision = |text: &str| text.len() >= 7 && text.bytes().all(|b| b.is_ascii_hexdigit());
+    assert!(
+        rest.is_empty() || revision.is_some_and(is_revision),
+        "{version}"
     );
 }

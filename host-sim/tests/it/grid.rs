@@ -92,7 +92,7 @@ fn a_map_shows_the_planes() {
     let shown = host_sim_fed(folder.path(), line, OPERATIONS).good();
     let expected = "
 first-fit
-3 jobs running, 0 waiting
+3 running, 0 waiting
 68.8 % busy, 20 free, 1 faulty
 largest free submesh: 2x2x2
     ┌───────────────────┐
@@ -152,8 +152,14 @@ fn sweeps_comparisons_and_saturation_serve_grids() {
     fs::write(folder.path().join("rings.toml"), text).unwrap();
     host_sim_in(folder.path(), "sweep rings.toml --output out").good();
     let csv = fs::read_to_string(folder.path().join("out/results.csv")).unwrap();
-    assert!(csv.contains("4x3x4,0,,,first-fit"), "{csv}");
-    assert!(csv.contains("4x3x4,\"0,2\",,,first-fit"), "{csv}");
+    assert!(
+        csv.contains("4x3x4,0,,,uniform,1..4,1..3,,,first-fit"),
+        "{csv}"
+    );
+    assert!(
+        csv.contains("4x3x4,\"0,2\",,,uniform,1..4,1..3,,,first-fit"),
+        "{csv}"
+    );
 
     let line = "compare --torus 4x3x4 --load .3 --jobs 200 --replications 2 --format json";
     let json = host_sim_in(folder.path(), line).json();

@@ -297,6 +297,22 @@ fn a_missing_controller_is_an_error() {
 }
 
 /// A serial line: a pair of pseudo-terminals, the board at the one and the program at the other.
+/// A controller that serves another client takes the connection and leaves it at that.
+#[test]
+fn a_second_client_hears_why_nothing_is_heard() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let ended = host_sim(&format!(
+        "run --mesh 8x8 --jobs 10 --backend tcp:127.0.0.1:{port}"
+    ));
+    assert_eq!(ended.code, Some(2), "{ended}");
+    assert!(
+        ended.stderr.contains("serves one client at a time"),
+        "{ended}"
+    );
+    drop(listener);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_serial_line_makes_the_same_decisions() {

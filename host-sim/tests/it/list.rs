@@ -67,6 +67,31 @@ fn json_has_everything_with_its_source() {
 }
 
 #[test]
+fn a_part_of_the_list_has_that_part_alone() {
+    let shown = host_sim("list metrics").good();
+    assert!(
+        shown.starts_with("Metrics\n") && !shown.contains("Schedulers"),
+        "{shown}"
+    );
+    for part in ["waiting_delay", "Unit: seconds", "Kim and Yoon 1995"] {
+        assert!(shown.contains(part), "{part} is missing in {shown}");
+    }
+    let list = host_sim("list metrics --format json").json();
+    let keys: Vec<_> = list.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["program", "version", "metrics"]);
+    for metric in list["metrics"].as_array().unwrap() {
+        for key in ["name", "meaning", "unit", "source"] {
+            assert!(!metric[key].as_str().unwrap().is_empty(), "{metric}");
+        }
+    }
+    let ended = host_sim("list metric");
+    assert!(
+        ended.code == Some(2) && ended.stderr.contains("'metrics'"),
+        "{ended}"
+    );
+}
+
+#[test]
 fn the_table_fits_a_terminal() {
     let shown = host_sim("list").good();
     for name in [

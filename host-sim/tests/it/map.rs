@@ -22,7 +22,7 @@ fn the_end_of_a_file_of_operations() {
     let shown = host_sim_fed(folder.path(), line, OPERATIONS).good();
     let expected = "
 first-fit
-2 jobs running, 0 waiting
+2 running, 0 waiting
 34.4 % busy, 21 free, 1 faulty
 largest free submesh: 5x2
     ┌────────┐
@@ -49,7 +49,7 @@ fn the_planes_of_a_cube() {
     let shown = host_sim_fed(folder.path(), line, operations).good();
     let expected = "
 tree-collapsing
-2 jobs running, 0 waiting
+2 running, 0 waiting
 54.7 % busy, 29 free, 2 faulty
 largest free subcube: 3x4x2
     ┌───────────────────┐

@@ -52,6 +52,41 @@ alloc 23 4 4
     );
 }
 
+/// First come, first served: 3 would fit beside 1, but 2 is before it.
+#[test]
+fn with_a_scheduler_jobs_wait_and_are_granted_later() {
+    let operations = "alloc 1 4 3\nalloc 2 4 4\nalloc 3 4 1\nfree 1\nfree 2\nalloc 4 4 4\nfree 4\n";
+    let expected = r#"{"line":1,"op":"alloc","id":1,"granted":[{"x":0,"y":0,"w":4,"h":3}]}
+{"line":2,"op":"alloc","id":2,"waits":0}
+{"line":3,"op":"alloc","id":3,"waits":1}
+{"line":4,"op":"free","id":1,"released":12}
+{"line":4,"op":"grant","id":2,"granted":[{"x":0,"y":0,"w":4,"h":4}]}
+{"line":5,"op":"free","id":2,"released":16}
+{"line":5,"op":"grant","id":3,"granted":[{"x":0,"y":0,"w":4,"h":1}]}
+{"line":6,"op":"alloc","id":4,"waits":0}
+{"line":7,"op":"free","id":4,"released":0}
+"#;
+    let options = "--mesh 4x4 --strategy ff --scheduler";
+    assert_eq!(
+        replay(&format!("{options} fcfs"), operations).good(),
+        expected
+    );
+    let bypassing = replay(&format!("{options} modified-fcfs:static=100"), operations).good();
+    assert!(
+        bypassing.contains(r#""op":"alloc","id":3,"granted""#),
+        "{bypassing}"
+    );
+    let counts = replay(&format!("{options} fcfs --quiet"), operations).good();
+    let count = |name: &str| {
+        counts
+            .lines()
+            .find(|line| line.starts_with(name))
+            .map(|line| line.split_whitespace().last().unwrap().to_owned())
+    };
+    assert_eq!(count("granted").as_deref(), Some("3"), "{counts}");
+    assert_eq!(count("waited").as_deref(), Some("3"), "{counts}");
+}
+
 #[test]
 fn an_estimate_changes_no_decision_of_a_strategy_that_ignores_it() {
     let plain = "alloc 1 4 3\nalloc 2 4x2\nfree 1\nalloc 3 2\nalloc 4 2x2\n";

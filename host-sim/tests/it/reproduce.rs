@@ -44,13 +44,29 @@ fn every_figure_gives_a_table_a_picture_and_verdicts() {
             assert_eq!(endings, [true; 2], "{of_figure}: {:?}", files.keys());
             let verdicts = shown
                 .lines()
-                .filter(|l| l.starts_with(&format!("Figure {number}, ")));
+                .filter(|l| l.starts_with(&format!("Figure {number}: ")));
             let verdicts: Vec<_> = verdicts.collect();
+            // The larger cubes are not in the paper, so there is nothing to judge.
+            if (line, number) == (CHUANG_WU, 3) {
+                assert!(verdicts.is_empty(), "{shown}");
+                continue;
+            }
             assert!(
                 verdicts.len() == 1 && verdicts[0].contains("hold, "),
                 "{number}: {shown}"
             );
         }
+        // The verdicts stand at the end, below the claims, so that they stay on the screen.
+        let end = shown.lines().rev().take_while(|line| !line.is_empty());
+        let end: Vec<_> = end.collect();
+        assert!(
+            end[0].starts_with("page: ") && end[1].starts_with("All, "),
+            "{shown}"
+        );
+        assert!(
+            end[2..].iter().all(|line| line.starts_with("Figure ")),
+            "{shown}"
+        );
         let pages: Vec<_> = files
             .keys()
             .filter(|name| name.ends_with(".html"))

@@ -192,7 +192,7 @@ fn a_log_that_comes_too_fast_is_saturated() {
     for part in [
         "first-fit: saturated",
         "naive: saturated",
-        "naive: 132 jobs waited at",
+        "naive: waiting at the last arrival: 132.",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }

@@ -14,7 +14,7 @@ fn a_table_of_all_strategies_that_serve_the_mesh() {
         "saturation",
         " ± ",
         "seed 1",
-        "100 jobs wait",
+        "100 jobs in the queue",
     ] {
         assert!(shown.contains(part), "{part} is missing in {shown}");
     }
@@ -96,7 +96,7 @@ fn what_makes_no_sense_is_refused() {
             "saturation --backlog 1001",
             "expected a whole number, 1 to 1000",
         ),
-        ("saturation --replications 0", "at least 1"),
+        ("saturation --replications 0", "1 to 1000000"),
         ("saturation --jobs 4294967295", "expected at most"),
         ("saturation --until-abs-error 2", "expected"),
         ("saturation --max-replications 3", "--until-abs-error"),

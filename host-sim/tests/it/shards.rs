@@ -83,7 +83,8 @@ fn shards_make_the_very_files_of_one_machine() {
                 let expected = format!("shard {shard} of {shards}: ");
                 let rest = said.strip_prefix(&expected).unwrap();
                 let (count, rest) = rest.split_once(' ').unwrap();
-                assert_eq!(rest, "points, 0 of them from the journal\n");
+                let noun = if count == "1" { "point" } else { "points" };
+                assert_eq!(rest, format!("{noun}, 0 of them from the journal\n"));
                 computed += count.parse::<u32>().unwrap();
             }
             assert_eq!(computed, points);

@@ -126,7 +126,7 @@ fn what_makes_no_sense_is_refused() {
         ("traffic --rate 0.1 --flits 65537", "1 to 65536"),
         ("traffic --rate 0.1 --routing-delay -1", "0 to 65536"),
         ("traffic --rate 0.1 --cycles 0", "1 to 1000000000"),
-        ("traffic --rate 0.1 --replications 0", "at least 1"),
+        ("traffic --rate 0.1 --replications 0", "1 to 1000000"),
         (
             "traffic --rate 0.1 --pattern uniform",
             "did you mean \"uniform-random\"?",

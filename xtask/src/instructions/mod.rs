@@ -82,7 +82,7 @@ fn request(job: u32) -> Request {
 pub(crate) fn run(options: &Options) -> Result<()> {
     setup::target()?;
     setup::qemu()?;
-    image::build_command("board,qemu").run()?;
+    image::build(&image::build_command("board,qemu"))?;
     let image = Image::read()?;
     let is_wanted = |table: &Table| options.only.is_empty() || options.only.contains(table);
     for table in Table::ALL.into_iter().filter(is_wanted) {

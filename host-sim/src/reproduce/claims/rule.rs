@@ -9,7 +9,7 @@ use super::judgement::{At, Gain, Judgement};
 use super::number::{between, exact, nothing, number};
 use super::ratios::{Ratio, close, least_affected};
 use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
-use crate::metrics::Metric;
+use crate::metrics::{Metric, Unit};
 use crate::reproduce::measure::{Line, Measurements, Point, Reading, Shown};
 use crate::statistics::Estimate;
 
@@ -106,6 +106,17 @@ pub enum Rule {
     },
 }
 
+/// A number that a claim states, as people read it: shares in percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StatedNumber {
+    /// Of the only point, unless it is a difference.
+    OfOne(f64),
+    /// Of each point.
+    OfEach(f64),
+    /// The relative difference of own and other at each point, in percent.
+    OfDifference(f64),
+}
+
 /// What a rule is applied to.
 #[derive(Clone, Copy)]
 pub struct Evidence<'e> {
@@ -120,6 +131,18 @@ pub struct Evidence<'e> {
 }
 
 impl Rule {
+    /// The number that it compares with, if that is one of points that a figure about this metric shows.
+    pub fn stated(&self, metric: Metric) -> Option<StatedNumber> {
+        match *self {
+            Rule::Number { number, .. } if metric.unit() == Unit::Fraction => {
+                Some(StatedNumber::OfOne(number))
+            }
+            Rule::Value { number, .. } => Some(StatedNumber::OfEach(number * metric.scale())),
+            Rule::Difference { number, .. } => Some(StatedNumber::OfDifference(number)),
+            _ => None,
+        }
+    }
+
     /// Whether it compares with rivals, of which it needs one at least.
     pub const fn needs_rivals(&self) -> bool {
         matches!(

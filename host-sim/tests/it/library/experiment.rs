@@ -207,7 +207,7 @@ fn what_cannot_be_run_is_an_error() {
             },
             "not measured is 1",
         ),
-        (synthetic(8, -0.4, 1_000, &[AS]), "load is -0.4"),
+        (synthetic(8, -0.4, 1_000, &[AS]), "the load (load) is -0.4"),
     ] {
         let error = error(&experiment);
         assert!(error.contains(part), "{error}");

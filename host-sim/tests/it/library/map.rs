@@ -70,7 +70,7 @@ fn the_caption_counts() {
     assert_eq!(
         map.caption(),
         [
-            "1.5 s: 3 jobs running, 1 waiting",
+            "1.5 s: 3 running, 1 waiting",
             "58.3 % busy, 10 free, 1 faulty",
             "largest free submesh: 4x1",
         ]
@@ -156,7 +156,7 @@ fn letters_show_the_mesh_as_it_is() {
     };
     let expected = "\
 first-fit
-1.5 s: 3 jobs running, 1 waiting
+1.5 s: 3 running, 1 waiting
 58.3 % busy, 10 free, 1 faulty
 largest free submesh: 4x1
     ┌──────┐

@@ -54,7 +54,7 @@ const LETTERS: Look = Look {
 fn planes_beside_each_other() {
     let expected = "\
 tree-collapsing
-7.2 s: 4 jobs running, 2 waiting
+7.2 s: 4 running, 2 waiting
 34.4 % busy, 42 free, 2 faulty
 largest free subcube: 2x4x2
     ┌───────────────────┐

@@ -1,0 +1,22 @@
+//! The frame of every HTML page: one file with everything inside, so that it can be read without a network.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// A page with this title, style sheet and content of the body.
+pub(crate) fn page(title: &str, style: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                // Otherwise a browser asks for one.
+                link rel="icon" href="data:,";
+                style { (PreEscaped(style)) }
+            }
+            body { (body) }
+        }
+    };
+    page.into_string() + "\n"
+}

@@ -1,0 +1,51 @@
+//! A claim of a paper before it is judged.
+
+use super::claims::rule::{Rule, StatedNumber};
+use super::figure::Figure;
+use super::measure::Line;
+use crate::metrics::Metric;
+
+/// A claim and the points that decide it.
+#[derive(Debug)]
+pub struct Case {
+    /// The figure it is about.
+    pub figure: u32,
+    /// The claim, paraphrased.
+    pub text: String,
+    /// The paper's number or word.
+    pub paper: String,
+    /// How it is judged.
+    pub rule: Rule,
+    /// What is compared.
+    pub metric: Metric,
+    /// What the claim is about; rules about one system have one line.
+    pub lines: Vec<Line>,
+    /// The systems that it is compared with, for rules about several.
+    pub rivals: Vec<Line>,
+}
+
+impl Case {
+    /// Adds the number that the claim states, if it states one, to the panels that show the points it is about.
+    pub(super) fn mark(&self, figure: &mut Figure) {
+        let Some(number) = self.rule.stated(self.metric) else {
+            return;
+        };
+        let points: Vec<_> = self.lines.iter().flat_map(|line| &line.points).collect();
+        let one = points.len() == 1;
+        for point in points {
+            let own_alone = point.own == point.other;
+            let against = match number {
+                StatedNumber::OfOne(_) if !one => return,
+                StatedNumber::OfOne(_) | StatedNumber::OfEach(_) if own_alone => None,
+                StatedNumber::OfDifference(_) => Some(&point.other),
+                _ => continue,
+            };
+            let (StatedNumber::OfOne(number)
+            | StatedNumber::OfEach(number)
+            | StatedNumber::OfDifference(number)) = number;
+            for panel in &mut figure.panels {
+                panel.state(self.metric, &point.own, against, number);
+            }
+        }
+    }
+}

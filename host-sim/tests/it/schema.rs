@@ -1,0 +1,194 @@
+//! What is written is what its schema says.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::program::{host_sim, host_sim_fed, host_sim_in};
+
+fn validator(output: &str) -> jsonschema::Validator {
+    let schema = host_sim(&format!("schema {output}")).json();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+fn assert_valid(output: &str, document: &Value) {
+    let validator = validator(output);
+    let errors: Vec<_> = validator
+        .iter_errors(document)
+        .map(|error| error.to_string())
+        .collect();
+    assert!(errors.is_empty(), "{output}: {errors:?} in {document}");
+    // Keys that no schema knows would go unnoticed: each must stand in the page.
+    let page = host_sim("schema").good();
+    each_key(document, &mut |key| {
+        assert!(page.contains(key), "{output}: {key} is not described");
+    });
+}
+
+/// The keys of all objects but those of a scenario and of refusals, whose keys are those of options and reasons.
+fn each_key(value: &Value, on_key: &mut impl FnMut(&str)) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object {
+                on_key(key);
+                if !["scenario", "refused"].contains(&key.as_str()) {
+                    each_key(value, on_key);
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| each_key(value, on_key)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_page_is_that_of_the_types() {
+    let page = host_sim("schema").good();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schema.md");
+    if std::env::var_os("MESHALLOC_REFRESH_GOLDEN").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == page,
+        "docs/schema.md is not what `host-sim schema` writes; MESHALLOC_REFRESH_GOLDEN=1 writes it anew"
+    );
+}
+
+#[test]
+fn documents_are_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = "--mesh 8x8 --jobs 200 --replications 2 --format json";
+    let log = "1 0 -1 10 4 -1 -1 4 -1 -1 1 1 1 -1 -1 1 -1 -1\n";
+    fs::write(folder.path().join("log.swf"), log).unwrap();
+    for (output, line) in [
+        ("run", format!("run --strategy ff,naive {small}")),
+        ("run", format!("run --load 3 --strategy random:seed=7 --search-time {small}")),
+        ("run", "run --mesh 4x4 --pattern ring --arrival-rate .001 --jobs 20 --replications 2 --format json".to_owned()),
+        ("run", "run --swf log.swf --mesh 4x4 --partition 1 --format json".to_owned()),
+        ("run", "run --cube k=4,n=2 --strategy tc,partner --replications 2 --format json".to_owned()),
+        ("compare", format!("compare --load .3,.5 {small}")),
+        ("compare", "compare --swf log.swf --mesh 4x4 --format json".to_owned()),
+        ("log", "log log.swf --mesh 4x4 --format json".to_owned()),
+        ("saturation", format!("saturation --strategy ff,naive {small}")),
+        ("traffic", "traffic --mesh 4x4 --rate .01,.9 --replications 2 --format json".to_owned()),
+    ] {
+        assert_valid(output, &host_sim_in(folder.path(), &line).json());
+    }
+}
+
+#[test]
+fn what_is_not_of_the_schema_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "run --mesh 4x4 --jobs 50 --replications 1 --format json";
+    let good = host_sim_in(folder.path(), line).json();
+    let validator = validator("run");
+    assert!(validator.is_valid(&good));
+    for (path, key, value) in [
+        ("", "seed", Value::from("one")),
+        ("/results/0", "saturated", Value::Null),
+        ("/results/0/metrics", "no_such_metric", Value::from(1)),
+        ("/results/0/metrics/waiting_delay", "mean", Value::from("x")),
+    ] {
+        let mut bad = good.clone();
+        bad.pointer_mut(path).unwrap()[key] = value;
+        assert!(!validator.is_valid(&bad), "{path} {key}");
+    }
+    let mut bad = good;
+    bad["results"][0]
+        .as_object_mut()
+        .unwrap()
+        .remove("decision_hash");
+    assert!(!validator.is_valid(&bad));
+}
+
+#[test]
+fn lines_of_a_replay_are_valid() {
+    let operations =
+        "alloc 1 3 3\nalloc 2 3 3\nalloc 1 1 1\nfault 0 0\nrepair 0 0\nfree 1\nfree 9\nfree 2\n";
+    for options in ["--mesh 4x4", "--mesh 4x4 --scheduler fcfs", "--mesh 4x4x1"] {
+        let operations = match options.ends_with("x1") {
+            true => operations
+                .replace(" 3 3", " 3x3")
+                .replace(" 1 1", " 1")
+                .replace("0 0", "0 0 0"),
+            false => operations.to_owned(),
+        };
+        let shown =
+            host_sim_fed(Path::new("."), &format!("replay - {options}"), &operations).good();
+        let validator = validator("replay");
+        for line in shown.lines() {
+            let object = serde_json::from_str(line).unwrap();
+            let errors: Vec<_> = validator
+                .iter_errors(&object)
+                .map(|error| error.to_string())
+                .collect();
+            assert!(errors.is_empty(), "{line}: {errors:?}");
+        }
+        assert!(!validator.is_valid(&serde_json::json!({"line": 1, "op": "alloc"})));
+    }
+}
+
+/// The first cells of the rows below this heading of the page.
+fn columns(heading: &str) -> Vec<String> {
+    let page = host_sim("schema").good();
+    let (_, section) = page.split_once(heading).unwrap();
+    let rows = section.lines().skip_while(|line| !line.starts_with("|---"));
+    let rows = rows.skip(1).take_while(|line| line.starts_with('|'));
+    rows.map(|row| row.split('`').nth(1).unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn tables_have_the_columns_that_are_described() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = |path: &str| -> Vec<String> {
+        let text = fs::read_to_string(folder.path().join(path)).unwrap();
+        text.lines()
+            .next()
+            .unwrap()
+            .split(',')
+            .map(str::to_owned)
+            .collect()
+    };
+    host_sim_in(
+        folder.path(),
+        "run --mesh 8x8 --jobs 50 --replications 1 --jobs-output j.csv",
+    )
+    .good();
+    assert_eq!(header("j.csv"), columns("### `run --jobs-output"));
+    fs::write(
+        folder.path().join("s.toml"),
+        "mesh = \"8x8\"\njobs = 50\nreplications = 2\n[grid]\nload = [0.2, 0.3]\n",
+    )
+    .unwrap();
+    host_sim_in(folder.path(), "sweep s.toml --output o").good();
+    assert_eq!(
+        header("o/results.csv"),
+        columns("### `results.csv` of `sweep`")
+    );
+    let document = fs::read_to_string(folder.path().join("o/results.json")).unwrap();
+    assert_valid("sweep", &serde_json::from_str(&document).unwrap());
+
+    let described = columns("### Figures of `reproduce`");
+    for (line, file) in [
+        ("chuang-wu --figure 2 --replications 12", "figure-02.csv"),
+        ("liu --figure 3 --replications 2", "figure-03.csv"),
+    ] {
+        host_sim_in(folder.path(), &format!("reproduce {line} --output r")).good();
+        let mut rest = described.iter();
+        for column in header(&format!("r/{file}")) {
+            // Replications of the paper are named in the columns.
+            let digits = column.trim_end_matches(|c: char| c.is_ascii_digit());
+            let name = match digits.ends_with("_first_") {
+                true => format!("{digits}N"),
+                false => column.clone(),
+            };
+            assert!(
+                rest.any(|described| *described == name),
+                "{file}: {column} is not described, or not there"
+            );
+        }
+    }
+}
