@@ -271,18 +271,15 @@ fn counts_start_jobs_as_the_naive_form() {
     starts_as_the_naive_form(mesh(16, 22), &[StrategyKind::Naive]);
 }
 
-/// The jobs of a log of 100 processors, the first so many of them.
-fn kth(limit: Option<usize>, estimates: EstimateModel) -> Option<Vec<Job>> {
+/// The jobs of a log of 100 processors.
+fn kth(estimates: EstimateModel) -> Option<Vec<Job>> {
     let Some(folder) = std::env::var_os("MESHALLOC_TRACES") else {
         println!("SKIPPED: the KTH-SP2 log, since MESHALLOC_TRACES is unset");
         return None;
     };
     let path = Path::new(&folder).join("KTH-SP2-1996-2.1-cln.swf.gz");
-    let options = LogOptions {
-        limit,
-        ..LogOptions::default()
-    };
-    let mut log = Log::read(&path, options, mesh(10, 10).into()).expect("the log can be read");
+    let mut log =
+        Log::read(&path, LogOptions::default(), mesh(10, 10).into()).expect("the log can be read");
     log.estimates = estimates;
     let workload = Workload::Log(log);
     let jobs = workload.jobs(1, 0).expect("estimates of a log");
@@ -295,9 +292,10 @@ fn kth(limit: Option<usize>, estimates: EstimateModel) -> Option<Vec<Job>> {
 }
 
 /// By counts, with the estimates of the log and with perfect ones.
-fn kth_starts_as_the_naive_form(limit: Option<usize>) {
+#[test]
+fn kth_starts_as_the_naive_form() {
     for estimates in [EstimateModel::Log, EstimateModel::Perfect] {
-        let Some(jobs) = kth(limit, estimates) else {
+        let Some(jobs) = kth(estimates) else {
             return;
         };
         let easy = configuration(mesh(10, 10), StrategyKind::Naive, EASY);
@@ -311,17 +309,6 @@ fn kth_starts_as_the_naive_form(limit: Option<usize>) {
         assert_eq!(different, None, "{estimates:?}: the first that differs");
         println!("{estimates:?}: {} jobs start alike", jobs.len());
     }
-}
-
-#[test]
-fn the_first_of_kth_start_as_the_naive_form() {
-    kth_starts_as_the_naive_form(Some(5000));
-}
-
-#[test]
-#[ignore = "the whole log takes a minute"]
-fn all_of_kth_start_as_the_naive_form() {
-    kth_starts_as_the_naive_form(None);
 }
 
 #[test]
