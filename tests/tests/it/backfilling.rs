@@ -38,7 +38,7 @@ struct Job {
 }
 
 /// Jobs for about nine tenths of the machine, had none of them to wait.
-fn workload(machine: Grid, estimates: Estimates, seed: u64) -> Vec<Job> {
+fn workload(machine: Grid, count: usize, estimates: Estimates, seed: u64) -> Vec<Job> {
     let mut random = Random::new(seed);
     let mut arrival = 0;
     let sides: Vec<u32> = machine.sides().iter().map(|&side| side.into()).collect();
@@ -70,7 +70,7 @@ fn workload(machine: Grid, estimates: Estimates, seed: u64) -> Vec<Job> {
             service,
         }
     };
-    (0..250).map(&mut job).collect()
+    (0..count).map(&mut job).collect()
 }
 
 /// Carries a workload out: `submit` and `release` return the jobs that they start. At one time departures come first.
@@ -228,7 +228,7 @@ fn configuration(
     }
 }
 
-/// As the naive form, and not as first come, first served.
+/// As the naive form, whose time grows with the cube of the queue, and not as first come, first served.
 fn starts_as_the_naive_form(machine: impl Into<Grid>, strategies: &[StrategyKind]) {
     let machine = machine.into();
     for estimates in [
@@ -237,7 +237,7 @@ fn starts_as_the_naive_form(machine: impl Into<Grid>, strategies: &[StrategyKind
         Estimates::TooShort,
         Estimates::Some,
     ] {
-        let jobs = workload(machine, estimates, 7);
+        let jobs = workload(machine, 120, estimates, 7);
         for &strategy in strategies {
             let fcfs = configuration(machine, strategy, SchedulerKind::Fcfs);
             let in_order = starts(fcfs, &jobs, |_| ());
@@ -345,7 +345,7 @@ fn no_head_starts_later_than_was_first_reserved_for_it() {
         for strategy in served.filter(is_exact) {
             for scheduler in [EASY, SchedulerKind::Conservative] {
                 let (mut promised, mut later) = (BTreeMap::new(), 0);
-                let jobs = workload(machine, Estimates::Perfect, 11);
+                let jobs = workload(machine, 250, Estimates::Perfect, 11);
                 let configuration = configuration(machine, strategy, scheduler);
                 let starts = starts(configuration, &jobs, |controller| {
                     let queue = controller.jobs().queue();
