@@ -14,10 +14,12 @@ mod kim_yoon;
 mod least_expected_blocking;
 mod limits;
 mod naive_forms;
+#[cfg(feature = "host-sim")]
 mod network;
 mod qemu;
 mod random_operations;
 mod scattered;
 mod schedulers;
+#[cfg(feature = "host-sim")]
 mod simulator;
 mod word_lengths;

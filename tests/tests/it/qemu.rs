@@ -2,6 +2,7 @@
 
 mod cubes;
 mod decisions;
+#[cfg(feature = "host-sim")]
 mod log;
 mod longest;
 
