@@ -35,6 +35,8 @@
 //! - The bisection for the time takes it that what fits in less fits in more. Of frame sliding, which moves in strides, that is not true:
 //!   it may get a later time than the earliest.
 //! - By number, a faulty processor that a running job holds counts as one that becomes free.
+//! - Where jobs without an estimate hold what the head needs, nothing can be reserved for it, and all others may pass it: nothing is
+//!   known by which they would delay it.
 //! - A job that never waits ([`Flags::NO_WAIT`]) gets no reservation.
 //! - Once all reservations are made a pass ends when no processor is free.
 //!
