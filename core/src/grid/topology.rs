@@ -334,7 +334,19 @@ impl Grid {
     }
 
     /// Whether the block is a part of the grid. One that came over a line need not be.
+    #[inline]
     pub fn contains(&self, block: Block) -> bool {
+        if !self.is_plane() {
+            return self.contains_spans(block);
+        }
+        let [x, y, w, h] = block.rectangle().map(u32::from);
+        let [width, height] = [self.sides[0], self.sides[1]].map(u32::from);
+        w > 0 && h > 0 && x + w <= width && y + h <= height
+    }
+
+    // Apart, so that the two-dimensional case stays short.
+    #[inline(never)]
+    fn contains_spans(&self, block: Block) -> bool {
         let bits: u32 = (0..self.dimensions()).map(|at| self.field(at)).sum();
         let codes = block.start_code() | block.extent_code();
         let mut spans = (0..).zip(self.spans(block));

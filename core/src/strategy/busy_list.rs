@@ -139,7 +139,7 @@ fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option
 /// The busy nodes of a span of `w` nodes in a row; outside the mesh all of them.
 #[inline]
 fn busy_in_row(occupancy: &Occupancy<'_>, row: Option<usize>, span: Span, w: u16) -> u32 {
-    match row.filter(|&row| row < occupancy.grid().rows() as usize) {
+    match row.filter(|&row| row < occupancy.layout().rows()) {
         None => u32::from(w),
         Some(row) => {
             let row = occupancy.busy_row(row);
@@ -192,7 +192,7 @@ impl<'a> Columns<'a> {
 
     /// Adds `by` (or takes 1 away, as `u16::MAX`) in every column that is busy in this row.
     fn add(&mut self, row: usize, by: u16) {
-        let len = self.occupancy.grid().row_len();
+        let len = u32::from(self.occupancy.grid().side(0));
         for (at, &word) in self.occupancy.busy_row(row).iter().enumerate() {
             let mut rest = word;
             while rest != 0 {
@@ -213,7 +213,7 @@ impl<'a> Columns<'a> {
         let count = |column: u32| u32::from(self.busy[column as usize]);
         let left = x.checked_sub(1).map_or(outside, count);
         let right = x + u32::from(w);
-        let right = match right < self.occupancy.grid().row_len() {
+        let right = match right < u32::from(self.occupancy.grid().side(0)) {
             true => count(right),
             false => outside,
         };
