@@ -1,5 +1,6 @@
 //! `compare`: several strategies under several schedulers on one synthetic workload over several loads, as tables and a picture.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -469,7 +470,7 @@ fn write_json(
     let picture = compared.picture_path().filter(|_| incomplete.is_none());
     let picture = picture.map(Path::to_string_lossy);
     let content = CompareContent {
-        picture: picture.map(|path| path.into_owned()),
+        picture: picture.map(Cow::into_owned),
         points: points.collect(),
     };
     Ok(Document::new(scenario, args.seed, incomplete, content).write(output)?)
