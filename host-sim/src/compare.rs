@@ -1,8 +1,9 @@
 //! `compare`: several strategies under several schedulers on one workload over several loads, as tables and a picture.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -470,23 +471,45 @@ fn write_tables(
     ];
     for (metric, title) in titles {
         for (under, scheduler) in compared.scheduler_names().iter().enumerate() {
-            let of = |names: Vec<String>| {
+            // Of the strategies in these columns.
+            let of = |names: &[String], columns: Range<usize>| {
+                let names = names[columns.clone()].iter().cloned();
                 let mut table = table(std::iter::once("load".to_owned()).chain(names));
                 for row in rows {
-                    let cells = row.results[under].iter().map(|result| cell(result, metric));
+                    let results = row.results[under][columns.clone()].iter();
+                    let cells = results.map(|result| cell(result, metric));
                     table.add_row(std::iter::once(row.load.to_string()).chain(cells));
                 }
                 trimmed(&table)
             };
-            let names = compared.strategies.iter().map(ToString::to_string);
-            let mut shown = of(names.collect());
-            if shown
-                .lines()
-                .any(|line| line.chars().count() > report::WIDTH_MAX)
-            {
-                let names = compared.strategies.iter().map(|&kind| short(kind));
-                shown = of(names.collect());
+            let fits = |shown: &String| {
+                let mut lines = shown.lines();
+                lines.all(|line| line.chars().count() <= report::WIDTH_MAX)
+            };
+            let count = compared.strategies.len();
+            let long: Vec<_> = compared
+                .strategies
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            let mut shown = vec![of(&long, 0..count)];
+            if !shown.iter().all(fits) {
+                // With short names; below each other if that is not enough.
+                let names: Vec<_> = compared
+                    .strategies
+                    .iter()
+                    .map(|&kind| short(kind))
+                    .collect();
+                for most in (1..=count).rev() {
+                    let begins = (0..count).step_by(most);
+                    let columns = begins.map(|begin| begin..count.min(begin + most));
+                    shown = columns.map(|columns| of(&names, columns)).collect();
+                    if shown.iter().all(fits) {
+                        break;
+                    }
+                }
             }
+            let shown = shown.join("\n\n");
             writeln!(output, "\n{title}, {scheduler}\n{shown}")?;
         }
     }
@@ -569,7 +592,7 @@ fn write_json(
     let picture = compared.picture_path().filter(|_| incomplete.is_none());
     let picture = picture.map(Path::to_string_lossy);
     let content = CompareContent {
-        picture: picture.map(|path| path.into_owned()),
+        picture: picture.map(Cow::into_owned),
         points: points.collect(),
         log: match &compared.source {
             Source::Log(_, log) => Some(LogJson::new(log)),

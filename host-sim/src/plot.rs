@@ -47,7 +47,7 @@ const THIN: u32 = PIXEL as u32;
 const THICK: u32 = 2 * PIXEL as u32;
 
 /// What the rings mean.
-const STATED: &str = "number in the paper's text";
+const STATED: &str = "number in the text";
 /// What the arrow means.
 const GROWS: &str = "grows with the run";
 

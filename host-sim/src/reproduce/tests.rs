@@ -306,3 +306,40 @@ fn measurements_are_compared_pair_by_pair() {
         Reading::Missing
     );
 }
+
+/// Against what the thesis says in its text: "ranged from 62 % to 76 %", of FF and NAS at the highest rate.
+#[test]
+fn numbers_of_the_text_stand_at_the_points_they_are_about() {
+    let stated = |paper: &Paper, number: u32| -> Vec<(String, String, f64)> {
+        let figures = paper
+            .figures
+            .iter()
+            .filter(|figure| figure.number == number);
+        let panels = figures.flat_map(|figure| &figure.panels);
+        let stated = panels.flat_map(|panel| {
+            panel.stated.iter().map(|stated| {
+                let curve = panel.curves[stated.curve].name.clone();
+                (curve, panel.places[stated.row].entry.clone(), stated.number)
+            })
+        });
+        stated.collect()
+    };
+    let alshdefat = paper("alshdefat");
+    let point = |strategy: &str, rate: &str, number| (strategy.to_owned(), rate.to_owned(), number);
+    assert_eq!(
+        stated(&alshdefat, 1),
+        [
+            point("first fit", "0.002", 62.0),
+            point("neighbour allocation", "0.002", 76.0)
+        ]
+    );
+    assert_eq!(stated(&alshdefat, 3), []);
+    // Gains are no numbers of points.
+    let kim_yoon = paper("kim-yoon");
+    assert!((10..=17).all(|number| stated(&kim_yoon, number).is_empty()));
+    let chuang_wu = stated(&paper("chuang-wu"), 2);
+    assert!(
+        !chuang_wu.is_empty() && chuang_wu.iter().all(|stated| stated.1 == "U*U"),
+        "{chuang_wu:?}"
+    );
+}

@@ -27,6 +27,11 @@ fn all_strategies_are_those_that_serve_the_machine_in_every_command() {
     let line = format!("compare {small} --load .3 --scheduler fcfs");
     let compare = host_sim_in(folder.path(), &line).json();
     assert_eq!(names(&compare["points"][0]["results"]), run);
+    let table = line.replace("json", "table");
+    let shown = host_sim_in(folder.path(), &table).good();
+    let rules = || shown.lines().filter(|line| line.starts_with('─'));
+    assert!(rules().count() > 8, "{shown}");
+    assert!(rules().all(|line| line.chars().count() <= 80), "{shown}");
     fs::write(
         folder.path().join("s.toml"),
         "mesh = \"8x8\"\njobs = 40\nreplications = 1\nstrategy = [\"ff\", \"all\"]\n",
