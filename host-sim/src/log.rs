@@ -15,6 +15,7 @@ use crate::identity::{PROGRAM, VERSION};
 use crate::report::{self, LogJson, table, trimmed};
 use crate::scenario::{self, Format, MachineArgs, WindowArgs};
 use crate::statistics::Delays;
+use crate::wording::counted;
 use crate::workload::log::WEEK;
 use crate::workload::{Log, LogJob, TimeUnit};
 
@@ -196,7 +197,8 @@ impl<'l> Statistics<'l> {
         }
         let days = TimeUnit::Second.of(log.span()) / 86_400.0;
         let weeks = log.whole_weeks().len();
-        writeln!(output, "span: {days:.2} days, {weeks} whole weeks")?;
+        let weeks = counted(weeks, "whole week");
+        writeln!(output, "span: {days:.2} days, {weeks}")?;
         let machine: Grid = log.machine;
         let nodes = machine.nodes();
         writeln!(

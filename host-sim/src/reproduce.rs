@@ -30,14 +30,17 @@ pub mod case;
 pub mod claims;
 pub mod extent;
 pub mod figure;
+pub mod logs;
 pub mod measure;
 mod page;
 pub mod paper;
+pub mod setting;
 
 use claims::rule::Evidence;
 use claims::{Claim, tally};
 use extent::Extent;
 use figure::Figure;
+use logs::{FOLDER_VARIABLE, Logs};
 use measure::{Measurements, Plan};
 use paper::{File, Paper};
 
@@ -97,6 +100,11 @@ pub struct ReproduceArgs {
 
     #[command(flatten)]
     threads: ThreadsArgs,
+
+    /// The folder of workload logs, under the names that the Parallel Workloads Archive gives them; figures about logs that are not
+    /// there are left out [default: that of the environment variable MESHALLOC_TRACES]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    traces: Option<PathBuf>,
 
     /// The folder that everything goes to; it is made if need be [default: out/PAPER]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -189,7 +197,21 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     }
     let extent = args.extent();
     let largest_mesh = args.largest_mesh.or(args.lengths().largest_mesh);
-    let paper = paper_file.paper(&numbers, largest_mesh)?;
+    let mut paper = paper_file.paper(&numbers, largest_mesh)?;
+    let logs = Logs::new(args.traces.as_deref());
+    let left_out = without_log(&paper, &logs);
+    if let Some((_, reason)) = left_out
+        .iter()
+        .find(|(number, _)| args.figure.contains(number))
+    {
+        return Err(reason.clone().into());
+    }
+    if !left_out.is_empty() {
+        let is_left = |number: &u32| !left_out.iter().any(|(without, _)| without == number);
+        let at_hand: Vec<u32> = numbers.into_iter().filter(is_left).collect();
+        paper = paper_file.paper(&at_hand, largest_mesh)?;
+    }
+    let left_out: Vec<String> = left_out.into_iter().map(|(_, reason)| reason).collect();
     let default = || Path::new("out").join(&paper_file.name);
     let folder = args.output.clone().unwrap_or_else(default);
     let made = fs::create_dir_all(&folder);
@@ -202,7 +224,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         known.as_ref().map_err(Clone::clone)?;
     }
 
-    let sweep = Sweep::new(&paper, &extent);
+    let sweep = Sweep::new(&paper, &extent, &logs)?;
     let journal = folder.join(format!(
         "{}-{:016x}.journal",
         paper_file.name,
@@ -216,7 +238,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     if !part.is_whole() {
         return Ok(());
     }
-    let measurements = sweep.measurements(finished, &extent)?;
+    let measurements = sweep.measurements(finished, &extent, &logs)?;
     let claims = judge(&paper, &measurements);
     if known.is_err() {
         remove_recorded(&folder, &record)?;
@@ -250,6 +272,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         figures: &paper.figures,
         measurements: &measurements,
         claims: &claims,
+        left_out: &left_out,
         command: &command,
         extent: &extent,
     })?;
@@ -261,8 +284,26 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         removed.map_err(|error| format!("{}: cannot remove it: {error}", journal.display()))?;
     }
     write_summary(&paper.figures, &claims, output)?;
+    for reason in &left_out {
+        writeln!(output, "{reason}")?;
+    }
     writeln!(output, "page: {}", page_path.display())?;
     Ok(())
+}
+
+/// The figures that need a log which is not at hand, and what is said of each.
+fn without_log(paper: &Paper, logs: &Logs) -> Vec<(u32, String)> {
+    let missing = |figure: &Figure| {
+        let mut needed = figure.cells().filter_map(|cell| cell.setting.log());
+        let log = needed.find(|log| !logs.has(log.file))?;
+        let (number, file) = (figure.number, log.file);
+        let reason = format!(
+            "Figure {number} is left out: the log {file} is not at hand (expected --traces DIR, or {FOLDER_VARIABLE}, to name its \
+             folder)"
+        );
+        Some((number, reason))
+    };
+    paper.figures.iter().filter_map(missing).collect()
 }
 
 /// The claims with their verdicts.
@@ -291,23 +332,25 @@ struct Sweep {
 }
 
 impl Sweep {
-    fn new(paper: &Paper, extent: &Extent) -> Self {
+    fn new(paper: &Paper, extent: &Extent, logs: &Logs) -> Result<Self, String> {
         let (mut simulated, mut clocked) = (Plan::default(), Plan::default());
         for figure in &paper.figures {
             figure.plan(&mut simulated, &mut clocked);
         }
-        let points = simulated
-            .settings()
-            .iter()
-            .map(|(setting, strategies)| sweep::Point {
-                label: vec![("setting".to_owned(), setting.label())],
-                experiment: setting.experiment(strategies.clone(), extent.simulated(setting)),
-            });
-        Sweep {
-            points: points.collect(),
+        let points = simulated.settings().iter().map(
+            |(setting, strategies)| -> Result<sweep::Point, String> {
+                let length = extent.simulated(setting);
+                Ok(sweep::Point {
+                    label: vec![("setting".to_owned(), setting.label())],
+                    experiment: setting.experiment(strategies.clone(), length, logs)?,
+                })
+            },
+        );
+        Ok(Sweep {
+            points: points.collect::<Result<_, String>>()?,
             simulated,
             clocked,
-        }
+        })
     }
 
     /// Other options have another journal: what was interrupted goes on only as what it was.
@@ -324,6 +367,7 @@ impl Sweep {
         &self,
         finished: Vec<sweep::Finished>,
         extent: &Extent,
+        logs: &Logs,
     ) -> Result<Measurements, String> {
         let mut measurements = Measurements::default();
         for ((setting, _), finished) in self.simulated.settings().iter().zip(finished) {
@@ -331,7 +375,7 @@ impl Sweep {
         }
         let bar = Bar::new();
         for (setting, strategies) in self.clocked.settings() {
-            let experiment = setting.experiment(strategies.clone(), extent.clocked);
+            let experiment = setting.experiment(strategies.clone(), extent.clocked, logs)?;
             for _ in 0..extent.clocked_repeats {
                 let mut backends = StopwatchBackends::default();
                 let results = experiment::run(&experiment, &mut backends, &bar);

@@ -343,6 +343,11 @@ pub(crate) fn options() -> Command {
     command
 }
 
+/// Whether two options cannot be given together.
+pub(crate) fn contradict(a: &str, b: &str) -> bool {
+    file::contradict(&options(), a, b)
+}
+
 /// The scenario of the options `given` on the command line and, if there is one, of a file.
 ///
 /// # Errors

@@ -1,7 +1,8 @@
 //! How long a paper is measured.
 
-use super::measure::{Length, Setting};
+use super::measure::Length;
 use super::paper::Lengths;
+use super::setting::Setting;
 use crate::experiment::Replications;
 use crate::workload::{Arrivals, Pattern, WorkDistribution};
 
@@ -58,14 +59,17 @@ impl Extent {
 
     /// The length of simulated runs of this setting.
     pub fn simulated(&self, setting: &Setting) -> Length {
-        if let Arrivals::AtOnce { tasks } = setting.workload.arrivals {
+        let Some(workload) = setting.synthetic() else {
+            return self.length;
+        };
+        if let Arrivals::AtOnce { tasks } = workload.arrivals {
             return Length {
                 jobs: tasks,
                 replications: self.closed_replications,
                 ..self.length
             };
         }
-        let replications = match setting.workload.work {
+        let replications = match workload.work {
             WorkDistribution::Messages(messages)
                 if messages.patterns.as_slice().contains(&Pattern::AllToAll) =>
             {

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-use super::measure::{Cell, Length, Measurements, Plan, Reading, Setting, Shown};
+use super::measure::{Cell, Length, Measurements, Plan, Reading, Shown};
+use super::setting::Setting;
 use crate::identity::VERSION;
 use crate::metrics::Metric;
 use crate::names;
@@ -342,7 +343,9 @@ impl Figure {
         add("saturated", saturated.to_string());
         let grows = matches!(reading, Reading::Growing(_));
         add("grows_with_length", grows.to_string());
-        add("jobs", length.jobs.to_string());
+        // A log is run whole.
+        let jobs = cell.setting.synthetic().map(|_| length.jobs.to_string());
+        add("jobs", jobs.unwrap_or_default());
         add("seed", length.seed.to_string());
         add("version", VERSION.to_owned());
         record

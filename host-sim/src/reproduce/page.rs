@@ -6,8 +6,9 @@ use maud::{Markup, PreEscaped, html};
 use super::claims::{Claim, Verdict, tally};
 use super::extent::Extent;
 use super::figure::{Curve, Figure, Panel};
-use super::measure::{Cell, Measurements, Setting, Shown};
+use super::measure::{Cell, Measurements, Shown};
 use super::paper::File;
+use super::setting::Setting;
 use crate::experiment::{Measure, Replications, Stop};
 use crate::html;
 use crate::identity::{PROGRAM, VERSION};
@@ -22,6 +23,8 @@ pub(super) struct Content<'c> {
     pub(super) figures: &'c [Figure],
     pub(super) measurements: &'c Measurements,
     pub(super) claims: &'c [Claim],
+    /// For each figure that is left out, why.
+    pub(super) left_out: &'c [String],
     /// The command that reproduces the page.
     pub(super) command: &'c str,
     pub(super) extent: &'c Extent,
@@ -102,9 +105,10 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
         .map(|cell| &cell.setting)
         .collect();
     let open = || settings.iter().filter(|setting| setting.rate().is_some());
-    if let Some(setting) = open().next() {
+    let mut of_open = open().filter_map(|setting| setting.synthetic());
+    if let Some(workload) = of_open.next() {
         let jobs = extent.length.jobs;
-        let measured = match Measure::of(&setting.workload) {
+        let measured = match Measure::of(workload) {
             Measure::Arrivals { warmup_fraction } => format!(
                 "{jobs}, of which the first {} % are not measured",
                 warmup_fraction * 100.0
@@ -121,10 +125,18 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
         }
         facts.push(("replications", text));
     }
-    if settings.iter().any(|setting| setting.rate().is_none()) {
+    let is_closed = |setting: &&Setting| setting.synthetic().is_some() && setting.rate().is_none();
+    if settings.iter().any(is_closed) {
         let replications = replications(extent.closed_replications);
         let text = format!("{replications}; all tasks are there at time 0, and all are measured");
         facts.push(("closed runs", text));
+    }
+    if settings.iter().any(|setting| setting.log().is_some()) {
+        let replications = replications(extent.length.replications);
+        let text = format!(
+            "{replications}, of whole weeks of the log, drawn with replacement; all jobs are measured"
+        );
+        facts.push(("logs", text));
     }
     if figures.iter().any(Figure::is_clocked) {
         let runs = match extent.clocked.replications {
@@ -185,6 +197,7 @@ fn settings(content: &Content<'_>) -> Markup {
             }
             ul {
                 @for remark in &content.file.remarks { li { (remark) } }
+                @for missing in content.left_out { li { (missing) } }
             }
         }
     }

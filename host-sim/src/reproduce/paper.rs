@@ -19,7 +19,8 @@ use super::axis::{AxisRow, text};
 use super::case::Case;
 use super::claims::rule::Rule;
 use super::figure::{Axis, Curve, Figure, Panel, Place};
-use super::measure::{Cell, Line, Point, Setting};
+use super::measure::{Cell, Line, Point};
+use super::setting::{LogSetting, Offered, Setting};
 use crate::experiment::Replications;
 use crate::metrics::Metric;
 use crate::scenario::{self, JobSource};
@@ -322,13 +323,27 @@ impl<'f> Reader<'f> {
         for (key, value) in side {
             keys.insert(key.clone(), self.fill(&text(value), scope)?);
         }
+        // A log takes the place of a synthetic workload.
+        if keys.contains_key("swf") {
+            let fixed = self.file.fixed.keys();
+            for key in fixed.filter(|key| scenario::contradict(key, "swf")) {
+                keys.remove(key);
+            }
+        }
         let keys: Vec<(String, String)> = keys.into_iter().collect();
         if let Some(cell) = self.known.borrow().get(&keys) {
             return Ok(*cell);
         }
         let scenario = scenario::of_keys(&keys)?;
-        let JobSource::Synthetic { workload, .. } = scenario.jobs else {
-            return Err("a log has no distributions".to_owned());
+        let workload = match &scenario.jobs {
+            JobSource::Synthetic { workload, .. } => Offered::Synthetic(*workload),
+            JobSource::Log {
+                source,
+                messages: None,
+                estimates,
+                ..
+            } => Offered::Log(LogSetting::new(source, scenario.machine, *estimates)),
+            JobSource::Log { .. } => return Err("no paper's log sends messages".to_owned()),
         };
         let setting = Setting {
             workload,

@@ -175,9 +175,9 @@ fn a_claim_counts_the_points_that_it_leaves_out() {
     for (growing, left_out) in [(false, None), (true, Some(points.len()))] {
         let mut measurements = Measurements::default();
         for (setting, strategies) in plan.settings() {
-            let experiment = setting.experiment(strategies.clone(), length);
+            let experiment = setting.experiment(strategies.clone(), length, &Logs::default());
             let backends = &mut InProcessBackends::default();
-            let mut results = experiment::run(&experiment, backends, &()).unwrap();
+            let mut results = experiment::run(&experiment.unwrap(), backends, &()).unwrap();
             for result in &mut results {
                 (result.saturated, result.grows_with_length) = (false, growing);
             }
@@ -258,10 +258,9 @@ fn measurements_are_compared_pair_by_pair() {
             replications: Replications::Fixed(replications),
             seed: 1,
         };
-        let experiment = own
-            .setting
-            .experiment(vec![own.strategy, other.strategy], length);
-        let results = experiment::run(&experiment, &mut InProcessBackends::default(), &());
+        let strategies = vec![own.strategy, other.strategy];
+        let experiment = own.setting.experiment(strategies, length, &Logs::default());
+        let results = experiment::run(&experiment.unwrap(), &mut InProcessBackends::default(), &());
         let mut measurements = Measurements::default();
         measurements.insert(&own.setting, results.unwrap());
         measurements

@@ -331,17 +331,13 @@ fn log_shows_what_is_in_a_log() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let (_, tables) = shown
-        .split_once(
-            "
-
-",
-        )
+        .split_once("\n\n")
         .unwrap();
     let mut lines = tables.lines();
     assert!(lines.all(|line| line.chars().count() <= 80), "{shown}");
     let shown = show("--from 1d --to 2w").good();
     assert!(
-        shown.contains("1 jobs, 1 of other partitions, 4 outside the window"),
+        shown.contains("1 job, 1 of other partitions, 4 outside the window"),
         "{shown}"
     );
 }

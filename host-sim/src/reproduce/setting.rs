@@ -1,0 +1,244 @@
+//! A setting of a paper's figure: everything about a run but the strategy, its length and its random numbers.
+
+use meshalloc::{Grid, SchedulerKind, StrategyKind};
+
+use super::logs::Logs;
+use super::measure::Length;
+use crate::experiment::{Experiment, Measure};
+use crate::names;
+use crate::report;
+use crate::scenario::LogSource;
+use crate::workload::{
+    Arrivals, EstimateModel, LogOptions, Rate, Requests, Resample, Synthetic, TimeUnit,
+    WorkDistribution, Workload,
+};
+
+/// Where the jobs of a setting come from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Offered {
+    /// Distributions.
+    Synthetic(Synthetic),
+    /// A log, which may not be at hand.
+    Log(LogSetting),
+}
+
+/// A log of a setting, and what is made of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogSetting {
+    /// The name of its file.
+    pub file: &'static str,
+    /// The machine.
+    pub machine: Grid,
+    /// Which of its jobs, in which shapes.
+    pub options: LogOptions,
+    /// The offered load to which submit times are stretched.
+    pub load: Option<f64>,
+    /// How replications are made.
+    pub resample: Option<Resample>,
+    /// Which estimate of its run time a request carries.
+    pub estimates: EstimateModel,
+}
+
+impl LogSetting {
+    /// That of a scenario. The name of the file stays in memory until the program ends: papers name a few.
+    pub(super) fn new(source: &LogSource, machine: Grid, estimates: EstimateModel) -> Self {
+        LogSetting {
+            file: String::leak(source.file.to_string_lossy().into_owned()),
+            machine,
+            options: source.options,
+            load: source.load,
+            resample: source.resample,
+            estimates,
+        }
+    }
+}
+
+/// Everything about a run but the strategy, its length and its random numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setting {
+    /// The machine, and what its jobs are like.
+    pub workload: Offered,
+    /// Which waiting job may try.
+    pub scheduler: SchedulerKind,
+    /// Run times count as at least this in the bounded slowdown, in the unit of the workload's times.
+    pub slowdown_threshold: f64,
+}
+
+impl Setting {
+    /// The setting in words.
+    pub fn label(&self) -> String {
+        let (jobs, estimates) = match &self.workload {
+            Offered::Synthetic(workload) => {
+                let requests = match &workload.requests {
+                    Requests::Submeshes(of) => of.sizes.to_string(),
+                    Requests::Subcubes(of) => format!("{} {}", of.dims, of.radices),
+                    Requests::Counts(of) => of.distribution.to_string(),
+                };
+                let work = work_text(&workload.work);
+                let default = EstimateModel::of(&workload.work);
+                (
+                    format!("{requests} {} {work}", self.offered_text()),
+                    report::estimates_text(workload.estimates, default),
+                )
+            }
+            Offered::Log(log) => (
+                format!("{} {}", log.file, self.offered_text()),
+                report::estimates_text(log.estimates, EstimateModel::Log),
+            ),
+        };
+        let machine = self.machine_text();
+        let scheduler = names::scheduler_text(self.scheduler, self.time_unit());
+        format!("{machine} {jobs} {scheduler}{estimates}")
+    }
+
+    /// The unit of its times.
+    pub const fn time_unit(&self) -> TimeUnit {
+        match &self.workload {
+            Offered::Synthetic(workload) => workload.work.time_unit(),
+            Offered::Log(_) => TimeUnit::Second,
+        }
+    }
+
+    /// Its workload, if it is drawn from distributions.
+    pub const fn synthetic(&self) -> Option<&Synthetic> {
+        match &self.workload {
+            Offered::Synthetic(workload) => Some(workload),
+            Offered::Log(_) => None,
+        }
+    }
+
+    /// Its log, if it has one.
+    pub const fn log(&self) -> Option<&LogSetting> {
+        match &self.workload {
+            Offered::Synthetic(_) => None,
+            Offered::Log(log) => Some(log),
+        }
+    }
+
+    /// The machine in words: `64x64`, `4-ary 3-cube`.
+    pub fn machine_text(&self) -> String {
+        let machine = match &self.workload {
+            Offered::Synthetic(workload) => workload.machine(),
+            Offered::Log(log) => log.machine,
+        };
+        let text = machine.to_string();
+        text.strip_prefix("mesh ")
+            .map_or(text.clone(), str::to_owned)
+    }
+
+    /// When jobs arrive, in words: `load 0.47`, `100 tasks at time 0`.
+    pub fn offered_text(&self) -> String {
+        let workload = match &self.workload {
+            Offered::Synthetic(workload) => workload,
+            Offered::Log(log) => {
+                return log
+                    .load
+                    .map_or("own load".into(), |load| format!("load {load}"));
+            }
+        };
+        match workload.arrivals {
+            Arrivals::Poisson(Rate::Load(load)) => format!("load {load}"),
+            Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic {traffic}"),
+            Arrivals::Poisson(Rate::Arrivals(rate)) => format!("rate {rate}"),
+            Arrivals::AtOnce { tasks } => format!("{tasks} tasks at time 0"),
+        }
+    }
+
+    /// How often jobs arrive; `None` when they all come at once, or as a log says.
+    pub fn rate(&self) -> Option<Rate> {
+        match self.synthetic()?.arrivals {
+            Arrivals::Poisson(rate) => Some(rate),
+            Arrivals::AtOnce { .. } => None,
+        }
+    }
+
+    /// Names and values of the columns that describe the workload in CSV files. Settings with the same kind of
+    /// machine have the same columns.
+    pub fn columns(&self) -> Vec<(&'static str, String)> {
+        let (machine, offered) = (self.machine_text(), self.offered_text());
+        let workload = match &self.workload {
+            Offered::Synthetic(workload) => workload,
+            Offered::Log(log) => {
+                return vec![
+                    ("log", log.file.to_owned()),
+                    ("shape", log.options.shape.to_string()),
+                    ("mesh", machine),
+                    ("offered", offered),
+                    ("estimates", log.estimates.to_string()),
+                ];
+            }
+        };
+        let (mut columns, is_cube) = match &workload.requests {
+            Requests::Submeshes(of) => (
+                vec![("sizes", of.sizes.to_string()), ("mesh", machine)],
+                false,
+            ),
+            Requests::Counts(of) => {
+                let counts = ("task_processors", of.distribution.to_string());
+                (vec![counts, ("mesh", machine)], false)
+            }
+            Requests::Subcubes(of) => {
+                let (dims, radices) = (of.dims.to_string(), of.radices.to_string());
+                let columns = vec![("dims", dims), ("radices", radices), ("cube", machine)];
+                (columns, true)
+            }
+        };
+        columns.push(("offered", offered));
+        columns.push(match &workload.work {
+            WorkDistribution::Service(service) if is_cube => ("service_s", service.to_string()),
+            WorkDistribution::Service(service) => {
+                ("mean_service_s", service.mean_seconds().to_string())
+            }
+            WorkDistribution::Messages(messages) => ("messages", report::messages_text(messages)),
+            WorkDistribution::Io(io) => ("io", io.to_string()),
+        });
+        columns.push(("estimates", workload.estimates.to_string()));
+        columns
+    }
+
+    /// The experiment that measures these strategies.
+    ///
+    /// # Errors
+    ///
+    /// When its log cannot be read.
+    pub fn experiment(
+        &self,
+        strategies: Vec<StrategyKind>,
+        length: Length,
+        logs: &Logs,
+    ) -> Result<Experiment, String> {
+        let (machine, workload, measure) = match &self.workload {
+            Offered::Synthetic(workload) => (
+                workload.machine(),
+                Workload::Synthetic(*workload),
+                Measure::of(workload),
+            ),
+            // All of them.
+            Offered::Log(log) => {
+                let workload = Workload::Log(logs.read(log)?);
+                (log.machine, workload, Measure::Departures)
+            }
+        };
+        Ok(Experiment {
+            machine,
+            strategies,
+            scheduler: self.scheduler,
+            workload,
+            jobs: length.jobs,
+            measure,
+            backlog: None,
+            slowdown_threshold: self.slowdown_threshold,
+            replications: length.replications,
+            seed: length.seed,
+        })
+    }
+}
+
+/// What jobs do, in words: `service exponential:10`, `all-to-all, 8 flits, routing delay 3`.
+fn work_text(work: &WorkDistribution) -> String {
+    match work {
+        WorkDistribution::Service(service) => format!("service {service}"),
+        WorkDistribution::Messages(messages) => report::messages_text(messages),
+        WorkDistribution::Io(io) => report::io_text(io),
+    }
+}
