@@ -330,9 +330,7 @@ fn log_shows_what_is_in_a_log() {
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    let (_, tables) = shown
-        .split_once("\n\n")
-        .unwrap();
+    let (_, tables) = shown.split_once("\n\n").unwrap();
     let mut lines = tables.lines();
     assert!(lines.all(|line| line.chars().count() <= 80), "{shown}");
     let shown = show("--from 1d --to 2w").good();
