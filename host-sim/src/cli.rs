@@ -70,7 +70,7 @@ enum Command {
     /// Compare strategies over several loads: a table, and a picture (SVG)
     ///
     /// Needs no options and less than a minute. Everything runs in this process, on all its processors.
-    Compare(CompareArgs),
+    Compare(Box<CompareArgs>),
     /// Measure what part of the processors each strategy keeps in use when jobs always wait
     ///
     /// The utilization at saturation. All strategies get the same jobs in the same order.

@@ -170,7 +170,7 @@ const DEFAULT_CUBE: &[&str] = &[
 /// Where the jobs come from.
 enum Source {
     Synthetic(Requests),
-    Log(LogSource, Log),
+    Log(Box<LogSource>, Box<Log>),
 }
 
 /// What is compared, every parameter known.
@@ -239,7 +239,7 @@ impl<'a> Comparison<'a> {
                     // As it is.
                     None => vec![log.offered_load().unwrap_or_default()],
                 };
-                Source::Log(source, log)
+                Source::Log(Box::new(source), Box::new(log))
             }
             None if args.log.shape.is_some() => {
                 return Err("shape is about logs (expected swf beside it)".into());
@@ -302,7 +302,7 @@ impl<'a> Comparison<'a> {
             Source::Log(_, log) => Workload::Log(Log {
                 load: log.load.map(|_| load),
                 estimates: self.estimates,
-                ..log.clone()
+                ..Log::clone(log)
             }),
         };
         Experiment {
@@ -349,7 +349,7 @@ impl<'a> Comparison<'a> {
             Source::Log(source, log) => {
                 let unstretched = LogSource {
                     load: None,
-                    ..source.clone()
+                    ..LogSource::clone(source)
                 };
                 let name = log.path.display();
                 format!("{name}, {}", report::log_text(&unstretched, self.estimates))

@@ -180,7 +180,7 @@ fn read<'e>(
         .read(entries)
         .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
         .map_err(|error| error.to_string())?;
-    Scenario::new(args)
+    Scenario::new(&args)
 }
 
 /// The scenario of these keys, as a point of a grid has it.
