@@ -185,7 +185,7 @@ impl Qemu {
     ///
     /// When the file cannot be read.
     pub fn log(&self) -> io::Result<Vec<u8>> {
-        std::fs::read(self.log.path())
+        fs::read(self.log.path())
     }
 }
 
