@@ -133,7 +133,7 @@ const DEFAULT_CUBE: &[&str] = &[
 /// Where the jobs come from.
 enum Source {
     Synthetic(Requests),
-    Log(LogSource, Log),
+    Log(Box<(LogSource, Log)>),
 }
 
 /// What is compared, every parameter known.
@@ -201,7 +201,7 @@ impl<'a> Comparison<'a> {
                     // As it is.
                     None => vec![log.offered_load().unwrap_or_default()],
                 };
-                Source::Log(source, log)
+                Source::Log(Box::new((source, log)))
             }
             None if args.log.shape.is_some() => {
                 return Err("shape is about logs (expected swf beside it)".into());
@@ -261,10 +261,10 @@ impl<'a> Comparison<'a> {
                 arrivals: Arrivals::Poisson(Rate::Load(load)),
                 estimates: self.estimates,
             }),
-            Source::Log(_, log) => Workload::Log(Log {
-                load: log.load.map(|_| load),
+            Source::Log(of) => Workload::Log(Log {
+                load: of.1.load.map(|_| load),
                 estimates: self.estimates,
-                ..log.clone()
+                ..of.1.clone()
             }),
         };
         Experiment {
@@ -299,7 +299,8 @@ impl<'a> Comparison<'a> {
                 let mean = args.mean_service;
                 format!("{requests}, mean service {mean} s{estimates}")
             }
-            Source::Log(source, log) => {
+            Source::Log(of) => {
+                let (source, log) = &**of;
                 let unstretched = LogSource {
                     load: None,
                     ..source.clone()
@@ -310,7 +311,7 @@ impl<'a> Comparison<'a> {
         };
         let jobs = match &self.source {
             Source::Synthetic(_) => args.jobs.unwrap_or(JOBS_DEFAULT) as usize,
-            Source::Log(_, log) => log.jobs.len(),
+            Source::Log(of) => of.1.jobs.len(),
         };
         format!(
             "{}, {workload}, {}, {} x {jobs} jobs, seed {}",
@@ -503,7 +504,8 @@ fn write_json(
             scenario["jobs"] = args.jobs.unwrap_or(JOBS_DEFAULT).into();
             scenario
         }
-        Source::Log(source, log) => {
+        Source::Log(of) => {
+            let (source, log) = &**of;
             let mut scenario = scenario::record_log(
                 source,
                 compared.machine,
@@ -522,8 +524,8 @@ fn write_json(
     let mut document = report::document(&scenario, args.seed, incomplete);
     let picture = incomplete.is_none().then(|| args.output.to_string_lossy());
     document["picture"] = json!(picture);
-    if let Source::Log(_, log) = &compared.source {
-        document["log"] = report::log_json(log);
+    if let Source::Log(of) = &compared.source {
+        document["log"] = report::log_json(&of.1);
     }
     document["points"] = points.into();
     Ok(report::write_json(&document, output)?)

@@ -377,9 +377,9 @@ pub(crate) fn read(
     file: Option<&std::path::Path>,
 ) -> Result<Scenario, String> {
     match file {
-        None => Scenario::new(given.clone()),
+        None => Scenario::new(given),
         Some(path) => {
-            Scenario::new(merged(matches, path)?).map_err(|reason| file::placed(path, &reason))
+            Scenario::new(&merged(matches, path)?).map_err(|reason| file::placed(path, &reason))
         }
     }
 }

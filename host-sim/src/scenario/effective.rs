@@ -86,11 +86,11 @@ impl Scenario {
     /// # Errors
     ///
     /// When options need others that were not given, or a number does not go with the mesh.
-    pub fn new(args: ScenarioArgs) -> Result<Self, String> {
+    pub fn new(args: &ScenarioArgs) -> Result<Self, String> {
         if let Some(jobs) = args.jobs.filter(|&jobs| jobs > JOBS_MAX) {
             return Err(format!("jobs is {jobs} (expected at most {JOBS_MAX})"));
         }
-        let requests = requests(&args)?;
+        let requests = requests(args)?;
         let machine = requests.machine();
         let default = default_strategy(machine);
         let mut scenario = Scenario {
@@ -311,12 +311,12 @@ fn measure(args: &ScenarioArgs, workload: &Synthetic) -> Result<Measure, String>
     }
 }
 
-fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, String> {
+fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, String> {
     let machine = requests.machine();
-    let messages = messages(&args)?;
+    let messages = messages(args)?;
     let source = args.log.source(machine, args.log_load, args.jobs)?;
     let is_replicated = source.as_ref().is_none_or(|log| log.resample.is_some());
-    let replications = replications(&args, is_replicated)?;
+    let replications = replications(args, is_replicated)?;
     if let Some(source) = source {
         let default = match messages {
             None => EstimateModel::Log,
@@ -350,8 +350,8 @@ fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, Strin
                 .into(),
         );
     }
-    let io = io(&args, machine)?;
-    let arrivals = arrivals(&args, machine)?;
+    let io = io(args, machine)?;
+    let arrivals = arrivals(args, machine)?;
     let closed_cube =
         machine.is_written_high_first() && matches!(arrivals, Arrivals::AtOnce { .. });
     let work = match (messages, args.service.or(args.residence), args.mean_service) {
@@ -377,7 +377,7 @@ fn job_source(args: ScenarioArgs, requests: Requests) -> Result<JobSource, Strin
     };
     Ok(JobSource::Synthetic {
         jobs: args.jobs.unwrap_or(jobs_default),
-        measure: measure(&args, &workload)?,
+        measure: measure(args, &workload)?,
         workload,
         replications,
     })
@@ -427,7 +427,7 @@ mod tests {
         let matches = options()
             .try_get_matches_from(argv)
             .map_err(|error| error.to_string())?;
-        Scenario::new(ScenarioArgs::from_arg_matches(&matches).unwrap())
+        Scenario::new(&ScenarioArgs::from_arg_matches(&matches).unwrap())
     }
 
     #[test]

@@ -174,7 +174,7 @@ fn read<'e>(entries: impl Iterator<Item = &'e Entry>) -> Result<Scenario, String
         .try_get_matches_from(argv)
         .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
         .map_err(|error| error.to_string())?;
-    Scenario::new(args)
+    Scenario::new(&args)
 }
 
 /// The scenario of these keys, as a point of a grid has it.
