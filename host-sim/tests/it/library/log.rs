@@ -93,7 +93,7 @@ fn a_stretched_log_offers_the_load_that_was_asked_for() {
         (100, 40, 10),
     ];
     let plain = log(&all, LogOptions::default()).unwrap();
-    let by_hand = (100 * 50 + 200 * 25 + 50 * 100 + 40 * 10) as f64 / (100.0 * 100.0);
+    let by_hand = (100.0 * 50.0 + 200.0 * 25.0 + 50.0 * 100.0 + 40.0 * 10.0) / (100.0 * 100.0);
     assert_eq!(plain.offered_load(), Some(by_hand));
     for load in [0.1, 0.5, by_hand, 3.0] {
         let log = Log {
