@@ -50,8 +50,8 @@ pub(super) fn table(image: &Image) -> Result<String> {
         "\nInstructions of the submits that place a job, counted as above, while {RUNNING} others run on a 64 x 64 mesh; all of 1 to 15 by 1 to 15 \
          processors.\nThe time is that of the longest at {CLOCK_MHZ} MHz and {CYCLES_EACH} cycles an instruction, an assumption: most take one, \
          loads two, taken branches\ntwo to four, and the chip's flash accelerator hides nearly all wait states. {LONGEST_MS} ms are {} instructions then;\nthe largest \
-         of these budgets that stays below is {largest}. With so many running jobs `leb-e` keeps four candidates whatever the budget is; its rows differ by \
-         what ran before.\n",
+         of these budgets that stays below is {largest}. With so many running jobs `leb-e` keeps \
+         four candidates whatever\nthe budget is; its rows differ by what ran before.\n",
         instructions_in(LONGEST_MS)
     )?;
     Ok(text)
