@@ -323,21 +323,50 @@ impl<'m> Occupancy<'m> {
         submesh.area() - busy - pending
     }
 
-    /// Calls `change` with each word of the block: of `busy`, of `faulty`, and the block's bits in it.
+    /// Calls `change` with each word of the block: of `busy`, and the block's bits in it.
     #[inline]
-    fn for_each_word(&mut self, block: Block, mut change: impl FnMut(&mut Word, Word, Word)) {
-        // One length for both, so that one check of an index serves both.
+    fn for_each_word(&mut self, block: Block, mut change: impl FnMut(&mut Word, Word)) {
         let words = self.words();
-        let (busy, faulty) = (&mut self.busy[..words], &self.faulty[..words]);
+        let busy = &mut self.busy[..words];
         if let Some((rows, bits)) = self.layout.rows_of_one_word(block) {
-            let words = busy[rows.clone()].iter_mut().zip(&faulty[rows]);
-            words.for_each(|(busy, &faulty)| change(busy, faulty, bits));
+            let rows = &mut busy[rows];
+            rows.iter_mut().for_each(|busy| change(busy, bits));
             return;
         }
         self.layout.words(block, |word, bits| {
-            change(&mut busy[word], faulty[word], bits);
+            change(&mut busy[word], bits);
             true
         });
+    }
+
+    /// Marks the processors of a block as busy.
+    // The board has one copy.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline)]
+    fn mark_busy(&mut self, block: Block) {
+        self.for_each_word(block, |busy, bits| *busy |= bits);
+    }
+
+    /// Marks the processors of a block as free. None is faulty.
+    #[inline]
+    fn mark_free(&mut self, block: Block) {
+        self.for_each_word(block, |busy, bits| *busy &= !bits);
+    }
+
+    /// Marks the processors of a block as free, but for those that are faulty; returns how many.
+    #[inline(never)]
+    fn mark_working_free(&mut self, block: Block) -> u32 {
+        // One length for both, so that one check of an index serves both.
+        let words = self.words();
+        let (busy, faulty) = (&mut self.busy[..words], &self.faulty[..words]);
+        let mut freed = 0;
+        self.layout.words(block, |word, bits| {
+            let working = bits & !faulty[word];
+            busy[word] &= !working;
+            freed += working.count_ones();
+            true
+        });
+        freed
     }
 
     /// Marks a free block as held.
@@ -357,13 +386,13 @@ impl<'m> Occupancy<'m> {
             let _ = self.pending.push(block);
             return;
         }
-        self.for_each_word(block, |busy, _, bits| *busy |= bits);
+        self.mark_busy(block);
     }
 
     /// Marks what is pending.
     pub(crate) fn settle(&mut self) {
         while let Some(block) = self.pending.pop() {
-            self.for_each_word(block, |busy, _, bits| *busy |= bits);
+            self.mark_busy(block);
         }
     }
 
@@ -380,17 +409,11 @@ impl<'m> Occupancy<'m> {
             return area;
         }
         if self.faulty_count == 0 {
-            self.for_each_word(block, |busy, _, bits| *busy &= !bits);
+            self.mark_free(block);
             self.free += area;
             return area;
         }
-        let mut freed = 0;
-        self.for_each_word(block, |busy, faulty, bits| {
-            let working = bits & !faulty;
-            *busy &= !working;
-            freed += working.count_ones();
-        });
-        self.free += freed;
+        self.free += self.mark_working_free(block);
         area
     }
 

@@ -33,25 +33,24 @@ pub(super) fn table(image: &Image) -> Result<String> {
         measure(image, strategy).with_context(|| format!("counting the instructions of {strategy}"))
     })?;
     let mut text = String::from(
-        "| E | `leb`, median | `leb`, most | `leb-e`, median | `leb-e`, most | most, ms |\n|--:|--:|--:|--:|--:|--:|\n",
+        "| E | `leb`, median | `leb`, most | ms | `leb-e`, median | `leb-e`, most | ms |\n|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     let mut largest = "none".to_owned();
     for (budget, spreads) in BUDGETS.iter().zip(spreads.as_chunks::<2>().0) {
-        let cells = spreads.map(Spread::cells).join(" | ");
-        let most = spreads.iter().map(|spread| spread.most).max().unwrap_or(0);
-        let ms = most as f64 / instructions_in(1);
-        writeln!(text, "| {budget} | {cells} | {ms:.1} |")?;
-        if ms < f64::from(LONGEST_MS) {
+        let ms = spreads.map(|spread| spread.most as f64 / instructions_in(1));
+        let cells = [0, 1].map(|at| format!("{} | {:.1}", spreads[at].cells(), ms[at]));
+        writeln!(text, "| {budget} | {} |", cells.join(" | "))?;
+        if ms[0] < f64::from(LONGEST_MS) {
             largest = budget.to_string();
         }
     }
     write!(
         text,
         "\nInstructions of the submits that place a job, counted as above, while {RUNNING} others run on a 64 x 64 mesh; all of 1 to 15 by 1 to 15 \
-         processors.\nThe time is that of the longest at {CLOCK_MHZ} MHz and {CYCLES_EACH} cycles an instruction, an assumption: most take one, \
+         processors.\nThe times are those of the longest at {CLOCK_MHZ} MHz and {CYCLES_EACH} cycles an instruction, an assumption: most take one, \
          loads two, taken branches\ntwo to four, and the chip's flash accelerator hides nearly all wait states. {LONGEST_MS} ms are {} instructions then;\nthe largest \
-         of these budgets that stays below is {largest}. With so many running jobs `leb-e` keeps four candidates whatever the budget is; its rows differ by \
-         what ran before.\n",
+         of these budgets with which `leb` stays below is {largest}. With so many running jobs `leb-e` keeps four candidates\nwhatever the budget is; its rows \
+         differ by what ran before.\n",
         instructions_in(LONGEST_MS)
     )?;
     Ok(text)

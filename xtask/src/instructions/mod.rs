@@ -10,7 +10,7 @@ mod script;
 mod strategies;
 
 use anyhow::Result;
-use meshalloc::{Grid, Request};
+use meshalloc::Grid;
 
 use crate::image::{self, Image};
 use crate::{readme, setup};
@@ -71,12 +71,6 @@ const MESH: Grid = match Grid::mesh(&[64, 64]) {
     Ok(mesh) => mesh,
     Err(_) => panic!("64 x 64 is a mesh"),
 };
-
-/// Sides of 1 to 15: 64 such jobs are as large as the mesh, about.
-fn request(job: u32) -> Request {
-    let (w, h) = (1 + job * 7 % 15, 1 + job * job * 11 / 4 % 15);
-    Request::submesh(w as u16, h as u16)
-}
 
 /// Builds the image, counts, prints the tables and does what the options say.
 pub(crate) fn run(options: &Options) -> Result<()> {

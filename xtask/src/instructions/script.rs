@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use meshalloc::{
-    Command, Configuration, Controller, Flags, JobId, Reply, Storage, StrategyKind, Ticks,
+    Command, Configuration, Controller, Flags, JobId, Reply, Request, Storage, StrategyKind, Ticks,
 };
 
+use super::MESH;
 use super::count::Step;
-use super::{MESH, request};
 
 /// The image keeps the latest 512 commands.
 const COMMANDS_MAX: usize = 500;
@@ -109,9 +109,23 @@ impl<'m> Script<'m> {
     }
 }
 
+/// A random number of each job (SplitMix64, Steele and others 2014): the work must not repeat itself.
+fn random(job: u32, below: u64) -> u64 {
+    let mut z = u64::from(job).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ z >> 31) % below
+}
+
 /// 1,000 to 9,999 ticks.
 fn run_time(job: u32) -> Ticks {
-    1_000 + Ticks::from(job) * 7_919 % 9_000
+    1_000 + random(3 * job, 9_000)
+}
+
+/// Sides of 1 to 15.
+fn request(job: u32) -> Request {
+    let side = |draw| 1 + random(3 * job + draw, 15) as u16;
+    Request::submesh(side(1), side(2))
 }
 
 /// A strategy at work on the mesh, with this scheduler.
