@@ -39,7 +39,7 @@ impl<'m> World<'_, 'm> {
         if demand > self.free() {
             return Err(Refusal::TooFewFree);
         }
-        match self.least_free(self.now, end) < demand {
+        match self.is_short_between(self.now, end, demand) {
             true => Err(Refusal::Reserved),
             // Any will do.
             false => self.find(job),
@@ -180,24 +180,21 @@ impl<'m> World<'_, 'm> {
     fn earliest_processors(&self, job: Slot) -> Option<(Ticks, Reserved)> {
         let demand = self.jobs.get(job).demand();
         let mut end = self.end_after(None)?;
-        while self
-            .free_at(end)
-            .min(self.least_free(end, self.would_end(job, end)))
-            < demand
+        // The second takes far longer than the first, which as a rule decides.
+        while self.free_at(end) < demand
+            || self.is_short_between(end, self.would_end(job, end), demand)
         {
             end = self.end_after(Some(end))?;
         }
         Some((end, Reserved::Processors))
     }
 
-    /// The least number of free processors at the beginning of any reservation that begins at or after a time and before another.
-    fn least_free(&self, from: Ticks, until: Ticks) -> u32 {
+    /// Whether fewer processors are free at the beginning of some reservation that begins at or after a time and before another.
+    fn is_short_between(&self, from: Ticks, until: Ticks, demand: u32) -> bool {
         let reserved = self.jobs.reserved_before(until);
         let starts = reserved.filter_map(JobSlot::reserved_from);
-        let free = starts
-            .filter(|&start| start >= from)
-            .map(|start| self.free_at(start));
-        free.min().unwrap_or(u32::MAX)
+        let mut starts = starts.filter(|&start| start >= from);
+        starts.any(|start| self.free_at(start) < demand)
     }
 
     /// The number of free processors at a time, as far as estimates tell.

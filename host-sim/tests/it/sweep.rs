@@ -321,7 +321,7 @@ fn mistakes_give_one_line() {
         (
             "widths = \"1..9\"\n[grid]\nload = [0.4]\nmesh = [\"16x16\", \"8x8\"]",
             "",
-            &["grid.toml: load = 0.4, mesh = 8x8: widths go to 9 (expected at most 8"],
+            &["grid.toml:1: widths go to 9 (expected at most 8 on mesh 8x8) (load = 0.4, mesh = 8x8)"],
         ),
         (
             "strategy = \"2db\"\njobs = 20\n[grid]\nmesh = [\"8x8\", \"9x9\"]",
