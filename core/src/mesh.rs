@@ -219,6 +219,11 @@ impl Submesh {
 
     /// Calls `visit` with the submeshes of these sides in its corners, each once; none if they are longer than its own.
     #[inline]
+    #[cfg(any(
+        feature = "reservations",
+        feature = "least-expected-blocking",
+        feature = "leb-estimates"
+    ))]
     pub(crate) fn for_each_corner(self, sides: Sides, mut visit: impl FnMut(Submesh)) {
         if !sides.fits_in(self.sides) {
             return;
