@@ -221,6 +221,7 @@ impl Submesh {
     #[inline]
     #[cfg(any(
         feature = "reservations",
+        feature = "free-submesh-list",
         feature = "least-expected-blocking",
         feature = "leb-estimates"
     ))]
