@@ -30,6 +30,7 @@ pub mod case;
 pub mod claims;
 pub mod extent;
 pub mod figure;
+pub mod length;
 pub mod logs;
 pub mod measure;
 mod page;

@@ -1,6 +1,6 @@
 //! How long a paper is measured.
 
-use super::measure::Length;
+use super::length::Length;
 use super::paper::Lengths;
 use super::setting::Setting;
 use crate::experiment::Replications;

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
-use super::measure::{Cell, Length, Measurements, Plan, Reading, Shown};
+use super::length::Length;
+use super::measure::{Cell, Measurements, Plan, Reading, Shown};
 use super::setting::Setting;
 use crate::identity::VERSION;
 use crate::metrics::Metric;
@@ -105,7 +106,7 @@ pub struct Figure {
 }
 
 /// The columns of a figure's CSV file with what they mean; a file has those that its paper needs.
-pub const COLUMNS: [(&str, &str); 32] = [
+pub const COLUMNS: [(&str, &str); 34] = [
     ("figure", "number of the figure in the paper"),
     (
         "panel",
@@ -125,6 +126,11 @@ pub const COLUMNS: [(&str, &str); 32] = [
         "on a cube, distribution of the number of dimensions of jobs",
     ),
     ("radices", "on a cube, distribution of the radices of jobs"),
+    ("log", "the file of the log"),
+    (
+        "shape",
+        "the rule that gives a job of the log its side lengths",
+    ),
     ("mesh", "the machine, unless it is a cube"),
     ("cube", "the machine"),
     ("offered", "when jobs arrive"),

@@ -3,11 +3,44 @@
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use super::setting::LogSetting;
-use crate::workload::Log;
+use meshalloc::Grid;
+
+use crate::scenario::LogSource;
+use crate::workload::{EstimateModel, Log, LogOptions, Resample};
 
 /// The environment variable that names the folder of the logs unless another is given.
 pub const FOLDER_VARIABLE: &str = "MESHALLOC_TRACES";
+
+/// A log of a setting, and what is made of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LogSetting {
+    /// The name of its file.
+    pub file: &'static str,
+    /// The machine.
+    pub machine: Grid,
+    /// Which of its jobs, in which shapes.
+    pub options: LogOptions,
+    /// The offered load to which submit times are stretched.
+    pub load: Option<f64>,
+    /// How replications are made.
+    pub resample: Option<Resample>,
+    /// Which estimate of its run time a request carries.
+    pub estimates: EstimateModel,
+}
+
+impl LogSetting {
+    /// That of a scenario. The name of the file stays in memory until the program ends: papers name a few.
+    pub(super) fn new(source: &LogSource, machine: Grid, estimates: EstimateModel) -> Self {
+        LogSetting {
+            file: String::leak(source.file.to_string_lossy().into_owned()),
+            machine,
+            options: source.options,
+            load: source.load,
+            resample: source.resample,
+            estimates,
+        }
+    }
+}
 
 /// A folder of logs, each of which is read once.
 #[derive(Debug, Default)]

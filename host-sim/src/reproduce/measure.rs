@@ -8,21 +8,10 @@ use meshalloc::{SchedulerKind, StrategyKind};
 
 use super::claims::{Backlog, Gain};
 use super::setting::Setting;
-use crate::experiment::{Replications, StrategyResult};
+use crate::experiment::StrategyResult;
 use crate::metrics::Metric;
 use crate::report::{self, depends_on_length};
 use crate::statistics::Estimate;
-
-/// How long is measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Length {
-    /// Jobs in a replication.
-    pub jobs: u32,
-    /// How often.
-    pub replications: Replications,
-    /// What all random numbers derive from.
-    pub seed: u64,
-}
 
 /// One strategy under one setting.
 #[derive(Clone, Copy, Debug, PartialEq)]

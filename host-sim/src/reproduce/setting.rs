@@ -1,16 +1,14 @@
 //! A setting of a paper's figure: everything about a run but the strategy, its length and its random numbers.
 
-use meshalloc::{Grid, SchedulerKind, StrategyKind};
+use meshalloc::{SchedulerKind, StrategyKind};
 
-use super::logs::Logs;
-use super::measure::Length;
+use super::length::Length;
+use super::logs::{LogSetting, Logs};
 use crate::experiment::{Experiment, Measure};
 use crate::names;
 use crate::report;
-use crate::scenario::LogSource;
 use crate::workload::{
-    Arrivals, EstimateModel, LogOptions, Rate, Requests, Resample, Synthetic, TimeUnit,
-    WorkDistribution, Workload,
+    Arrivals, EstimateModel, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
 /// Where the jobs of a setting come from.
@@ -20,37 +18,6 @@ pub enum Offered {
     Synthetic(Synthetic),
     /// A log, which may not be at hand.
     Log(LogSetting),
-}
-
-/// A log of a setting, and what is made of it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LogSetting {
-    /// The name of its file.
-    pub file: &'static str,
-    /// The machine.
-    pub machine: Grid,
-    /// Which of its jobs, in which shapes.
-    pub options: LogOptions,
-    /// The offered load to which submit times are stretched.
-    pub load: Option<f64>,
-    /// How replications are made.
-    pub resample: Option<Resample>,
-    /// Which estimate of its run time a request carries.
-    pub estimates: EstimateModel,
-}
-
-impl LogSetting {
-    /// That of a scenario. The name of the file stays in memory until the program ends: papers name a few.
-    pub(super) fn new(source: &LogSource, machine: Grid, estimates: EstimateModel) -> Self {
-        LogSetting {
-            file: String::leak(source.file.to_string_lossy().into_owned()),
-            machine,
-            options: source.options,
-            load: source.load,
-            resample: source.resample,
-            estimates,
-        }
-    }
 }
 
 /// Everything about a run but the strategy, its length and its random numbers.

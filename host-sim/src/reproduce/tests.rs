@@ -2,7 +2,7 @@ use super::*;
 use crate::experiment::Replications;
 use claims::Verdict;
 use clap::Parser;
-use measure::Length;
+use length::Length;
 
 #[derive(Parser)]
 struct Line {

@@ -37,9 +37,8 @@ use rand_distr::{Distribution, StandardUniform, Uniform};
 
 use super::estimates::Estimator;
 use super::stream::{Source, Stream};
-use super::swf::{LineCounts, LogHeader, LogOptions};
 use super::synthetic::DRAWS;
-use super::{EstimateModel, Job, Messages, TIME_MAX, TimeUnit, Work, WorkloadError};
+use super::{EstimateModel, Job, Messages, ShapeRule, TIME_MAX, TimeUnit, Work, WorkloadError};
 
 /// The numbers of the sources of weeks and of drawn shapes.
 const WEEKS: u8 = 23;
@@ -50,6 +49,62 @@ pub const WEEK: Ticks = 7 * 24 * 60 * 60 * TimeUnit::Second.ticks_each();
 
 /// The least number of whole weeks to draw from.
 pub const WEEKS_MIN: usize = 2;
+
+/// Which jobs to take from a log, and in which shape.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LogOptions {
+    /// Only those of this partition (field 16).
+    pub partition: Option<i64>,
+    /// Only those submitted at this time of the log or later; times are counted from it.
+    pub from: Option<Ticks>,
+    /// Only those submitted before this time of the log.
+    pub to: Option<Ticks>,
+    /// Only this number of them, the first in the file.
+    pub limit: Option<usize>,
+    /// How a number of processors becomes side lengths.
+    pub shape: ShapeRule,
+}
+
+/// Lines of a log that describe jobs, and why not all of them are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineCounts {
+    /// All, as far as the log was read.
+    pub records: u32,
+    /// Jobs of another partition.
+    pub other_partitions: u32,
+    /// Jobs submitted before the time from which they are taken, or not before that up to which they are.
+    pub outside: u32,
+    /// Jobs dropped because neither allocated nor requested processors are known.
+    pub no_processors: u32,
+    /// Jobs dropped because the run time is not known.
+    pub no_run_time: u32,
+}
+
+impl LineCounts {
+    /// Those that are not taken, with the reason, of which there are any.
+    pub fn left_out(&self) -> impl Iterator<Item = (u32, &'static str)> {
+        let counts = [
+            (self.other_partitions, "of other partitions"),
+            (self.outside, "outside the window"),
+            (self.no_processors, "dropped without processors"),
+            (self.no_run_time, "dropped without a run time"),
+        ];
+        counts.into_iter().filter(|(count, _)| *count > 0)
+    }
+}
+
+/// The fields of a log's header that reports repeat.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogHeader {
+    /// `Computer`.
+    pub computer: Option<String>,
+    /// `Installation`.
+    pub installation: Option<String>,
+    /// `Acknowledge`, all lines of it: the acknowledgement when results are published.
+    pub acknowledge: Vec<String>,
+    /// `MaxProcs`, as it is written.
+    pub max_procs: Option<String>,
+}
 
 /// A job of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

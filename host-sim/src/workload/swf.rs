@@ -17,64 +17,8 @@ use std::path::{Path, PathBuf};
 use flate2::bufread::MultiGzDecoder;
 use meshalloc::{Grid, Ticks};
 
-use super::log::{Log, LogJob};
-use super::{EstimateModel, JOBS_MAX, ShapeRule, TIME_MAX, TimeUnit};
-
-/// Which jobs to take from a log, and in which shape.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LogOptions {
-    /// Only those of this partition (field 16).
-    pub partition: Option<i64>,
-    /// Only those submitted at this time of the log or later; times are counted from it.
-    pub from: Option<Ticks>,
-    /// Only those submitted before this time of the log.
-    pub to: Option<Ticks>,
-    /// Only this number of them, the first in the file.
-    pub limit: Option<usize>,
-    /// How a number of processors becomes side lengths.
-    pub shape: ShapeRule,
-}
-
-/// Lines of a log that describe jobs, and why not all of them are taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LineCounts {
-    /// All, as far as the log was read.
-    pub records: u32,
-    /// Jobs of another partition.
-    pub other_partitions: u32,
-    /// Jobs submitted before the time from which they are taken, or not before that up to which they are.
-    pub outside: u32,
-    /// Jobs dropped because neither allocated nor requested processors are known.
-    pub no_processors: u32,
-    /// Jobs dropped because the run time is not known.
-    pub no_run_time: u32,
-}
-
-impl LineCounts {
-    /// Those that are not taken, with the reason, of which there are any.
-    pub fn left_out(&self) -> impl Iterator<Item = (u32, &'static str)> {
-        let counts = [
-            (self.other_partitions, "of other partitions"),
-            (self.outside, "outside the window"),
-            (self.no_processors, "dropped without processors"),
-            (self.no_run_time, "dropped without a run time"),
-        ];
-        counts.into_iter().filter(|(count, _)| *count > 0)
-    }
-}
-
-/// The fields of a log's header that reports repeat.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LogHeader {
-    /// `Computer`.
-    pub computer: Option<String>,
-    /// `Installation`.
-    pub installation: Option<String>,
-    /// `Acknowledge`, all lines of it: the acknowledgement when results are published.
-    pub acknowledge: Vec<String>,
-    /// `MaxProcs`, as it is written.
-    pub max_procs: Option<String>,
-}
+use super::log::{LineCounts, Log, LogHeader, LogJob, LogOptions};
+use super::{EstimateModel, JOBS_MAX, TIME_MAX, TimeUnit};
 
 /// Why a log cannot be used.
 #[derive(Debug, thiserror::Error)]

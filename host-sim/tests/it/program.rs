@@ -80,3 +80,21 @@ pub(crate) fn host_sim_fed(folder: &Path, line: &str, input: &str) -> Ended {
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
 }
+
+/// The name of the log of the KTH SP2.
+pub(crate) const KTH: &str = "KTH-SP2-1996-2.1-cln.swf.gz";
+
+/// Makes a folder with a log of that name, which is not the real one: three weeks of 40 jobs.
+pub(crate) fn write_kth(folder: &Path) {
+    let job = |number: u64| {
+        let submit = (number / 40) * 604_800 + (number % 40) * 15_000 + number % 7;
+        let (run, size) = (2_000 + number * 7_919 % 20_000, 1 + number * 31 % 20);
+        format!(
+            "{number} {submit} -1 {run} {size} -1 -1 {size} {} -1 1 1 1 -1 -1 1 -1 -1\n",
+            2 * run
+        )
+    };
+    let log: String = (0..121).map(job).collect();
+    std::fs::create_dir(folder).unwrap();
+    std::fs::write(folder.join(KTH), log).unwrap();
+}

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::program::{host_sim, host_sim_in};
+use crate::program::{KTH, host_sim, host_sim_in, write_kth};
 
 /// A tenth of a second or so.
 const KIM_YOON: &str = "reproduce kim-yoon --jobs 200 --replications 3 --largest-mesh 32";
@@ -403,19 +403,8 @@ fn relative_differences_are_those_of_the_means_of_the_same_jobs() {
 #[test]
 fn figures_about_logs_are_made_of_resampled_weeks_of_the_logs_at_hand() {
     let folder = tempfile::tempdir().unwrap();
-    // Not the real log, but under its name: three weeks of 40 jobs.
-    let name = "KTH-SP2-1996-2.1-cln.swf.gz";
-    let job = |number: u64| {
-        let submit = (number / 40) * 604_800 + (number % 40) * 15_000 + number % 7;
-        let (run, size) = (2_000 + number * 7_919 % 20_000, 1 + number * 31 % 20);
-        format!(
-            "{number} {submit} -1 {run} {size} -1 -1 {size} {} -1 1 1 1 -1 -1 1 -1 -1\n",
-            2 * run
-        )
-    };
-    let log: String = (0..121).map(job).collect();
-    fs::create_dir(folder.path().join("logs")).unwrap();
-    fs::write(folder.path().join("logs").join(name), log).unwrap();
+    let name = KTH;
+    write_kth(&folder.path().join("logs"));
     let line = "reproduce lookahead --figure 8 --replications 3 --traces logs --output o";
     let shown = host_sim_in(folder.path(), line).good();
     assert!(

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::program::{host_sim, host_sim_fed, host_sim_in};
+use crate::program::{host_sim, host_sim_fed, host_sim_in, write_kth};
 
 fn validator(output: &str) -> jsonschema::Validator {
     let schema = host_sim(&format!("schema {output}")).json();
@@ -171,10 +171,15 @@ fn tables_have_the_columns_that_are_described() {
     let document = fs::read_to_string(folder.path().join("o/results.json")).unwrap();
     assert_valid("sweep", &serde_json::from_str(&document).unwrap());
 
+    write_kth(&folder.path().join("logs"));
     let described = columns("### Figures of `reproduce`");
     for (line, file) in [
         ("chuang-wu --figure 2 --replications 12", "figure-02.csv"),
         ("liu --figure 3 --replications 2", "figure-03.csv"),
+        (
+            "lookahead --figure 8 --replications 2 --traces logs",
+            "figure-08.csv",
+        ),
     ] {
         host_sim_in(folder.path(), &format!("reproduce {line} --output r")).good();
         let mut rest = described.iter();
