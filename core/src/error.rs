@@ -154,6 +154,16 @@ pub enum Error {
     UnknownNode(NodeId),
     /// The configuration was not taken; the old one stays.
     Configure(ConfigureError),
+    /// The job holds fewer blocks.
+    NoBlock {
+        /// How many it holds; 0 while it waits.
+        held: u32,
+    },
+    /// An earlier command is not yet carried out to its end: jobs are still tried in consequence.
+    Busy {
+        /// The most jobs that may still be tried.
+        left: u32,
+    },
 }
 
 impl fmt::Display for Error {
@@ -163,6 +173,8 @@ impl fmt::Display for Error {
             Error::UnknownJob => f.write_str("no job of this name waits or runs"),
             Error::UnknownNode(node) => write!(f, "the machine has no processor {node}"),
             Error::Configure(error) => error.fmt(f),
+            Error::NoBlock { held } => write!(f, "the job holds {held} blocks"),
+            Error::Busy { left } => write!(f, "busy: up to {left} jobs are still to be tried"),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::scheduler::SchedulerKind;
 use crate::strategy::StrategyKind;
 
 /// The most blocks in one [`Grant`]; longer allocations take several.
-pub const GRANT_BLOCKS_MAX: usize = 12;
+pub const GRANT_BLOCKS_MAX: usize = 18;
 /// The most jobs in one [`JobList`].
 pub const LIST_JOBS_MAX: usize = 16;
 /// The most bytes in one [`OccupancyChunk`].
@@ -41,11 +41,18 @@ pub enum Command {
         /// The job's name.
         job: JobId,
     },
-    /// Queries one job. Answered by [`Reply::Job`], preceded, for a running job, by its blocks as
-    /// grants.
+    /// Queries one job. Answered by [`Reply::Job`]; [`Controller::handle`](crate::Controller::handle) has the blocks of a
+    /// running job come before it as grants.
     QueryJob {
         /// The job's name.
         job: JobId,
+    },
+    /// Reads the blocks of a running job. Answered by a [`Reply::Grant`], which is the final reply here.
+    Blocks {
+        /// The job's name.
+        job: JobId,
+        /// The place of the first block to read among all of the job's.
+        from: u32,
     },
     /// Lists the jobs. Answered by [`Reply::Jobs`].
     ListJobs {
@@ -73,6 +80,13 @@ pub enum Command {
     Statistics,
     /// Forgets all jobs, faults and statistics, keeps the configuration. Answered by [`Reply::Done`].
     Reset,
+}
+
+impl Reply {
+    /// Whether no further reply to the same command follows, but for [`Command::Blocks`].
+    pub const fn is_final(&self) -> bool {
+        !matches!(self, Reply::Grant(_))
+    }
 }
 
 impl Command {
@@ -108,7 +122,7 @@ pub struct Configuration {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Reply {
-    /// A part: a job holds processors from now on.
+    /// A part: a job holds processors from now on. Or final: some of the blocks of a job.
     Grant(Grant),
     /// Final: done.
     Done,
@@ -145,13 +159,6 @@ pub enum Reply {
     Statistics(Statistics),
     /// Final: nothing was changed.
     Error(Error),
-}
-
-impl Reply {
-    /// Whether no further reply to the same command follows.
-    pub const fn is_final(&self) -> bool {
-        !matches!(self, Reply::Grant(_))
-    }
 }
 
 /// A job's processors, or [`GRANT_BLOCKS_MAX`] blocks of them.
@@ -231,6 +238,8 @@ pub struct JobReport {
     pub submitted: Ticks,
     /// Whether it waits or runs.
     pub state: JobState,
+    /// The number of blocks it holds.
+    pub blocks: u32,
 }
 
 /// Some of the jobs, in no particular order.

@@ -1,37 +1,40 @@
 //! The client's half of the protocol: [`Client`], over any [`Line`].
 //!
-//! A client has one exchange at a time: it sends a frame and listens until it has every part of the
-//! reply. When a part is missing, damaged or late it sends *the same* frame again, which the server
-//! does not carry out twice. Nothing is passed on before the reply is whole, so the caller sees each
-//! grant once, whatever the line does.
+//! A client has one exchange at a time: it sends a frame and listens for the reply. When that is missing, damaged or late it
+//! sends *the same* frame again, which the server does not carry out twice. Whatever the line does, the caller sees each grant once, and
+//! learns of each reset of the server once.
 
 mod error;
 mod exchange;
 mod line;
 
 use std::boxed::Box;
+use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::time::Duration;
+use std::vec::Vec;
 
-use meshalloc::{Command, Reply, Ticks};
+use meshalloc::{Command, JobId, JobState, Reply, Ticks};
 
 pub use error::{ClientError, Heard};
 use exchange::Exchange;
 pub use line::{IoLine, Line};
 
-use crate::protocol::{ClientMessage, Greeting, LineCounters, ServerMessage};
+use crate::protocol::{
+    ClientMessage, Event, Events, Greeting, LineCounters, ProtocolError, ServerMessage, Session,
+};
 
 /// How patient a client is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How long to wait for the next part of a reply before the frame is sent again.
+    /// How long to wait for a reply before the frame is sent again.
     pub timeout: Duration,
     /// How often a frame is sent before the client gives up, at least once.
     pub tries: u32,
-    /// The sequence number of the first frame. `None` for one at random: it must not be that of the
-    /// last frame of an earlier client of the same server.
-    pub first_seq: Option<u32>,
+    /// The number of the client. `None` for one at random: no two clients of a server may have the same, nor
+    /// one that was started again the one from before.
+    pub number: Option<u32>,
 }
 
 impl Default for Options {
@@ -40,7 +43,7 @@ impl Default for Options {
         Options {
             timeout: Duration::from_secs(1),
             tries: 5,
-            first_seq: None,
+            number: None,
         }
     }
 }
@@ -52,7 +55,7 @@ pub struct ClientCounters {
     pub exchanges: u64,
     /// Frames that were sent again.
     pub retries: u64,
-    /// Whole frames that belong to no exchange of the moment.
+    /// Whole frames that belong to no exchange of the moment, or to another client.
     pub stale: u64,
     /// Frames that were damaged on their way here.
     pub damaged: u64,
@@ -77,6 +80,18 @@ pub struct ClientCounters {
 pub struct Client<L> {
     exchange: Exchange<L>,
     greeting: Box<Greeting>,
+    /// `None`: it is no more, and another must be opened.
+    session: Option<Session>,
+    /// The boot that the caller knows of.
+    boot: u64,
+    /// The number of the last event that was taken.
+    since: u64,
+    /// Events that were taken and not passed on yet.
+    events: VecDeque<Event>,
+    /// The number of the latest event that the server has told of.
+    latest: u64,
+    /// The most jobs that are still to be tried.
+    left: u32,
 }
 
 impl<L: Line> Client<L> {
@@ -86,22 +101,45 @@ impl<L: Line> Client<L> {
     ///
     /// When nothing answers, or something that speaks another version.
     pub fn connect(line: L, options: Options) -> Result<Self, ClientError> {
-        let seq = options
-            .first_seq
-            .unwrap_or_else(|| RandomState::new().hash_one(0_u8) as u32);
-        let mut exchange = Exchange::new(line, options, seq);
+        let number = options.number;
+        let number = number.unwrap_or_else(|| RandomState::new().hash_one(0_u8) as u32);
+        let mut exchange = Exchange::new(line, options, number);
         let greeting = hello(&mut exchange)?;
-        Ok(Client { exchange, greeting })
+        Ok(Client {
+            exchange,
+            session: Some(greeting.session),
+            boot: greeting.session.boot,
+            since: greeting.events,
+            latest: greeting.events,
+            greeting,
+            events: VecDeque::new(),
+            left: 0,
+        })
     }
 
-    /// Sends Hello again, for example after [`ClientError::ControllerReset`].
+    /// Sends Hello again. After a command without a reply ([`ClientError::NoReply`]) it makes sure that this command
+    /// is not carried out any more, if it has not been.
     ///
     /// # Errors
     ///
-    /// As [`Client::connect`].
+    /// As [`Client::connect`]; [`ClientError::ControllerReset`] if the server was reset since the caller last heard of it. The greeting
+    /// is that of the new boot then, and the client can be used.
     pub fn hello(&mut self) -> Result<&Greeting, ClientError> {
         self.greeting = hello(&mut self.exchange)?;
+        let session = self.greeting.session;
+        self.session = Some(session);
+        if session.boot != self.boot {
+            return Err(self.has_reset(session.boot));
+        }
         Ok(&self.greeting)
+    }
+
+    /// The caller learns of another boot.
+    fn has_reset(&mut self, boot: u64) -> ClientError {
+        self.boot = boot;
+        (self.since, self.latest, self.left) = (0, 0, 0);
+        self.events.clear();
+        ClientError::ControllerReset
     }
 
     /// The greeting that answered the last Hello.
@@ -109,30 +147,203 @@ impl<L: Line> Client<L> {
         &self.greeting
     }
 
-    /// Lets the controller handle a command and passes on its replies: grants first, the final one
-    /// last; on an error none. `at` is the time of the command, `None` for the controller's clock.
+    /// Lets the controller handle a command and passes on its replies, as [`Controller::handle`](meshalloc::Controller::handle) does:
+    /// grants first, the final one last; on an error none. `at` is the time of the command, `None` for the controller's clock. It returns
+    /// when the scheduling that follows from the command has come to its end. Grants that other clients' commands have brought about
+    /// since the last call are passed on as well.
     ///
     /// # Errors
     ///
-    /// When no whole reply comes. That the controller refuses the command is no error here but a
-    /// [`Reply::Error`].
+    /// When no reply comes. That the controller refuses the command is no error here but a [`Reply::Error`].
     pub fn call(
         &mut self,
         command: &Command,
         at: Option<Ticks>,
         on_reply: &mut dyn FnMut(&Reply),
     ) -> Result<(), ClientError> {
+        if !command.changes_state() {
+            let reply = self.query(command)?;
+            if let (Command::QueryJob { job }, Reply::Job(report)) = (command, &reply) {
+                let mut parts = Vec::new();
+                self.blocks(*job, 0, report.blocks, &mut parts)?;
+                parts.iter().for_each(&mut *on_reply);
+            }
+            on_reply(&reply);
+            return Ok(());
+        }
+        let mut last = loop {
+            match self.begin(command, at)? {
+                // Another client's command, or one of this client without a reply.
+                Reply::Error(meshalloc::Error::Busy { .. }) => self.settle()?,
+                reply => break reply,
+            }
+        };
+        let latest = self.latest;
+        self.settle()?;
+        if let Reply::Submitted { job, state } = &mut last {
+            // What has happened since then, as if the reply had come after it.
+            for event in self.events.iter().filter(|event| event.number > latest) {
+                *state = match *state {
+                    JobState::Waiting { .. } if event.job == *job => JobState::Running {
+                        processors: event.processors,
+                    },
+                    JobState::Waiting { ahead } => JobState::Waiting {
+                        ahead: ahead.saturating_sub(1),
+                    },
+                    running @ JobState::Running { .. } => running,
+                };
+            }
+        }
+        let mut grants = Vec::new();
+        for at in 0..self.events.len() {
+            let event = self.events[at];
+            grants.push(Reply::Grant(event.grant()));
+            self.blocks(event.job, 1, event.blocks_total, &mut grants)?;
+        }
+        self.events.clear();
+        grants.iter().for_each(&mut *on_reply);
+        on_reply(&last);
+        Ok(())
+    }
+
+    /// Lets the controller carry out a command that changes something, and returns its final reply as it is while jobs may yet be
+    /// tried in consequence: [`Client::next_event`] tells who is granted processors.
+    ///
+    /// # Errors
+    ///
+    /// When no reply comes.
+    pub fn begin(&mut self, command: &Command, at: Option<Ticks>) -> Result<Reply, ClientError> {
+        let (session, since) = (self.session()?, self.since);
         let message = ClientMessage::Command {
+            session,
+            since,
             at,
             command: *command,
         };
-        match self.exchange.run(&message)? {
-            ServerMessage::Reply(last) => {
-                self.exchange.parts().iter().for_each(&mut *on_reply);
-                on_reply(&last);
+        match self.run(&message)? {
+            ServerMessage::Outcome { outcome, events } => {
+                self.take(events);
+                Ok(outcome.into())
+            }
+            _ => Err(ClientError::unknown_reply(&message)),
+        }
+    }
+
+    /// Answers a query.
+    ///
+    /// # Errors
+    ///
+    /// When no reply comes.
+    pub fn query(&mut self, query: &Command) -> Result<Reply, ClientError> {
+        let message = ClientMessage::Command {
+            session: self.session()?,
+            since: self.since,
+            at: None,
+            command: *query,
+        };
+        match self.run(&message)? {
+            ServerMessage::Reply(reply) => Ok(reply),
+            _ => Err(ClientError::unknown_reply(&message)),
+        }
+    }
+
+    /// The oldest event that was not passed on yet; `None` if there was none at the time of the last exchange
+    /// and no job is still to be tried.
+    ///
+    /// # Errors
+    ///
+    /// When no reply comes.
+    pub fn next_event(&mut self) -> Result<Option<Event>, ClientError> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Ok(Some(event));
+            }
+            if self.is_settled() {
+                return Ok(None);
+            }
+            self.poll()?;
+        }
+    }
+
+    /// Waits until nothing is left to be done, and takes the events.
+    fn settle(&mut self) -> Result<(), ClientError> {
+        while !self.is_settled() {
+            self.poll()?;
+        }
+        Ok(())
+    }
+
+    const fn is_settled(&self) -> bool {
+        self.since >= self.latest && self.left == 0
+    }
+
+    /// Asks the server for events.
+    ///
+    /// # Errors
+    ///
+    /// When no reply comes.
+    pub fn poll(&mut self) -> Result<(), ClientError> {
+        let message = ClientMessage::Events {
+            session: self.session()?,
+            since: self.since,
+        };
+        match self.run(&message)? {
+            ServerMessage::Events(events) => {
+                self.take(events);
                 Ok(())
             }
             _ => Err(ClientError::unknown_reply(&message)),
+        }
+    }
+
+    fn take(&mut self, events: Events) {
+        (self.latest, self.left) = (events.latest, events.left);
+        self.since = match events.list.last() {
+            Some(last) if events.list.is_full() => last.number,
+            _ => events.latest,
+        };
+        self.events.extend(events.list);
+    }
+
+    /// Reads the blocks of a job from a place on, as grants. If another client has released the job meanwhile there are none.
+    fn blocks(
+        &mut self,
+        job: JobId,
+        mut from: u32,
+        total: u32,
+        parts: &mut Vec<Reply>,
+    ) -> Result<(), ClientError> {
+        while from < total {
+            let reply = self.query(&Command::Blocks { job, from })?;
+            let Reply::Grant(grant) = &reply else {
+                break;
+            };
+            from += grant.blocks.len().max(1) as u32;
+            parts.push(reply);
+        }
+        Ok(())
+    }
+
+    /// The session; opens another one if it is no more.
+    fn session(&mut self) -> Result<Session, ClientError> {
+        match self.session {
+            Some(session) => Ok(session),
+            None => Ok(self.hello()?.session),
+        }
+    }
+
+    fn run(&mut self, message: &ClientMessage) -> Result<ServerMessage, ClientError> {
+        match self.exchange.run(message)? {
+            ServerMessage::Error(ProtocolError::OtherBoot { boot }) => {
+                self.session = None;
+                Err(self.has_reset(boot))
+            }
+            ServerMessage::Error(ProtocolError::NoSession) => {
+                self.session = None;
+                Err(ClientError::SessionLost)
+            }
+            ServerMessage::Error(error) => Err(ClientError::refused(message, error)),
+            reply => Ok(reply),
         }
     }
 
@@ -143,7 +354,7 @@ impl<L: Line> Client<L> {
     /// When no whole reply comes.
     pub fn line_counters(&mut self) -> Result<LineCounters, ClientError> {
         let message = ClientMessage::LineCounters;
-        match self.exchange.run(&message)? {
+        match self.run(&message)? {
             ServerMessage::LineCounters(counters) => Ok(counters),
             _ => Err(ClientError::unknown_reply(&message)),
         }

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!   on the line   00 │ COBS of the content, free of 00 │ 00
-//!   content       version u8 │ seq u32 │ part u16 │ body: postcard │ crc u32      (little endian)
+//!   content       version u8 │ seq u32 │ client u32 │ body: postcard │ crc u32    (little endian)
 //! ```
 //!
 //! A 00 ends a frame wherever it stands, so a receiver is in step again after the next one whatever it
 //! has heard before. Senders put one *before* the frame too: what is left of a frame whose end was lost
 //! then cannot swallow the next one. Empty frames mean nothing.
 //!
-//! Version, sequence number and CRC stand at the same places in every version of the protocol.
+//! Version, sequence number, client and CRC stand at the same places in every version of the protocol.
 
 use cobs::{DecodeResult, DecoderState};
 use crc::{CRC_32_ISO_HDLC, Crc, NoTable};
@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::protocol::{CLIENT_BODY_MAX, PROTOCOL_VERSION, SERVER_BODY_MAX};
 
 /// The bytes before the body.
-pub const HEADER_LEN: usize = 1 + 4 + 2;
+pub const HEADER_LEN: usize = 1 + 4 + 4;
 /// The bytes after the body.
 pub const CRC_LEN: usize = 4;
 
@@ -44,30 +44,31 @@ pub struct Header {
     pub version: u8,
     /// The client's number for the exchange; the server echoes it.
     pub seq: u32,
-    /// The reply's place among all to the same frame, modulo 65536; 0 in what a client sends.
-    pub part: u16,
+    /// The client, by the number that it has chosen at random; the server echoes it.
+    pub client: u32,
 }
 
 impl Header {
     /// The header of a frame of this protocol version.
-    pub const fn new(seq: u32, part: u16) -> Self {
+    pub const fn new(client: u32, seq: u32) -> Self {
         Header {
             version: PROTOCOL_VERSION,
             seq,
-            part,
+            client,
         }
     }
 
     const fn to_bytes(self) -> [u8; HEADER_LEN] {
-        let ([a, b, c, d], [e, f]) = (self.seq.to_le_bytes(), self.part.to_le_bytes());
-        [self.version, a, b, c, d, e, f]
+        let [a, b, c, d] = self.seq.to_le_bytes();
+        let [e, f, g, h] = self.client.to_le_bytes();
+        [self.version, a, b, c, d, e, f, g, h]
     }
 
-    const fn from_bytes([version, a, b, c, d, e, f]: [u8; HEADER_LEN]) -> Self {
+    const fn from_bytes([version, a, b, c, d, e, f, g, h]: [u8; HEADER_LEN]) -> Self {
         Header {
             version,
             seq: u32::from_le_bytes([a, b, c, d]),
-            part: u16::from_le_bytes([e, f]),
+            client: u32::from_le_bytes([e, f, g, h]),
         }
     }
 }
@@ -91,7 +92,7 @@ pub type ServerFrameBuffer = FrameBuffer<SERVER_CONTENT_MAX, SERVER_FRAME_MAX>;
 impl<const CONTENT: usize, const FRAME: usize> FrameBuffer<CONTENT, FRAME> {
     const VALID: () = assert!(
         CONTENT >= HEADER_LEN + CRC_LEN && FRAME >= cobs::max_encoding_length(CONTENT) + 2,
-        "a frame buffer needs CONTENT >= 11 and FRAME >= the COBS of CONTENT and two delimiters"
+        "a frame buffer needs CONTENT >= 13 and FRAME >= the COBS of CONTENT and two delimiters"
     );
 
     /// An empty buffer.
@@ -147,8 +148,6 @@ pub struct Frame<'a> {
     pub header: Header,
     /// The postcard bytes.
     pub body: &'a [u8],
-    /// The CRC, which tells this frame from any other of the same sequence number.
-    pub crc: u32,
 }
 
 /// What is wrong with a frame.
@@ -170,8 +169,8 @@ pub enum Damage {
 pub struct DamagedFrame {
     /// What is wrong with it.
     pub damage: Damage,
-    /// Its sequence number, if the header was there; it may be wrong.
-    pub seq: Option<u32>,
+    /// Its header, if there was one; it may be wrong.
+    pub header: Option<Header>,
 }
 
 /// Finds the frames in a stream of bytes, one byte at a time; holds one content of up to `CONTENT`
@@ -234,22 +233,20 @@ impl<const CONTENT: usize> Decoder<CONTENT> {
         let (header, body) = covered
             .split_first_chunk::<HEADER_LEN>()
             .ok_or_else(too_short)?;
-        let crc = u32::from_le_bytes(*crc);
-        if CRC.checksum(covered) != crc {
+        if CRC.checksum(covered) != u32::from_le_bytes(*crc) {
             return Err(self.damaged(Damage::BadCrc));
         }
         Ok(Frame {
             header: Header::from_bytes(*header),
             body,
-            crc,
         })
     }
 
     fn damaged(&self, damage: Damage) -> DamagedFrame {
-        let seq = self
-            .content
-            .first_chunk::<HEADER_LEN>()
-            .map(|header| Header::from_bytes(*header).seq);
-        DamagedFrame { damage, seq }
+        let header = self.content.first_chunk::<HEADER_LEN>();
+        DamagedFrame {
+            damage,
+            header: header.map(|header| Header::from_bytes(*header)),
+        }
     }
 }

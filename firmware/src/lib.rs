@@ -23,11 +23,13 @@ pub mod client;
 pub mod frame;
 pub mod protocol;
 pub mod server;
+pub mod sessions;
 
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, IoLine, Line, Options};
 pub use protocol::{
-    ClientMessage, Greeting, LineCounters, PROTOCOL_VERSION, ProtocolError, ServerMessage,
+    ClientMessage, Event, Events, Greeting, LineCounters, Outcome, PROTOCOL_VERSION, ProtocolError,
+    ServerMessage, Session,
 };
 pub use server::Server;
 

@@ -7,12 +7,15 @@
 use core::fmt;
 
 use heapless::{String, Vec};
-use meshalloc::message::{GRANT_BLOCKS_MAX, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX};
-use meshalloc::{Capacity, Command, Configuration, Reply, SchedulerKind, StrategyKind, Ticks};
+use meshalloc::message::{GRANT_BLOCKS_MAX, Grant, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX};
+use meshalloc::{
+    Block, Capacity, Command, Configuration, Error, JobId, JobState, NodeId, Reply, SchedulerKind,
+    StrategyKind, Ticks,
+};
 use serde::{Deserialize, Serialize};
 
 /// The version of the protocol, the first byte of every frame.
-pub const PROTOCOL_VERSION: u8 = 2;
+pub const PROTOCOL_VERSION: u8 = 3;
 
 /// The most bytes in [`Greeting::software`].
 pub const SOFTWARE_BYTES_MAX: usize = 24;
@@ -23,29 +26,53 @@ pub const STRATEGIES_MAX: usize = 48;
 /// The most schedulers in a [`Greeting`].
 pub const SCHEDULERS_MAX: usize = 12;
 
+/// The most events in one reply.
+pub const EVENTS_MAX: usize = 4;
+
 const _: () = assert!(StrategyKind::ALL.len() <= STRATEGIES_MAX);
 const _: () = assert!(SchedulerKind::ALL.len() <= SCHEDULERS_MAX);
 
-/// What a client sends.
+/// What a command is meant for: one boot of the server, and what that server keeps for one client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Session {
+    /// The boot: another number after every reset.
+    pub boot: u64,
+    /// The place of the session among all of this boot, from 1 on.
+    pub number: u32,
+}
+
+/// What a client sends. Each is answered by one [`ServerMessage`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ClientMessage {
-    /// Opens a session. Must come first, also after a reset of the server: until then it carries nothing
-    /// out. Answered by [`ServerMessage::Hello`].
+    /// Opens a session, or goes on with the one that this client has. Answered by [`ServerMessage::Hello`].
     Hello,
-    /// A command to the controller. Answered by any number of grants and one final reply.
+    /// A command to the controller. Answered by [`ServerMessage::Outcome`] if it changes something
+    /// ([`Command::changes_state`]), else by [`ServerMessage::Reply`].
     Command {
+        /// What it is meant for.
+        session: Session,
+        /// The number of the last event that the client knows.
+        since: u64,
         /// The client's own time, a simulator's for example; `None` for the server's clock. Time does
-        /// not go back: an earlier one counts as the latest, until a configure or a reset.
+        /// not go back: an earlier one counts as the latest, until a configure or a reset. Queries have no time.
         at: Option<Ticks>,
         /// The command.
         command: Command,
+    },
+    /// Queries the events. Answered by [`ServerMessage::Events`].
+    Events {
+        /// What it is meant for.
+        session: Session,
+        /// The number of the last event that the client knows.
+        since: u64,
     },
     /// Queries the counters of the line. Answered by [`ServerMessage::LineCounters`].
     LineCounters,
 }
 
-/// What the server answers.
+/// What the server answers, one to each frame.
 #[allow(
     clippy::large_enum_variant,
     reason = "there is one at a time, and no heap to put the greeting on"
@@ -53,24 +80,23 @@ pub enum ClientMessage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum ServerMessage {
-    /// Final: to [`ClientMessage::Hello`].
+    /// To [`ClientMessage::Hello`].
     Hello(Greeting),
-    /// To [`ClientMessage::Command`]; final when the reply is.
+    /// To a query.
     Reply(Reply),
-    /// Final: to [`ClientMessage::LineCounters`].
+    /// To a command that changes something.
+    Outcome {
+        /// What it has come to so far.
+        outcome: Outcome,
+        /// What has happened since the last event that the client knows.
+        events: Events,
+    },
+    /// To [`ClientMessage::Events`].
+    Events(Events),
+    /// To [`ClientMessage::LineCounters`].
     LineCounters(LineCounters),
-    /// Final: the frame was not understood or not carried out.
+    /// The frame was not understood or not carried out.
     Error(ProtocolError),
-}
-
-impl ServerMessage {
-    /// Whether no further message to the same frame follows.
-    pub const fn is_final(&self) -> bool {
-        match self {
-            ServerMessage::Reply(reply) => reply.is_final(),
-            _ => true,
-        }
-    }
 }
 
 /// A [`ServerMessage`] whose reply is still the controller's: the same bytes without a copy.
@@ -78,8 +104,122 @@ impl ServerMessage {
 pub(crate) enum ServerMessageRef<'a> {
     Hello(&'a Greeting),
     Reply(&'a Reply),
+    Outcome {
+        outcome: Outcome,
+        events: &'a Events,
+    },
+    Events(&'a Events),
     LineCounters(&'a LineCounters),
     Error(ProtocolError),
+}
+
+/// What a command that changes something has come to: the replies of [`Reply`] to such a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Outcome {
+    /// Done.
+    Done,
+    /// The job was taken.
+    Submitted {
+        /// The job.
+        job: JobId,
+        /// Whether it runs or waits; if it waits it may yet be granted in consequence of this command.
+        state: JobState,
+    },
+    /// The job is gone.
+    Released {
+        /// The job.
+        job: JobId,
+        /// The processors it held, 0 if it waited.
+        processors: u32,
+    },
+    /// The processor's state was set.
+    Fault {
+        /// The processor.
+        node: NodeId,
+        /// The job that holds it, and keeps running.
+        job: Option<JobId>,
+        /// Whether it was in another state before.
+        changed: bool,
+    },
+    /// Nothing was changed.
+    Error(Error),
+}
+
+impl Outcome {
+    /// The outcome in a reply of [`Controller::begin`](meshalloc::Controller::begin).
+    pub(crate) const fn of(reply: &Reply) -> Outcome {
+        match *reply {
+            Reply::Submitted { job, state } => Outcome::Submitted { job, state },
+            Reply::Released { job, processors } => Outcome::Released { job, processors },
+            Reply::Fault { node, job, changed } => Outcome::Fault { node, job, changed },
+            Reply::Error(error) => Outcome::Error(error),
+            _ => Outcome::Done,
+        }
+    }
+}
+
+impl From<Outcome> for Reply {
+    fn from(outcome: Outcome) -> Reply {
+        match outcome {
+            Outcome::Done => Reply::Done,
+            Outcome::Submitted { job, state } => Reply::Submitted { job, state },
+            Outcome::Released { job, processors } => Reply::Released { job, processors },
+            Outcome::Fault { node, job, changed } => Reply::Fault { node, job, changed },
+            Outcome::Error(error) => Reply::Error(error),
+        }
+    }
+}
+
+/// Events in order, and whether there will be more.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Events {
+    /// The oldest ones that the client does not know.
+    pub list: Vec<Event, EVENTS_MAX>,
+    /// The number of the latest event of all. If the list is not full there is none between its last one and this; a job
+    /// that was granted and is gone again has none.
+    pub latest: u64,
+    /// The most jobs that are still to be tried in consequence of the last command that changed something; 0 when it has
+    /// come to its end.
+    pub left: u32,
+}
+
+/// A job was granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Event {
+    /// The number of the event, larger than that of any earlier one of the same boot.
+    pub number: u64,
+    /// The job.
+    pub job: JobId,
+    /// When it was granted.
+    pub at: Ticks,
+    /// How often it was tried in all.
+    pub attempts: u32,
+    /// How often it failed although at least as many processors were free as it requests.
+    pub misses: u32,
+    /// The processors it holds.
+    pub processors: u32,
+    /// The number of blocks it holds in all; the others are read with [`Command::Blocks`].
+    pub blocks_total: u32,
+    /// The first of them.
+    pub block: Block,
+}
+
+impl Event {
+    /// The grant with the first block.
+    pub fn grant(&self) -> Grant {
+        Grant {
+            job: self.job,
+            at: self.at,
+            attempts: self.attempts,
+            misses: self.misses,
+            blocks_total: self.blocks_total,
+            first: 0,
+            blocks: [self.block].into_iter().collect(),
+        }
+    }
 }
 
 /// What the server is and serves.
@@ -88,6 +228,10 @@ pub(crate) enum ServerMessageRef<'a> {
 pub struct Greeting {
     /// Its protocol version; also in the header of every frame.
     pub protocol: u8,
+    /// The session of the client that it greets.
+    pub session: Session,
+    /// The number of the latest event.
+    pub events: u64,
     /// Its software version.
     pub software: String<SOFTWARE_BYTES_MAX>,
     /// What it was built for: target and profile.
@@ -118,10 +262,14 @@ impl Greeting {
 pub struct LineCounters {
     /// Frames that were understood.
     pub frames: u32,
+    /// Of these, commands that change something and were carried out, or refused by the controller.
+    pub changes: u32,
     /// Of these, repeated ones that were answered from memory.
     pub repeated: u32,
-    /// Of these, ones not carried out because no hello came before.
-    pub before_hello: u32,
+    /// Of these, ones not carried out because they are meant for another boot or session.
+    pub other_session: u32,
+    /// Of these, ones not carried out because later ones of the same client were.
+    pub too_old: u32,
     /// Frames that are not COBS: cut short, or garbage.
     pub bad_cobs: u32,
     /// Frames too short for a header and a CRC.
@@ -139,12 +287,14 @@ pub struct LineCounters {
 }
 
 impl LineCounters {
-    /// Whatever was not as it should be: all but frames, repeated ones and those before the hello.
+    /// Whatever was not as it should be: all but whole frames.
     pub const fn faults(&self) -> u32 {
         let LineCounters {
             frames: _,
+            changes: _,
             repeated: _,
-            before_hello: _,
+            other_session: _,
+            too_old: _,
             bad_cobs,
             too_short,
             too_long,
@@ -179,8 +329,15 @@ pub enum ProtocolError {
     },
     /// The frame is whole, but its body is no message of this version.
     BadMessage,
-    /// No Hello came since the server's reset: the jobs of the client are gone.
-    HelloFirst,
+    /// The command is meant for another boot of the server: it was reset, and the jobs of that boot are gone.
+    OtherBoot {
+        /// The present one.
+        boot: u64,
+    },
+    /// The client has no such session: it has not said hello, or its session had to make room for those of other clients.
+    NoSession,
+    /// Later commands of the same client were carried out, so this one, which comes again or too late, is not.
+    TooOld,
 }
 
 impl fmt::Display for ProtocolError {
@@ -194,9 +351,13 @@ impl fmt::Display for ProtocolError {
             ProtocolError::BadMessage => {
                 f.write_str("the body of the frame is no message of this protocol version")
             }
-            ProtocolError::HelloFirst => f.write_str(
-                "the server was reset and has forgotten all jobs: hello must come first",
-            ),
+            ProtocolError::OtherBoot { .. } => {
+                f.write_str("the server was reset and has forgotten all jobs")
+            }
+            ProtocolError::NoSession => f.write_str("the client has no such session: hello first"),
+            ProtocolError::TooOld => {
+                f.write_str("later commands of the same client were carried out already")
+            }
         }
     }
 }
@@ -207,7 +368,8 @@ impl core::error::Error for ProtocolError {}
 pub const CLIENT_BODY_MAX: usize = {
     let submit = size::U32 + size::REQUEST;
     let configure = size::CONFIGURATION;
-    size::TAG + size::OPTION + size::U64 + size::TAG + size::max(submit, configure)
+    let command = size::TAG + size::max(submit, configure);
+    size::TAG + size::SESSION + size::U64 + size::OPTION + size::U64 + command
 };
 
 /// The longest body of a [`ServerMessage`], in bytes; `tests/it/longest.rs` builds it.
@@ -215,7 +377,13 @@ pub const SERVER_BODY_MAX: usize = {
     let grant = 5 * size::U32 + size::U64 + size::list(GRANT_BLOCKS_MAX, size::BLOCK);
     let jobs = size::list(LIST_JOBS_MAX, 2 * size::U32) + size::OPTION + size::U32;
     let occupancy = 2 * size::U32 + 2 * size::list(OCCUPANCY_BYTES_MAX, 1);
+    let event = 5 * size::U32 + 2 * size::U64 + size::BLOCK;
+    let events = size::list(EVENTS_MAX, event) + size::U64 + size::U32;
+    let fault = size::U32 + size::OPTION + size::U32 + size::BOOL;
+    let outcome = size::TAG + fault + events;
     let greeting = 1
+        + size::SESSION
+        + size::U64
         + size::list(SOFTWARE_BYTES_MAX, 1)
         + size::list(BUILD_BYTES_MAX, 1)
         + size::CAPACITY
@@ -224,7 +392,7 @@ pub const SERVER_BODY_MAX: usize = {
         + size::CONFIGURATION
         + size::U16;
     let reply = size::TAG + size::max(size::max(grant, jobs), occupancy);
-    size::TAG + size::max(reply, greeting)
+    size::TAG + size::max(size::max(reply, outcome), greeting)
 };
 
 /// The most bytes postcard takes for each kind of field.
@@ -237,7 +405,9 @@ mod size {
     pub(super) const U16: usize = 3;
     pub(super) const U32: usize = 5;
     pub(super) const U64: usize = 10;
-    const BOOL: usize = 1;
+    pub(super) const BOOL: usize = 1;
+    /// Boot, number.
+    pub(super) const SESSION: usize = U64 + U32;
     /// An extent from 128 on takes two bytes. Beside 13 others there are at most three of them: a shape is kept in 62 bits,
     /// of which such an extent takes 15 and any other at least one.
     const SHAPE: usize = list(DIMENSIONS_MAX, 1) + 3;

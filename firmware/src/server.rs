@@ -2,19 +2,20 @@
 //!
 //! Bytes go in, bytes come out; the clock and the line are the caller's. Whatever arrives, the server
 //! does not panic and does not lose a later frame: what is not understood is counted, and answered
-//! where a sequence number could be read.
+//! where a sequence number could be read. One frame is answered by one frame.
+//!
+//! # Bounded work
+//!
+//! A command is answered after one attempt to place a job at most. What is left of the scheduling pass is done by
+//! [`Server::work`], a job each time, between frames; whoever is granted processors by that is told as an event.
 //!
 //! # Once, and not twice
 //!
-//! A client that receives no reply cannot tell which of the two was lost, its frame or the reply, and
-//! sends the same frame again. So the server remembers the last command that could change anything:
-//! when its frame comes again it repeats the replies and carries nothing out. One is enough,
-//! as a client sends no new frame before it has the reply to the last. After a reset the memory is
-//! gone, and with it the jobs; a frame that comes again then must not be taken for a new one, so
-//! nothing is carried out before a hello.
+//! See [`sessions`](crate::sessions).
 
 use embedded_io::Write;
 use heapless::String;
+use meshalloc::controller::Granted;
 use meshalloc::{Command, Controller, Reply, SchedulerKind, StrategyKind, Ticks};
 use serde::Serialize;
 
@@ -23,8 +24,10 @@ use crate::frame::{
     ServerFrameBuffer,
 };
 use crate::protocol::{
-    ClientMessage, Greeting, LineCounters, PROTOCOL_VERSION, ProtocolError, ServerMessageRef,
+    ClientMessage, EVENTS_MAX, Event, Events, Greeting, LineCounters, Outcome, PROTOCOL_VERSION,
+    ProtocolError, ServerMessageRef, Session,
 };
+use crate::sessions::{Place, Sessions};
 use crate::{BUILD, SOFTWARE};
 
 /// For each strategy in [`StrategyKind::ALL`] whether it is in this build. Without the parameters, which take flash.
@@ -52,7 +55,7 @@ static BUILT: [bool; StrategyKind::ALL.len()] = {
 ///     scheduler: SchedulerKind::Fcfs,
 /// };
 /// let controller = Controller::new(storage.memory(), configuration).unwrap();
-/// let mut server = Server::new(controller);
+/// let mut server = Server::new(controller, 1);
 ///
 /// let mut buffer = ClientFrameBuffer::new();
 /// let hello = buffer.encode(Header::new(7, 0), &ClientMessage::Hello).unwrap();
@@ -67,24 +70,14 @@ pub struct Server<'m> {
     decoder: Decoder<CLIENT_CONTENT_MAX>,
     buffer: ServerFrameBuffer,
     counters: LineCounters,
-    greeted: bool,
-    /// The last command that could change anything. `None` before the first one and after a hello.
-    last: Option<Remembered>,
-}
-
-/// A command that was carried out, and how it ended; its grants are the controller's to remember.
-#[derive(Debug)]
-struct Remembered {
-    seq: u32,
-    /// The frame's CRC stands for its content.
-    crc: u32,
-    reply: Reply,
+    sessions: Sessions,
+    boot: u64,
 }
 
 /// A frame from the line, without a hold on the decoder.
 #[derive(Clone, Copy)]
 enum Incoming {
-    Message(Header, u32, ClientMessage),
+    Message(Header, ClientMessage),
     WrongVersion(Header),
     BadMessage(Header),
     Damaged(DamagedFrame),
@@ -98,7 +91,7 @@ impl From<Result<Frame<'_>, DamagedFrame>> for Incoming {
                 Incoming::WrongVersion(frame.header)
             }
             Ok(frame) => match postcard::take_from_bytes(frame.body) {
-                Ok((message, [])) => Incoming::Message(frame.header, frame.crc, message),
+                Ok((message, [])) => Incoming::Message(frame.header, message),
                 _ => Incoming::BadMessage(frame.header),
             },
         }
@@ -106,16 +99,19 @@ impl From<Result<Frame<'_>, DamagedFrame>> for Incoming {
 }
 
 impl<'m> Server<'m> {
-    /// The controller behind a line on which no frame has come yet.
-    pub const fn new(controller: Controller<'m>) -> Self {
+    /// The controller behind a line on which no frame has come yet. `boot` tells this life of the server from any other that a
+    /// client may remember: it must be another number after every reset.
+    pub const fn new(controller: Controller<'m>, boot: u64) -> Self {
         Server {
             controller,
             decoder: Decoder::new(),
             buffer: ServerFrameBuffer::new(),
             counters: LineCounters {
                 frames: 0,
+                changes: 0,
                 repeated: 0,
-                before_hello: 0,
+                other_session: 0,
+                too_old: 0,
                 bad_cobs: 0,
                 too_short: 0,
                 too_long: 0,
@@ -124,8 +120,8 @@ impl<'m> Server<'m> {
                 bad_message: 0,
                 overruns: 0,
             },
-            greeted: false,
-            last: None,
+            sessions: Sessions::new(),
+            boot,
         }
     }
 
@@ -142,6 +138,11 @@ impl<'m> Server<'m> {
     /// The transport lost bytes this many times.
     pub const fn overrun(&mut self, times: u32) {
         self.counters.overruns = self.counters.overruns.saturating_add(times);
+    }
+
+    /// Goes on with what commands have left to be done: tries one job. Returns whether there is more to do.
+    pub fn work(&mut self) -> bool {
+        self.controller.advance(&mut |_| ())
     }
 
     /// Takes bytes from the line, any number at a time, and writes the replies to the frames that they
@@ -175,117 +176,159 @@ impl<'m> Server<'m> {
         line: &mut W,
     ) -> Result<(), W::Error> {
         let counters = &mut self.counters;
-        let (counter, seq, error) = match incoming {
-            Incoming::Message(header, crc, message) => {
+        let (counter, header, error) = match incoming {
+            Incoming::Message(header, message) => {
                 increment(&mut counters.frames);
-                return self.answer(header.seq, crc, message, now, line);
+                return self.answer(header, message, now, line);
             }
             Incoming::WrongVersion(header) => (
                 &mut counters.wrong_version,
-                Some(header.seq),
+                Some(header),
                 ProtocolError::WrongVersion {
                     ours: PROTOCOL_VERSION,
                 },
             ),
             Incoming::BadMessage(header) => (
                 &mut counters.bad_message,
-                Some(header.seq),
+                Some(header),
                 ProtocolError::BadMessage,
             ),
-            Incoming::Damaged(DamagedFrame { damage, seq }) => match damage {
-                Damage::BadCobs => (&mut counters.bad_cobs, seq, ProtocolError::Damaged),
-                Damage::TooShort => (&mut counters.too_short, seq, ProtocolError::Damaged),
-                Damage::TooLong => (&mut counters.too_long, seq, ProtocolError::TooLong),
-                Damage::BadCrc => (&mut counters.bad_crc, seq, ProtocolError::Damaged),
+            Incoming::Damaged(DamagedFrame { damage, header }) => match damage {
+                Damage::BadCobs => (&mut counters.bad_cobs, header, ProtocolError::Damaged),
+                Damage::TooShort => (&mut counters.too_short, header, ProtocolError::Damaged),
+                Damage::TooLong => (&mut counters.too_long, header, ProtocolError::TooLong),
+                Damage::BadCrc => (&mut counters.bad_crc, header, ProtocolError::Damaged),
             },
         };
         increment(counter);
-        match seq {
-            Some(seq) => self.replies(seq, line).error(error),
+        match header {
+            Some(header) => self.send(header, &ServerMessageRef::Error(error), line),
             None => Ok(()),
         }
     }
 
     fn answer<W: Write>(
         &mut self,
-        seq: u32,
-        crc: u32,
+        header: Header,
         message: ClientMessage,
         now: Ticks,
         line: &mut W,
     ) -> Result<(), W::Error> {
-        match message {
+        let (place, since) = match message {
             ClientMessage::Hello => {
-                self.greeted = true;
-                self.last = None;
-                let greeting = self.greeting();
-                self.replies(seq, line)
-                    .finish(&ServerMessageRef::Hello(&greeting))
+                let number = self.sessions.open(header.client, header.seq);
+                let greeting = self.greeting(number);
+                return self.send(header, &ServerMessageRef::Hello(&greeting), line);
             }
             ClientMessage::LineCounters => {
                 let counters = self.counters;
-                self.replies(seq, line)
-                    .finish(&ServerMessageRef::LineCounters(&counters))
+                return self.send(header, &ServerMessageRef::LineCounters(&counters), line);
             }
-            ClientMessage::Command { .. } if !self.greeted => {
-                increment(&mut self.counters.before_hello);
-                self.replies(seq, line).error(ProtocolError::HelloFirst)
+            ClientMessage::Command { session, since, .. }
+            | ClientMessage::Events { session, since } => {
+                match self.place(header.client, session) {
+                    Ok(place) => (place, since),
+                    Err(error) => {
+                        increment(&mut self.counters.other_session);
+                        return self.send(header, &ServerMessageRef::Error(error), line);
+                    }
+                }
             }
-            ClientMessage::Command { at, command } => {
-                self.command(seq, crc, &command, at.unwrap_or(now), line)
-            }
-        }
-    }
-
-    fn command<W: Write>(
-        &mut self,
-        seq: u32,
-        crc: u32,
-        command: &Command,
-        now: Ticks,
-        line: &mut W,
-    ) -> Result<(), W::Error> {
-        let mut replies = Replies {
-            buffer: &mut self.buffer,
-            line,
-            seq,
-            part: 0,
-            result: Ok(()),
+        };
+        let ClientMessage::Command { at, command, .. } = message else {
+            let events = self.events(since);
+            return self.send(header, &ServerMessageRef::Events(&events), line);
         };
         if !command.changes_state() {
-            // Asked again, it is answered again.
-            self.controller
-                .handle(command, now, &mut |reply| replies.reply(reply));
-            return replies.result;
+            return self.query(header, &command, line);
         }
-        if let Some(last) = self
-            .last
-            .as_ref()
-            .filter(|last| (last.seq, last.crc) == (seq, crc))
-        {
-            increment(&mut self.counters.repeated);
-            self.controller
-                .repeat_grants(&mut |grant| replies.reply(grant));
-            replies.reply(&last.reply);
-            return replies.result;
-        }
-        let last = &mut self.last;
-        self.controller.handle(command, now, &mut |reply| {
-            if reply.is_final() {
-                *last = Some(Remembered {
-                    seq,
-                    crc,
-                    reply: reply.clone(),
-                });
+        match self.change(header.seq, place, &command, at.unwrap_or(now)) {
+            Ok(outcome) => {
+                let events = &self.events(since);
+                self.send(header, &ServerMessageRef::Outcome { outcome, events }, line)
             }
-            replies.reply(reply);
-        });
-        replies.result
+            Err(error) => self.send(header, &ServerMessageRef::Error(error), line),
+        }
     }
 
-    fn greeting(&self) -> Greeting {
+    fn place(&mut self, client: u32, session: Session) -> Result<Place, ProtocolError> {
+        if session.boot != self.boot {
+            return Err(ProtocolError::OtherBoot { boot: self.boot });
+        }
+        let place = self.sessions.find(client, session.number);
+        place.ok_or(ProtocolError::NoSession)
+    }
+
+    /// Asked again, it is answered again.
+    fn query<W: Write>(
+        &mut self,
+        header: Header,
+        query: &Command,
+        line: &mut W,
+    ) -> Result<(), W::Error> {
+        let (controller, buffer) = (&self.controller, &mut self.buffer);
+        let mut result = Ok(());
+        controller.answer(query, &mut |reply| {
+            result = send(buffer, header, &ServerMessageRef::Reply(reply), line);
+        });
+        result
+    }
+
+    fn change(
+        &mut self,
+        seq: u32,
+        place: Place,
+        command: &Command,
+        now: Ticks,
+    ) -> Result<Outcome, ProtocolError> {
+        if let Some(outcome) = self.sessions.remembered(place, seq) {
+            increment(&mut self.counters.repeated);
+            return Ok(outcome);
+        }
+        if self.sessions.is_past(place, seq) {
+            increment(&mut self.counters.too_old);
+            return Err(ProtocolError::TooOld);
+        }
+        let reply = self.controller.begin(command, now);
+        let outcome = Outcome::of(&reply);
+        // Whoever hears that the server is busy sends the same frame again.
+        if !matches!(reply, Reply::Error(meshalloc::Error::Busy { .. })) {
+            increment(&mut self.counters.changes);
+            self.sessions.remember(place, seq, outcome);
+        }
+        Ok(outcome)
+    }
+
+    fn events(&self, since: u64) -> Events {
+        let event = |(number, granted): (u64, Granted<'_, '_>)| {
+            let job = granted.job();
+            granted.blocks().next().map(|block| Event {
+                number,
+                job: job.id(),
+                at: job.granted_at(),
+                attempts: job.attempts(),
+                misses: job.misses(),
+                processors: job.processors(),
+                blocks_total: job.blocks_len(),
+                block,
+            })
+        };
+        let granted = self.controller.granted_since(since);
+        Events {
+            list: granted.filter_map(event).take(EVENTS_MAX).collect(),
+            latest: self.controller.grants(),
+            left: self.controller.left(),
+        }
+    }
+
+    fn greeting(&self, number: u32) -> Greeting {
         Greeting {
             protocol: PROTOCOL_VERSION,
+            session: Session {
+                boot: self.boot,
+                number,
+            },
+            events: self.controller.grants(),
             software: cut(SOFTWARE),
             build: cut(BUILD),
             capacity: self.controller.capacity(),
@@ -303,52 +346,27 @@ impl<'m> Server<'m> {
         }
     }
 
-    const fn replies<'a, W: Write>(&'a mut self, seq: u32, line: &'a mut W) -> Replies<'a, W> {
-        Replies {
-            buffer: &mut self.buffer,
-            line,
-            seq,
-            part: 0,
-            result: Ok(()),
-        }
+    fn send<W: Write>(
+        &mut self,
+        header: Header,
+        message: &ServerMessageRef<'_>,
+        line: &mut W,
+    ) -> Result<(), W::Error> {
+        send(&mut self.buffer, header, message, line)
     }
 }
 
-/// The replies to one frame on their way to the line, numbered.
-struct Replies<'a, W: Write> {
-    buffer: &'a mut ServerFrameBuffer,
-    line: &'a mut W,
-    seq: u32,
-    part: u16,
-    /// The first error. After it nothing more is written: the client misses a number and asks again.
-    result: Result<(), W::Error>,
-}
-
-impl<W: Write> Replies<'_, W> {
-    fn reply(&mut self, reply: &Reply) {
-        self.emit(&ServerMessageRef::Reply(reply));
-    }
-
-    fn error(self, error: ProtocolError) -> Result<(), W::Error> {
-        self.finish(&ServerMessageRef::Error(error))
-    }
-
-    fn finish(mut self, message: &ServerMessageRef<'_>) -> Result<(), W::Error> {
-        self.emit(message);
-        self.result
-    }
-
-    fn emit(&mut self, message: &impl Serialize) {
-        let header = Header::new(self.seq, self.part);
-        self.part = self.part.wrapping_add(1);
-        if self.result.is_err() {
-            return;
-        }
-        // A message that does not fit would be lost like any frame on a bad line. None is that long:
-        // `SERVER_BODY_MAX` is the longest.
-        if let Ok(frame) = self.buffer.encode(header, message) {
-            self.result = self.line.write_all(frame);
-        }
+fn send<W: Write>(
+    buffer: &mut ServerFrameBuffer,
+    header: Header,
+    message: &impl Serialize,
+    line: &mut W,
+) -> Result<(), W::Error> {
+    // A message that does not fit would be lost like any frame on a bad line. None is that long:
+    // `SERVER_BODY_MAX` is the longest.
+    match buffer.encode(Header::new(header.client, header.seq), message) {
+        Ok(frame) => line.write_all(frame),
+        Err(_) => Ok(()),
     }
 }
 

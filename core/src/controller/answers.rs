@@ -38,32 +38,43 @@ impl<'a, 'm> Granted<'a, 'm> {
 
     /// Replies with the grant, in as many parts as it takes.
     pub(super) fn emit(&self, reply: Sink<'_>) {
-        let job = self.job;
-        let mut blocks = self.blocks().peekable();
+        let mut blocks = self.blocks();
         let mut first = 0;
-        while blocks.peek().is_some() {
-            let mut part = Reply::Grant(Grant {
-                job: job.id(),
-                at: job.granted_at(),
-                attempts: job.attempts(),
-                misses: job.misses(),
-                blocks_total: job.blocks_len(),
-                first,
-                blocks: Vec::new(),
-            });
-            // Filled in place: a grant is too large to move for nothing.
-            if let Reply::Grant(grant) = &mut part {
-                let chunk = blocks.by_ref().take(GRANT_BLOCKS_MAX);
-                grant.blocks.extend(chunk);
-                first += grant.blocks.len() as u32;
-            }
-            reply(&part);
+        while first < self.job.blocks_len() {
+            first = self.emit_part(first, &mut blocks, reply);
         }
+    }
+
+    /// Replies with the next part, and returns the place of the first block after it.
+    fn emit_part(
+        &self,
+        first: u32,
+        blocks: &mut impl Iterator<Item = Block>,
+        reply: Sink<'_>,
+    ) -> u32 {
+        let job = self.job;
+        let mut part = Reply::Grant(Grant {
+            job: job.id(),
+            at: job.granted_at(),
+            attempts: job.attempts(),
+            misses: job.misses(),
+            blocks_total: job.blocks_len(),
+            first,
+            blocks: Vec::new(),
+        });
+        let mut following = first;
+        // Filled in place: a grant is too large to move for nothing.
+        if let Reply::Grant(grant) = &mut part {
+            grant.blocks.extend(blocks.take(GRANT_BLOCKS_MAX));
+            following += grant.blocks.len() as u32;
+        }
+        reply(&part);
+        following
     }
 }
 
 impl<'m> Controller<'m> {
-    fn state_of(&self, slot: Slot) -> JobState {
+    pub(super) fn state_of(&self, slot: Slot) -> JobState {
         let job = self.jobs.get(slot);
         if job.is_running() {
             JobState::Running {
@@ -76,18 +87,36 @@ impl<'m> Controller<'m> {
         }
     }
 
+    /// The blocks of a running job as grants.
+    pub(super) fn emit_blocks(&self, job: JobId, reply: Sink<'_>) {
+        if let Some(slot) = self.jobs.find(job) {
+            Granted::new(&self.allocator, self.jobs.get(slot)).emit(reply);
+        }
+    }
+
     pub(super) fn query(&self, job: JobId, reply: Sink<'_>) -> Result<(), Error> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         let entry = self.jobs.get(slot);
-        if entry.is_running() {
-            Granted::new(&self.allocator, entry).emit(reply);
-        }
         reply(&Reply::Job(JobReport {
             job,
             request: *entry.request(),
             submitted: entry.submitted(),
             state: self.state_of(slot),
+            blocks: entry.blocks_len(),
         }));
+        Ok(())
+    }
+
+    pub(super) fn blocks_from(&self, job: JobId, from: u32, reply: Sink<'_>) -> Result<(), Error> {
+        let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
+        let entry = self.jobs.get(slot);
+        if from >= entry.blocks_len() {
+            return Err(Error::NoBlock {
+                held: entry.blocks_len(),
+            });
+        }
+        let granted = Granted::new(&self.allocator, entry);
+        granted.emit_part(from, &mut granted.blocks().skip(from as usize), reply);
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! own: the simulator calls it with its virtual time, the firmware with its clock.
 
 mod answers;
+mod pass;
 
 pub use answers::Granted;
 
@@ -15,9 +16,9 @@ use crate::message::{Capacity, Command, Configuration, JobState, Reply, Statisti
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, JobId, Request, Ticks};
-use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler, World};
+use crate::scheduler::{AnyScheduler, Event, Try};
 use crate::storage::Memory;
-use crate::strategy::{AnyStrategy, Holds};
+use crate::strategy::AnyStrategy;
 use crate::word::WORD_BITS;
 
 /// Serves the processors of one machine.
@@ -28,9 +29,17 @@ use crate::word::WORD_BITS;
 ///   faulty.
 /// - *Disjoint*: no processor is in two blocks.
 /// - *Derived*: whatever a strategy keeps can be rebuilt from the occupancy.
-/// - *Atomic*: a command that is answered with an error has changed nothing but statistics.
+/// - *Atomic*: a command that is answered with an error has changed nothing but statistics, and a query nothing at all, so that
+///   every later decision is what it would have been without it.
 ///
 /// [`Controller::check_invariants`] asserts the first three.
+///
+/// # Scheduling in slices
+///
+/// One release can let as many jobs try as wait. [`Controller::handle`] and the method of each command see that through.
+/// Where a command must not take that long there is [`Controller::begin`]: it tries one job at most and
+/// leaves the rest of the *scheduling pass* to [`Controller::advance`], a job each time. What is decided is the same. Until the pass
+/// is at its end no other command that changes something can begin; queries are answered.
 ///
 /// # Example
 ///
@@ -65,11 +74,11 @@ pub struct Controller<'m> {
     scheduler: AnyScheduler,
     /// The latest time that was named.
     clock: Ticks,
-    /// Counts the commands that change something; a job remembers the one that granted it.
-    round: u32,
+    /// The number of the latest grant. It goes on over configurations and resets.
+    grants: u64,
+    /// The job that tries next in the scheduling pass that is under way; `None`: there is none.
+    candidate: Option<Try>,
     counts: Counts,
-    /// Called before each attempt to place a job.
-    on_attempt: Option<fn()>,
 }
 
 /// The counting part of [`Statistics`].
@@ -82,6 +91,24 @@ struct Counts {
     attempts: u64,
     valid_attempts: u64,
     misses: u64,
+}
+
+/// What a command has changed.
+enum Change {
+    Done,
+    Submitted {
+        job: JobId,
+        slot: Slot,
+    },
+    Released {
+        job: JobId,
+        processors: u32,
+    },
+    Fault {
+        node: NodeId,
+        job: Option<JobId>,
+        changed: bool,
+    },
 }
 
 /// Where replies go.
@@ -127,16 +154,10 @@ impl<'m> Controller<'m> {
             jobs,
             scheduler: AnyScheduler::new(scheduler)?,
             clock: 0,
-            round: 0,
+            grants: 0,
+            candidate: None,
             counts: Counts::default(),
-            on_attempt: None,
         })
-    }
-
-    /// From now on `on_attempt` is called before each attempt to place a job. One command can bring about as many of them
-    /// as jobs wait; a watchdog is fed here.
-    pub const fn on_attempt(&mut self, on_attempt: fn()) {
-        self.on_attempt = Some(on_attempt);
     }
 
     /// Carries out one command at the time `now` and replies: any number of parts ([`Reply::Grant`]), then exactly one final
@@ -148,38 +169,46 @@ impl<'m> Controller<'m> {
     /// Time does not go back: a `now` before the latest one counts as the latest one. It begins anew with
     /// [`Command::Configure`] and [`Command::Reset`].
     pub fn handle(&mut self, command: &Command, now: Ticks, reply: Sink<'_>) {
-        self.clock = self.clock.max(now);
-        let outcome = match *command {
-            Command::Configure(configuration) => self
-                .configure(configuration, now)
-                .map(|()| reply(&Reply::Done))
-                .map_err(Error::from),
-            Command::Submit { job, request } => self
-                .submit(job, request, now, &mut |granted| granted.emit(reply))
-                .map(|state| reply(&Reply::Submitted { job, state }))
-                .map_err(Error::from),
-            Command::Release { job } => self
-                .release(job, now, &mut |granted| granted.emit(reply))
-                .map(|processors| reply(&Reply::Released { job, processors })),
+        if !command.changes_state() {
+            if let Command::QueryJob { job } = *command {
+                self.emit_blocks(job, reply);
+            }
+            return self.answer(command, reply);
+        }
+        self.finish(&mut |granted| granted.emit(reply));
+        let change = self.change(command, now, &mut |granted| granted.emit(reply));
+        self.finish(&mut |granted| granted.emit(reply));
+        reply(&self.final_reply(&change));
+    }
+
+    /// Carries out a command that changes something, but for most of the scheduling that follows from it: one job tries at most,
+    /// [`Controller::advance`] does the rest. Returns the final reply as it is by now; grants are told by [`Controller::granted_since`].
+    ///
+    /// A submission that never waits is decided in one attempt, so it is settled when this returns.
+    ///
+    /// # Errors
+    ///
+    /// As a reply: those of the command, and [`Error::Busy`] while an earlier pass is under way.
+    pub fn begin(&mut self, command: &Command, now: Ticks) -> Reply {
+        let change = match self.candidate {
+            None => self.change(command, now, &mut |_| ()),
+            Some(_) => Err(Error::Busy { left: self.left() }),
+        };
+        self.final_reply(&change)
+    }
+
+    /// Answers a query.
+    pub fn answer(&self, query: &Command, reply: Sink<'_>) {
+        let outcome = match *query {
             Command::QueryJob { job } => self.query(job, reply),
+            Command::Blocks { job, from } => self.blocks_from(job, from, reply),
             Command::ListJobs { from } => {
                 self.list(from, reply);
                 Ok(())
             }
             Command::Occupancy { from } => self.occupancy_chunk(from, reply),
-            Command::MarkFaulty { node } => self
-                .mark_faulty(node, now)
-                .map(|(job, changed)| reply(&Reply::Fault { node, job, changed })),
-            Command::ClearFaulty { node } => self
-                .clear_faulty(node, now, &mut |granted| granted.emit(reply))
-                .map(|(job, changed)| reply(&Reply::Fault { node, job, changed })),
-            Command::Statistics => {
+            _ => {
                 reply(&Reply::Statistics(self.statistics()));
-                Ok(())
-            }
-            Command::Reset => {
-                self.reset(now);
-                reply(&Reply::Done);
                 Ok(())
             }
         };
@@ -188,22 +217,70 @@ impl<'m> Controller<'m> {
         }
     }
 
-    /// Begins a change.
-    fn begin(&mut self, now: Ticks) {
-        self.clock = self.clock.max(now);
-        self.round = self.round.wrapping_add(1);
+    /// Carries out a command that changes something, and the first attempt that follows from it. No pass is under way.
+    fn change(
+        &mut self,
+        command: &Command,
+        now: Ticks,
+        granted: Grants<'_>,
+    ) -> Result<Change, Error> {
+        Ok(match *command {
+            Command::Configure(configuration) => {
+                self.configure(configuration, now)?;
+                Change::Done
+            }
+            Command::Submit { job, request } => {
+                let slot = self.begin_submit(job, request, now, granted)?;
+                Change::Submitted { job, slot }
+            }
+            Command::Release { job } => {
+                let processors = self.begin_release(job, now)?;
+                self.advance(granted);
+                Change::Released { job, processors }
+            }
+            Command::MarkFaulty { node } => {
+                let (job, changed) = self.mark_faulty(node, now)?;
+                Change::Fault { node, job, changed }
+            }
+            Command::ClearFaulty { node } => {
+                let (job, changed) = self.begin_clear_faulty(node, now)?;
+                self.advance(granted);
+                Change::Fault { node, job, changed }
+            }
+            _ => {
+                self.reset(now);
+                Change::Done
+            }
+        })
     }
 
-    /// Repeats the grants that the latest state-changing command brought about, of jobs that still run. For a
-    /// transport that repeats a lost reply.
-    pub fn repeat_grants(&self, reply: Sink<'_>) {
-        for job in self
-            .jobs
-            .running()
-            .filter(|job| job.round() == Some(self.round))
-        {
-            Granted::new(&self.allocator, job).emit(reply);
+    fn final_reply(&self, change: &Result<Change, Error>) -> Reply {
+        match *change {
+            Ok(Change::Done) => Reply::Done,
+            Ok(Change::Submitted { job, slot }) => Reply::Submitted {
+                job,
+                state: self.state_of(slot),
+            },
+            Ok(Change::Released { job, processors }) => Reply::Released { job, processors },
+            Ok(Change::Fault { node, job, changed }) => Reply::Fault { node, job, changed },
+            Err(error) => Reply::Error(error),
         }
+    }
+
+    /// The number of the latest grant; each has one more than the one before, from 1 on.
+    pub const fn grants(&self) -> u64 {
+        self.grants
+    }
+
+    /// The jobs that were granted after the grant of this number and still run, in the order of their grants, each with the number of its
+    /// grant. So whoever keeps the number of the last one it knows learns of each exactly once.
+    ///
+    /// # Time complexity
+    ///
+    /// O(1) for each of them.
+    pub fn granted_since(&self, number: u64) -> impl Iterator<Item = (u64, Granted<'_, 'm>)> {
+        let jobs = self.jobs.granted_since(number);
+        jobs.map(|(number, job)| (number, Granted::new(&self.allocator, job)))
     }
 
     /// What there is room for.
@@ -280,7 +357,6 @@ impl<'m> Controller<'m> {
         configuration: Configuration,
         now: Ticks,
     ) -> Result<(), ConfigureError> {
-        self.begin(now);
         let Configuration {
             machine,
             strategy,
@@ -299,7 +375,6 @@ impl<'m> Controller<'m> {
 
     /// Forgets all jobs, faults and statistics; keeps the configuration.
     pub fn reset(&mut self, now: Ticks) {
-        self.begin(now);
         if let Ok(scheduler) = AnyScheduler::new(self.configuration.scheduler) {
             self.scheduler = scheduler;
         }
@@ -308,6 +383,7 @@ impl<'m> Controller<'m> {
 
     fn clear(&mut self, now: Ticks) {
         self.clock = now;
+        self.candidate = None;
         self.allocator.clear(self.configuration.machine);
         self.jobs.clear();
         self.counts = Counts::default();
@@ -329,33 +405,34 @@ impl<'m> Controller<'m> {
         now: Ticks,
         granted: Grants<'_>,
     ) -> Result<JobState, Refusal> {
-        self.begin(now);
+        self.finish(granted);
+        let slot = self.begin_submit(job, request, now, granted)?;
+        self.finish(granted);
+        Ok(self.state_of(slot))
+    }
+
+    fn begin_submit(
+        &mut self,
+        job: JobId,
+        request: Request,
+        now: Ticks,
+        granted: Grants<'_>,
+    ) -> Result<Slot, Refusal> {
+        let now = self.clock.max(now);
         let slot = self
             .allocator
             .arrived(&request)
-            .and_then(|demand| self.jobs.submit(job, request, demand, self.clock))
+            .and_then(|demand| self.jobs.submit(job, request, demand, now))
             .inspect_err(|_| self.counts.refused += 1)?;
-        let last_refusal = self.schedule(Event::Arrival(slot), granted);
-        let entry = self.jobs.get(slot);
-        if entry.is_running() {
-            self.counts.submitted += 1;
-            return Ok(JobState::Running {
-                processors: entry.processors(),
-            });
-        }
         if request.flags.contains(Flags::NO_WAIT) {
-            self.jobs.remove(slot);
-            self.counts.refused += 1;
-            return Err(match last_refusal {
-                Some((tried, refusal)) if tried == slot => refusal,
-                _ => Refusal::QueueNotEmpty,
-            });
+            self.try_only(slot, now, granted)?;
+        } else {
+            self.clock = now;
+            self.schedule(Event::Arrival(slot));
+            self.advance(granted);
         }
         self.counts.submitted += 1;
-        // It is the last of the queue.
-        Ok(JobState::Waiting {
-            ahead: self.jobs.waiting_len() - 1,
-        })
+        Ok(slot)
     }
 
     /// The job has ended, or no longer waits. Returns the number of processors it held. `granted` is
@@ -365,69 +442,23 @@ impl<'m> Controller<'m> {
     ///
     /// [`Error::UnknownJob`].
     pub fn release(&mut self, job: JobId, now: Ticks, granted: Grants<'_>) -> Result<u32, Error> {
-        self.begin(now);
+        self.finish(granted);
+        let processors = self.begin_release(job, now)?;
+        self.finish(granted);
+        Ok(processors)
+    }
+
+    fn begin_release(&mut self, job: JobId, now: Ticks) -> Result<u32, Error> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
+        self.clock = self.clock.max(now);
         let processors = match self.jobs.get(slot).is_running() {
             true => self.allocator.release(self.jobs.take_allocation(slot)),
             false => 0,
         };
         self.jobs.remove(slot);
         self.counts.released += 1;
-        self.schedule(Event::Departure, granted);
+        self.schedule(Event::Departure);
         Ok(processors)
-    }
-
-    /// Tries the jobs that the scheduler names. Returns the last job that tried and failed, and why.
-    fn schedule(&mut self, event: Event, granted: Grants<'_>) -> Option<(Slot, Refusal)> {
-        let (scheduler, counts) = (&mut self.scheduler, &mut self.counts);
-        let mut world = World {
-            jobs: &mut self.jobs,
-            allocator: &mut self.allocator,
-            strategy: &self.configuration.strategy,
-            now: self.clock,
-        };
-        let mut refused = None;
-        let mut candidate = scheduler.first(&mut world, event);
-        while let Some(attempted) = candidate {
-            if let Some(on_attempt) = self.on_attempt {
-                on_attempt();
-            }
-            let slot = attempted.job();
-            let following = world.queue().next(slot);
-            let job = world.queue().get(slot);
-            let (request, submitted) = (job.request(), job.submitted());
-            // An attempt is valid if at least as many processors are free as requested; what a strategy holds beyond
-            // the request does not count.
-            let requested = match world.strategy.holds() {
-                Holds::OneBlock | Holds::TwoBlocks => request.shape.area(),
-                Holds::Processors => request.processors,
-            };
-            let valid = world.free() >= requested;
-            let outcome = world.place(attempted);
-            let missed = valid && outcome.is_err();
-            counts.attempts += 1;
-            counts.valid_attempts += u64::from(valid);
-            counts.misses += u64::from(missed);
-            world.jobs.count_attempt(slot, missed);
-            let outcome = outcome.map(|allocation| {
-                let processors = world.allocator.processors(&allocation);
-                let jobs = &mut *world.jobs;
-                jobs.grant(slot, allocation, processors, world.now, self.round);
-                counts.granted += 1;
-                granted(Granted::new(world.allocator, jobs.get(slot)));
-            });
-            if let Err(refusal) = outcome {
-                refused = Some((slot, refusal));
-            }
-            let attempt = Attempt {
-                job: slot,
-                following,
-                outcome,
-                submitted,
-            };
-            candidate = scheduler.next(&mut world, attempt);
-        }
-        refused
     }
 
     /// The processor is faulty. Returns the job that holds it, which keeps running, and whether the
@@ -441,8 +472,8 @@ impl<'m> Controller<'m> {
         node: NodeId,
         now: Ticks,
     ) -> Result<(Option<JobId>, bool), Error> {
-        self.begin(now);
         self.check_node(node)?;
+        self.clock = self.clock.max(now);
         let changed = self.allocator.mark_faulty(node);
         Ok((self.holder(node), changed))
     }
@@ -459,12 +490,23 @@ impl<'m> Controller<'m> {
         now: Ticks,
         granted: Grants<'_>,
     ) -> Result<(Option<JobId>, bool), Error> {
-        self.begin(now);
+        self.finish(granted);
+        let outcome = self.begin_clear_faulty(node, now)?;
+        self.finish(granted);
+        Ok(outcome)
+    }
+
+    fn begin_clear_faulty(
+        &mut self,
+        node: NodeId,
+        now: Ticks,
+    ) -> Result<(Option<JobId>, bool), Error> {
         self.check_node(node)?;
+        self.clock = self.clock.max(now);
         let job = self.holder(node);
         let changed = self.allocator.clear_faulty(node);
         if changed && job.is_none() {
-            self.schedule(Event::Departure, granted);
+            self.schedule(Event::Departure);
         }
         Ok((job, changed))
     }

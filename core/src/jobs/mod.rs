@@ -174,6 +174,25 @@ impl<'m> JobTable<'m> {
         self.running.iter(self.slots).map(|slot| self.get(slot))
     }
 
+    /// The running jobs whose grants have a number above this one, in order, each with that number. O(1) for each.
+    pub(crate) fn granted_since(&self, number: u64) -> impl Iterator<Item = (u64, &JobSlot)> {
+        let is_later = |slot: Link| slot != NONE && self.get(Slot(slot)).grant_number() > number;
+        let mut first = NONE;
+        let mut at = self.running.tail;
+        while is_later(at) {
+            first = at;
+            at = self.get(Slot(at)).prev;
+        }
+        let later = List {
+            head: first,
+            ..self.running
+        };
+        later.iter(self.slots).map(|slot| {
+            let job = self.get(slot);
+            (job.grant_number(), job)
+        })
+    }
+
     /// The jobs in slots from `from` on, with the slot that follows each.
     pub(crate) fn jobs_from(&self, from: u32) -> impl Iterator<Item = (u32, &JobSlot)> {
         let used = &self.slots[..self.fresh];
@@ -220,21 +239,21 @@ impl<'m> JobTable<'m> {
         self.slots[slot.0 as usize].count_attempt(missed);
     }
 
-    /// A waiting job becomes a running one that holds this.
+    /// A waiting job becomes a running one that holds this. Numbers of grants ascend.
     pub(crate) fn grant(
         &mut self,
         slot: Slot,
         allocation: Allocation,
         processors: u32,
         now: Ticks,
-        round: u32,
+        number: u64,
     ) {
         self.reserved -= u32::from(self.get(slot).is_reserved_for());
         self.waiting.remove(self.slots, slot.0);
         self.running.push_back(self.slots, slot.0);
         self.slots[slot.0 as usize].state = State::Running {
             since: now,
-            round,
+            number,
             blocks: allocation.into_blocks(),
             processors,
         };

@@ -30,8 +30,8 @@ pub(super) enum State {
     },
     Running {
         since: Ticks,
-        /// The command that granted it: [`JobTable::grant`](super::JobTable::grant).
-        round: u32,
+        /// The number of its grant.
+        number: u64,
         blocks: Chain,
         processors: u32,
     },
@@ -196,11 +196,11 @@ impl JobSlot {
         }
     }
 
-    /// The command that granted it; `None` while it waits.
-    pub(crate) const fn round(&self) -> Option<u32> {
+    /// The number of its grant; 0 while it waits.
+    pub(super) const fn grant_number(&self) -> u64 {
         match self.state {
-            State::Running { round, .. } => Some(round),
-            _ => None,
+            State::Running { number, .. } => number,
+            _ => 0,
         }
     }
 

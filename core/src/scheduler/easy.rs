@@ -37,7 +37,7 @@
 //! - By number, a faulty processor that a running job holds counts as one that becomes free.
 //! - Where jobs without an estimate hold what the head needs, nothing can be reserved for it, and all others may pass it: nothing is
 //!   known by which they would delay it.
-//! - A job that never waits ([`Flags::NO_WAIT`]) gets no reservation.
+//! - A job that never waits ([`Flags::NO_WAIT`]) gets no reservation and changes none: it tries beside those that there are.
 //! - Once all reservations are made a pass ends when no processor is free.
 //!
 //! # Complexity and memory
@@ -84,6 +84,7 @@
 //! ```
 
 use super::{Attempt, Event, Scheduler, Try, World};
+use crate::jobs::JobSlot;
 use crate::request::Flags;
 
 /// EASY backfilling.
@@ -113,13 +114,17 @@ impl Easy {
     }
 }
 
+fn never_waits(job: &JobSlot) -> bool {
+    job.request().flags.contains(Flags::NO_WAIT)
+}
+
 impl Scheduler for Easy {
     fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
         let queue = world.queue();
         let head = queue.head()?;
         if let Event::Arrival(job) = event
             && job != head
-            && self.are_reservations_valid(world)
+            && (never_waits(queue.get(job)) || self.are_reservations_valid(world))
         {
             self.refused = u64::from(queue.len()) - 1;
             return Some(Try::AroundReservations(job));
@@ -136,8 +141,7 @@ impl Scheduler for Easy {
                 self.reserved_with = (world.free(), world.faulty());
             }
             self.refused += 1;
-            let flags = world.queue().get(attempt.job).request().flags;
-            if reserves && !flags.contains(Flags::NO_WAIT) {
+            if reserves {
                 world.reserve(attempt.job);
             }
         }

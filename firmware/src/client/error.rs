@@ -19,9 +19,9 @@ pub enum ClientError {
         /// The error of the system.
         source: io::Error,
     },
-    /// No whole reply came.
+    /// No reply came.
     #[error(
-        "no whole reply from the controller to {message}: sent {tries} times in {} ms, heard {heard}",
+        "no reply from the controller to {message}: sent {tries} times in {} ms, heard {heard}",
         elapsed.as_millis()
     )]
     NoReply {
@@ -42,9 +42,14 @@ pub enum ClientError {
         /// The controller's.
         theirs: u8,
     },
-    /// The controller was reset since the hello, and its jobs are gone. Nothing was carried out.
+    /// The controller was reset since the caller last heard of it, and its jobs are gone. The command, if it was one, was not carried
+    /// out in the new boot. It comes once for each boot; the client goes on with the new one.
     #[error("the controller was reset in the meantime and has forgotten all jobs")]
     ControllerReset,
+    /// The client's session had to make room for those of others. A command that was sent only once was not carried out. The
+    /// client goes on with another session.
+    #[error("the controller has given the place of this client to another one")]
+    SessionLost,
     /// The controller did not understand the frame. Nothing was carried out.
     #[error("the controller did not take {message}: {error}")]
     Refused {
@@ -109,8 +114,6 @@ pub struct Heard {
     pub damaged: u64,
     /// Whole frames that belong to another exchange.
     pub stale: u64,
-    /// Parts of the reply.
-    pub parts: u64,
 }
 
 impl fmt::Display for Heard {
@@ -119,14 +122,13 @@ impl fmt::Display for Heard {
             bytes,
             damaged,
             stale,
-            parts,
         } = self;
         if *bytes == 0 {
             return f.write_str("nothing at all");
         }
         write!(
             f,
-            "{bytes} bytes: {parts} parts of the reply, {stale} frames of other exchanges, {damaged} damaged ones"
+            "{bytes} bytes: {stale} frames of other exchanges, {damaged} damaged ones"
         )
     }
 }

@@ -1,9 +1,6 @@
-//! One message and the whole of its reply: sending, listening, sending again.
+//! One message and its reply: sending, listening, sending again.
 
 use std::time::{Duration, Instant};
-use std::vec::Vec;
-
-use meshalloc::Reply;
 
 use super::error::{ClientError, Heard};
 use super::{ClientCounters, Line, Options};
@@ -18,41 +15,23 @@ const SETTLE: Duration = Duration::from_millis(50);
 pub(super) struct Exchange<L> {
     line: L,
     options: Options,
-    /// The number of the last frame.
+    /// The number of the client, and that of the last frame.
+    client: u32,
     seq: u32,
     buffer: ClientFrameBuffer,
     decoder: Decoder<SERVER_CONTENT_MAX>,
     input: Input,
-    /// The parts of the reply so far: numbers 0, 1, 2, ... without a gap.
-    parts: Vec<Reply>,
     counters: ClientCounters,
     heard: Heard,
 }
 
-/// What a frame of the exchange means for it.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "there is one at a time, and it is used at once"
-)]
-enum Step {
-    /// The last part, and none is missing.
-    Whole(ServerMessage),
-    /// A further part.
-    Part(Reply),
-    /// A further part, but some are missing before it.
-    Gap,
-    /// One that was there before.
-    Known,
-    /// The reply will not become whole any more.
-    Again,
-}
-
 impl<L: Line> Exchange<L> {
-    pub(super) const fn new(line: L, options: Options, seq: u32) -> Self {
+    pub(super) const fn new(line: L, options: Options, client: u32) -> Self {
         Exchange {
             line,
             options,
-            seq: seq.wrapping_sub(1),
+            client,
+            seq: 0,
             buffer: ClientFrameBuffer::new(),
             decoder: Decoder::new(),
             input: Input {
@@ -60,7 +39,6 @@ impl<L: Line> Exchange<L> {
                 start: 0,
                 end: 0,
             },
-            parts: Vec::new(),
             counters: ClientCounters {
                 exchanges: 0,
                 retries: 0,
@@ -71,7 +49,6 @@ impl<L: Line> Exchange<L> {
                 bytes: 0,
                 damaged: 0,
                 stale: 0,
-                parts: 0,
             },
         }
     }
@@ -84,13 +61,7 @@ impl<L: Line> Exchange<L> {
         &mut self.line
     }
 
-    /// The parts of the last reply before its final one.
-    pub(super) fn parts(&self) -> &[Reply] {
-        &self.parts
-    }
-
-    /// Sends the message until a whole reply is there. Returns its final part; the others are in
-    /// [`Exchange::parts`].
+    /// Sends the message until the reply is there.
     pub(super) fn run(&mut self, message: &ClientMessage) -> Result<ServerMessage, ClientError> {
         self.seq = self.seq.wrapping_add(1);
         self.heard = Heard::default();
@@ -99,9 +70,9 @@ impl<L: Line> Exchange<L> {
         for attempt in 0..tries {
             self.counters.retries += u64::from(attempt > 0);
             self.send(message)?;
-            if let Some(last) = self.listen(message)? {
+            if let Some(reply) = self.listen(message)? {
                 self.counters.exchanges += 1;
-                return Ok(last);
+                return Ok(reply);
             }
         }
         Err(ClientError::no_reply(
@@ -115,7 +86,7 @@ impl<L: Line> Exchange<L> {
     fn send(&mut self, message: &ClientMessage) -> Result<(), ClientError> {
         let frame = self
             .buffer
-            .encode(Header::new(self.seq, 0), message)
+            .encode(Header::new(self.client, self.seq), message)
             .map_err(|MessageTooLong| ClientError::refused(message, ProtocolError::TooLong))?;
         self.line.send(frame).map_err(|source| ClientError::Line {
             doing: "sending",
@@ -123,12 +94,11 @@ impl<L: Line> Exchange<L> {
         })
     }
 
-    /// Listens until the reply is whole; `None` when sending again is the better idea.
+    /// Listens until the reply is there; `None` when sending again is the better idea.
     fn listen(&mut self, message: &ClientMessage) -> Result<Option<ServerMessage>, ClientError> {
-        self.parts.clear();
         // Something was damaged: if it belonged to the reply, waiting for the whole timeout is in vain.
         let mut damaged = false;
-        let mut last_heard = Instant::now();
+        let since = Instant::now();
         loop {
             while let Some(byte) = self.input.next() {
                 match self.decoder.push(byte) {
@@ -138,24 +108,13 @@ impl<L: Line> Exchange<L> {
                         self.heard.damaged += 1;
                         damaged = true;
                     }
-                    Some(Ok(frame)) if frame.header.seq != self.seq => {
+                    Some(Ok(frame))
+                        if (frame.header.client, frame.header.seq) != (self.client, self.seq) =>
+                    {
                         self.counters.stale += 1;
                         self.heard.stale += 1;
                     }
-                    Some(Ok(frame)) => {
-                        last_heard = Instant::now();
-                        self.heard.parts += 1;
-                        match step(frame, message, &mut self.parts)? {
-                            Step::Whole(last) => return Ok(Some(last)),
-                            Step::Again => return Ok(None),
-                            Step::Part(reply) => {
-                                self.parts.push(reply);
-                                damaged = false;
-                            }
-                            Step::Gap => damaged = true,
-                            Step::Known => {}
-                        }
-                    }
+                    Some(Ok(frame)) => return read(frame, message),
                 }
             }
             let timeout = if damaged {
@@ -164,7 +123,7 @@ impl<L: Line> Exchange<L> {
                 self.options.timeout
             };
             // Bytes alone do not count: noise must not keep the client from sending again.
-            if last_heard.elapsed() > timeout || self.fill(timeout)? == 0 {
+            if since.elapsed() > timeout || self.fill(timeout)? == 0 {
                 return Ok(None);
             }
         }
@@ -202,50 +161,22 @@ impl Input {
     }
 }
 
-/// What a frame of this exchange adds to the reply.
-fn step(
-    frame: Frame<'_>,
-    sent: &ClientMessage,
-    parts: &mut Vec<Reply>,
-) -> Result<Step, ClientError> {
-    let Header { version, part, .. } = frame.header;
+/// The reply in a frame; `None` if the message is to be sent again.
+fn read(frame: Frame<'_>, sent: &ClientMessage) -> Result<Option<ServerMessage>, ClientError> {
     let wrong_version = |theirs| ClientError::WrongVersion {
         ours: PROTOCOL_VERSION,
         theirs,
     };
-    if version != PROTOCOL_VERSION {
-        return Err(wrong_version(version));
+    if frame.header.version != PROTOCOL_VERSION {
+        return Err(wrong_version(frame.header.version));
     }
-    let Ok((message, [])) = postcard::take_from_bytes::<ServerMessage>(frame.body) else {
-        return Err(ClientError::unknown_reply(sent));
-    };
-    if let ServerMessage::Error(error) = message {
-        return match error {
-            // The frame was another when it arrived there; what it was is known here.
-            ProtocolError::Damaged | ProtocolError::TooLong => Ok(Step::Again),
-            ProtocolError::WrongVersion { ours: theirs } => Err(wrong_version(theirs)),
-            ProtocolError::HelloFirst => Err(ClientError::ControllerReset),
-            ProtocolError::BadMessage => Err(ClientError::refused(sent, error)),
-        };
-    }
-
-    // Frames do not overtake each other, so the numbers only ever leave some out, or begin again with
-    // the reply to a repeated frame. They are counted modulo 65536.
-    let expected = parts.len() as u16;
-    if part != expected {
-        if part != 0 {
-            return Ok(if message.is_final() {
-                Step::Again
-            } else if usize::from(part) < parts.len() {
-                Step::Known
-            } else {
-                Step::Gap
-            });
+    match postcard::take_from_bytes(frame.body) {
+        // The frame was another when it arrived there; what it was is known here.
+        Ok((ServerMessage::Error(ProtocolError::Damaged | ProtocolError::TooLong), [])) => Ok(None),
+        Ok((ServerMessage::Error(ProtocolError::WrongVersion { ours: theirs }), [])) => {
+            Err(wrong_version(theirs))
         }
-        parts.clear();
+        Ok((message, [])) => Ok(Some(message)),
+        _ => Err(ClientError::unknown_reply(sent)),
     }
-    Ok(match message {
-        ServerMessage::Reply(reply) if !reply.is_final() => Step::Part(reply),
-        last => Step::Whole(last),
-    })
 }

@@ -89,16 +89,14 @@ fn ticks(image: &Image, configuration: Configuration, script: &[Step]) -> Result
             granted += u32::from(matches!(reply, Reply::Grant(grant) if grant.first == 0));
         })?;
     }
-    // All before this frame has been kept. Frames that were sent again have not.
-    let counters = client.line_counters()?;
-    let end = (counters.frames - 1 - counters.repeated) as usize;
+    let end = client.line_counters()?.changes as usize;
     drop(client);
     let memory = emulator.memory(address, bytes)?;
     let words = memory
         .chunks_exact(4)
         .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
     let words: Vec<u32> = words.collect();
-    let [_, kept @ ..] = &words[..] else {
+    let [_, kept @ .., _] = &words[..] else {
         bail!("there is no count of commands");
     };
     let before = end

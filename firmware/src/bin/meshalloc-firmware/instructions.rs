@@ -5,15 +5,33 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// As many commands are kept, the latest ones.
 const KEPT: usize = 512;
 
-/// The number of commands since the reset, then for each of them at its number modulo [`KEPT`] the ticks of SysTick from
-/// its last byte to that of the last reply. The name is known to `xtask/src/instructions.rs`.
-static COMMAND_TICKS: [AtomicU32; 1 + KEPT] = [const { AtomicU32::new(0) }; 1 + KEPT];
+/// The number of commands that change something since the reset, then for each of them at its number modulo [`KEPT`] the ticks of
+/// SysTick from its last byte to that of the reply, and in the scheduling that follows from it; last the longest time without
+/// a look at the line. The name is known to `xtask/src/instructions.rs`.
+static COMMAND_TICKS: [AtomicU32; 1 + KEPT + 1] = [const { AtomicU32::new(0) }; 1 + KEPT + 1];
 
 /// Keeps the time of one command.
 pub(crate) fn keep(ticks: u64) {
-    let [count, kept @ ..] = &COMMAND_TICKS;
+    let [count, kept @ .., _] = &COMMAND_TICKS;
     let number = count.load(Ordering::Relaxed);
-    let ticks = u32::try_from(ticks).unwrap_or(u32::MAX);
-    kept[number as usize % KEPT].store(ticks, Ordering::Relaxed);
+    kept[number as usize % KEPT].store(whole(ticks), Ordering::Relaxed);
     count.store(number.wrapping_add(1), Ordering::Relaxed);
+    keep_longest(ticks);
+}
+
+/// Adds to the time of the latest command.
+pub(crate) fn add(ticks: u64) {
+    let [count, kept @ .., _] = &COMMAND_TICKS;
+    let latest = count.load(Ordering::Relaxed).wrapping_sub(1);
+    kept[latest as usize % KEPT].fetch_add(whole(ticks), Ordering::Relaxed);
+    keep_longest(ticks);
+}
+
+fn keep_longest(ticks: u64) {
+    let [.., longest] = &COMMAND_TICKS;
+    longest.fetch_max(whole(ticks), Ordering::Relaxed);
+}
+
+fn whole(ticks: u64) -> u32 {
+    u32::try_from(ticks).unwrap_or(u32::MAX)
 }

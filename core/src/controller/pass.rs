@@ -1,0 +1,130 @@
+//! Scheduling passes: the attempts that follow an arrival or a departure, one after another.
+
+use super::{Controller, Granted, Grants};
+use crate::error::Refusal;
+use crate::jobs::Slot;
+use crate::request::Ticks;
+use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler, Try, World};
+use crate::strategy::Holds;
+
+impl<'m> Controller<'m> {
+    /// Whether a scheduling pass is under way.
+    pub const fn is_scheduling(&self) -> bool {
+        self.candidate.is_some()
+    }
+
+    /// The most jobs that may still try in the scheduling pass that is under way; 0 if there is none. O(waiting jobs).
+    pub fn left(&self) -> u32 {
+        let queue = self.jobs.queue();
+        self.candidate
+            .map_or(0, |next| queue.len() - queue.ahead(next.job()))
+    }
+
+    /// Goes on with the scheduling pass that is under way: one job tries. Returns whether there is more to do.
+    ///
+    /// # Time complexity
+    ///
+    /// That of the strategy, and of a reservation if the scheduler makes one.
+    pub fn advance(&mut self, granted: Grants<'_>) -> bool {
+        if let Some(next) = self.candidate.take() {
+            let following = self.jobs.queue().next(next.job());
+            let submitted = self.jobs.get(next.job()).submitted();
+            let outcome = self.attempt(next, granted);
+            self.report(Attempt {
+                job: next.job(),
+                following,
+                outcome,
+                submitted,
+            });
+        }
+        self.is_scheduling()
+    }
+
+    /// Sees the scheduling pass that is under way through.
+    pub(super) fn finish(&mut self, granted: Grants<'_>) {
+        while self.advance(granted) {}
+    }
+
+    /// Begins a scheduling pass.
+    pub(super) fn schedule(&mut self, event: Event) {
+        let (scheduler, mut world) = self.scheduler();
+        self.candidate = scheduler.first(&mut world, event);
+    }
+
+    /// Begins a scheduling pass with a job that has just arrived and never waits, if the scheduler lets it try at once and it is granted.
+    ///
+    /// # Errors
+    ///
+    /// Why it was not granted. It is gone then, and nothing is left of it but statistics.
+    pub(super) fn try_only(
+        &mut self,
+        slot: Slot,
+        now: Ticks,
+        granted: Grants<'_>,
+    ) -> Result<(), Refusal> {
+        let before = (self.scheduler.clone(), self.clock);
+        self.clock = now;
+        self.schedule(Event::Arrival(slot));
+        let outcome = match self.candidate.take() {
+            Some(next) if next.job() == slot => self.attempt(next, granted),
+            _ => Err(Refusal::QueueNotEmpty),
+        };
+        if outcome.is_ok() {
+            self.report(Attempt {
+                job: slot,
+                following: None,
+                outcome,
+                submitted: now,
+            });
+        } else {
+            self.jobs.remove(slot);
+            self.counts.refused += 1;
+            (self.scheduler, self.clock) = before;
+        }
+        outcome
+    }
+
+    /// Tells the scheduler how an attempt went, and learns which job tries next.
+    fn report(&mut self, attempt: Attempt) {
+        let (scheduler, mut world) = self.scheduler();
+        self.candidate = scheduler.next(&mut world, attempt);
+    }
+
+    /// Tries to place a job.
+    fn attempt(&mut self, attempted: Try, granted: Grants<'_>) -> Result<(), Refusal> {
+        let slot = attempted.job();
+        let (_, mut world) = self.scheduler();
+        let request = *world.jobs.get(slot).request();
+        // An attempt is valid if at least as many processors are free as requested; what a strategy holds beyond
+        // the request does not count.
+        let requested = match world.strategy.holds() {
+            Holds::OneBlock | Holds::TwoBlocks => request.shape.area(),
+            Holds::Processors => request.processors,
+        };
+        let valid = world.free() >= requested;
+        let outcome = world.place(attempted);
+        let missed = valid && outcome.is_err();
+        self.counts.attempts += 1;
+        self.counts.valid_attempts += u64::from(valid);
+        self.counts.misses += u64::from(missed);
+        self.jobs.count_attempt(slot, missed);
+        let allocation = outcome?;
+        let processors = self.allocator.processors(&allocation);
+        self.counts.granted += 1;
+        self.grants += 1;
+        self.jobs
+            .grant(slot, allocation, processors, self.clock, self.grants);
+        granted(Granted::new(&self.allocator, self.jobs.get(slot)));
+        Ok(())
+    }
+
+    fn scheduler(&mut self) -> (&mut AnyScheduler, World<'_, 'm>) {
+        let world = World {
+            jobs: &mut self.jobs,
+            allocator: &mut self.allocator,
+            strategy: &self.configuration.strategy,
+            now: self.clock,
+        };
+        (&mut self.scheduler, world)
+    }
+}

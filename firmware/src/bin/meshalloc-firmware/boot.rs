@@ -1,0 +1,61 @@
+//! What tells one boot from any other: [`identity`].
+//!
+//! A number that clients have not seen before, or a command that was meant for an earlier boot could be carried out in this one. It is mixed
+//! from a word of memory that no start-up code clears, which counts the resets between two losses of power, and from
+//! something that differs after a loss of power: on the board the noise of the temperature sensor, in QEMU the host's random numbers.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+#[cfg(not(feature = "qemu"))]
+use stm32f4xx_hal::adc::{Adc, Temperature, config::AdcConfig, config::SampleTime};
+#[cfg(not(feature = "qemu"))]
+use stm32f4xx_hal::pac::ADC1;
+#[cfg(not(feature = "qemu"))]
+use stm32f4xx_hal::rcc::Rcc;
+
+/// Whatever the memory held at power on, then the state of the mixer at the last boot. The start-up code leaves the section
+/// alone, and nothing else is ever stored there.
+#[expect(unsafe_code, reason = "the name of a section is an unsafe attribute")]
+#[unsafe(link_section = ".uninit.BOOTS")]
+static BOOTS: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+
+/// Samples of the sensor, of which the lowest bits are noise.
+#[cfg(not(feature = "qemu"))]
+const SAMPLES: usize = 256;
+
+/// The identity of this boot.
+#[cfg(not(feature = "qemu"))]
+pub(crate) fn identity(converter: ADC1, rcc: &mut Rcc) -> u64 {
+    let mut converter = Adc::new(converter, true, AdcConfig::default(), rcc);
+    converter.enable_temperature_and_vref();
+    let noise = (0..SAMPLES).map(|_| converter.convert(&Temperature, SampleTime::Cycles_3));
+    next(noise.map(u64::from))
+}
+
+/// The identity of this boot.
+#[cfg(feature = "qemu")]
+pub(crate) fn identity() -> u64 {
+    let mut bytes = [0; 8];
+    if semihosting::experimental::random::fill_bytes(&mut bytes).is_err() {
+        defmt::warn!("no random numbers of the host: a restart of QEMU may not be noticed");
+    }
+    next([u64::from_le_bytes(bytes)].into_iter())
+}
+
+/// Mixes what is left from the last boot with something new.
+fn next(noise: impl Iterator<Item = u64>) -> u64 {
+    let [low, high] = BOOTS.each_ref().map(|word| word.load(Ordering::Relaxed));
+    let before = u64::from(high) << 32 | u64::from(low);
+    let boot = noise.fold(mix(before.wrapping_add(1)), |sum, noise| mix(sum ^ noise));
+    BOOTS[0].store(boot as u32, Ordering::Relaxed);
+    BOOTS[1].store((boot >> 32) as u32, Ordering::Relaxed);
+    boot
+}
+
+/// A permutation in which each bit depends on each: the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
+const fn mix(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ number >> 31
+}

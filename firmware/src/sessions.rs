@@ -1,0 +1,153 @@
+//! What a server remembers of its clients: [`Sessions`].
+//!
+//! A client that receives no reply cannot tell which of the two was lost, its frame or the reply, and sends the same frame again. So
+//! the server remembers the outcomes of the last [`WINDOW`] commands of each of its last [`CLIENTS_MAX`] clients. A command that comes again is
+//! answered from memory and not carried out again. One that is older than what is remembered, or was never carried out while later
+//! ones were, is refused: nothing that a line repeats or delays is carried out at a time at which nobody expects it. A hello
+//! counts as such a later one, so that a client that has given a command up learns by a hello and a query whether it was carried out.
+//!
+//! Each session has a number of its own. When a client's session had to make room for another client's, frames of it that come late
+//! name a session that is no more, and are refused, although the client may have a new one by then. After a reset the boot
+//! that they name is no more.
+
+use crate::protocol::Outcome;
+
+/// The most clients that have a session at a time.
+pub const CLIENTS_MAX: usize = 4;
+/// The outcomes remembered for each of them.
+pub const WINDOW: usize = 4;
+
+/// The sessions of a server.
+#[derive(Debug)]
+pub struct Sessions {
+    clients: [Client; CLIENTS_MAX],
+    /// The number of the latest session.
+    opened: u32,
+    /// Counts what clients do, to tell who has done nothing for longest.
+    clock: u32,
+}
+
+/// Where a session is kept, until the next one is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place(usize);
+
+#[derive(Clone, Copy, Debug)]
+struct Client {
+    id: u32,
+    /// The number of its session; 0: there is none.
+    number: u32,
+    /// When it last did something.
+    used: u32,
+    /// The sequence number of its last hello or of the last command that was carried out, whichever is later.
+    last: u32,
+    /// The outcomes of the last ones with their sequence numbers; the next one goes to `next`.
+    outcomes: [Option<(u32, Outcome)>; WINDOW],
+    next: u8,
+}
+
+impl Client {
+    const NONE: Client = Client {
+        id: 0,
+        number: 0,
+        used: 0,
+        last: 0,
+        outcomes: [None; WINDOW],
+        next: 0,
+    };
+}
+
+impl Sessions {
+    /// No session.
+    pub const fn new() -> Self {
+        Sessions {
+            clients: [Client::NONE; CLIENTS_MAX],
+            opened: 0,
+            clock: 0,
+        }
+    }
+
+    /// Opens a session for a client, or goes on with the one it has. Returns its number. If all places are taken, the client that has done
+    /// nothing for longest loses its own. Commands with earlier sequence numbers will not be carried out any more.
+    pub fn open(&mut self, id: u32, seq: u32) -> u32 {
+        let known = self
+            .clients
+            .iter()
+            .position(|client| client.number != 0 && client.id == id);
+        let at = known.unwrap_or_else(|| {
+            // A place that was never used has done nothing for longest.
+            let ages = self
+                .clients
+                .iter()
+                .map(|client| self.clock.wrapping_sub(client.used));
+            let oldest = ages
+                .zip(0..)
+                .max_by_key(|&(age, at)| (age, CLIENTS_MAX - at));
+            oldest.map_or(0, |(_, at)| at)
+        });
+        self.clock = self.clock.wrapping_add(1);
+        let (clock, opened) = (self.clock, &mut self.opened);
+        let Some(client) = self.clients.get_mut(at) else {
+            return 0;
+        };
+        if known.is_none() {
+            *opened = opened.wrapping_add(1).max(1);
+            *client = Client {
+                id,
+                number: *opened,
+                last: seq,
+                ..Client::NONE
+            };
+        }
+        if is_later(seq, client.last) {
+            client.last = seq;
+        }
+        client.used = clock;
+        client.number
+    }
+
+    /// Where the session of this number is, if it is this client's, which has just done something.
+    pub fn find(&mut self, id: u32, number: u32) -> Option<Place> {
+        self.clock = self.clock.wrapping_add(1);
+        let mut clients = self.clients.iter_mut().zip(0..);
+        let is_it = |client: &Client| client.number == number && client.id == id && number != 0;
+        let (client, at) = clients.find(|(client, _)| is_it(client))?;
+        client.used = self.clock;
+        Some(Place(at))
+    }
+
+    /// The outcome of the command with this sequence number, if it is remembered.
+    pub fn remembered(&self, place: Place, seq: u32) -> Option<Outcome> {
+        let outcomes = &self.clients.get(place.0)?.outcomes;
+        let found = outcomes.iter().flatten().find(|(of, _)| *of == seq);
+        found.map(|&(_, outcome)| outcome)
+    }
+
+    /// Whether a hello or a command with this sequence number, or a later one, has been carried out.
+    pub fn is_past(&self, place: Place, seq: u32) -> bool {
+        let client = self.clients.get(place.0);
+        client.is_none_or(|client| !is_later(seq, client.last))
+    }
+
+    /// Remembers the outcome of a command that was carried out.
+    pub fn remember(&mut self, place: Place, seq: u32, outcome: Outcome) {
+        let Some(client) = self.clients.get_mut(place.0) else {
+            return;
+        };
+        client.last = seq;
+        if let Some(entry) = client.outcomes.get_mut(usize::from(client.next)) {
+            *entry = Some((seq, outcome));
+        }
+        client.next = (client.next + 1) % WINDOW as u8;
+    }
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Whether a sequence number comes after another one. They are counted modulo 2^32.
+const fn is_later(seq: u32, other: u32) -> bool {
+    seq.wrapping_sub(other) as i32 > 0
+}
