@@ -165,24 +165,23 @@ impl<L: Line> Client<L> {
             let reply = self.query(command)?;
             if let (Command::QueryJob { job }, Reply::Job(report)) = (command, &reply) {
                 let mut parts = Vec::new();
-                self.blocks(*job, 0, report.blocks, &mut parts)?;
+                self.blocks(*job, report.blocks, &mut parts)?;
                 parts.iter().for_each(&mut *on_reply);
             }
             on_reply(&reply);
             return Ok(());
         }
-        let mut last = loop {
-            match self.begin(command, at)? {
+        let (mut last, as_of) = loop {
+            match self.change(command, at)? {
                 // Another client's command, or one of this client without a reply.
-                Reply::Error(meshalloc::Error::Busy { .. }) => self.settle()?,
-                reply => break reply,
+                (Reply::Error(meshalloc::Error::Busy { .. }), _) => self.settle()?,
+                answered => break answered,
             }
         };
-        let latest = self.latest;
         self.settle()?;
         if let Reply::Submitted { job, state } = &mut last {
             // What has happened since then, as if the reply had come after it.
-            for event in self.events.iter().filter(|event| event.number > latest) {
+            for event in self.events.iter().filter(|event| event.number > as_of) {
                 *state = match *state {
                     JobState::Waiting { .. } if event.job == *job => JobState::Running {
                         processors: event.processors,
@@ -197,8 +196,10 @@ impl<L: Line> Client<L> {
         let mut grants = Vec::new();
         for at in 0..self.events.len() {
             let event = self.events[at];
-            grants.push(Reply::Grant(event.grant()));
-            self.blocks(event.job, 1, event.blocks_total, &mut grants)?;
+            match event.blocks_total {
+                1 => grants.push(Reply::Grant(event.grant())),
+                total => self.blocks(event.job, total, &mut grants)?,
+            }
         }
         self.events.clear();
         grants.iter().for_each(&mut *on_reply);
@@ -213,6 +214,15 @@ impl<L: Line> Client<L> {
     ///
     /// When no reply comes.
     pub fn begin(&mut self, command: &Command, at: Option<Ticks>) -> Result<Reply, ClientError> {
+        self.change(command, at).map(|(reply, _)| reply)
+    }
+
+    /// The reply, and the number of the latest event at its time.
+    fn change(
+        &mut self,
+        command: &Command,
+        at: Option<Ticks>,
+    ) -> Result<(Reply, u64), ClientError> {
         let (session, since) = (self.session()?, self.since);
         let message = ClientMessage::Command {
             session,
@@ -221,9 +231,13 @@ impl<L: Line> Client<L> {
             command: *command,
         };
         match self.run(&message)? {
-            ServerMessage::Outcome { outcome, events } => {
+            ServerMessage::Outcome {
+                outcome,
+                as_of,
+                events,
+            } => {
                 self.take(events);
-                Ok(outcome.into())
+                Ok((outcome.into(), as_of))
             }
             _ => Err(ClientError::unknown_reply(&message)),
         }
@@ -305,14 +319,14 @@ impl<L: Line> Client<L> {
         self.events.extend(events.list);
     }
 
-    /// Reads the blocks of a job from a place on, as grants. If another client has released the job meanwhile there are none.
+    /// Reads all blocks of a job, as the parts of a grant. If another client has released the job meanwhile some are missing.
     fn blocks(
         &mut self,
         job: JobId,
-        mut from: u32,
         total: u32,
         parts: &mut Vec<Reply>,
     ) -> Result<(), ClientError> {
+        let mut from = 0;
         while from < total {
             let reply = self.query(&Command::Blocks { job, from })?;
             let Reply::Grant(grant) = &reply else {

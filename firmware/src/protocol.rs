@@ -86,8 +86,10 @@ pub enum ServerMessage {
     Reply(Reply),
     /// To a command that changes something.
     Outcome {
-        /// What it has come to so far.
+        /// What it had come to when it was first answered.
         outcome: Outcome,
+        /// The number of the latest event at that time.
+        as_of: u64,
         /// What has happened since the last event that the client knows.
         events: Events,
     },
@@ -106,6 +108,7 @@ pub(crate) enum ServerMessageRef<'a> {
     Reply(&'a Reply),
     Outcome {
         outcome: Outcome,
+        as_of: u64,
         events: &'a Events,
     },
     Events(&'a Events),
@@ -380,7 +383,7 @@ pub const SERVER_BODY_MAX: usize = {
     let event = 5 * size::U32 + 2 * size::U64 + size::BLOCK;
     let events = size::list(EVENTS_MAX, event) + size::U64 + size::U32;
     let fault = size::U32 + size::OPTION + size::U32 + size::BOOL;
-    let outcome = size::TAG + fault + events;
+    let outcome = size::TAG + fault + size::U64 + events;
     let greeting = 1
         + size::SESSION
         + size::U64

@@ -27,7 +27,7 @@ use crate::protocol::{
     ClientMessage, EVENTS_MAX, Event, Events, Greeting, LineCounters, Outcome, PROTOCOL_VERSION,
     ProtocolError, ServerMessageRef, Session,
 };
-use crate::sessions::{Place, Sessions};
+use crate::sessions::{Place, Remembered, Sessions};
 use crate::{BUILD, SOFTWARE};
 
 /// For each strategy in [`StrategyKind::ALL`] whether it is in this build. Without the parameters, which take flash.
@@ -243,9 +243,14 @@ impl<'m> Server<'m> {
             return self.query(header, &command, line);
         }
         match self.change(header.seq, place, &command, at.unwrap_or(now)) {
-            Ok(outcome) => {
+            Ok(Remembered { outcome, as_of }) => {
                 let events = &self.events(since);
-                self.send(header, &ServerMessageRef::Outcome { outcome, events }, line)
+                let message = ServerMessageRef::Outcome {
+                    outcome,
+                    as_of,
+                    events,
+                };
+                self.send(header, &message, line)
             }
             Err(error) => self.send(header, &ServerMessageRef::Error(error), line),
         }
@@ -280,23 +285,26 @@ impl<'m> Server<'m> {
         place: Place,
         command: &Command,
         now: Ticks,
-    ) -> Result<Outcome, ProtocolError> {
-        if let Some(outcome) = self.sessions.remembered(place, seq) {
+    ) -> Result<Remembered, ProtocolError> {
+        if let Some(remembered) = self.sessions.remembered(place, seq) {
             increment(&mut self.counters.repeated);
-            return Ok(outcome);
+            return Ok(remembered);
         }
         if self.sessions.is_past(place, seq) {
             increment(&mut self.counters.too_old);
             return Err(ProtocolError::TooOld);
         }
         let reply = self.controller.begin(command, now);
-        let outcome = Outcome::of(&reply);
+        let remembered = Remembered {
+            outcome: Outcome::of(&reply),
+            as_of: self.controller.grants(),
+        };
         // Whoever hears that the server is busy sends the same frame again.
         if !matches!(reply, Reply::Error(meshalloc::Error::Busy { .. })) {
             increment(&mut self.counters.changes);
-            self.sessions.remember(place, seq, outcome);
+            self.sessions.remember(place, seq, remembered);
         }
-        Ok(outcome)
+        Ok(remembered)
     }
 
     fn events(&self, since: u64) -> Events {

@@ -31,6 +31,15 @@ pub struct Sessions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(usize);
 
+/// The outcome of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Remembered {
+    /// What it came to.
+    pub outcome: Outcome,
+    /// The number of the latest event then.
+    pub as_of: u64,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Client {
     id: u32,
@@ -41,7 +50,7 @@ struct Client {
     /// The sequence number of its last hello or of the last command that was carried out, whichever is later.
     last: u32,
     /// The outcomes of the last ones with their sequence numbers; the next one goes to `next`.
-    outcomes: [Option<(u32, Outcome)>; WINDOW],
+    outcomes: [Option<(u32, Remembered)>; WINDOW],
     next: u8,
 }
 
@@ -116,10 +125,10 @@ impl Sessions {
     }
 
     /// The outcome of the command with this sequence number, if it is remembered.
-    pub fn remembered(&self, place: Place, seq: u32) -> Option<Outcome> {
+    pub fn remembered(&self, place: Place, seq: u32) -> Option<Remembered> {
         let outcomes = &self.clients.get(place.0)?.outcomes;
         let found = outcomes.iter().flatten().find(|(of, _)| *of == seq);
-        found.map(|&(_, outcome)| outcome)
+        found.map(|&(_, remembered)| remembered)
     }
 
     /// Whether a hello or a command with this sequence number, or a later one, has been carried out.
@@ -129,13 +138,13 @@ impl Sessions {
     }
 
     /// Remembers the outcome of a command that was carried out.
-    pub fn remember(&mut self, place: Place, seq: u32, outcome: Outcome) {
+    pub fn remember(&mut self, place: Place, seq: u32, remembered: Remembered) {
         let Some(client) = self.clients.get_mut(place.0) else {
             return;
         };
         client.last = seq;
         if let Some(entry) = client.outcomes.get_mut(usize::from(client.next)) {
-            *entry = Some((seq, outcome));
+            *entry = Some((seq, remembered));
         }
         client.next = (client.next + 1) % WINDOW as u8;
     }

@@ -218,16 +218,17 @@ pub fn ask_at(controller: &mut Controller<'_>, command: &Command, now: Ticks) ->
     }
 }
 
-/// What [`Controller::repeat_grants`] says.
-///
-/// # Panics
-///
-/// When the parts break the promises of [`Reply`].
-pub fn repeated_grants(controller: &Controller<'_>) -> Vec<Granted> {
-    let mut collector = Collector::default();
-    controller.repeat_grants(&mut |reply| collector.take(reply));
-    assert!(collector.last.is_none(), "only grants");
-    collector.grants
+/// The grants with numbers above this one, as they can be asked for later.
+pub fn grants_since(controller: &Controller<'_>, number: u64) -> Vec<Granted> {
+    let grants = controller.granted_since(number);
+    let granted = |(_, granted): (u64, meshalloc::controller::Granted<'_, '_>)| Granted {
+        job: granted.job().id(),
+        at: granted.job().granted_at(),
+        attempts: granted.job().attempts(),
+        misses: granted.job().misses(),
+        blocks: granted.blocks().collect(),
+    };
+    grants.map(granted).collect()
 }
 
 /// Submits a job.

@@ -84,7 +84,12 @@ pub struct Expected {
 impl Expected {
     /// Whether this is the answer.
     pub fn agrees_with(&self, answer: &Answer) -> bool {
-        self.last == answer.last && self.grants_agree_with(&answer.grants)
+        let mut last = answer.last.clone();
+        if let Reply::Job(report) = &mut last {
+            let blocks = answer.grants.iter().map(|grant| grant.blocks.len() as u32);
+            report.blocks = report.blocks.abs_diff(blocks.sum());
+        }
+        self.last == last && self.grants_agree_with(&answer.grants)
     }
 
     /// Whether these are the grants.
@@ -206,7 +211,8 @@ impl System {
     /// On `ListJobs` and `Occupancy`, whose answers come in chunks: compare [`System::jobs`] and
     /// [`System::occupancy`].
     pub fn handle(&mut self, command: &Command, now: Ticks) -> Expected {
-        self.clock = self.clock.max(now);
+        let before = self.clock;
+        self.clock = before.max(now);
         let mut grants = Vec::new();
         let last = match *command {
             Command::Configure(configuration) => self.configure(configuration, now),
@@ -222,6 +228,9 @@ impl System {
             }
             other => unreachable!("{other:?} is compared by other means"),
         };
+        if last.is_err() || !command.changes_state() {
+            self.clock = before;
+        }
         Expected {
             grid: self.grid().clone(),
             grants,
@@ -251,7 +260,6 @@ impl System {
         request: Request,
         grants: &mut Vec<ExpectedGrant>,
     ) -> Result<Reply, Error> {
-        self.strategy.arrived(&request);
         let jobs = self.jobs();
         let refused = match self.strategy.check(&request) {
             Err(refusal) => Some(refusal),
@@ -263,6 +271,9 @@ impl System {
             self.counts.refused += 1;
             return Err(refusal.into());
         }
+        self.strategy.arrived(&request);
+        let never_waits = request.flags.contains(Flags::NO_WAIT);
+        let before = self.discipline;
         let ahead = self.waiting.len();
         self.waiting.push(Job {
             id,
@@ -280,6 +291,16 @@ impl System {
         self.discipline.arrived();
         let serial = self.next_serial - 1;
         let refused = match self.discipline.scheduler() {
+            // It tries alone, or not at all.
+            Some(SchedulerKind::Easy { .. } | SchedulerKind::Conservative) if never_waits => {
+                let outcome = self.attempt(ahead, grants);
+                outcome.err().map(|refusal| (serial, refusal))
+            }
+            Some(SchedulerKind::ShortestJobFirst { threshold }) if never_waits => {
+                (self.shortest(threshold) == Some(ahead))
+                    .then(|| self.shortest_first(threshold, grants))
+                    .flatten()
+            }
             Some(SchedulerKind::Easy { reservations }) => {
                 self.backfill(ahead, reservations, grants)
             }
@@ -302,8 +323,9 @@ impl System {
         let ahead = self.waiting.len() as u32 - u32::from(outcome.is_err());
         let state = match outcome {
             Ok(processors) => JobState::Running { processors },
-            Err(refusal) if request.flags.contains(Flags::NO_WAIT) => {
+            Err(refusal) if never_waits => {
                 self.waiting.pop();
+                self.discipline = before;
                 self.counts.refused += 1;
                 return Err(refusal.into());
             }
@@ -349,6 +371,8 @@ impl System {
             request: job.request,
             submitted: job.submitted,
             state,
+            // How many it is divided into is compared with the blocks themselves.
+            blocks: 0,
         }))
     }
 
@@ -453,19 +477,24 @@ impl System {
         grants: &mut Vec<ExpectedGrant>,
     ) -> Option<(u64, Refusal)> {
         loop {
-            let head = self.waiting.first()?;
-            let estimate = |&at: &usize| {
-                let estimate = self.waiting[at].request.estimate;
-                estimate.map_or(Ticks::MAX, std::num::NonZero::get)
-            };
-            let at = match self.clock - head.submitted >= threshold {
-                true => 0,
-                false => (0..self.waiting.len()).min_by_key(estimate)?,
-            };
+            let at = self.shortest(threshold)?;
             let serial = self.waiting[at].serial;
             if let Err(refusal) = self.attempt(at, grants) {
                 return Some((serial, refusal));
             }
+        }
+    }
+
+    /// The place in the queue of the job that tries next under shortest job first.
+    fn shortest(&self, threshold: Ticks) -> Option<usize> {
+        let head = self.waiting.first()?;
+        let estimate = |&at: &usize| {
+            let estimate = self.waiting[at].request.estimate;
+            estimate.map_or(Ticks::MAX, std::num::NonZero::get)
+        };
+        match self.clock - head.submitted >= threshold {
+            true => Some(0),
+            false => (0..self.waiting.len()).min_by_key(estimate),
         }
     }
 

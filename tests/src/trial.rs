@@ -8,8 +8,8 @@ use meshalloc::{
 
 use crate::convert;
 use crate::rig::{
-    Answer, HeapMemory, ask_at, configuration, free_submesh_list, list_jobs, occupancy_map,
-    release, repeated_grants, set_faulty, submit,
+    Answer, HeapMemory, ask_at, configuration, free_submesh_list, grants_since, list_jobs,
+    occupancy_map, release, set_faulty, submit,
 };
 use crate::strategy::{Held, Strategy, Wanted};
 use crate::submesh::Rect;
@@ -63,6 +63,7 @@ impl<'m> Trial<'m> {
     pub fn step(&mut self, command: &Command, now: Ticks) -> (Answer, Expected) {
         let (controller, system) = (&mut self.controller, &mut self.system);
         let before = system.machine().clone();
+        let latest = controller.grants();
         let expected = system.handle(command, now);
         let answer = ask_at(controller, command, now);
         let context = || format!("{:?}, {now}: {command:?}", system.configuration());
@@ -72,8 +73,8 @@ impl<'m> Trial<'m> {
             context()
         );
         if command.changes_state() {
-            // For a repeated frame: the same grants, none when the command failed.
-            let again = repeated_grants(controller);
+            // As events: the same grants, none when the command failed.
+            let again = grants_since(controller, latest);
             assert!(
                 expected.grants_agree_with(&again),
                 "{}\n{again:?}",

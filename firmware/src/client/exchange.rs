@@ -31,7 +31,8 @@ impl<L: Line> Exchange<L> {
             line,
             options,
             client,
-            seq: 0,
+            // Any will do. Over many clients the numbers also come to their end.
+            seq: client,
             buffer: ClientFrameBuffer::new(),
             decoder: Decoder::new(),
             input: Input {

@@ -5,13 +5,24 @@ use meshalloc::{Block, Command, ConfigureError, Error, Refusal, Reply, StrategyK
 use meshalloc_firmware::frame::{
     CLIENT_FRAME_MAX, ClientFrameBuffer, Decoder, FrameBuffer, Header, SERVER_CONTENT_MAX,
 };
+use meshalloc_firmware::sessions::{CLIENTS_MAX, WINDOW};
 use meshalloc_firmware::{
-    Client, ClientError, ClientMessage, LineCounters, PROTOCOL_VERSION, ProtocolError, Server,
-    ServerMessage,
+    Client, ClientError, ClientMessage, LineCounters, Outcome, PROTOCOL_VERSION, ProtocolError,
+    Server, ServerMessage, Session,
 };
 
 use crate::board::{Board, at_reset, grid, on, submit};
 use crate::line::{MemoryLine, OPTIONS, Random, call};
+
+/// The boot of all servers here.
+const BOOT: u64 = 3;
+/// The client that sends the frames.
+const CLIENT: u32 = 11;
+/// Its session, the first of the server.
+const SESSION: Session = Session {
+    boot: BOOT,
+    number: 1,
+};
 
 fn frame(header: Header, message: &ClientMessage) -> Vec<u8> {
     let mut buffer = ClientFrameBuffer::new();
@@ -19,19 +30,24 @@ fn frame(header: Header, message: &ClientMessage) -> Vec<u8> {
 }
 
 fn hello(seq: u32) -> Vec<u8> {
-    frame(Header::new(seq, 0), &ClientMessage::Hello)
+    frame(Header::new(CLIENT, seq), &ClientMessage::Hello)
+}
+
+fn command(command: Command) -> ClientMessage {
+    ClientMessage::Command {
+        session: SESSION,
+        since: 0,
+        at: None,
+        command,
+    }
 }
 
 fn submission(seq: u32, job: u32) -> Vec<u8> {
-    let message = ClientMessage::Command {
-        at: None,
-        command: submit(job, 2, 2),
-    };
-    frame(Header::new(seq, 0), &message)
+    frame(Header::new(CLIENT, seq), &command(submit(job, 2, 2)))
 }
 
-/// What the server answers to these bytes: sequence number, part and message.
-fn answers(server: &mut Server<'_>, bytes: &[u8]) -> Vec<(u32, u16, ServerMessage)> {
+/// What the server answers to these bytes: sequence number, client and message.
+fn answers(server: &mut Server<'_>, bytes: &[u8]) -> Vec<(u32, u32, ServerMessage)> {
     let mut line = Vec::new();
     server
         .receive(bytes, 0, &mut line)
@@ -43,24 +59,25 @@ fn answers(server: &mut Server<'_>, bytes: &[u8]) -> Vec<(u32, u16, ServerMessag
             let frame = frame.expect("the server sends whole frames");
             assert_eq!(frame.header.version, PROTOCOL_VERSION);
             let message = postcard::from_bytes(frame.body).expect("and messages in them");
-            answers.push((frame.header.seq, frame.header.part, message));
+            answers.push((frame.header.seq, frame.header.client, message));
         }
     }
     answers
 }
 
 /// The answer is this error, and a frame right behind is understood.
-fn check(bytes: &[u8], error: Option<(u32, ProtocolError)>, counted: LineCounters) {
+fn check(bytes: &[u8], error: Option<(u32, u32, ProtocolError)>, counted: LineCounters) {
     let mut board = Board::new();
-    let mut server = Server::new(at_reset(&mut board));
+    let mut server = Server::new(at_reset(&mut board), BOOT);
     let mut sent = bytes.to_vec();
     sent.extend(hello(99));
     let mut answers = answers(&mut server, &sent).into_iter();
-    if let Some((seq, error)) = error {
-        assert_eq!(answers.next(), Some((seq, 0, ServerMessage::Error(error))));
+    if let Some((seq, client, error)) = error {
+        let error = ServerMessage::Error(error);
+        assert_eq!(answers.next(), Some((seq, client, error)));
     }
     assert!(
-        matches!(answers.next(), Some((99, 0, ServerMessage::Hello(_)))),
+        matches!(answers.next(), Some((99, CLIENT, ServerMessage::Hello(_)))),
         "the next frame is lost"
     );
     assert_eq!(answers.next(), None);
@@ -80,7 +97,7 @@ fn a_changed_byte_is_answered_as_damage() {
     bytes[crc] = if bytes[crc] == 1 { 2 } else { 1 };
     check(
         &bytes,
-        Some((7, ProtocolError::Damaged)),
+        Some((7, CLIENT, ProtocolError::Damaged)),
         LineCounters {
             bad_crc: 1,
             ..LineCounters::default()
@@ -96,7 +113,7 @@ fn a_cut_frame_is_answered_as_damage_and_does_not_swallow_the_next() {
         ..LineCounters::default()
     };
     let cut = &bytes[..bytes.len() - 3];
-    check(cut, Some((7, ProtocolError::Damaged)), counted);
+    check(cut, Some((7, CLIENT, ProtocolError::Damaged)), counted);
     // Without a whole header there is nobody to answer.
     check(&bytes[..3], None, counted);
 }
@@ -114,8 +131,8 @@ fn a_short_frame_is_counted() {
     );
     // A header, and not all of a CRC.
     check(
-        &[0, 10, 1, 5, 5, 5, 5, 5, 5, 9, 9, 0],
-        Some((0x0505_0505, ProtocolError::Damaged)),
+        &[0, 12, 1, 5, 5, 5, 5, 6, 6, 6, 6, 9, 9, 0],
+        Some((0x0505_0505, 0x0606_0606, ProtocolError::Damaged)),
         LineCounters {
             too_short: 1,
             ..LineCounters::default()
@@ -126,13 +143,13 @@ fn a_short_frame_is_counted() {
 #[test]
 fn an_oversized_frame_is_answered() {
     let mut buffer = FrameBuffer::<1100, 1200>::new();
-    let header = Header::new(0x0708_090a, 0);
+    let header = Header::new(CLIENT, 0x0708_090a);
     for len in [CLIENT_FRAME_MAX, 254, 255, 1000] {
         let body = vec![0x55_u8; len];
         let bytes = buffer.encode(header, &body.as_slice()).expect("it fits");
         check(
             bytes,
-            Some((header.seq, ProtocolError::TooLong)),
+            Some((header.seq, CLIENT, ProtocolError::TooLong)),
             LineCounters {
                 too_long: 1,
                 ..LineCounters::default()
@@ -146,12 +163,13 @@ fn another_version_is_answered_with_ours() {
     let header = Header {
         version: PROTOCOL_VERSION + 1,
         seq: 7,
-        part: 0,
+        client: CLIENT,
     };
     check(
         &frame(header, &ClientMessage::Hello),
         Some((
             7,
+            CLIENT,
             ProtocolError::WrongVersion {
                 ours: PROTOCOL_VERSION,
             },
@@ -169,8 +187,8 @@ fn a_body_that_is_no_message_is_answered() {
     let unknown_variant = 200_u32;
     let too_short = (1_u8, 0_u8);
     let too_long = (0_u8, 0_u8);
-    // Command, no time, Submit, job 5, two extents: 4 and 3, 12 processors.
-    let unknown_flag = (1_u8, 0_u8, 1_u8, 5_u8, 2_u8, 4_u8, 3_u8, 12_u8, 4_u8);
+    // Submit, job 5, two extents: 4 and 3, 12 processors.
+    let unknown_flag = (COMMAND, (1_u8, 5_u8, 2_u8, 4_u8, 3_u8, 12_u8, 4_u8));
     for frame in [
         encode(&mut buffer, &unknown_variant),
         encode(&mut buffer, &too_short),
@@ -184,7 +202,7 @@ fn a_body_that_is_no_message_is_answered() {
 fn check_bad_message(frame: &[u8]) {
     check(
         frame,
-        Some((7, ProtocolError::BadMessage)),
+        Some((7, CLIENT, ProtocolError::BadMessage)),
         LineCounters {
             bad_message: 1,
             ..LineCounters::default()
@@ -192,17 +210,20 @@ fn check_bad_message(frame: &[u8]) {
     );
 }
 
+/// What comes before the command in a message: Command, the session, no event known, no time.
+const COMMAND: (u8, Session, u8, u8) = (1, SESSION, 0, 0);
+
 /// The frame of a Configure with these numbers: sides, wraps, how coordinates are written.
 fn configure(sides: &[u16], wraps: u16, high_first: u8) -> Vec<u8> {
-    // Command, no time, Configure, machine, first fit, FCFS.
-    let body = (1_u8, 0_u8, 0_u8, (sides, wraps, high_first), 0_u8, 0_u8);
+    // Configure, machine, first fit, FCFS.
+    let body = (COMMAND, 0_u8, (sides, wraps, high_first), 0_u8, 0_u8);
     encode(&mut ClientFrameBuffer::new(), &body)
 }
 
 /// The frame of a Submit of job 5 with these numbers: extents, processors.
 fn submit_raw(extents: &[u16], processors: u32) -> Vec<u8> {
-    // Command, no time, Submit, job, shape, processors, flags, no estimate.
-    let body = (1_u8, 0_u8, 1_u8, 5_u8, extents, processors, 0_u8, 0_u8);
+    // Submit, job, shape, processors, flags, no estimate.
+    let body = (COMMAND, 1_u8, 5_u8, extents, processors, 0_u8, 0_u8);
     encode(&mut ClientFrameBuffer::new(), &body)
 }
 
@@ -238,21 +259,29 @@ fn a_grid_that_there_cannot_be_is_no_message() {
     }
 }
 
-/// The final reply to this frame after a Configure of this machine.
+/// The outcomes among answers.
+fn outcomes(answers: Vec<(u32, u32, ServerMessage)>) -> Vec<Outcome> {
+    let outcome = |(_, _, message)| match message {
+        ServerMessage::Outcome { outcome, .. } => Some(outcome),
+        _ => None,
+    };
+    answers.into_iter().filter_map(outcome).collect()
+}
+
+/// The reply to this frame after a Configure of this machine.
 fn reply_on(machine: &str, frame_7: &[u8]) -> Reply {
     let mut board = Board::new();
-    let mut server = Server::new(at_reset(&mut board));
+    let mut server = Server::new(at_reset(&mut board), BOOT);
     answers(&mut server, &hello(1));
-    let configure = ClientMessage::Command {
-        at: None,
-        command: Command::Configure(on(grid(machine), StrategyKind::FirstFit)),
-    };
-    let done = ServerMessage::Reply(Reply::Done);
-    let configured = answers(&mut server, &frame(Header::new(2, 0), &configure));
-    assert_eq!(configured, [(2, 0, done)]);
-    match answers(&mut server, frame_7).pop() {
-        Some((7, _, ServerMessage::Reply(reply))) => reply,
-        other => panic!("{other:?}"),
+    let configure = command(Command::Configure(on(
+        grid(machine),
+        StrategyKind::FirstFit,
+    )));
+    let configured = answers(&mut server, &frame(Header::new(CLIENT, 2), &configure));
+    assert_eq!(outcomes(configured), [Outcome::Done]);
+    match outcomes(answers(&mut server, frame_7))[..] {
+        [outcome] => outcome.into(),
+        ref other => panic!("{other:?}"),
     }
 }
 
@@ -379,7 +408,7 @@ fn a_block_that_is_no_part_of_the_grid_is_read_and_known() {
 }
 
 fn encode(buffer: &mut ClientFrameBuffer, body: &impl serde::Serialize) -> Vec<u8> {
-    let frame = buffer.encode(Header::new(7, 0), body);
+    let frame = buffer.encode(Header::new(CLIENT, 7), body);
     frame.expect("it fits").to_vec()
 }
 
@@ -392,43 +421,165 @@ fn empty_frames_mean_nothing() {
 fn nothing_is_carried_out_before_a_hello() {
     check(
         &submission(7, 1),
-        Some((7, ProtocolError::HelloFirst)),
+        Some((7, CLIENT, ProtocolError::NoSession)),
         LineCounters {
             frames: 1,
-            before_hello: 1,
+            other_session: 1,
             ..LineCounters::default()
         },
     );
 }
 
+/// What a server answers that has heard a hello of sequence number 1.
+fn greeted(server: &mut Server<'_>, frames: &[Vec<u8>]) -> Vec<ServerMessage> {
+    answers(server, &hello(1));
+    let answers = answers(server, &frames.concat());
+    answers.into_iter().map(|(_, _, message)| message).collect()
+}
+
+#[test]
+fn what_is_meant_for_another_boot_or_session_is_not_carried_out() {
+    let wrong = |client, boot, number| {
+        let message = ClientMessage::Command {
+            session: Session { boot, number },
+            since: 0,
+            at: None,
+            command: submit(1, 2, 2),
+        };
+        frame(Header::new(client, 7), &message)
+    };
+    let mut board = Board::new();
+    let mut server = Server::new(at_reset(&mut board), BOOT);
+    let other_boot = ServerMessage::Error(ProtocolError::OtherBoot { boot: BOOT });
+    let no_session = ServerMessage::Error(ProtocolError::NoSession);
+    assert_eq!(
+        greeted(
+            &mut server,
+            &[
+                wrong(CLIENT, BOOT - 1, 1),
+                wrong(CLIENT, BOOT + 1, 1),
+                wrong(CLIENT, BOOT, 2),
+                wrong(CLIENT, BOOT, 0),
+                wrong(CLIENT + 1, BOOT, 1),
+                wrong(0, BOOT, 0),
+            ]
+        ),
+        [
+            other_boot.clone(),
+            other_boot,
+            no_session.clone(),
+            no_session.clone(),
+            no_session.clone(),
+            no_session
+        ]
+    );
+    assert_eq!(server.counters().other_session, 6);
+    assert_eq!(server.controller().statistics().submitted, 0);
+}
+
 #[test]
 fn a_repeated_frame_is_answered_again_and_not_carried_out_again() {
     let mut board = Board::new();
-    let mut server = Server::new(at_reset(&mut board));
+    let mut server = Server::new(at_reset(&mut board), BOOT);
     answers(&mut server, &hello(1));
     let first = answers(&mut server, &submission(2, 1));
-    assert_eq!(first.len(), 2);
+    assert!(matches!(
+        &first[..],
+        [(2, CLIENT, ServerMessage::Outcome { outcome: Outcome::Submitted { .. }, events, .. })]
+            if events.list.len() == 1
+    ));
     for _ in 0..3 {
         assert_eq!(answers(&mut server, &submission(2, 1)), first);
     }
     assert_eq!(server.counters().repeated, 3);
     assert_eq!(server.controller().statistics().submitted, 1);
-    // Another number, or another content, is another command.
-    let refused = answers(&mut server, &submission(3, 1));
+    // Another number is another command, and a hello in between changes nothing.
+    let refused = outcomes(answers(&mut server, &submission(3, 1)));
+    assert!(matches!(refused[..], [Outcome::Error(_)]));
+    answers(&mut server, &hello(4));
+    assert_eq!(outcomes(answers(&mut server, &submission(3, 1))), refused);
+    assert_eq!(server.counters().repeated, 4);
+    assert_eq!(server.counters().changes, 2);
+}
+
+#[test]
+fn an_old_frame_is_refused_once_its_outcome_is_forgotten() {
+    let mut board = Board::new();
+    let mut server = Server::new(at_reset(&mut board), BOOT);
+    answers(&mut server, &hello(1));
+    let release = |seq, job| {
+        let job = meshalloc::JobId(job);
+        frame(Header::new(CLIENT, seq), &command(Command::Release { job }))
+    };
+    // Submitted, released, and submitted under another name.
+    for frame in [submission(10, 1), release(11, 1), submission(12, 2)] {
+        assert_eq!(answers(&mut server, &frame).len(), 1);
+    }
+    // The window holds four: the first submission comes late once more, and is answered from memory, not carried out.
+    let again = outcomes(answers(&mut server, &submission(10, 1)));
+    assert!(matches!(again[..], [Outcome::Submitted { .. }]));
+    for seq in 13..13 + WINDOW as u32 {
+        answers(&mut server, &release(seq, 9));
+    }
+    let too_old = ServerMessage::Error(ProtocolError::TooOld);
+    for late in [submission(10, 1), submission(9, 1), submission(2, 1)] {
+        let answer = answers(&mut server, &late).pop();
+        assert_eq!(answer.map(|(_, _, message)| message), Some(too_old.clone()));
+    }
+    assert_eq!(server.counters().too_old, 3);
+    assert_eq!(server.controller().statistics().submitted, 2);
+    // A command that was given up and comes after a hello is refused as well.
+    answers(&mut server, &hello(30));
+    let answer = answers(&mut server, &submission(29, 3)).pop();
+    assert_eq!(answer.map(|(_, _, message)| message), Some(too_old));
     assert!(matches!(
-        refused[..],
-        [(3, 0, ServerMessage::Reply(Reply::Error(_)))]
+        outcomes(answers(&mut server, &submission(31, 3)))[..],
+        [Outcome::Submitted { .. }]
     ));
-    let other = answers(&mut server, &submission(3, 2));
-    assert_eq!(other.len(), 2);
-    // A hello begins a new session: the same number is a new command there.
-    answers(&mut server, &hello(2));
-    let again = answers(&mut server, &submission(3, 2));
-    assert!(matches!(
-        again[..],
-        [(3, 0, ServerMessage::Reply(Reply::Error(_)))]
-    ));
-    assert_eq!(server.counters().repeated, 3);
+}
+
+#[test]
+fn a_fifth_client_takes_the_place_of_the_one_that_was_silent_for_longest() {
+    let mut board = Board::new();
+    let mut server = Server::new(at_reset(&mut board), BOOT);
+    let mut number = |client: u32, seq| {
+        let hello = frame(Header::new(client, seq), &ClientMessage::Hello);
+        match answers(&mut server, &hello).pop() {
+            Some((_, _, ServerMessage::Hello(greeting))) => greeting.session.number,
+            other => panic!("{other:?}"),
+        }
+    };
+    for client in 1..=CLIENTS_MAX as u32 {
+        assert_eq!(number(client, 1), client);
+    }
+    // The first goes on with its session, so the second has been silent for longest.
+    assert_eq!(number(1, 2), 1);
+    assert_eq!(number(9, 1), 5);
+    assert_eq!([number(1, 3), number(3, 3), number(4, 3)], [1, 3, 4]);
+    let message = |client, session| {
+        let message = ClientMessage::Command {
+            session: Session {
+                boot: BOOT,
+                number: session,
+            },
+            since: 0,
+            at: None,
+            command: submit(client, 1, 1),
+        };
+        frame(Header::new(client, 50), &message)
+    };
+    let no_session = ServerMessage::Error(ProtocolError::NoSession);
+    let answer = answers(&mut server, &message(2, 2)).pop();
+    assert_eq!(
+        answer.map(|(_, _, message)| message),
+        Some(no_session.clone())
+    );
+    // Its next session is another one: late frames of the first are refused all the same.
+    let hello = frame(Header::new(2, 60), &ClientMessage::Hello);
+    answers(&mut server, &hello);
+    let answer = answers(&mut server, &message(2, 2)).pop();
+    assert_eq!(answer.map(|(_, _, message)| message), Some(no_session));
+    assert_eq!(server.controller().statistics().submitted, 0);
 }
 
 #[test]
@@ -436,7 +587,7 @@ fn no_bytes_at_all_make_the_server_panic_or_deaf() {
     for seed in 0..200 {
         let mut random = Random(seed);
         let mut board = Board::new();
-        let mut server = Server::new(at_reset(&mut board));
+        let mut server = Server::new(at_reset(&mut board), BOOT);
         let mut bytes = Vec::new();
         for _ in 0..20 {
             let mut piece = match random.below(6) {
@@ -459,7 +610,7 @@ fn no_bytes_at_all_make_the_server_panic_or_deaf() {
         bytes.extend(hello(5));
         let last = answers(&mut server, &bytes).pop();
         assert!(
-            matches!(last, Some((5, 0, ServerMessage::Hello(_)))),
+            matches!(last, Some((5, CLIENT, ServerMessage::Hello(_)))),
             "seed {seed}: {last:?}"
         );
         server.controller().check_invariants();
@@ -481,8 +632,8 @@ fn wrong_inside(random: &mut Random) -> Vec<u8> {
     }
     let messages = crate::samples::client_messages();
     let (_, message) = &messages[random.below(messages.len())];
-    let mut room = [0; 64];
-    let body = postcard::to_slice(message, &mut room).expect("64 bytes");
+    let mut room = [0; 128];
+    let body = postcard::to_slice(message, &mut room).expect("128 bytes");
     for _ in 0..random.below(4) {
         body[random.below(body.len())] = match random.below(3) {
             0 => random.next() as u8,
@@ -491,7 +642,7 @@ fn wrong_inside(random: &mut Random) -> Vec<u8> {
         };
     }
     let mut buffer = ClientFrameBuffer::new();
-    let header = Header::new(random.next() as u32, 0);
+    let header = Header::new(CLIENT, random.next() as u32);
     let frame = buffer.encode(header, &Raw(body));
     frame.expect("it fits").to_vec()
 }
@@ -499,10 +650,10 @@ fn wrong_inside(random: &mut Random) -> Vec<u8> {
 #[test]
 fn a_client_looks_past_what_is_not_meant_for_it() {
     let mut board = Board::new();
-    let mut server = Server::new(at_reset(&mut board));
+    let mut server = Server::new(at_reset(&mut board), BOOT);
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
     // Their answers, one of them for a number that is not the client's next, precede its own reply.
-    client.line_mut().inject(&hello(12345));
+    client.line_mut().inject(&hello(12345)); // another client's
     client.line_mut().inject(&[0, 9, 9, 9, 0]);
     let replies = call(&mut client, &submit(1, 2, 2), None).unwrap();
     assert_eq!(replies.len(), 2);

@@ -105,14 +105,15 @@ impl Direction {
     }
 }
 
-/// The client's end of a line whose other end is `server`. What is sent is served at once; a receive
-/// with nothing to receive is a timeout.
+/// The client's end of a line whose other end is `server`. What is sent is served at once, and before it the server finds time
+/// to try a job or two; a receive with nothing to receive is a timeout.
 pub(crate) struct MemoryLine<'s, 'm> {
     pub(crate) server: &'s mut Server<'m>,
     pub(crate) now: u64,
     there: Direction,
     back: Direction,
     arrived: VecDeque<u8>,
+    pauses: Random,
 }
 
 impl<'s, 'm> MemoryLine<'s, 'm> {
@@ -133,6 +134,7 @@ impl<'s, 'm> MemoryLine<'s, 'm> {
             there: direction(seed),
             back: direction(!seed),
             arrived: VecDeque::new(),
+            pauses: Random(seed),
         }
     }
 
@@ -158,6 +160,9 @@ impl<'s, 'm> MemoryLine<'s, 'm> {
 
 impl Line for MemoryLine<'_, '_> {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for _ in 0..self.pauses.below(3) {
+            self.server.work();
+        }
         let bytes = self.there.carry(bytes);
         let mut answer = Vec::new();
         self.server
@@ -184,7 +189,7 @@ impl Line for MemoryLine<'_, '_> {
 pub(crate) const OPTIONS: Options = Options {
     timeout: Duration::from_secs(1),
     tries: 100_000,
-    first_seq: Some(u32::MAX - 1),
+    number: Some(u32::MAX - 1),
 };
 
 /// All replies to a command over the line.

@@ -1,9 +1,10 @@
 //! The real client and the real server: every decision over the line is the one made in process.
 
 use meshalloc::message::GRANT_BLOCKS_MAX;
+use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Command, Configuration, ConfigureError, Controller, Error, Flags, Grid, JobId, JobState,
-    NodeId, Refusal, Reply, Request, Storage, StrategyKind, Submesh,
+    NodeId, Refusal, Reply, Request, SchedulerKind, Storage, StrategyKind, Submesh,
 };
 use meshalloc_firmware::{BUILD, Client, ClientError, PROTOCOL_VERSION, SOFTWARE, Server};
 
@@ -13,10 +14,13 @@ use crate::board::{
 };
 use crate::line::{Faults, MemoryLine, OPTIONS, Random, call};
 
+/// The boot of a server that is never reset.
+const BOOT: u64 = 1;
+
 #[test]
 fn the_greeting_says_who_the_server_is() {
     let mut board = Board::new();
-    let mut server = Server::new(at_reset(&mut board));
+    let mut server = Server::new(at_reset(&mut board), BOOT);
     let client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
     let greeting = client.greeting();
     assert_eq!(greeting.protocol, PROTOCOL_VERSION);
@@ -80,8 +84,21 @@ fn some_configuration(random: &mut Random, kind: Kind) -> Configuration {
     let strategies: Vec<StrategyKind> = StrategyKind::built()
         .filter(|strategy| any || strategy.serves().includes(&machine))
         .collect();
-    on(machine, strategies[random.below(strategies.len())])
+    Configuration {
+        scheduler: SCHEDULERS[random.below(SCHEDULERS.len())],
+        ..on(machine, strategies[random.below(strategies.len())])
+    }
 }
+
+/// Many jobs may try after one departure. There are 10 ticks between two commands.
+const SCHEDULERS: [SchedulerKind; 6] = [
+    SchedulerKind::Fcfs,
+    SchedulerKind::ModifiedFcfs(Threshold::Static { ticks: 400 }),
+    SchedulerKind::BypassQueue { threshold: 400 },
+    SchedulerKind::Easy { reservations: 1 },
+    SchedulerKind::Conservative,
+    SchedulerKind::ShortestJobFirst { threshold: 400 },
+];
 
 fn some_request(random: &mut Random, kind: Kind) -> Request {
     let request = match kind {
@@ -101,7 +118,11 @@ fn some_request(random: &mut Random, kind: Kind) -> Request {
         }
         Kind::Mesh => Request::submesh(random.below(9) as u16, random.below(9) as u16),
     };
-    request.with_flags(Flags::from_bits_truncate(random.below(16) as u8))
+    let request = request.with_flags(Flags::from_bits_truncate(random.below(16) as u8));
+    match random.below(4) {
+        0 => request,
+        _ => request.with_estimate(1 + random.below(300) as u64),
+    }
 }
 
 /// Commands of every kind, many of them wrong in some way, on a machine, mostly of this kind, that is nearly always
@@ -155,7 +176,7 @@ impl Seen {
 /// Runs the commands over a line with these faults and in process, and compares every reply.
 fn compare(seed: u64, faults: Faults, count: usize, kind: Kind) -> Seen {
     let (mut there, mut here) = (Board::new(), Board::new());
-    let mut server = Server::new(at_reset(&mut there));
+    let mut server = Server::new(at_reset(&mut there), BOOT);
     let mut reference = at_reset(&mut here);
     let line = MemoryLine::with_faults(&mut server, faults, seed);
     let mut client = Client::connect(line, OPTIONS).expect("the line lets some frames through");
@@ -226,7 +247,7 @@ fn on_a_bad_line_every_reply_equals_the_one_in_process() {
 #[test]
 fn a_full_table_refuses_and_loses_nothing() {
     let mut board = Board::new();
-    let mut server = Server::new(at_reset(&mut board));
+    let mut server = Server::new(at_reset(&mut board), BOOT);
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
     let mut submit_job = |job: usize| call(&mut client, &submit(job as u32, 1, 1), None).unwrap();
     for job in 1..JOBS {
@@ -254,7 +275,7 @@ fn a_full_table_refuses_and_loses_nothing() {
 #[test]
 fn a_long_grant_comes_in_parts_and_again_when_one_is_lost() {
     let mut board = Board::new();
-    let mut server = Server::new(at_reset(&mut board));
+    let mut server = Server::new(at_reset(&mut board), BOOT);
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
     let naive = Command::Configure(configuration(16, 16, StrategyKind::Naive));
     call(&mut client, &naive, None).unwrap();
@@ -294,7 +315,7 @@ fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
     const PROCESSORS: u32 = 4096;
     let random = configuration(128, 64, StrategyKind::Random { seed: 9 });
     let mut storage = Box::new(Storage::<256, 4, 0, 8192, 0>::new());
-    let mut server = Server::new(Controller::new(storage.memory(), random).unwrap());
+    let mut server = Server::new(Controller::new(storage.memory(), random).unwrap(), BOOT);
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
     // A checkerboard of faults leaves no two free processors side by side.
     for node in (0..8192).filter(|node| (node / 128 + node % 128) % 2 == 0) {
@@ -339,7 +360,7 @@ fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
 #[test]
 fn a_lost_grant_on_a_cube_comes_again() {
     let mut board = Board::new();
-    let mut server = Server::new(at_reset(&mut board));
+    let mut server = Server::new(at_reset(&mut board), BOOT);
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
     let cube = on_cube(4, 3, StrategyKind::TreeCollapsing);
     call(&mut client, &Command::Configure(cube), None).unwrap();
@@ -369,7 +390,7 @@ fn a_lost_grant_on_a_cube_comes_again() {
 #[test]
 fn everything_can_be_asked_of_a_cube() {
     let mut board = Board::new();
-    let mut server = Server::new(at_reset(&mut board));
+    let mut server = Server::new(at_reset(&mut board), BOOT);
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
     let mut ask = |command: &Command| call(&mut client, command, None).unwrap();
     // 243 processors, which fill 30 bytes and three bits.
@@ -441,8 +462,8 @@ fn everything_can_be_asked_of_a_cube() {
 #[test]
 fn after_a_reset_of_the_server_nothing_old_is_carried_out() {
     let (mut one, mut two) = (Board::new(), Board::new());
-    let mut before = Server::new(at_reset(&mut one));
-    let mut after = Server::new(at_reset(&mut two));
+    let mut before = Server::new(at_reset(&mut one), BOOT);
+    let mut after = Server::new(at_reset(&mut two), BOOT + 1);
     let mut client = Client::connect(MemoryLine::new(&mut before), OPTIONS).unwrap();
     let naive = Command::Configure(configuration(4, 4, StrategyKind::Naive));
     call(&mut client, &naive, None).unwrap();
@@ -475,7 +496,7 @@ fn after_a_reset_of_the_server_nothing_old_is_carried_out() {
 #[test]
 fn a_command_without_a_time_gets_the_clock_of_the_server() {
     let mut board = Board::new();
-    let mut server = Server::new(at_reset(&mut board));
+    let mut server = Server::new(at_reset(&mut board), BOOT);
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
     let granted_at = |replies: &[Reply]| match replies {
         [Reply::Grant(grant), _] => grant.at,
@@ -493,7 +514,7 @@ fn a_command_without_a_time_gets_the_clock_of_the_server() {
 #[test]
 fn a_configuration_that_does_not_fit_leaves_the_old_one() {
     let mut board = Board::new();
-    let mut server = Server::new(at_reset(&mut board));
+    let mut server = Server::new(at_reset(&mut board), BOOT);
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
     for (refused, why) in [
         (

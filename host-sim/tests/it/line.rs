@@ -46,13 +46,14 @@ fn server(storage: &mut BoardStorage) -> Server<'_> {
         strategy: StrategyKind::FirstFit,
         scheduler: SchedulerKind::Fcfs,
     };
-    Server::new(Controller::new(storage.memory(), configuration).unwrap())
+    Server::new(Controller::new(storage.memory(), configuration).unwrap(), 1)
 }
 
 /// The replies of the server to these bytes.
 fn answer<'r>(server: &mut Server<'_>, bytes: &[u8], replies: &'r mut [u8]) -> &'r [u8] {
     let mut room = &mut replies[..];
     server.receive(bytes, 0, &mut room).unwrap();
+    while server.work() {}
     let left = room.len();
     &replies[..replies.len() - left]
 }

@@ -13,7 +13,7 @@ use meshalloc::{
     StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
-use meshalloc_firmware::{Client, ClientError, ClientMessage, Line, PROTOCOL_VERSION};
+use meshalloc_firmware::{Client, ClientError, ClientMessage, Line, PROTOCOL_VERSION, Session};
 use meshalloc_tests::qemu::{Qemu, call_at};
 
 fn configuration(w: u16, h: u16, strategy: StrategyKind) -> Configuration {
@@ -96,7 +96,7 @@ fn qemu_survives_garbage_and_broken_frames() {
     let mut client = qemu.client().unwrap();
     let mut buffer = ClientFrameBuffer::new();
     let hello = buffer
-        .encode(Header::new(5, 0), &ClientMessage::Hello)
+        .encode(Header::new(1, 5), &ClientMessage::Hello)
         .unwrap()
         .to_vec();
     let mut wrong_crc = hello.clone();
@@ -104,7 +104,7 @@ fn qemu_survives_garbage_and_broken_frames() {
     wrong_crc[last] = wrong_crc[last].wrapping_add(1).max(1);
     let other_version = Header {
         version: 9,
-        ..Header::new(6, 0)
+        ..Header::new(1, 6)
     };
     let other_version = buffer
         .encode(other_version, &ClientMessage::Hello)
@@ -131,11 +131,19 @@ fn qemu_does_not_carry_out_a_repeated_frame() {
     let Some(qemu) = Qemu::start() else { return };
     let mut client = qemu.client().unwrap();
     let mut buffer = ClientFrameBuffer::new();
+    // Another client on the same line, with a session of its own: the second.
+    let hello = buffer.encode(Header::new(9, 76), &ClientMessage::Hello);
+    client.line_mut().send(hello.unwrap()).unwrap();
     let message = ClientMessage::Command {
+        session: Session {
+            number: 2,
+            ..client.greeting().session
+        },
+        since: 0,
         at: None,
         command: submit(1, 2, 2),
     };
-    let frame = buffer.encode(Header::new(77, 0), &message).unwrap();
+    let frame = buffer.encode(Header::new(9, 77), &message).unwrap();
     for _ in 0..3 {
         client.line_mut().send(frame).unwrap();
     }
@@ -168,9 +176,17 @@ fn qemu_tells_that_the_chip_was_reset() {
         matches!(error, ClientError::ControllerReset),
         "instead: {error}"
     );
+    // Once told of it, the client goes on with the new boot.
     assert_eq!(
         client.hello().unwrap().configuration,
         configuration(64, 64, StrategyKind::FirstFit)
+    );
+    // A reset that comes between two hellos is told as well.
+    qemu.reset_chip().unwrap();
+    let error = client.hello().unwrap_err();
+    assert!(
+        matches!(error, ClientError::ControllerReset),
+        "instead: {error}"
     );
     assert_eq!(
         call(&mut client, release(1)),
