@@ -6,31 +6,35 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use meshalloc::{Command, Grant, Grid, NodeId, Reply, StrategyKind};
+use meshalloc::{Command, Controller, NodeId, StrategyKind};
 use meshalloc_firmware::frame::{
     CLIENT_FRAME_MAX, ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX, SERVER_FRAME_MAX,
     ServerFrameBuffer,
 };
 use meshalloc_firmware::protocol::{CLIENT_BODY_MAX, SERVER_BODY_MAX};
-use meshalloc_firmware::{ClientMessage, ServerMessage};
+use meshalloc_firmware::{ClientMessage, Server, ServerMessage, Session};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::board::{Board, at_reset, grid, handle, on, on_cube, submit, submit_shape};
+use crate::board::{Board, grid, on_cube, release, submit_shape};
 use crate::longest::{longest_client_messages, longest_server_messages};
 use crate::samples::{client_messages, server_messages};
 
 const BEGIN: &str = "<!-- golden frames: begin -->\n";
 const END: &str = "<!-- golden frames: end -->";
-/// The sequence number and the part of all golden frames.
-const SEQ: u32 = 0x0403_0201;
-const PART: u16 = 0;
+/// The header of all golden frames.
+const GOLDEN: Header = Header::new(0x0807_0605, 0x0403_0201);
+/// The client of the examples, and its session.
+const CLIENT: u32 = 7;
+const SESSION: Session = Session {
+    boot: 1000,
+    number: 1,
+};
 
 /// Through a frame and back.
 fn round_trip<M: Serialize + DeserializeOwned>(message: &M) -> (M, Vec<u8>) {
     let mut buffer = ServerFrameBuffer::new();
-    let header = Header::new(SEQ, PART);
-    let frame = buffer.encode(header, message).expect("it fits").to_vec();
+    let frame = buffer.encode(GOLDEN, message).expect("it fits").to_vec();
     let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
     let (last, before) = frame.split_last().expect("it has delimiters");
     for &byte in before {
@@ -40,7 +44,7 @@ fn round_trip<M: Serialize + DeserializeOwned>(message: &M) -> (M, Vec<u8>) {
         .push(*last)
         .expect("the delimiter ends it")
         .expect("it is whole");
-    assert_eq!(decoded.header, header);
+    assert_eq!(decoded.header, GOLDEN);
     let (message, rest) = postcard::take_from_bytes(decoded.body).expect("it is a message");
     assert!(rest.is_empty());
     (message, frame)
@@ -87,7 +91,7 @@ fn every_variant_comes_back_and_its_frame_is_the_golden_one() {
 #[test]
 fn the_worked_example_is_right() {
     let text = include_str!("../../PROTOCOL.md");
-    let content = "02 2a 00 00 00 00 00 01 00 01 05 02 04 03 0c 00 00";
+    let content = "03 2a 00 00 00 07 00 00 00 01 e8 07 01 00 00 01 05 03 04 04 04 40 00 00";
     let mut bytes: Vec<u8> = content
         .split(' ')
         .map(|byte| u8::from_str_radix(byte, 16).expect("hex"))
@@ -104,23 +108,29 @@ fn the_worked_example_is_right() {
     line.push(0);
 
     let mut buffer = ClientFrameBuffer::new();
-    let message = ClientMessage::Command {
-        at: None,
-        command: submit(5, 4, 3),
-    };
-    assert_eq!(buffer.encode(Header::new(42, 0), &message), Ok(&line[..]));
+    let message = command(0, submit_shape(5, &[4, 4, 4]));
+    assert_eq!(
+        buffer.encode(Header::new(CLIENT, 42), &message),
+        Ok(&line[..])
+    );
     let hex: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
     for shown in [content, &hex.join(" ")] {
         assert!(text.contains(shown), "PROTOCOL.md does not show {shown}");
     }
 }
 
-/// The content of the message's frame, part 0.
-fn content(seq: u32, message: &impl Serialize) -> Vec<u8> {
-    let mut buffer = ServerFrameBuffer::new();
-    let frame = buffer.encode(Header::new(seq, 0), message);
-    let frame = frame.expect("it fits").iter();
-    let inside: Vec<u8> = frame.copied().filter(|&byte| byte != 0).collect();
+fn command(since: u64, command: Command) -> ClientMessage {
+    ClientMessage::Command {
+        session: SESSION,
+        since,
+        at: None,
+        command,
+    }
+}
+
+/// The content of a frame with both delimiters.
+fn content(frame: &[u8]) -> Vec<u8> {
+    let inside: Vec<u8> = frame.iter().copied().filter(|&byte| byte != 0).collect();
     let mut content = vec![0; inside.len()];
     let report = cobs::decode(&inside, &mut content).expect("it is COBS");
     content.truncate(report.frame_size());
@@ -146,33 +156,61 @@ fn explained() -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// The grant of job 5 on an empty machine under tree collapsing.
-fn granted(machine: Grid, extents: &[u16]) -> Reply {
-    let mut board = Board::new();
-    let mut controller = at_reset(&mut board);
-    let configure = Command::Configure(on(machine, StrategyKind::TreeCollapsing));
-    assert_eq!(handle(&mut controller, &configure, 0), [Reply::Done]);
-    handle(&mut controller, &submit_shape(5, extents), 0).swap_remove(0)
-}
-
+/// The conversation of section 5 with a server: each message and what answers it, as contents.
 #[test]
 fn what_the_examples_explain_is_what_is_sent() {
-    let cube = on_cube(4, 3, StrategyKind::TreeCollapsing).machine;
-    let grant = granted(cube, &[4, 2]);
-    let Reply::Grant(Grant { blocks, .. }) = &grant else {
-        panic!("{grant:?}");
+    let mut board = Board::new();
+    let cube = on_cube(4, 3, StrategyKind::TreeCollapsing);
+    let controller = Controller::new(board.memory(), cube).expect("64 processors fit");
+    let mut server = Server::new(controller, SESSION.boot);
+    let mut exchange = |seq: u32, message: ClientMessage| {
+        let mut buffer = ClientFrameBuffer::new();
+        let frame = buffer.encode(Header::new(CLIENT, seq), &message);
+        let frame = frame.expect("it fits");
+        let mut room = [0; SERVER_FRAME_MAX];
+        let mut line = &mut room[..];
+        server.receive(frame, 0, &mut line).expect("there is room");
+        let rest = line.len();
+        while server.work() {}
+        let answer = &room[..SERVER_FRAME_MAX - rest];
+        [content(frame), content(answer)]
     };
-    let nodes = (0..64).filter(|&node| cube.holds(blocks[0], NodeId(node)));
+    exchange(41, ClientMessage::Hello);
+    let [alone, _] = exchange(42, command(0, submit_shape(5, &[4, 4, 4])));
+    let conversation = [
+        exchange(43, command(1, submit_shape(6, &[4, 2]))),
+        exchange(44, command(1, submit_shape(7, &[4, 2]))),
+        exchange(45, command(1, release(5))),
+        exchange(
+            46,
+            ClientMessage::Events {
+                session: SESSION,
+                since: 2,
+            },
+        ),
+    ];
+    let [waits, _, released, events] = conversation;
+    let shown: Vec<Vec<u8>> = [alone]
+        .into_iter()
+        .chain(waits)
+        .chain(released)
+        .chain(events)
+        .collect();
+    for (number, (explained, sent)) in explained().iter().zip(&shown).enumerate() {
+        assert_eq!(explained, sent, "example {number}: {sent:02x?}");
+    }
+    assert_eq!(explained().len(), shown.len());
+
+    let job = server
+        .controller()
+        .jobs()
+        .running()
+        .find(|job| job.id().0 == 6);
+    let block = server.controller().blocks(job.expect("it runs")).next();
+    let block = block.expect("it holds one");
+    let nodes = (0..64).filter(|&node| cube.machine.holds(block, NodeId(node)));
     let nodes: Vec<u32> = nodes.collect();
     assert_eq!(nodes, [0, 1, 4, 5, 8, 9, 12, 13]);
-
-    let command = |command| ClientMessage::Command { at: None, command };
-    let sent = [
-        content(42, &command(submit(5, 4, 3))),
-        content(43, &command(submit_shape(5, &[4, 2]))),
-        content(43, &ServerMessage::Reply(grant)),
-    ];
-    assert_eq!(explained(), sent);
 }
 
 /// The tables of `PROTOCOL.md` with the bytes of grids and of blocks.
@@ -246,7 +284,7 @@ fn the_longest_messages_are_as_long_as_the_constants_say() {
     }
     for message in longest_server_messages() {
         let mut buffer = ServerFrameBuffer::new();
-        let frame = buffer.encode(Header::new(u32::MAX, u16::MAX), &message);
+        let frame = buffer.encode(Header::new(u32::MAX, u32::MAX), &message);
         assert!(frame.expect("it fits").len() <= SERVER_FRAME_MAX);
         let mut room = [0; 1024];
         let body = postcard::to_slice(&message, &mut room).expect("1024 bytes");

@@ -9,11 +9,19 @@ use meshalloc::{
     MESH_SIDE_MAX, NodeId, PageOrder, Reply, Request, SchedulerKind, Statistics, StrategyKind,
 };
 use meshalloc_firmware::protocol::{
-    BUILD_BYTES_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
+    BUILD_BYTES_MAX, EVENTS_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
 };
-use meshalloc_firmware::{ClientMessage, Greeting, LineCounters, ProtocolError, ServerMessage};
+use meshalloc_firmware::{
+    ClientMessage, Event, Events, Greeting, LineCounters, Outcome, ProtocolError, ServerMessage,
+    Session,
+};
 
 use crate::board::{configuration, request};
+
+const LONGEST_SESSION: Session = Session {
+    boot: u64::MAX,
+    number: u32::MAX,
+};
 
 /// The longest of every kind of message that a client sends.
 pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
@@ -34,6 +42,10 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
         }),
         Command::Release { job },
         Command::QueryJob { job },
+        Command::Blocks {
+            job,
+            from: u32::MAX,
+        },
         Command::ListJobs { from: u32::MAX },
         Command::Occupancy { from: node },
         Command::MarkFaulty { node },
@@ -41,9 +53,15 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
     ]
     .into_iter()
     .map(|command| ClientMessage::Command {
+        session: LONGEST_SESSION,
+        since: u64::MAX,
         at: Some(u64::MAX),
         command,
     })
+    .chain([ClientMessage::Events {
+        session: LONGEST_SESSION,
+        since: u64::MAX,
+    }])
     .collect()
 }
 
@@ -84,10 +102,27 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
     let most = u32::MAX;
     let form = SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 1 });
     let state = JobState::Running { processors: most };
+    let event = Event {
+        number: u64::MAX,
+        job,
+        at: u64::MAX,
+        attempts: most,
+        misses: most,
+        processors: most,
+        blocks_total: most,
+        block,
+    };
+    let events = Events {
+        list: std::iter::repeat_n(event, EVENTS_MAX).collect(),
+        latest: u64::MAX,
+        left: most,
+    };
     let text = |len: usize| "x".repeat(len);
     let mut messages = vec![
         ServerMessage::Hello(Greeting {
             protocol: u8::MAX,
+            session: LONGEST_SESSION,
+            events: u64::MAX,
             software: text(SOFTWARE_BYTES_MAX).as_str().try_into().expect("fits"),
             build: text(BUILD_BYTES_MAX).as_str().try_into().expect("fits"),
             capacity: Capacity {
@@ -104,8 +139,10 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
         }),
         ServerMessage::LineCounters(LineCounters {
             frames: most,
+            changes: most,
             repeated: most,
-            before_hello: most,
+            other_session: most,
+            too_old: most,
             bad_cobs: most,
             too_short: most,
             too_long: most,
@@ -114,8 +151,28 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
             bad_message: most,
             overruns: most,
         }),
-        ServerMessage::Error(ProtocolError::WrongVersion { ours: u8::MAX }),
+        ServerMessage::Error(ProtocolError::OtherBoot { boot: u64::MAX }),
+        ServerMessage::Events(events.clone()),
     ];
+    messages.extend(
+        [
+            Outcome::Submitted { job, state },
+            Outcome::Released {
+                job,
+                processors: most,
+            },
+            Outcome::Fault {
+                node,
+                job: Some(job),
+                changed: true,
+            },
+            Outcome::Error(Error::UnknownNode(node)),
+        ]
+        .map(|outcome| ServerMessage::Outcome {
+            outcome,
+            events: events.clone(),
+        }),
+    );
     messages.extend(
         [
             Reply::Grant(Grant {
@@ -127,16 +184,12 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
                 first: most,
                 blocks: std::iter::repeat_n(block, GRANT_BLOCKS_MAX).collect(),
             }),
-            Reply::Submitted { job, state },
-            Reply::Released {
-                job,
-                processors: most,
-            },
             Reply::Job(JobReport {
                 job,
                 request: longest(longest_shape()),
                 submitted: u64::MAX,
                 state,
+                blocks: most,
             }),
             Reply::Jobs(JobList {
                 jobs: std::iter::repeat_n((job, most), LIST_JOBS_MAX).collect(),
@@ -148,11 +201,6 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
                 busy: std::iter::repeat_n(0xff, OCCUPANCY_BYTES_MAX).collect(),
                 faulty: std::iter::repeat_n(0xff, OCCUPANCY_BYTES_MAX).collect(),
             }),
-            Reply::Fault {
-                node,
-                job: Some(job),
-                changed: true,
-            },
             Reply::Statistics(Statistics {
                 nodes: most,
                 free: most,

@@ -3,20 +3,33 @@
 use heapless::Vec as Bounded;
 use meshalloc::message::{JobList, JobReport, OccupancyChunk};
 use meshalloc::{
-    Capacity, Command, Configuration, ConfigureError, CurveFit, DIMENSIONS_MAX, Error, Flags,
-    Grant, JobId, JobState, NodeId, PageOrder, Refusal, Reply, Request, SchedulerKind, Serves,
-    Statistics, StrategyKind, Submesh,
+    Block, Capacity, Command, Configuration, ConfigureError, CurveFit, DIMENSIONS_MAX, Error,
+    Flags, Grant, JobId, JobState, NodeId, PageOrder, Refusal, Reply, Request, SchedulerKind,
+    Serves, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
+use meshalloc_firmware::protocol::EVENTS_MAX;
 use meshalloc_firmware::{
-    ClientMessage, Greeting, LineCounters, PROTOCOL_VERSION, ProtocolError, ServerMessage,
+    ClientMessage, Event, Events, Greeting, LineCounters, Outcome, PROTOCOL_VERSION, ProtocolError,
+    ServerMessage, Session,
 };
 
 use crate::board::{configuration, grid, on, on_cube, request, submit_shape};
 
-/// Every variant of what a client says.
+/// That of most of the messages here.
+const SESSION: Session = Session {
+    boot: 1000,
+    number: 1,
+};
+
+/// Every variant of what a client sends.
 pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
-    let at = |at, command| ClientMessage::Command { at, command };
+    let at = |at, command| ClientMessage::Command {
+        session: SESSION,
+        since: 0,
+        at,
+        command,
+    };
     let command = |command| at(None, command);
     let submesh = Request::submesh(4, 3);
     let job = JobId(300);
@@ -26,6 +39,13 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
     };
     let mut messages = vec![
         ("hello", ClientMessage::Hello),
+        (
+            "events",
+            ClientMessage::Events {
+                session: SESSION,
+                since: 300,
+            },
+        ),
         ("line counters", ClientMessage::LineCounters),
         (
             "submit",
@@ -47,7 +67,20 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
             ),
         ),
         ("release", command(Command::Release { job })),
+        (
+            "release, in a boot of a board and after an event",
+            ClientMessage::Command {
+                session: Session {
+                    boot: 0x9e37_79b9_7f4a_7c15,
+                    number: 2,
+                },
+                since: 300,
+                at: None,
+                command: Command::Release { job },
+            },
+        ),
         ("query job", command(Command::QueryJob { job })),
+        ("blocks", command(Command::Blocks { job, from: 18 })),
         ("list jobs", command(Command::ListJobs { from: 16 })),
         (
             "occupancy",
@@ -140,10 +173,60 @@ fn served(strategy: StrategyKind) -> Configuration {
     }
 }
 
-/// Every variant of what a server says.
+/// Every variant of what a server sends.
 pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
-    let job = JobId(300);
-    let mut messages = vec![
+    let mut messages = greetings_and_counters();
+    let named = |(name, reply): (&str, Reply)| (name.to_owned(), ServerMessage::Reply(reply));
+    messages.extend(replies().into_iter().map(named));
+    for error in query_errors() {
+        messages.push((
+            format!("error: {error}"),
+            ServerMessage::Reply(Reply::Error(error)),
+        ));
+    }
+    for (name, outcome, events) in outcomes() {
+        messages.push((
+            format!("outcome: {name}"),
+            ServerMessage::Outcome { outcome, events },
+        ));
+    }
+    for error in errors() {
+        messages.push((
+            format!("outcome: error: {error}"),
+            ServerMessage::Outcome {
+                outcome: Outcome::Error(error),
+                events: none_since(7),
+            },
+        ));
+    }
+    for (name, events) in [
+        ("none", none_since(7)),
+        ("one, and more jobs to try", events(1, 8, 3)),
+        ("as many as there can be", events(EVENTS_MAX, 300, 0)),
+    ] {
+        messages.push((format!("events: {name}"), ServerMessage::Events(events)));
+    }
+    for error in [
+        ProtocolError::Damaged,
+        ProtocolError::TooLong,
+        ProtocolError::WrongVersion {
+            ours: PROTOCOL_VERSION,
+        },
+        ProtocolError::BadMessage,
+        ProtocolError::OtherBoot { boot: 1001 },
+        ProtocolError::NoSession,
+        ProtocolError::TooOld,
+    ] {
+        messages.push((
+            format!("protocol error: {error}"),
+            ServerMessage::Error(error),
+        ));
+    }
+    messages
+}
+
+fn greetings_and_counters() -> Vec<(String, ServerMessage)> {
+    vec![
         ("greeting".to_owned(), ServerMessage::Hello(greeting())),
         (
             "greeting, on a cube".to_owned(),
@@ -157,9 +240,14 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
             "line counters".to_owned(),
             ServerMessage::LineCounters(line_counters()),
         ),
-    ];
-    for (name, reply) in [
-        ("grant", Reply::Grant(grant())),
+    ]
+}
+
+/// A reply to every query.
+fn replies() -> Vec<(&'static str, Reply)> {
+    let job = JobId(300);
+    vec![
+        ("grant, the last of 14 blocks", Reply::Grant(grant())),
         (
             "grant on the 4-ary 3-cube",
             Reply::Grant(grant_on("4-ary 3-cube", &[3, 0, 3], &[2, 2, 2])),
@@ -168,28 +256,6 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
             "grant on torus 8x8x16",
             Reply::Grant(grant_on("torus 8x8x16", &[7, 2, 12], &[2, 3, 8])),
         ),
-        ("done", Reply::Done),
-        (
-            "submitted, runs",
-            Reply::Submitted {
-                job,
-                state: JobState::Running { processors: 12 },
-            },
-        ),
-        (
-            "submitted, waits",
-            Reply::Submitted {
-                job,
-                state: JobState::Waiting { ahead: 3 },
-            },
-        ),
-        (
-            "released",
-            Reply::Released {
-                job,
-                processors: 12,
-            },
-        ),
         (
             "job",
             Reply::Job(JobReport {
@@ -197,6 +263,7 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
                 request: Request::submesh(4, 3).with_processors(11),
                 submitted: 1_000_000,
                 state: JobState::Running { processors: 12 },
+                blocks: 1,
             }),
         ),
         (
@@ -206,6 +273,7 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
                 request: request(&[3, 2, 2]),
                 submitted: 1_000_000,
                 state: JobState::Running { processors: 12 },
+                blocks: 1,
             }),
         ),
         (
@@ -231,49 +299,97 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
                 faulty: Bounded::from_slice(&[0x01, 0x00]).expect("2 bytes fit"),
             }),
         ),
+        ("statistics", Reply::Statistics(statistics())),
+    ]
+}
+
+/// An outcome of every variant but errors, with events.
+fn outcomes() -> Vec<(&'static str, Outcome, Events)> {
+    let job = JobId(300);
+    vec![
+        ("done", Outcome::Done, none_since(0)),
+        (
+            "submitted, runs",
+            Outcome::Submitted {
+                job,
+                state: JobState::Running { processors: 12 },
+            },
+            events(1, 8, 0),
+        ),
+        (
+            "submitted, waits",
+            Outcome::Submitted {
+                job,
+                state: JobState::Waiting { ahead: 3 },
+            },
+            none_since(7),
+        ),
+        (
+            "released, and more jobs to try",
+            Outcome::Released {
+                job,
+                processors: 12,
+            },
+            events(2, 9, 5),
+        ),
         (
             "fault under a job",
-            Reply::Fault {
+            Outcome::Fault {
                 node: NodeId(7),
                 job: Some(job),
                 changed: true,
             },
+            none_since(7),
         ),
         (
             "fault under none",
-            Reply::Fault {
+            Outcome::Fault {
                 node: NodeId(7),
                 job: None,
                 changed: false,
             },
+            none_since(7),
         ),
-        ("statistics", Reply::Statistics(statistics())),
-    ] {
-        messages.push((name.to_owned(), ServerMessage::Reply(reply)));
-    }
-    for error in errors() {
-        messages.push((
-            format!("error: {error}"),
-            ServerMessage::Reply(Reply::Error(error)),
-        ));
-    }
-    for error in [
-        ProtocolError::Damaged,
-        ProtocolError::TooLong,
-        ProtocolError::WrongVersion {
-            ours: PROTOCOL_VERSION,
-        },
-        ProtocolError::BadMessage,
-        ProtocolError::HelloFirst,
-    ] {
-        messages.push((
-            format!("protocol error: {error}"),
-            ServerMessage::Error(error),
-        ));
-    }
-    messages
+    ]
 }
 
+/// No event after the one of this number, and no job to try.
+fn none_since(latest: u64) -> Events {
+    Events {
+        latest,
+        ..Events::default()
+    }
+}
+
+/// The events from the 8th on, each of a job of its own.
+fn events(count: usize, latest: u64, left: u32) -> Events {
+    let event = |(number, job)| Event {
+        number,
+        job: JobId(job),
+        at: 1_000_000,
+        attempts: 2,
+        misses: 1,
+        processors: 12,
+        blocks_total: 1,
+        block: Block::from(Submesh::new(0, 5, 4, 3)),
+    };
+    Events {
+        list: (8..).zip(300..).take(count).map(event).collect(),
+        latest,
+        left,
+    }
+}
+
+/// The errors that answer queries.
+fn query_errors() -> [Error; 3] {
+    [
+        Error::UnknownJob,
+        Error::UnknownNode(NodeId(5000)),
+        Error::NoBlock { held: 18 },
+    ]
+}
+
+/// The errors that commands come to.
 fn errors() -> Vec<Error> {
     let mut errors: Vec<Error> = Refusal::ALL.into_iter().map(Error::Refused).collect();
     errors.extend([Error::UnknownJob, Error::UnknownNode(NodeId(5000))]);
@@ -288,6 +404,7 @@ fn errors() -> Vec<Error> {
         ]
         .map(Error::Configure),
     );
+    errors.push(Error::Busy { left: 300 });
     errors
 }
 
@@ -295,6 +412,8 @@ fn errors() -> Vec<Error> {
 fn greeting() -> Greeting {
     Greeting {
         protocol: PROTOCOL_VERSION,
+        session: SESSION,
+        events: 7,
         software: "0.1.0".try_into().expect("5 bytes fit"),
         build: "thumbv7em-none-eabihf firmware"
             .try_into()
@@ -320,15 +439,17 @@ fn greeting() -> Greeting {
 fn line_counters() -> LineCounters {
     LineCounters {
         frames: 1,
-        repeated: 2,
-        before_hello: 3,
-        bad_cobs: 4,
-        too_short: 5,
-        too_long: 6,
-        bad_crc: 7,
-        wrong_version: 8,
-        bad_message: 9,
-        overruns: 10,
+        changes: 2,
+        repeated: 3,
+        other_session: 4,
+        too_old: 5,
+        bad_cobs: 6,
+        too_short: 7,
+        too_long: 8,
+        bad_crc: 9,
+        wrong_version: 10,
+        bad_message: 11,
+        overruns: 12,
     }
 }
 
