@@ -299,10 +299,10 @@ impl<'m> Server<'m> {
             outcome: Outcome::of(&reply),
             as_of: self.controller.grants(),
         };
-        // Whoever hears that the server is busy sends the same frame again.
+        // Also that it was busy: a copy of the frame that comes late is not carried out after the client has heard so.
+        self.sessions.remember(place, seq, remembered);
         if !matches!(reply, Reply::Error(meshalloc::Error::Busy { .. })) {
             increment(&mut self.counters.changes);
-            self.sessions.remember(place, seq, remembered);
         }
         Ok(remembered)
     }

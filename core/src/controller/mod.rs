@@ -475,6 +475,7 @@ impl<'m> Controller<'m> {
         now: Ticks,
     ) -> Result<(Option<JobId>, bool), Error> {
         self.check_node(node)?;
+        self.finish(&mut |_| ());
         self.clock = self.clock.max(now);
         let changed = self.allocator.mark_faulty(node);
         Ok((self.holder(node), changed))

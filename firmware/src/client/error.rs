@@ -46,8 +46,8 @@ pub enum ClientError {
     /// out in the new boot. It comes once for each boot; the client goes on with the new one.
     #[error("the controller was reset in the meantime and has forgotten all jobs")]
     ControllerReset,
-    /// The client's session had to make room for those of others. A command that was sent only once was not carried out. The
-    /// client goes on with another session.
+    /// The client's session had to make room for those of others. Whether the command was carried out is open. The client goes on
+    /// with another session.
     #[error("the controller has given the place of this client to another one")]
     SessionLost,
     /// The controller did not understand the frame. Nothing was carried out.

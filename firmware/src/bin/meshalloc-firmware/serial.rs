@@ -22,8 +22,9 @@ use stm32f4xx_hal::time::U32Ext;
 
 /// Bits a second, 8N1.
 const BAUD: u32 = 115_200;
-/// Bytes of the ring: four frames and more.
-const RING_LEN: usize = 256;
+/// Bytes of the ring: what comes in 80 ms, while a job is tried or a reply is sent; the longest frames of each of the four clients
+/// that there may be, twice.
+const RING_LEN: usize = 1024;
 
 static RING: StaticCell<Queue<u8, RING_LEN>> = StaticCell::new();
 static INCOMING: Mutex<RefCell<Option<Incoming>>> = Mutex::new(RefCell::new(None));
