@@ -170,16 +170,17 @@ impl<'m> Allocator<'m> {
     /// That of the strategy, and O(words) of what is taken.
     #[inline]
     pub fn allocate(&mut self, request: &Request) -> Result<Allocation, Refusal> {
-        let demand = self.demand(request)?;
-        self.arrived(request);
+        let demand = self.arrived(request)?;
         let blocks = self.find(request, demand, None)?;
         Ok(self.take(blocks))
     }
 
-    /// A request has arrived whose demand is known; a strategy may learn from it.
+    /// [`Allocator::demand`] of a request that arrives.
     #[inline]
-    pub(crate) fn arrived(&mut self, request: &Request) {
+    pub(crate) fn arrived(&mut self, request: &Request) -> Result<u32, Refusal> {
+        let demand = self.demand(request)?;
         self.strategy.arrived(request);
+        Ok(demand)
     }
 
     /// What the strategy finds for a request that has arrived and whose demand is known: for this job, if it is one's.

@@ -260,6 +260,7 @@ impl System {
         request: Request,
         grants: &mut Vec<ExpectedGrant>,
     ) -> Result<Reply, Error> {
+        self.strategy.arrived(&request);
         let jobs = self.jobs();
         let refused = match self.strategy.check(&request) {
             Err(refusal) => Some(refusal),
@@ -271,7 +272,6 @@ impl System {
             self.counts.refused += 1;
             return Err(refusal.into());
         }
-        self.strategy.arrived(&request);
         let never_waits = request.flags.contains(Flags::NO_WAIT);
         let before = self.discipline;
         let ahead = self.waiting.len();

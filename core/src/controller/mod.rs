@@ -30,8 +30,8 @@ use crate::word::WORD_BITS;
 /// - *Disjoint*: no processor is in two blocks.
 /// - *Derived*: whatever a strategy keeps can be rebuilt from the occupancy.
 /// - *Atomic*: a command that is answered with an error has changed nothing but statistics, and a query nothing at all, so that
-///   every later decision is what it would have been without it. (A strategy that looks at the requests of late has seen one that
-///   never waits, too.)
+///   every later decision is what it would have been without it. (A strategy that looks at the latest requests counts one that was
+///   refused for lack of room, too: that is how it is defined.)
 ///
 /// [`Controller::check_invariants`] asserts the first three.
 ///
@@ -422,10 +422,9 @@ impl<'m> Controller<'m> {
         let now = self.clock.max(now);
         let slot = self
             .allocator
-            .demand(&request)
+            .arrived(&request)
             .and_then(|demand| self.jobs.submit(job, request, demand, now))
             .inspect_err(|_| self.counts.refused += 1)?;
-        self.allocator.arrived(&request);
         if request.flags.contains(Flags::NO_WAIT) {
             self.try_only(slot, now, granted)?;
         } else {
