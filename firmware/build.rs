@@ -5,6 +5,9 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// The vector table has to be at the start of the flash, in its first sector of 16 KB; the journal has the next three.
+const BEHIND_THE_JOURNAL: &str = "\n_stext = ORIGIN(FLASH) + 64K;\n";
+
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=memory.x");
@@ -27,7 +30,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-env-changed=MESHALLOC_JOBS");
         let jobs = env::var("MESHALLOC_JOBS").unwrap_or_else(|_| "256".to_owned());
         println!("cargo::rustc-env=MESHALLOC_JOBS={jobs}");
-        fs::copy("memory.x", out.join("memory.x"))?;
+        let mut memory = fs::read_to_string("memory.x")?;
+        if env::var_os("CARGO_FEATURE_JOURNAL").is_some() {
+            memory += BEHIND_THE_JOURNAL;
+        }
+        fs::write(out.join("memory.x"), memory)?;
         println!("cargo::rustc-link-search={}", out.display());
         // --nmagic: do not align sections to pages, there are none.
         for argument in ["--nmagic", "-Tlink.x", "-Tdefmt.x"] {

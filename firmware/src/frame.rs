@@ -34,7 +34,7 @@ pub const SERVER_FRAME_MAX: usize = cobs::max_encoding_length(SERVER_CONTENT_MAX
 
 /// CRC-32/ISO-HDLC: that of Ethernet, gzip and PNG; 0xCBF43926 of the digits 1 to 9. Bit by bit: a table takes 1 KB of flash, and a byte
 /// takes longer on the line.
-const CRC: Crc<u32, NoTable> = Crc::<u32, NoTable>::new(&CRC_32_ISO_HDLC);
+pub(crate) const CRC: Crc<u32, NoTable> = Crc::<u32, NoTable>::new(&CRC_32_ISO_HDLC);
 
 /// What stands before every body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

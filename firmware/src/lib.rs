@@ -8,6 +8,7 @@
 //! - [`protocol`]: the messages, and how long each can get. `PROTOCOL.md` has the bytes.
 //! - [`frame`]: messages to frames (postcard, CRC-32, COBS) and back, whatever the line does to them.
 //! - [`server`]: the controller's half. No I/O of its own: bytes in, bytes out.
+//! - [`journal`]: what survives a reset, in flash.
 //! - [`client`] (feature `client`, needs `std`): the other half, for programs that need processors.
 //!
 //! The same library runs on the board, where `main.rs` adds the serial port and the clock, and on a
@@ -15,12 +16,13 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "client")]
+#[cfg(any(feature = "client", feature = "memory-flash"))]
 extern crate std;
 
 #[cfg(feature = "client")]
 pub mod client;
 pub mod frame;
+pub mod journal;
 pub mod protocol;
 pub mod server;
 pub mod sessions;

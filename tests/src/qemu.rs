@@ -53,7 +53,16 @@ impl Qemu {
     /// When something is missing and [`REQUIRE`] is set, when the image does not build, and when QEMU
     /// does not start.
     pub fn start() -> Option<Qemu> {
-        Self::start_with(&[])
+        Self::start_with(&PLAIN, &[], Path::new("."))
+    }
+
+    /// The same with the image that keeps a journal, in a file of this folder.
+    ///
+    /// # Panics
+    ///
+    /// As [`Qemu::start`].
+    pub fn start_with_journal(folder: &Path) -> Option<Qemu> {
+        Self::start_with(&WITH_JOURNAL, &[], folder)
     }
 
     /// The same with a clock that counts instructions: each takes 64 ns, which is one cycle of the board's 16 MHz but
@@ -64,12 +73,13 @@ impl Qemu {
     ///
     /// As [`Qemu::start`].
     pub fn start_counting() -> Option<Qemu> {
-        Self::start_with(&["-icount", "shift=6,sleep=off"])
+        let options = ["-icount", "shift=6,sleep=off"];
+        Self::start_with(&PLAIN, &options, Path::new("."))
     }
 
-    fn start_with(options: &[&str]) -> Option<Qemu> {
-        match image() {
-            Ok(image) => Some(Self::boot(image, options)),
+    fn start_with(image: &'static Image, options: &[&str], folder: &Path) -> Option<Qemu> {
+        match image.path() {
+            Ok(image) => Some(Self::boot(image, options, folder)),
             Err(missing) => {
                 assert!(
                     env::var_os(REQUIRE).is_none_or(|value| value != "1"),
@@ -81,10 +91,10 @@ impl Qemu {
         }
     }
 
-    fn boot(image: &Path, options: &[&str]) -> Qemu {
+    fn boot(image: &Path, options: &[&str], folder: &Path) -> Qemu {
         let mut last = String::new();
         for _ in 0..START_TRIES {
-            match Self::try_boot(image, options) {
+            match Self::try_boot(image, options, folder) {
                 Ok(qemu) => return qemu,
                 Err(error) => last = error.to_string(),
             }
@@ -92,13 +102,14 @@ impl Qemu {
         panic!("{QEMU} did not start in {START_TRIES} tries: {last}");
     }
 
-    fn try_boot(image: &Path, options: &[&str]) -> io::Result<Qemu> {
+    fn try_boot(image: &Path, options: &[&str], folder: &Path) -> io::Result<Qemu> {
         let (serial, monitor) = free_ports()?;
         let log = NamedTempFile::new()?;
         let mut child = Command::new(QEMU)
             .args(["-M", MACHINE, "-display", "none", "-kernel"])
             .arg(image)
             .args(options)
+            .current_dir(folder)
             // A character device for semihosting stays empty; standard output does not.
             .args(["-semihosting-config", "enable=on,target=native"])
             .arg("-monitor")
@@ -245,21 +256,73 @@ fn ended(child: &mut Child) -> Option<io::Error> {
     }
 }
 
-/// The image for QEMU, built once in a process, or what is missing for it.
-fn image() -> Result<&'static Path, &'static str> {
-    static IMAGE: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    IMAGE
-        .get_or_init(|| {
-            if !succeeds(Command::new(QEMU).arg("--version")) {
-                return Err(format!("{QEMU} is not installed"));
-            }
-            if !target_is_installed() {
-                return Err(format!("the Rust target {TARGET} is not installed"));
-            }
-            Ok(build())
-        })
-        .as_deref()
-        .map_err(String::as_str)
+/// An image for QEMU, built once in a process.
+#[derive(Debug)]
+struct Image {
+    features: &'static str,
+    /// The name of the copy that is run.
+    copy: &'static str,
+    built: OnceLock<Result<PathBuf, String>>,
+}
+
+static PLAIN: Image = Image::new("board,qemu", "tests-image");
+static WITH_JOURNAL: Image = Image::new("board,qemu,journal", "tests-image-journal");
+
+impl Image {
+    const fn new(features: &'static str, copy: &'static str) -> Self {
+        Image {
+            features,
+            copy,
+            built: OnceLock::new(),
+        }
+    }
+
+    /// Where it is, or what is missing for it.
+    fn path(&'static self) -> Result<&'static Path, &'static str> {
+        self.built
+            .get_or_init(|| {
+                if !succeeds(Command::new(QEMU).arg("--version")) {
+                    return Err(format!("{QEMU} is not installed"));
+                }
+                if !target_is_installed() {
+                    return Err(format!("the Rust target {TARGET} is not installed"));
+                }
+                Ok(self.build())
+            })
+            .as_deref()
+            .map_err(String::as_str)
+    }
+
+    fn build(&self) -> PathBuf {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let target_dir = env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| root.join("target"), |folder| root.join(folder))
+            .join("qemu");
+        // `cargo xtask` builds other images in this folder, under the same lock.
+        fs::create_dir_all(&target_dir).expect("the folder of images can be made");
+        let lock = File::create(target_dir.join("image.lock")).expect("the lock can be made");
+        lock.lock().expect("the lock can be taken");
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let status = Command::new(cargo)
+            .current_dir(&root)
+            .args(["build", "--quiet", "--package", "meshalloc-firmware"])
+            .args(["--profile", "firmware", "--features", self.features])
+            .args(["--target", TARGET, "--target-dir"])
+            .arg(&target_dir)
+            .status()
+            .expect("cargo, which runs this test, can be started");
+        assert!(status.success(), "the firmware does not build: {status}");
+        let built = target_dir
+            .join(TARGET)
+            .join("firmware")
+            .join("meshalloc-firmware");
+        // All tests build the same image, so one copy is enough; a QEMU that starts never reads half of it.
+        let copy = target_dir.join(self.copy);
+        let new = copy.with_extension("new");
+        fs::copy(&built, &new).expect("the image can be copied");
+        fs::rename(&new, &copy).expect("the copy can be renamed");
+        fs::canonicalize(copy).expect("the copy is there")
+    }
 }
 
 fn succeeds(command: &mut Command) -> bool {
@@ -279,35 +342,4 @@ fn target_is_installed() -> bool {
         output.status.success()
             && std::str::from_utf8(&output.stdout).is_ok_and(|path| Path::new(path.trim()).is_dir())
     })
-}
-
-fn build() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let target_dir = env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| root.join("target"), |folder| root.join(folder))
-        .join("qemu");
-    // `cargo xtask` builds other images in this folder, under the same lock.
-    fs::create_dir_all(&target_dir).expect("the folder of images can be made");
-    let lock = File::create(target_dir.join("image.lock")).expect("the lock can be made");
-    lock.lock().expect("the lock can be taken");
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .current_dir(&root)
-        .args(["build", "--quiet", "--package", "meshalloc-firmware"])
-        .args(["--profile", "firmware", "--features", "board,qemu"])
-        .args(["--target", TARGET, "--target-dir"])
-        .arg(&target_dir)
-        .status()
-        .expect("cargo, which runs this test, can be started");
-    assert!(status.success(), "the firmware does not build: {status}");
-    let built = target_dir
-        .join(TARGET)
-        .join("firmware")
-        .join("meshalloc-firmware");
-    // All tests build the same image, so one copy is enough; a QEMU that starts never reads half of it.
-    let copy = target_dir.join("tests-image");
-    let new = target_dir.join("tests-image.new");
-    fs::copy(&built, &new).expect("the image can be copied");
-    fs::rename(&new, &copy).expect("the copy can be renamed");
-    copy
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         ))
     });
     steps.step("clippy, firmware", |step| {
-        for features in ["board", "board,qemu"] {
+        for features in ["board", "board,journal", "board,qemu", "board,qemu,journal"] {
             step.run(&image::clippy_command(features))?;
         }
         Ok(())

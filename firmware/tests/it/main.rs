@@ -3,6 +3,7 @@
 mod board;
 mod golden;
 mod hostile;
+mod journal;
 mod line;
 mod longest;
 mod samples;

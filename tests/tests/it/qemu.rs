@@ -2,6 +2,7 @@
 
 mod cubes;
 mod decisions;
+mod journal;
 #[cfg(feature = "host-sim")]
 mod log;
 mod longest;

@@ -13,11 +13,14 @@
 //! - **Reset**: after any reset the server serves a 64 x 64 mesh, first fit, FCFS, and carries nothing out that is meant for
 //!   an earlier boot ([`boot`]). An image without first fit has the first of its strategies, and if that does not serve the mesh, a
 //!   16-ary 3-cube.
+//! - **Journal** (feature `journal`): sectors 1 to 3 of the flash; it keeps how often the image has started.
 //! - **Logs**: defmt over RTT; with the feature `qemu` over semihosting, which on a chip without a
 //!   debugger would be a fault. That feature also tells the clock how fast QEMU's SysTick runs, and keeps how long commands
 //!   take; nothing else differs.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
+#[cfg(all(target_os = "none", feature = "journal"))]
+mod area;
 #[cfg(target_os = "none")]
 mod boot;
 #[cfg(target_os = "none")]
@@ -28,6 +31,8 @@ mod crash;
 mod instructions;
 #[cfg(target_os = "none")]
 mod serial;
+#[cfg(all(target_os = "none", feature = "journal"))]
+mod starts;
 
 /// The image runs on a board; on a host the program names the target and fails.
 #[cfg(not(target_os = "none"))]
@@ -131,6 +136,14 @@ mod board {
         defmt::info!("meshalloc {=str} ({=str})", SOFTWARE, BUILD);
         if by_watchdog {
             defmt::error!("the watchdog has reset the chip");
+        }
+
+        #[cfg(all(feature = "journal", not(feature = "qemu")))]
+        crate::starts::count(crate::area::Area::new(device.FLASH));
+        #[cfg(all(feature = "journal", feature = "qemu"))]
+        match crate::area::Area::open() {
+            Ok(area) => crate::starts::count(area),
+            Err(_) => defmt::error!("the file of the journal cannot be opened"),
         }
 
         let mut rcc = device.RCC.constrain();

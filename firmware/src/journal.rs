@@ -1,0 +1,487 @@
+//! The journal: what has to survive a reset, in NOR flash.
+//!
+//! It holds *checkpoints*, each the whole state of its caller in chunks, and *records*, each a command that was carried out since. Both
+//! are bytes that it does not look into. A caller that decides deterministically is restored by the last whole checkpoint and
+//! the records after it.
+//!
+//! ```text
+//!   region 0   checkpoint 7 │ 812 records │ closed        the area: two regions or more, whole sectors each,
+//!   region 1   checkpoint 8 │ 305 records │ erased ..     used in turn; the one with the latest whole checkpoint
+//!   region 2   checkpoint 6 │ 797 records │ closed        is active, and records are appended to it
+//! ```
+//!
+//! - **A record is durable when [`Journal::append`] returns.** It is written word by word, its CRC behind it and a mark behind that, and
+//!   read back. A cut at any word leaves it whole or absent.
+//! - **A checkpoint counts from its commit on.** It goes to a region that is not active, which is erased first; until
+//!   [`Journal::commit_checkpoint`] has written its last word, the active region stays what counts.
+//! - **Damage is told from a cut.** A cut leaves one entry without a mark and nothing behind it. Whatever else is not valid
+//!   was written whole and has changed since: [`Recovered::Damaged`] says what cannot be restored. Before the first record after a checkpoint
+//!   the older region is closed, so that a lost checkpoint is noticed and the older state not taken for the latest.
+//! - **Nothing is appended behind anything that is not whole.** After a cut, damage or an error a checkpoint has to come
+//!   first ([`JournalError::NeedsCheckpoint`]).
+//! - **A checkpoint takes at most three quarters of its region**, and is due when an eighth of it is left for records. So no region is
+//!   erased for less than an eighth of its size in records.
+//! - **Wear is even**: a region is erased for each checkpoint, all in turn. [`Journal::sectors_erased`] counts.
+//!
+//! Time: opening reads every region once; appending and a chunk take the time of writing their own bytes. Memory: one entry.
+
+use core::mem;
+use core::ops::Range;
+
+use embedded_storage::nor_flash::NorFlash;
+
+mod entry;
+#[cfg(feature = "memory-flash")]
+pub mod memory;
+mod region;
+mod replay;
+
+pub use entry::PAYLOAD_MAX;
+pub use replay::{Replay, Replayed};
+
+use entry::{Buffer, ENTRY_MAX, Kind, WORD};
+use region::{Content, Region, Tail};
+
+/// What [`Journal::open`] has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Recovered {
+    /// No checkpoint was ever committed.
+    Empty,
+    /// The latest checkpoint and every record after it.
+    Whole {
+        /// Something was being written when the power was cut; it was never acknowledged, and is there only if it was whole.
+        interrupted: bool,
+    },
+    /// Something that was acknowledged cannot be restored.
+    Damaged(Loss),
+}
+
+/// What damage has cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Loss {
+    /// Records: the state is that of the latest checkpoint and the records before the first damaged one.
+    Records,
+    /// The latest checkpoint and all records after it: the state is one from before it.
+    Checkpoint,
+    /// There is no whole checkpoint, and what is there instead is not just one that was interrupted.
+    Everything,
+}
+
+/// Why the journal refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum JournalError<E> {
+    /// The flash has failed.
+    Flash(E),
+    /// The flash has something else than was written, or than was read before.
+    Unverified,
+    /// The regions are no whole sectors, overlap, or have no room for an entry.
+    Regions,
+    /// The active region is full: a checkpoint makes room.
+    Full,
+    /// Nothing can be appended before the next checkpoint.
+    NeedsCheckpoint,
+    /// Nothing can be appended until the checkpoint is committed or abandoned.
+    CheckpointUnderWay,
+    /// No checkpoint was begun, or it was abandoned.
+    NoCheckpoint,
+    /// The checkpoint is longer than a region has room for; it is abandoned, and the last one still counts.
+    CheckpointTooLong,
+    /// The payload is longer than [`PAYLOAD_MAX`].
+    PayloadTooLong,
+}
+
+impl<E> From<E> for JournalError<E> {
+    fn from(error: E) -> Self {
+        JournalError::Flash(error)
+    }
+}
+
+/// The active region.
+#[derive(Clone, Copy, Debug)]
+struct Active {
+    region: usize,
+    generation: u64,
+    /// Behind the last valid entry.
+    end: u32,
+    /// Whether the next entry may be written there.
+    appendable: bool,
+}
+
+/// The checkpoint that is being written.
+#[derive(Clone, Copy, Debug)]
+struct Writing {
+    region: usize,
+    generation: u64,
+    end: u32,
+}
+
+/// A journal in `REGIONS` regions of a flash.
+///
+/// Invariants: an active region is whole, and the latest such; `writing` is another region; `superseded` too, and it is closed before
+/// the active region gets its first record.
+#[derive(Clone, Debug)]
+pub struct Journal<F, const REGIONS: usize> {
+    flash: F,
+    regions: [Region; REGIONS],
+    active: Option<Active>,
+    writing: Option<Writing>,
+    superseded: Option<usize>,
+    /// The region begun last, and its generation.
+    latest: Option<(usize, u64)>,
+    /// The regions that were erased when the journal was opened and were not written since.
+    erased: [bool; REGIONS],
+    sectors_erased: u32,
+    buffer: Buffer,
+}
+
+impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
+    const VALID: () = assert!(
+        REGIONS >= 2
+            && WORD.is_multiple_of(F::WRITE_SIZE)
+            && WORD.is_multiple_of(F::READ_SIZE)
+            && F::ERASE_SIZE.is_multiple_of(WORD),
+        "a journal needs two regions, and a flash that is written and read in words of four bytes"
+    );
+
+    /// Opens the journal in these regions, whatever is in them. Writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError::Regions`], or when the flash cannot be read.
+    pub fn open(
+        flash: F,
+        regions: &[Range<u32>; REGIONS],
+    ) -> Result<(Self, Recovered), JournalError<F::Error>> {
+        const { Self::VALID };
+        let regions = regions.each_ref().map(Region::new);
+        for (index, region) in regions.iter().enumerate() {
+            let overlaps = regions.iter().skip(index + 1).any(|r| r.overlaps(region));
+            if overlaps
+                || !region.is_made_of(F::ERASE_SIZE, flash.capacity())
+                || region.capacity() - checkpoint_max(region) < ENTRY_MAX
+            {
+                return Err(JournalError::Regions);
+            }
+        }
+        let mut journal = Journal {
+            flash,
+            regions,
+            active: None,
+            writing: None,
+            superseded: None,
+            latest: None,
+            erased: [false; REGIONS],
+            sectors_erased: 0,
+            buffer: Buffer::new(),
+        };
+        let recovered = journal.recover()?;
+        Ok((journal, recovered))
+    }
+
+    fn recover(&mut self) -> Result<Recovered, JournalError<F::Error>> {
+        // What `open` says if the active region, or its absence, tells the whole story.
+        let mut of_active = Recovered::Empty;
+        let mut interrupted = false;
+        let mut older: Option<(usize, u64)> = None;
+        let mut foreign = false;
+        for (index, region) in self.regions.iter().enumerate() {
+            let content = region::scan(&mut self.flash, region, &mut self.buffer)?;
+            let generation = match content {
+                Content::Erased => {
+                    if let Some(erased) = self.erased.get_mut(index) {
+                        *erased = true;
+                    }
+                    continue;
+                }
+                Content::Cut => {
+                    interrupted = true;
+                    continue;
+                }
+                Content::Foreign => {
+                    foreign = true;
+                    continue;
+                }
+                Content::Begun { generation, tail } => {
+                    foreign |= tail == Tail::Damaged;
+                    interrupted = true;
+                    generation
+                }
+                Content::Whole { generation, .. } => generation,
+            };
+            if self.latest.is_none_or(|(_, latest)| latest < generation) {
+                self.latest = Some((index, generation));
+            }
+            if let Content::Whole {
+                generation,
+                end,
+                tail,
+                closed,
+            } = content
+            {
+                let this = (index, generation);
+                let latest = self.active.map(|active| (active.region, active.generation));
+                if latest.is_some_and(|(_, latest)| latest > generation) {
+                    older = later(older, this);
+                    continue;
+                }
+                older = latest.map_or(older, |latest| later(older, latest));
+                self.active = Some(Active {
+                    region: index,
+                    generation,
+                    end,
+                    appendable: tail == Tail::Erased && !closed,
+                });
+                of_active = match tail {
+                    _ if closed => Recovered::Damaged(Loss::Checkpoint),
+                    Tail::Damaged => Recovered::Damaged(Loss::Records),
+                    tail => Recovered::Whole {
+                        interrupted: tail == Tail::Torn,
+                    },
+                };
+            }
+        }
+        self.superseded = older.map(|(region, _)| region);
+        Ok(match of_active {
+            Recovered::Empty if foreign => Recovered::Damaged(Loss::Everything),
+            Recovered::Whole { .. } if interrupted || foreign => {
+                Recovered::Whole { interrupted: true }
+            }
+            other => other,
+        })
+    }
+
+    /// What is to be restored, in order: the chunks of the last whole checkpoint, then the records after it. Empty without
+    /// a checkpoint.
+    pub fn replay(&mut self) -> Replay<'_, F, REGIONS> {
+        Replay {
+            at: 0,
+            journal: self,
+        }
+    }
+
+    /// Appends a record. It is durable when this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`](JournalError::Full), [`NeedsCheckpoint`](JournalError::NeedsCheckpoint),
+    /// [`CheckpointUnderWay`](JournalError::CheckpointUnderWay) and [`PayloadTooLong`](JournalError::PayloadTooLong) change
+    /// nothing. When the flash fails, the record may be found at the next start, and nothing can be appended before a checkpoint.
+    pub fn append(&mut self, record: &[u8]) -> Result<(), JournalError<F::Error>> {
+        if self.writing.is_some() {
+            return Err(JournalError::CheckpointUnderWay);
+        }
+        let active = self.active.filter(|active| active.appendable);
+        let active = active.ok_or(JournalError::NeedsCheckpoint)?;
+        let region = self.region(active.region)?;
+        if record.len() > PAYLOAD_MAX {
+            return Err(JournalError::PayloadTooLong);
+        }
+        if region.room(active.end) < entry::size(record.len()) {
+            return Err(JournalError::Full);
+        }
+        if let Some(superseded) = self.superseded {
+            let region = self.region(superseded)?;
+            self.flash
+                .write(region.address(region.closed_at()), &[0; WORD])?;
+            self.superseded = None;
+        }
+        let written = self.write(&region, active.end, active.generation, Kind::Record, record);
+        self.active = Some(Active {
+            end: *written.as_ref().unwrap_or(&active.end),
+            appendable: written.is_ok(),
+            ..active
+        });
+        written.map(|_| ())
+    }
+
+    /// Bytes left for records. Each takes its own length, rounded up to words, and 12 more.
+    pub fn room(&self) -> usize {
+        let active = self.active.filter(|active| active.appendable);
+        active.map_or(0, |active| {
+            let region = self.regions.get(active.region);
+            region.map_or(0, |region| region.room(active.end))
+        })
+    }
+
+    /// True when the next quiet moment is the one for a checkpoint: an eighth of the region is left, or nothing can be appended.
+    pub fn is_due_for_checkpoint(&self) -> bool {
+        let region = self
+            .active
+            .and_then(|active| self.regions.get(active.region));
+        region.is_none_or(|region| self.room() < (region.capacity() / 8).max(ENTRY_MAX))
+    }
+
+    /// Begins a checkpoint in the region whose turn it is, which is erased first. On the F446 the processor stands still meanwhile.
+    /// A checkpoint that was begun before is abandoned.
+    ///
+    /// # Errors
+    ///
+    /// When the flash fails. The last checkpoint and its records still count.
+    pub fn begin_checkpoint(&mut self) -> Result<(), JournalError<F::Error>> {
+        self.writing = None;
+        let active = self.active.map(|active| active.region);
+        let (index, generation) = match self.latest {
+            None => (
+                self.erased.iter().position(|&erased| erased).unwrap_or(0),
+                1,
+            ),
+            Some((latest, generation)) => {
+                let next = self.after(latest);
+                let next = if Some(next) == active {
+                    self.after(next)
+                } else {
+                    next
+                };
+                // A generation of 2^64 - 1 is never read.
+                (next, generation.saturating_add(1))
+            }
+        };
+        let region = self.region(index)?;
+        // In the first round no region was erased by a journal yet, so what reads as erased was not left so by a cut.
+        let erased = self.erased.get_mut(index).is_some_and(mem::take);
+        if !erased || generation > REGIONS as u64 {
+            self.flash.erase(region.address(0), region.end())?;
+            let sectors = (region.capacity() + WORD) / F::ERASE_SIZE;
+            self.sectors_erased = self.sectors_erased.saturating_add(sectors as u32);
+        }
+        self.latest = Some((index, generation));
+        if self.superseded == Some(index) {
+            self.superseded = None;
+        }
+        let end = self.write(
+            &region,
+            0,
+            generation,
+            Kind::Begin,
+            &entry::begin(generation),
+        )?;
+        self.writing = Some(Writing {
+            region: index,
+            generation,
+            end,
+        });
+        Ok(())
+    }
+
+    /// Writes the next part of the checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// [`NoCheckpoint`](JournalError::NoCheckpoint) and [`PayloadTooLong`](JournalError::PayloadTooLong) change nothing.
+    /// After any other error the checkpoint is abandoned; the last one and its records still count.
+    pub fn chunk(&mut self, chunk: &[u8]) -> Result<(), JournalError<F::Error>> {
+        if chunk.len() > PAYLOAD_MAX {
+            return Err(JournalError::PayloadTooLong);
+        }
+        let writing = self.writing.take().ok_or(JournalError::NoCheckpoint)?;
+        let region = self.region(writing.region)?;
+        if writing.end as usize + entry::size(chunk.len()) + entry::size(0)
+            > checkpoint_max(&region)
+        {
+            return Err(JournalError::CheckpointTooLong);
+        }
+        let end = self.write(&region, writing.end, writing.generation, Kind::Chunk, chunk)?;
+        self.writing = Some(Writing { end, ..writing });
+        Ok(())
+    }
+
+    /// Makes the checkpoint the one that counts, and its region the one that records are appended to.
+    ///
+    /// # Errors
+    ///
+    /// [`NoCheckpoint`](JournalError::NoCheckpoint), or when the flash fails. Then the checkpoint is abandoned and nothing can be appended
+    /// before another: either may be found at the next start.
+    pub fn commit_checkpoint(&mut self) -> Result<(), JournalError<F::Error>> {
+        let Writing {
+            region: index,
+            generation,
+            end,
+        } = self.writing.take().ok_or(JournalError::NoCheckpoint)?;
+        let region = self.region(index)?;
+        match self.write(&region, end, generation, Kind::Commit, &[]) {
+            Ok(end) => {
+                self.superseded = self.active.map(|active| active.region);
+                self.active = Some(Active {
+                    region: index,
+                    generation,
+                    end,
+                    appendable: true,
+                });
+                Ok(())
+            }
+            Err(error) => {
+                if let Some(active) = &mut self.active {
+                    active.appendable = false;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends a checkpoint that was begun without a commit, so that records can be appended again.
+    pub fn abandon_checkpoint(&mut self) {
+        self.writing = None;
+    }
+
+    /// Sectors erased since the journal was opened.
+    pub const fn sectors_erased(&self) -> u32 {
+        self.sectors_erased
+    }
+
+    /// The flash, which is not to be written where the regions are.
+    pub const fn flash_mut(&mut self) -> &mut F {
+        &mut self.flash
+    }
+
+    /// Gives the flash back.
+    pub fn into_flash(self) -> F {
+        self.flash
+    }
+
+    fn region(&self, index: usize) -> Result<Region, JournalError<F::Error>> {
+        self.regions
+            .get(index)
+            .copied()
+            .ok_or(JournalError::Regions)
+    }
+
+    const fn after(&self, index: usize) -> usize {
+        if index + 1 < REGIONS { index + 1 } else { 0 }
+    }
+
+    /// Writes an entry and reads it back. Returns where the next one begins.
+    fn write(
+        &mut self,
+        region: &Region,
+        at: u32,
+        generation: u64,
+        kind: Kind,
+        payload: &[u8],
+    ) -> Result<u32, JournalError<F::Error>> {
+        entry::encode(kind, payload, generation, at, &mut self.buffer)
+            .ok_or(JournalError::PayloadTooLong)?;
+        let mark_at = self.buffer.len().saturating_sub(WORD);
+        let (entry, mark) = self.buffer.split_at_checked(mark_at).unwrap_or_default();
+        self.flash.write(region.address(at), entry)?;
+        self.flash
+            .write(region.address(at.saturating_add(mark_at as u32)), mark)?;
+        let read = entry::read(&mut self.flash, region, at, generation, &mut self.buffer)?;
+        let read = read.filter(|entry| {
+            entry.kind == kind && entry.marked && entry.payload(&self.buffer) == payload
+        });
+        Ok(read.ok_or(JournalError::Unverified)?.next)
+    }
+}
+
+/// The most bytes that a checkpoint takes in a region, with its first and last entry.
+const fn checkpoint_max(region: &Region) -> usize {
+    region.capacity() - region.capacity() / 4
+}
+
+/// The later of two regions with their generations.
+fn later(one: Option<(usize, u64)>, other: (usize, u64)) -> Option<(usize, u64)> {
+    Some(one.filter(|one| one.1 > other.1).unwrap_or(other))
+}

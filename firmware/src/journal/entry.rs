@@ -1,0 +1,182 @@
+//! One entry of the log: how it is written, and how it is recognised.
+//!
+//! ```text
+//!   kind u8 │ length u8 │ !kind u8 │ !length u8 │ payload, padded with 0 to words │ crc u32 │ mark u32
+//! ```
+//!
+//! Words are written in this order, each once. The CRC covers everything before it, the region's generation and the entry's
+//! place, so that what an interrupted erase left of an older entry is not mistaken for a newer one. The mark is written when
+//! everything else is there: an entry whose power was cut has none, and an entry that was damaged later has one.
+
+use embedded_storage::nor_flash::NorFlash;
+use heapless::Vec;
+
+use super::region::Region;
+use crate::frame::CRC;
+
+/// The most bytes of a record or of a chunk of a checkpoint.
+pub const PAYLOAD_MAX: usize = 240;
+
+/// Bytes of a word. Everything is written and read in whole words.
+pub(super) const WORD: usize = 4;
+/// Bytes of an entry beside its payload.
+const OVERHEAD: usize = 3 * WORD;
+/// The most bytes of an entry.
+pub(super) const ENTRY_MAX: usize = PAYLOAD_MAX + OVERHEAD;
+
+/// Room for one entry.
+pub(super) type Buffer = Vec<u8, ENTRY_MAX>;
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A checkpoint begins, and with it a generation: its payload is [`MAGIC`] and the generation.
+    Begin = 0x11,
+    /// A part of the checkpoint.
+    Chunk = 0x22,
+    /// The checkpoint is whole.
+    Commit = 0x44,
+    /// A record since the checkpoint.
+    Record = 0x88,
+}
+
+impl Kind {
+    const fn from_byte(byte: u8) -> Option<Kind> {
+        match byte {
+            0x11 => Some(Kind::Begin),
+            0x22 => Some(Kind::Chunk),
+            0x44 => Some(Kind::Commit),
+            0x88 => Some(Kind::Record),
+            _ => None,
+        }
+    }
+}
+
+/// Begins the payload of every [`Kind::Begin`]: this layout.
+const MAGIC: [u8; WORD] = *b"MAJ1";
+/// Bytes of the payload of a [`Kind::Begin`].
+pub(super) const BEGIN_LEN: usize = WORD + size_of::<u64>();
+
+/// The payload of a [`Kind::Begin`].
+pub(super) fn begin(generation: u64) -> [u8; BEGIN_LEN] {
+    let [a, b, c, d] = MAGIC;
+    let [e, f, g, h, i, j, k, l] = generation.to_le_bytes();
+    [a, b, c, d, e, f, g, h, i, j, k, l]
+}
+
+fn generation_of(begin: &[u8]) -> Option<u64> {
+    let generation = begin.strip_prefix(&MAGIC)?;
+    Some(u64::from_le_bytes(generation.try_into().ok()?))
+}
+
+/// Bytes that an entry with a payload of so many bytes takes.
+pub(super) const fn size(payload_len: usize) -> usize {
+    OVERHEAD + payload_len.next_multiple_of(WORD)
+}
+
+/// The mark of a whole entry at this place: large places and small ones, erased and zeroed words are no marks of each other.
+pub(super) const fn mark(at: u32) -> u32 {
+    0x5ea1_ed00 ^ at
+}
+
+/// The place that this word marks, if it is a mark.
+pub(super) const fn place(mark: u32) -> u32 {
+    0x5ea1_ed00 ^ mark
+}
+
+fn checksum(generation: u64, at: u32, covered: &[u8]) -> u32 {
+    let mut digest = CRC.digest();
+    digest.update(&generation.to_le_bytes());
+    digest.update(&at.to_le_bytes());
+    digest.update(covered);
+    digest.finalize()
+}
+
+/// The bytes of an entry; `None` if the payload is too long.
+pub(super) fn encode(
+    kind: Kind,
+    payload: &[u8],
+    generation: u64,
+    at: u32,
+    buffer: &mut Buffer,
+) -> Option<()> {
+    let len = u8::try_from(payload.len()).ok()?;
+    let kind = kind as u8;
+    buffer.clear();
+    buffer.extend_from_slice(&[kind, len, !kind, !len]).ok()?;
+    buffer.extend_from_slice(payload).ok()?;
+    let covered_len = buffer.len().next_multiple_of(WORD);
+    buffer.resize(covered_len, 0).ok()?;
+    let crc = checksum(generation, at, buffer);
+    buffer.extend_from_slice(&crc.to_le_bytes()).ok()?;
+    buffer.extend_from_slice(&mark(at).to_le_bytes()).ok()
+}
+
+/// A valid entry that was read; its payload is in the buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    payload_len: usize,
+    /// The region's.
+    pub(super) generation: u64,
+    /// Where the next entry begins.
+    pub(super) next: u32,
+    /// Its mark is there.
+    pub(super) marked: bool,
+}
+
+impl Entry {
+    /// The payload, from the buffer that the entry was read into.
+    pub(super) fn payload<'a>(&self, buffer: &'a Buffer) -> &'a [u8] {
+        buffer.get(WORD..WORD + self.payload_len).unwrap_or(&[])
+    }
+}
+
+/// Reads the entry at `at` of a region of this generation, which a [`Kind::Begin`] itself names; `None` if there is no valid one.
+pub(super) fn read<F: NorFlash>(
+    flash: &mut F,
+    region: &Region,
+    at: u32,
+    generation: u64,
+    buffer: &mut Buffer,
+) -> Result<Option<Entry>, F::Error> {
+    let mut header = [0; WORD];
+    if region.room(at) < size(0) {
+        return Ok(None);
+    }
+    flash.read(region.address(at), &mut header)?;
+    let [kind, len, not_kind, not_len] = header;
+    let Some(kind) = Kind::from_byte(kind).filter(|_| kind == !not_kind && len == !not_len) else {
+        return Ok(None);
+    };
+    let payload_len = usize::from(len);
+    let size = size(payload_len);
+    if size > region.room(at) || buffer.resize(size, 0).is_err() {
+        return Ok(None);
+    }
+    flash.read(region.address(at), buffer)?;
+    let payload = buffer.get(WORD..WORD + payload_len).unwrap_or(&[]);
+    let generation = match kind {
+        Kind::Begin => generation_of(payload).filter(|&generation| generation < u64::MAX),
+        _ => Some(generation),
+    };
+    let (Some(generation), Some((rest, read_mark))) =
+        (generation, buffer.split_last_chunk::<WORD>())
+    else {
+        return Ok(None);
+    };
+    let Some((covered, crc)) = rest.split_last_chunk::<WORD>() else {
+        return Ok(None);
+    };
+    if u32::from_le_bytes(*crc) != checksum(generation, at, covered) {
+        return Ok(None);
+    }
+    Ok(Some(Entry {
+        kind,
+        payload_len,
+        generation,
+        // At most the size of the region.
+        next: at.saturating_add(size as u32),
+        marked: *read_mark == mark(at).to_le_bytes(),
+    }))
+}

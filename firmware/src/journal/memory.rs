@@ -1,0 +1,200 @@
+//! A NOR flash in memory, for tests: its power can be cut at any word that is written and in any sector that is erased.
+
+use std::vec;
+use std::vec::Vec;
+
+use embedded_storage::nor_flash::{
+    ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash, check_erase, check_read,
+    check_write,
+};
+
+const WORD: usize = 4;
+
+/// Why an operation fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryFlashError {
+    /// The power was cut, now or before.
+    PowerCut,
+    /// The address or the length is none of this flash.
+    Address(NorFlashErrorKind),
+}
+
+impl NorFlashError for MemoryFlashError {
+    fn kind(&self) -> NorFlashErrorKind {
+        match self {
+            MemoryFlashError::PowerCut => NorFlashErrorKind::Other,
+            MemoryFlashError::Address(kind) => *kind,
+        }
+    }
+}
+
+/// A flash with sectors of `SECTOR` bytes, written in words of four bytes and read in bytes. Writing only clears bits.
+///
+/// A step is a word that is written or a sector that is erased. The step in which the power is cut leaves anything in its
+/// word or sector: what was there, what should be there, a mixture, or noise.
+#[derive(Clone, Debug)]
+pub struct MemoryFlash<const SECTOR: usize> {
+    bytes: Vec<u8>,
+    /// How often each sector was erased.
+    erases: Vec<u32>,
+    steps: u64,
+    cut_at: Option<u64>,
+    noise: u64,
+    overwritten: u64,
+}
+
+impl<const SECTOR: usize> MemoryFlash<SECTOR> {
+    /// An erased flash of so many sectors.
+    pub fn new(sectors: usize) -> Self {
+        Self::with_bytes(vec![0xff; sectors * SECTOR])
+    }
+
+    /// A flash with these bytes, whole sectors.
+    ///
+    /// # Panics
+    ///
+    /// If they are none.
+    pub fn with_bytes(bytes: Vec<u8>) -> Self {
+        assert!(
+            bytes.len().is_multiple_of(SECTOR),
+            "sectors of {SECTOR} bytes"
+        );
+        MemoryFlash {
+            erases: vec![0; bytes.len() / SECTOR],
+            bytes,
+            steps: 0,
+            cut_at: None,
+            noise: 0,
+            overwritten: 0,
+        }
+    }
+
+    /// Cuts the power in the step after `steps` more; `noise` determines what that step leaves.
+    pub const fn cut_power_after(&mut self, steps: u64, noise: u64) {
+        self.cut_at = Some(self.steps + steps);
+        self.noise = noise;
+    }
+
+    /// Gives it power again.
+    pub const fn power_on(&mut self) {
+        self.cut_at = None;
+    }
+
+    /// Steps so far.
+    pub const fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// How often each sector was erased.
+    pub fn erases(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// Words that were written without having been erased, and not with 0.
+    pub const fn overwritten(&self) -> u64 {
+        self.overwritten
+    }
+
+    /// What it holds.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// What it holds, to damage it.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    /// Counts a step. False if the power is cut in it.
+    fn step(&mut self) -> Result<bool, MemoryFlashError> {
+        if self.cut_at.is_some_and(|cut| self.steps > cut) {
+            return Err(MemoryFlashError::PowerCut);
+        }
+        self.steps += 1;
+        Ok(self.cut_at.is_none_or(|cut| self.steps <= cut))
+    }
+
+    fn random(&mut self) -> u64 {
+        self.noise = self.noise.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.noise;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// What an interrupted step leaves at `at`.
+    fn tear(&mut self, at: usize, intended: &[u8]) {
+        let how = self.random() % 4;
+        let kept = self.random() as usize % intended.len();
+        for (index, &intended) in intended.iter().enumerate() {
+            let noise = self.random() as u8;
+            let byte = &mut self.bytes[at + index];
+            match how {
+                0 => {}
+                1 => *byte = intended,
+                2 if index >= kept => *byte = intended,
+                2 => {}
+                _ => *byte = noise,
+            }
+        }
+    }
+}
+
+impl<const SECTOR: usize> ErrorType for MemoryFlash<SECTOR> {
+    type Error = MemoryFlashError;
+}
+
+impl<const SECTOR: usize> ReadNorFlash for MemoryFlash<SECTOR> {
+    const READ_SIZE: usize = 1;
+
+    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), MemoryFlashError> {
+        check_read(self, offset, bytes.len()).map_err(MemoryFlashError::Address)?;
+        if self.cut_at.is_some_and(|cut| self.steps > cut) {
+            return Err(MemoryFlashError::PowerCut);
+        }
+        bytes.copy_from_slice(&self.bytes[offset as usize..][..bytes.len()]);
+        Ok(())
+    }
+
+    fn capacity(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+impl<const SECTOR: usize> NorFlash for MemoryFlash<SECTOR> {
+    const WRITE_SIZE: usize = WORD;
+    const ERASE_SIZE: usize = SECTOR;
+
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), MemoryFlashError> {
+        check_erase(self, from, to).map_err(MemoryFlashError::Address)?;
+        for at in (from as usize..to as usize).step_by(SECTOR) {
+            let whole = self.step()?;
+            self.erases[at / SECTOR] += 1;
+            if !whole {
+                self.tear(at, &[0xff; SECTOR]);
+                return Err(MemoryFlashError::PowerCut);
+            }
+            self.bytes[at..at + SECTOR].fill(0xff);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), MemoryFlashError> {
+        check_write(self, offset, bytes.len()).map_err(MemoryFlashError::Address)?;
+        for (index, word) in bytes.chunks_exact(WORD).enumerate() {
+            let at = offset as usize + index * WORD;
+            let whole = self.step()?;
+            let there = &self.bytes[at..at + WORD];
+            let intended: Vec<u8> = there.iter().zip(word).map(|(a, b)| a & b).collect();
+            if there != [0xff; WORD] && word != [0; WORD] {
+                self.overwritten += 1;
+            }
+            if !whole {
+                self.tear(at, &intended);
+                return Err(MemoryFlashError::PowerCut);
+            }
+            self.bytes[at..at + WORD].copy_from_slice(&intended);
+        }
+        Ok(())
+    }
+}

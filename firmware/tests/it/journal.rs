@@ -1,0 +1,549 @@
+//! The journal against a naive model, with its power cut in every step, and with damaged flash.
+
+use std::ops::Range;
+
+use meshalloc_firmware::journal::memory::{MemoryFlash, MemoryFlashError};
+use meshalloc_firmware::journal::{Journal, JournalError, Loss, PAYLOAD_MAX, Recovered, Replayed};
+
+use crate::line::Random;
+
+const SECTOR: usize = 1024;
+
+type Flash = MemoryFlash<SECTOR>;
+
+/// The naive model: what must be restored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct State {
+    checkpoint: Vec<Vec<u8>>,
+    records: Vec<Vec<u8>>,
+}
+
+/// A step of a caller.
+#[derive(Clone, Debug)]
+enum Operation {
+    Append(Vec<u8>),
+    Begin,
+    Chunk(Vec<u8>),
+    Commit,
+}
+
+/// Both side by side.
+#[derive(Clone, Debug)]
+struct Pair<const REGIONS: usize> {
+    journal: Journal<Flash, REGIONS>,
+    state: State,
+    /// The chunks of a checkpoint that was begun.
+    chunks: Vec<Vec<u8>>,
+}
+
+/// One region behind the other, each of so many sectors.
+fn regions<const REGIONS: usize>(sectors: usize) -> [Range<u32>; REGIONS] {
+    let len = (sectors * SECTOR) as u32;
+    std::array::from_fn(|index| index as u32 * len..(index as u32 + 1) * len)
+}
+
+fn open<const REGIONS: usize>(flash: Flash) -> (Journal<Flash, REGIONS>, Recovered) {
+    let sectors = flash.bytes().len() / SECTOR / REGIONS;
+    Journal::open(flash, &regions(sectors)).expect("the regions are whole and the flash is read")
+}
+
+fn replayed<const REGIONS: usize>(journal: &mut Journal<Flash, REGIONS>) -> State {
+    let mut state = State::default();
+    let mut replay = journal.replay();
+    while let Some(entry) = replay.next().expect("it was read before") {
+        match entry {
+            Replayed::Chunk(chunk) => {
+                assert!(state.records.is_empty(), "chunks come first");
+                state.checkpoint.push(chunk.to_vec());
+            }
+            Replayed::Record(record) => state.records.push(record.to_vec()),
+        }
+    }
+    state
+}
+
+impl<const REGIONS: usize> Pair<REGIONS> {
+    fn new(sectors: usize) -> Self {
+        let (journal, recovered) = open(Flash::new(REGIONS * sectors));
+        assert_eq!(recovered, Recovered::Empty);
+        Pair {
+            journal,
+            state: State::default(),
+            chunks: Vec::new(),
+        }
+    }
+
+    /// Opens what this flash holds, which must be one of these states.
+    fn reopen(flash: Flash, allowed: &[&State]) -> Self {
+        let (mut journal, recovered) = open(flash);
+        let state = replayed(&mut journal);
+        assert!(
+            allowed.contains(&&state),
+            "{recovered:?}: {state:?}\nbut: {allowed:?}"
+        );
+        let expected = match state == State::default() {
+            true => matches!(recovered, Recovered::Empty),
+            false => matches!(recovered, Recovered::Whole { .. }),
+        };
+        assert!(expected, "{recovered:?} of {state:?}");
+        Pair {
+            journal,
+            state,
+            chunks: Vec::new(),
+        }
+    }
+
+    fn run(&mut self, operation: &Operation) -> Result<(), JournalError<MemoryFlashError>> {
+        match operation {
+            Operation::Append(record) => self.journal.append(record)?,
+            Operation::Begin => self.journal.begin_checkpoint()?,
+            Operation::Chunk(chunk) => self.journal.chunk(chunk)?,
+            Operation::Commit => self.journal.commit_checkpoint()?,
+        }
+        self.note(operation);
+        Ok(())
+    }
+
+    fn note(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Append(record) => self.state.records.push(record.clone()),
+            Operation::Begin => self.chunks.clear(),
+            Operation::Chunk(chunk) => self.chunks.push(chunk.clone()),
+            Operation::Commit => {
+                self.state = State {
+                    checkpoint: self.chunks.drain(..).collect(),
+                    records: Vec::new(),
+                }
+            }
+        }
+    }
+
+    /// A whole checkpoint, its first chunk numbered so that no two are equal.
+    fn checkpoint(&mut self, random: &mut Random) {
+        for operation in checkpoint(random) {
+            self.run(&operation).expect("there is room");
+        }
+    }
+}
+
+fn payload(random: &mut Random) -> Vec<u8> {
+    let len = match random.below(16) {
+        0 => PAYLOAD_MAX,
+        _ => random.below(60),
+    };
+    // Now and then what erased flash looks like.
+    let erased = random.once_in(4);
+    let byte = |_| if erased { 0xff } else { random.next() as u8 };
+    (0..len).map(byte).collect()
+}
+
+fn checkpoint(random: &mut Random) -> Vec<Operation> {
+    let mut operations = vec![
+        Operation::Begin,
+        Operation::Chunk(random.next().to_le_bytes().to_vec()),
+    ];
+    operations.extend((0..random.below(4)).map(|_| Operation::Chunk(payload(random))));
+    operations.push(Operation::Commit);
+    operations
+}
+
+/// Operations as a caller does them: a checkpoint where one is due, and sometimes before.
+fn next_operations<const REGIONS: usize>(
+    pair: &Pair<REGIONS>,
+    random: &mut Random,
+) -> Vec<Operation> {
+    if pair.journal.is_due_for_checkpoint() || random.once_in(40) {
+        checkpoint(random)
+    } else {
+        vec![Operation::Append(payload(random))]
+    }
+}
+
+/// Runs some hundred operations; before each one, cuts the power in every step of it, several times with other noise.
+fn cut_in_every_step<const REGIONS: usize>(sectors: usize, operations: usize, seed: u64) {
+    let mut random = Random(seed);
+    let mut pair = Pair::<REGIONS>::new(sectors);
+    let (mut done, mut cuts) = (0, 0);
+    while done < operations {
+        for operation in next_operations(&pair, &mut random) {
+            let before = pair.clone();
+            let steps = pair.journal.flash_mut().steps();
+            pair.run(&operation).expect("it has power and room");
+            let steps = pair.journal.flash_mut().steps() - steps;
+            let mut after = before.clone();
+            after.note(&operation);
+            for step in 0..steps {
+                for _ in 0..6 {
+                    cuts += 1;
+                    let mut cut = before.clone();
+                    cut.journal.flash_mut().cut_power_after(step, random.next());
+                    let failed = cut.run(&operation).expect_err("the power is cut");
+                    assert_eq!(failed, JournalError::Flash(MemoryFlashError::PowerCut));
+                    let mut flash = cut.journal.into_flash();
+                    flash.power_on();
+                    goes_on(
+                        Pair::<REGIONS>::reopen(flash, &[&before.state, &after.state]),
+                        &mut random,
+                    );
+                }
+            }
+            done += 1;
+        }
+    }
+    assert_eq!(pair.journal.flash_mut().overwritten(), 0);
+    assert!(cuts > 10 * operations, "{cuts} cuts");
+}
+
+/// After a start everything works as ever, and another start finds the same.
+fn goes_on<const REGIONS: usize>(mut pair: Pair<REGIONS>, random: &mut Random) {
+    for _ in 0..2 {
+        if pair.journal.is_due_for_checkpoint() {
+            pair.checkpoint(random);
+        }
+        let record = Operation::Append(payload(random));
+        pair.run(&record).expect("there is room");
+    }
+    let state = pair.state.clone();
+    Pair::<REGIONS>::reopen(pair.journal.into_flash(), &[&state]);
+}
+
+#[test]
+fn a_cut_in_any_step_leaves_the_state_before_or_after() {
+    cut_in_every_step::<3>(1, 250, 1);
+    cut_in_every_step::<2>(2, 250, 2);
+}
+
+/// One cut after the other, also in the checkpoint that the last one has made necessary.
+#[test]
+fn acknowledged_records_survive_ten_thousand_cuts_in_a_row() {
+    let mut random = Random(3);
+    let mut pair = Pair::<3>::new(1);
+    pair.checkpoint(&mut random);
+    let mut unacknowledged = 0;
+    for _ in 0..10_000 {
+        let flash = pair.journal.flash_mut();
+        flash.cut_power_after(random.next() % 100, random.next());
+        let mut allowed = pair.state.clone();
+        'powered: loop {
+            for operation in next_operations(&pair, &mut random) {
+                allowed.clone_from(&pair.state);
+                if pair.run(&operation).is_err() {
+                    let mut after = pair.clone();
+                    after.note(&operation);
+                    allowed = after.state;
+                    break 'powered;
+                }
+            }
+        }
+        let acknowledged = pair.state;
+        let mut flash = pair.journal.into_flash();
+        flash.power_on();
+        pair = Pair::reopen(flash, &[&acknowledged, &allowed]);
+        unacknowledged += u32::from(pair.state != acknowledged);
+    }
+    assert!(
+        unacknowledged > 100,
+        "some were whole when the power was cut"
+    );
+}
+
+/// The chunk and the record of [`in_use`] take so many bytes, and its first entry and its commit so many.
+const EIGHT: usize = 20;
+const BEGIN: usize = 24;
+const COMMIT: usize = 12;
+/// Where the first record is.
+const RECORDS: usize = BEGIN + EIGHT + COMMIT;
+
+/// A journal with two closed regions and some records in the active one, which is opened again after each checkpoint.
+fn in_use(seed: u64, records: usize) -> Pair<3> {
+    let mut random = Random(seed);
+    let mut eight = || random.next().to_le_bytes().to_vec();
+    let mut pair = Pair::<3>::new(1);
+    for generation in 1..=4 {
+        for operation in [
+            Operation::Begin,
+            Operation::Chunk(eight()),
+            Operation::Commit,
+        ] {
+            pair.run(&operation).expect("there is room");
+        }
+        let state = pair.state.clone();
+        pair = Pair::reopen(pair.journal.into_flash(), &[&state]);
+        let records = if generation == 4 { records } else { 9 };
+        for _ in 0..records {
+            pair.run(&Operation::Append(eight()))
+                .expect("there is room");
+        }
+    }
+    pair
+}
+
+/// Flips every bit of the flash in turn. What is opened is not reported as whole unless everything acknowledged is there.
+fn flip_every_bit(flash: &Flash, acknowledged: &State) -> usize {
+    let mut reported = 0;
+    for bit in 0..flash.bytes().len() * 8 {
+        let mut flash = flash.clone();
+        flash.bytes_mut()[bit / 8] ^= 1 << (bit % 8);
+        let (mut journal, recovered) = open::<3>(flash);
+        let state = replayed(&mut journal);
+        let whole = state.checkpoint == acknowledged.checkpoint
+            && state.records.starts_with(&acknowledged.records);
+        match recovered {
+            Recovered::Whole { .. } => assert!(whole, "bit {bit}: {state:?}"),
+            Recovered::Damaged(Loss::Records) => {
+                reported += 1;
+                assert_eq!(state.checkpoint, acknowledged.checkpoint, "bit {bit}");
+                let prefix = acknowledged.records.starts_with(&state.records);
+                assert!(whole || prefix, "bit {bit}: {state:?}");
+                assert_eq!(journal.append(&[]), Err(JournalError::NeedsCheckpoint));
+            }
+            Recovered::Damaged(Loss::Checkpoint) => {
+                reported += 1;
+                assert!(!whole, "bit {bit}");
+            }
+            other => panic!("bit {bit}: {other:?}"),
+        }
+    }
+    reported
+}
+
+#[test]
+fn no_flipped_bit_drops_anything_silently() {
+    for seed in 0..3 {
+        let pair = in_use(seed, 6);
+        let reported = flip_every_bit(&pair.journal.into_flash(), &pair.state);
+        // Of each of the 6 records of 8 bytes 16 bytes are covered.
+        assert!(reported > 6 * 16 * 8, "{reported}");
+    }
+}
+
+#[test]
+fn no_flipped_bit_drops_anything_silently_before_a_cut() {
+    for seed in 0..8 {
+        let mut pair = in_use(seed, 6);
+        let mut random = Random(seed);
+        pair.journal.flash_mut().cut_power_after(seed % 4, seed);
+        let cut = pair.journal.append(&random.next().to_le_bytes());
+        assert!(cut.is_err());
+        let mut flash = pair.journal.into_flash();
+        flash.power_on();
+        flip_every_bit(&flash, &pair.state);
+    }
+}
+
+#[test]
+fn arbitrary_bytes_are_reported_and_the_journal_works_after_a_checkpoint() {
+    let mut random = Random(7);
+    let image = in_use(7, 6).journal.into_flash();
+    for round in 0..4_000 {
+        let mut bytes = match round % 4 {
+            0 => (0..3 * SECTOR).map(|_| random.next() as u8).collect(),
+            1 => vec![random.next() as u8; 3 * SECTOR],
+            _ => image.bytes().to_vec(),
+        };
+        for _ in 0..random.below(12) {
+            let at = random.below(bytes.len());
+            let len = random.below(64).min(bytes.len() - at);
+            let fill = random.next() as u8;
+            match random.below(3) {
+                0 => bytes[at..at + len].fill(fill),
+                1 => bytes[at..at + len]
+                    .iter_mut()
+                    .for_each(|byte| *byte = random.next() as u8),
+                _ => {
+                    let from = random.below(bytes.len() - len);
+                    bytes.copy_within(from..from + len, at);
+                }
+            }
+        }
+        let erased = bytes.iter().all(|&byte| byte == 0xff);
+        let (mut journal, recovered) = open::<3>(Flash::with_bytes(bytes));
+        let state = replayed(&mut journal);
+        if state == State::default() {
+            let expected = match erased {
+                true => Recovered::Empty,
+                false => Recovered::Damaged(Loss::Everything),
+            };
+            assert_eq!(recovered, expected, "round {round}");
+        }
+        let mut pair = Pair {
+            journal,
+            state,
+            chunks: Vec::new(),
+        };
+        pair.checkpoint(&mut random);
+        goes_on(pair, &mut random);
+    }
+}
+
+#[test]
+fn a_full_region_refuses_and_loses_nothing() {
+    let mut pair = Pair::<2>::new(1);
+    assert_eq!(
+        pair.journal.append(&[1]),
+        Err(JournalError::NeedsCheckpoint)
+    );
+    assert_eq!(
+        pair.journal.commit_checkpoint(),
+        Err(JournalError::NoCheckpoint)
+    );
+    assert_eq!(pair.journal.chunk(&[]), Err(JournalError::NoCheckpoint));
+    pair.run(&Operation::Begin).expect("it is erased");
+    assert_eq!(
+        pair.journal.append(&[1]),
+        Err(JournalError::CheckpointUnderWay)
+    );
+    pair.run(&Operation::Commit).expect("it has begun");
+    // The first entry takes 24 bytes, the last of the checkpoint 12, the closing word 4, a record of 5 bytes 20.
+    let record = Operation::Append(vec![1, 2, 3, 4, 5]);
+    let fit = (SECTOR - 24 - 12 - 4) / 20;
+    let mut due = 0;
+    for _ in 0..fit {
+        due += usize::from(pair.journal.is_due_for_checkpoint());
+        pair.run(&record).expect("it fits");
+    }
+    assert_eq!(pair.run(&record), Err(JournalError::Full));
+    assert!((5..15).contains(&due), "due for the last {due} records");
+    let long = vec![0; PAYLOAD_MAX + 1];
+    assert_eq!(
+        pair.journal.append(&long),
+        Err(JournalError::PayloadTooLong)
+    );
+
+    // A checkpoint that does not fit changes nothing either.
+    pair.run(&Operation::Begin)
+        .expect("the other region is free");
+    assert_eq!(pair.journal.chunk(&long), Err(JournalError::PayloadTooLong));
+    for _ in 0..2 {
+        pair.run(&Operation::Chunk(vec![0; PAYLOAD_MAX]))
+            .expect("it fits");
+    }
+    let too_long = Operation::Chunk(vec![0; PAYLOAD_MAX]);
+    assert_eq!(pair.run(&too_long), Err(JournalError::CheckpointTooLong));
+    assert_eq!(
+        pair.journal.commit_checkpoint(),
+        Err(JournalError::NoCheckpoint)
+    );
+    let state = pair.state.clone();
+    let mut pair = Pair::<2>::reopen(pair.journal.into_flash(), &[&state]);
+    pair.checkpoint(&mut Random(1));
+    assert_eq!(pair.run(&record), Ok(()));
+}
+
+#[test]
+fn regions_that_are_no_sectors_or_overlap_are_refused() {
+    let refused = |regions: &[Range<u32>; 2]| {
+        let opened = Journal::open(Flash::new(4), regions).map(|_| ());
+        assert_eq!(opened, Err(JournalError::Regions), "{regions:?}");
+    };
+    refused(&[0..1024, 1024..5120]);
+    refused(&[0..2048, 1024..3072]);
+    refused(&[0..1024, 512..1536]);
+    refused(&[0..1024, 2048..2048]);
+    #[expect(clippy::reversed_empty_ranges, reason = "it is refused")]
+    refused(&[0..1024, 3072..2048]);
+}
+
+/// Every region is erased for as many records as fit behind a checkpoint, all equally often.
+#[test]
+fn wear_is_even_and_as_computed() {
+    const SIXTEEN_KB: usize = 16 * 1024;
+    for (chunks, record_len) in [(0, 24), (16, 24), (48, 24), (16, 60)] {
+        let flash = MemoryFlash::<SIXTEEN_KB>::new(3);
+        let len = SIXTEEN_KB as u32;
+        let regions = [0..len, len..2 * len, 2 * len..3 * len];
+        let (mut journal, _) = Journal::open(flash, &regions).expect("the regions are whole");
+        const RECORDS: usize = 40_000;
+        for _ in 0..RECORDS {
+            if journal.room() < record_len + 12 {
+                journal.begin_checkpoint().expect("the flash works");
+                for _ in 0..chunks {
+                    journal.chunk(&[0; PAYLOAD_MAX]).expect("it fits");
+                }
+                journal.commit_checkpoint().expect("the flash works");
+            }
+            journal.append(&vec![0; record_len]).expect("there is room");
+        }
+        let room = SIXTEEN_KB - 24 - 12 - 4 - chunks * (PAYLOAD_MAX + 12);
+        // The first three checkpoints found the flash erased.
+        let checkpoints = RECORDS.div_ceil(room / (record_len + 12));
+        let erases = journal.sectors_erased() as usize;
+        assert_eq!(
+            erases,
+            checkpoints - 3,
+            "{chunks} chunks, records of {record_len}"
+        );
+        let flash = journal.into_flash();
+        let (least, most) = (flash.erases().iter().min(), flash.erases().iter().max());
+        assert!(
+            most.zip(least)
+                .is_some_and(|(most, least)| most - least <= 1)
+        );
+        println!(
+            "checkpoint {} bytes, records {record_len}: {} sectors erased for a million records",
+            chunks * PAYLOAD_MAX,
+            erases * 1_000_000 / RECORDS,
+        );
+    }
+}
+
+#[test]
+fn a_region_that_is_damaged_from_some_record_on_is_reported() {
+    let mut random = Random(9);
+    for record in 0..6 {
+        let pair = in_use(record as u64, 6);
+        let mut flash = pair.journal.into_flash();
+        let damaged = &mut flash.bytes_mut()[RECORDS + record * EIGHT..SECTOR - 4];
+        damaged
+            .iter_mut()
+            .for_each(|byte| *byte = random.next() as u8);
+        let (mut journal, recovered) = open::<3>(flash);
+        assert_eq!(recovered, Recovered::Damaged(Loss::Records));
+        assert_eq!(replayed(&mut journal).records, pair.state.records[..record]);
+    }
+}
+
+/// The first region is active and has 3 records; the second, which has an older checkpoint, has 9.
+#[test]
+fn what_is_left_of_other_entries_is_no_record() {
+    let pair = in_use(11, 3);
+    let end = RECORDS + 3 * EIGHT;
+    for from in [SECTOR + end, RECORDS] {
+        let mut flash = pair.journal.clone().into_flash();
+        flash.bytes_mut().copy_within(from..from + EIGHT, end);
+        let (mut journal, recovered) = open::<3>(flash);
+        assert_eq!(replayed(&mut journal), pair.state, "{recovered:?}");
+        assert_eq!(journal.append(&[]), Err(JournalError::NeedsCheckpoint));
+    }
+}
+
+/// What reads as erased may be what an interrupted erase has left.
+#[test]
+fn a_region_is_erased_before_it_is_used_again() {
+    let mut flash = in_use(12, 3).journal.into_flash();
+    flash.bytes_mut()[SECTOR..].fill(0xff);
+    let (mut journal, _) = open::<3>(flash);
+    for erased in 1..=2 {
+        journal.begin_checkpoint().expect("the flash works");
+        assert_eq!(journal.sectors_erased(), erased);
+    }
+}
+
+#[test]
+fn after_a_failure_nothing_is_appended_before_a_checkpoint() {
+    let commit = [Operation::Begin, Operation::Commit];
+    for (failing, begun) in [(Operation::Append(vec![1]), 0), (Operation::Commit, 1)] {
+        let mut pair = in_use(13, 3);
+        for operation in &commit[..begun] {
+            pair.run(operation).expect("the flash works");
+        }
+        pair.journal.flash_mut().cut_power_after(0, 13);
+        assert!(pair.run(&failing).is_err());
+        pair.journal.flash_mut().power_on();
+        assert!(pair.journal.is_due_for_checkpoint());
+        assert_eq!(pair.journal.append(&[]), Err(JournalError::NeedsCheckpoint));
+        let mut random = Random(13);
+        pair.checkpoint(&mut random);
+        goes_on(pair, &mut random);
+    }
+}
