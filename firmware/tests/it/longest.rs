@@ -170,6 +170,7 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
         ]
         .map(|outcome| ServerMessage::Outcome {
             outcome,
+            as_of: u64::MAX,
             events: events.clone(),
         }),
     );

@@ -187,13 +187,18 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
     for (name, outcome, events) in outcomes() {
         messages.push((
             format!("outcome: {name}"),
-            ServerMessage::Outcome { outcome, events },
+            ServerMessage::Outcome {
+                outcome,
+                as_of: 8,
+                events,
+            },
         ));
     }
     for error in errors() {
         messages.push((
             format!("outcome: error: {error}"),
             ServerMessage::Outcome {
+                as_of: 7,
                 outcome: Outcome::Error(error),
                 events: none_since(7),
             },
