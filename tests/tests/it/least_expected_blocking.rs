@@ -228,7 +228,7 @@ fn compare_all(kind: impl Fn(u64) -> StrategyKind) {
                 "{scheduler:?}, {budget}: {seen:?}"
             );
             assert_eq!(
-                seen.with_withheld > states / 50,
+                seen.with_withheld > states / 60,
                 is_backfilling,
                 "{scheduler:?}, {budget}: {seen:?}"
             );
