@@ -463,16 +463,21 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
     ) -> Result<u32, JournalError<F::Error>> {
         entry::encode(kind, payload, generation, at, &mut self.buffer)
             .ok_or(JournalError::PayloadTooLong)?;
-        let mark_at = self.buffer.len().saturating_sub(WORD);
-        let (entry, mark) = self.buffer.split_at_checked(mark_at).unwrap_or_default();
-        self.flash.write(region.address(at), entry)?;
-        self.flash
-            .write(region.address(at.saturating_add(mark_at as u32)), mark)?;
-        let read = entry::read(&mut self.flash, region, at, generation, &mut self.buffer)?;
-        let read = read.filter(|entry| {
-            entry.kind == kind && entry.marked && entry.payload(&self.buffer) == payload
-        });
-        Ok(read.ok_or(JournalError::Unverified)?.next)
+        let Journal { flash, buffer, .. } = self;
+        let (entry, mark) = buffer
+            .split_at_checked(buffer.len() - WORD)
+            .unwrap_or_default();
+        flash.write(region.address(at), entry)?;
+        flash.write(region.address(at + entry.len() as u32), mark)?;
+        let words = buffer.as_chunks::<WORD>().0.iter();
+        for (at, word) in (at..).step_by(WORD).zip(words) {
+            let mut stored = [0; WORD];
+            flash.read(region.address(at), &mut stored)?;
+            if stored != *word {
+                return Err(JournalError::Unverified);
+            }
+        }
+        Ok(at + buffer.len() as u32)
     }
 }
 

@@ -530,6 +530,20 @@ fn a_region_is_erased_before_it_is_used_again() {
 }
 
 #[test]
+fn a_word_that_does_not_become_what_was_written_is_an_error() {
+    for (byte, value) in [(0, 0), (6, 0x7f), (EIGHT - 1, 0)] {
+        let mut pair = in_use(14, 3);
+        let end = RECORDS + 3 * EIGHT;
+        // A worn bit: it is 0 whatever is written.
+        let worn = &mut pair.journal.flash_mut().bytes_mut()[end + byte];
+        *worn = value;
+        let record = Operation::Append(vec![0xff; 8]);
+        assert_eq!(pair.run(&record), Err(JournalError::Unverified), "{byte}");
+        assert_eq!(pair.journal.append(&[]), Err(JournalError::NeedsCheckpoint));
+    }
+}
+
+#[test]
 fn after_a_failure_nothing_is_appended_before_a_checkpoint() {
     let commit = [Operation::Begin, Operation::Commit];
     for (failing, begun) in [(Operation::Append(vec![1]), 0), (Operation::Commit, 1)] {
