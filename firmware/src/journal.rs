@@ -65,7 +65,8 @@ pub enum Loss {
     Records,
     /// The latest checkpoint and all records after it: the state is one from before it.
     Checkpoint,
-    /// There is no whole checkpoint, and what is there instead is not just one that was interrupted.
+    /// There is no whole checkpoint, and what is there instead is not just one that was interrupted. That is also said where the very
+    /// first one was interrupted again and again, until a region had to be erased for it.
     Everything,
 }
 

@@ -131,6 +131,10 @@ fn payload(random: &mut Random) -> Vec<u8> {
         0 => PAYLOAD_MAX,
         _ => random.below(60),
     };
+    bytes(random, len)
+}
+
+fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
     // Now and then what erased flash looks like.
     let erased = random.once_in(4);
     let byte = |_| if erased { 0xff } else { random.next() as u8 };
@@ -142,7 +146,11 @@ fn checkpoint(random: &mut Random) -> Vec<Operation> {
         Operation::Begin,
         Operation::Chunk(random.next().to_le_bytes().to_vec()),
     ];
-    operations.extend((0..random.below(4)).map(|_| Operation::Chunk(payload(random))));
+    // At most three quarters of a region of 1 KB.
+    let lens = [PAYLOAD_MAX, random.below(60), random.below(60)];
+    for len in lens.into_iter().skip(random.below(4)) {
+        operations.push(Operation::Chunk(bytes(random, len)));
+    }
     operations.push(Operation::Commit);
     operations
 }
