@@ -13,7 +13,8 @@
 //! - **A record is durable when [`Journal::append`] returns.** It is written word by word, its CRC behind it and a mark behind that, and
 //!   read back. A cut at any word leaves it whole or absent.
 //! - **A checkpoint counts from its commit on.** It goes to a region that is not active, which is erased first; until
-//!   [`Journal::commit_checkpoint`] has written its last word, the active region stays what counts.
+//!   [`Journal::commit_checkpoint`] has written its last word, the active region stays what counts. It must be the state that the records before it
+//!   lead to: until the next record is appended either may be restored.
 //! - **Damage is told from a cut.** A cut leaves one entry without a mark and nothing behind it. Whatever else is not valid
 //!   was written whole and has changed since: [`Recovered::Damaged`] says what cannot be restored. Before the first record after a checkpoint
 //!   the older region is closed, so that a lost checkpoint is noticed and the older state not taken for the latest.
