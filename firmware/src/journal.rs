@@ -13,7 +13,8 @@
 //! - **A record is durable when [`Journal::append`] returns.** It is written word by word, its CRC behind it and a mark behind that, and
 //!   read back. A cut at any word leaves it whole or absent.
 //! - **A checkpoint counts from its commit on.** It goes to a region that is not active, which is erased first; until
-//!   [`Journal::commit_checkpoint`] has written its last word, the active region stays what counts.
+//!   [`Journal::commit_checkpoint`] has written its last word, the active region stays what counts. It must be the state that the records before it
+//!   lead to: until the next record is appended either may be restored.
 //! - **Damage is told from a cut.** A cut leaves one entry without a mark and nothing behind it. Whatever else is not valid
 //!   was written whole and has changed since: [`Recovered::Damaged`] says what cannot be restored. Before the first record after a checkpoint
 //!   the older region is closed, so that a lost checkpoint is noticed and the older state not taken for the latest.
@@ -65,7 +66,8 @@ pub enum Loss {
     Records,
     /// The latest checkpoint and all records after it: the state is one from before it.
     Checkpoint,
-    /// There is no whole checkpoint, and what is there instead is not just one that was interrupted.
+    /// There is no whole checkpoint, and what is there instead is not just one that was interrupted. That is also said where the very
+    /// first one was interrupted again and again, until a region had to be erased for it.
     Everything,
 }
 
@@ -463,16 +465,21 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
     ) -> Result<u32, JournalError<F::Error>> {
         entry::encode(kind, payload, generation, at, &mut self.buffer)
             .ok_or(JournalError::PayloadTooLong)?;
-        let mark_at = self.buffer.len().saturating_sub(WORD);
-        let (entry, mark) = self.buffer.split_at_checked(mark_at).unwrap_or_default();
-        self.flash.write(region.address(at), entry)?;
-        self.flash
-            .write(region.address(at.saturating_add(mark_at as u32)), mark)?;
-        let read = entry::read(&mut self.flash, region, at, generation, &mut self.buffer)?;
-        let read = read.filter(|entry| {
-            entry.kind == kind && entry.marked && entry.payload(&self.buffer) == payload
-        });
-        Ok(read.ok_or(JournalError::Unverified)?.next)
+        let Journal { flash, buffer, .. } = self;
+        let (entry, mark) = buffer
+            .split_at_checked(buffer.len() - WORD)
+            .unwrap_or_default();
+        flash.write(region.address(at), entry)?;
+        flash.write(region.address(at + entry.len() as u32), mark)?;
+        let words = buffer.as_chunks::<WORD>().0.iter();
+        for (at, word) in (at..).step_by(WORD).zip(words) {
+            let mut stored = [0; WORD];
+            flash.read(region.address(at), &mut stored)?;
+            if stored != *word {
+                return Err(JournalError::Unverified);
+            }
+        }
+        Ok(at + buffer.len() as u32)
     }
 }
 

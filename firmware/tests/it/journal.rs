@@ -131,6 +131,10 @@ fn payload(random: &mut Random) -> Vec<u8> {
         0 => PAYLOAD_MAX,
         _ => random.below(60),
     };
+    bytes(random, len)
+}
+
+fn bytes(random: &mut Random, len: usize) -> Vec<u8> {
     // Now and then what erased flash looks like.
     let erased = random.once_in(4);
     let byte = |_| if erased { 0xff } else { random.next() as u8 };
@@ -142,7 +146,11 @@ fn checkpoint(random: &mut Random) -> Vec<Operation> {
         Operation::Begin,
         Operation::Chunk(random.next().to_le_bytes().to_vec()),
     ];
-    operations.extend((0..random.below(4)).map(|_| Operation::Chunk(payload(random))));
+    // At most three quarters of a region of 1 KB.
+    let lens = [PAYLOAD_MAX, random.below(60), random.below(60)];
+    for len in lens.into_iter().skip(random.below(4)) {
+        operations.push(Operation::Chunk(bytes(random, len)));
+    }
     operations.push(Operation::Commit);
     operations
 }
@@ -526,6 +534,20 @@ fn a_region_is_erased_before_it_is_used_again() {
     for erased in 1..=2 {
         journal.begin_checkpoint().expect("the flash works");
         assert_eq!(journal.sectors_erased(), erased);
+    }
+}
+
+#[test]
+fn a_word_that_does_not_become_what_was_written_is_an_error() {
+    for (byte, value) in [(0, 0), (6, 0x7f), (EIGHT - 1, 0)] {
+        let mut pair = in_use(14, 3);
+        let end = RECORDS + 3 * EIGHT;
+        // A worn bit: it is 0 whatever is written.
+        let worn = &mut pair.journal.flash_mut().bytes_mut()[end + byte];
+        *worn = value;
+        let record = Operation::Append(vec![0xff; 8]);
+        assert_eq!(pair.run(&record), Err(JournalError::Unverified), "{byte}");
+        assert_eq!(pair.journal.append(&[]), Err(JournalError::NeedsCheckpoint));
     }
 }
 

@@ -25,14 +25,12 @@ fn number(area: Area) -> Result<u64, JournalError<NorFlashErrorKind>> {
     while let Some(Replayed::Chunk(kept) | Replayed::Record(kept)) = replay.next()? {
         number = kept.try_into().map_or(number, u64::from_le_bytes);
     }
-    number = number.saturating_add(1);
-    let kept = number.to_le_bytes();
     if journal.is_due_for_checkpoint() {
         journal.begin_checkpoint()?;
-        journal.chunk(&kept)?;
+        journal.chunk(&number.to_le_bytes())?;
         journal.commit_checkpoint()?;
-    } else {
-        journal.append(&kept)?;
     }
+    number = number.saturating_add(1);
+    journal.append(&number.to_le_bytes())?;
     Ok(number)
 }

@@ -22,10 +22,11 @@ fn starts(folder: &Path) -> Vec<u64> {
     assert_eq!(recovered, Recovered::Whole { interrupted: false });
     let mut starts = Vec::new();
     let mut replay = journal.replay();
-    while let Some(Replayed::Chunk(bytes) | Replayed::Record(bytes)) =
-        replay.next().expect("it was read before")
-    {
-        starts.push(u64::from_le_bytes(bytes.try_into().expect("eight bytes")));
+    while let Some(entry) = replay.next().expect("it was read before") {
+        // A checkpoint has the number before the first start that is recorded behind it.
+        if let Replayed::Record(number) = entry {
+            starts.push(u64::from_le_bytes(number.try_into().expect("eight bytes")));
+        }
     }
     starts
 }

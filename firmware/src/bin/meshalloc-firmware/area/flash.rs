@@ -59,7 +59,10 @@ impl ReadNorFlash for Area {
         check_read(self, offset, bytes.len())?;
         let at = START + offset as usize;
         let stored = self.0.read().get(at..at + bytes.len());
-        bytes.copy_from_slice(stored.ok_or(NorFlashErrorKind::OutOfBounds)?);
+        let stored = stored.ok_or(NorFlashErrorKind::OutOfBounds)?;
+        for (byte, &stored) in bytes.iter_mut().zip(stored) {
+            *byte = stored;
+        }
         Ok(())
     }
 
