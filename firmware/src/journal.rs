@@ -32,6 +32,8 @@ use core::ops::Range;
 use embedded_storage::nor_flash::NorFlash;
 
 mod entry;
+#[cfg(feature = "durable")]
+mod keep;
 #[cfg(feature = "memory-flash")]
 pub mod memory;
 mod region;

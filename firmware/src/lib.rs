@@ -23,6 +23,7 @@ extern crate std;
 pub mod client;
 pub mod frame;
 pub mod journal;
+pub mod keeping;
 pub mod protocol;
 pub mod server;
 pub mod sessions;

@@ -14,6 +14,8 @@ use meshalloc::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::keeping::Origin;
+
 /// The version of the protocol, the first byte of every frame.
 pub const PROTOCOL_VERSION: u8 = 3;
 
@@ -235,6 +237,8 @@ pub struct Greeting {
     pub session: Session,
     /// The number of the latest event.
     pub events: u64,
+    /// Where the state has come from when it started.
+    pub origin: Origin,
     /// Its software version.
     pub software: String<SOFTWARE_BYTES_MAX>,
     /// What it was built for: target and profile.
@@ -290,6 +294,22 @@ pub struct LineCounters {
 }
 
 impl LineCounters {
+    /// Nothing was seen yet.
+    pub(crate) const NONE: LineCounters = LineCounters {
+        frames: 0,
+        changes: 0,
+        repeated: 0,
+        other_session: 0,
+        too_old: 0,
+        bad_cobs: 0,
+        too_short: 0,
+        too_long: 0,
+        bad_crc: 0,
+        wrong_version: 0,
+        bad_message: 0,
+        overruns: 0,
+    };
+
     /// Whatever was not as it should be: all but whole frames.
     pub const fn faults(&self) -> u32 {
         let LineCounters {
@@ -332,7 +352,7 @@ pub enum ProtocolError {
     },
     /// The frame is whole, but its body is no message of this version.
     BadMessage,
-    /// The command is meant for another boot of the server: it was reset, and the jobs of that boot are gone.
+    /// The command is meant for another boot of the server: it was reset. The greeting says whether the jobs of that boot are gone.
     OtherBoot {
         /// The present one.
         boot: u64,
@@ -341,6 +361,8 @@ pub enum ProtocolError {
     NoSession,
     /// Later commands of the same client were carried out, so this one, which comes again or too late, is not.
     TooOld,
+    /// The journal has no room for the command, or its memory fails.
+    NotKept,
 }
 
 impl fmt::Display for ProtocolError {
@@ -354,12 +376,13 @@ impl fmt::Display for ProtocolError {
             ProtocolError::BadMessage => {
                 f.write_str("the body of the frame is no message of this protocol version")
             }
-            ProtocolError::OtherBoot { .. } => {
-                f.write_str("the server was reset and has forgotten all jobs")
-            }
+            ProtocolError::OtherBoot { .. } => f.write_str("the server was reset"),
             ProtocolError::NoSession => f.write_str("the client has no such session: hello first"),
             ProtocolError::TooOld => {
                 f.write_str("later commands of the same client were carried out already")
+            }
+            ProtocolError::NotKept => {
+                f.write_str("the journal has no room for the command, or its memory fails")
             }
         }
     }
@@ -386,6 +409,8 @@ pub const SERVER_BODY_MAX: usize = {
     let outcome = size::TAG + fault + size::U64 + events;
     let greeting = 1
         + size::SESSION
+        + size::U64
+        + size::TAG
         + size::U64
         + size::list(SOFTWARE_BYTES_MAX, 1)
         + size::list(BUILD_BYTES_MAX, 1)

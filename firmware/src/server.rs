@@ -14,6 +14,8 @@
 //! See [`sessions`](crate::sessions).
 
 use embedded_io::Write;
+#[cfg(feature = "durable")]
+use embedded_storage::nor_flash::NorFlash;
 use heapless::String;
 use meshalloc::controller::Granted;
 use meshalloc::{Command, Controller, Reply, SchedulerKind, StrategyKind, Ticks};
@@ -23,6 +25,9 @@ use crate::frame::{
     CLIENT_CONTENT_MAX, CLIENT_FRAME_MAX, Damage, DamagedFrame, Decoder, Frame, Header,
     ServerFrameBuffer,
 };
+#[cfg(feature = "durable")]
+use crate::journal::{Journal, Recovered};
+use crate::keeping::{Forgetful, Keep, NotKept, Origin, Record};
 use crate::protocol::{
     ClientMessage, EVENTS_MAX, Event, Events, Greeting, LineCounters, Outcome, PROTOCOL_VERSION,
     ProtocolError, ServerMessageRef, Session,
@@ -65,8 +70,14 @@ static BUILT: [bool; StrategyKind::ALL.len()] = {
 /// assert!(line.len() < 512, "the greeting was written");
 /// ```
 #[derive(Debug)]
-pub struct Server<'m> {
+pub struct Server<'m, K = Forgetful> {
     controller: Controller<'m>,
+    keep: K,
+    origin: Origin,
+    /// The time of the controller's clock when the server's clock was 0.
+    started: Ticks,
+    /// Whether the last checkpoint has failed; it is not tried again before the next command.
+    is_stuck: bool,
     decoder: Decoder<CLIENT_CONTENT_MAX>,
     buffer: ServerFrameBuffer,
     counters: LineCounters,
@@ -99,28 +110,66 @@ impl From<Result<Frame<'_>, DamagedFrame>> for Incoming {
 }
 
 impl<'m> Server<'m> {
-    /// The controller behind a line on which no frame has come yet. `boot` tells this life of the server from any other that a
+    /// The controller behind a line on which no frame has come yet; it keeps nothing over a reset. `boot` tells this life of the server from any other that a
     /// client may remember: it must be another number after every reset.
     pub const fn new(controller: Controller<'m>, boot: u64) -> Self {
+        Server::with(
+            controller,
+            boot,
+            Forgetful,
+            Sessions::new(),
+            Origin::Forgetful,
+        )
+    }
+}
+
+#[cfg(feature = "durable")]
+impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Journal<F, REGIONS>> {
+    /// The controller behind a line on which no frame has come yet, in the state that the journal has; if there is none in it, as the
+    /// controller is, which has no job. See [`Server::new`] for `boot`.
+    pub fn restored(
+        mut controller: Controller<'m>,
+        boot: u64,
+        mut journal: Journal<F, REGIONS>,
+        recovered: Recovered,
+    ) -> Self {
+        let mut sessions = Sessions::new();
+        let origin = journal.restore(recovered, &mut controller, &mut sessions);
+        let mut server = Server::with(controller, boot, journal, sessions, origin);
+        server.started = server.controller.clock();
+        server.checkpoint_if_due();
+        server
+    }
+
+    /// The journal.
+    pub const fn journal(&mut self) -> &mut Journal<F, REGIONS> {
+        &mut self.keep
+    }
+
+    /// Gives the journal back.
+    pub fn into_journal(self) -> Journal<F, REGIONS> {
+        self.keep
+    }
+}
+
+impl<'m, K> Server<'m, K> {
+    const fn with(
+        controller: Controller<'m>,
+        boot: u64,
+        keep: K,
+        sessions: Sessions,
+        origin: Origin,
+    ) -> Self {
         Server {
             controller,
+            keep,
+            origin,
+            started: 0,
+            is_stuck: false,
             decoder: Decoder::new(),
             buffer: ServerFrameBuffer::new(),
-            counters: LineCounters {
-                frames: 0,
-                changes: 0,
-                repeated: 0,
-                other_session: 0,
-                too_old: 0,
-                bad_cobs: 0,
-                too_short: 0,
-                too_long: 0,
-                bad_crc: 0,
-                wrong_version: 0,
-                bad_message: 0,
-                overruns: 0,
-            },
-            sessions: Sessions::new(),
+            counters: LineCounters::NONE,
+            sessions,
             boot,
         }
     }
@@ -140,9 +189,47 @@ impl<'m> Server<'m> {
         self.counters.overruns = self.counters.overruns.saturating_add(times);
     }
 
-    /// Goes on with what commands have left to be done: tries one job. Returns whether there is more to do.
+    /// Where the state has come from when the server started.
+    pub const fn origin(&self) -> Origin {
+        self.origin
+    }
+}
+
+impl<K: Keep> Server<'_, K> {
+    /// Whether commands have left something to be done between frames.
+    pub fn has_work(&self) -> bool {
+        self.controller.is_scheduling() || (self.keep.is_due() && !self.is_stuck)
+    }
+
+    /// Goes on with what commands have left to be done: tries one job, or writes a checkpoint. Returns whether there is more to do.
     pub fn work(&mut self) -> bool {
-        self.controller.advance(&mut |_| ())
+        if self.controller.is_scheduling() {
+            self.controller.advance(&mut |_| ());
+        } else {
+            self.checkpoint_if_due();
+        }
+        self.has_work()
+    }
+
+    fn checkpoint_if_due(&mut self) {
+        if self.keep.is_due() && !self.is_stuck {
+            self.is_stuck = self.checkpoint().is_err();
+        }
+    }
+
+    fn checkpoint(&mut self) -> Result<(), NotKept> {
+        self.keep.checkpoint(&self.controller, &self.sessions)
+    }
+
+    /// Writes a command down before it is carried out.
+    fn keep(&mut self, record: &Record) -> Result<(), ProtocolError> {
+        self.is_stuck = false;
+        let kept = self.keep.append(record);
+        let kept = kept.or_else(|NotKept| {
+            self.checkpoint()?;
+            self.keep.append(record)
+        });
+        kept.map_err(|NotKept| ProtocolError::NotKept)
     }
 
     /// Takes bytes from the line, any number at a time, and writes the replies to the frames that they
@@ -214,7 +301,7 @@ impl<'m> Server<'m> {
         now: Ticks,
         line: &mut W,
     ) -> Result<(), W::Error> {
-        let (place, since) = match message {
+        let (place, session, since) = match message {
             ClientMessage::Hello => {
                 let number = self.sessions.open(header.client, header.seq);
                 let greeting = self.greeting(number);
@@ -227,7 +314,7 @@ impl<'m> Server<'m> {
             ClientMessage::Command { session, since, .. }
             | ClientMessage::Events { session, since } => {
                 match self.place(header.client, session) {
-                    Ok(place) => (place, since),
+                    Ok(place) => (place, session.number, since),
                     Err(error) => {
                         increment(&mut self.counters.other_session);
                         return self.send(header, &ServerMessageRef::Error(error), line);
@@ -242,7 +329,8 @@ impl<'m> Server<'m> {
         if !command.changes_state() {
             return self.query(header, &command, line);
         }
-        match self.change(header.seq, place, &command, at.unwrap_or(now)) {
+        let at = at.unwrap_or(self.started.saturating_add(now));
+        match self.change(header, place, session, &command, at) {
             Ok(Remembered { outcome, as_of }) => {
                 let events = &self.events(since);
                 let message = ServerMessageRef::Outcome {
@@ -281,10 +369,11 @@ impl<'m> Server<'m> {
 
     fn change(
         &mut self,
-        seq: u32,
+        Header { client, seq, .. }: Header,
         place: Place,
+        session: u32,
         command: &Command,
-        now: Ticks,
+        at: Ticks,
     ) -> Result<Remembered, ProtocolError> {
         if let Some(remembered) = self.sessions.remembered(place, seq) {
             increment(&mut self.counters.repeated);
@@ -294,7 +383,16 @@ impl<'m> Server<'m> {
             increment(&mut self.counters.too_old);
             return Err(ProtocolError::TooOld);
         }
-        let reply = self.controller.begin(command, now);
+        if !self.controller.is_scheduling() {
+            self.keep(&Record {
+                client,
+                session,
+                seq,
+                at,
+                command: *command,
+            })?;
+        }
+        let reply = self.controller.begin(command, at);
         let remembered = Remembered {
             outcome: Outcome::of(&reply),
             as_of: self.controller.grants(),
@@ -337,6 +435,7 @@ impl<'m> Server<'m> {
                 number,
             },
             events: self.controller.grants(),
+            origin: self.origin,
             software: cut(SOFTWARE),
             build: cut(BUILD),
             capacity: self.controller.capacity(),

@@ -10,6 +10,8 @@
 //! name a session that is no more, and are refused, although the client may have a new one by then. After a reset the boot
 //! that they name is no more.
 
+use serde::{Deserialize, Serialize};
+
 use crate::protocol::Outcome;
 
 /// The most clients that have a session at a time.
@@ -32,7 +34,7 @@ pub struct Sessions {
 pub struct Place(usize);
 
 /// The outcome of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remembered {
     /// What it came to.
     pub outcome: Outcome,
@@ -40,12 +42,14 @@ pub struct Remembered {
     pub as_of: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Client {
+/// A session.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Client {
     id: u32,
     /// The number of its session; 0: there is none.
     number: u32,
     /// When it last did something.
+    #[serde(skip)]
     used: u32,
     /// The sequence number of its last hello or of the last command that was carried out, whichever is later.
     last: u32,
@@ -78,31 +82,16 @@ impl Sessions {
     /// Opens a session for a client, or goes on with the one it has. Returns its number. If all places are taken, the client that has done
     /// nothing for longest loses its own. Commands with earlier sequence numbers will not be carried out any more.
     pub fn open(&mut self, id: u32, seq: u32) -> u32 {
-        let known = self
-            .clients
-            .iter()
-            .position(|client| client.number != 0 && client.id == id);
-        let at = known.unwrap_or_else(|| {
-            // A place that was never used has done nothing for longest.
-            let ages = self
-                .clients
-                .iter()
-                .map(|client| self.clock.wrapping_sub(client.used));
-            let oldest = ages
-                .zip(0..)
-                .max_by_key(|&(age, at)| (age, CLIENTS_MAX - at));
-            oldest.map_or(0, |(_, at)| at)
-        });
+        let place = self.oldest(id);
         self.clock = self.clock.wrapping_add(1);
-        let (clock, opened) = (self.clock, &mut self.opened);
-        let Some(client) = self.clients.get_mut(at) else {
+        let Some(client) = self.clients.get_mut(place.0) else {
             return 0;
         };
-        if known.is_none() {
-            *opened = opened.wrapping_add(1).max(1);
+        if client.number == 0 || client.id != id {
+            self.opened = self.opened.wrapping_add(1).max(1);
             *client = Client {
                 id,
-                number: *opened,
+                number: self.opened,
                 last: seq,
                 ..Client::NONE
             };
@@ -110,8 +99,63 @@ impl Sessions {
         if is_later(seq, client.last) {
             client.last = seq;
         }
-        client.used = clock;
+        client.used = self.clock;
         client.number
+    }
+
+    /// Where the session of this number is; opens it there if it is not, as it was before a reset.
+    #[cfg(feature = "durable")]
+    pub(crate) fn recall(&mut self, id: u32, number: u32) -> Place {
+        if let Some(place) = self.find(id, number) {
+            return place;
+        }
+        let place = self.oldest(id);
+        if let Some(client) = self.clients.get_mut(place.0) {
+            *client = Client {
+                id,
+                number,
+                used: self.clock,
+                ..Client::NONE
+            };
+        }
+        self.opened = self.opened.max(number);
+        place
+    }
+
+    /// The sessions, the one that has done nothing for longest first.
+    #[cfg(feature = "durable")]
+    pub(crate) fn open_ones(&self) -> impl Iterator<Item = &Client> {
+        let mut clients: heapless::Vec<&Client, CLIENTS_MAX> = self.clients.iter().collect();
+        clients.sort_unstable_by_key(|client| core::cmp::Reverse(self.age(client)));
+        clients.into_iter().filter(|client| client.number != 0)
+    }
+
+    /// A session as it was before a reset; of several the one that had done nothing for longest comes first.
+    #[cfg(feature = "durable")]
+    pub(crate) fn restore(&mut self, mut client: Client) {
+        let place = self.oldest(client.id);
+        self.clock = self.clock.wrapping_add(1);
+        client.used = self.clock;
+        client.next %= WINDOW as u8;
+        self.opened = self.opened.max(client.number);
+        if let Some(entry) = self.clients.get_mut(place.0) {
+            *entry = client;
+        }
+    }
+
+    /// How long ago a client did something.
+    const fn age(&self, client: &Client) -> u32 {
+        self.clock.wrapping_sub(client.used)
+    }
+
+    /// The place for this client: that of its session, else one without a session, else that of the one that has done nothing for longest.
+    fn oldest(&self, id: u32) -> Place {
+        let is_its = |client: &Client| client.number != 0 && client.id == id;
+        let known = self.clients.iter().position(is_its);
+        let rank = |client: &Client, at| (client.number == 0, self.age(client), CLIENTS_MAX - at);
+        let places = self.clients.iter().zip(0..);
+        let oldest = places.max_by_key(|&(client, at)| rank(client, at));
+        Place(known.unwrap_or_else(|| oldest.map_or(0, |(_, at)| at)))
     }
 
     /// Where the session of this number is, if it is this client's, which has just done something.

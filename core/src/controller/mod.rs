@@ -300,6 +300,11 @@ impl<'m> Controller<'m> {
         self.configuration
     }
 
+    /// The latest time that a command named.
+    pub const fn clock(&self) -> Ticks {
+        self.clock
+    }
+
     /// Which processors are busy.
     pub const fn occupancy(&self) -> &Occupancy<'m> {
         self.allocator.occupancy()
