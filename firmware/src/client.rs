@@ -21,6 +21,7 @@ pub use error::{ClientError, Heard};
 use exchange::Exchange;
 pub use line::{IoLine, Line};
 
+use crate::keeping::Origin;
 use crate::protocol::{
     ClientMessage, Event, Events, Greeting, LineCounters, ProtocolError, ServerMessage, Session,
 };
@@ -126,20 +127,27 @@ impl<L: Line> Client<L> {
     /// is that of the new boot then, and the client can be used.
     pub fn hello(&mut self) -> Result<&Greeting, ClientError> {
         self.greeting = hello(&mut self.exchange)?;
-        let session = self.greeting.session;
+        let Greeting {
+            session,
+            events,
+            origin,
+            ..
+        } = *self.greeting;
         self.session = Some(session);
-        if session.boot != self.boot {
-            return Err(self.has_reset(session.boot));
+        if session.boot == self.boot {
+            return Ok(&self.greeting);
         }
-        Ok(&self.greeting)
-    }
-
-    /// The caller learns of another boot.
-    fn has_reset(&mut self, boot: u64) -> ClientError {
-        self.boot = boot;
-        (self.since, self.latest, self.left) = (0, 0, 0);
-        self.events.clear();
-        ClientError::ControllerReset
+        self.boot = session.boot;
+        (self.latest, self.left) = (events, 0);
+        match origin {
+            // What was not fetched is still there, unless it is lost.
+            Origin::Restored { .. } | Origin::Damaged { .. } => self.since = self.since.min(events),
+            Origin::Forgetful | Origin::New => {
+                self.since = 0;
+                self.events.clear();
+            }
+        }
+        Err(ClientError::ControllerReset { origin })
     }
 
     /// The greeting that answered the last Hello.
@@ -348,9 +356,11 @@ impl<L: Line> Client<L> {
 
     fn run(&mut self, message: &ClientMessage) -> Result<ServerMessage, ClientError> {
         match self.exchange.run(message)? {
-            ServerMessage::Error(ProtocolError::OtherBoot { boot }) => {
+            ServerMessage::Error(ProtocolError::OtherBoot { .. }) => {
                 self.session = None;
-                Err(self.has_reset(boot))
+                self.hello()?;
+                // It was another boot for the moment of one frame.
+                Err(ClientError::SessionLost)
             }
             ServerMessage::Error(ProtocolError::NoSession) => {
                 self.session = None;

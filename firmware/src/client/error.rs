@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
+use crate::keeping::Origin;
 use crate::protocol::{ClientMessage, ProtocolError};
 
 /// Why an exchange came to nothing. Whether the command was carried out is then unknown, except where
@@ -42,10 +43,13 @@ pub enum ClientError {
         /// The controller's.
         theirs: u8,
     },
-    /// The controller was reset since the caller last heard of it, and its jobs are gone. The command, if it was one, was not carried
-    /// out in the new boot. It comes once for each boot; the client goes on with the new one.
-    #[error("the controller was reset in the meantime and has forgotten all jobs")]
-    ControllerReset,
+    /// The controller was reset since the caller last heard of it. The command, if it was one, was not carried out in the new boot; whether
+    /// it was in the old one is open. It comes once for each boot; the client goes on with the new one.
+    #[error("the controller was reset in the meantime and {}", kept(*origin))]
+    ControllerReset {
+        /// What it has kept.
+        origin: Origin,
+    },
     /// The client's session had to make room for those of others. Whether the command was carried out is open. The client goes on
     /// with another session.
     #[error("the controller has given the place of this client to another one")]
@@ -93,6 +97,15 @@ impl ClientError {
         ClientError::UnknownReply {
             message: name(message),
         }
+    }
+}
+
+/// What a controller has kept over a reset.
+const fn kept(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Forgetful | Origin::New => "has forgotten all jobs",
+        Origin::Restored { .. } => "has restored its state",
+        Origin::Damaged { .. } => "has found its journal damaged: jobs may be lost",
     }
 }
 

@@ -80,6 +80,11 @@ impl<const SECTOR: usize> MemoryFlash<SECTOR> {
         self.cut_at = None;
     }
 
+    /// Whether the power was cut: a step has come to it.
+    pub fn is_cut(&self) -> bool {
+        self.cut_at.is_some_and(|cut| self.steps > cut)
+    }
+
     /// Steps so far.
     pub const fn steps(&self) -> u64 {
         self.steps

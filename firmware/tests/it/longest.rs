@@ -8,6 +8,7 @@ use meshalloc::{
     Block, Capacity, Command, Configuration, Error, Flags, Grant, Grid, JobId, JobState,
     MESH_SIDE_MAX, NodeId, PageOrder, Reply, Request, SchedulerKind, Statistics, StrategyKind,
 };
+use meshalloc_firmware::keeping::Origin;
 use meshalloc_firmware::protocol::{
     BUILD_BYTES_MAX, EVENTS_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
 };
@@ -120,6 +121,7 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
     let text = |len: usize| "x".repeat(len);
     let mut messages = vec![
         ServerMessage::Hello(Greeting {
+            origin: Origin::Restored { at: u64::MAX },
             protocol: u8::MAX,
             session: LONGEST_SESSION,
             events: u64::MAX,

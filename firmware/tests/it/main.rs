@@ -8,3 +8,4 @@ mod line;
 mod longest;
 mod samples;
 mod session;
+mod soak;

@@ -8,6 +8,7 @@ use meshalloc::{
     Serves, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
+use meshalloc_firmware::keeping::Origin;
 use meshalloc_firmware::protocol::EVENTS_MAX;
 use meshalloc_firmware::{
     ClientMessage, Event, Events, Greeting, LineCounters, Outcome, PROTOCOL_VERSION, ProtocolError,
@@ -221,6 +222,7 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
         ProtocolError::OtherBoot { boot: 1001 },
         ProtocolError::NoSession,
         ProtocolError::TooOld,
+        ProtocolError::NotKept,
     ] {
         messages.push((
             format!("protocol error: {error}"),
@@ -236,6 +238,7 @@ fn greetings_and_counters() -> Vec<(String, ServerMessage)> {
         (
             "greeting, on a cube".to_owned(),
             ServerMessage::Hello(Greeting {
+                origin: Origin::Restored { at: 1_000_000 },
                 strategies: (0..).take(StrategyKind::ALL.len()).collect(),
                 configuration: on_cube(16, 3, StrategyKind::TreeCollapsing),
                 ..greeting()
@@ -416,6 +419,7 @@ fn errors() -> Vec<Error> {
 /// The greeting of an image with the strategies that serve two-dimensional meshes.
 fn greeting() -> Greeting {
     Greeting {
+        origin: Origin::Forgetful,
         protocol: PROTOCOL_VERSION,
         session: SESSION,
         events: 7,

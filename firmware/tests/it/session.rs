@@ -91,7 +91,7 @@ fn some_configuration(random: &mut Random, kind: Kind) -> Configuration {
 }
 
 /// Many jobs may try after one departure. There are 10 ticks between two commands.
-const SCHEDULERS: [SchedulerKind; 6] = [
+pub(crate) const SCHEDULERS: [SchedulerKind; 6] = [
     SchedulerKind::Fcfs,
     SchedulerKind::ModifiedFcfs(Threshold::Static { ticks: 400 }),
     SchedulerKind::BypassQueue { threshold: 400 },
@@ -470,7 +470,10 @@ fn after_a_reset_of_the_server_nothing_old_is_carried_out() {
     call(&mut client, &submit(1, 2, 2), None).unwrap();
     client.line_mut().server = &mut after;
     let error = call(&mut client, &submit(2, 2, 2), None).unwrap_err();
-    assert!(matches!(error, ClientError::ControllerReset), "{error}");
+    assert!(
+        matches!(error, ClientError::ControllerReset { .. }),
+        "{error}"
+    );
     let greeting = client.hello().unwrap();
     assert_eq!(
         greeting.configuration,

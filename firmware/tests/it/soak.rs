@@ -1,0 +1,678 @@
+//! Several clients, a server with a journal, and everything that can go wrong between them: frames that are lost, changed, cut, repeated, delayed
+//! and overtaken, clients that are started again, and resets at any word of a write to the journal.
+//!
+//! A ledger says after each operation what must be true: no processor is lost or in two jobs, every acknowledged grant is there, none
+//! is there twice or without anybody having asked for it, and every reset is known. Everything follows from the seed.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::ops::Range;
+use std::rc::Rc;
+use std::time::Duration;
+
+use meshalloc::{
+    Block, Command, Configuration, Controller, Error, JobId, JobState, NodeId, Refusal, Reply,
+    Request, StrategyKind,
+};
+use meshalloc_firmware::journal::Journal;
+use meshalloc_firmware::journal::memory::MemoryFlash;
+use meshalloc_firmware::keeping::Origin;
+use meshalloc_firmware::{Client, ClientError, Line, Options, Server};
+
+use crate::board::{Board, configuration};
+use crate::line::Random;
+use crate::session::SCHEDULERS;
+
+const SECTOR: usize = 4096;
+const REGIONS: usize = 3;
+type Flash = MemoryFlash<SECTOR>;
+type Kept = Journal<Flash, REGIONS>;
+
+fn regions() -> [Range<u32>; REGIONS] {
+    std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32)
+}
+
+/// A server in a boot of its own. Its memory is never given back: a few kilobytes for each reset.
+fn boot(flash: Flash, number: u64, configuration: Configuration) -> Server<'static, Kept> {
+    let board = Box::leak(Box::new(Board::new()));
+    let controller = Controller::new(board.memory(), configuration).expect("it fits");
+    let (journal, recovered) = Journal::open(flash, &regions()).expect("the flash has power");
+    Server::restored(controller, number, journal, recovered)
+}
+
+/// A strategy whose jobs hold a block, or many, and schedulers under which many jobs try after a departure.
+fn some_configuration(random: &mut Random) -> Configuration {
+    const STRATEGIES: [StrategyKind; 4] = [
+        StrategyKind::FirstFit,
+        StrategyKind::FreeSubmeshList,
+        StrategyKind::Random { seed: 7 },
+        StrategyKind::Naive,
+    ];
+    Configuration {
+        scheduler: SCHEDULERS[random.below(SCHEDULERS.len())],
+        ..configuration(16, 16, STRATEGIES[random.below(STRATEGIES.len())])
+    }
+}
+
+/// What happened, for the faults to have bitten.
+#[derive(Clone, Copy, Debug, Default)]
+struct Happened {
+    operations: u64,
+    grants: u64,
+    events: u64,
+    lost: u64,
+    changed: u64,
+    repeated: u64,
+    late: u64,
+    resets: u64,
+    power_cuts: u64,
+    no_reply: u64,
+    told_of_resets: u64,
+    sessions_lost: u64,
+    restarts: u64,
+    not_kept: u64,
+    busy: u64,
+    in_doubt: u64,
+    carried_out: u64,
+    sectors_erased: u64,
+}
+
+/// The server and the lines to it.
+struct World {
+    server: Option<Server<'static, Kept>>,
+    boot: u64,
+    configuration: Configuration,
+    now: u64,
+    random: Random,
+    /// Frames on their way: when each arrives.
+    there: Vec<(u64, Vec<u8>)>,
+    back: Vec<(u64, Vec<u8>)>,
+    /// Bytes for each client.
+    inboxes: Vec<VecDeque<u8>>,
+    /// One fault in so many frames.
+    rate: usize,
+    happened: Happened,
+}
+
+impl World {
+    fn server(&mut self) -> &mut Server<'static, Kept> {
+        self.server.as_mut().expect("it is there between resets")
+    }
+
+    /// Puts a frame on a line, with faults.
+    fn post(&mut self, frame: &[u8], is_there: bool) {
+        let rate = self.rate;
+        let mut copies = 1;
+        let mut bytes = frame.to_vec();
+        match self.random.below(rate) {
+            0 => {
+                copies = 0;
+                self.happened.lost += 1;
+            }
+            1 => {
+                copies = 2 + self.random.below(2);
+                self.happened.repeated += 1;
+            }
+            2 => {
+                let at = self.random.below(bytes.len());
+                bytes[at] ^= 1 << self.random.below(8);
+                self.happened.changed += 1;
+            }
+            3 => {
+                let at = self.random.below(bytes.len());
+                bytes.truncate(at);
+                self.happened.changed += 1;
+            }
+            _ => {}
+        }
+        for _ in 0..copies {
+            let mut delay = 0;
+            if self.random.once_in(rate) {
+                // Some come after a reset or two.
+                let longest = if self.random.once_in(4) { 2000 } else { 20 };
+                delay = 1 + self.random.below(longest);
+                self.happened.late += 1;
+            }
+            let due = self.now + delay as u64;
+            match is_there {
+                true => self.there.push((due, bytes.clone())),
+                false => self.back.push((due, bytes.clone())),
+            }
+        }
+    }
+
+    /// Time passes: frames arrive, in any order among those that are due, and the server works in between.
+    fn step(&mut self) {
+        self.now += 1;
+        for _ in 0..self.random.below(3) {
+            self.server().work();
+            self.reset_if_cut();
+        }
+        while let Some(at) = self.due(true) {
+            let (_, frame) = self.there.swap_remove(at);
+            let mut answer = Vec::new();
+            let now = self.now;
+            let is_busy = self.server().controller().is_scheduling();
+            self.happened.busy += u64::from(is_busy);
+            let received = self.server().receive(&frame, now, &mut answer);
+            received.expect("a vector takes everything");
+            // What was being sent when the power was cut does not arrive.
+            if self.reset_if_cut() {
+                continue;
+            }
+            for frame in answer.split_inclusive(|&byte| byte == 0) {
+                // A delimiter comes before each frame too.
+                if frame.len() > 1 {
+                    self.post(&[&[0], frame].concat(), false);
+                }
+            }
+        }
+        while let Some(at) = self.due(false) {
+            let (_, frame) = self.back.swap_remove(at);
+            for inbox in &mut self.inboxes {
+                inbox.extend(&frame);
+            }
+        }
+    }
+
+    fn due(&mut self, is_there: bool) -> Option<usize> {
+        let now = self.now;
+        let frames = if is_there { &self.there } else { &self.back };
+        let due: Vec<usize> = (0..frames.len())
+            .filter(|&at| frames[at].0 <= now)
+            .collect();
+        (!due.is_empty()).then(|| due[self.random.below(due.len())])
+    }
+
+    /// A server whose power was cut is another one.
+    fn reset_if_cut(&mut self) -> bool {
+        let is_cut = self.server().journal().flash_mut().is_cut();
+        if is_cut {
+            self.happened.power_cuts += 1;
+            self.reset();
+        }
+        is_cut
+    }
+
+    fn reset(&mut self) {
+        self.happened.resets += 1;
+        let mut server = self.server.take().expect("it was there");
+        self.happened.sectors_erased += u64::from(server.journal().sectors_erased());
+        let mut flash = server.into_journal().into_flash();
+        // The power may be cut again while the server starts.
+        loop {
+            flash.power_on();
+            self.boot += 1;
+            if self.random.once_in(4) {
+                let steps = self.random.below(200) as u64;
+                flash.cut_power_after(steps, self.random.next());
+            }
+            match Journal::<_, REGIONS>::open(flash.clone(), &regions()) {
+                Ok(_) => {}
+                Err(error) => panic!("the journal cannot be opened: {error:?}"),
+            }
+            let mut server = boot(flash, self.boot, self.configuration);
+            if server.journal().flash_mut().is_cut() {
+                flash = server.into_journal().into_flash();
+                continue;
+            }
+            assert!(
+                !matches!(server.origin(), Origin::Damaged { .. } | Origin::Forgetful),
+                "{:?}",
+                server.origin()
+            );
+            self.server = Some(server);
+            return;
+        }
+    }
+}
+
+/// A client's end.
+#[derive(Clone)]
+struct End {
+    world: Rc<RefCell<World>>,
+    client: usize,
+}
+
+impl Line for End {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.world.borrow_mut().post(bytes, true);
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
+        let mut world = self.world.borrow_mut();
+        for _ in 0..8 {
+            if !world.inboxes[self.client].is_empty() {
+                break;
+            }
+            world.step();
+        }
+        let inbox = &mut world.inboxes[self.client];
+        let len = buffer.len().min(inbox.len());
+        for (to, from) in buffer.iter_mut().zip(inbox.drain(..len)) {
+            *to = from;
+        }
+        Ok(len)
+    }
+}
+
+/// What must be true of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Entry {
+    /// It waits or runs.
+    Submitted,
+    /// It runs and holds these.
+    Granted(Vec<Block>),
+    /// It is gone, or was refused.
+    Gone,
+    /// Nobody can know: the client that sent the last command about it is no more.
+    Unknown,
+}
+
+/// The ledger and the clients.
+struct Soak {
+    seed: u64,
+    world: Rc<RefCell<World>>,
+    random: Random,
+    clients: Vec<Option<Client<End>>>,
+    /// The boot that each client's program knows of.
+    told: Vec<u64>,
+    ledger: BTreeMap<u32, Entry>,
+    next_job: u32,
+    operation: u64,
+}
+
+const CLIENTS: usize = 5;
+
+impl Soak {
+    fn new(seed: u64) -> Self {
+        let mut random = Random(seed);
+        let rate = [6, 12, 40, 200][random.below(4)];
+        let configuration = some_configuration(&mut random);
+        let flash = Flash::new(REGIONS);
+        let world = World {
+            server: Some(boot(flash, 1, configuration)),
+            boot: 1,
+            configuration,
+            now: 0,
+            random: Random(!seed),
+            there: Vec::new(),
+            back: Vec::new(),
+            inboxes: vec![VecDeque::new(); CLIENTS],
+            rate,
+            happened: Happened::default(),
+        };
+        Soak {
+            seed,
+            world: Rc::new(RefCell::new(world)),
+            random,
+            clients: (0..CLIENTS).map(|_| None).collect(),
+            told: vec![0; CLIENTS],
+            ledger: BTreeMap::new(),
+            next_job: 1,
+            operation: 0,
+        }
+    }
+
+    fn happened(&self) -> std::cell::RefMut<'_, Happened> {
+        std::cell::RefMut::map(self.world.borrow_mut(), |world| &mut world.happened)
+    }
+
+    /// The client, connected; `None` if nothing answers.
+    fn client(&mut self, at: usize) -> Option<Client<End>> {
+        if let Some(client) = self.clients[at].take() {
+            return Some(client);
+        }
+        let options = Options {
+            timeout: Duration::from_secs(1),
+            tries: 4,
+            number: Some(self.random.next() as u32),
+        };
+        let end = End {
+            world: Rc::clone(&self.world),
+            client: at,
+        };
+        let client = Client::connect(end, options).ok()?;
+        self.told[at] = client.greeting().session.boot;
+        Some(client)
+    }
+
+    /// Notes what an error says.
+    fn note(&mut self, at: usize, error: &ClientError, client: &Client<End>) {
+        match error {
+            ClientError::ControllerReset { origin } => {
+                assert!(matches!(origin, Origin::Restored { .. } | Origin::New));
+                let boot = client.greeting().session.boot;
+                assert!(boot > self.told[at], "a reset is told once");
+                self.told[at] = boot;
+                self.happened().told_of_resets += 1;
+            }
+            ClientError::SessionLost => self.happened().sessions_lost += 1,
+            ClientError::NoReply { .. } => self.happened().no_reply += 1,
+            ClientError::Refused { .. } => self.happened().not_kept += 1,
+            other => panic!("seed {}, operation {}: {other}", self.seed, self.operation),
+        }
+    }
+
+    /// Sends a command that changes something. `None` if it is in doubt.
+    fn call(
+        &mut self,
+        at: usize,
+        client: &mut Client<End>,
+        command: &Command,
+    ) -> Option<Vec<Reply>> {
+        let (boot, resets) = {
+            let world = self.world.borrow();
+            (world.boot, world.happened.resets)
+        };
+        let mut replies = Vec::new();
+        let result = client.call(command, None, &mut |reply| replies.push(reply.clone()));
+        match result {
+            Ok(()) => {
+                let is_reset = self.world.borrow().happened.resets != resets;
+                assert!(
+                    is_reset || self.told[at] == boot,
+                    "the client of boot {} has a reply from boot {boot}",
+                    self.told[at]
+                );
+                self.take_grants(&replies);
+                Some(replies)
+            }
+            Err(error) => {
+                self.note(at, &error, client);
+                match error {
+                    // The journal refused: it was not carried out.
+                    ClientError::Refused { .. } => Some(vec![Reply::Error(Error::UnknownJob)]),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// Each grant of a job in the ledger is the first, or the same again: other clients are told of it, too.
+    fn take_grants(&mut self, replies: &[Reply]) {
+        let mut granted: BTreeMap<u32, Vec<Block>> = BTreeMap::new();
+        for reply in replies {
+            if let Reply::Grant(grant) = reply {
+                granted
+                    .entry(grant.job.0)
+                    .or_default()
+                    .extend(&grant.blocks);
+            }
+        }
+        for (job, blocks) in granted {
+            self.happened().grants += 1;
+            match self.ledger.get(&job) {
+                Some(Entry::Submitted) => {
+                    self.ledger.insert(job, Entry::Granted(blocks));
+                }
+                Some(Entry::Granted(before)) => assert_eq!(before, &blocks, "granted twice"),
+                Some(Entry::Gone | Entry::Unknown) => {}
+                None => panic!("nobody has asked for job {job}"),
+            }
+        }
+    }
+
+    /// Finds out what has become of a job whose last command is in doubt.
+    fn settle(&mut self, at: usize, mut client: Client<End>, job: u32) {
+        self.happened().in_doubt += 1;
+        for _ in 0..200 {
+            // From here on an earlier command is not carried out any more.
+            if let Err(error) = client.hello() {
+                self.note(at, &error, &client);
+                continue;
+            }
+            match client.query(&Command::QueryJob { job: JobId(job) }) {
+                Ok(Reply::Job(_)) => {
+                    self.ledger.insert(job, Entry::Submitted);
+                    self.clients[at] = Some(client);
+                    self.happened().carried_out += 1;
+                    return;
+                }
+                Ok(Reply::Error(Error::UnknownJob)) => {
+                    self.ledger.insert(job, Entry::Gone);
+                    self.clients[at] = Some(client);
+                    return;
+                }
+                Ok(other) => panic!("{other:?}"),
+                Err(error) => self.note(at, &error, &client),
+            }
+        }
+        // The line is too bad: another client is started, and what it finds does not tell what a late frame of this one may do.
+        self.ledger.insert(job, Entry::Unknown);
+    }
+
+    fn operate(&mut self) {
+        self.operation += 1;
+        self.happened().operations += 1;
+        match self.random.below(200) {
+            0 => return self.world.borrow_mut().reset(),
+            1..=3 => {
+                let steps = self.random.below(60) as u64;
+                let noise = self.random.next();
+                let mut world = self.world.borrow_mut();
+                world
+                    .server()
+                    .journal()
+                    .flash_mut()
+                    .cut_power_after(steps, noise);
+                return;
+            }
+            4 => {
+                let at = self.random.below(CLIENTS);
+                self.clients[at] = None;
+                self.happened().restarts += 1;
+                return;
+            }
+            _ => {}
+        }
+        let at = self.random.below(CLIENTS);
+        let Some(mut client) = self.client(at) else {
+            return;
+        };
+        let known: Vec<u32> = self
+            .ledger
+            .iter()
+            .filter(|(_, entry)| !matches!(entry, Entry::Gone | Entry::Unknown))
+            .map(|(&job, _)| job)
+            .collect();
+        match self.random.below(100) {
+            0..=44 if !known.is_empty() => {
+                let job = known[self.random.below(known.len())];
+                self.release(at, client, job);
+            }
+            45..=50 => {
+                // Faults come and go.
+                let node = NodeId(self.random.below(256) as u32);
+                let command = match self.random.below(3) {
+                    0 => Command::MarkFaulty { node },
+                    _ => Command::ClearFaulty { node },
+                };
+                let _ = self.call(at, &mut client, &command);
+                self.clients[at] = Some(client);
+            }
+            51..=55 => {
+                match client.poll() {
+                    Ok(()) => {
+                        while let Ok(Some(_)) = client.next_event() {
+                            self.happened().events += 1;
+                        }
+                    }
+                    Err(error) => self.note(at, &error, &client),
+                }
+                self.clients[at] = Some(client);
+            }
+            _ => {
+                let job = self.next_job;
+                self.next_job += 1;
+                self.submit(at, client, job);
+            }
+        }
+    }
+
+    fn submit(&mut self, at: usize, mut client: Client<End>, job: u32) {
+        let mut side = || 1 + self.random.below(8) as u16;
+        let request = Request::submesh(side(), side());
+        let request = request.with_estimate(1 + self.random.below(100) as u64);
+        self.ledger.insert(job, Entry::Submitted);
+        let command = Command::Submit {
+            job: JobId(job),
+            request,
+        };
+        match self.call(at, &mut client, &command).as_deref() {
+            None => self.settle(at, client, job),
+            Some([.., last]) => {
+                match last {
+                    Reply::Submitted {
+                        state: JobState::Waiting { .. },
+                        ..
+                    } => assert_eq!(self.ledger[&job], Entry::Submitted),
+                    Reply::Submitted {
+                        state: JobState::Running { .. },
+                        ..
+                    } => {
+                        assert!(
+                            matches!(self.ledger[&job], Entry::Granted(_) | Entry::Submitted),
+                            "{:?}",
+                            self.ledger[&job]
+                        );
+                    }
+                    Reply::Error(error) => {
+                        assert!(
+                            matches!(
+                                error,
+                                Error::Refused(Refusal::TableFull) | Error::UnknownJob
+                            ),
+                            "{error}"
+                        );
+                        self.ledger.insert(job, Entry::Gone);
+                    }
+                    other => panic!("{other:?}"),
+                }
+                self.clients[at] = Some(client);
+            }
+            Some([]) => panic!("no reply"),
+        }
+    }
+
+    fn release(&mut self, at: usize, mut client: Client<End>, job: u32) {
+        let command = Command::Release { job: JobId(job) };
+        let before = self.ledger.insert(job, Entry::Gone);
+        match self.call(at, &mut client, &command).as_deref() {
+            None => self.settle(at, client, job),
+            Some([.., Reply::Released { .. }]) => self.clients[at] = Some(client),
+            Some([.., Reply::Error(Error::UnknownJob)]) => {
+                // The journal refused.
+                self.ledger.insert(job, before.expect("it was known"));
+                self.clients[at] = Some(client);
+            }
+            Some(other) => panic!("{other:?}"),
+        }
+    }
+
+    /// What must be true after each operation.
+    fn check(&self) {
+        let world = self.world.borrow();
+        let controller = world.server.as_ref().expect("it is there").controller();
+        let jobs = controller.jobs();
+        let context = || format!("seed {}, operation {}", self.seed, self.operation);
+        controller.check_invariants();
+        let mut there = 0;
+        for (job, entry) in &self.ledger {
+            let slot = jobs.find(JobId(*job));
+            there += u32::from(slot.is_some());
+            match entry {
+                Entry::Submitted => assert!(slot.is_some(), "{}: job {job} is lost", context()),
+                Entry::Granted(blocks) => {
+                    let slot = slot.unwrap_or_else(|| panic!("{}: job {job} is lost", context()));
+                    let held: Vec<Block> = controller.blocks(jobs.get(slot)).collect();
+                    assert_eq!(&held, blocks, "{}: job {job} holds others", context());
+                }
+                Entry::Gone => assert!(slot.is_none(), "{}: job {job} is back", context()),
+                Entry::Unknown => {}
+            }
+        }
+        let all = jobs.running_len() + jobs.waiting_len();
+        assert_eq!(there, all, "{}: jobs that nobody submitted", context());
+    }
+}
+
+/// Runs so many operations with this seed.
+fn soak(seed: u64, operations: u64) -> Happened {
+    let mut soak = Soak::new(seed);
+    for _ in 0..operations {
+        soak.operate();
+        soak.check();
+        // Names of jobs that are gone need not be looked at for ever, late frames about them come within some thousand steps.
+        if soak.operation.is_multiple_of(512) {
+            let old = soak.next_job.saturating_sub(600);
+            let is_over = |job: &u32, entry: &Entry| *job < old && *entry == Entry::Gone;
+            soak.ledger.retain(|job, entry| !is_over(job, entry));
+        }
+    }
+    *soak.happened()
+}
+
+fn soak_seeds(seeds: Range<u64>, operations: u64) {
+    let mut all = Happened::default();
+    for seed in seeds {
+        let one = soak(seed, operations);
+        let sum = |a: &mut u64, b: u64| *a += b;
+        sum(&mut all.operations, one.operations);
+        sum(&mut all.grants, one.grants);
+        sum(&mut all.events, one.events);
+        sum(&mut all.lost, one.lost);
+        sum(&mut all.changed, one.changed);
+        sum(&mut all.repeated, one.repeated);
+        sum(&mut all.late, one.late);
+        sum(&mut all.resets, one.resets);
+        sum(&mut all.power_cuts, one.power_cuts);
+        sum(&mut all.no_reply, one.no_reply);
+        sum(&mut all.told_of_resets, one.told_of_resets);
+        sum(&mut all.sessions_lost, one.sessions_lost);
+        sum(&mut all.restarts, one.restarts);
+        sum(&mut all.not_kept, one.not_kept);
+        sum(&mut all.busy, one.busy);
+        sum(&mut all.in_doubt, one.in_doubt);
+        sum(&mut all.carried_out, one.carried_out);
+        sum(&mut all.sectors_erased, one.sectors_erased);
+    }
+    println!("{all:#?}");
+    let each = [
+        all.grants,
+        all.lost,
+        all.changed,
+        all.repeated,
+        all.late,
+        all.power_cuts,
+        all.told_of_resets,
+        all.sessions_lost,
+        all.restarts,
+        all.in_doubt,
+        all.carried_out,
+        all.busy,
+    ];
+    assert!(
+        each.iter().all(|&times| times * 2000 > all.operations),
+        "the faults did not bite: {all:?}"
+    );
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
+    soak_seeds(0..12, 1_000);
+}
+
+/// A million operations: `cargo test --release -p meshalloc-firmware --test it a_million -- --ignored --nocapture`. With
+/// `MESHALLOC_SOAK_SEED` only those of one seed.
+#[test]
+#[ignore = "minutes: a million operations"]
+fn a_million_operations() {
+    match std::env::var("MESHALLOC_SOAK_SEED").map(|seed| seed.parse::<u64>()) {
+        Ok(Ok(seed)) => println!("{:#?}", soak(seed, 2_000)),
+        Ok(Err(error)) => panic!("MESHALLOC_SOAK_SEED: {error}"),
+        Err(_) => soak_seeds(0..500, 2_000),
+    }
+}
