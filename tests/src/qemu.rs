@@ -190,6 +190,26 @@ impl Qemu {
         Ok(())
     }
 
+    /// What resets the chip, or ends QEMU with SIGKILL, at a moment of its own.
+    ///
+    /// # Errors
+    ///
+    /// When QEMU has ended.
+    pub fn strike(
+        &self,
+        kill: bool,
+    ) -> io::Result<impl FnOnce() -> io::Result<()> + Send + 'static> {
+        let mut monitor = self.monitor.try_clone()?;
+        let process = self.child.id().to_string();
+        Ok(move || match kill {
+            true => Command::new("kill")
+                .args(["-9", &process])
+                .status()
+                .map(|_| ()),
+            false => monitor.write_all(b"system_reset\n"),
+        })
+    }
+
     /// What the firmware has logged so far, in defmt's encoding.
     ///
     /// # Errors

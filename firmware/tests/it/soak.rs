@@ -662,7 +662,7 @@ fn soak_seeds(seeds: Range<u64>, operations: u64) {
 
 #[test]
 fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
-    soak_seeds(0..12, 1_000);
+    soak_seeds(0..70, 1_000);
 }
 
 /// A million operations: `cargo test --release -p meshalloc-firmware --test it a_million -- --ignored --nocapture`. With

@@ -1,52 +1,176 @@
-//! The journal of the image in QEMU, a file on the host, read with the same library on the host.
+//! What the image keeps over resets and restarts of QEMU: the journal is a file on the host.
 
-use std::fs;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
-use meshalloc_firmware::journal::memory::MemoryFlash;
-use meshalloc_firmware::journal::{Journal, Recovered, Replayed};
-use meshalloc_tests::qemu::Qemu;
+use meshalloc::{Command, Configuration, JobId, Mesh, Reply, Request, SchedulerKind, StrategyKind};
+use meshalloc_firmware::keeping::Origin;
+use meshalloc_firmware::{Client, ClientError, Line};
+use meshalloc_tests::qemu::{Qemu, call_at};
+use meshalloc_tests::random::Random;
 use tempfile::tempdir;
 
-/// As on the board.
-const SECTOR_LEN: usize = 16 * 1024;
+/// Half of them end QEMU, the others reset the chip.
+const RESETS: u32 = 100;
 
-/// The starts in the journal of this folder, in order.
-fn starts(folder: &Path) -> Vec<u64> {
-    let bytes = fs::read(folder.join("meshalloc-journal.bin")).expect("the image has made it");
-    assert_eq!(bytes.len(), 3 * SECTOR_LEN);
-    let len = SECTOR_LEN as u32;
-    let regions = [0..len, len..2 * len, 2 * len..3 * len];
-    let flash = MemoryFlash::<SECTOR_LEN>::with_bytes(bytes);
-    let (mut journal, recovered) = Journal::open(flash, &regions).expect("the regions are whole");
-    assert_eq!(recovered, Recovered::Whole { interrupted: false });
-    let mut starts = Vec::new();
-    let mut replay = journal.replay();
-    while let Some(entry) = replay.next().expect("it was read before") {
-        // A checkpoint has the number before the first start that is recorded behind it.
-        if let Replayed::Record(number) = entry {
-            starts.push(u64::from_le_bytes(number.try_into().expect("eight bytes")));
+/// The jobs by name, each with the processors it holds, 0 while it waits.
+type Jobs = BTreeMap<u32, u32>;
+
+fn jobs(client: &mut Client<impl Line>) -> Result<Jobs, ClientError> {
+    let mut jobs = Jobs::new();
+    let mut from = Some(0);
+    while let Some(at) = from {
+        let replies = call_at(client, Command::ListJobs { from: at }, None)?;
+        let [Reply::Jobs(list)] = &replies[..] else {
+            panic!("{replies:?}");
+        };
+        jobs.extend(
+            list.jobs
+                .iter()
+                .map(|&(job, processors)| (job.0, processors)),
+        );
+        from = list.next;
+    }
+    Ok(jobs)
+}
+
+/// Submits and releases jobs until the chip is reset or QEMU has ended. Returns the job whose command was not answered, if there is one.
+fn work(
+    client: &mut Client<impl Line>,
+    known: &mut Jobs,
+    random: &mut Random,
+    next: &mut u32,
+) -> Option<u32> {
+    loop {
+        let release = known.len() > 30 || (!known.is_empty() && random.percent(40));
+        let (job, command) = if release {
+            let at = random.below(known.len() as u32) as usize;
+            let job = *known.keys().nth(at).expect("below their number");
+            (job, Command::Release { job: JobId(job) })
+        } else {
+            *next += 1;
+            let request =
+                Request::submesh(random.between(1, 30) as u16, random.between(1, 30) as u16);
+            (
+                *next,
+                Command::Submit {
+                    job: JobId(*next),
+                    request,
+                },
+            )
+        };
+        let Ok(replies) = call_at(client, command, None) else {
+            return Some(job);
+        };
+        if release {
+            known.remove(&job);
+        } else {
+            known.insert(job, 0);
+        }
+        for reply in replies {
+            match reply {
+                Reply::Grant(grant) => {
+                    let block = grant.blocks[0];
+                    let machine = Mesh::new(64, 64).expect("a mesh").grid();
+                    known.insert(grant.job.0, machine.area(block));
+                }
+                Reply::Submitted { .. } | Reply::Released { .. } => {}
+                other => panic!("{other:?}"),
+            }
         }
     }
-    starts
+}
+
+/// The client after a reset of the chip.
+fn after_reset(client: &mut Client<impl Line>) -> Jobs {
+    for _ in 0..100 {
+        // The one that tells of the reset, unless a command has.
+        match client.hello() {
+            Ok(_) | Err(ClientError::ControllerReset { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+        assert!(
+            matches!(client.greeting().origin, Origin::Restored { .. }),
+            "{:?}",
+            client.greeting().origin
+        );
+        match jobs(client) {
+            Ok(jobs) => return jobs,
+            Err(ClientError::ControllerReset { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("it is reset again and again")
+}
+
+/// What is there is what was acknowledged, but for the command that was not answered.
+fn compare(there: &Jobs, known: &mut Jobs, in_doubt: Option<u32>) {
+    if let Some(job) = in_doubt {
+        let differs = there.contains_key(&job) != known.contains_key(&job);
+        // A release or submission that was carried out may have let others begin.
+        if differs {
+            for (job, processors) in there {
+                known.entry(*job).and_modify(|held| {
+                    assert!(*held == 0 || held == processors, "job {job}");
+                    *held = *processors;
+                });
+            }
+        }
+        known.remove(&job);
+        known.extend(there.get(&job).map(|&processors| (job, processors)));
+    }
+    assert_eq!(there, known);
+}
+
+fn start(folder: &Path) -> Option<Qemu> {
+    Qemu::start_with_journal(folder)
 }
 
 #[test]
-fn qemu_keeps_its_journal_over_resets_and_restarts() {
+fn qemu_keeps_every_acknowledged_job_over_resets_and_kills() {
     let folder = tempdir().expect("there is a folder for temporary files");
-    let mut expected = Vec::new();
-    for _ in 0..2 {
-        let Some(mut qemu) = Qemu::start_with_journal(folder.path()) else {
-            return;
-        };
-        qemu.client().expect("it has started");
-        for reset in 0..3 {
-            if reset > 0 {
-                qemu.reset_chip().expect("it starts again");
-                qemu.client().expect("it has started");
-            }
-            expected.push(expected.len() as u64 + 1);
-            assert_eq!(starts(folder.path()), expected);
+    let Some(mut qemu) = start(folder.path()) else {
+        return;
+    };
+    let mut client = qemu.client().expect("it has started");
+    assert_eq!(client.greeting().origin, Origin::New);
+    let configuration = Configuration {
+        machine: Mesh::new(64, 64).expect("a mesh").grid(),
+        strategy: StrategyKind::FreeSubmeshList,
+        scheduler: SchedulerKind::BypassQueue {
+            threshold: 1_000_000,
+        },
+    };
+    let configured = call_at(&mut client, Command::Configure(configuration), None);
+    assert_eq!(configured.expect("it answers"), [Reply::Done]);
+    let (mut known, mut next) = (Jobs::new(), 0);
+    let mut random = Random::new(13);
+    let mut in_doubt_and_done = [0; 2];
+    for reset in 0..RESETS {
+        let delay = Duration::from_micros(u64::from(random.below(60_000)));
+        let is_kill = reset % 2 == 1;
+        let strike = qemu.strike(is_kill).expect("QEMU runs");
+        let striking = thread::spawn(move || {
+            thread::sleep(delay);
+            strike()
+        });
+        let in_doubt = work(&mut client, &mut known, &mut random, &mut next);
+        striking.join().expect("no panic").expect("QEMU was there");
+        if is_kill {
+            drop(qemu);
+            qemu = start(folder.path()).expect("it has started before");
+            client = qemu.client().expect("it has started");
+            assert!(matches!(client.greeting().origin, Origin::Restored { .. }));
         }
+        let there = after_reset(&mut client);
+        let job = in_doubt.expect("it was reset");
+        in_doubt_and_done[usize::from(there.contains_key(&job) != known.contains_key(&job))] += 1;
+        compare(&there, &mut known, in_doubt);
     }
+    assert!(next > RESETS, "{next} jobs were submitted");
+    println!(
+        "{next} jobs; commands not answered: {in_doubt_and_done:?} (not carried out, carried out)"
+    );
 }
