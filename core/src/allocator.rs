@@ -3,7 +3,11 @@
 //! The [`Controller`](crate::Controller) adds names, a queue and a scheduler. A program that has those already, or
 //! needs none, uses the allocator alone.
 
+#[cfg(feature = "restore")]
+use crate::blocks::Link;
 use crate::blocks::{Allocation, BlockCell, BlockPool, Chain, Draft, Held};
+#[cfg(feature = "restore")]
+use crate::checkpoint::{Reader, RestoreError, consistent};
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, Grid};
 use crate::node::NodeId;
@@ -299,6 +303,45 @@ impl<'m> Allocator<'m> {
                 .released(&self.occupancy, &Held(&self.pool), unit);
         }
         changed
+    }
+
+    /// Takes a block that a chain had behind the others, the last of which is in this cell; returns the longer chain. Before
+    /// [`Allocator::end_restoring`] only.
+    ///
+    /// # Errors
+    ///
+    /// `Inconsistent` if it is not free, `NoRoom`.
+    #[cfg(feature = "restore")]
+    pub(crate) fn restore_block(
+        &mut self,
+        chain: (Chain, Link),
+        block: Block,
+    ) -> Result<(Chain, Link), RestoreError> {
+        consistent(self.occupancy.is_free(block))?;
+        let mut draft = Draft::resume(&mut self.pool, chain);
+        draft.push(block);
+        let chain = draft.suspend().ok_or(RestoreError::NoRoom)?;
+        self.occupancy.take(block);
+        Ok(chain)
+    }
+
+    /// The processor was faulty. Returns whether there is such a one that was not. Before [`Allocator::end_restoring`] only.
+    #[cfg(feature = "restore")]
+    pub(crate) fn restore_fault(&mut self, node: NodeId) -> bool {
+        self.occupancy.mark_faulty(node).is_some()
+    }
+
+    /// Everything is busy that was: the strategy begins with that.
+    #[cfg(feature = "restore")]
+    pub(crate) fn end_restoring(&mut self) {
+        self.occupancy.settle();
+        self.strategy.rebuild(&self.occupancy);
+    }
+
+    /// Restores what the strategy knows from an item.
+    #[cfg(feature = "restore")]
+    pub(crate) fn restore_strategy(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
+        self.strategy.restore(state)
     }
 
     /// Asserts every invariant, `blocks` being the number of blocks that are held. For tests; slow.

@@ -217,6 +217,25 @@ impl<'a, 'm> Draft<'a, 'm> {
         }
     }
 
+    /// Goes on with a chain that [`Draft::suspend`] has returned.
+    #[cfg(feature = "restore")]
+    pub(crate) fn resume(pool: &'a mut BlockPool<'m>, (chain, last): (Chain, Link)) -> Self {
+        let Chain { head, len } = chain;
+        Draft {
+            pool,
+            head,
+            len,
+            last,
+            overflow: false,
+        }
+    }
+
+    /// The blocks so far and the last cell; `None` if there was no room for all of them.
+    #[cfg(feature = "restore")]
+    pub(crate) fn suspend(self) -> Option<(Chain, Link)> {
+        (!self.overflow).then(|| (self.chain(), self.last))
+    }
+
     /// Adds a block. One for which the pool has no room makes the whole proposal fail as `TableFull`.
     #[inline]
     pub fn push(&mut self, block: impl Into<Block>) {

@@ -4,6 +4,8 @@
 
 pub mod allocator;
 pub mod blocks;
+#[cfg(feature = "restore")]
+pub mod checkpoint;
 pub mod compactness;
 pub mod controller;
 pub mod cube;
@@ -42,7 +44,11 @@ pub mod word;
 
 pub use allocator::Allocator;
 pub use blocks::{Allocation, Draft, Held};
+#[cfg(feature = "restore")]
+pub use checkpoint::{RestoreError, SaveError};
 pub use compactness::Compactness;
+#[cfg(feature = "restore")]
+pub use controller::Restoring;
 pub use controller::{Controller, Granted};
 pub use cube::{Cube, CubeError};
 pub use error::{ConfigureError, Error, Refusal};

@@ -44,6 +44,7 @@ impl fmt::Display for Coord {
 ///
 /// A side may be zero here; such a request is refused as empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Sides {
     /// Length along x.

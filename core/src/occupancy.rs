@@ -7,6 +7,8 @@ use crate::grid::{Block, Grid};
 use crate::layout::Layout;
 use crate::mesh::Submesh;
 use crate::node::NodeId;
+#[cfg(feature = "restore")]
+use crate::word::next_bit;
 use crate::word::{Span, WORD_BITS, Word, words_for};
 
 /// The most blocks that wait to be marked.
@@ -265,6 +267,24 @@ impl<'m> Occupancy<'m> {
     /// The faulty bits of one row.
     pub(crate) fn faulty_row(&self, row: usize) -> &[Word] {
         &self.faulty[row * self.stride()..(row + 1) * self.stride()]
+    }
+
+    /// The faulty processors in the order of their numbers. O(words), O(1) if there is none.
+    #[cfg(feature = "restore")]
+    pub(crate) fn faulty_nodes(&self) -> impl Iterator<Item = NodeId> {
+        let rows = match self.faulty_count {
+            0 => 0,
+            _ => self.layout.rows(),
+        };
+        let len = self.grid().row_len();
+        (0..rows).flat_map(move |row| {
+            let mut at = 0;
+            core::iter::from_fn(move || {
+                let node = next_bit(self.faulty_row(row), at, true)?;
+                at = node + 1;
+                Some(NodeId(row as u32 * len + node))
+            })
+        })
     }
 
     fn place(&self, node: NodeId) -> Option<(usize, Word)> {

@@ -5,8 +5,12 @@
 
 mod answers;
 mod pass;
+#[cfg(feature = "restore")]
+mod state;
 
 pub use answers::Granted;
+#[cfg(feature = "restore")]
+pub use state::Restoring;
 
 use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, Refusal};
@@ -28,7 +32,8 @@ use crate::word::WORD_BITS;
 /// - *One owner*: a processor is busy in the occupancy exactly if a running job holds it or it is
 ///   faulty.
 /// - *Disjoint*: no processor is in two blocks.
-/// - *Derived*: whatever a strategy keeps can be rebuilt from the occupancy.
+/// - *Derived*: whatever a strategy keeps can be rebuilt from the occupancy, but for what it says itself when it is saved
+///   ([`Strategy`](crate::Strategy)).
 /// - *Atomic*: a command that is answered with an error has changed nothing but statistics, and a query nothing at all, so that
 ///   every later decision is what it would have been without it. (A strategy that looks at the latest requests counts one that was
 ///   refused for lack of room, too: that is how it is defined.)
@@ -84,6 +89,7 @@ pub struct Controller<'m> {
 
 /// The counting part of [`Statistics`].
 #[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "restore", derive(serde::Serialize, serde::Deserialize))]
 struct Counts {
     submitted: u64,
     granted: u64,

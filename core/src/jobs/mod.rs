@@ -13,10 +13,14 @@ mod index;
 #[cfg(feature = "reservations")]
 mod reservations;
 mod slot;
+#[cfg(feature = "restore")]
+mod state;
 
 pub use crate::blocks::{BlockCell, Link};
 use slot::State;
 pub use slot::{JobSlot, Reserved};
+#[cfg(feature = "restore")]
+pub(crate) use state::SavedJob;
 
 /// A job's place in the table, valid until the job is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

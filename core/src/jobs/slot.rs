@@ -42,10 +42,10 @@ pub(super) enum State {
 pub struct JobSlot {
     pub(super) id: JobId,
     pub(super) state: State,
-    request: Request,
-    submitted: Ticks,
-    attempts: u32,
-    misses: u32,
+    pub(super) request: Request,
+    pub(super) submitted: Ticks,
+    pub(super) attempts: u32,
+    pub(super) misses: u32,
     pub(super) prev: Link,
     pub(super) next: Link,
 }
@@ -197,7 +197,7 @@ impl JobSlot {
     }
 
     /// The number of its grant; 0 while it waits.
-    pub(super) const fn grant_number(&self) -> u64 {
+    pub(crate) const fn grant_number(&self) -> u64 {
         match self.state {
             State::Running { number, .. } => number,
             _ => 0,

@@ -136,6 +136,22 @@ macro_rules! schedulers {
                     AnyScheduler::Never(never) => never.next(world, attempt),
                 }
             }
+
+            #[cfg(feature = "restore")]
+            fn save(&self, state: &mut Writer<'_>) {
+                match self {
+                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.save(state),)*
+                    AnyScheduler::Never(never) => never.save(state),
+                }
+            }
+
+            #[cfg(feature = "restore")]
+            fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
+                match self {
+                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.restore(state),)*
+                    AnyScheduler::Never(never) => never.restore(state),
+                }
+            }
         }
     };
 }

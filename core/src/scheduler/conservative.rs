@@ -39,6 +39,8 @@
 
 use super::easy::Easy;
 use super::{Attempt, Event, Scheduler, Try, World};
+#[cfg(feature = "restore")]
+use crate::checkpoint::{Reader, RestoreError, Writer};
 
 /// Conservative backfilling.
 #[derive(Clone, Copy, Debug)]
@@ -64,5 +66,15 @@ impl Scheduler for Conservative {
 
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
         self.0.next(world, attempt)
+    }
+
+    #[cfg(feature = "restore")]
+    fn save(&self, state: &mut Writer<'_>) {
+        self.0.save(state);
+    }
+
+    #[cfg(feature = "restore")]
+    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
+        self.0.restore(state)
     }
 }

@@ -84,6 +84,8 @@
 //! ```
 
 use super::{Attempt, Event, Scheduler, Try, World};
+#[cfg(feature = "restore")]
+use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::jobs::JobSlot;
 use crate::request::Flags;
 
@@ -149,5 +151,16 @@ impl Scheduler for Easy {
             return None;
         }
         attempt.following.map(Try::AroundReservations)
+    }
+
+    #[cfg(feature = "restore")]
+    fn save(&self, state: &mut Writer<'_>) {
+        state.put(&self.reserved_with);
+    }
+
+    #[cfg(feature = "restore")]
+    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
+        self.reserved_with = state.take()?;
+        Ok(())
     }
 }

@@ -8,6 +8,8 @@
 //! One file in this folder with a type that implements [`Scheduler`], an entry in the table in `table.rs` and a cargo feature of its name.
 //! One that makes reservations needs the feature `reservations`.
 
+#[cfg(feature = "restore")]
+use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::Refusal;
 use crate::jobs::Slot;
 use crate::request::Ticks;
@@ -84,4 +86,21 @@ pub trait Scheduler {
 
     /// The job to try after this attempt; `None` to stop.
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;
+
+    /// Saves what it knows between two passes, beside what is reserved: items, as many as it likes. Nothing for some.
+    #[cfg(feature = "restore")]
+    fn save(&self, state: &mut Writer<'_>) {
+        let _ = state;
+    }
+
+    /// Restores from the next item that [`Scheduler::save`] has put.
+    ///
+    /// # Errors
+    ///
+    /// When it was not put by this scheduler.
+    #[cfg(feature = "restore")]
+    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let _ = state;
+        Err(RestoreError::Inconsistent)
+    }
 }

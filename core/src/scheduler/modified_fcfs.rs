@@ -50,6 +50,8 @@
 //! ```
 
 use super::{Attempt, Event, Scheduler, Threshold, Try, World};
+#[cfg(feature = "restore")]
+use crate::checkpoint::{COUNT_MAX, Reader, RestoreError, Writer, consistent};
 use crate::request::{JobId, Ticks};
 
 /// Modified FCFS.
@@ -154,5 +156,20 @@ impl Scheduler for ModifiedFcfs {
         } else {
             None
         }
+    }
+
+    #[cfg(feature = "restore")]
+    fn save(&self, state: &mut Writer<'_>) {
+        let counts = [self.bypasses, self.arrivals, self.allocated];
+        state.put(&(self.head, self.head_since, counts, self.delays));
+    }
+
+    #[cfg(feature = "restore")]
+    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let counts: [u64; 3];
+        (self.head, self.head_since, counts, self.delays) = state.take()?;
+        consistent(counts.iter().all(|&count| count <= COUNT_MAX))?;
+        [self.bypasses, self.arrivals, self.allocated] = counts;
+        Ok(())
     }
 }

@@ -290,6 +290,22 @@ macro_rules! strategies {
                 }
             }
 
+            #[cfg(feature = "restore")]
+            fn save(&self, state: &mut Writer<'_>) {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.save(state),)*
+                    AnyStrategy::Never(s) => s.save(state),
+                }
+            }
+
+            #[cfg(feature = "restore")]
+            fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.restore(state),)*
+                    AnyStrategy::Never(s) => s.restore(state),
+                }
+            }
+
             fn reads_occupancy(&self) -> bool {
                 match self {
                     $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.reads_occupancy(),)*

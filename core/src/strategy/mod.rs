@@ -2,7 +2,8 @@
 //!
 //! A strategy owns no occupancy. It looks at the [`Occupancy`] and proposes blocks; the
 //! allocator commits them and then calls [`Strategy::taken`]. What it keeps of its own (the free
-//! submesh list) is derived from the occupancy and can be rebuilt from it at any time.
+//! submesh list) is derived from the occupancy and can be rebuilt from it at any time; what is not derived (a generator's state,
+//! the latest requests) is saved and restored ([`Strategy::save`]).
 //!
 //! # Adding a strategy
 //!
@@ -10,6 +11,8 @@
 //! Modules, names, error messages, command line, protocol and the memory of the firmware are made from the table.
 
 use crate::blocks::{Draft, Held};
+#[cfg(feature = "restore")]
+use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::Block;
 use crate::mesh::{Sides, Submesh};
@@ -161,6 +164,24 @@ pub trait Strategy {
     /// Forget everything and begin with this occupancy.
     fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
         let _ = occupancy;
+    }
+
+    /// Saves what [`Strategy::rebuild`] does not make again from the occupancy and on which decisions depend: items, as many as it likes. Nothing
+    /// for most.
+    #[cfg(feature = "restore")]
+    fn save(&self, state: &mut Writer<'_>) {
+        let _ = state;
+    }
+
+    /// Restores from the next item that [`Strategy::save`] has put; [`Strategy::rebuild`] has come before the first.
+    ///
+    /// # Errors
+    ///
+    /// When it was not put by this strategy.
+    #[cfg(feature = "restore")]
+    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let _ = state;
+        Err(RestoreError::Inconsistent)
     }
 
     /// Whether [`Strategy::propose`] looks at the occupancy. If it does not, marking is deferred.

@@ -23,7 +23,7 @@
 //! # Complexity and memory
 //!
 //! O(words + f) for an allocation while f processors are free, with a draw for each free processor up to the last that is
-//! chosen; nothing for a release. 16 bytes.
+//! chosen; nothing for a release. 24 bytes.
 //!
 //! # Recognition
 //!
@@ -52,6 +52,8 @@ use super::common::demand_of_processors;
 use super::gather::Gather;
 use super::{Strategy, Workspace};
 use crate::blocks::Draft;
+#[cfg(feature = "restore")]
+use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::Grid;
 use crate::occupancy::Occupancy;
@@ -62,8 +64,7 @@ use crate::word::next_bit;
 #[derive(Debug)]
 pub struct Random<'m> {
     grid: Grid,
-    seed: u64,
-    generator: Pcg32,
+    draws: Draws,
     pub(super) workspace: Workspace<'m>,
 }
 
@@ -76,25 +77,47 @@ impl<'m> Random<'m> {
     ) -> Result<Self, ConfigureError> {
         Ok(Random {
             grid,
-            seed,
-            generator: Pcg32::seed_from_u64(seed),
+            draws: Draws::new(seed),
             workspace,
         })
     }
 }
 
-/// A number below `bound`, each equally likely. `bound` is at least 1.
-fn below(generator: &mut Pcg32, bound: u32) -> u32 {
-    let mut draw = || u64::from(generator.next_u32()) * u64::from(bound);
-    let mut product = draw();
-    if (product as u32) < bound {
-        // As many of the 2^32 numbers as are left over by a whole multiple of the bound.
-        let rejected = bound.wrapping_neg() % bound;
-        while (product as u32) < rejected {
-            product = draw();
+/// The numbers that are drawn.
+#[derive(Clone, Debug)]
+struct Draws {
+    seed: u64,
+    generator: Pcg32,
+    /// How many were drawn: with the seed they say all about the generator, which does not show its state. (Its feature `serde` needs `std`.)
+    count: u64,
+}
+
+impl Draws {
+    fn new(seed: u64) -> Self {
+        Draws {
+            seed,
+            generator: Pcg32::seed_from_u64(seed),
+            count: 0,
         }
     }
-    (product >> 32) as u32
+
+    fn draw(&mut self) -> u64 {
+        self.count = self.count.wrapping_add(1);
+        self.generator.next_u32().into()
+    }
+
+    /// A number below `bound`, each equally likely. `bound` is at least 1.
+    fn below(&mut self, bound: u32) -> u32 {
+        let mut product = self.draw() * u64::from(bound);
+        if (product as u32) < bound {
+            // As many of the 2^32 numbers as are left over by a whole multiple of the bound.
+            let rejected = bound.wrapping_neg() % bound;
+            while (product as u32) < rejected {
+                product = self.draw() * u64::from(bound);
+            }
+        }
+        (product >> 32) as u32
+    }
 }
 
 impl Strategy for Random<'_> {
@@ -124,7 +147,7 @@ impl Strategy for Random<'_> {
                 && at < row_len
                 && let Some(free) = next_bit(busy, at, false)
             {
-                if below(&mut self.generator, left) < missing {
+                if self.draws.below(left) < missing {
                     if free > run.end {
                         if !run.is_empty() {
                             gather.push(row, run);
@@ -152,13 +175,27 @@ impl Strategy for Random<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let generator = self.generator.clone();
+        let draws = self.draws.clone();
         let found = self.propose(supposed, request, draft);
-        self.generator = generator;
+        self.draws = draws;
         found
     }
 
     fn rebuild(&mut self, _: &Occupancy<'_>) {
-        self.generator = Pcg32::seed_from_u64(self.seed);
+        self.draws = Draws::new(self.draws.seed);
+    }
+
+    #[cfg(feature = "restore")]
+    fn save(&self, state: &mut Writer<'_>) {
+        state.put(&self.draws.count);
+    }
+
+    #[cfg(feature = "restore")]
+    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let count = state.take()?;
+        self.draws = Draws::new(self.draws.seed);
+        self.draws.generator.advance(count);
+        self.draws.count = count;
+        Ok(())
     }
 }

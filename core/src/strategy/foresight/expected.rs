@@ -27,7 +27,8 @@ pub(super) type Within = [Mask; 2];
 
 /// Sides, and whether they may be rotated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Wanted {
+#[cfg_attr(feature = "restore", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Wanted {
     sides: Sides,
     may_rotate: bool,
 }
@@ -90,9 +91,16 @@ impl Expected {
     }
 
     /// A request has arrived; the oldest is forgotten.
-    pub(super) fn arrived(&mut self, request: &Request, table: &mut [Within]) {
-        self.set(self.next, request.into(), table);
+    pub(super) fn arrived(&mut self, wanted: Wanted, table: &mut [Within]) {
+        self.set(self.next, wanted, table);
         self.next = (self.next + 1) % RECENT;
+    }
+
+    /// The recent requests, the oldest first. Their places in the ring do not matter otherwise.
+    #[cfg(feature = "restore")]
+    pub(super) fn recent(&self) -> impl Iterator<Item = Wanted> {
+        let (later, earlier) = self.wanted[..RECENT].split_at(self.next);
+        earlier.iter().chain(later).copied()
     }
 
     /// These requests wait, and maybe others behind them.

@@ -13,6 +13,8 @@ use core::marker::PhantomData;
 use super::common::demand_either_way;
 use super::{Strategy, Workspace};
 use crate::blocks::Draft;
+#[cfg(feature = "restore")]
+use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::Grid;
 use crate::mesh::{Mesh, Sides, Submesh};
@@ -247,7 +249,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
 
     fn arrived(&mut self, request: &Request) {
         let parts = Parts::new(self.workspace.words, self.division);
-        self.expected.arrived(request, parts.table);
+        self.expected.arrived(request.into(), parts.table);
     }
 
     fn looks_ahead(&self) -> bool {
@@ -278,6 +280,21 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
 
     fn rebuild(&mut self, _: &Occupancy<'_>) {
         self.forget();
+    }
+
+    /// The recent requests, the oldest first.
+    #[cfg(feature = "restore")]
+    fn save(&self, state: &mut Writer<'_>) {
+        for wanted in self.expected.recent() {
+            state.put(&wanted);
+        }
+    }
+
+    #[cfg(feature = "restore")]
+    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let parts = Parts::new(self.workspace.words, self.division);
+        self.expected.arrived(state.take()?, parts.table);
+        Ok(())
     }
 }
 

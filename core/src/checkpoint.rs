@@ -1,0 +1,235 @@
+//! Checkpoints: what [`Controller::save`](crate::Controller::save) writes and [`Controller::restore`](crate::Controller::restore) reads.
+//!
+//! A checkpoint is a sequence of *items*, each a [`Kind`] and a value in postcard's encoding, packed into *parts* of at most
+//! [`PART_MAX`] bytes. An item is never divided between parts. In this order:
+//!
+//! | item | value |
+//! |---|---|
+//! | head | the number of the format, configuration, clock, number of the latest grant, statistics |
+//! | running job | slot, name, request, times; behind each its blocks, 16 numbers an item: a node times 2 for a single processor; times 2 and 1 more for another block, and its last node |
+//! | waiting job | slot, name, request, times, what is reserved for it |
+//! | free slots | in the order in which they are used again |
+//! | faults | the faulty nodes |
+//! | strategy | what it knows that does not follow from the above ([`Strategy::save`](crate::Strategy::save)) |
+//! | scheduler | likewise ([`Scheduler::save`](crate::Scheduler::save)) |
+//! | end | the number of items before it |
+//!
+//! A job with one block takes 25 to 35 bytes, a block of a single processor one or two, up to 2^13 processors. So 256 jobs with
+//! a block each are 9 KB, and a 64 x 64 mesh whose processors are all held one by one 10 KB more.
+
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::ConfigureError;
+
+/// The most bytes in a part.
+pub const PART_MAX: usize = 232;
+
+/// The number of the format, with which every checkpoint begins. It changes with what is saved, and how.
+pub(crate) const FORMAT: u32 = 0x6d63_7001;
+
+/// The greatest count that is restored: one that can be added to for ever.
+pub(crate) const COUNT_MAX: u64 = u64::MAX >> 1;
+
+/// The most numbers in one item.
+const NUMBERS_MAX: usize = 16;
+
+/// Several numbers in one item.
+pub(crate) type Numbers = heapless::Vec<u32, NUMBERS_MAX>;
+
+/// What an item is about, in the order of a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    Head,
+    Running,
+    Blocks,
+    Waiting,
+    FreeSlots,
+    Faults,
+    Strategy,
+    Scheduler,
+    End,
+}
+
+/// Packs items into parts.
+pub struct Writer<'a> {
+    part: [u8; PART_MAX],
+    len: usize,
+    kind: Kind,
+    items: u32,
+    emit: &'a mut dyn FnMut(&[u8]),
+}
+
+impl<'a> Writer<'a> {
+    pub(crate) fn new(emit: &'a mut dyn FnMut(&[u8])) -> Self {
+        Writer {
+            part: [0; PART_MAX],
+            len: 0,
+            kind: Kind::Head,
+            items: 0,
+            emit,
+        }
+    }
+
+    /// The items that follow are of this kind.
+    pub(crate) const fn begin(&mut self, kind: Kind) {
+        self.kind = kind;
+    }
+
+    /// Writes an item. Its encoding is shorter than a part; a longer one is left out, and the checkpoint is refused when it is restored.
+    pub fn put<T: Serialize>(&mut self, item: &T) {
+        self.items += 1;
+        if !self.append(item) {
+            self.flush();
+            let fits = self.append(item);
+            debug_assert!(fits, "an item is longer than a part");
+        }
+    }
+
+    fn append<T: Serialize>(&mut self, item: &T) -> bool {
+        let room = &mut self.part[self.len..];
+        match postcard::to_slice(&(self.kind, item), room) {
+            Ok(written) => {
+                self.len += written.len();
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.len > 0 {
+            (self.emit)(&self.part[..self.len]);
+            self.len = 0;
+        }
+    }
+
+    /// Writes groups of one or two numbers, as many in each item as there is room for.
+    pub(crate) fn put_numbers(&mut self, groups: impl Iterator<Item = (u32, Option<u32>)>) {
+        let mut numbers = Numbers::new();
+        for (first, second) in groups {
+            if numbers.len() + 2 > NUMBERS_MAX {
+                self.put(&numbers);
+                numbers.clear();
+            }
+            numbers.extend([first].into_iter().chain(second));
+        }
+        if !numbers.is_empty() {
+            self.put(&numbers);
+        }
+    }
+
+    /// Writes the last item and the last part.
+    pub(crate) fn finish(mut self) {
+        self.begin(Kind::End);
+        let items = self.items;
+        self.put(&items);
+        self.flush();
+    }
+}
+
+impl fmt::Debug for Writer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer")
+            .field("kind", &self.kind)
+            .field("items", &self.items)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads the items of a part.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) const fn new(part: &'a [u8]) -> Self {
+        Reader { bytes: part }
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Reads the value of an item, as it was put.
+    ///
+    /// # Errors
+    ///
+    /// `Malformed`.
+    pub fn take<T: Deserialize<'a>>(&mut self) -> Result<T, RestoreError> {
+        let (value, rest) =
+            postcard::take_from_bytes(self.bytes).map_err(|_| RestoreError::Malformed)?;
+        self.bytes = rest;
+        Ok(value)
+    }
+}
+
+/// Why a controller was not saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SaveError<E> {
+    /// A scheduling pass is under way ([`Controller::is_scheduling`](crate::Controller::is_scheduling)); nothing was written.
+    Scheduling,
+    /// A part was not taken, for this reason.
+    Part(E),
+}
+
+impl<E: fmt::Display> fmt::Display for SaveError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SaveError::Scheduling => f.write_str("a scheduling pass is under way"),
+            SaveError::Part(error) => write!(f, "a part was not taken: {error}"),
+        }
+    }
+}
+
+impl<E: core::error::Error> core::error::Error for SaveError<E> {}
+
+/// Why a checkpoint was not restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum RestoreError {
+    /// It is not the beginning of a checkpoint, or one of another format.
+    Format,
+    /// Something in it cannot be read.
+    Malformed,
+    /// Parts of it are missing, twice there or not in order.
+    Incomplete,
+    /// This build does not serve its configuration.
+    Configure(ConfigureError),
+    /// It has more jobs or blocks than there is room for.
+    NoRoom,
+    /// What it says contradicts itself: blocks overlap, two jobs have one name, a processor does not exist and the like.
+    Inconsistent,
+}
+
+impl fmt::Display for RestoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            RestoreError::Format => "not a checkpoint of this format",
+            RestoreError::Malformed => "something in the checkpoint cannot be read",
+            RestoreError::Incomplete => {
+                "parts of the checkpoint are missing, repeated or out of order"
+            }
+            RestoreError::Configure(error) => {
+                return write!(
+                    f,
+                    "the configuration of the checkpoint is not served: {error}"
+                );
+            }
+            RestoreError::NoRoom => "the checkpoint has more jobs or blocks than there is room for",
+            RestoreError::Inconsistent => "the checkpoint contradicts itself",
+        })
+    }
+}
+
+impl core::error::Error for RestoreError {}
+
+/// An error unless the condition holds.
+pub(crate) const fn consistent(condition: bool) -> Result<(), RestoreError> {
+    match condition {
+        true => Ok(()),
+        false => Err(RestoreError::Inconsistent),
+    }
+}

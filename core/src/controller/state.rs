@@ -1,0 +1,462 @@
+//! Saving the state of a controller and restoring it: [`Restoring`]. The form is in [`checkpoint`](crate::checkpoint).
+
+use serde::{Deserialize, Serialize};
+
+use super::{Controller, Counts};
+use crate::blocks::{Allocation, Chain, Link, NONE};
+use crate::checkpoint::{
+    COUNT_MAX, FORMAT, Kind, Numbers, Reader, RestoreError, SaveError, Writer, consistent,
+};
+use crate::grid::{Block, Grid};
+use crate::jobs::{JobSlot, Reserved, SavedJob, Slot};
+use crate::message::Configuration;
+use crate::node::NodeId;
+use crate::request::Ticks;
+use crate::scheduler::Scheduler;
+use crate::strategy::Strategy;
+
+impl Counts {
+    const fn all(&self) -> [u64; 7] {
+        let Counts {
+            submitted,
+            granted,
+            released,
+            refused,
+            attempts,
+            valid_attempts,
+            misses,
+        } = *self;
+        [
+            submitted,
+            granted,
+            released,
+            refused,
+            attempts,
+            valid_attempts,
+            misses,
+        ]
+    }
+}
+
+/// What comes first.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Head {
+    configuration: Configuration,
+    clock: Ticks,
+    grants: u64,
+    counts: Counts,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct SavedRunning {
+    job: SavedJob,
+    /// How long ago it was granted.
+    age: Ticks,
+    /// How many grants came after it.
+    later: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct SavedWaiting {
+    job: SavedJob,
+    reserved: SavedReserved,
+}
+
+/// What is reserved; the times are as much later than the clock, or earlier.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+enum SavedReserved {
+    Nothing,
+    Processors { from: i64 },
+    Block { from: i64, ends: (u32, u32) },
+}
+
+/// A block as the number of its first and its last node, twice the first and 1 more; or as twice the number of its only one.
+fn block_to_numbers(grid: &Grid, block: Block) -> (u32, Option<u32>) {
+    match block_to_ends(grid, block) {
+        (first, last) if first == last => (2 * first, None),
+        (first, last) => (2 * first + 1, Some(last)),
+    }
+}
+
+/// The number of the first and the last node of a block: where it starts and where it ends in each dimension.
+fn block_to_ends(grid: &Grid, block: Block) -> (u32, u32) {
+    let (mut first, mut last, mut stride) = (0, 0, 1);
+    for ((start, extent), &side) in grid.spans(block).zip(grid.sides()) {
+        let side = u32::from(side);
+        first += start * stride;
+        last += (start + extent - 1) % side * stride;
+        stride *= side;
+    }
+    (first, last)
+}
+
+/// The block between two nodes, along rings upwards from the first.
+fn block_from_ends(grid: &Grid, (first, last): (u32, u32)) -> Result<Block, RestoreError> {
+    let ends = grid.coordinates(NodeId(first));
+    let (start, end) = ends
+        .zip(grid.coordinates(NodeId(last)))
+        .ok_or(RestoreError::Inconsistent)?;
+    let extent = |at: usize| {
+        let [from, to, side] = [start[at], end[at], grid.side(at)].map(u32::from);
+        (to + side - from) % side + 1
+    };
+    let block = grid.encode(|at| start[at].into(), extent);
+    consistent(grid.contains(block))?;
+    Ok(block)
+}
+
+impl Controller<'_> {
+    /// Hands over all that later decisions and answers depend on, in parts of at most [`PART_MAX`](crate::checkpoint::PART_MAX) bytes, for
+    /// [`Controller::restore`]. It reads only: saved twice, the parts are the same.
+    ///
+    /// # Errors
+    ///
+    /// `Scheduling` while a scheduling pass is under way ([`Controller::is_scheduling`]), before any part is handed over; `Part` with the first
+    /// error that `part` returns, which is not called again.
+    ///
+    /// # Time complexity
+    ///
+    /// O(jobs + blocks), and O(words) if a processor is faulty.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use meshalloc::{
+    ///     Configuration, Controller, JobId, JobState, Mesh, Request, SchedulerKind, Storage, StrategyKind,
+    /// };
+    ///
+    /// let configuration = Configuration {
+    ///     machine: Mesh::new(8, 8)?.into(),
+    ///     strategy: StrategyKind::FirstFit,
+    ///     scheduler: SchedulerKind::Fcfs,
+    /// };
+    /// let (mut one, mut other) = (Storage::<8, 16>::new(), Storage::<8, 16>::new());
+    /// let mut saved = Controller::new(one.memory(), configuration)?;
+    /// saved.submit(JobId(1), Request::submesh(8, 5), 0, &mut |_| ())?;
+    /// let mut parts = Vec::new();
+    /// saved.save(&mut |part| {
+    ///     parts.push(part.to_vec());
+    ///     Ok::<(), core::convert::Infallible>(())
+    /// })?;
+    ///
+    /// let mut controller = Controller::new(other.memory(), configuration)?;
+    /// let mut restoring = controller.restore();
+    /// for part in &parts {
+    ///     restoring.part(part)?;
+    /// }
+    /// restoring.finish()?;
+    /// let state = controller.submit(JobId(2), Request::submesh(4, 4), 0, &mut |_| ())?;
+    /// assert_eq!(state, JobState::Waiting { ahead: 0 });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn save<E>(
+        &self,
+        part: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), SaveError<E>> {
+        if self.is_scheduling() {
+            return Err(SaveError::Scheduling);
+        }
+        let mut outcome = Ok(());
+        self.write(Writer::new(&mut |bytes| {
+            if outcome.is_ok() {
+                outcome = part(bytes);
+            }
+        }));
+        outcome.map_err(SaveError::Part)
+    }
+
+    fn write(&self, mut to: Writer<'_>) {
+        let grid = self.machine();
+        let head = Head {
+            configuration: self.configuration,
+            clock: self.clock,
+            grants: self.grants,
+            counts: self.counts,
+        };
+        to.put(&(FORMAT, head));
+        for (saved, job) in self.jobs.save_running(self.clock) {
+            to.begin(Kind::Running);
+            to.put(&SavedRunning {
+                job: saved,
+                age: self.clock.saturating_sub(job.granted_at()),
+                later: self.grants.saturating_sub(job.grant_number()),
+            });
+            to.begin(Kind::Blocks);
+            to.put_numbers(self.blocks(job).map(|block| block_to_numbers(grid, block)));
+        }
+        to.begin(Kind::Waiting);
+        for (saved, job) in self.jobs.save_waiting(self.clock) {
+            to.put(&SavedWaiting {
+                job: saved,
+                reserved: self.save_reserved(job),
+            });
+        }
+        to.begin(Kind::FreeSlots);
+        to.put_numbers(self.jobs.save_free().map(|slot| (slot, None)));
+        to.begin(Kind::Faults);
+        let faulty = self.occupancy().faulty_nodes();
+        to.put_numbers(faulty.map(|node| (node.0, None)));
+        to.begin(Kind::Strategy);
+        self.strategy().save(&mut to);
+        to.begin(Kind::Scheduler);
+        self.scheduler.save(&mut to);
+        to.finish();
+    }
+
+    fn save_reserved(&self, job: &JobSlot) -> SavedReserved {
+        let Some(from) = job.reserved_from() else {
+            return SavedReserved::Nothing;
+        };
+        // Wraps as it does on the way back.
+        let from = from.wrapping_sub(self.clock).cast_signed();
+        match job.reserved_block() {
+            Some(block) => SavedReserved::Block {
+                from,
+                ends: block_to_ends(self.machine(), block),
+            },
+            None => SavedReserved::Processors { from },
+        }
+    }
+}
+
+impl<'m> Controller<'m> {
+    /// Begins to restore what [`Controller::save`] has handed over; what is there is forgotten at once. Memory, strategies and schedulers may be others
+    /// than those of the image that saved it, as long as they suffice.
+    pub fn restore(&mut self) -> Restoring<'_, 'm> {
+        self.reset(0);
+        self.jobs.begin_restoring();
+        Restoring {
+            controller: self,
+            stage: None,
+            items: 0,
+            clock: 0,
+            grants: 0,
+            counts: Counts::default(),
+            latest: 0,
+            open: None,
+            last_free: None,
+            free: 0,
+            outcome: Ok(()),
+            is_finished: false,
+        }
+    }
+}
+
+/// A running job whose blocks are being read.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    slot: Slot,
+    since: Ticks,
+    number: u64,
+    blocks: (Chain, Link),
+    processors: u32,
+}
+
+/// A controller that is being restored: give it the parts in order, then [`Restoring::finish`].
+///
+/// From the same parts it becomes a controller that decides and answers exactly as the one that was saved. Parts may be any bytes; whatever does not
+/// describe a state is an error. After an error, or when it is dropped before it is finished, the controller is
+/// without jobs and faults, as after a reset at time 0; it has the configuration of the checkpoint if that was read, else its own.
+#[derive(Debug)]
+pub struct Restoring<'a, 'm> {
+    controller: &'a mut Controller<'m>,
+    /// What the latest item was about; `None` before the first.
+    stage: Option<Kind>,
+    items: u32,
+    /// These become the controller's at the end.
+    clock: Ticks,
+    grants: u64,
+    counts: Counts,
+    /// The number of the latest grant so far.
+    latest: u64,
+    open: Option<Open>,
+    last_free: Option<Slot>,
+    free: u32,
+    outcome: Result<(), RestoreError>,
+    is_finished: bool,
+}
+
+impl Restoring<'_, '_> {
+    /// Takes the next part.
+    ///
+    /// # Errors
+    ///
+    /// Any [`RestoreError`]. After one every part is answered by the same.
+    ///
+    /// # Time complexity
+    ///
+    /// O(words) for each block, and once, behind the last fault, what the strategy takes to begin with an occupancy.
+    pub fn part(&mut self, part: &[u8]) -> Result<(), RestoreError> {
+        let mut reader = Reader::new(part);
+        while self.outcome.is_ok() && !reader.is_empty() {
+            self.outcome = self.item(&mut reader);
+        }
+        self.outcome
+    }
+
+    /// The last part was taken: the controller is restored.
+    ///
+    /// # Errors
+    ///
+    /// That of an earlier part; `Incomplete` if something is missing.
+    pub fn finish(mut self) -> Result<(), RestoreError> {
+        self.outcome?;
+        if self.stage != Some(Kind::End) {
+            return Err(RestoreError::Incomplete);
+        }
+        self.controller.clock = self.clock;
+        self.controller.grants = self.grants;
+        self.controller.counts = self.counts;
+        self.is_finished = true;
+        Ok(())
+    }
+
+    fn item(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        let Some(stage) = self.stage else {
+            return self.head(from);
+        };
+        let kind = from.take()?;
+        let is_in_order = match kind {
+            Kind::Head => false,
+            Kind::Running => matches!(stage, Kind::Head | Kind::Blocks),
+            Kind::Blocks => self.open.is_some(),
+            kind => kind >= stage && stage != Kind::End,
+        };
+        if !is_in_order {
+            return Err(RestoreError::Incomplete);
+        }
+        if kind != Kind::Blocks {
+            self.close()?;
+        }
+        if kind >= Kind::Strategy && stage < Kind::Strategy {
+            consistent(self.controller.jobs.is_restored(self.free))?;
+            self.controller.allocator.end_restoring();
+        }
+        match kind {
+            Kind::Running => self.running(from.take()?)?,
+            Kind::Blocks => self.blocks(&from.take::<Numbers>()?)?,
+            Kind::Waiting => self.waiting(from.take()?)?,
+            Kind::FreeSlots => {
+                for slot in from.take::<Numbers>()? {
+                    let jobs = &mut self.controller.jobs;
+                    self.last_free = Some(jobs.restore_free(slot, self.last_free)?);
+                    self.free += 1;
+                }
+            }
+            Kind::Faults => {
+                for node in from.take::<Numbers>()? {
+                    consistent(self.controller.allocator.restore_fault(NodeId(node)))?;
+                }
+            }
+            Kind::Strategy => self.controller.allocator.restore_strategy(from)?,
+            Kind::Scheduler => self.controller.scheduler.restore(from)?,
+            Kind::Head | Kind::End => {
+                if from.take::<u32>()? != self.items {
+                    return Err(RestoreError::Incomplete);
+                }
+            }
+        }
+        self.items += 1;
+        self.stage = Some(kind);
+        Ok(())
+    }
+
+    fn head(&mut self, from: &mut Reader<'_>) -> Result<(), RestoreError> {
+        if from.take() != Ok((Kind::Head, FORMAT)) {
+            return Err(RestoreError::Format);
+        }
+        let Head {
+            configuration,
+            clock,
+            grants,
+            counts,
+        } = from.take()?;
+        consistent(grants <= COUNT_MAX && counts.all().iter().all(|&count| count <= COUNT_MAX))?;
+        self.controller
+            .configure(configuration, 0)
+            .map_err(RestoreError::Configure)?;
+        (self.clock, self.grants, self.counts) = (clock, grants, counts);
+        (self.items, self.stage) = (1, Some(Kind::Head));
+        Ok(())
+    }
+
+    /// Puts a job into its slot, at the end of the wait queue.
+    fn job(&mut self, job: &SavedJob, reserved: (Ticks, Reserved)) -> Result<Slot, RestoreError> {
+        let demand = self.controller.allocator.demand(&job.request);
+        let demand = demand.map_err(|_| RestoreError::Inconsistent)?;
+        let jobs = &mut self.controller.jobs;
+        jobs.restore(job, demand, self.clock, reserved)
+    }
+
+    fn running(&mut self, saved: SavedRunning) -> Result<(), RestoreError> {
+        let before = |now: u64, by| now.checked_sub(by).ok_or(RestoreError::Inconsistent);
+        let number = before(self.grants, saved.later)?;
+        consistent(number > self.latest)?;
+        self.latest = number;
+        self.open = Some(Open {
+            slot: self.job(&saved.job, (0, Reserved::Nothing))?,
+            since: before(self.clock, saved.age)?,
+            number,
+            blocks: (Chain::EMPTY, NONE),
+            processors: 0,
+        });
+        Ok(())
+    }
+
+    fn blocks(&mut self, mut numbers: &[u32]) -> Result<(), RestoreError> {
+        let open = self.open.as_mut().ok_or(RestoreError::Incomplete)?;
+        let grid = *self.controller.machine();
+        while !numbers.is_empty() {
+            let (first, last, rest) = match *numbers {
+                [single, ref rest @ ..] if single % 2 == 0 => (single / 2, single / 2, rest),
+                [first, last, ref rest @ ..] => (first / 2, last, rest),
+                _ => return Err(RestoreError::Malformed),
+            };
+            numbers = rest;
+            let block = block_from_ends(&grid, (first, last))?;
+            let allocator = &mut self.controller.allocator;
+            open.blocks = allocator.restore_block(open.blocks, block)?;
+            open.processors += grid.area(block);
+        }
+        Ok(())
+    }
+
+    /// The blocks of the running job that was read last are complete: it runs.
+    fn close(&mut self) -> Result<(), RestoreError> {
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        let Open {
+            slot,
+            since,
+            number,
+            blocks: (blocks, _),
+            processors,
+        } = open;
+        consistent(blocks.len() > 0)?;
+        let (jobs, allocation) = (&mut self.controller.jobs, Allocation::new(blocks));
+        jobs.grant(slot, allocation, processors, since, number);
+        Ok(())
+    }
+
+    fn waiting(&mut self, saved: SavedWaiting) -> Result<(), RestoreError> {
+        let later = |by: i64| self.clock.wrapping_add(by.cast_unsigned());
+        let reserved = match saved.reserved {
+            SavedReserved::Nothing => (0, Reserved::Nothing),
+            SavedReserved::Processors { from } => (later(from), Reserved::Processors),
+            SavedReserved::Block { from, ends } => {
+                let block = block_from_ends(self.controller.machine(), ends)?;
+                (later(from), Reserved::Block(block))
+            }
+        };
+        self.job(&saved.job, reserved).map(drop)
+    }
+}
+
+impl Drop for Restoring<'_, '_> {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.controller.reset(0);
+        }
+    }
+}
