@@ -13,6 +13,7 @@
 //! - [`system`]: what a controller answers, with [`discipline`] for the schedulers that bypass a head and [`backfilling`] for those that reserve.
 //! - [`trial`]: controller and system side by side, compared after every operation; [`survey`]: all occupancies of small
 //!   grids and all requests.
+//! - [`saved`]: checkpoints of a controller, and random commands for controllers that are compared with each other.
 //! - [`wormhole`]: a network in which every flit is moved in every cycle.
 
 pub mod backfilling;
@@ -28,6 +29,7 @@ pub mod notation;
 pub mod qemu;
 pub mod random;
 pub mod rig;
+pub mod saved;
 pub mod scattered;
 pub mod shaped;
 pub mod strategy;

@@ -8,6 +8,8 @@ use meshalloc::{
     NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh, Ticks, Workspace,
 };
 
+use crate::random::Random;
+
 /// Memory for a controller, every slice exactly as long as the machine and the jobs need.
 #[derive(Debug)]
 pub struct HeapMemory {
@@ -50,6 +52,29 @@ impl HeapMemory {
             order: vec![0; jobs],
             blocks: vec![BlockCell::EMPTY; needs.blocks],
             list: vec![Submesh::EMPTY; needs.list],
+        }
+    }
+
+    /// Fills the memory with random numbers: nothing may depend on what is there. Jobs and blocks cannot be made of them; those are left over
+    /// from the controller that has used the memory before.
+    pub fn fill_with_noise(&mut self, random: &mut Random) {
+        let words = [
+            &mut self.busy,
+            &mut self.faulty,
+            &mut self.supposed,
+            &mut self.scratch,
+        ];
+        for word in words.into_iter().flatten() {
+            *word = (0..Word::BITS / 16).fold(0, |word, _| {
+                word << 16 | Word::from(random.below(1 << 16) as u16)
+            });
+        }
+        for link in self.index.iter_mut().chain(&mut self.order) {
+            *link = random.below(1 << 16);
+        }
+        for submesh in &mut self.list {
+            let [x, y, w, h] = [0; 4].map(|_: u16| random.below(1 << 16) as u16);
+            *submesh = Submesh::new(x, y, w, h);
         }
     }
 

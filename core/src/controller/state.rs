@@ -381,10 +381,11 @@ impl Restoring<'_, '_> {
     }
 
     /// Puts a job into its slot, at the end of the wait queue.
-    fn job(&mut self, job: &SavedJob) -> Result<Slot, RestoreError> {
+    fn job(&mut self, job: &SavedJob, reserved: (Ticks, Reserved)) -> Result<Slot, RestoreError> {
         let demand = self.controller.allocator.demand(&job.request);
         let demand = demand.map_err(|_| RestoreError::Inconsistent)?;
-        self.controller.jobs.restore(job, demand, self.clock)
+        let jobs = &mut self.controller.jobs;
+        jobs.restore(job, demand, self.clock, reserved)
     }
 
     fn running(&mut self, saved: SavedRunning) -> Result<(), RestoreError> {
@@ -393,7 +394,7 @@ impl Restoring<'_, '_> {
         consistent(number > self.latest)?;
         self.latest = number;
         self.open = Some(Open {
-            slot: self.job(&saved.job)?,
+            slot: self.job(&saved.job, (0, Reserved::Nothing))?,
             since: before(self.clock, saved.age)?,
             number,
             blocks: (Chain::EMPTY, NONE),
@@ -439,18 +440,16 @@ impl Restoring<'_, '_> {
     }
 
     fn waiting(&mut self, saved: SavedWaiting) -> Result<(), RestoreError> {
-        let slot = self.job(&saved.job)?;
-        let (from, reserved) = match saved.reserved {
-            SavedReserved::Nothing => return Ok(()),
-            SavedReserved::Processors { from } => (from, Reserved::Processors),
+        let later = |by: i64| self.clock.wrapping_add(by.cast_unsigned());
+        let reserved = match saved.reserved {
+            SavedReserved::Nothing => (0, Reserved::Nothing),
+            SavedReserved::Processors { from } => (later(from), Reserved::Processors),
             SavedReserved::Block { from, ends } => {
                 let block = block_from_ends(self.controller.machine(), ends)?;
-                (from, Reserved::Block(block))
+                (later(from), Reserved::Block(block))
             }
         };
-        let from = self.clock.wrapping_add(from.cast_unsigned());
-        self.controller.jobs.reserve(slot, from, reserved);
-        Ok(())
+        self.job(&saved.job, reserved).map(drop)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{JobSlot, JobTable, Link, List, Slot, index};
+use super::slot::State;
+use super::{JobSlot, JobTable, Link, List, Reserved, Slot, index};
 use crate::blocks::NONE;
 use crate::checkpoint::{RestoreError, consistent};
 use crate::request::{JobId, Request, Ticks};
@@ -17,6 +18,11 @@ pub(crate) struct SavedJob {
     age: Ticks,
     attempts: u32,
     misses: u32,
+}
+
+#[allow(clippy::unnecessary_cast, reason = "links are shorter on the board")]
+const fn number(slot: Slot) -> u32 {
+    slot.0 as u32
 }
 
 impl JobTable<'_> {
@@ -34,7 +40,7 @@ impl JobTable<'_> {
         list.iter(self.slots).map(move |slot| {
             let job = self.get(slot);
             let saved = SavedJob {
-                slot: slot.0.into(),
+                slot: number(slot),
                 id: job.id,
                 request: job.request,
                 age: clock.saturating_sub(job.submitted),
@@ -51,7 +57,7 @@ impl JobTable<'_> {
             head: self.free,
             ..List::EMPTY
         };
-        free.iter(self.slots).map(|slot| slot.0.into())
+        free.iter(self.slots).map(number)
     }
 
     /// An empty table in which jobs can be put into any slot.
@@ -69,22 +75,30 @@ impl JobTable<'_> {
         Ok(slot as Link)
     }
 
-    /// Puts a job at the end of the wait queue, in the slot that it had.
+    /// Puts a job at the end of the wait queue, in the slot that it had, with what is reserved for it.
     pub(crate) fn restore(
         &mut self,
         saved: &SavedJob,
         demand: u32,
         clock: Ticks,
+        (from, reserved): (Ticks, Reserved),
     ) -> Result<Slot, RestoreError> {
         let submitted = clock.checked_sub(saved.age);
         let submitted = submitted.ok_or(RestoreError::Inconsistent)?;
         consistent(self.find(saved.id).is_none())?;
         let slot = self.restore_slot(saved.slot)?;
-        self.slots[slot as usize] = JobSlot {
+        let job = JobSlot {
             attempts: saved.attempts,
             misses: saved.misses,
+            state: State::Waiting {
+                demand,
+                reserved,
+                from,
+            },
             ..JobSlot::waiting(saved.id, saved.request, demand, submitted)
         };
+        self.reserved += u32::from(job.is_reserved_for());
+        self.slots[slot as usize] = job;
         self.waiting.push_back(self.slots, slot);
         index::insert(self.index, saved.id, slot);
         Ok(Slot(slot))

@@ -18,6 +18,7 @@ mod naive_forms;
 mod network;
 mod qemu;
 mod random_operations;
+mod restore;
 mod scattered;
 mod schedulers;
 #[cfg(feature = "host-sim")]

@@ -1,0 +1,176 @@
+//! Checkpoints of a controller in memory, and random commands for controllers that are compared with each other.
+
+use std::convert::Infallible;
+
+use meshalloc::{
+    Command, Configuration, Controller, Flags, Grid, JobId, NodeId, Request, RestoreError, Shape,
+    Ticks,
+};
+
+use crate::random::Random;
+use crate::rig::{Answer, ask_at, list_jobs};
+
+/// The parts of a checkpoint.
+pub type Parts = Vec<Vec<u8>>;
+
+/// Saves a controller that is at rest.
+///
+/// # Panics
+///
+/// When it is not.
+pub fn save(controller: &Controller<'_>) -> Parts {
+    let mut parts = Vec::new();
+    let saved = controller.save(&mut |part| {
+        parts.push(part.to_vec());
+        Ok::<(), Infallible>(())
+    });
+    saved.expect("no scheduling pass is under way");
+    parts
+}
+
+/// Restores a controller of any state from these parts.
+///
+/// # Errors
+///
+/// What the controller says.
+pub fn restore(controller: &mut Controller<'_>, parts: &[Vec<u8>]) -> Result<(), RestoreError> {
+    let mut restoring = controller.restore();
+    for part in parts {
+        restoring.part(part)?;
+    }
+    restoring.finish()
+}
+
+/// A stream of random commands, many of which are refused.
+#[derive(Debug)]
+pub struct Commands {
+    random: Random,
+    now: Ticks,
+}
+
+impl Commands {
+    /// The stream of this seed.
+    pub fn new(seed: u64) -> Self {
+        Commands {
+            random: Random::new(seed),
+            now: 0,
+        }
+    }
+
+    /// Random decisions of the test itself.
+    pub const fn random(&mut self) -> &mut Random {
+        &mut self.random
+    }
+
+    /// The next command and its time, for a controller in this state. Sometimes the time goes back.
+    pub fn next(&mut self, controller: &mut Controller<'_>) -> (Command, Ticks) {
+        let random = &mut self.random;
+        self.now += u64::from(random.below(20));
+        let now = self.now - u64::from(random.below(30)).min(self.now);
+        let machine = *controller.machine();
+        let jobs = list_jobs(controller);
+        // A few names, so that they come again.
+        let name = JobId(random.below(60) << 24);
+        let job = match jobs.len() as u32 {
+            len if len > 0 && random.percent(90) => jobs[random.below(len) as usize].0,
+            _ => name,
+        };
+        let node = NodeId(random.below(machine.nodes() + 1));
+        let command = match random.below(100) {
+            0..50 => Command::Submit {
+                job: name,
+                request: request(&machine, random),
+            },
+            50..78 => Command::Release { job },
+            78..84 => Command::MarkFaulty { node },
+            84..95 => Command::ClearFaulty {
+                node: faulty(controller, random).unwrap_or(node),
+            },
+            95..98 => Command::QueryJob { job },
+            98 => Command::Configure(Configuration {
+                ..controller.configuration()
+            }),
+            _ if random.percent(10) => Command::Reset,
+            _ => Command::Statistics,
+        };
+        (command, now)
+    }
+}
+
+/// One of the faulty processors.
+fn faulty(controller: &Controller<'_>, random: &mut Random) -> Option<NodeId> {
+    let nodes = (0..controller.machine().nodes()).map(NodeId);
+    let nodes = nodes.filter(|&node| controller.occupancy().is_faulty(node));
+    let nodes: Vec<NodeId> = nodes.collect();
+    (!nodes.is_empty()).then(|| nodes[random.below(nodes.len() as u32) as usize])
+}
+
+/// Some request: mostly of less than half of each side, with an estimate or without, now and then one that never fits.
+fn request(machine: &Grid, random: &mut Random) -> Request {
+    let whole_sides = random.percent(10);
+    let extents: Vec<u16> = machine
+        .sides()
+        .iter()
+        .map(|&side| match random.below(20) {
+            _ if whole_sides => side,
+            0 => side + 1,
+            1..5 => random.between(1, side.into()) as u16,
+            _ => random.between(1, u32::from(side).div_ceil(2)) as u16,
+        })
+        .collect();
+    let mut request = Request::new(Shape::new(&extents).expect("few processors"));
+    if random.percent(30) {
+        request = request.with_processors(random.between(1, request.processors));
+    }
+    if random.percent(75) {
+        request = request.with_estimate(random.between(1, 300).into());
+    }
+    if random.percent(20) {
+        request = request.with_flags(request.flags | Flags::FIXED_ORIENTATION);
+    }
+    if random.percent(15) {
+        request = request.with_flags(request.flags | Flags::NO_WAIT);
+    }
+    request
+}
+
+/// Everything that a client can learn after a command: its answer, every list of jobs as it comes, and where the jobs are.
+#[derive(Debug, PartialEq)]
+pub struct Seen {
+    /// The answer to the command.
+    pub answer: Answer,
+    /// The answers to `ListJobs` from each slot on and to `QueryJob`, the numbers of grants, the statistics.
+    pub rest: Vec<String>,
+}
+
+/// Gives a command and looks at everything.
+pub fn carry_out(controller: &mut Controller<'_>, command: &Command, now: Ticks) -> Seen {
+    let answer = ask_at(controller, command, now);
+    let mut rest = Vec::new();
+    let mut from = Some(0);
+    while let Some(at) = from {
+        from = None;
+        controller.answer(&Command::ListJobs { from: at }, &mut |reply| {
+            if let meshalloc::Reply::Jobs(list) = reply {
+                from = list.next;
+            }
+            rest.push(format!("{reply:?}"));
+        });
+    }
+    for job in controller.jobs().running() {
+        let blocks: Vec<_> = controller.blocks(job).collect();
+        rest.push(format!("{}: {:?}, {blocks:?}", job.id(), job.granted_at()));
+    }
+    let queue = controller.jobs().queue();
+    for job in queue.slots().map(|slot| queue.get(slot)) {
+        let reserved = (job.reserved_from(), job.reserved_block());
+        rest.push(format!("{}: {:?}, {reserved:?}", job.id(), job.request()));
+    }
+    let numbers: Vec<u64> = controller
+        .granted_since(0)
+        .map(|(number, _)| number)
+        .collect();
+    rest.push(format!("{} {numbers:?}", controller.grants()));
+    rest.push(format!("{:?}", controller.statistics()));
+    Seen { answer, rest }
+}
