@@ -265,26 +265,28 @@ impl Scan {
 
     /// The dominant free submeshes in the order of definition 1.
     ///
-    /// Free, and covered by no other free submesh. If one covers it, then so does one that is longer
-    /// by one row or column at one side, so only those four are asked.
+    /// Free, and covered by no other free submesh. If one covers it, then so does one that is longer by one row or
+    /// column at one side. So of each base and number of rows only the widest free one is looked at, and the other
+    /// three sides are asked; more rows are never free farther to the right.
     pub fn dominant_free_submeshes(&self) -> Vec<Rect> {
         let mut dominant = Vec::new();
         for (x1, y1) in self.whole.nodes() {
-            for y2 in y1..self.whole.h() {
-                for x2 in x1..self.whole.w() {
-                    let s = Rect::new(x1, y1, x2, y2);
-                    if !self.is_free(s) {
-                        break;
-                    }
-                    let longer = [
-                        Rect { x1: x1 - 1, ..s },
-                        Rect { y1: y1 - 1, ..s },
-                        Rect { x2: x2 + 1, ..s },
-                        Rect { y2: y2 + 1, ..s },
-                    ];
-                    if !longer.into_iter().any(|longer| self.is_free(longer)) {
-                        dominant.push(s);
-                    }
+            let mut longest = self.whole.x2;
+            for y2 in y1..=self.whole.y2 {
+                let mut columns = (x1..=longest).rev();
+                let is_free = |&x2: &i32| self.is_free(Rect::new(x1, y1, x2, y2));
+                let Some(x2) = columns.find(is_free) else {
+                    break;
+                };
+                longest = x2;
+                let s = Rect::new(x1, y1, x2, y2);
+                let longer = [
+                    Rect { x1: x1 - 1, ..s },
+                    Rect { y1: y1 - 1, ..s },
+                    Rect { y2: y2 + 1, ..s },
+                ];
+                if !longer.into_iter().any(|longer| self.is_free(longer)) {
+                    dominant.push(s);
                 }
             }
         }

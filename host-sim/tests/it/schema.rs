@@ -1,23 +1,21 @@
 //! What is written is what its schema says.
 
+mod validator;
+
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
+use self::validator::Validator;
 use crate::program::{host_sim, host_sim_fed, host_sim_in, write_kth};
 
-fn validator(output: &str) -> jsonschema::Validator {
-    let schema = host_sim(&format!("schema {output}")).json();
-    jsonschema::validator_for(&schema).unwrap()
+fn validator(output: &str) -> Validator {
+    Validator::new(host_sim(&format!("schema {output}")).json())
 }
 
 fn assert_valid(output: &str, document: &Value) {
-    let validator = validator(output);
-    let errors: Vec<_> = validator
-        .iter_errors(document)
-        .map(|error| error.to_string())
-        .collect();
+    let errors = validator(output).errors(document);
     assert!(errors.is_empty(), "{output}: {errors:?} in {document}");
     // Keys that no schema knows would go unnoticed: each must stand in the page.
     let page = host_sim("schema").good();
@@ -120,10 +118,7 @@ fn lines_of_a_replay_are_valid() {
         let validator = validator("replay");
         for line in shown.lines() {
             let object = serde_json::from_str(line).unwrap();
-            let errors: Vec<_> = validator
-                .iter_errors(&object)
-                .map(|error| error.to_string())
-                .collect();
+            let errors = validator.errors(&object);
             assert!(errors.is_empty(), "{line}: {errors:?}");
         }
         assert!(!validator.is_valid(&serde_json::json!({"line": 1, "op": "alloc"})));
