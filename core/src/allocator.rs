@@ -251,8 +251,7 @@ impl<'m> Allocator<'m> {
         let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut blocks) {
             processors += self.occupancy.give_back(block);
-            self.strategy
-                .released(&self.occupancy, &Held(&self.pool), block);
+            self.strategy.released(&self.occupancy, block);
         }
         processors
     }
@@ -295,8 +294,7 @@ impl<'m> Allocator<'m> {
             && !held
             && let Some(unit) = grid.unit(node)
         {
-            self.strategy
-                .released(&self.occupancy, &Held(&self.pool), unit);
+            self.strategy.released(&self.occupancy, unit);
         }
         changed
     }

@@ -41,7 +41,7 @@ mod search;
 pub mod word;
 
 pub use allocator::Allocator;
-pub use blocks::{Allocation, Draft, Held};
+pub use blocks::{Allocation, Draft};
 pub use compactness::Compactness;
 pub use controller::{Controller, Granted};
 pub use cube::{Cube, CubeError};

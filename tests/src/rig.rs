@@ -19,7 +19,7 @@ pub struct HeapMemory {
     index: Vec<meshalloc::jobs::Link>,
     order: Vec<meshalloc::jobs::Link>,
     blocks: Vec<BlockCell>,
-    list: Vec<Submesh>,
+    list: Vec<u64>,
 }
 
 impl HeapMemory {
@@ -49,7 +49,7 @@ impl HeapMemory {
             index: vec![0; (2 * jobs).next_power_of_two()],
             order: vec![0; jobs],
             blocks: vec![BlockCell::EMPTY; needs.blocks],
-            list: vec![Submesh::EMPTY; needs.list],
+            list: vec![0; needs.list],
         }
     }
 
@@ -256,9 +256,9 @@ pub fn set_faulty(controller: &mut Controller<'_>, node: u32, faulty: bool) -> A
 /// # Panics
 ///
 /// When its strategy keeps none.
-pub fn free_submesh_list<'a>(controller: &'a Controller<'_>) -> &'a [Submesh] {
+pub fn free_submesh_list(controller: &Controller<'_>) -> Vec<Submesh> {
     match controller.strategy() {
-        AnyStrategy::FreeSubmeshList(strategy) => strategy.dominant_free_submeshes(),
+        AnyStrategy::FreeSubmeshList(strategy) => strategy.dominant_free_submeshes().collect(),
         other => panic!("{other:?} keeps no list"),
     }
 }

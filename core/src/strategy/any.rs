@@ -276,10 +276,10 @@ macro_rules! strategies {
             }
 
             #[inline]
-            fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
+            fn released(&mut self, occupancy: &Occupancy<'_>, block: Block) {
                 match self {
-                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.released(occupancy, held, block),)*
-                    AnyStrategy::Never(s) => s.released(occupancy, held, block),
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.released(occupancy, block),)*
+                    AnyStrategy::Never(s) => s.released(occupancy, block),
                 }
             }
 

@@ -9,10 +9,10 @@
 //! One file in this folder with a type that implements [`Strategy`], an entry in `table.rs` and a cargo feature of its name.
 //! Modules, names, error messages, command line, protocol and the memory of the firmware are made from the table.
 
-use crate::blocks::{Draft, Held};
+use crate::blocks::Draft;
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::Block;
-use crate::mesh::{Sides, Submesh};
+use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
 use crate::request::Request;
@@ -153,9 +153,9 @@ pub trait Strategy {
         let _ = (occupancy, block);
     }
 
-    /// The block has become free. `occupancy` says so already, and `held` has all that is still busy.
-    fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
-        let _ = (occupancy, held, block);
+    /// The block has become free. `occupancy` says so already.
+    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block) {
+        let _ = (occupancy, block);
     }
 
     /// Forget everything and begin with this occupancy.
@@ -179,6 +179,6 @@ pub trait Strategy {
 pub struct Workspace<'m> {
     /// Scratch: [`Needs::scratch`](crate::storage::Needs::scratch).
     pub words: &'m mut [Word],
-    /// A list of submeshes: [`Needs::list`](crate::storage::Needs::list).
-    pub list: &'m mut [Submesh],
+    /// Cells for a list of submeshes, which a strategy packs as it likes: [`Needs::list`](crate::storage::Needs::list).
+    pub list: &'m mut [u64],
 }
