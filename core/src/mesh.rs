@@ -129,6 +129,7 @@ impl Submesh {
 
     /// In 64 bits: for memory that several forms of submeshes share.
     #[inline]
+    #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
     pub(crate) const fn to_bits(self) -> u64 {
         let Submesh { base, sides } = self;
         base.x as u64 | (base.y as u64) << 16 | (sides.w as u64) << 32 | (sides.h as u64) << 48
@@ -136,6 +137,7 @@ impl Submesh {
 
     /// From those 64 bits.
     #[inline]
+    #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
     pub(crate) const fn from_bits(bits: u64) -> Submesh {
         let (base, sides) = (bits as u32, (bits >> 32) as u32);
         Submesh::new(

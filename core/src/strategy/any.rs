@@ -290,10 +290,10 @@ macro_rules! strategies {
                 }
             }
 
-            fn reads_occupancy(&self) -> bool {
+            fn blocks_unmarked(&self) -> usize {
                 match self {
-                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.reads_occupancy(),)*
-                    AnyStrategy::Never(s) => s.reads_occupancy(),
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.blocks_unmarked(),)*
+                    AnyStrategy::Never(s) => s.blocks_unmarked(),
                 }
             }
 

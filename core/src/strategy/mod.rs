@@ -163,9 +163,10 @@ pub trait Strategy {
         let _ = occupancy;
     }
 
-    /// Whether [`Strategy::propose`] looks at the occupancy. If it does not, marking is deferred.
-    fn reads_occupancy(&self) -> bool {
-        true
+    /// The most blocks for which [`Strategy::propose`] does not read the bitmap of the machine's occupancy, where nothing else is busy: 0 if it always
+    /// does, `usize::MAX` if it never does. Unless it is 0, marking is deferred.
+    fn blocks_unmarked(&self) -> usize {
+        0
     }
 
     /// Asserts every invariant of what the strategy keeps. For tests; it may be slow.

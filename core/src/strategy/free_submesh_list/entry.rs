@@ -47,13 +47,18 @@ const fn is_within(a: u64, b: u64) -> bool {
     b.wrapping_sub(a) & GUARDS == 0
 }
 
+/// In each lane by how much `a` is larger than `b`, or 0.
+#[inline]
+const fn lanes_over(a: u64, b: u64) -> u64 {
+    let difference = (a | GUARDS) - b;
+    let at_least = difference & GUARDS;
+    difference & (at_least - (at_least >> VALUE_BITS))
+}
+
 /// The larger one in each lane.
 #[inline]
 const fn lanes_max(a: u64, b: u64) -> u64 {
-    let at_least = ((a | GUARDS) - b) & GUARDS;
-    // All value bits of the lanes in which `a` is not less.
-    let from_a = at_least - (at_least >> VALUE_BITS);
-    (a & from_a) | (b & VALUES & !from_a)
+    b + lanes_over(a, b)
 }
 
 impl Entry {
@@ -102,10 +107,10 @@ impl Entry {
     #[inline]
     pub(super) fn left_without(self, taken: Entry) -> u32 {
         // In each lane the distance between the sides of the two. If they do not overlap, one is as long as the submesh, or longer.
-        let left = Entry(lanes_max(taken.lanes(), self.lanes()) - self.lanes());
-        let longest = |a, b| left.lane(a).max(left.lane(b)) as u32;
+        let left = lanes_over(taken.lanes(), self.lanes());
+        let longest = Entry(lanes_max(left, left >> (2 * LANE_BITS)));
+        let (across, upwards) = (longest.lane(LEFT) as u32, longest.lane(BELOW) as u32);
         let Sides { w, h } = self.sides();
-        let (across, upwards) = (longest(LEFT, RIGHT), longest(BELOW, ABOVE));
         let most = (across * u32::from(h)).max(upwards * u32::from(w));
         most.min(self.area())
     }

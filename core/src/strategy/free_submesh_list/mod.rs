@@ -25,8 +25,8 @@
 //! - Theorem 1 (at most `4k` dominant free submeshes around `k` allocated ones) is false: three busy
 //!   processors on a 7 x 7 mesh leave 13. The list has room for as many as there are processors, which
 //!   is proven below.
-//! - A release does not decompose the whole mesh again (Fig. 8) but only finds the dominant submeshes
-//!   that meet what was released; the others stay as they are. The list that results is the same.
+//! - A release does not decompose the whole mesh again (Fig. 8) but joins what was released with the dominant
+//!   submeshes beside it; the others stay as they are. The list that results is the same.
 //! - Faulty processors count as allocated submeshes of one node.
 //!
 //! # The list is never too small
@@ -39,12 +39,12 @@
 //!
 //! While one list is turned into the next, both are there in part. The rest of the same memory serves
 //! as scratch; if that is not enough, the list is built from the occupancy instead, which needs no
-//! scratch at all. It happens only on meshes that are nearly full of tiny holes.
+//! scratch at all. It happens only on small meshes, and on those that are nearly full of tiny holes.
 //!
 //! # Complexity and memory
 //!
-//! With `F` submeshes in the list and `A` blocks held: an allocation takes O(F^2) in the worst case (each
-//! candidate against each submesh), a release O(A * F). Neither depends on the size of the mesh.
+//! With `F` submeshes in the list and `N` of them beside a block: an allocation takes O(F^2) in the worst case (each
+//! candidate against each submesh), a release O(F + N^3), in ordinary occupancies O(F). Neither depends on the size of the mesh.
 //! Memory: `W * H` entries of 8 bytes.
 //!
 //! # Recognition
@@ -264,8 +264,8 @@ impl Strategy for FreeSubmeshList<'_> {
     }
 
     /// The list has all that is free.
-    fn reads_occupancy(&self) -> bool {
-        false
+    fn blocks_unmarked(&self) -> usize {
+        usize::MAX
     }
 
     fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
