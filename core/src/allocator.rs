@@ -131,8 +131,8 @@ impl<'m> Allocator<'m> {
 
     /// Forgets whatever is held or faulty.
     pub(crate) fn clear(&mut self, grid: Grid) {
-        let deferred = !self.strategy.reads_occupancy();
-        self.occupancy.clear(grid, deferred);
+        let unmarked_max = self.strategy.blocks_unmarked();
+        self.occupancy.clear(grid, unmarked_max);
         self.supposed.suppose_of(grid);
         self.pool.clear();
         self.strategy.rebuild(&self.occupancy);
@@ -202,6 +202,7 @@ impl<'m> Allocator<'m> {
             let outlook = Outlook::new(Held(&self.pool), &self.occupancy, placing);
             self.strategy.look(&outlook);
         }
+        self.occupancy.settle_for_search();
         let mut draft = Draft::new(&mut self.pool);
         let found = self.strategy.propose(&self.occupancy, request, &mut draft);
         draft.finish(found)
@@ -216,6 +217,7 @@ impl<'m> Allocator<'m> {
         if !matches!(self.demand(request), Ok(demand) if demand <= self.occupancy.free()) {
             return false;
         }
+        self.occupancy.settle_for_search();
         let mut draft = Draft::new(&mut self.pool);
         let strategy = &mut self.strategy;
         let fits = strategy.would_fit(&self.occupancy, request, &mut draft);
@@ -255,8 +257,7 @@ impl<'m> Allocator<'m> {
         let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut blocks) {
             processors += self.occupancy.give_back(block);
-            self.strategy
-                .released(&self.occupancy, &Held(&self.pool), block);
+            self.strategy.released(&self.occupancy, block);
         }
         processors
     }
@@ -299,8 +300,7 @@ impl<'m> Allocator<'m> {
             && !held
             && let Some(unit) = grid.unit(node)
         {
-            self.strategy
-                .released(&self.occupancy, &Held(&self.pool), unit);
+            self.strategy.released(&self.occupancy, unit);
         }
         changed
     }

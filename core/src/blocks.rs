@@ -179,14 +179,14 @@ impl<'m> BlockPool<'m> {
     }
 }
 
-/// What is held, for a strategy after a release.
+/// What is held, for an outlook.
 #[derive(Clone, Copy, Debug)]
-pub struct Held<'a, 'm>(pub(crate) &'a BlockPool<'m>);
+pub(crate) struct Held<'a, 'm>(pub(crate) &'a BlockPool<'m>);
 
 impl<'a, 'm> Held<'a, 'm> {
     /// Every block that is held, in no particular order.
     #[inline]
-    pub fn blocks(&self) -> impl Iterator<Item = Block> + use<'a, 'm> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = Block> + use<'a, 'm> {
         self.0.held()
     }
 

@@ -43,7 +43,7 @@ mod search;
 pub mod word;
 
 pub use allocator::Allocator;
-pub use blocks::{Allocation, Draft, Held};
+pub use blocks::{Allocation, Draft};
 #[cfg(feature = "restore")]
 pub use checkpoint::{RestoreError, SaveError};
 pub use compactness::Compactness;

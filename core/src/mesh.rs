@@ -128,6 +128,27 @@ impl Submesh {
         Submesh::new(x1, y1, x2 - x1 + 1, y2 - y1 + 1)
     }
 
+    /// In 64 bits: for memory that several forms of submeshes share.
+    #[inline]
+    #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
+    pub(crate) const fn to_bits(self) -> u64 {
+        let Submesh { base, sides } = self;
+        base.x as u64 | (base.y as u64) << 16 | (sides.w as u64) << 32 | (sides.h as u64) << 48
+    }
+
+    /// From those 64 bits.
+    #[inline]
+    #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
+    pub(crate) const fn from_bits(bits: u64) -> Submesh {
+        let (base, sides) = (bits as u32, (bits >> 32) as u32);
+        Submesh::new(
+            base as u16,
+            (base >> 16) as u16,
+            sides as u16,
+            (sides >> 16) as u16,
+        )
+    }
+
     /// The lower left corner.
     pub const fn lower_left(self) -> Coord {
         self.base

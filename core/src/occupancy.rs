@@ -12,7 +12,7 @@ use crate::word::next_bit;
 use crate::word::{Span, WORD_BITS, Word, words_for};
 
 /// The most blocks that wait to be marked.
-const PENDING_MAX: usize = 16;
+pub(crate) const PENDING_MAX: usize = 16;
 
 /// A bit for each processor: busy (held by a job, or faulty) or free.
 ///
@@ -24,16 +24,20 @@ const PENDING_MAX: usize = 16;
 /// # Deferred marking
 ///
 /// A job that holds a quarter of a large mesh covers a thousand words, and a strategy that keeps a list of its own
-/// never looks at them. For such a strategy blocks are noted as pending, and most are given back before
-/// anybody has looked; only when the notes are full are all of them marked.
+/// never looks at them, nor does one that compares the sides of blocks while these are few. For such a strategy blocks are noted as
+/// pending, and most are given back before anybody has looked; all of them are marked when the notes are full, or before a
+/// search that reads the bitmap.
 #[derive(Debug)]
 pub struct Occupancy<'m> {
     /// Which words are in use; the slices may be longer.
     layout: Layout,
-    /// Whether blocks are noted first, and marked only when the notes are full.
-    deferred: bool,
-    /// Blocks that are held, but not marked yet. Invariant: empty unless `deferred`; without faulty processors.
+    /// The most blocks for which the bitmap is not read ([`Strategy::blocks_unmarked`](crate::Strategy::blocks_unmarked)). Unless it is 0, blocks are
+    /// noted first.
+    unmarked_max: usize,
+    /// Blocks that are held, but not marked yet. Invariant: empty if `unmarked_max` is 0; without faulty processors.
     pending: Vec<Block, PENDING_MAX>,
+    /// Invariant: the number of processors of the pending blocks.
+    pending_area: u32,
     /// Invariant: set for every faulty processor, every held one that is not pending, and all padding.
     busy: &'m mut [Word],
     /// Invariant: no padding.
@@ -68,15 +72,16 @@ impl<'m> Occupancy<'m> {
         }
         let mut occupancy = Occupancy {
             layout: Layout::new(grid),
-            deferred: false,
+            unmarked_max: 0,
             pending: Vec::new(),
+            pending_area: 0,
             busy: &mut busy[..words],
             faulty: &mut faulty[..words],
             free: 0,
             faulty_count: 0,
             releases: Some(0),
         };
-        occupancy.clear(grid, false);
+        occupancy.clear(grid, 0);
         Ok(occupancy)
     }
 
@@ -85,8 +90,9 @@ impl<'m> Occupancy<'m> {
     pub(crate) fn supposed(grid: Grid, busy: &'m mut [Word]) -> Self {
         Occupancy {
             layout: Layout::new(grid),
-            deferred: false,
+            unmarked_max: 0,
             pending: Vec::new(),
+            pending_area: 0,
             busy,
             faulty: &mut [],
             free: 0,
@@ -148,10 +154,11 @@ impl<'m> Occupancy<'m> {
     }
 
     /// Begins anew with this machine, which must fit ([`Occupancy::capacity_words`]).
-    pub(crate) fn clear(&mut self, grid: Grid, deferred: bool) {
+    pub(crate) fn clear(&mut self, grid: Grid, unmarked_max: usize) {
         self.layout = Layout::new(grid);
-        self.deferred = deferred;
+        self.unmarked_max = unmarked_max;
         self.pending.clear();
+        self.pending_area = 0;
         self.free = grid.nodes();
         self.faulty_count = 0;
         self.count_release();
@@ -219,22 +226,44 @@ impl<'m> Occupancy<'m> {
         self.layout.rows() * self.layout.row_words()
     }
 
-    /// The busy bits of all rows, [`Occupancy::stride`] words each. Only where marking is not deferred.
+    /// Before a search: marks what is pending if the bitmap will be read.
+    #[inline]
+    pub(crate) fn settle_for_search(&mut self) {
+        let is_read = self.pending.len() > self.unmarked_max || self.is_any_marked();
+        if is_read && self.unmarked_max != usize::MAX {
+            self.settle();
+        }
+    }
+
+    /// Whether a processor is busy that belongs to no pending block.
+    #[inline]
+    fn is_any_marked(&self) -> bool {
+        self.free + self.pending_area != self.grid().nodes()
+    }
+
+    /// The blocks that are busy, if these are all and so few that the bitmap need not be read.
+    #[inline]
+    pub(crate) fn few_blocks(&self) -> Option<&[Block]> {
+        let are_few = self.pending.len() <= self.unmarked_max && !self.is_any_marked();
+        are_few.then_some(&self.pending)
+    }
+
+    /// The busy bits of all rows, [`Occupancy::stride`] words each. Only where nothing is pending.
     #[inline]
     pub(crate) fn busy_rows(&self) -> &[Word] {
-        debug_assert!(!self.deferred);
+        debug_assert!(self.pending.is_empty());
         &self.busy[..self.words()]
     }
 
     /// The busy bits of one row: a bit for each node, the lowest first, and set bits behind the last. For strategies that read the
-    /// occupancy ([`Strategy::reads_occupancy`](crate::Strategy::reads_occupancy)), as marking is deferred for others.
+    /// occupancy ([`Strategy::blocks_unmarked`](crate::Strategy::blocks_unmarked)), as marking is deferred for others.
     ///
     /// # Panics
     ///
     /// If the machine has no such row.
     #[inline]
     pub fn busy_row(&self, row: usize) -> &[Word] {
-        debug_assert!(!self.deferred);
+        debug_assert!(self.pending.is_empty());
         self.marked_row(row)
     }
 
@@ -324,7 +353,7 @@ impl<'m> Occupancy<'m> {
             && !pending.any(|&pending| grid.overlap(pending, block))
     }
 
-    /// Whether the processor of a two-dimensional mesh is free. Only where marking is not deferred.
+    /// Whether the processor of a two-dimensional mesh is free. Only where nothing is pending.
     #[inline]
     pub(crate) fn is_free_at(&self, x: u16, y: u16) -> bool {
         let (word, bit) = (u32::from(x) / WORD_BITS, u32::from(x) % WORD_BITS);
@@ -397,13 +426,15 @@ impl<'m> Occupancy<'m> {
             "{} is not free",
             self.grid().place(block)
         );
-        self.free -= self.layout.area(block);
-        if self.deferred {
+        let area = self.layout.area(block);
+        self.free -= area;
+        if self.unmarked_max > 0 {
             if self.pending.is_full() {
                 self.settle();
             }
             // There is room now.
             let _ = self.pending.push(block);
+            self.pending_area += area;
             return;
         }
         self.mark_busy(block);
@@ -414,6 +445,7 @@ impl<'m> Occupancy<'m> {
         while let Some(block) = self.pending.pop() {
             self.mark_busy(block);
         }
+        self.pending_area = 0;
     }
 
     /// Marks a held block as free; its faulty processors stay busy. Returns the number of its processors.
@@ -421,10 +453,11 @@ impl<'m> Occupancy<'m> {
     pub(crate) fn give_back(&mut self, block: Block) -> u32 {
         let area = self.layout.area(block);
         self.count_release();
-        if self.deferred
+        if self.unmarked_max > 0
             && let Some(at) = self.pending.iter().position(|&pending| pending == block)
         {
             self.pending.swap_remove(at);
+            self.pending_area -= area;
             self.free += area;
             return area;
         }
@@ -487,7 +520,8 @@ impl<'m> Occupancy<'m> {
             .map(|&block| self.grid().area(block))
             .sum();
         assert_eq!(marked - padding + pending, nodes - self.free, "free count");
-        assert!(self.deferred || pending == 0, "nothing is pending");
+        assert!(self.unmarked_max > 0 || pending == 0, "nothing is pending");
+        assert_eq!(pending, self.pending_area, "of what is pending");
         let mut faulty = 0;
         for row in 0..self.layout.rows() {
             for (bad, busy) in self.faulty_row(row).iter().zip(self.marked_row(row)) {

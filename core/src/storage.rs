@@ -6,7 +6,6 @@
 use crate::blocks::{BlockCell, Link};
 use crate::grid::Grid;
 use crate::jobs::JobSlot;
-use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
 use crate::strategy::{StrategyKind, StrategyMemory, Workspace, foresight_words};
@@ -43,7 +42,7 @@ pub struct Needs {
     pub scratch: usize,
     /// Blocks: one or two for each job, or up to one for each processor ([`Holds`](crate::Holds)).
     pub blocks: usize,
-    /// Submeshes in the strategy's list.
+    /// Cells of the strategy's list, each for a submesh.
     pub list: usize,
 }
 
@@ -177,7 +176,7 @@ pub struct Storage<
     index: [[Link; JOBS]; 2],
     order: [Link; JOBS],
     blocks: [BlockCell; BLOCKS],
-    list: [Submesh; LIST],
+    list: [u64; LIST],
 }
 
 impl<
@@ -212,7 +211,7 @@ impl<
             index: [[0; JOBS]; 2],
             order: [0; JOBS],
             blocks: [BlockCell::EMPTY; BLOCKS],
-            list: [Submesh::EMPTY; LIST],
+            list: [0; LIST],
         }
     }
 

@@ -21,7 +21,7 @@ pub struct HeapMemory {
     index: Vec<meshalloc::jobs::Link>,
     order: Vec<meshalloc::jobs::Link>,
     blocks: Vec<BlockCell>,
-    list: Vec<Submesh>,
+    list: Vec<u64>,
 }
 
 impl HeapMemory {
@@ -51,7 +51,7 @@ impl HeapMemory {
             index: vec![0; (2 * jobs).next_power_of_two()],
             order: vec![0; jobs],
             blocks: vec![BlockCell::EMPTY; needs.blocks],
-            list: vec![Submesh::EMPTY; needs.list],
+            list: vec![0; needs.list],
         }
     }
 
@@ -72,9 +72,8 @@ impl HeapMemory {
         for link in self.index.iter_mut().chain(&mut self.order) {
             *link = random.below(1 << 16);
         }
-        for submesh in &mut self.list {
-            let [x, y, w, h] = [0; 4].map(|_: u16| random.below(1 << 16) as u16);
-            *submesh = Submesh::new(x, y, w, h);
+        for entry in &mut self.list {
+            *entry = (0..4).fold(0, |entry, _| entry << 16 | u64::from(random.below(1 << 16)));
         }
     }
 
@@ -282,9 +281,9 @@ pub fn set_faulty(controller: &mut Controller<'_>, node: u32, faulty: bool) -> A
 /// # Panics
 ///
 /// When its strategy keeps none.
-pub fn free_submesh_list<'a>(controller: &'a Controller<'_>) -> &'a [Submesh] {
+pub fn free_submesh_list(controller: &Controller<'_>) -> Vec<Submesh> {
     match controller.strategy() {
-        AnyStrategy::FreeSubmeshList(strategy) => strategy.dominant_free_submeshes(),
+        AnyStrategy::FreeSubmeshList(strategy) => strategy.dominant_free_submeshes().collect(),
         other => panic!("{other:?} keeps no list"),
     }
 }

@@ -18,8 +18,8 @@ use crate::system::{Expected, System};
 /// Asserts that the list of the strategy is the dominant free submeshes, if it keeps one.
 fn assert_list(controller: &Controller<'_>, model: &Strategy) {
     if model.kind() == StrategyKind::FreeSubmeshList {
-        let list = free_submesh_list(controller).iter();
-        let list: Vec<Rect> = list.map(|&submesh| convert::rect(submesh)).collect();
+        let list = free_submesh_list(controller).into_iter();
+        let list: Vec<Rect> = list.map(convert::rect).collect();
         assert_eq!(
             list,
             model.dominant_free_submeshes(),

@@ -4,6 +4,7 @@ pub(crate) mod boxes;
 pub(crate) mod connected;
 pub(crate) mod curve;
 mod failed;
+pub(crate) mod few;
 pub(crate) mod halves;
 pub(crate) mod orders;
 pub(crate) mod rectangles;

@@ -1,5 +1,6 @@
 //! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
+use super::few::FewBlocks;
 use crate::grid::MESH_SIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
@@ -19,7 +20,7 @@ pub(crate) const STRIDE_MAX: usize = words_for(MESH_SIDE_MAX as u32);
 /// that bit is set in `h` consecutive rows: a window. A window is read from its top row down. Where the
 /// AND of the rows becomes zero, no window that contains that row and the top one can succeed, and the
 /// next window begins right above that row, so most rows of a crowded mesh are never read. What is known of the rows
-/// that two windows share, their AND, is kept.
+/// that two windows share, their AND, is kept. While few blocks are busy, [`FewBlocks::first_fit`] reads no row at all.
 ///
 /// # Time complexity
 ///
@@ -32,6 +33,11 @@ pub(crate) fn first_fit(
     scratch: &mut [Word],
 ) -> Option<Coord> {
     let stride = occupancy.stride();
+    if stride > 1
+        && let Some(blocks) = FewBlocks::of(occupancy)
+    {
+        return blocks.first_fit(sides);
+    }
     let busy = occupancy.busy_rows();
     let scratch = &mut scratch[..busy.len()];
     let window = usize::from(sides.h);

@@ -63,6 +63,7 @@ use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::first_in_any_order;
+use crate::search::few::blocks_for_first_fit;
 
 simple_strategy! {
     /// Adaptive scan.
@@ -77,6 +78,10 @@ impl Strategy for AdaptiveScan<'_> {
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
         request.allows(sides)
+    }
+
+    fn blocks_unmarked(&self) -> usize {
+        blocks_for_first_fit(&self.grid)
     }
 
     fn propose(

@@ -276,10 +276,10 @@ macro_rules! strategies {
             }
 
             #[inline]
-            fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
+            fn released(&mut self, occupancy: &Occupancy<'_>, block: Block) {
                 match self {
-                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.released(occupancy, held, block),)*
-                    AnyStrategy::Never(s) => s.released(occupancy, held, block),
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.released(occupancy, block),)*
+                    AnyStrategy::Never(s) => s.released(occupancy, block),
                 }
             }
 
@@ -306,10 +306,10 @@ macro_rules! strategies {
                 }
             }
 
-            fn reads_occupancy(&self) -> bool {
+            fn blocks_unmarked(&self) -> usize {
                 match self {
-                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.reads_occupancy(),)*
-                    AnyStrategy::Never(s) => s.reads_occupancy(),
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.blocks_unmarked(),)*
+                    AnyStrategy::Never(s) => s.blocks_unmarked(),
                 }
             }
 

@@ -13,7 +13,7 @@
 //!
 //! # Complexity and memory
 //!
-//! O(H * ceil(W / word) * (log a + log b)); a release takes nothing. Scratch: as many words as the
+//! While few blocks are busy, O(blocks^3) on any mesh (`search/few.rs`); else O(H * ceil(W / word) * (log a + log b)). A release takes nothing. Scratch: as many words as the
 //! occupancy.
 //!
 //! # Recognition
@@ -77,6 +77,7 @@ use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::few::FewBlocks;
 use crate::search::rectangles::all_bases;
 use crate::word::{WORD_BITS, Word};
 
@@ -94,6 +95,11 @@ impl Strategy for BestFit<'_> {
         sides == request.sides()
     }
 
+    /// With so many, 8 on 64 x 64, the bitmap takes as long.
+    fn blocks_unmarked(&self) -> usize {
+        self.mesh.nodes().isqrt().isqrt() as usize
+    }
+
     fn propose(
         &mut self,
         occupancy: &Occupancy<'_>,
@@ -106,6 +112,18 @@ impl Strategy for BestFit<'_> {
 }
 
 fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option<Submesh> {
+    if let Some(blocks) = FewBlocks::of(occupancy) {
+        let mesh = occupancy.grid();
+        let (w, h) = (mesh.side(0), mesh.side(1));
+        return blocks.best(sides, |place, near| {
+            let Coord { x, y } = place.base;
+            let is_busy = |node: Coord| near.iter().any(|block| block.contains(node));
+            u32::from(x == 0 || is_busy(Coord::new(x - 1, y)))
+                + u32::from(y == 0 || is_busy(Coord::new(x, y - 1)))
+                + u32::from(x + 1 == w || is_busy(Coord::new(x + 1, y)))
+                + u32::from(y + 1 == h || is_busy(Coord::new(x, y + 1)))
+        });
+    }
     let stride = occupancy.stride();
     let bases = all_bases(occupancy, sides, scratch);
     let mut best = None;

@@ -17,7 +17,8 @@
 //!
 //! # Complexity and memory
 //!
-//! O(H * ceil(W / word) * log W); a release takes nothing. Scratch: as many words as the occupancy.
+//! While few blocks are busy, O(blocks^2 * log W): a free block has a busy one in the square of twice its side around it. Else
+//! O(H * ceil(W / word) * log W). A release takes nothing. Scratch: as many words as the occupancy.
 //!
 //! # Recognition
 //!
@@ -66,9 +67,10 @@
 use super::Strategy;
 use crate::blocks::Draft;
 use crate::error::Refusal;
-use crate::mesh::Submesh;
-use crate::occupancy::Occupancy;
+use crate::mesh::{Coord, Submesh};
+use crate::occupancy::{Occupancy, PENDING_MAX};
 use crate::request::Request;
+use crate::search::few::FewBlocks;
 use crate::search::squares::Squares;
 
 simple_strategy! {
@@ -92,6 +94,10 @@ impl Strategy for Buddy<'_> {
             .ok_or(Refusal::NeverFits)
     }
 
+    fn blocks_unmarked(&self) -> usize {
+        PENDING_MAX
+    }
+
     fn propose(
         &mut self,
         occupancy: &Occupancy<'_>,
@@ -101,6 +107,10 @@ impl Strategy for Buddy<'_> {
         let Some(wanted) = self.side(request) else {
             return false;
         };
+        if let Some(blocks) = FewBlocks::of(occupancy) {
+            let place = first_block(blocks, wanted, self.mesh.sides().w);
+            return place.map(|submesh| draft.push(submesh)).is_some();
+        }
         let mut squares = Squares::new(
             occupancy.busy_rows(),
             occupancy.stride(),
@@ -116,4 +126,31 @@ impl Strategy for Buddy<'_> {
         }
         false
     }
+}
+
+/// The lower left part, of this side, of the first of the smallest sufficient blocks, among few blocks that are busy in a mesh of side `mesh`.
+///
+/// A free block is the whole mesh, or of the four quarters of a square one that is free while another one is not. So it lies beside an aligned square
+/// of its side around something busy. What is busy are aligned squares too.
+fn first_block(busy: FewBlocks<'_>, wanted: u16, mesh: u16) -> Option<Submesh> {
+    let mut side = wanted;
+    while side < mesh {
+        let mut first: Option<Coord> = None;
+        for Submesh { base, .. } in busy.submeshes() {
+            let (left, bottom) = (base.x & !(2 * side - 1), base.y & !(2 * side - 1));
+            for (x, y) in [(0, 0), (side, 0), (0, side), (side, side)] {
+                let base = Coord::new(left + x, bottom + y);
+                let is_first = first.is_none_or(|first| (base.y, base.x) < (first.y, first.x));
+                if is_first && busy.is_free(Submesh::new(base.x, base.y, side, side)) {
+                    first = Some(base);
+                }
+            }
+        }
+        if let Some(base) = first {
+            return Some(Submesh::new(base.x, base.y, wanted, wanted));
+        }
+        side *= 2;
+    }
+    let whole = Submesh::new(0, 0, wanted, wanted);
+    busy.submeshes().next().is_none().then_some(whole)
 }

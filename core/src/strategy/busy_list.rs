@@ -19,7 +19,8 @@
 //!
 //! # Complexity and memory
 //!
-//! O(H * ceil(W / word) * (log a + log b)) to find the free places, and O(ceil(a / word)) for each of
+//! While few blocks are busy, O(blocks^3) on any mesh: only places whose sides are in line with those of blocks are looked at
+//! (`search/few.rs`). Else O(H * ceil(W / word) * (log a + log b)) to find the free places, and O(ceil(a / word)) for each of
 //! them; the columns beside a place are counted once for a row of places and then kept up to date. A release takes
 //! nothing. Scratch: as many words as the occupancy, and a count for each column on the stack.
 //!
@@ -82,6 +83,7 @@ use crate::grid::MESH_SIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::few::FewBlocks;
 use crate::search::rectangles::all_bases;
 use crate::word::{Span, WORD_BITS, Word, runs};
 
@@ -97,6 +99,11 @@ impl Strategy for BusyList<'_> {
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
         request.allows(sides)
+    }
+
+    /// With so many, 16 on 64 x 64, the bitmap takes as long.
+    fn blocks_unmarked(&self) -> usize {
+        2 * self.mesh.nodes().isqrt().isqrt() as usize
     }
 
     fn propose(
@@ -115,6 +122,13 @@ impl Strategy for BusyList<'_> {
 
 /// The free submesh of these sides with the largest boundary value.
 fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option<Submesh> {
+    if let Some(blocks) = FewBlocks::of(occupancy) {
+        let mesh = occupancy.grid();
+        let (w, h) = (mesh.side(0), mesh.side(1));
+        return blocks.best(sides, |place, near| {
+            boundary_value(place, near, Sides::new(w, h))
+        });
+    }
     let stride = occupancy.stride();
     let bases = all_bases(occupancy, sides, scratch);
     let mut columns = Columns::new(occupancy, sides.h);
@@ -134,6 +148,27 @@ fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option
         }
     }
     best.map(|(_, base)| Submesh { base, sides })
+}
+
+/// The boundary value of a free submesh that touches no other blocks.
+fn boundary_value(place: Submesh, blocks: &[Submesh], mesh: Sides) -> u32 {
+    let Submesh { base, sides } = place;
+    let (right, top) = (base.x + sides.w, base.y + sides.h);
+    let beside = u32::from(base.x == 0) + u32::from(right == mesh.w);
+    let across = u32::from(base.y == 0) + u32::from(top == mesh.h);
+    let border = beside * u32::from(sides.h) + across * u32::from(sides.w);
+    let contacts = blocks.iter().map(|block| {
+        let (block_right, block_top) = (block.base.x + block.sides.w, block.base.y + block.sides.h);
+        // Neither is negative: they touch. Exactly one is 0 if they share more than a corner.
+        let columns = right
+            .min(block_right)
+            .saturating_sub(base.x.max(block.base.x));
+        let rows = top.min(block_top).saturating_sub(base.y.max(block.base.y));
+        let meets_beside = block_right == base.x || right == block.base.x;
+        let meets_across = block_top == base.y || top == block.base.y;
+        u32::from(rows) * u32::from(meets_beside) + u32::from(columns) * u32::from(meets_across)
+    });
+    border + contacts.sum::<u32>()
 }
 
 /// The busy nodes of a span of `w` nodes in a row; outside the mesh all of them.

@@ -72,6 +72,7 @@ use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::first_box;
+use crate::search::few::blocks_for_first_fit;
 
 simple_strategy! {
     /// First fit.
@@ -86,6 +87,10 @@ impl Strategy for FirstFit<'_> {
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
         sides == request.sides()
+    }
+
+    fn blocks_unmarked(&self) -> usize {
+        blocks_for_first_fit(&self.grid)
     }
 
     fn propose(

@@ -66,6 +66,7 @@ use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::first_rectangle;
+use crate::search::few::blocks_for_first_fit;
 
 simple_strategy! {
     /// Fixed orientation.
@@ -101,6 +102,10 @@ impl Strategy for FixedOrientation<'_> {
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
         sides == self.turned(request)
+    }
+
+    fn blocks_unmarked(&self) -> usize {
+        blocks_for_first_fit(&self.mesh.grid())
     }
 
     fn propose(

@@ -59,6 +59,7 @@ use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::boxes::first_rectangle;
+use crate::search::few::blocks_for_first_fit;
 use crate::search::shapes::folded;
 
 simple_strategy! {
@@ -85,6 +86,10 @@ impl Strategy for FlexFold<'_> {
 
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
         request.allows(sides)
+    }
+
+    fn blocks_unmarked(&self) -> usize {
+        blocks_for_first_fit(&self.mesh.grid())
     }
 
     fn propose(

@@ -10,12 +10,12 @@
 //! One file in this folder with a type that implements [`Strategy`], an entry in `table.rs` and a cargo feature of its name.
 //! Modules, names, error messages, command line, protocol and the memory of the firmware are made from the table.
 
-use crate::blocks::{Draft, Held};
+use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::Block;
-use crate::mesh::{Sides, Submesh};
+use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
 use crate::request::Request;
@@ -156,9 +156,9 @@ pub trait Strategy {
         let _ = (occupancy, block);
     }
 
-    /// The block has become free. `occupancy` says so already, and `held` has all that is still busy.
-    fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
-        let _ = (occupancy, held, block);
+    /// The block has become free. `occupancy` says so already.
+    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block) {
+        let _ = (occupancy, block);
     }
 
     /// Forget everything and begin with this occupancy.
@@ -184,9 +184,10 @@ pub trait Strategy {
         Err(RestoreError::Inconsistent)
     }
 
-    /// Whether [`Strategy::propose`] looks at the occupancy. If it does not, marking is deferred.
-    fn reads_occupancy(&self) -> bool {
-        true
+    /// The most blocks for which [`Strategy::propose`] does not read the bitmap of the machine's occupancy, where nothing else is busy: 0 if it always
+    /// does, `usize::MAX` if it never does. Unless it is 0, marking is deferred.
+    fn blocks_unmarked(&self) -> usize {
+        0
     }
 
     /// Asserts every invariant of what the strategy keeps. For tests; it may be slow.
@@ -200,6 +201,6 @@ pub trait Strategy {
 pub struct Workspace<'m> {
     /// Scratch: [`Needs::scratch`](crate::storage::Needs::scratch).
     pub words: &'m mut [Word],
-    /// A list of submeshes: [`Needs::list`](crate::storage::Needs::list).
-    pub list: &'m mut [Submesh],
+    /// Cells for a list of submeshes, which a strategy packs as it likes: [`Needs::list`](crate::storage::Needs::list).
+    pub list: &'m mut [u64],
 }

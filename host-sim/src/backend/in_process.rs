@@ -5,8 +5,7 @@ use meshalloc::message::Capacity;
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    Command, Configuration, Controller, Grid, Memory, Reply, StrategyKind, Submesh, Ticks,
-    Workspace,
+    Command, Configuration, Controller, Grid, Memory, Reply, StrategyKind, Ticks, Workspace,
 };
 
 use super::{Backend, BackendError, Backends};
@@ -22,7 +21,7 @@ pub struct HeapStorage {
     index: Vec<Link>,
     order: Vec<Link>,
     blocks: Vec<BlockCell>,
-    list: Vec<Submesh>,
+    list: Vec<u64>,
 }
 
 impl HeapStorage {
@@ -40,7 +39,7 @@ impl HeapStorage {
             index: vec![0; (2 * jobs).next_power_of_two()],
             order: vec![0; jobs],
             blocks: vec![BlockCell::EMPTY; needs.blocks],
-            list: vec![Submesh::EMPTY; needs.list],
+            list: vec![0; needs.list],
         }
     }
 

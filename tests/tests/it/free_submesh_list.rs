@@ -46,8 +46,8 @@ impl Bench<'_> {
     }
 
     fn list(&self) -> Vec<Rect> {
-        let list = free_submesh_list(&self.controller).iter();
-        list.map(|&submesh| convert::rect(submesh)).collect()
+        let list = free_submesh_list(&self.controller).into_iter();
+        list.map(convert::rect).collect()
     }
 
     fn len(&self) -> usize {

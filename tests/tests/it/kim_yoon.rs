@@ -106,8 +106,8 @@ fn fig_2() -> NaiveMachine {
 }
 
 fn assert_list(controller: &Controller<'_>, expected: &[Rect]) {
-    let list = free_submesh_list(controller).iter();
-    let list: Vec<Rect> = list.map(|&s| rect(s)).collect();
+    let list = free_submesh_list(controller).into_iter();
+    let list: Vec<Rect> = list.map(rect).collect();
     assert_eq!(list, expected);
 }
 

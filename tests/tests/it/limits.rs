@@ -50,7 +50,7 @@ fn snapshot(controller: &mut Controller<'_>) -> Snapshot {
         .map(|(job, _)| (job, ask(controller, &Command::QueryJob { job })))
         .collect();
     let list = match controller.configuration().strategy {
-        StrategyKind::FreeSubmeshList => free_submesh_list(controller).to_vec(),
+        StrategyKind::FreeSubmeshList => free_submesh_list(controller),
         _ => Vec::new(),
     };
     Snapshot {

@@ -7,6 +7,7 @@ mod chuang_wu;
 mod counter_examples;
 mod cubes;
 mod every_occupancy;
+mod few_blocks;
 mod free_submesh_list;
 mod grids;
 mod io_processors;

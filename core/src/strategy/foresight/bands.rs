@@ -30,7 +30,7 @@ impl<'a> Bands<'a> {
     /// O(words + blocks).
     pub(super) fn new(
         occupancy: &Occupancy<'_>,
-        running: &[Submesh],
+        running: impl Iterator<Item = Submesh>,
         starts: &'a mut [Word],
         busy: &'a mut [Word],
         fixed: &'a mut [Word],

@@ -18,7 +18,7 @@ pub struct Candidate {
 #[derive(Debug)]
 pub(super) struct Candidates<'a> {
     /// Each once.
-    places: &'a mut [Submesh],
+    places: &'a mut [u64],
     contacts: &'a mut [Word],
     scores: &'a mut [Word],
     len: usize,
@@ -26,7 +26,7 @@ pub(super) struct Candidates<'a> {
 
 /// What candidates are ordered by: the lower left corner, then the upper right.
 #[inline]
-fn order(place: &Submesh) -> [u16; 4] {
+fn order(place: Submesh) -> [u16; 4] {
     let (low, high) = (place.lower_left(), place.upper_right());
     [low.y, low.x, high.y, high.x]
 }
@@ -34,7 +34,7 @@ fn order(place: &Submesh) -> [u16; 4] {
 impl<'a> Candidates<'a> {
     /// None yet; there is room for as many as the shortest of the slices has.
     pub(super) fn new(
-        places: &'a mut [Submesh],
+        places: &'a mut [u64],
         contacts: &'a mut [Word],
         scores: &'a mut [Word],
     ) -> Self {
@@ -50,8 +50,15 @@ impl<'a> Candidates<'a> {
         self.len
     }
 
-    pub(super) fn places(&self) -> &[Submesh] {
-        &self.places[..self.len]
+    #[inline]
+    pub(super) fn places(&self) -> impl ExactSizeIterator<Item = Submesh> + '_ {
+        let places = self.places[..self.len].iter();
+        places.map(|&place| Submesh::from_bits(place))
+    }
+
+    #[inline]
+    fn place(&self, at: usize) -> Submesh {
+        Submesh::from_bits(self.places[at])
     }
 
     /// Adds a place unless it is there, or `most` are there that are better: of larger contact, or of the same and first in order.
@@ -61,13 +68,13 @@ impl<'a> Candidates<'a> {
         most: usize,
         contact: impl FnOnce(Submesh) -> u32,
     ) {
-        if self.places().contains(&place) {
+        if self.places[..self.len].contains(&place.to_bits()) {
             return;
         }
         let contact = Word::from(contact(place));
         let is_better = |candidates: &Self, other: usize| {
-            let (there, places) = (candidates.contacts[other], &candidates.places[other]);
-            contact > there || (contact == there && order(&place) < order(places))
+            let (there, other) = (candidates.contacts[other], candidates.place(other));
+            contact > there || (contact == there && order(place) < order(other))
         };
         if self.len == most {
             if !is_better(self, most - 1) {
@@ -81,7 +88,7 @@ impl<'a> Candidates<'a> {
             self.contacts[at] = self.contacts[at - 1];
             at -= 1;
         }
-        self.places[at] = place;
+        self.places[at] = place.to_bits();
         self.contacts[at] = contact;
         self.len += 1;
     }
@@ -91,7 +98,7 @@ impl<'a> Candidates<'a> {
         self.scores[..self.len].fill(0);
         for len in 1..self.len {
             let mut at = len;
-            while at > 0 && order(&self.places[at]) < order(&self.places[at - 1]) {
+            while at > 0 && order(self.place(at)) < order(self.place(at - 1)) {
                 self.places.swap(at, at - 1);
                 self.contacts.swap(at, at - 1);
                 at -= 1;
@@ -109,7 +116,7 @@ impl<'a> Candidates<'a> {
 
     fn get(&self, at: usize) -> Candidate {
         Candidate {
-            place: self.places[at],
+            place: self.place(at),
             contact: low_half(self.contacts[at]),
             score: low_half(self.scores[at]),
         }

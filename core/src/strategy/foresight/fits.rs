@@ -48,13 +48,18 @@ impl<'a> Fits<'a> {
 
     /// In the state this submesh is free, but for the candidate that is placed.
     #[inline]
-    pub(super) fn add(&mut self, state: usize, free: Submesh, candidates: &[Submesh]) {
+    pub(super) fn add(
+        &mut self,
+        state: usize,
+        free: Submesh,
+        candidates: impl ExactSizeIterator<Item = Submesh>,
+    ) {
         let whole = self.expected.fitting(free.sides, self.table);
         if is_within(&whole, &self.always) {
             return;
         }
         let masks = &mut self.masks[state * candidates.len()..][..candidates.len()];
-        for (mask, &candidate) in masks.iter_mut().zip(candidates) {
+        for (mask, candidate) in masks.iter_mut().zip(candidates) {
             if !free.overlaps(candidate) {
                 *mask = or(*mask, &whole);
             } else if !is_within(&whole, mask) {

@@ -178,7 +178,8 @@ impl<'m, R: Rule> Foresight<'m, R> {
         // There is room for as many places as processors are free.
         let most = R::candidates_max(self.budget, running.len() as u64, request);
         let most = most.min(occupancy.free().into()) as usize;
-        let bands = Bands::new(occupancy, running, parts.starts, parts.busy, parts.fixed);
+        let blocks = running.iter().map(|&block| Submesh::from_bits(block));
+        let bands = Bands::new(occupancy, blocks, parts.starts, parts.busy, parts.fixed);
         let mut candidates = Candidates::new(places, parts.contacts, parts.scores);
         bands.for_each_maximal_meeting(&[], |free| {
             for sides in request.orientations() {
@@ -212,7 +213,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
         let scores = contacts + self.division.candidates;
         let words = &self.workspace.words;
         (0..len).map(move |at| Candidate {
-            place: self.workspace.list[start + at],
+            place: Submesh::from_bits(self.workspace.list[start + at]),
             contact: low_half(words[contacts + at]),
             score: low_half(words[scores + at]),
         })
@@ -266,7 +267,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         self.running = 0;
         // There is room: blocks are disjoint.
         for (held, entry) in outlook.held().zip(&mut *self.workspace.list) {
-            *entry = held.block.into();
+            *entry = Submesh::from(held.block).to_bits();
             if R::BY_ENDS
                 && let Some(end) = parts.ends.get_mut(self.running)
             {
@@ -304,7 +305,7 @@ pub struct Decision<'a> {
     bands: Bands<'a>,
     candidates: Candidates<'a>,
     fits: Fits<'a>,
-    running: &'a mut [Submesh],
+    running: &'a mut [u64],
     /// How long the running jobs are expected to run, in ticks, as far as there is room: for all jobs that a controller has room for.
     #[cfg_attr(
         not(feature = "leb-estimates"),
@@ -317,7 +318,7 @@ impl Decision<'_> {
     /// State 0: nothing has changed but that the candidate is placed.
     fn begin(&mut self) {
         for block in &mut *self.running {
-            *block = self.bands.in_bands(*block);
+            *block = self.bands.in_bands(Submesh::from_bits(*block)).to_bits();
         }
         self.fits.begin(0, &[], self.candidates.len());
         self.bands.for_each_maximal_meeting(&[], |free| {
@@ -330,6 +331,11 @@ impl Decision<'_> {
         self.running.len()
     }
 
+    /// What a running job holds, in bands.
+    fn block(&self, job: usize) -> Submesh {
+        Submesh::from_bits(self.running[job])
+    }
+
     pub(super) const fn candidates(&self) -> usize {
         self.candidates.len()
     }
@@ -339,7 +345,7 @@ impl Decision<'_> {
         for at in 0..count {
             let mut largest = at;
             for other in at + 1..self.running.len() {
-                let area = |job: usize| self.bands.area(self.running[job]);
+                let area = |job: usize| self.bands.area(self.block(job));
                 if area(other) > area(largest) {
                     largest = other;
                 }
@@ -350,12 +356,12 @@ impl Decision<'_> {
 
     /// A running job leaves.
     pub(super) fn leave(&mut self, job: usize) {
-        self.bands.release(self.running[job]);
+        self.bands.release(self.block(job));
     }
 
     /// It is there again.
     pub(super) fn come_back(&mut self, job: usize) {
-        self.bands.take(self.running[job]);
+        self.bands.take(self.block(job));
     }
 
     /// Describes a state: in it fits what fits in any of the states `from`, and what fits into submeshes that are free now and meet each of these jobs.
@@ -363,7 +369,7 @@ impl Decision<'_> {
         self.fits.begin(state, from, self.candidates.len());
         let mut blocks = [Submesh::EMPTY; 3];
         for (block, &job) in blocks.iter_mut().zip(jobs) {
-            *block = self.running[job];
+            *block = self.block(job);
         }
         self.bands
             .for_each_maximal_meeting(&blocks[..jobs.len()], |free| {

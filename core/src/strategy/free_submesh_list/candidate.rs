@@ -2,6 +2,7 @@
 
 use core::cmp::Ordering;
 
+use super::entry::Entry;
 use crate::mesh::{Sides, Submesh};
 
 /// The size of the largest submesh that `reserved` still holds when `taken` is taken out of it: the
@@ -20,22 +21,7 @@ use crate::mesh::{Sides, Submesh};
 /// ```
 #[inline]
 pub fn reservation_factor(taken: Submesh, reserved: Submesh) -> u32 {
-    if !taken.overlaps(reserved) {
-        return reserved.area();
-    }
-    let left = u32::from(taken.base.x.saturating_sub(reserved.base.x));
-    let below = u32::from(taken.base.y.saturating_sub(reserved.base.y));
-    let end = |submesh: Submesh| {
-        (
-            submesh.base.x + submesh.sides.w,
-            submesh.base.y + submesh.sides.h,
-        )
-    };
-    let ((taken_x, taken_y), (x, y)) = (end(taken), end(reserved));
-    let right = u32::from(x.saturating_sub(taken_x));
-    let above = u32::from(y.saturating_sub(taken_y));
-    let (w, h) = (u32::from(reserved.sides.w), u32::from(reserved.sides.h));
-    (left.max(right) * h).max(below.max(above) * w)
+    Entry::from(reserved).left_without(taken.into())
 }
 
 /// Calls `consider` with the candidates from one dominant free submesh: its four corners, in the
@@ -79,20 +65,20 @@ pub(super) fn for_each_in(
 /// factor is larger. So of two candidates the one that overlaps a submesh of the list only later is better,
 /// and factors need to be computed only if both overlap the same one first.
 pub(super) struct Best<'a> {
-    list: &'a [Submesh],
+    list: &'a [u64],
     requested: Sides,
-    mesh: Submesh,
+    mesh: Entry,
     /// The best so far, and the place in the list of the first submesh that it overlaps.
     found: Option<(Submesh, usize)>,
 }
 
 impl<'a> Best<'a> {
     /// A search in this list of dominant free submeshes, ordered.
-    pub(super) fn new(list: &'a [Submesh], requested: Sides, mesh: Submesh) -> Self {
+    pub(super) fn new(list: &'a [u64], requested: Sides, mesh: Submesh) -> Self {
         Best {
             list,
             requested,
-            mesh,
+            mesh: mesh.into(),
             found: None,
         }
     }
@@ -106,25 +92,25 @@ impl<'a> Best<'a> {
     pub(super) fn find(&mut self, may_rotate: bool) {
         // A candidate overlaps at the latest the submesh it comes from. So from the last to the first, and
         // no further than to the first that the best one overlaps.
-        for (at, &submesh) in self.list.iter().enumerate().rev() {
+        let area = self.requested.area();
+        let large = self
+            .list
+            .partition_point(|&cell| Entry(cell).area() >= area);
+        for (at, &cell) in self.list[..large].iter().enumerate().rev() {
             if self.found.is_some_and(|(_, first)| first > at) {
                 break;
             }
-            if submesh.area() >= self.requested.area() {
-                for_each_in(submesh, self.requested, may_rotate, |place| {
-                    self.consider(place, at);
-                });
-            }
+            for_each_in(Entry(cell).into(), self.requested, may_rotate, |place| {
+                self.consider(place, at);
+            });
         }
     }
 
     /// Keeps a candidate from `list[from]` if it is better than the best so far.
     #[inline]
     fn consider(&mut self, place: Submesh, from: usize) {
-        let mut submeshes = self.list[..from].iter();
-        let first = submeshes
-            .position(|submesh| submesh.overlaps(place))
-            .unwrap_or(from);
+        let overlapping = Entry::from(place).overlapping();
+        let first = overlapping.first(self.list).unwrap_or(from);
         let better = match self.found {
             None => true,
             Some((best, best_first)) => match first.cmp(&best_first) {
@@ -140,13 +126,14 @@ impl<'a> Best<'a> {
 
     /// Whether `place` is better than `best`; neither overlaps a submesh before `list[first]`.
     fn is_better(&self, place: Submesh, best: Submesh, first: usize) -> bool {
-        let submeshes = self.list[first..]
-            .iter()
-            .chain(core::iter::once(&self.mesh));
-        let by_factors = submeshes
-            .map(|&submesh| {
-                reservation_factor(place, submesh).cmp(&reservation_factor(best, submesh))
-            })
+        let (new, old) = (Entry::from(place), Entry::from(best));
+        // Of others all is left.
+        let overlapped = new.overlapping().or_more(old.overlapping());
+        let entries = self.list[first..].iter().map(|&cell| Entry(cell));
+        let by_factors = entries
+            .filter(|&entry| overlapped.admits(entry))
+            .chain([self.mesh])
+            .map(|entry| entry.left_without(new).cmp(&entry.left_without(old)))
             .find(|order| order.is_ne());
         let tie = |place: Submesh| (place.base.y, place.base.x, place.sides != self.requested);
         match by_factors {

@@ -1,26 +1,12 @@
 //! Lists of dominant free submeshes, and how a list changes when something is taken or released.
 
-use core::cmp::Reverse;
-
+use super::entry::{Border, CHUNK, Entry, SIDES};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::search::rectangles::for_each_maximal;
 
 /// There is not enough scratch memory behind the list.
 pub(super) struct NoRoom;
-
-/// What definition 1 orders by: size, larger first; then the more square; then, on which the paper is
-/// silent, the base node in row-major order and the wider first.
-#[inline]
-pub(super) fn order(submesh: &Submesh) -> (Reverse<u32>, u16, u16, u16, Reverse<u16>) {
-    (
-        Reverse(submesh.area()),
-        submesh.sides.w.abs_diff(submesh.sides.h),
-        submesh.base.y,
-        submesh.base.x,
-        Reverse(submesh.sides.w),
-    )
-}
 
 /// Sorts in the order of definition 1, by a heap in the same memory (Williams 1964, Algorithm 232, Comm. of the ACM 7).
 ///
@@ -29,15 +15,16 @@ pub(super) fn order(submesh: &Submesh) -> (Reverse<u32>, u16, u16, u16, Reverse<
 /// # Time complexity
 ///
 /// O(n log n).
-pub(super) fn sort(entries: &mut [Submesh]) {
+pub(super) fn sort(entries: &mut [u64]) {
     let len = entries.len();
+    let precedes = |a: u64, b: u64| Entry(a).precedes(Entry(b));
     // Invariant of a heap: no entry comes before its two successors, 2 i + 1 and 2 i + 2.
-    let sift = |entries: &mut [Submesh], mut at: usize| {
-        while let Some(next) = entries.get(2 * at + 1) {
+    let sift = |entries: &mut [u64], mut at: usize| {
+        while let Some(&next) = entries.get(2 * at + 1) {
             let other = entries.get(2 * at + 2);
-            let other_is_later = other.is_some_and(|other| order(other) > order(next));
+            let other_is_later = other.is_some_and(|&other| precedes(next, other));
             let later = 2 * at + 1 + usize::from(other_is_later);
-            if order(&entries[at]) >= order(&entries[later]) {
+            if !precedes(entries[at], entries[later]) {
                 break;
             }
             entries.swap(at, later);
@@ -58,11 +45,11 @@ pub(super) fn sort(entries: &mut [Submesh]) {
 /// # Time complexity
 ///
 /// That of [`for_each_maximal`], and O(n log n).
-pub(super) fn build(memory: &mut [Submesh], occupancy: &Occupancy<'_>) -> Result<usize, NoRoom> {
+pub(super) fn build(memory: &mut [u64], occupancy: &Occupancy<'_>) -> Result<usize, NoRoom> {
     let mut len = 0;
     for_each_maximal(occupancy, |submesh| {
-        if let Some(entry) = memory.get_mut(len) {
-            *entry = submesh;
+        if let Some(cell) = memory.get_mut(len) {
+            *cell = Entry::from(submesh).0;
         }
         len += 1;
     });
@@ -70,177 +57,226 @@ pub(super) fn build(memory: &mut [Submesh], occupancy: &Occupancy<'_>) -> Result
     Ok(len)
 }
 
-/// A list in the front of `memory`, and scratch behind it.
-pub(super) struct List<'a> {
-    memory: &'a mut [Submesh],
+/// Entries in the front of cells.
+struct Entries<'a> {
+    cells: &'a mut [u64],
     len: usize,
 }
 
-/// Which pieces of what is taken apart are kept, and where.
-#[derive(Clone, Copy)]
-pub(super) enum Keep {
-    /// All, in the order of definition 1.
-    Ordered,
-    /// Those that meet this submesh, in any order.
-    Meeting(Submesh),
-}
-
-impl<'a> List<'a> {
-    pub(super) fn new(memory: &'a mut [Submesh], len: usize) -> Self {
-        List { memory, len }
+impl<'a> Entries<'a> {
+    /// None yet, with room for so many and one more, in the front of the memory, which becomes shorter.
+    fn new(memory: &mut &'a mut [u64], room: usize) -> Result<Self, NoRoom> {
+        let cells = memory.split_off_mut(..=room).ok_or(NoRoom)?;
+        Ok(Entries { cells, len: 0 })
     }
 
-    pub(super) const fn len(&self) -> usize {
-        self.len
+    /// The same at the end of the memory.
+    fn at_end(memory: &mut &'a mut [u64], room: usize) -> Result<Self, NoRoom> {
+        let start = memory.len().checked_sub(room + 1).ok_or(NoRoom)?;
+        let cells = memory.split_off_mut(start..).ok_or(NoRoom)?;
+        Ok(Entries { cells, len: 0 })
     }
 
-    /// Takes `busy` out of every submesh and keeps the pieces that are dominant.
-    ///
-    /// Before and after, the list holds every dominant submesh (every one that meets the given one).
-    ///
-    /// # Which pieces are dominant
-    ///
-    /// A submesh that overlaps `busy` leaves up to four pieces. Take the one at the left of `busy`; the
-    /// others are alike. Whatever covers it ends at the left border of `busy` too, since `busy` lies
-    /// beside it. So it is the left piece of another submesh that overlapped `busy`, or a submesh that
-    /// only touches it; the piece is dominant if neither covers it. Two submeshes cannot leave the
-    /// same left piece: both would have its rows and its left end, and one would cover the other.
-    pub(super) fn carve(&mut self, busy: Submesh, keep: Keep) -> Result<(), NoRoom> {
-        // What does not overlap `busy` stays in front, in order. What touches it, overlapping or not,
-        // is noted at the end of the memory.
-        let end = self.memory.len();
-        let mut near = 0;
-        let mut kept = 0;
-        for at in 0..self.len {
-            let submesh = self.memory[at];
-            if submesh.touches(busy) {
-                near += 1;
-                if end - near < self.len {
-                    return Err(NoRoom);
-                }
-                self.memory[end - near] = submesh;
-                if submesh.overlaps(busy) {
-                    continue;
-                }
-            }
-            self.memory[kept] = submesh;
-            kept += 1;
+    /// Adds the entry if it is wanted. It is always written, and the answer added to the length: whether an entry is wanted is hard to
+    /// predict, and a branch that is mispredicted takes longer than everything else that is done with an entry.
+    #[inline]
+    fn push_if(&mut self, entry: Entry, is_wanted: bool) {
+        self.cells[self.len] = entry.0;
+        self.len += usize::from(is_wanted);
+    }
+
+    #[inline]
+    fn iter(&self) -> impl Iterator<Item = Entry> + use<'_> {
+        self.cells[..self.len].iter().map(|&cell| Entry(cell))
+    }
+
+    /// How many of them cover this one.
+    #[inline]
+    fn count_covering(&self, inner: Entry) -> usize {
+        let covering = self.iter().map(|entry| usize::from(entry.covers(inner)));
+        covering.sum()
+    }
+
+    /// Adds an entry unless one covers it; those that it covers go. There is room.
+    fn push_dominant(&mut self, new: Entry) {
+        if self.count_covering(new) > 0 {
+            return;
         }
-        if kept == self.len {
-            return Ok(());
-        }
-        self.len = kept;
-        for at in end - near..end {
-            let whole = self.memory[at];
-            if !whole.overlaps(busy) {
-                continue;
-            }
-            for piece in whole.around(busy).into_iter().flatten() {
-                if let Keep::Meeting(within) = keep
-                    && !piece.overlaps(within)
-                {
-                    continue;
-                }
-                // Another one that is near covers the piece exactly if what is left of it on this
-                // side does.
-                let others = self.memory[end - near..].iter();
-                if others.filter(|other| other.covers(piece)).count() > 1 {
-                    continue;
-                }
-
-                if self.len >= end - near {
-                    return Err(NoRoom);
-                }
-                match keep {
-                    Keep::Ordered => self.insert(piece),
-                    Keep::Meeting(_) => self.push(piece),
-                }
-            }
-        }
-        Ok(())
+        self.retain(|entry| !new.covers(entry));
+        self.push_if(new, true);
     }
 
-    fn push(&mut self, submesh: Submesh) {
-        self.memory[self.len] = submesh;
-        self.len += 1;
+    #[inline]
+    fn retain(&mut self, is_wanted: impl Fn(Entry) -> bool) {
+        let len = core::mem::take(&mut self.len);
+        for at in 0..len {
+            let entry = Entry(self.cells[at]);
+            self.push_if(entry, is_wanted(entry));
+        }
     }
 
-    /// Inserts in order. The caller has seen that there is room.
-    fn insert(&mut self, submesh: Submesh) {
-        let key = order(&submesh);
-        let at = self.memory[..self.len].partition_point(|other| order(other) < key);
-        self.memory.copy_within(at..self.len, at + 1);
-        self.memory[at] = submesh;
+    /// Inserts in the order of definition 1. There is room.
+    fn insert(&mut self, entry: Entry) {
+        let list = &self.cells[..self.len];
+        // Among words alone no branch is needed; few submeshes are of the same size.
+        let mut at = list.partition_point(|&other| Entry(other).is_larger_than(entry));
+        while at < list.len() && Entry(list[at]).precedes(entry) {
+            at += 1;
+        }
+        self.cells.copy_within(at..self.len, at + 1);
+        self.cells[at] = entry.0;
         self.len += 1;
     }
 }
 
-/// Updates the list in `memory[..len]` after `released` has become free; `busy` names all that is still
-/// busy. Returns the new length.
+/// Updates the list in `memory[..len]` after `busy`, which was free, has been taken. Returns the new length.
 ///
-/// Only dominant submeshes that meet `released` are new. They are found as Fig. 8 of the paper finds
-/// all of them, by taking what is busy out of a large submesh piece after piece, but without the pieces
-/// that have left `released` behind: what covers a piece that meets it meets it too, so no such piece
-/// is needed.
+/// # Which pieces are dominant
 ///
-/// The large submesh need not be the mesh. A new submesh is `released`, or a part of it, with free
-/// rectangles at its sides; each of these was free before, and so lies in an old dominant submesh that
-/// touches `released`. All is within the hull of `released` and those.
-///
-/// An old submesh is dominant no more exactly if a new one covers it, and then only `released` stopped
-/// it on one side: it touches it.
-pub(super) fn release(
-    memory: &mut [Submesh],
-    len: usize,
-    released: Submesh,
-    busy: impl Iterator<Item = Submesh>,
-) -> Result<usize, NoRoom> {
-    let (list, scratch) = memory.split_at_mut(len);
-    if scratch.is_empty() {
-        return Err(NoRoom);
+/// A submesh that overlaps `busy` leaves up to four pieces. Take the one at the left of `busy`; the
+/// others are alike. Whatever covers it ends at the left border of `busy` too, since `busy` lies
+/// beside it. So it is the left piece of another submesh that overlapped `busy`, or a submesh that
+/// shares a stretch of that border; the piece is dominant if neither covers it. Two submeshes cannot leave the
+/// same left piece: both would have its rows and its left end, and one would cover the other.
+pub(super) fn take(memory: &mut [u64], len: usize, busy: Submesh) -> Result<usize, NoRoom> {
+    let busy = Entry::from(busy);
+    let overlapping = busy.overlapping();
+    let (list, mut scratch) = memory.split_at_mut(len);
+    let mut near = near(list, &mut scratch, busy)?;
+    let mut over = Entries::new(&mut scratch, near.len)?;
+    let mut beside = Entries::new(&mut scratch, near.len)?;
+    for at in 0..core::mem::take(&mut near.len) {
+        let place = near.cells[at];
+        let entry = Entry(list[place as usize]);
+        let is_over = overlapping.admits(entry);
+        over.push_if(entry, is_over);
+        beside.push_if(entry, !is_over);
+        near.push_if(Entry(place), is_over);
     }
-    let reach = list
-        .iter()
-        .filter(|submesh| submesh.touches(released))
-        .fold(released, |reach, &submesh| hull(reach, submesh));
-    scratch[0] = reach;
-    let mut fresh = List::new(scratch, 1);
-    for busy in busy {
-        if busy.overlaps(reach) {
-            fresh.carve(busy, Keep::Meeting(released))?;
+    let mut cut = Entries::new(&mut scratch, over.len + beside.len)?;
+    let mut fresh = Entries::at_end(&mut scratch, 4 * over.len)?;
+    for side in SIDES {
+        let Some(border) = Border::of(busy, side) else {
+            continue;
+        };
+        cut.len = 0;
+        for entry in over.iter() {
+            cut.push_if(border.outside(entry), border.meeting.admits(entry));
+        }
+        let pieces = cut.len;
+        for entry in beside.iter() {
+            cut.push_if(entry, border.meeting.admits(entry));
+        }
+        for at in 0..pieces {
+            let piece = Entry(cut.cells[at]);
+            fresh.push_if(piece, cut.count_covering(piece) == 1);
         }
     }
-    let new = fresh.len();
-
-    // The new ones go to the end of the memory, out of the way of the list.
-    let end = memory.len();
-    let start = end - new;
-    memory.copy_within(len..len + new, start);
-    let mut kept = 0;
-    for at in 0..len {
-        let submesh = memory[at];
-        let covered = |other: &Submesh| other.covers(submesh);
-        if !(submesh.touches(released) && memory[start..].iter().any(covered)) {
-            memory[kept] = submesh;
-            kept += 1;
-        }
-    }
-    let mut list = List::new(memory, kept);
-    for at in start..end {
-        // There is room: the slots of the new ones before this one are free again.
-        let submesh = list.memory[at];
-        list.insert(submesh);
-    }
-    Ok(list.len())
+    let kept = remove(list, &near.cells[..near.len]);
+    let (room, new) = (fresh.cells.len(), fresh.len);
+    Ok(insert(memory, kept, memory.len() - room, new))
 }
 
-/// The smallest submesh that covers both.
-fn hull(a: Submesh, b: Submesh) -> Submesh {
-    let (a_high, b_high) = (a.upper_right(), b.upper_right());
-    Submesh::between(
-        a.base.x.min(b.base.x),
-        a.base.y.min(b.base.y),
-        a_high.x.max(b_high.x),
-        a_high.y.max(b_high.y),
-    )
+/// Updates the list in `memory[..len]` after `released` has become free. Returns the new length.
+///
+/// Only dominant submeshes that meet `released` are new, and `released` stopped an old one that is dominant no more, so that it shares a
+/// stretch of border with it and a new one covers it.
+///
+/// # How the new ones are found
+///
+/// A new one is a part of `released`, with free submeshes beyond those of its sides to which the part reaches. Those beyond the left side
+/// were free before, and so lie in an old dominant submesh that ends at this side; the other sides are alike. Beginning with `released` alone, what
+/// is known of each side in turn is joined with the old submeshes that end there: first along x, where only rows of `released` count, as
+/// everything above and below these lies beyond the other two sides.
+pub(super) fn release(memory: &mut [u64], len: usize, released: Submesh) -> Result<usize, NoRoom> {
+    let released = Entry::from(released);
+    let overlapping = released.overlapping();
+    let (list, mut scratch) = memory.split_at_mut(len);
+    let mut near = near(list, &mut scratch, released)?;
+    let mut outer = Entries::new(&mut scratch, near.len)?;
+    let room = scratch.len() / 2;
+    let mut fresh = Entries::at_end(&mut scratch, room)?;
+    let mut joined = Entries {
+        cells: scratch,
+        len: 0,
+    };
+    fresh.push_if(released, true);
+    for side in SIDES {
+        let Some(border) = Border::of(released, side) else {
+            continue;
+        };
+        outer.len = 0;
+        for Entry(place) in near.iter() {
+            let entry = Entry(list[place as usize]);
+            outer.push_if(entry, border.meeting.admits(entry));
+        }
+        if fresh.len * (outer.len + 1) >= joined.cells.len() {
+            return Err(NoRoom);
+        }
+        joined.len = 0;
+        for inner in fresh.iter() {
+            if border.reached_by(inner) {
+                for entry in outer.iter() {
+                    let join = border.join(inner, entry);
+                    let meets = !join.is_empty() & overlapping.admits(join);
+                    joined.push_if(join, meets);
+                }
+            }
+        }
+        for join in joined.iter() {
+            fresh.push_dominant(join);
+        }
+    }
+
+    // Those stay that a new one covers.
+    near.retain(|Entry(place)| fresh.count_covering(Entry(list[place as usize])) > 0);
+    let kept = remove(list, &near.cells[..near.len]);
+    let (room, new) = (fresh.cells.len(), fresh.len);
+    Ok(insert(memory, kept, memory.len() - room, new))
+}
+
+/// The places in a list of the submeshes that touch this one.
+fn near<'a>(
+    list: &[u64],
+    scratch: &mut &'a mut [u64],
+    submesh: Entry,
+) -> Result<Entries<'a>, NoRoom> {
+    let touching = submesh.touching();
+    let mut near = Entries::new(scratch, list.len())?;
+    let mut add = |start: usize, entries: &[u64]| {
+        for (place, &cell) in (start as u64..).zip(entries) {
+            near.push_if(Entry(place), touching.admits(Entry(cell)));
+        }
+    };
+    let (chunks, rest) = list.as_chunks::<CHUNK>();
+    for (at, chunk) in chunks.iter().enumerate() {
+        // In few chunks of a long list there is one.
+        if touching.admits_any(chunk) {
+            add(at * CHUNK, chunk);
+        }
+    }
+    add(chunks.len() * CHUNK, rest);
+    Ok(near)
+}
+
+/// Removes what is in these places of the list, in ascending order; returns its length.
+fn remove(list: &mut [u64], places: &[u64]) -> usize {
+    let mut kept = places.first().map_or(list.len(), |&place| place as usize);
+    for (at, &place) in places.iter().enumerate() {
+        let next = places.get(at + 1).map_or(list.len(), |&next| next as usize);
+        let segment = place as usize + 1..next;
+        list.copy_within(segment.clone(), kept);
+        kept += segment.len();
+    }
+    kept
+}
+
+/// Inserts `memory[start..start + new]`, which have no area, into the list in `memory[..len]`; returns its length.
+fn insert(memory: &mut [u64], len: usize, start: usize, new: usize) -> usize {
+    let (cells, fresh) = memory.split_at_mut(start);
+    let mut list = Entries { cells, len };
+    for &cell in &fresh[..new] {
+        list.insert(Entry(cell).with_area());
+    }
+    list.len
 }

@@ -25,8 +25,8 @@
 //! - Theorem 1 (at most `4k` dominant free submeshes around `k` allocated ones) is false: three busy
 //!   processors on a 7 x 7 mesh leave 13. The list has room for as many as there are processors, which
 //!   is proven below.
-//! - A release does not decompose the whole mesh again (Fig. 8) but only finds the dominant submeshes
-//!   that meet what was released; the others stay as they are. The list that results is the same.
+//! - A release does not decompose the whole mesh again (Fig. 8) but joins what was released with the dominant
+//!   submeshes beside it; the others stay as they are. The list that results is the same.
 //! - Faulty processors count as allocated submeshes of one node.
 //!
 //! # The list is never too small
@@ -39,12 +39,12 @@
 //!
 //! While one list is turned into the next, both are there in part. The rest of the same memory serves
 //! as scratch; if that is not enough, the list is built from the occupancy instead, which needs no
-//! scratch at all. It happens only on meshes that are nearly full of tiny holes.
+//! scratch at all. It happens only on small meshes, and on those that are nearly full of tiny holes.
 //!
 //! # Complexity and memory
 //!
-//! With `F` submeshes in the list and `A` blocks held: an allocation takes O(F^2) in the worst case (each
-//! candidate against each submesh), a release O(A * F). Neither depends on the size of the mesh.
+//! With `F` submeshes in the list and `N` of them beside a block: an allocation takes O(F^2) in the worst case (each
+//! candidate against each submesh), a release O(F + N^3), in ordinary occupancies O(F). Neither depends on the size of the mesh.
 //! Memory: `W * H` entries of 8 bytes.
 //!
 //! # Recognition
@@ -85,10 +85,11 @@
 //!     }
 //! }
 //! let AnyStrategy::FreeSubmeshList(fsl) = controller.strategy() else { unreachable!() };
-//! let [s1, s2, s3] = fsl.dominant_free_submeshes() else { unreachable!() };
-//! assert_eq!(*s1, Submesh::between(0, 0, 6, 4));
-//! assert_eq!(*s2, Submesh::between(4, 0, 6, 9));
-//! assert_eq!(*s3, Submesh::between(4, 5, 9, 7));
+//! assert!(fsl.dominant_free_submeshes().eq([
+//!     Submesh::between(0, 0, 6, 4), // S1
+//!     Submesh::between(4, 0, 6, 9), // S2
+//!     Submesh::between(4, 5, 9, 7), // S3
+//! ]));
 //!
 //! let submit = Command::Submit { job: JobId(1), request: Request::submesh(3, 2) };
 //! let mut granted = None;
@@ -103,7 +104,7 @@
 
 use super::common::demand_either_way;
 use super::{Strategy, Workspace};
-use crate::blocks::{Draft, Held};
+use crate::blocks::Draft;
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, Grid};
 use crate::mesh::{Mesh, Sides, Submesh};
@@ -113,11 +114,13 @@ use crate::search::rectangles::{fits_somewhere, for_each_maximal};
 use crate::word::runs;
 
 mod candidate;
+mod entry;
 mod list;
 
 use candidate::Best;
 pub use candidate::reservation_factor;
-use list::{Keep, List, NoRoom};
+use entry::Entry;
+use list::NoRoom;
 
 /// Free submesh list.
 #[derive(Debug)]
@@ -135,7 +138,7 @@ impl<'m> FreeSubmeshList<'m> {
     /// The free submesh list of an empty mesh.
     pub(super) fn new(grid: Grid, workspace: Workspace<'m>) -> Result<Self, ConfigureError> {
         let mesh = Mesh::of(&grid).ok_or(ConfigureError::MachineUnsuitable)?;
-        workspace.list[0] = mesh.whole();
+        workspace.list[0] = Entry::from(mesh.whole()).0;
         Ok(FreeSubmeshList {
             mesh,
             workspace,
@@ -146,14 +149,15 @@ impl<'m> FreeSubmeshList<'m> {
 
     /// The list: every dominant free submesh, in the order of definition 1.
     #[inline]
-    pub fn dominant_free_submeshes(&self) -> &[Submesh] {
-        &self.workspace.list[..self.len]
+    pub fn dominant_free_submeshes(&self) -> impl ExactSizeIterator<Item = Submesh> + '_ {
+        let list = self.workspace.list[..self.len].iter();
+        list.map(|&cell| Entry(cell).into())
     }
 
     /// The place for a request of these side lengths: the paper's steps 1 and 2 of `Alloc`.
     fn best(&self, request: &Request) -> Option<Submesh> {
         let requested = request.sides();
-        let list = self.dominant_free_submeshes();
+        let list = &self.workspace.list[..self.len];
         let mut best = Best::new(list, requested, self.mesh.whole());
         best.find(request.may_rotate());
         best.place()
@@ -227,7 +231,7 @@ impl Strategy for FreeSubmeshList<'_> {
         if occupancy.is_supposed() {
             return fits_somewhere(occupancy, request);
         }
-        let mut list = self.dominant_free_submeshes().iter();
+        let mut list = self.dominant_free_submeshes();
         list.any(|submesh| request.fits_in(submesh.sides))
     }
 
@@ -239,27 +243,29 @@ impl Strategy for FreeSubmeshList<'_> {
 
     /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
     fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
-        let mut list = List::new(self.workspace.list, self.len);
-        if list.carve(block.into(), Keep::Ordered).is_ok() {
-            self.len = list.len();
-        } else {
-            self.build_from(occupancy);
+        match list::take(self.workspace.list, self.len, block.into()) {
+            Ok(len) => self.len = len,
+            Err(NoRoom) => self.build_from(occupancy),
         }
     }
 
-    /// `Dealloc`, restricted to what changes.
-    fn released(&mut self, occupancy: &Occupancy<'_>, held: &Held<'_, '_>, block: Block) {
-        let busy = held.blocks().map(Submesh::from);
-        let busy = busy.chain(faulty_nodes(occupancy));
-        match list::release(self.workspace.list, self.len, block.into(), busy) {
+    /// `Dealloc`, restricted to what changes. Processors of the block that are faulty are then taken out again.
+    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block) {
+        let mut len = list::release(self.workspace.list, self.len, block.into());
+        if occupancy.faulty_count() > 0 {
+            for node in faulty_nodes(occupancy, block.into()) {
+                len = len.and_then(|len| list::take(self.workspace.list, len, node));
+            }
+        }
+        match len {
             Ok(len) => self.len = len,
             Err(NoRoom) => self.build_from(occupancy),
         }
     }
 
     /// The list has all that is free.
-    fn reads_occupancy(&self) -> bool {
-        false
+    fn blocks_unmarked(&self) -> usize {
+        usize::MAX
     }
 
     fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
@@ -267,30 +273,28 @@ impl Strategy for FreeSubmeshList<'_> {
     }
 
     fn check_invariants(&self, occupancy: &Occupancy<'_>) {
-        let list = self.dominant_free_submeshes();
+        let list = &self.workspace.list[..self.len];
         assert!(
-            list.is_sorted_by(|a, b| list::order(a) < list::order(b)),
+            list.is_sorted_by(|&a, &b| Entry(a).precedes(Entry(b))),
             "the list is in order and has no duplicates"
         );
         let mut dominant = 0;
         for_each_maximal(occupancy, |submesh| {
-            let found = list.binary_search_by_key(&list::order(&submesh), list::order);
-            assert!(found.is_ok(), "{submesh} is in the list");
+            let entry = Entry::from(submesh);
+            assert!(list.contains(&entry.0), "{submesh} is in the list");
             dominant += 1;
         });
         assert_eq!(dominant, list.len(), "nothing else is in the list");
     }
 }
 
-/// The faulty processors as submeshes of one node each, in row-major order.
-fn faulty_nodes(occupancy: &Occupancy<'_>) -> impl Iterator<Item = Submesh> {
-    let rows = match occupancy.faulty_count() {
-        0 => 0,
-        _ => occupancy.layout().rows(),
-    };
-    (0..rows).flat_map(move |row| {
-        runs(occupancy.faulty_row(row)).flat_map(move |(start, len)| {
-            (start..start + len).map(move |x| Submesh::new(x as u16, row as u16, 1, 1))
-        })
+/// The faulty processors of a submesh as submeshes of one node each, in row-major order.
+fn faulty_nodes(occupancy: &Occupancy<'_>, submesh: Submesh) -> impl Iterator<Item = Submesh> {
+    let (low, high) = (submesh.lower_left(), submesh.upper_right());
+    (low.y..=high.y).flat_map(move |y| {
+        let runs = runs(occupancy.faulty_row(y.into()));
+        let nodes = runs.flat_map(|(start, len)| start as u16..(start + len) as u16);
+        let within = nodes.filter(move |x| (low.x..=high.x).contains(x));
+        within.map(move |x| Submesh::new(x, y, 1, 1))
     })
 }

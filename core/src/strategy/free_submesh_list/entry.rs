@@ -1,0 +1,294 @@
+//! A submesh of the list in one word: [`Entry`].
+
+use core::cmp::Reverse;
+
+use crate::grid::{MESH_SIDE_MAX, NODES_MAX};
+use crate::mesh::{Sides, Submesh};
+
+/// A submesh in one word, which orders by size, larger first.
+///
+/// ```text
+///   bit 63      44 43  33 32  22 21  11 10   0
+///      [2^20 - area|  y2' |  x2' |  y1  |  x1  ]     x2' = 1023 - x2, y2' = 1023 - y2
+/// ```
+///
+/// A lane has ten bits and above them a guard bit, which is 0. Each lane is how far its side lies from that border of the largest mesh, so
+/// a submesh covers another exactly if none of its lanes is larger: one subtraction, after which no guard bit is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry(pub(super) u64);
+
+/// The sides of a submesh, by the number of their lane.
+pub(super) const SIDES: [u32; 4] = [LEFT, RIGHT, BELOW, ABOVE];
+const LEFT: u32 = 0;
+const BELOW: u32 = 1;
+const RIGHT: u32 = 2;
+const ABOVE: u32 = 3;
+
+/// The lane of the other side.
+const fn opposite(side: u32) -> u32 {
+    side ^ 2
+}
+
+const VALUE_BITS: u32 = 10;
+const LANE_BITS: u32 = VALUE_BITS + 1;
+/// The lowest bit of each lane.
+const LANES: u64 = 1 | 1 << LANE_BITS | 1 << (2 * LANE_BITS) | 1 << (3 * LANE_BITS);
+const GUARDS: u64 = LANES << VALUE_BITS;
+const VALUES: u64 = GUARDS - LANES;
+const VALUE_MAX: u64 = (1 << VALUE_BITS) - 1;
+const AREA_SHIFT: u32 = 4 * LANE_BITS;
+const AREA_MAX: u64 = 1 << (u64::BITS - AREA_SHIFT);
+
+const _: () = assert!(MESH_SIDE_MAX as u64 == VALUE_MAX + 1 && NODES_MAX as u64 <= AREA_MAX);
+
+/// Whether no lane of `a` is larger than that of `b`.
+#[inline]
+const fn is_within(a: u64, b: u64) -> bool {
+    b.wrapping_sub(a) & GUARDS == 0
+}
+
+/// In each lane by how much `a` is larger than `b`, or 0.
+#[inline]
+const fn lanes_over(a: u64, b: u64) -> u64 {
+    let difference = (a | GUARDS) - b;
+    let at_least = difference & GUARDS;
+    difference & (at_least - (at_least >> VALUE_BITS))
+}
+
+/// The larger one in each lane.
+#[inline]
+const fn lanes_max(a: u64, b: u64) -> u64 {
+    b + lanes_over(a, b)
+}
+
+impl Entry {
+    /// Whether it comes before the other one in the order of definition 1: size, larger first; then the more square; then, on which the
+    /// paper is silent, the base node in row-major order and the wider first.
+    #[inline]
+    pub(super) fn precedes(self, other: Entry) -> bool {
+        match (self.0 ^ other.0) >> AREA_SHIFT {
+            0 => self.precedes_of_same_size(other),
+            _ => self.0 < other.0,
+        }
+    }
+
+    #[inline]
+    pub(super) const fn is_larger_than(self, other: Entry) -> bool {
+        self.0 >> AREA_SHIFT < other.0 >> AREA_SHIFT
+    }
+
+    #[inline(never)]
+    fn precedes_of_same_size(self, other: Entry) -> bool {
+        let key = |entry: Entry| {
+            let Submesh { base, sides } = entry.into();
+            (sides.w.abs_diff(sides.h), base.y, base.x, Reverse(sides.w))
+        };
+        key(self) < key(other)
+    }
+
+    /// The number of processors.
+    #[inline]
+    pub(super) const fn area(self) -> u32 {
+        (AREA_MAX - (self.0 >> AREA_SHIFT)) as u32
+    }
+
+    /// Whether every processor of `inner` is also one of `self`.
+    #[inline]
+    pub(super) const fn covers(self, inner: Entry) -> bool {
+        is_within(self.0, inner.0)
+    }
+
+    #[inline]
+    const fn lane(self, side: u32) -> u64 {
+        self.0 >> (side * LANE_BITS) & VALUE_MAX
+    }
+
+    /// The size of the largest submesh that is left of it when `taken` is taken out.
+    #[inline]
+    pub(super) fn left_without(self, taken: Entry) -> u32 {
+        // In each lane the distance between the sides of the two. If they do not overlap, one is as long as the submesh, or longer.
+        let left = lanes_over(taken.lanes(), self.lanes());
+        let longest = Entry(lanes_max(left, left >> (2 * LANE_BITS)));
+        let (across, upwards) = (longest.lane(LEFT) as u32, longest.lane(BELOW) as u32);
+        let Sides { w, h } = self.sides();
+        let most = (across * u32::from(h)).max(upwards * u32::from(w));
+        most.min(self.area())
+    }
+
+    /// The lanes without the area; what has been cut has none.
+    #[inline]
+    const fn lanes(self) -> u64 {
+        self.0 & VALUES
+    }
+
+    /// With the area of its lanes.
+    #[inline]
+    pub(super) fn with_area(self) -> Entry {
+        let area = u64::from(self.sides().area());
+        Entry(self.lanes() | (AREA_MAX - area) << AREA_SHIFT)
+    }
+
+    #[inline]
+    pub(super) fn sides(self) -> Sides {
+        // Both at once: there is no borrow.
+        let lens = (VALUE_MAX + 1) * LANES - self.lanes() - (self.lanes() >> (2 * LANE_BITS));
+        let len = |side: u32| (lens >> (side * LANE_BITS)) as u16 & ((1 << LANE_BITS) - 1);
+        Sides::new(len(LEFT), len(BELOW))
+    }
+
+    /// Whether it begins behind its end.
+    #[inline]
+    pub(super) const fn is_empty(self) -> bool {
+        !self.overlapping().admits(self)
+    }
+
+    /// What overlaps the submesh.
+    #[inline]
+    pub(super) const fn overlapping(self) -> Limit {
+        let complement = VALUES - self.lanes();
+        let low = complement >> (2 * LANE_BITS);
+        Limit((complement << (2 * LANE_BITS) | low) & VALUES)
+    }
+
+    /// What overlaps the submesh, shares a stretch of border with it, or a corner.
+    #[inline]
+    pub(super) const fn touching(self) -> Limit {
+        let over = self.overlapping().0 + LANES;
+        // No lane of an entry is larger than the largest value.
+        let full = over & GUARDS;
+        Limit((over | (full - (full >> VALUE_BITS))) & VALUES)
+    }
+}
+
+/// Entries that are looked at together.
+pub(super) const CHUNK: usize = 8;
+
+/// Which submeshes meet something: those none of whose lanes is larger than its lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limit(u64);
+
+impl Limit {
+    #[inline]
+    pub(super) const fn admits(self, entry: Entry) -> bool {
+        is_within(entry.0, self.0)
+    }
+
+    /// Whether it admits any of these. All are looked at: which one is the first is hard to predict.
+    #[inline]
+    pub(super) fn admits_any(self, entries: &[u64; CHUNK]) -> bool {
+        // The sum carries into the area unless no guard bit is set.
+        let carry = 1 << AREA_SHIFT;
+        let refused = entries.iter().fold(carry, |refused, &cell| {
+            refused & ((self.0.wrapping_sub(cell) & GUARDS) + (carry - (1 << VALUE_BITS)))
+        });
+        refused & carry == 0
+    }
+
+    /// The place of the first entry that it admits.
+    #[inline]
+    pub(super) fn first(self, entries: &[u64]) -> Option<usize> {
+        let (chunks, rest) = entries.as_chunks::<CHUNK>();
+        let chunk = chunks.iter().position(|chunk| self.admits_any(chunk));
+        let (start, bits) = match chunk {
+            Some(chunk) => (chunk * CHUNK, self.bits(&chunks[chunk])),
+            None => (chunks.len() * CHUNK, self.bits(rest)),
+        };
+        (bits != 0).then(|| start + bits.trailing_zeros() as usize)
+    }
+
+    /// A bit for each of at most 32 entries, the lowest for the first: whether it is admitted.
+    #[inline]
+    fn bits(self, entries: &[u64]) -> u32 {
+        let entries = entries.iter().rev();
+        entries.fold(0, |bits, &cell| {
+            bits << 1 | u32::from(self.admits(Entry(cell)))
+        })
+    }
+
+    /// Admits what either of them admits, and more.
+    #[inline]
+    pub(super) const fn or_more(self, other: Limit) -> Limit {
+        Limit(lanes_max(self.0, other.0))
+    }
+}
+
+/// One side of a submesh that does not lie at the border of the largest mesh, seen from outside.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Border {
+    side: u32,
+    /// The submesh's lane of the side.
+    lane: u64,
+    /// What overlaps the submesh and reaches over this side, or shares a stretch of it.
+    pub(super) meeting: Limit,
+    /// Of what ends at this side, the lane of its end.
+    end: u64,
+}
+
+/// All value bits of a lane.
+#[inline]
+const fn lane_mask(side: u32) -> u64 {
+    VALUE_MAX << (side * LANE_BITS)
+}
+
+impl Border {
+    /// `None` where nothing is beyond the side.
+    #[inline]
+    pub(super) const fn of(submesh: Entry, side: u32) -> Option<Border> {
+        let lane = submesh.lane(side);
+        if lane == 0 {
+            return None;
+        }
+        let end = (VALUE_MAX + 1 - lane) << (opposite(side) * LANE_BITS);
+        let others = submesh.overlapping().0 & !lane_mask(side) & !lane_mask(opposite(side));
+        Some(Border {
+            side,
+            lane,
+            meeting: Limit(others | end | (lane - 1) << (side * LANE_BITS)),
+            end,
+        })
+    }
+
+    /// What is left of a submesh outside of this side, without area.
+    #[inline]
+    pub(super) const fn outside(self, submesh: Entry) -> Entry {
+        Entry(submesh.lanes() & !lane_mask(opposite(self.side)) | self.end)
+    }
+
+    /// Whether a part of the submesh reaches to this side.
+    #[inline]
+    pub(super) const fn reached_by(self, part: Entry) -> bool {
+        part.lane(self.side) == self.lane
+    }
+
+    /// What two submeshes that share a stretch of this side make up: the rows, or columns, that both have, from the far end of the one to that
+    /// of the other, without area. It may be empty; the inner one reaches to this side.
+    #[inline]
+    pub(super) const fn join(self, inner: Entry, outer: Entry) -> Entry {
+        Entry(lanes_max(
+            inner.lanes() & !lane_mask(self.side),
+            outer.lanes() & !lane_mask(opposite(self.side)),
+        ))
+    }
+}
+
+impl From<Submesh> for Entry {
+    #[inline]
+    fn from(submesh: Submesh) -> Entry {
+        let (low, high) = (submesh.lower_left(), submesh.upper_right());
+        let lane = |value: u16, side: u32| u64::from(value) << (side * LANE_BITS);
+        let from_high = |value: u16| VALUE_MAX as u16 - value;
+        let lanes = lane(low.x, LEFT)
+            | lane(low.y, BELOW)
+            | lane(from_high(high.x), RIGHT)
+            | lane(from_high(high.y), ABOVE);
+        Entry(lanes | (AREA_MAX - u64::from(submesh.area())) << AREA_SHIFT)
+    }
+}
+
+impl From<Entry> for Submesh {
+    #[inline]
+    fn from(entry: Entry) -> Submesh {
+        let Sides { w, h } = entry.sides();
+        Submesh::new(entry.lane(LEFT) as u16, entry.lane(BELOW) as u16, w, h)
+    }
+}

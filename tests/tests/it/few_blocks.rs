@@ -1,0 +1,110 @@
+//! Strategies that search among the sides of blocks while these are few, and read the bitmap otherwise, decide as the naive ones in both ways
+//! and on the way from one to the other: as blocks become more and fewer, with faults inside of blocks that are released.
+
+use meshalloc::{
+    Command, Configuration, Flags, JobId, NodeId, Request, SchedulerKind, StrategyKind,
+};
+use meshalloc_tests::random::Random;
+use meshalloc_tests::rig::{HeapMemory, configuration, mesh};
+use meshalloc_tests::trial::Trial;
+
+const STRATEGIES: [StrategyKind; 8] = [
+    StrategyKind::FirstFit,
+    StrategyKind::AdaptiveScan,
+    StrategyKind::AllShapes,
+    StrategyKind::FlexFold,
+    StrategyKind::FixedOrientation,
+    StrategyKind::BestFit,
+    StrategyKind::BusyList,
+    StrategyKind::Buddy,
+];
+/// Edges of words of both lengths, and one row or column.
+const MESHES: [(u16, u16); 13] = [
+    (1, 1),
+    (1, 130),
+    (130, 1),
+    (8, 8),
+    (16, 16),
+    (32, 32),
+    (33, 12),
+    (63, 7),
+    (64, 64),
+    (65, 9),
+    (96, 5),
+    (127, 4),
+    (129, 6),
+];
+const OPERATIONS: u32 = 220;
+/// More than are searched without the bitmap.
+const JOBS: u32 = 24;
+
+fn run(strategy: StrategyKind, (w, h): (u16, u16), scheduler: SchedulerKind) {
+    let machine = mesh(w, h);
+    let mut memory = HeapMemory::for_strategy(machine, strategy, JOBS as usize);
+    let mut trial = Trial::new(
+        &mut memory,
+        Configuration {
+            scheduler,
+            ..configuration(machine, strategy)
+        },
+    );
+    let mut random = Random::new(u64::from(w) * 1000 + u64::from(h));
+    let mut faults: Vec<NodeId> = Vec::new();
+    for operation in 0..OPERATIONS {
+        let now = u64::from(operation) * 10;
+        // Few large ones, then more and more small ones, and again.
+        let part = 1 << (operation / 20 % 4);
+        let job = JobId(random.below(JOBS));
+        let command = match random.below(20) {
+            // Not in the first round, so that all blocks are unmarked there.
+            0 if operation >= 80 => {
+                let node = NodeId(random.below(machine.nodes()));
+                faults.push(node);
+                Command::MarkFaulty { node }
+            }
+            1..=3 if !faults.is_empty() => Command::ClearFaulty {
+                node: faults.swap_remove(random.below(faults.len() as u32) as usize),
+            },
+            0..=11 => {
+                let side = |random: &mut Random, side: u16| {
+                    random.between(1, (u32::from(side) / part).max(1)) as u16
+                };
+                let request = Request::submesh(side(&mut random, w), side(&mut random, h));
+                let flags = match scheduler {
+                    SchedulerKind::Fcfs => Flags::NO_WAIT,
+                    _ => Flags::empty(),
+                };
+                let request = request.with_flags(flags).with_estimate(200);
+                Command::Submit { job, request }
+            }
+            _ => Command::Release { job },
+        };
+        trial.step(&command, now);
+    }
+    trial.finish();
+}
+
+fn run_all(scheduler: SchedulerKind, operations_on: impl Fn(StrategyKind, (u16, u16)) -> bool) {
+    for strategy in STRATEGIES {
+        for (w, h) in MESHES {
+            let is_served = strategy.serves().includes(&mesh(w, h).grid());
+            if is_served && operations_on(strategy, (w, h)) {
+                run(strategy, (w, h), scheduler);
+            }
+        }
+    }
+}
+
+#[test]
+fn few_blocks_are_searched_as_the_naive_form_searches() {
+    run_all(SchedulerKind::Fcfs, |_, _| true);
+}
+
+/// What is supposed is a bitmap; what is has few blocks.
+#[test]
+fn few_blocks_are_searched_between_suppositions() {
+    let is_small = |w: u16, h: u16| u32::from(w) * u32::from(h) <= 1024;
+    run_all(SchedulerKind::Easy { reservations: 1 }, |_, (w, h)| {
+        is_small(w, h)
+    });
+}
