@@ -334,7 +334,6 @@ impl<'m> Allocator<'m> {
     /// Everything is busy that was: the strategy begins with that.
     #[cfg(feature = "restore")]
     pub(crate) fn end_restoring(&mut self) {
-        self.occupancy.settle();
         self.strategy.rebuild(&self.occupancy);
     }
 

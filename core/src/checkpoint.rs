@@ -1,6 +1,6 @@
 //! Checkpoints: what [`Controller::save`](crate::Controller::save) writes and [`Controller::restore`](crate::Controller::restore) reads.
 //!
-//! A checkpoint is a sequence of *items*, each a [`Kind`] and a value in postcard's encoding, packed into *parts* of at most
+//! A checkpoint is a sequence of *items*, each a kind and a value in postcard's encoding, packed into *parts* of at most
 //! [`PART_MAX`] bytes. An item is never divided between parts. In this order:
 //!
 //! | item | value |

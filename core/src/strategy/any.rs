@@ -413,6 +413,9 @@ pub enum PageOrder {
     Snake,
 }
 
+/// The budgets of strategies that look ahead.
+pub(super) const BUDGETS: RangeInclusive<u64> = 4..=4096;
+
 /// The memory that a strategy needs beside the occupancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StrategyMemory {
@@ -428,7 +431,8 @@ pub enum StrategyMemory {
     /// A list of submeshes, one for each processor.
     List,
     /// As long a list, and scratch for strategies that look ahead: twice the words of the occupancy, tables for two lengths up to the longest side,
-    /// each with a bit for each of 72 requests, and room for this number of states of 72 bits and two words.
+    /// each with a bit for each of 72 requests, and room for this number of states of 72 bits and two words. For any other number than
+    /// 4 to 4096 no memory suffices.
     Foresight {
         /// The number of states.
         budget: u64,

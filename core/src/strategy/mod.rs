@@ -3,7 +3,7 @@
 //! A strategy owns no occupancy. It looks at the [`Occupancy`] and proposes blocks; the
 //! allocator commits them and then calls [`Strategy::taken`]. What it keeps of its own (the free
 //! submesh list) is derived from the occupancy and can be rebuilt from it at any time; what is not derived (a generator's state,
-//! the latest requests) is saved and restored ([`Strategy::save`]).
+//! the latest requests) is saved and restored (`Strategy::save`, with the feature `restore`).
 //!
 //! # Adding a strategy
 //!

@@ -235,7 +235,7 @@ macro_rules! table {
             budget: u64 = 64,
         } in least_expected_blocking = "least-expected-blocking" {
             aliases: ["leb"], serves: Mesh, complete: true, holds: OneBlock, needs: Foresight { budget },
-            forms: "least-expected-blocking:BUDGET" { budget: value } in 4..=4096,
+            forms: "least-expected-blocking:BUDGET" { budget: value } in BUDGETS,
             source: "this project"
         }
         /// Least expected blocking with estimates.
@@ -244,7 +244,7 @@ macro_rules! table {
             budget: u64 = 64,
         } in leb_estimates = "leb-estimates" {
             aliases: ["leb-e"], serves: Mesh, complete: true, holds: OneBlock, needs: ForesightWithEnds { budget },
-            forms: "leb-estimates:BUDGET" { budget: value } in 4..=4096,
+            forms: "leb-estimates:BUDGET" { budget: value } in BUDGETS,
             source: "this project"
         }
     } };

@@ -4,14 +4,14 @@
 use meshalloc::jobs::JobSlot;
 use meshalloc::strategy::Candidate;
 use meshalloc::{
-    Allocation, Allocator, AnyStrategy, Command, Configuration, Controller, Flags, JobId, NodeId,
-    Request, SchedulerKind, StrategyKind, Submesh, Ticks,
+    Allocation, Allocator, AnyStrategy, Command, Configuration, ConfigureError, Controller, Flags,
+    JobId, NodeId, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
 };
 use meshalloc_tests::convert;
 use meshalloc_tests::foresight::{Candidate as Expected, Foresight, Other, Outlook, heights};
 use meshalloc_tests::grid::{Grid, NaiveMachine};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, ask_at, mesh};
+use meshalloc_tests::rig::{HeapMemory, ask_at, configuration, mesh};
 use meshalloc_tests::submesh::Rect;
 
 const SIDE: u16 = 8;
@@ -386,5 +386,33 @@ fn suppositions_change_no_decision() {
             }
         }
         assert!(granted > 500, "{kind}: {granted}");
+    }
+}
+
+/// A budget that no text has can come over a line. It is refused, and what is served stays.
+#[test]
+fn a_budget_out_of_range_is_refused() {
+    let machine = mesh(8, 8);
+    let served = configuration(machine, StrategyKind::FirstFit);
+    let mut memory = HeapMemory::for_strategy(
+        machine,
+        StrategyKind::LeastExpectedBlocking { budget: 4096 },
+        4,
+    );
+    let mut controller = Controller::new(memory.memory(), served).expect("it is served");
+    for budget in [0, 3, 4097, u64::MAX, u64::MAX / 2 + 1] {
+        for strategy in [
+            StrategyKind::LeastExpectedBlocking { budget },
+            StrategyKind::LebEstimates { budget },
+        ] {
+            let outcome = controller.configure(configuration(machine, strategy), 0);
+            assert_eq!(outcome, Err(ConfigureError::StrategyMemory), "{strategy:?}");
+            assert_eq!(controller.configuration(), served);
+        }
+    }
+    for budget in [4, 4096] {
+        let strategy = StrategyKind::LeastExpectedBlocking { budget };
+        let outcome = controller.configure(configuration(machine, strategy), 0);
+        assert_eq!(outcome, Ok(()), "{budget}");
     }
 }

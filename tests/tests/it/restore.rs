@@ -194,7 +194,7 @@ fn damaged_checkpoints_never_panic() {
             let mut memory = HeapMemory::new(machine, JOBS_MAX);
             let parts = save(&busy_controller(&mut memory, configuration, 3));
             let mut controller = Controller::new(memory.memory(), configuration).expect("served");
-            for _ in 0..15 {
+            for _ in 0..40 {
                 let mut parts = parts.clone();
                 damage(&mut parts, &mut random);
                 let restored = restore(&mut controller, &parts);

@@ -10,6 +10,7 @@
 
 use core::marker::PhantomData;
 
+use super::any::BUDGETS;
 use super::common::demand_either_way;
 use super::{Strategy, Workspace};
 use crate::blocks::Draft;
@@ -39,8 +40,12 @@ use fits::Fits;
 /// Words of a time.
 const TICKS_WORDS: usize = (Ticks::BITS / WORD_BITS) as usize;
 
-/// The words that foresight needs on a two-dimensional mesh, with room for the ends of so many running jobs.
+/// The words that foresight needs on a two-dimensional mesh, with room for the ends of so many running jobs. More than there can be if there is no such
+/// budget: whoever configures it is refused.
 pub(crate) const fn words(machine: &Grid, budget: u64, ends: usize) -> usize {
+    if budget < *BUDGETS.start() || budget > *BUDGETS.end() {
+        return usize::MAX;
+    }
     Division::new(machine.side(0), machine.side(1), budget).words() + ends * TICKS_WORDS
 }
 
