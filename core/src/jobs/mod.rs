@@ -17,7 +17,7 @@ mod slot;
 mod state;
 
 pub use crate::blocks::{BlockCell, Link};
-use slot::State;
+use slot::{GrantNumber, State};
 pub use slot::{JobSlot, Reserved};
 #[cfg(feature = "restore")]
 pub(crate) use state::SavedJob;
@@ -257,7 +257,7 @@ impl<'m> JobTable<'m> {
         self.running.push_back(self.slots, slot.0);
         self.slots[slot.0 as usize].state = State::Running {
             since: now,
-            number,
+            number: GrantNumber::new(number),
             blocks: allocation.into_blocks(),
             processors,
         };

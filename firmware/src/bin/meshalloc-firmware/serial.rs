@@ -22,9 +22,8 @@ use stm32f4xx_hal::time::U32Ext;
 
 /// Bits a second, 8N1.
 const BAUD: u32 = 115_200;
-/// Bytes of the ring: what comes in 80 ms, while a job is tried or a reply is sent; the longest frames of each of the four clients
-/// that there may be, twice.
-const RING_LEN: usize = 1024;
+/// Bytes of the ring: what comes in 44 ms, while a job is tried or a reply is sent; five of the longest frames.
+const RING_LEN: usize = 512;
 
 static RING: StaticCell<Queue<u8, RING_LEN>> = StaticCell::new();
 static INCOMING: Mutex<RefCell<Option<Incoming>>> = Mutex::new(RefCell::new(None));
