@@ -56,6 +56,11 @@ impl<'m> Controller<'m> {
     /// # Errors
     ///
     /// Why it was not granted. It is gone then, and nothing is left of it but statistics.
+    #[allow(
+        unreachable_code,
+        unused_variables,
+        reason = "in a build without schedulers there is none to be copied"
+    )]
     pub(super) fn try_only(
         &mut self,
         slot: Slot,
