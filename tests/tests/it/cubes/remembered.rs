@@ -49,6 +49,31 @@ fn assert_granted(answer: &Answer) {
     assert_eq!(state, JobState::Running { processors: 4 });
 }
 
+/// Of a 4-ary 2-cube two rings side by side are free: a plane of 4 x 2 fits in one orientation only.
+#[test]
+fn what_is_in_vain_as_requested_fits_turned() {
+    for kind in [StrategyKind::TreeCollapsing, StrategyKind::AdaptiveScan] {
+        let cube = cube(4, 2);
+        let mut memory = HeapMemory::new(cube, 4);
+        let mut in_vain = 0;
+        for radices in [[4, 2], [2, 4]] {
+            let mut controller =
+                Controller::new(memory.memory(), configuration(cube, kind)).unwrap();
+            for node in (0..16).filter(|node| node % 4 >= 2) {
+                set_faulty(&mut controller, node, true);
+            }
+            let plane = subcube(&radices).with_flags(Flags::NO_WAIT);
+            let fixed = plane.with_flags(Flags::NO_WAIT | Flags::FIXED_ORIENTATION);
+            if submit(&mut controller, 1, fixed).grants.is_empty() {
+                in_vain += 1;
+                let turned = submit(&mut controller, 2, plane);
+                assert_eq!(turned.grants.len(), 1, "{kind}: {radices:?}: {turned:?}");
+            }
+        }
+        assert_eq!(in_vain, 1, "{kind}");
+    }
+}
+
 #[test]
 fn what_makes_room_is_seen_at_once() {
     for kind in strategies() {

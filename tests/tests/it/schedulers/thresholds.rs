@@ -1,5 +1,6 @@
 //! What the schedulers do at their thresholds, step by step.
 
+use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Command, Configuration, Controller, Error, Flags, JobId, Refusal, Reply, Request,
     SchedulerKind, StrategyKind, Ticks,
@@ -55,6 +56,38 @@ fn a_static_threshold_is_counted_from_becoming_head() {
     assert_eq!(steps.release(150, 2), [5]);
     assert!(steps.runs(249, 6, (1, 1)));
     assert!(!steps.runs(250, 7, (1, 1)));
+}
+
+/// Job 3 is the head and blocked since two ticks after the delay, after two jobs with delays of 0 and `delay`; three have arrived.
+fn with_a_delay(memory: &mut HeapMemory, threshold: Threshold, delay: Ticks) -> Steps<'_> {
+    let mut steps = steps(memory, SchedulerKind::ModifiedFcfs(threshold));
+    assert!(steps.runs(0, 1, (4, 2)));
+    assert!(!steps.runs(1, 2, (4, 3)));
+    assert_eq!(steps.release(1 + delay, 1), [2]);
+    assert!(!steps.runs(2 + delay, 3, (4, 4)));
+    steps
+}
+
+/// With mean delay d and arrival rate r a head may be bypassed while the seconds since it became head are *below* d * r.
+#[test]
+fn a_dynamic_threshold_that_is_reached_exactly_ends_bypassing() {
+    let mut memory = HeapMemory::new(mesh(4, 4), 16);
+    // The head since 6, two ticks in a second; d = 4 / 2, and four have arrived at time t: (t - 6) / 2 < 2 / 2 * 4 / (t / 2).
+    for (now, bypasses) in [(7, true), (8, false)] {
+        let mut steps = with_a_delay(&mut memory, Threshold::Dynamic { second: 2 }, 4);
+        assert_eq!(steps.runs(now, 4, (1, 1)), bypasses, "at {now}");
+    }
+}
+
+#[test]
+fn a_count_of_bypasses_that_is_reached_exactly_ends_bypassing() {
+    let mut memory = HeapMemory::new(mesh(4, 4), 16);
+    // One has bypassed; d = 6 / 3, and five have arrived at time t: 1 < 2 * 5 / t.
+    for (now, bypasses) in [(9, true), (10, false)] {
+        let mut steps = with_a_delay(&mut memory, Threshold::Count, 6);
+        assert!(steps.runs(8, 4, (1, 1)), "none has bypassed it");
+        assert_eq!(steps.runs(now, 5, (1, 1)), bypasses, "at {now}");
+    }
 }
 
 #[test]
