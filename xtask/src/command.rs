@@ -43,6 +43,15 @@ impl Cmd {
         }
     }
 
+    /// The program at this path.
+    pub(crate) fn at(program: &Path) -> Self {
+        Cmd {
+            program: program.display().to_string(),
+            args: Vec::new(),
+            env: Vec::new(),
+        }
+    }
+
     /// The same with one more argument, which may contain anything.
     pub(crate) fn arg(mut self, arg: impl Into<String>) -> Self {
         self.args.push(arg.into());

@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     for line in RUNS {
         let hashes = |program: &Path| -> Result<Vec<String>> {
-            let output = Cmd::new(&program.display().to_string())
+            let output = Cmd::at(program)
                 .args(line)
                 .args("--replications 2 --format json")
                 .output()?;
@@ -94,7 +94,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             if output.exists() {
                 fs::remove_dir_all(&output)?;
             }
-            Cmd::new(&program.display().to_string())
+            Cmd::at(program)
                 .args("reproduce")
                 .arg(paper)
                 .arg("--output")

@@ -1,7 +1,6 @@
 //! `cargo xtask test`: everything that must hold, in order of what it costs.
 
 use std::env;
-use std::iter;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -61,8 +60,10 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         ))
     });
     steps.step("examples of core", |step| {
+        // Built with the tests.
+        let folder = target_dir().join("debug").join("examples");
         for example in ["allocator", "static_storage", "hosted"] {
-            step.run(&Cmd::new("cargo run --quiet --package meshalloc --example").arg(example))?;
+            step.run(&Cmd::at(&folder.join(example)))?;
         }
         Ok(())
     });
@@ -114,12 +115,13 @@ fn rustfmt(step: &mut Step) -> Result<()> {
     step.run(&command)
 }
 
-/// Core must build for the target with nothing, and with any one strategy or scheduler.
+/// Core must build for the target with nothing, with any one strategy or scheduler, and with all of them.
 fn each_feature_alone() -> Result<()> {
     let strategies = StrategyKind::ALL.iter().map(|kind| kind.name());
     let schedulers = SchedulerKind::INFO.iter().map(|info| info.name);
     // The feature of each has its name.
-    let features: Vec<&str> = iter::once("").chain(strategies).chain(schedulers).collect();
+    let none_or_all = ["", "default"].into_iter();
+    let features: Vec<&str> = none_or_all.chain(strategies).chain(schedulers).collect();
     // Cargo locks its folder, so each worker has one.
     in_parallel(&features, |worker, features| {
         let folder = target_dir().join(format!("alone-{worker}"));
