@@ -229,8 +229,10 @@ impl<'m> Occupancy<'m> {
     /// Before a search: marks what is pending if the bitmap will be read.
     #[inline]
     pub(crate) fn settle_for_search(&mut self) {
-        let is_read = self.pending.len() > self.unmarked_max || self.is_any_marked();
-        if is_read && self.unmarked_max != usize::MAX {
+        if self.pending.is_empty() || self.unmarked_max == usize::MAX {
+            return;
+        }
+        if self.few_blocks().is_none() {
             self.settle();
         }
     }

@@ -164,11 +164,11 @@ pub(crate) fn first_along(
         let axis = layout.axis(dimension);
         // With all nodes of a ring, every start is the same box.
         let around = u32::from(radix) == axis.side;
-        keep_least(axis, if around { 1 } else { axis.side }, bases);
+        keep_least(axis, if around { 1 } else { axis.side }, bases, spare);
     }
     for dimension in notation.selects() {
         let axis = layout.axis(dimension);
-        keep_least(axis, axis.side, bases);
+        keep_least(axis, axis.side, bases, spare);
     }
     // One node is left; none only if none was free at first.
     let first = first_node(bases).ok_or(NoneLeft { dimensions: 0 })?;

@@ -107,13 +107,20 @@ pub(super) fn keep_below(axis: Axis, bound: u32, bases: &mut [Word]) {
         return;
     }
     let mut below = Below::new(axis, bound);
-    if axis.is_alike_in_words() {
-        let below = below.next_word();
-        bases.iter_mut().for_each(|word| *word &= below);
-        return;
-    }
-    for word in bases {
-        *word &= below.next_word();
+    match axis.words_alike() {
+        // Without steps, which a compiler makes more of.
+        Some(1) => {
+            let below = below.next_word();
+            bases.iter_mut().for_each(|word| *word &= below);
+        }
+        Some(words) => {
+            for first in 0..words {
+                let below = below.next_word();
+                let alike = bases[first..].iter_mut().step_by(words);
+                alike.for_each(|word| *word &= below);
+            }
+        }
+        None => bases.iter_mut().for_each(|word| *word &= below.next_word()),
     }
 }
 
@@ -132,13 +139,28 @@ fn any_below(axis: Axis, bound: u32, bases: &[Word]) -> bool {
     bases.iter().any(|&word| word & below.next_word() != 0)
 }
 
-/// Leaves the nodes with the least coordinate on the axis, which is known to be below `bound`.
-pub(super) fn keep_least(axis: Axis, bound: u32, bases: &mut [Word]) {
+/// Leaves the nodes with the least coordinate on the axis, which is known to be below `bound`. `spare` is as long as `bases`.
+pub(super) fn keep_least(axis: Axis, bound: u32, bases: &mut [Word], spare: &mut [Word]) {
+    // Words with the same coordinates are put together first, if they would be read several times.
+    let coordinates = match axis.words_alike() {
+        Some(words) if words < bases.len() && bound > 2 => {
+            let (together, _) = spare.split_at_mut(words);
+            together.fill(0);
+            for bases in bases.chunks(words) {
+                together
+                    .iter_mut()
+                    .zip(bases)
+                    .for_each(|(all, word)| *all |= word);
+            }
+            &*together
+        }
+        _ => &*bases,
+    };
     // Invariant: the coordinate is at least `low` and below `high`.
     let (mut low, mut high) = (0, bound);
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        match any_below(axis, middle, bases) {
+        match any_below(axis, middle, coordinates) {
             true => high = middle,
             false => low = middle,
         }
@@ -157,6 +179,18 @@ impl Axis {
     #[inline]
     const fn has_whole_words(self) -> bool {
         self.stride.is_multiple_of(WORD_BITS)
+    }
+
+    /// After how many words the coordinates along it come again at the same bits; `None` if not after whole words.
+    #[inline]
+    const fn words_alike(self) -> Option<usize> {
+        match self.is_alike_in_words() {
+            true => Some(1),
+            false if self.period().is_multiple_of(WORD_BITS) => {
+                Some((self.period() / WORD_BITS) as usize)
+            }
+            false => None,
+        }
     }
 
     /// Whether every word has the same coordinates at the same bits.
@@ -288,7 +322,7 @@ mod tests {
             }
             let least = (0..nodes).filter(|&node| bit(&bases, node)).map(coordinate).min();
             let mut rest = bases.clone();
-            keep_least(axis, side, &mut rest);
+            keep_least(axis, side, &mut rest, &mut spare);
             for node in 0..nodes {
                 prop_assert_eq!(bit(&rest, node), bit(&bases, node) && Some(coordinate(node)) == least);
             }
