@@ -7,11 +7,9 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 #[cfg(not(feature = "qemu"))]
-use stm32f4xx_hal::adc::{Adc, Temperature, config::AdcConfig, config::SampleTime};
+use stm32f4xx_hal::pac::{ADC_COMMON, ADC1};
 #[cfg(not(feature = "qemu"))]
-use stm32f4xx_hal::pac::ADC1;
-#[cfg(not(feature = "qemu"))]
-use stm32f4xx_hal::rcc::Rcc;
+use stm32f4xx_hal::rcc::{Enable, Rcc};
 
 /// Whatever the memory held at power on, then the state of the mixer at the last boot. The start-up code leaves the section
 /// alone, and nothing else is ever stored there.
@@ -22,14 +20,28 @@ static BOOTS: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 /// Samples of the sensor, of which the lowest bits are noise.
 #[cfg(not(feature = "qemu"))]
 const SAMPLES: usize = 256;
-
-/// The identity of this boot.
+/// The sensor's channel.
 #[cfg(not(feature = "qemu"))]
-pub(crate) fn identity(converter: ADC1, rcc: &mut Rcc) -> u64 {
-    let mut converter = Adc::new(converter, true, AdcConfig::default(), rcc);
-    converter.enable_temperature_and_vref();
-    let noise = (0..SAMPLES).map(|_| converter.convert(&Temperature, SampleTime::Cycles_3));
-    next(noise.map(u64::from))
+const TEMPERATURE: u32 = 18;
+/// How often the end of a conversion is looked for: several times as long as one takes.
+#[cfg(not(feature = "qemu"))]
+const LOOKS: usize = 1000;
+
+/// The identity of this boot. The registers are used as they are, since the driver takes more flash than all else here.
+#[cfg(not(feature = "qemu"))]
+#[expect(unsafe_code, reason = "a channel's number is written as bits")]
+pub(crate) fn identity(converter: &ADC1, common: &ADC_COMMON, rcc: &mut Rcc) -> u64 {
+    ADC1::enable(rcc);
+    common.ccr().modify(|_, w| w.tsvrefe().set_bit());
+    // SAFETY: the first and only channel of the sequence is one that there is.
+    converter.sqr3().write(|w| unsafe { w.bits(TEMPERATURE) });
+    converter.cr2().modify(|_, w| w.adon().set_bit());
+    next((0..SAMPLES).map(|_| {
+        converter.cr2().modify(|_, w| w.swstart().set_bit());
+        // Reading the sample clears the mark. Without one it is the last sample again.
+        let _ = (0..LOOKS).find(|_| converter.sr().read().eoc().bit_is_set());
+        u64::from(converter.dr().read().bits())
+    }))
 }
 
 /// The identity of this boot.

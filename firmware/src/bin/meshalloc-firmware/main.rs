@@ -146,7 +146,7 @@ mod board {
         #[cfg(feature = "qemu")]
         let boot = boot::identity();
         #[cfg(not(feature = "qemu"))]
-        let boot = boot::identity(device.ADC1, &mut rcc);
+        let boot = boot::identity(&device.ADC1, &device.ADC_COMMON, &mut rcc);
         let gpio = device.GPIOA.split(&mut rcc);
         let mut led = gpio.pa5.into_push_pull_output();
         let (mut receiver, mut transmitter) =
