@@ -294,6 +294,8 @@ impl<K: Keep> Server<'_, K> {
         }
     }
 
+    // Inlined into the loop that receives it takes 400 bytes of flash more.
+    #[inline(never)]
     fn answer<W: Write>(
         &mut self,
         header: Header,

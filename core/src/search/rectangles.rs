@@ -1,6 +1,6 @@
 //! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
-use super::few::FewBlocks;
+use super::few::{FIRST_FIT_BY_BLOCKS, FewBlocks};
 use crate::grid::MESH_SIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
@@ -33,7 +33,8 @@ pub(crate) fn first_fit(
     scratch: &mut [Word],
 ) -> Option<Coord> {
     let stride = occupancy.stride();
-    if stride > 1
+    if FIRST_FIT_BY_BLOCKS
+        && stride > 1
         && let Some(blocks) = FewBlocks::of(occupancy)
     {
         return blocks.first_fit(sides);

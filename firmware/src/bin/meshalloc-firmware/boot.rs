@@ -54,20 +54,16 @@ pub(crate) fn identity() -> u64 {
     next([u64::from_le_bytes(bytes)].into_iter())
 }
 
-/// Mixes what is left from the last boot with something new.
+/// Mixes what is left from the last boot with something new: FNV-1a (Fowler, Noll and Vo).
 fn next(noise: impl Iterator<Item = u64>) -> u64 {
     let [low, high] = BOOTS.each_ref().map(|word| word.load(Ordering::Relaxed));
     let before = u64::from(high) << 32 | u64::from(low);
-    let boot = noise.fold(mix(before.wrapping_add(1)), |sum, noise| mix(sum ^ noise));
+    let mixed = noise.fold(before, |sum, noise| {
+        (sum ^ noise).wrapping_mul(0x100_0000_01B3)
+    });
+    // Also without any noise another one.
+    let boot = mixed.wrapping_add(1);
     BOOTS[0].store(boot as u32, Ordering::Relaxed);
     BOOTS[1].store((boot >> 32) as u32, Ordering::Relaxed);
     boot
-}
-
-/// A permutation in which each bit depends on each: the finalizer of SplitMix64 (Steele, Lea and Flood 2014).
-const fn mix(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    number ^ number >> 31
 }

@@ -53,10 +53,9 @@ mod board {
     use meshalloc::{
         Configuration, Controller, Cube, Grid, Mesh, SchedulerKind, Storage, StrategyKind,
     };
-    #[cfg(feature = "journal")]
-    use meshalloc_firmware::journal::Journal;
-    use meshalloc_firmware::keeping::Origin;
     use meshalloc_firmware::{BUILD, SOFTWARE, Server};
+    #[cfg(feature = "journal")]
+    use meshalloc_firmware::{journal::Journal, keeping::Origin};
     use static_cell::ConstStaticCell;
     use stm32f4xx_hal::gpio::GpioExt;
     use stm32f4xx_hal::pac;
@@ -167,11 +166,12 @@ mod board {
             let area = defmt::unwrap!(crate::area::Area::open().ok(), "the journal's file");
             let (journal, recovered) = defmt::unwrap!(Journal::open(area, &REGIONS));
             defmt::info!("journal: {}", recovered);
-            Server::restored(controller, boot, journal, recovered)
+            let server = Server::restored(controller, boot, journal, recovered);
+            if let Origin::Damaged { .. } = server.origin() {
+                defmt::error!("the journal was damaged: {}", server.origin());
+            }
+            server
         };
-        if let Origin::Damaged { .. } = server.origin() {
-            defmt::error!("the journal was damaged: {}", server.origin());
-        }
         show_running(&mut led, server.controller());
 
         let mut watchdog = IndependentWatchdog::new(device.IWDG);
