@@ -2,8 +2,11 @@
 
 use core::ops::Range;
 
-use crate::grid::{Block, DIMENSIONS_MAX, Grid};
+use crate::grid::{Block, DIMENSIONS_MAX, Grid, MESH_SIDE_MAX};
 use crate::word::{Span, WORD_BITS, Word, ones, words_for};
+
+/// The words in the longest row of a two-dimensional mesh.
+pub(crate) const STRIDE_MAX: usize = words_for(MESH_SIDE_MAX as u32);
 
 /// A bit for each processor, in the order of their numbers. Each row of a two-dimensional mesh begins with a word of
 /// its own; all processors of any other grid are one row.

@@ -21,9 +21,9 @@ pub use error::{ClientError, Heard};
 use exchange::Exchange;
 pub use line::{IoLine, Line};
 
-use crate::keeping::Origin;
 use crate::protocol::{
-    ClientMessage, Event, Events, Greeting, LineCounters, ProtocolError, ServerMessage, Session,
+    ClientMessage, Event, Events, Greeting, LineCounters, Origin, ProtocolError, ServerMessage,
+    Session,
 };
 
 /// How patient a client is.

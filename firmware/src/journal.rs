@@ -38,12 +38,14 @@ mod keep;
 pub mod memory;
 mod region;
 mod replay;
+mod scan;
 
 pub use entry::PAYLOAD_MAX;
 pub use replay::{Replay, Replayed};
 
-use entry::{Buffer, ENTRY_MAX, Kind, WORD};
-use region::{Content, Region, Tail};
+use entry::{Buffer, ENTRY_MAX, Kind};
+use region::{Region, WORD};
+use scan::{Content, Tail};
 
 /// What [`Journal::open`] has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +194,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         let mut older: Option<(usize, u64)> = None;
         let mut foreign = false;
         for (index, region) in self.regions.iter().enumerate() {
-            let content = region::scan(&mut self.flash, region, &mut self.buffer)?;
+            let content = scan::scan(&mut self.flash, region, &mut self.buffer)?;
             let generation = match content {
                 Content::Erased => {
                     if let Some(erased) = self.erased.get_mut(index) {

@@ -10,27 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::sessions::Sessions;
 
-/// Where the state of a boot has come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Origin {
-    /// The server keeps nothing: whatever there was before a reset is gone.
-    Forgetful,
-    /// It keeps a journal, in which there was nothing yet.
-    New,
-    /// It is that of the last boot, at this time of the server's clock, which goes on from there; how long the server was
-    /// away is not known.
-    Restored {
-        /// The latest time that was written down.
-        at: Ticks,
-    },
-    /// The journal was damaged. Something that was acknowledged is lost; the state is an earlier one, or empty.
-    Damaged {
-        /// The latest time that is known.
-        at: Ticks,
-    },
-}
-
 /// A command that is carried out, and for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {

@@ -14,8 +14,6 @@ use meshalloc::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::keeping::Origin;
-
 /// The version of the protocol, the first byte of every frame.
 pub const PROTOCOL_VERSION: u8 = 3;
 
@@ -225,6 +223,27 @@ impl Event {
             blocks: [self.block].into_iter().collect(),
         }
     }
+}
+
+/// Where the state of a boot has come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Origin {
+    /// The server keeps nothing: whatever there was before a reset is gone.
+    Forgetful,
+    /// It keeps a journal, in which there was nothing yet.
+    New,
+    /// It is that of the last boot, at this time of the server's clock, which goes on from there; how long the server was
+    /// away is not known.
+    Restored {
+        /// The latest time that was written down.
+        at: Ticks,
+    },
+    /// The journal was damaged. Something that was acknowledged is lost; the state is an earlier one, or empty.
+    Damaged {
+        /// The latest time that is known.
+        at: Ticks,
+    },
 }
 
 /// What the server is and serves.

@@ -27,10 +27,10 @@ use crate::frame::{
 };
 #[cfg(feature = "durable")]
 use crate::journal::{Journal, Recovered};
-use crate::keeping::{Forgetful, Keep, NotKept, Origin, Record};
+use crate::keeping::{Forgetful, Keep, NotKept, Record};
 use crate::protocol::{
-    ClientMessage, EVENTS_MAX, Event, Events, Greeting, LineCounters, Outcome, PROTOCOL_VERSION,
-    ProtocolError, ServerMessageRef, Session,
+    ClientMessage, EVENTS_MAX, Event, Events, Greeting, LineCounters, Origin, Outcome,
+    PROTOCOL_VERSION, ProtocolError, ServerMessageRef, Session,
 };
 use crate::sessions::{Place, Remembered, Sessions};
 use crate::{BUILD, SOFTWARE};

@@ -4,8 +4,8 @@
 //! Sets are bitmaps as the occupancy is one. Only rows next to a change are looked at, so a search costs as much as the set
 //! it finds is large, not as often the whole mesh as the set has turns.
 
-use super::rectangles::STRIDE_MAX;
 use crate::grid::MESH_SIDE_MAX;
+use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Submesh};
 use crate::occupancy::Occupancy;
 use crate::word::{Span, WORD_BITS, Word, bits_from, fill_runs, next_bit, words_for};

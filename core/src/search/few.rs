@@ -4,8 +4,8 @@
 //! in row-major order begins at a side of something, and only such rows and columns are looked at: none of these searches depends on the size
 //! of the mesh.
 
-use super::rectangles::STRIDE_MAX;
 use crate::grid::{Block, Grid};
+use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::{Occupancy, PENDING_MAX};
 use crate::word::{Span, WORD_BITS, Word, words_for};

@@ -1,14 +1,11 @@
 //! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
 use super::few::{FIRST_FIT_BY_BLOCKS, FewBlocks};
-use crate::grid::MESH_SIDE_MAX;
+use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::{Doubling, Span, WORD_BITS, Word, run_starts, runs, words_for};
-
-/// The words in the longest row.
-pub(crate) const STRIDE_MAX: usize = words_for(MESH_SIDE_MAX as u32);
+use crate::word::{Doubling, Span, WORD_BITS, Word, run_starts, runs};
 
 /// The first base node in row-major order at which a submesh of these sides is free.
 ///

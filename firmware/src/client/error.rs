@@ -5,8 +5,7 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use crate::keeping::Origin;
-use crate::protocol::{ClientMessage, ProtocolError};
+use crate::protocol::{ClientMessage, Origin, ProtocolError};
 
 /// Why an exchange came to nothing. Whether the command was carried out is then unknown, except where
 /// the variant says.

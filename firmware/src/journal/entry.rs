@@ -11,14 +11,12 @@
 use embedded_storage::nor_flash::NorFlash;
 use heapless::Vec;
 
-use super::region::Region;
+use super::region::{Region, WORD};
 use crate::frame::CRC;
 
 /// The most bytes of a record or of a chunk of a checkpoint.
 pub const PAYLOAD_MAX: usize = 240;
 
-/// Bytes of a word. Everything is written and read in whole words.
-pub(super) const WORD: usize = 4;
 /// Bytes of an entry beside its payload.
 const OVERHEAD: usize = 3 * WORD;
 /// The most bytes of an entry.

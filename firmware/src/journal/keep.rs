@@ -7,8 +7,8 @@ use embedded_storage::nor_flash::NorFlash;
 use meshalloc::Controller;
 
 use super::{Journal, JournalError, PAYLOAD_MAX, Recovered, Replayed};
-use crate::keeping::{Keep, NotKept, Origin, Record};
-use crate::protocol::Outcome;
+use crate::keeping::{Keep, NotKept, Record};
+use crate::protocol::{Origin, Outcome};
 use crate::sessions::{Remembered, Sessions};
 
 /// The first byte of a chunk with a part of the controller's state.

@@ -1,21 +1,9 @@
-//! One region: a checkpoint and the records since, or what is left of them.
-//!
-//! ```text
-//!   Begin │ Chunk │ .. │ Chunk │ Commit │ Record │ .. │ Record │ erased .. │ closed u32
-//! ```
-//!
-//! The last word is written before the first record of the region that follows, so a region that is closed is not the latest.
+//! A range of the flash with entries: [`Region`].
 
 use core::ops::Range;
 
-use embedded_storage::nor_flash::NorFlash;
-
-use super::entry::{self, BEGIN_LEN, Buffer, ENTRY_MAX, Kind, WORD};
-
-const ERASED: u8 = 0xff;
-/// Bits of the last word that are 0 in a closed region, all of them unless its writing was interrupted. A few that have
-/// changed by themselves close nothing.
-const CLOSED_BITS_MIN: u32 = 16;
+/// Bytes of a word. Everything is written and read in whole words.
+pub(super) const WORD: usize = 4;
 
 /// A range of the flash, whole sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,115 +60,4 @@ impl Region {
     pub(super) const fn overlaps(&self, other: &Region) -> bool {
         self.start < other.end() && other.start < self.end()
     }
-}
-
-/// What is behind the last valid entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tail {
-    /// Nothing: the next entry goes there.
-    Erased,
-    /// One entry that is not whole, and was never acknowledged.
-    Torn,
-    /// An entry that was whole, or more than one.
-    Damaged,
-}
-
-/// What a region holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
-    /// Nothing.
-    Erased,
-    /// No more than the beginning of a first entry.
-    Cut,
-    /// No checkpoint begins there: damaged, its erasing was cut, or not of a journal.
-    Foreign,
-    /// A checkpoint that was never committed, if the tail is not damaged.
-    Begun { generation: u64, tail: Tail },
-    /// A checkpoint, and the records up to `end`.
-    Whole {
-        generation: u64,
-        end: u32,
-        tail: Tail,
-        closed: bool,
-    },
-}
-
-/// Reads a region from its start to its end.
-pub(super) fn scan<F: NorFlash>(
-    flash: &mut F,
-    region: &Region,
-    buffer: &mut Buffer,
-) -> Result<Content, F::Error> {
-    let first = entry::read(flash, region, 0, 0, buffer)?;
-    let Some(begin) = first.filter(|entry| entry.kind == Kind::Begin) else {
-        let end = region.closed_at().saturating_add(WORD as u32);
-        return Ok(match written(flash, region, 0, end)? {
-            Written { len: 0, .. } => Content::Erased,
-            Written { len, marked } if !marked && len <= entry::size(BEGIN_LEN) => Content::Cut,
-            _ => Content::Foreign,
-        });
-    };
-    let generation = begin.generation;
-    let (mut at, mut marked, mut whole) = (begin.next, begin.marked, false);
-    while let Some(entry) = entry::read(flash, region, at, generation, buffer)? {
-        match entry.kind {
-            Kind::Chunk if !whole => {}
-            Kind::Commit if !whole => whole = true,
-            Kind::Record if whole => {}
-            _ => break,
-        }
-        (at, marked) = (entry.next, entry.marked);
-    }
-    let tail = match written(flash, region, at, region.closed_at())? {
-        Written { len: 0, .. } if marked => Tail::Erased,
-        Written { len, marked } if marked || len > ENTRY_MAX => Tail::Damaged,
-        _ => Tail::Torn,
-    };
-    if !whole {
-        return Ok(Content::Begun { generation, tail });
-    }
-    let mut closed = [0; WORD];
-    flash.read(region.address(region.closed_at()), &mut closed)?;
-    Ok(Content::Whole {
-        generation,
-        end: at,
-        tail,
-        closed: u32::from_le_bytes(closed).count_zeros() >= CLOSED_BITS_MIN,
-    })
-}
-
-/// What is written in a part of a region.
-#[derive(Clone, Copy, Debug, Default)]
-struct Written {
-    /// Bytes up to the last one that is not erased.
-    len: usize,
-    /// One of the words is the mark of an entry that begins in this part.
-    marked: bool,
-}
-
-fn written<F: NorFlash>(
-    flash: &mut F,
-    region: &Region,
-    from: u32,
-    to: u32,
-) -> Result<Written, F::Error> {
-    const WORDS: usize = 16;
-    let mut written = Written::default();
-    let mut at = from;
-    while at < to {
-        let mut words = [[ERASED; WORD]; WORDS];
-        let left = (to.saturating_sub(at) as usize / WORD).min(WORDS);
-        let Some(words) = words.get_mut(..left).filter(|words| !words.is_empty()) else {
-            break;
-        };
-        flash.read(region.address(at), words.as_flattened_mut())?;
-        for word in words {
-            written.marked |= (from..at).contains(&entry::place(u32::from_le_bytes(*word)));
-            at = at.saturating_add(WORD as u32);
-            if *word != [ERASED; WORD] {
-                written.len = at.saturating_sub(from) as usize;
-            }
-        }
-    }
-    Ok(written)
 }

@@ -8,7 +8,7 @@ use meshalloc::{
     Block, Capacity, Command, Configuration, Error, Flags, Grant, Grid, JobId, JobState,
     MESH_SIDE_MAX, NodeId, PageOrder, Reply, Request, SchedulerKind, Statistics, StrategyKind,
 };
-use meshalloc_firmware::keeping::Origin;
+use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::protocol::{
     BUILD_BYTES_MAX, EVENTS_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
 };

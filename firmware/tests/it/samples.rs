@@ -8,8 +8,8 @@ use meshalloc::{
     Serves, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
-use meshalloc_firmware::keeping::Origin;
 use meshalloc_firmware::protocol::EVENTS_MAX;
+use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{
     ClientMessage, Event, Events, Greeting, LineCounters, Outcome, PROTOCOL_VERSION, ProtocolError,
     ServerMessage, Session,

@@ -17,7 +17,7 @@ use meshalloc::{
 };
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
-use meshalloc_firmware::keeping::Origin;
+use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{Client, ClientError, Line, Options, Server};
 
 use crate::board::{Board, configuration};

@@ -1,8 +1,8 @@
 //! Rows that are alike as one: [`Bands`].
 
+use crate::layout::STRIDE_MAX;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::search::rectangles::STRIDE_MAX;
 use crate::word::{Span, WORD_BITS, Word, next_bit};
 
 /// The rows of a two-dimensional mesh, neighbours that are alike put together, with blocks that can become free for a while.

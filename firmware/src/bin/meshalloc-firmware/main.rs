@@ -55,7 +55,7 @@ mod board {
     };
     use meshalloc_firmware::{BUILD, SOFTWARE, Server};
     #[cfg(feature = "journal")]
-    use meshalloc_firmware::{journal::Journal, keeping::Origin};
+    use meshalloc_firmware::{journal::Journal, protocol::Origin};
     use static_cell::ConstStaticCell;
     use stm32f4xx_hal::gpio::GpioExt;
     use stm32f4xx_hal::pac;

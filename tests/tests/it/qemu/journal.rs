@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use meshalloc::{Command, Configuration, JobId, Mesh, Reply, Request, SchedulerKind, StrategyKind};
-use meshalloc_firmware::keeping::Origin;
+use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{Client, ClientError, Line};
 use meshalloc_tests::qemu::{Qemu, call_at};
 use meshalloc_tests::random::Random;
