@@ -1,6 +1,7 @@
 //! What the image keeps over resets and restarts of QEMU: the journal is a file on the host.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -12,8 +13,8 @@ use meshalloc_tests::qemu::{Qemu, call_at};
 use meshalloc_tests::random::Random;
 use tempfile::tempdir;
 
-/// Half of them end QEMU, the others reset the chip.
-const RESETS: u32 = 100;
+/// Half of the resets end QEMU, the others reset the chip. `MESHALLOC_RESETS` is another number of them.
+const RESETS: u32 = 30;
 
 /// The jobs by name, each with the processors it holds, 0 while it waits.
 type Jobs = BTreeMap<u32, u32>;
@@ -148,7 +149,11 @@ fn qemu_keeps_every_acknowledged_job_over_resets_and_kills() {
     let (mut known, mut next) = (Jobs::new(), 0);
     let mut random = Random::new(13);
     let mut in_doubt_and_done = [0; 2];
-    for reset in 0..RESETS {
+    let resets = match env::var("MESHALLOC_RESETS") {
+        Ok(number) => number.parse().expect("MESHALLOC_RESETS is a number"),
+        Err(_) => RESETS,
+    };
+    for reset in 0..resets {
         let delay = Duration::from_micros(u64::from(random.below(60_000)));
         let is_kill = reset % 2 == 1;
         let strike = qemu.strike(is_kill).expect("QEMU runs");
@@ -169,7 +174,7 @@ fn qemu_keeps_every_acknowledged_job_over_resets_and_kills() {
         in_doubt_and_done[usize::from(there.contains_key(&job) != known.contains_key(&job))] += 1;
         compare(&there, &mut known, in_doubt);
     }
-    assert!(next > RESETS, "{next} jobs were submitted");
+    assert!(next > resets, "{next} jobs were submitted");
     println!(
         "{next} jobs; commands not answered: {in_doubt_and_done:?} (not carried out, carried out)"
     );
