@@ -380,7 +380,7 @@ pub enum ProtocolError {
     NoSession,
     /// Later commands of the same client were carried out, so this one, which comes again or too late, is not.
     TooOld,
-    /// The journal has no room for the command, or its memory fails.
+    /// The journal has no room for the command, or its memory fails; in that case it may be carried out after a reset.
     NotKept,
 }
 

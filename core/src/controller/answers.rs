@@ -74,16 +74,23 @@ impl<'a, 'm> Granted<'a, 'm> {
 }
 
 impl<'m> Controller<'m> {
-    pub(super) fn state_of(&self, slot: Slot) -> JobState {
+    /// Where a job is. O(waiting jobs).
+    fn state_of(&self, slot: Slot) -> JobState {
+        self.state(slot, || self.jobs.queue().ahead(slot))
+    }
+
+    /// Where the job is that was submitted last: if it waits, behind all others.
+    pub(super) fn state_of_latest(&self, slot: Slot) -> JobState {
+        self.state(slot, || self.jobs.waiting_len() - 1)
+    }
+
+    fn state(&self, slot: Slot, ahead: impl FnOnce() -> u32) -> JobState {
         let job = self.jobs.get(slot);
-        if job.is_running() {
-            JobState::Running {
+        match job.is_running() {
+            true => JobState::Running {
                 processors: job.processors(),
-            }
-        } else {
-            JobState::Waiting {
-                ahead: self.jobs.queue().ahead(slot),
-            }
+            },
+            false => JobState::Waiting { ahead: ahead() },
         }
     }
 

@@ -100,24 +100,6 @@ struct Counts {
     misses: u64,
 }
 
-/// What a command has changed.
-enum Change {
-    Done,
-    Submitted {
-        job: JobId,
-        slot: Slot,
-    },
-    Released {
-        job: JobId,
-        processors: u32,
-    },
-    Fault {
-        node: NodeId,
-        job: Option<JobId>,
-        changed: bool,
-    },
-}
-
 /// Where replies go.
 type Sink<'a> = &'a mut dyn FnMut(&Reply);
 
@@ -183,9 +165,14 @@ impl<'m> Controller<'m> {
             return self.answer(command, reply);
         }
         self.finish(&mut |granted| granted.emit(reply));
-        let change = self.change(command, now, &mut |granted| granted.emit(reply));
+        let mut last = self.change(command, now, &mut |granted| granted.emit(reply));
         self.finish(&mut |granted| granted.emit(reply));
-        reply(&self.final_reply(&change));
+        if let Ok(Reply::Submitted { job, state }) = &mut last
+            && let Some(slot) = self.jobs.find(*job)
+        {
+            *state = self.state_of_latest(slot);
+        }
+        reply(&last.unwrap_or_else(Reply::Error));
     }
 
     /// Carries out a command that changes something, but for most of the scheduling that follows from it: one job tries at most,
@@ -197,11 +184,11 @@ impl<'m> Controller<'m> {
     ///
     /// As a reply: those of the command, and [`Error::Busy`] while an earlier pass is under way.
     pub fn begin(&mut self, command: &Command, now: Ticks) -> Reply {
-        let change = match self.candidate {
+        let reply = match self.candidate {
             None => self.change(command, now, &mut |_| ()),
             Some(_) => Err(Error::Busy { left: self.left() }),
         };
-        self.final_reply(&change)
+        reply.unwrap_or_else(Reply::Error)
     }
 
     /// Answers a query.
@@ -224,54 +211,43 @@ impl<'m> Controller<'m> {
         }
     }
 
-    /// Carries out a command that changes something, and the first attempt that follows from it. No pass is under way.
+    /// Carries out a command that changes something, and the first attempt that follows from it. No pass is under way. Returns the final
+    /// reply as it is by now.
     fn change(
         &mut self,
         command: &Command,
         now: Ticks,
         granted: Grants<'_>,
-    ) -> Result<Change, Error> {
+    ) -> Result<Reply, Error> {
         Ok(match *command {
             Command::Configure(configuration) => {
                 self.configure(configuration, now)?;
-                Change::Done
+                Reply::Done
             }
             Command::Submit { job, request } => {
                 let slot = self.begin_submit(job, request, now, granted)?;
-                Change::Submitted { job, slot }
+                let state = self.state_of_latest(slot);
+                Reply::Submitted { job, state }
             }
             Command::Release { job } => {
                 let processors = self.begin_release(job, now)?;
                 self.advance(granted);
-                Change::Released { job, processors }
+                Reply::Released { job, processors }
             }
             Command::MarkFaulty { node } => {
                 let (job, changed) = self.mark_faulty(node, now)?;
-                Change::Fault { node, job, changed }
+                Reply::Fault { node, job, changed }
             }
             Command::ClearFaulty { node } => {
                 let (job, changed) = self.begin_clear_faulty(node, now)?;
                 self.advance(granted);
-                Change::Fault { node, job, changed }
+                Reply::Fault { node, job, changed }
             }
             _ => {
                 self.reset(now);
-                Change::Done
+                Reply::Done
             }
         })
-    }
-
-    fn final_reply(&self, change: &Result<Change, Error>) -> Reply {
-        match *change {
-            Ok(Change::Done) => Reply::Done,
-            Ok(Change::Submitted { job, slot }) => Reply::Submitted {
-                job,
-                state: self.state_of(slot),
-            },
-            Ok(Change::Released { job, processors }) => Reply::Released { job, processors },
-            Ok(Change::Fault { node, job, changed }) => Reply::Fault { node, job, changed },
-            Err(error) => Reply::Error(error),
-        }
     }
 
     /// The number of the latest grant; each has one more than the one before, from 1 on.
@@ -420,7 +396,7 @@ impl<'m> Controller<'m> {
         self.finish(granted);
         let slot = self.begin_submit(job, request, now, granted)?;
         self.finish(granted);
-        Ok(self.state_of(slot))
+        Ok(self.state_of_latest(slot))
     }
 
     fn begin_submit(

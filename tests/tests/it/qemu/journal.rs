@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -125,14 +124,10 @@ fn compare(there: &Jobs, known: &mut Jobs, in_doubt: Option<u32>) {
     assert_eq!(there, known);
 }
 
-fn start(folder: &Path) -> Option<Qemu> {
-    Qemu::start_with_journal(folder)
-}
-
 #[test]
 fn qemu_keeps_every_acknowledged_job_over_resets_and_kills() {
     let folder = tempdir().expect("there is a folder for temporary files");
-    let Some(mut qemu) = start(folder.path()) else {
+    let Some(mut qemu) = Qemu::start_with_journal(folder.path()) else {
         return;
     };
     let mut client = qemu.client().expect("it has started");
@@ -165,7 +160,7 @@ fn qemu_keeps_every_acknowledged_job_over_resets_and_kills() {
         striking.join().expect("no panic").expect("QEMU was there");
         if is_kill {
             drop(qemu);
-            qemu = start(folder.path()).expect("it has started before");
+            qemu = Qemu::start_with_journal(folder.path()).expect("it has started before");
             client = qemu.client().expect("it has started");
             assert!(matches!(client.greeting().origin, Origin::Restored { .. }));
         }
