@@ -10,14 +10,24 @@ use crate::blocks::{Allocation, BlockCell, BlockPool, Chain, Draft, Held};
 use crate::checkpoint::{Reader, RestoreError, consistent};
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, Grid};
+use crate::jobs::JobTable;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::outlook::{Outlook, Placing};
+use crate::pause::{Pausing, Watch};
 use crate::request::Request;
 use crate::storage::{Memory, Needs};
 use crate::strategy::{AnyStrategy, Strategy, StrategyKind, Workspace};
 use crate::supposition::Supposition;
 use crate::word::Word;
+
+/// About so many instructions are spent on a block that is taken or given back.
+const fn block_instructions(grid: &Grid) -> u32 {
+    match grid.dimensions() {
+        1 | 2 => 400,
+        dimensions => 400 * dimensions as u32,
+    }
+}
 
 /// Gives processors of one machine away and takes them back.
 ///
@@ -175,7 +185,7 @@ impl<'m> Allocator<'m> {
     #[inline]
     pub fn allocate(&mut self, request: &Request) -> Result<Allocation, Refusal> {
         let demand = self.arrived(request)?;
-        let blocks = self.find(request, demand, None)?;
+        let blocks = self.find(request, demand, None, Watch::never())?;
         Ok(self.take(blocks))
     }
 
@@ -193,7 +203,8 @@ impl<'m> Allocator<'m> {
         &mut self,
         request: &Request,
         demand: u32,
-        placing: Option<Placing<'_, '_>>,
+        placing: Option<Placing<'_, 'm>>,
+        mut watch: Watch<'_>,
     ) -> Result<Chain, Refusal> {
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
@@ -203,7 +214,11 @@ impl<'m> Allocator<'m> {
             self.strategy.look(&outlook);
         }
         self.occupancy.settle_for_search();
-        let mut draft = Draft::new(&mut self.pool);
+        let pausing = match placing {
+            Some(placing) => Pausing::new(&mut watch, placing.jobs, &self.occupancy),
+            None => Pausing::never(),
+        };
+        let mut draft = Draft::new(&mut self.pool, pausing);
         let found = self.strategy.propose(&self.occupancy, request, &mut draft);
         draft.finish(found)
     }
@@ -214,11 +229,24 @@ impl<'m> Allocator<'m> {
     ///
     /// That of the strategy.
     pub fn fits(&mut self, request: &Request) -> bool {
+        self.fits_with(request, None)
+    }
+
+    /// [`Allocator::fits`], with pauses.
+    pub(crate) fn fits_with(
+        &mut self,
+        request: &Request,
+        pausing: Option<(&mut Watch<'_>, &JobTable<'m>)>,
+    ) -> bool {
         if !matches!(self.demand(request), Ok(demand) if demand <= self.occupancy.free()) {
             return false;
         }
         self.occupancy.settle_for_search();
-        let mut draft = Draft::new(&mut self.pool);
+        let pausing = match pausing {
+            Some((watch, jobs)) => Pausing::new(watch, jobs, &self.occupancy),
+            None => Pausing::never(),
+        };
+        let mut draft = Draft::new(&mut self.pool, pausing);
         let strategy = &mut self.strategy;
         let fits = strategy.would_fit(&self.occupancy, request, &mut draft);
         draft.discard();
@@ -228,9 +256,25 @@ impl<'m> Allocator<'m> {
     /// Takes what the strategy has found.
     #[inline]
     pub(crate) fn take(&mut self, blocks: Chain) -> Allocation {
+        self.take_with(blocks, None)
+    }
+
+    /// [`Allocator::take`], with pauses.
+    #[inline]
+    pub(crate) fn take_with(
+        &mut self,
+        blocks: Chain,
+        mut pausing: Option<(&mut Watch<'_>, &JobTable<'_>)>,
+    ) -> Allocation {
         for block in self.pool.iter(blocks) {
             self.occupancy.take(block);
-            self.strategy.taken(&self.occupancy, block);
+            let mut worked = |instructions| {
+                if let Some((watch, jobs)) = &mut pausing {
+                    watch.worked(instructions, jobs, &self.occupancy, &self.pool);
+                }
+            };
+            worked(block_instructions(self.occupancy.grid()));
+            self.strategy.taken(&self.occupancy, block, &mut worked);
         }
         Allocation::new(blocks)
     }
@@ -241,9 +285,27 @@ impl<'m> Allocator<'m> {
     ///
     /// O(words).
     pub fn suppose(&mut self) -> Supposition<'_, 'm> {
+        self.suppose_with(None)
+    }
+
+    /// [`Allocator::suppose`], with pauses.
+    pub(crate) fn suppose_with<'a>(
+        &'a mut self,
+        pausing: Option<(&'a mut Watch<'_>, &'a JobTable<'m>)>,
+    ) -> Supposition<'a, 'm> {
         self.occupancy.settle();
         let (supposed, occupancy) = (&mut self.supposed, &self.occupancy);
-        Supposition::new(supposed, occupancy, &mut self.strategy, &mut self.pool)
+        let pausing = match pausing {
+            Some((watch, jobs)) => Pausing::new(watch, jobs, occupancy),
+            None => Pausing::never(),
+        };
+        Supposition::new(
+            supposed,
+            occupancy,
+            &mut self.strategy,
+            &mut self.pool,
+            pausing,
+        )
     }
 
     /// Takes processors back; returns how many. Never fails, and never needs room.
@@ -257,7 +319,27 @@ impl<'m> Allocator<'m> {
         let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut blocks) {
             processors += self.occupancy.give_back(block);
-            self.strategy.released(&self.occupancy, block);
+            self.strategy.released(&self.occupancy, block, &mut |_| ());
+        }
+        processors
+    }
+
+    /// [`Allocator::release`], with pauses.
+    pub(crate) fn give_back(
+        &mut self,
+        allocation: Allocation,
+        jobs: &JobTable<'_>,
+        mut watch: Watch<'_>,
+    ) -> u32 {
+        let mut blocks = allocation.into_blocks();
+        let mut processors = 0;
+        while let Some(block) = self.pool.pop(&mut blocks) {
+            processors += self.occupancy.give_back(block);
+            let mut worked = |instructions| {
+                watch.worked(instructions, jobs, &self.occupancy, &self.pool);
+            };
+            worked(block_instructions(self.occupancy.grid()));
+            self.strategy.released(&self.occupancy, block, &mut worked);
         }
         processors
     }
@@ -275,6 +357,15 @@ impl<'m> Allocator<'m> {
         self.blocks(allocation).map(|block| grid.area(block)).sum()
     }
 
+    pub(crate) const fn held(&self) -> Held<'_, 'm> {
+        Held(&self.pool)
+    }
+
+    /// The occupancy and what is held.
+    pub(crate) const fn parts(&self) -> (&Occupancy<'m>, &BlockPool<'m>) {
+        (&self.occupancy, &self.pool)
+    }
+
     pub(crate) fn chain(&self, blocks: Chain) -> impl Iterator<Item = Block> + '_ {
         self.pool.iter(blocks)
     }
@@ -282,11 +373,25 @@ impl<'m> Allocator<'m> {
     /// The processor is faulty: busy, and not given back, until [`Allocator::clear_faulty`]. Returns whether it
     /// was in order before. If it is held, it stays held.
     pub fn mark_faulty(&mut self, node: NodeId) -> bool {
+        self.mark_faulty_with(node, None)
+    }
+
+    /// [`Allocator::mark_faulty`], with pauses.
+    pub(crate) fn mark_faulty_with(
+        &mut self,
+        node: NodeId,
+        mut pausing: Option<(&mut Watch<'_>, &JobTable<'_>)>,
+    ) -> bool {
         let outcome = self.occupancy.mark_faulty(node);
         if outcome == Some(true)
             && let Some(unit) = self.occupancy.grid().unit(node)
         {
-            self.strategy.taken(&self.occupancy, unit);
+            self.strategy
+                .taken(&self.occupancy, unit, &mut |instructions| {
+                    if let Some((watch, jobs)) = &mut pausing {
+                        watch.worked(instructions, jobs, &self.occupancy, &self.pool);
+                    }
+                });
         }
         outcome.is_some()
     }
@@ -295,12 +400,28 @@ impl<'m> Allocator<'m> {
     pub fn clear_faulty(&mut self, node: NodeId) -> bool {
         let grid = *self.occupancy.grid();
         let held = self.pool.held().any(|block| grid.holds(block, node));
+        self.clear_faulty_with(node, held, None)
+    }
+
+    /// [`Allocator::clear_faulty`] of a processor that is held or not, with pauses.
+    pub(crate) fn clear_faulty_with(
+        &mut self,
+        node: NodeId,
+        held: bool,
+        mut pausing: Option<(&mut Watch<'_>, &JobTable<'_>)>,
+    ) -> bool {
+        let grid = *self.occupancy.grid();
         let changed = self.occupancy.clear_faulty(node, held);
         if changed
             && !held
             && let Some(unit) = grid.unit(node)
         {
-            self.strategy.released(&self.occupancy, unit);
+            self.strategy
+                .released(&self.occupancy, unit, &mut |instructions| {
+                    if let Some((watch, jobs)) = &mut pausing {
+                        watch.worked(instructions, jobs, &self.occupancy, &self.pool);
+                    }
+                });
         }
         changed
     }

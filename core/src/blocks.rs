@@ -3,6 +3,7 @@
 
 use crate::error::Refusal;
 use crate::grid::Block;
+use crate::pause::Pausing;
 
 /// An index into a table. Half as wide on the board, whose tables are small.
 #[cfg(target_pointer_width = "64")]
@@ -200,6 +201,7 @@ impl<'a, 'm> Held<'a, 'm> {
 #[derive(Debug)]
 pub struct Draft<'a, 'm> {
     pool: &'a mut BlockPool<'m>,
+    pausing: Pausing<'a, 'm>,
     head: Link,
     len: Link,
     last: Link,
@@ -207,9 +209,10 @@ pub struct Draft<'a, 'm> {
 }
 
 impl<'a, 'm> Draft<'a, 'm> {
-    pub(crate) fn new(pool: &'a mut BlockPool<'m>) -> Self {
+    pub(crate) fn new(pool: &'a mut BlockPool<'m>, pausing: Pausing<'a, 'm>) -> Self {
         Draft {
             pool,
+            pausing,
             head: NONE,
             len: 0,
             last: NONE,
@@ -223,6 +226,7 @@ impl<'a, 'm> Draft<'a, 'm> {
         let Chain { head, len } = chain;
         Draft {
             pool,
+            pausing: Pausing::never(),
             head,
             len,
             last,
@@ -236,9 +240,17 @@ impl<'a, 'm> Draft<'a, 'm> {
         (!self.overflow).then(|| (self.chain(), self.last))
     }
 
+    /// About so many instructions of a Cortex-M4 have gone by since the last call, or since the search began: a search that may take long says so every
+    /// some thousand, and may be interrupted then ([`Pauses`](crate::pause::Pauses)).
+    #[inline]
+    pub fn worked(&mut self, instructions: u32) {
+        self.pausing.worked(instructions, self.pool);
+    }
+
     /// Adds a block. One for which the pool has no room makes the whole proposal fail as `TableFull`.
     #[inline]
     pub fn push(&mut self, block: impl Into<Block>) {
+        self.worked(200);
         let Some(cell) = self.pool.cell(block.into()) else {
             self.overflow = true;
             return;

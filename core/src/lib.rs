@@ -19,6 +19,7 @@ pub mod node;
 pub mod notation;
 pub mod occupancy;
 pub mod outlook;
+pub mod pause;
 pub mod request;
 pub mod scheduler;
 pub mod storage;
@@ -49,7 +50,7 @@ pub use checkpoint::{RestoreError, SaveError};
 pub use compactness::Compactness;
 #[cfg(feature = "restore")]
 pub use controller::Restoring;
-pub use controller::{Controller, Granted};
+pub use controller::{Controller, Granted, Status, View};
 pub use cube::{Cube, CubeError};
 pub use error::{ConfigureError, Error, Refusal};
 pub use grid::{

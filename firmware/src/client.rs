@@ -36,15 +36,18 @@ pub struct Options {
     /// The number of the client. `None` for one at random: no two clients of a server may have the same, nor
     /// one that was started again the one from before.
     pub number: Option<u32>,
+    /// How long to wait before asking what a command has come to that is under way.
+    pub interval: Duration,
 }
 
 impl Default for Options {
-    /// One second, five tries.
+    /// One second, five tries, 10 ms.
     fn default() -> Self {
         Options {
             timeout: Duration::from_secs(1),
             tries: 5,
             number: None,
+            interval: Duration::from_millis(10),
         }
     }
 }
@@ -56,6 +59,8 @@ pub struct ClientCounters {
     pub exchanges: u64,
     /// Frames that were sent again.
     pub retries: u64,
+    /// Replies that a command is under way.
+    pub under_way: u64,
     /// Whole frames that belong to no exchange of the moment, or to another client.
     pub stale: u64,
     /// Frames that were damaged on their way here.
@@ -238,16 +243,23 @@ impl<L: Line> Client<L> {
             at,
             command: *command,
         };
-        match self.run(&message)? {
-            ServerMessage::Outcome {
+        let mut answer = self.run(&message)?;
+        loop {
+            let ServerMessage::Outcome {
                 outcome,
                 as_of,
                 events,
-            } => {
-                self.take(events);
-                Ok((outcome.into(), as_of))
+            } = answer
+            else {
+                return Err(ClientError::unknown_reply(&message));
+            };
+            self.take(events);
+            if let Some(reply) = outcome.reply() {
+                return Ok((reply, as_of));
             }
-            _ => Err(ClientError::unknown_reply(&message)),
+            // It is under way: the same frame is answered by what it has come to.
+            let answered = self.exchange.ask_again(&message)?;
+            answer = self.session_kept(&message, answered)?;
         }
     }
 
@@ -319,12 +331,15 @@ impl<L: Line> Client<L> {
     }
 
     fn take(&mut self, events: Events) {
+        // A frame that is repeated asks for those since its first time.
+        let known = self.since;
         (self.latest, self.left) = (events.latest, events.left);
         self.since = match events.list.last() {
             Some(last) if events.list.is_full() => last.number,
             _ => events.latest,
         };
-        self.events.extend(events.list);
+        let new = events.list.into_iter();
+        self.events.extend(new.filter(|event| event.number > known));
     }
 
     /// Reads all blocks of a job, as the parts of a grant. If another client has released the job meanwhile some are missing.
@@ -355,7 +370,17 @@ impl<L: Line> Client<L> {
     }
 
     fn run(&mut self, message: &ClientMessage) -> Result<ServerMessage, ClientError> {
-        match self.exchange.run(message)? {
+        let answer = self.exchange.run(message)?;
+        self.session_kept(message, answer)
+    }
+
+    /// An answer that does not end the session.
+    fn session_kept(
+        &mut self,
+        message: &ClientMessage,
+        answer: ServerMessage,
+    ) -> Result<ServerMessage, ClientError> {
+        match answer {
             ServerMessage::Error(ProtocolError::OtherBoot { .. }) => {
                 self.session = None;
                 self.hello()?;

@@ -34,7 +34,7 @@ pub use protocol::{
     ClientMessage, Event, Events, Greeting, LineCounters, Outcome, PROTOCOL_VERSION, ProtocolError,
     ServerMessage, Session,
 };
-pub use server::Server;
+pub use server::{Port, Received, Server};
 
 /// The version of the software, as the greeting has it.
 pub const SOFTWARE: &str = env!("CARGO_PKG_VERSION");

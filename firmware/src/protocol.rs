@@ -147,6 +147,8 @@ pub enum Outcome {
     },
     /// Nothing was changed.
     Error(Error),
+    /// It is being carried out. Asked again with the same frame, the server says what it has come to.
+    UnderWay,
 }
 
 impl Outcome {
@@ -162,15 +164,17 @@ impl Outcome {
     }
 }
 
-impl From<Outcome> for Reply {
-    fn from(outcome: Outcome) -> Reply {
-        match outcome {
+impl Outcome {
+    /// The final reply; `None` while the command is under way.
+    pub const fn reply(self) -> Option<Reply> {
+        Some(match self {
             Outcome::Done => Reply::Done,
             Outcome::Submitted { job, state } => Reply::Submitted { job, state },
             Outcome::Released { job, processors } => Reply::Released { job, processors },
             Outcome::Fault { node, job, changed } => Reply::Fault { node, job, changed },
             Outcome::Error(error) => Reply::Error(error),
-        }
+            Outcome::UnderWay => return None,
+        })
     }
 }
 

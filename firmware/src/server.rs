@@ -9,42 +9,29 @@
 //! A command is answered after one attempt to place a job at most. What is left of the scheduling pass is done by
 //! [`Server::work`], a job each time, between frames; whoever is granted processors by that is told as an event.
 //!
+//! An attempt that takes long pauses ([`Pauses`](meshalloc::pause::Pauses)), and frames that come meanwhile are served ([`Port`]): greetings, queries and events as ever; a command
+//! that changes something is told that the server is busy. The command whose attempt it is is answered in the first pause: that its job
+//! waits, or, if that is not what it can come to, that it is under way.
+//!
 //! # Once, and not twice
 //!
 //! See [`sessions`](crate::sessions).
 
-use embedded_io::Write;
+use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
-use heapless::String;
-use meshalloc::controller::Granted;
-use meshalloc::{Command, Controller, Reply, SchedulerKind, StrategyKind, Ticks};
-use serde::Serialize;
+use meshalloc::pause::Interrupts;
+use meshalloc::{Controller, Ticks};
 
-use crate::frame::{
-    CLIENT_CONTENT_MAX, CLIENT_FRAME_MAX, Damage, DamagedFrame, Decoder, Frame, Header,
-    ServerFrameBuffer,
-};
+use crate::frame::{Decoder, Header, ServerFrameBuffer};
 #[cfg(feature = "durable")]
 use crate::journal::{Journal, Recovered};
 use crate::keeping::{Forgetful, Keep, NotKept, Record};
-use crate::protocol::{
-    ClientMessage, EVENTS_MAX, Event, Events, Greeting, LineCounters, Origin, Outcome,
-    PROTOCOL_VERSION, ProtocolError, ServerMessageRef, Session,
-};
-use crate::sessions::{Place, Remembered, Sessions};
-use crate::{BUILD, SOFTWARE};
+use crate::protocol::{LineCounters, Origin, Outcome, ProtocolError, ServerMessageRef};
+use crate::sessions::{Remembered, Sessions};
 
-/// For each strategy in [`StrategyKind::ALL`] whether it is in this build. Without the parameters, which take flash.
-static BUILT: [bool; StrategyKind::ALL.len()] = {
-    let mut built = [false; StrategyKind::ALL.len()];
-    let mut number = 0;
-    while number < built.len() {
-        built[number] = StrategyKind::ALL[number].is_built();
-        number += 1;
-    }
-    built
-};
+mod front;
+use front::{Change, Front, Incoming, Meanwhile, increment};
 
 /// The controller behind a line.
 ///
@@ -73,39 +60,50 @@ static BUILT: [bool; StrategyKind::ALL.len()] = {
 pub struct Server<'m, K = Forgetful> {
     controller: Controller<'m>,
     keep: K,
-    origin: Origin,
     /// The time of the controller's clock when the server's clock was 0.
     started: Ticks,
     /// Whether the last checkpoint has failed; it is not tried again before the next command.
     is_stuck: bool,
-    decoder: Decoder<CLIENT_CONTENT_MAX>,
-    buffer: ServerFrameBuffer,
-    counters: LineCounters,
-    sessions: Sessions,
-    boot: u64,
+    /// After about so many instructions an attempt pauses.
+    slice: u32,
+    front: Front,
 }
 
-/// A frame from the line, without a hold on the decoder.
-#[derive(Clone, Copy)]
-enum Incoming {
-    Message(Header, ClientMessage),
-    WrongVersion(Header),
-    BadMessage(Header),
-    Damaged(DamagedFrame),
+/// About so many instructions are carried out between two looks at the line: some 20 ms at 16 MHz.
+const SLICE_INSTRUCTIONS: u32 = 200_000;
+
+/// A line in both directions, for a server that looks at it in pauses, too.
+pub trait Port: Write {
+    /// The next byte, if one has come.
+    fn next(&mut self) -> Option<u8>;
 }
 
-impl From<Result<Frame<'_>, DamagedFrame>> for Incoming {
-    fn from(frame: Result<Frame<'_>, DamagedFrame>) -> Incoming {
-        match frame {
-            Err(damaged) => Incoming::Damaged(damaged),
-            Ok(frame) if frame.header.version != PROTOCOL_VERSION => {
-                Incoming::WrongVersion(frame.header)
-            }
-            Ok(frame) => match postcard::take_from_bytes(frame.body) {
-                Ok((message, [])) => Incoming::Message(frame.header, message),
-                _ => Incoming::BadMessage(frame.header),
-            },
-        }
+/// Bytes that have come, and a line for the replies.
+#[derive(Debug)]
+pub struct Received<'a, W> {
+    /// What has not been taken yet.
+    pub bytes: &'a [u8],
+    /// The line.
+    pub line: &'a mut W,
+}
+
+impl<W: Write> Port for Received<'_, W> {
+    fn next(&mut self) -> Option<u8> {
+        self.bytes.split_off_first().copied()
+    }
+}
+
+impl<W: Write> ErrorType for Received<'_, W> {
+    type Error = W::Error;
+}
+
+impl<W: Write> Write for Received<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, W::Error> {
+        self.line.write(bytes)
+    }
+
+    fn flush(&mut self) -> Result<(), W::Error> {
+        self.line.flush()
     }
 }
 
@@ -163,15 +161,25 @@ impl<'m, K> Server<'m, K> {
         Server {
             controller,
             keep,
-            origin,
             started: 0,
             is_stuck: false,
-            decoder: Decoder::new(),
-            buffer: ServerFrameBuffer::new(),
-            counters: LineCounters::NONE,
-            sessions,
-            boot,
+            slice: SLICE_INSTRUCTIONS,
+            front: Front {
+                decoder: Decoder::new(),
+                buffer: ServerFrameBuffer::new(),
+                counters: LineCounters::NONE,
+                sessions,
+                boot,
+                origin,
+            },
         }
+    }
+
+    /// The same, but attempts pause after about so many instructions.
+    #[must_use]
+    pub fn pausing_after(mut self, instructions: u32) -> Self {
+        self.slice = instructions;
+        self
     }
 
     /// The controller.
@@ -181,17 +189,17 @@ impl<'m, K> Server<'m, K> {
 
     /// What was seen on the line so far.
     pub const fn counters(&self) -> LineCounters {
-        self.counters
+        self.front.counters
     }
 
     /// The transport lost bytes this many times.
     pub const fn overrun(&mut self, times: u32) {
-        self.counters.overruns = self.counters.overruns.saturating_add(times);
+        self.front.counters.overruns = self.front.counters.overruns.saturating_add(times);
     }
 
     /// Where the state has come from when the server started.
     pub const fn origin(&self) -> Origin {
-        self.origin
+        self.front.origin
     }
 }
 
@@ -201,14 +209,23 @@ impl<K: Keep> Server<'_, K> {
         self.controller.is_scheduling() || (self.keep.is_due() && !self.is_stuck)
     }
 
-    /// Goes on with what commands have left to be done: tries one job, or writes a checkpoint. Returns whether there is more to do.
-    pub fn work(&mut self) -> bool {
+    /// Goes on with what commands have left to be done: tries one job, or writes a checkpoint. Returns whether there is more to do. In pauses it serves the
+    /// port.
+    ///
+    /// # Errors
+    ///
+    /// The first error in writing; to the client it is as if replies had been lost.
+    pub fn work<P: Port>(&mut self, port: &mut P) -> Result<bool, P::Error> {
+        let mut result = Ok(());
         if self.controller.is_scheduling() {
-            self.controller.advance(&mut |_| ());
+            let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
+            let interrupts = Interrupts::by(&mut meanwhile);
+            self.controller.advance(&mut |_| (), interrupts);
+            result = meanwhile.result;
         } else {
             self.checkpoint_if_due();
         }
-        self.has_work()
+        result.map(|()| self.has_work())
     }
 
     fn checkpoint_if_due(&mut self) {
@@ -218,7 +235,7 @@ impl<K: Keep> Server<'_, K> {
     }
 
     fn checkpoint(&mut self) -> Result<(), NotKept> {
-        self.keep.checkpoint(&self.controller, &self.sessions)
+        self.keep.checkpoint(&self.controller, &self.front.sessions)
     }
 
     /// Writes a command down before it is carried out.
@@ -245,246 +262,100 @@ impl<K: Keep> Server<'_, K> {
         now: Ticks,
         line: &mut W,
     ) -> Result<(), W::Error> {
+        let mut port = Received { bytes, line };
         let mut result = Ok(());
-        for &byte in bytes {
-            let Some(frame) = self.decoder.push(byte) else {
-                continue;
-            };
-            let incoming = Incoming::from(frame);
-            result = result.and(self.serve(incoming, now, line));
+        while let Some(received) = self.receive_from(now, &mut port).transpose() {
+            result = result.and(received);
         }
         result
     }
 
-    fn serve<W: Write>(
+    /// Takes the next byte from a port, if there is one, and writes the reply to the frame that it completes. If that takes
+    /// long, further frames are served in pauses. Returns whether there was one. `now` is the server's clock.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Server::receive`].
+    pub fn receive_from<P: Port>(
         &mut self,
-        incoming: Incoming,
         now: Ticks,
-        line: &mut W,
-    ) -> Result<(), W::Error> {
-        let counters = &mut self.counters;
-        let (counter, header, error) = match incoming {
-            Incoming::Message(header, message) => {
-                increment(&mut counters.frames);
-                return self.answer(header, message, now, line);
-            }
-            Incoming::WrongVersion(header) => (
-                &mut counters.wrong_version,
-                Some(header),
-                ProtocolError::WrongVersion {
-                    ours: PROTOCOL_VERSION,
-                },
-            ),
-            Incoming::BadMessage(header) => (
-                &mut counters.bad_message,
-                Some(header),
-                ProtocolError::BadMessage,
-            ),
-            Incoming::Damaged(DamagedFrame { damage, header }) => match damage {
-                Damage::BadCobs => (&mut counters.bad_cobs, header, ProtocolError::Damaged),
-                Damage::TooShort => (&mut counters.too_short, header, ProtocolError::Damaged),
-                Damage::TooLong => (&mut counters.too_long, header, ProtocolError::TooLong),
-                Damage::BadCrc => (&mut counters.bad_crc, header, ProtocolError::Damaged),
-            },
+        port: &mut P,
+    ) -> Result<Option<()>, P::Error> {
+        let Some(byte) = port.next() else {
+            return Ok(None);
         };
-        increment(counter);
-        match header {
-            Some(header) => self.send(header, &ServerMessageRef::Error(error), line),
-            None => Ok(()),
+        if let Some(frame) = self.front.decoder.push(byte) {
+            let incoming = Incoming::from(frame);
+            let status = self.controller.status();
+            let view = self.controller.view(&status);
+            if let Some(change) = self.front.serve(incoming, &view, port)? {
+                self.change(&change, now, port)?;
+            }
         }
+        Ok(Some(()))
     }
 
     // Inlined into the loop that receives it takes 400 bytes of flash more.
     #[inline(never)]
-    fn answer<W: Write>(
+    fn change<P: Port>(
         &mut self,
-        header: Header,
-        message: ClientMessage,
+        change: &Change,
         now: Ticks,
-        line: &mut W,
-    ) -> Result<(), W::Error> {
-        let (place, session, since) = match message {
-            ClientMessage::Hello => {
-                let number = self.sessions.open(header.client, header.seq);
-                let greeting = self.greeting(number);
-                return self.send(header, &ServerMessageRef::Hello(&greeting), line);
-            }
-            ClientMessage::LineCounters => {
-                let counters = self.counters;
-                return self.send(header, &ServerMessageRef::LineCounters(&counters), line);
-            }
-            ClientMessage::Command { session, since, .. }
-            | ClientMessage::Events { session, since } => {
-                match self.place(header.client, session) {
-                    Ok(place) => (place, session.number, since),
-                    Err(error) => {
-                        increment(&mut self.counters.other_session);
-                        return self.send(header, &ServerMessageRef::Error(error), line);
-                    }
-                }
-            }
-        };
-        let ClientMessage::Command { at, command, .. } = message else {
-            let events = self.events(since);
-            return self.send(header, &ServerMessageRef::Events(&events), line);
-        };
-        if !command.changes_state() {
-            return self.query(header, &command, line);
-        }
+        port: &mut P,
+    ) -> Result<(), P::Error> {
+        let Change {
+            header: header @ Header { client, seq, .. },
+            session,
+            at,
+            ref command,
+            ..
+        } = *change;
         let at = at.unwrap_or(self.started.saturating_add(now));
-        match self.change(header, place, session, &command, at) {
-            Ok(Remembered { outcome, as_of }) => {
-                let events = &self.events(since);
-                let message = ServerMessageRef::Outcome {
-                    outcome,
-                    as_of,
-                    events,
-                };
-                self.send(header, &message, line)
-            }
-            Err(error) => self.send(header, &ServerMessageRef::Error(error), line),
+        let status = self.controller.status();
+        if self.controller.is_scheduling() {
+            let view = self.controller.view(&status);
+            return self.front.refuse(change, &view, port);
         }
-    }
-
-    fn place(&mut self, client: u32, session: Session) -> Result<Place, ProtocolError> {
-        if session.boot != self.boot {
-            return Err(ProtocolError::OtherBoot { boot: self.boot });
-        }
-        let place = self.sessions.find(client, session.number);
-        place.ok_or(ProtocolError::NoSession)
-    }
-
-    /// Asked again, it is answered again.
-    fn query<W: Write>(
-        &mut self,
-        header: Header,
-        query: &Command,
-        line: &mut W,
-    ) -> Result<(), W::Error> {
-        let (controller, buffer) = (&self.controller, &mut self.buffer);
-        let mut result = Ok(());
-        controller.answer(query, &mut |reply| {
-            result = send(buffer, header, &ServerMessageRef::Reply(reply), line);
+        let kept = self.keep(&Record {
+            client,
+            session,
+            seq,
+            at,
+            command: *command,
         });
-        result
-    }
-
-    fn change(
-        &mut self,
-        Header { client, seq, .. }: Header,
-        place: Place,
-        session: u32,
-        command: &Command,
-        at: Ticks,
-    ) -> Result<Remembered, ProtocolError> {
-        if let Some(remembered) = self.sessions.remembered(place, seq) {
-            increment(&mut self.counters.repeated);
-            return Ok(remembered);
+        if let Err(error) = kept {
+            return self
+                .front
+                .send(header, &ServerMessageRef::Error(error), port);
         }
-        if self.sessions.is_past(place, seq) {
-            increment(&mut self.counters.too_old);
-            return Err(ProtocolError::TooOld);
+        let early = Some((*change, Outcome::UnderWay));
+        let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, early);
+        let interrupts = Interrupts::by(&mut meanwhile);
+        let mut reply = self.controller.begin(command, at, interrupts);
+        let is_under_way = meanwhile.early.is_none();
+        if self.controller.is_scheduling() {
+            if let Some((_, outcome)) = &mut meanwhile.early {
+                *outcome = Outcome::of(&reply);
+            }
+            let interrupts = Interrupts::by(&mut meanwhile);
+            self.controller.advance(&mut |_| (), interrupts);
+            self.controller.renew(&mut reply);
         }
-        if !self.controller.is_scheduling() {
-            self.keep(&Record {
-                client,
-                session,
-                seq,
-                at,
-                command: *command,
-            })?;
+        let (is_answered, result) = (meanwhile.early.is_none(), meanwhile.result);
+        increment(&mut self.front.counters.changes);
+        let outcome = Outcome::of(&reply);
+        if is_under_way {
+            let as_of = self.controller.grants();
+            let remembered = Remembered { outcome, as_of };
+            self.front
+                .sessions
+                .conclude(client, session, seq, remembered);
         }
-        let reply = self.controller.begin(command, at);
-        let remembered = Remembered {
-            outcome: Outcome::of(&reply),
-            as_of: self.controller.grants(),
-        };
-        // Also that it was busy: a copy of the frame that comes late is not carried out after the client has heard so.
-        self.sessions.remember(place, seq, remembered);
-        if !matches!(reply, Reply::Error(meshalloc::Error::Busy { .. })) {
-            increment(&mut self.counters.changes);
+        if is_answered {
+            return result;
         }
-        Ok(remembered)
+        let status = self.controller.status();
+        let view = self.controller.view(&status);
+        result.and(self.front.settle(change, outcome, &view, port))
     }
-
-    fn events(&self, since: u64) -> Events {
-        let event = |(number, granted): (u64, Granted<'_, '_>)| {
-            let job = granted.job();
-            granted.blocks().next().map(|block| Event {
-                number,
-                job: job.id(),
-                at: job.granted_at(),
-                attempts: job.attempts(),
-                misses: job.misses(),
-                processors: job.processors(),
-                blocks_total: job.blocks_len(),
-                block,
-            })
-        };
-        let granted = self.controller.granted_since(since);
-        Events {
-            list: granted.filter_map(event).take(EVENTS_MAX).collect(),
-            latest: self.controller.grants(),
-            left: self.controller.left(),
-        }
-    }
-
-    fn greeting(&self, number: u32) -> Greeting {
-        Greeting {
-            protocol: PROTOCOL_VERSION,
-            session: Session {
-                boot: self.boot,
-                number,
-            },
-            events: self.controller.grants(),
-            origin: self.origin,
-            software: cut(SOFTWARE),
-            build: cut(BUILD),
-            capacity: self.controller.capacity(),
-            strategies: (0..)
-                .zip(&BUILT)
-                .filter_map(|(number, built)| built.then_some(number))
-                .collect(),
-            schedulers: SchedulerKind::ALL
-                .iter()
-                .copied()
-                .filter(|scheduler| scheduler.is_built())
-                .collect(),
-            configuration: self.controller.configuration(),
-            frame_bytes_max: CLIENT_FRAME_MAX as u16,
-        }
-    }
-
-    fn send<W: Write>(
-        &mut self,
-        header: Header,
-        message: &ServerMessageRef<'_>,
-        line: &mut W,
-    ) -> Result<(), W::Error> {
-        send(&mut self.buffer, header, message, line)
-    }
-}
-
-fn send<W: Write>(
-    buffer: &mut ServerFrameBuffer,
-    header: Header,
-    message: &impl Serialize,
-    line: &mut W,
-) -> Result<(), W::Error> {
-    // A message that does not fit would be lost like any frame on a bad line. None is that long:
-    // `SERVER_BODY_MAX` is the longest.
-    match buffer.encode(Header::new(header.client, header.seq), message) {
-        Ok(frame) => line.write_all(frame),
-        Err(_) => Ok(()),
-    }
-}
-
-fn increment(counter: &mut u32) {
-    *counter = counter.saturating_add(1);
-}
-
-/// As much of the text as there is room for.
-fn cut<const N: usize>(text: &str) -> String<N> {
-    let cut = text.get(..text.floor_char_boundary(N));
-    String::try_from(cut.unwrap_or_default()).unwrap_or_default()
 }

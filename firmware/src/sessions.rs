@@ -192,6 +192,18 @@ impl Sessions {
         }
         client.next = (client.next + 1) % WINDOW as u8;
     }
+
+    /// Remembers what a command has come to that was under way, if it is still remembered.
+    pub(crate) fn conclude(&mut self, id: u32, number: u32, seq: u32, concluded: Remembered) {
+        let mut clients = self.clients.iter_mut();
+        let client = clients.find(|client| client.number == number && client.id == id);
+        let outcomes = client.into_iter().flat_map(|client| &mut client.outcomes);
+        for (of, remembered) in outcomes.flatten() {
+            if *of == seq {
+                *remembered = concluded;
+            }
+        }
+    }
 }
 
 impl Default for Sessions {

@@ -53,6 +53,30 @@ impl Emulator {
         Ok((emulator, Client::connect(line, options)?))
     }
 
+    /// These bytes of the image's memory as they are.
+    ///
+    /// # Errors
+    ///
+    /// When QEMU does not write them.
+    pub(crate) fn peek(&mut self, address: u64, bytes: u64) -> Result<Vec<u8>> {
+        let dump = tempfile::NamedTempFile::new()?;
+        let path = dump.path().display();
+        let monitor = self.0.stdin.as_mut().context("QEMU has no monitor")?;
+        writeln!(monitor, "pmemsave {address:#x} {bytes} \"{path}\"")?;
+        monitor.flush()?;
+        let started = Instant::now();
+        loop {
+            let memory = fs::read(&dump)?;
+            if memory.len() as u64 == bytes {
+                return Ok(memory);
+            }
+            if started.elapsed() > PATIENCE {
+                bail!("QEMU has not written its memory");
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Ends QEMU; gives these bytes of the image's memory as they were.
     ///
     /// # Errors

@@ -2,14 +2,14 @@
 
 use heapless::Vec;
 
-use super::{Controller, Sink};
-use crate::allocator::Allocator;
+use super::{Controller, Sink, View};
+use crate::blocks::Held;
 use crate::error::Error;
 use crate::grid::Block;
 use crate::jobs::{JobSlot, Slot};
 use crate::message::{
-    GRANT_BLOCKS_MAX, Grant, JobList, JobReport, JobState, OCCUPANCY_BYTES_MAX, OccupancyChunk,
-    Reply,
+    Command, GRANT_BLOCKS_MAX, Grant, JobList, JobReport, JobState, OCCUPANCY_BYTES_MAX,
+    OccupancyChunk, Reply,
 };
 use crate::node::NodeId;
 use crate::request::JobId;
@@ -17,13 +17,13 @@ use crate::request::JobId;
 /// A job that has just been given processors.
 #[derive(Clone, Copy, Debug)]
 pub struct Granted<'a, 'm> {
-    allocator: &'a Allocator<'m>,
+    held: Held<'a, 'm>,
     job: &'a JobSlot,
 }
 
 impl<'a, 'm> Granted<'a, 'm> {
-    pub(super) const fn new(allocator: &'a Allocator<'m>, job: &'a JobSlot) -> Self {
-        Granted { allocator, job }
+    pub(super) const fn new(held: Held<'a, 'm>, job: &'a JobSlot) -> Self {
+        Granted { held, job }
     }
 
     /// The job.
@@ -33,7 +33,7 @@ impl<'a, 'm> Granted<'a, 'm> {
 
     /// Its blocks, in the order in which the strategy named them.
     pub fn blocks(&self) -> impl Iterator<Item = Block> + 'a {
-        self.allocator.chain(self.job.blocks())
+        self.held.of(self.job.blocks())
     }
 
     /// Replies with the grant, in as many parts as it takes.
@@ -73,48 +73,64 @@ impl<'a, 'm> Granted<'a, 'm> {
     }
 }
 
-impl<'m> Controller<'m> {
-    /// Where a job is. O(waiting jobs).
-    fn state_of(&self, slot: Slot) -> JobState {
-        self.state(slot, || self.jobs.queue().ahead(slot))
+impl Controller<'_> {
+    /// The blocks of a running job as grants.
+    pub(super) fn emit_blocks(&self, job: JobId, reply: Sink<'_>) {
+        if let Some(slot) = self.jobs.find(job) {
+            Granted::new(self.allocator.held(), self.jobs.get(slot)).emit(reply);
+        }
     }
 
     /// Where the job is that was submitted last: if it waits, behind all others.
     pub(super) fn state_of_latest(&self, slot: Slot) -> JobState {
-        self.state(slot, || self.jobs.waiting_len() - 1)
+        state(self.jobs.get(slot), || self.jobs.waiting_len() - 1)
     }
+}
 
-    fn state(&self, slot: Slot, ahead: impl FnOnce() -> u32) -> JobState {
-        let job = self.jobs.get(slot);
-        match job.is_running() {
-            true => JobState::Running {
-                processors: job.processors(),
-            },
-            false => JobState::Waiting { ahead: ahead() },
+fn state(job: &JobSlot, ahead: impl FnOnce() -> u32) -> JobState {
+    match job.is_running() {
+        true => JobState::Running {
+            processors: job.processors(),
+        },
+        false => JobState::Waiting { ahead: ahead() },
+    }
+}
+
+impl View<'_, '_> {
+    /// Answers a query.
+    pub fn answer(&self, query: &Command, reply: Sink<'_>) {
+        let outcome = match *query {
+            Command::QueryJob { job } => self.query(job, reply),
+            Command::Blocks { job, from } => self.blocks_from(job, from, reply),
+            Command::ListJobs { from } => {
+                self.list(from, reply);
+                Ok(())
+            }
+            Command::Occupancy { from } => self.occupancy_chunk(from, reply),
+            _ => {
+                reply(&Reply::Statistics(self.statistics()));
+                Ok(())
+            }
+        };
+        if let Err(error) = outcome {
+            reply(&Reply::Error(error));
         }
     }
 
-    /// The blocks of a running job as grants.
-    pub(super) fn emit_blocks(&self, job: JobId, reply: Sink<'_>) {
-        if let Some(slot) = self.jobs.find(job) {
-            Granted::new(&self.allocator, self.jobs.get(slot)).emit(reply);
-        }
-    }
-
-    pub(super) fn query(&self, job: JobId, reply: Sink<'_>) -> Result<(), Error> {
+    fn query(&self, job: JobId, reply: Sink<'_>) -> Result<(), Error> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         let entry = self.jobs.get(slot);
         reply(&Reply::Job(JobReport {
             job,
             request: *entry.request(),
             submitted: entry.submitted(),
-            state: self.state_of(slot),
+            state: state(entry, || self.jobs.queue().ahead(slot)),
             blocks: entry.blocks_len(),
         }));
         Ok(())
     }
 
-    pub(super) fn blocks_from(&self, job: JobId, from: u32, reply: Sink<'_>) -> Result<(), Error> {
+    fn blocks_from(&self, job: JobId, from: u32, reply: Sink<'_>) -> Result<(), Error> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         let entry = self.jobs.get(slot);
         if from >= entry.blocks_len() {
@@ -122,12 +138,12 @@ impl<'m> Controller<'m> {
                 held: entry.blocks_len(),
             });
         }
-        let granted = Granted::new(&self.allocator, entry);
+        let granted = Granted::new(self.held, entry);
         granted.emit_part(from, &mut granted.blocks().skip(from as usize), reply);
         Ok(())
     }
 
-    pub(super) fn list(&self, from: u32, reply: Sink<'_>) {
+    fn list(&self, from: u32, reply: Sink<'_>) {
         let mut jobs = Vec::new();
         let mut next = None;
         for (following, job) in self.jobs.jobs_from(from) {
@@ -140,8 +156,8 @@ impl<'m> Controller<'m> {
         reply(&Reply::Jobs(JobList { jobs, next }));
     }
 
-    pub(super) fn occupancy_chunk(&self, from: NodeId, reply: Sink<'_>) -> Result<(), Error> {
-        let occupancy = self.occupancy();
+    fn occupancy_chunk(&self, from: NodeId, reply: Sink<'_>) -> Result<(), Error> {
+        let occupancy = self.occupancy;
         let nodes = occupancy.grid().nodes();
         if from.0 >= nodes || !from.0.is_multiple_of(8) {
             return Err(Error::UnknownNode(from));

@@ -7,10 +7,12 @@ mod answers;
 mod pass;
 #[cfg(feature = "restore")]
 mod state;
+mod view;
 
 pub use answers::Granted;
 #[cfg(feature = "restore")]
 pub use state::Restoring;
+pub use view::{Status, View};
 
 use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, Refusal};
@@ -19,6 +21,7 @@ use crate::jobs::{JobSlot, JobTable, Slot};
 use crate::message::{Capacity, Command, Configuration, JobState, Reply, Statistics};
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
+use crate::pause::{Interrupts, Watch};
 use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, Event, Try};
 use crate::storage::Memory;
@@ -165,59 +168,48 @@ impl<'m> Controller<'m> {
             return self.answer(command, reply);
         }
         self.finish(&mut |granted| granted.emit(reply));
-        let mut last = self.change(command, now, &mut |granted| granted.emit(reply));
+        let never = Interrupts::never();
+        let mut last = self.change(command, now, &mut |granted| granted.emit(reply), never);
         self.finish(&mut |granted| granted.emit(reply));
-        if let Ok(Reply::Submitted { job, state }) = &mut last
-            && let Some(slot) = self.jobs.find(*job)
-        {
-            *state = self.state_of_latest(slot);
+        if let Ok(last) = &mut last {
+            self.renew(last);
         }
         reply(&last.unwrap_or_else(Reply::Error));
     }
 
-    /// Carries out a command that changes something, but for most of the scheduling that follows from it: one job tries at most,
-    /// [`Controller::advance`] does the rest. Returns the final reply as it is by now; grants are told by [`Controller::granted_since`].
+    /// Carries out a command that changes something, but for the scheduling that follows from it, which is left to [`Controller::advance`]. Returns the
+    /// final reply as it is by now; grants are told by [`Controller::granted_since`].
     ///
-    /// A submission that never waits is decided in one attempt, so it is settled when this returns.
+    /// A submission that never waits is decided in one attempt, so that is made here and it is settled when this returns.
     ///
     /// # Errors
     ///
     /// As a reply: those of the command, and [`Error::Busy`] while an earlier pass is under way.
-    pub fn begin(&mut self, command: &Command, now: Ticks) -> Reply {
+    pub fn begin(&mut self, command: &Command, now: Ticks, interrupts: Interrupts<'_>) -> Reply {
         let reply = match self.candidate {
-            None => self.change(command, now, &mut |_| ()),
+            None => self.change(command, now, &mut |_| (), interrupts),
             Some(_) => Err(Error::Busy { left: self.left() }),
         };
         reply.unwrap_or_else(Reply::Error)
     }
 
-    /// Answers a query.
-    pub fn answer(&self, query: &Command, reply: Sink<'_>) {
-        let outcome = match *query {
-            Command::QueryJob { job } => self.query(job, reply),
-            Command::Blocks { job, from } => self.blocks_from(job, from, reply),
-            Command::ListJobs { from } => {
-                self.list(from, reply);
-                Ok(())
-            }
-            Command::Occupancy { from } => self.occupancy_chunk(from, reply),
-            _ => {
-                reply(&Reply::Statistics(self.statistics()));
-                Ok(())
-            }
-        };
-        if let Err(error) = outcome {
-            reply(&Reply::Error(error));
+    /// Makes the reply to the latest submission say where the job is by now; no other reply changes.
+    pub fn renew(&self, reply: &mut Reply) {
+        if let Reply::Submitted { job, state } = reply
+            && let Some(slot) = self.jobs.find(*job)
+        {
+            *state = self.state_of_latest(slot);
         }
     }
 
-    /// Carries out a command that changes something, and the first attempt that follows from it. No pass is under way. Returns the final
+    /// Carries out a command that changes something, but for the scheduling that follows from it. No pass is under way. Returns the final
     /// reply as it is by now.
     fn change(
         &mut self,
         command: &Command,
         now: Ticks,
         granted: Grants<'_>,
+        interrupts: Interrupts<'_>,
     ) -> Result<Reply, Error> {
         Ok(match *command {
             Command::Configure(configuration) => {
@@ -225,22 +217,20 @@ impl<'m> Controller<'m> {
                 Reply::Done
             }
             Command::Submit { job, request } => {
-                let slot = self.begin_submit(job, request, now, granted)?;
+                let slot = self.begin_submit(job, request, now, granted, interrupts)?;
                 let state = self.state_of_latest(slot);
                 Reply::Submitted { job, state }
             }
             Command::Release { job } => {
-                let processors = self.begin_release(job, now)?;
-                self.advance(granted);
+                let processors = self.begin_release(job, now, interrupts)?;
                 Reply::Released { job, processors }
             }
             Command::MarkFaulty { node } => {
-                let (job, changed) = self.mark_faulty(node, now)?;
+                let (job, changed) = self.begin_mark_faulty(node, now, interrupts)?;
                 Reply::Fault { node, job, changed }
             }
             Command::ClearFaulty { node } => {
-                let (job, changed) = self.begin_clear_faulty(node, now)?;
-                self.advance(granted);
+                let (job, changed) = self.begin_clear_faulty(node, now, interrupts)?;
                 Reply::Fault { node, job, changed }
             }
             _ => {
@@ -263,7 +253,8 @@ impl<'m> Controller<'m> {
     /// O(1) for each of them.
     pub fn granted_since(&self, number: u64) -> impl Iterator<Item = (u64, Granted<'_, 'm>)> {
         let jobs = self.jobs.granted_since(number);
-        jobs.map(|(number, job)| (number, Granted::new(&self.allocator, job)))
+        let held = self.allocator.held();
+        jobs.map(move |(number, job)| (number, Granted::new(held, job)))
     }
 
     /// What there is room for.
@@ -309,29 +300,8 @@ impl<'m> Controller<'m> {
 
     /// What has happened so far.
     pub fn statistics(&self) -> Statistics {
-        let Counts {
-            submitted,
-            granted,
-            released,
-            refused,
-            attempts,
-            valid_attempts,
-            misses,
-        } = self.counts;
-        Statistics {
-            nodes: self.occupancy().grid().nodes(),
-            free: self.occupancy().free(),
-            faulty: self.occupancy().faulty_count(),
-            waiting: self.jobs.waiting_len(),
-            running: self.jobs.running_len(),
-            submitted,
-            granted,
-            released,
-            refused,
-            attempts,
-            valid_attempts,
-            misses,
-        }
+        let status = self.status();
+        self.view(&status).statistics()
     }
 
     /// Serves another machine, or in another way; only while no job waits or runs. Faults and statistics
@@ -394,7 +364,7 @@ impl<'m> Controller<'m> {
         granted: Grants<'_>,
     ) -> Result<JobState, Refusal> {
         self.finish(granted);
-        let slot = self.begin_submit(job, request, now, granted)?;
+        let slot = self.begin_submit(job, request, now, granted, Interrupts::never())?;
         self.finish(granted);
         Ok(self.state_of_latest(slot))
     }
@@ -405,6 +375,7 @@ impl<'m> Controller<'m> {
         request: Request,
         now: Ticks,
         granted: Grants<'_>,
+        interrupts: Interrupts<'_>,
     ) -> Result<Slot, Refusal> {
         let now = self.clock.max(now);
         let slot = self
@@ -413,11 +384,10 @@ impl<'m> Controller<'m> {
             .and_then(|demand| self.jobs.submit(job, request, demand, now))
             .inspect_err(|_| self.counts.refused += 1)?;
         if request.flags.contains(Flags::NO_WAIT) {
-            self.try_only(slot, now, granted)?;
+            self.try_only(slot, now, granted, interrupts)?;
         } else {
             self.clock = now;
             self.schedule(Event::Arrival(slot));
-            self.advance(granted);
         }
         self.counts.submitted += 1;
         Ok(slot)
@@ -431,19 +401,32 @@ impl<'m> Controller<'m> {
     /// [`Error::UnknownJob`].
     pub fn release(&mut self, job: JobId, now: Ticks, granted: Grants<'_>) -> Result<u32, Error> {
         self.finish(granted);
-        let processors = self.begin_release(job, now)?;
+        let processors = self.begin_release(job, now, Interrupts::never())?;
         self.finish(granted);
         Ok(processors)
     }
 
-    fn begin_release(&mut self, job: JobId, now: Ticks) -> Result<u32, Error> {
+    fn begin_release(
+        &mut self,
+        job: JobId,
+        now: Ticks,
+        mut interrupts: Interrupts<'_>,
+    ) -> Result<u32, Error> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         self.clock = self.clock.max(now);
         let processors = match self.jobs.get(slot).is_running() {
-            true => self.allocator.release(self.jobs.take_allocation(slot)),
-            false => 0,
+            true => {
+                let allocation = self.jobs.take_allocation(slot);
+                self.jobs.remove(slot);
+                let status = interrupts.status(|| self.status());
+                let watch = interrupts.showing(status.as_ref());
+                self.allocator.give_back(allocation, &self.jobs, watch)
+            }
+            false => {
+                self.jobs.remove(slot);
+                0
+            }
         };
-        self.jobs.remove(slot);
         self.counts.released += 1;
         self.schedule(Event::Departure);
         Ok(processors)
@@ -462,9 +445,23 @@ impl<'m> Controller<'m> {
     ) -> Result<(Option<JobId>, bool), Error> {
         self.check_node(node)?;
         self.finish(&mut |_| ());
+        self.begin_mark_faulty(node, now, Interrupts::never())
+    }
+
+    fn begin_mark_faulty(
+        &mut self,
+        node: NodeId,
+        now: Ticks,
+        mut interrupts: Interrupts<'_>,
+    ) -> Result<(Option<JobId>, bool), Error> {
+        self.check_node(node)?;
         self.clock = self.clock.max(now);
-        let changed = self.allocator.mark_faulty(node);
-        Ok((self.holder(node), changed))
+        let status = interrupts.status(|| self.status());
+        let mut watch = interrupts.showing(status.as_ref());
+        let job = self.holder(node, &mut watch);
+        let pausing = Some((&mut watch, &self.jobs));
+        let changed = self.allocator.mark_faulty_with(node, pausing);
+        Ok((job, changed))
     }
 
     /// The processor works again. Returns the job that holds it and whether it was faulty before.
@@ -480,7 +477,7 @@ impl<'m> Controller<'m> {
         granted: Grants<'_>,
     ) -> Result<(Option<JobId>, bool), Error> {
         self.finish(granted);
-        let outcome = self.begin_clear_faulty(node, now)?;
+        let outcome = self.begin_clear_faulty(node, now, Interrupts::never())?;
         self.finish(granted);
         Ok(outcome)
     }
@@ -489,11 +486,17 @@ impl<'m> Controller<'m> {
         &mut self,
         node: NodeId,
         now: Ticks,
+        mut interrupts: Interrupts<'_>,
     ) -> Result<(Option<JobId>, bool), Error> {
         self.check_node(node)?;
         self.clock = self.clock.max(now);
-        let job = self.holder(node);
-        let changed = self.allocator.clear_faulty(node);
+        let status = interrupts.status(|| self.status());
+        let mut watch = interrupts.showing(status.as_ref());
+        let job = self.holder(node, &mut watch);
+        let pausing = Some((&mut watch, &self.jobs));
+        let changed = self
+            .allocator
+            .clear_faulty_with(node, job.is_some(), pausing);
         if changed && job.is_none() {
             self.schedule(Event::Departure);
         }
@@ -508,13 +511,17 @@ impl<'m> Controller<'m> {
     }
 
     /// The running job that holds the processor. O(blocks held).
-    fn holder(&self, node: NodeId) -> Option<JobId> {
+    fn holder(&self, node: NodeId, watch: &mut Watch<'_>) -> Option<JobId> {
         let grid = self.machine();
-        let holds = |job: &&JobSlot| {
+        let (occupancy, pool) = self.allocator.parts();
+        let mut holds = |job: &&JobSlot| {
             let mut blocks = self.blocks(job);
-            blocks.any(|block| grid.holds(block, node))
+            blocks.any(|block| {
+                watch.worked(100 * grid.dimensions() as u32, &self.jobs, occupancy, pool);
+                grid.holds(block, node)
+            })
         };
-        self.jobs.running().find(holds).map(JobSlot::id)
+        self.jobs.running().find(|job| holds(job)).map(JobSlot::id)
     }
 
     /// The machine that is served.

@@ -3,6 +3,7 @@
 use super::{Controller, Granted, Grants};
 use crate::error::Refusal;
 use crate::jobs::Slot;
+use crate::pause::{Interrupts, Watch};
 use crate::request::Ticks;
 use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler, Try, World};
 use crate::strategy::Holds;
@@ -25,29 +26,30 @@ impl<'m> Controller<'m> {
     /// # Time complexity
     ///
     /// That of the strategy, and of a reservation if the scheduler makes one.
-    pub fn advance(&mut self, granted: Grants<'_>) -> bool {
-        if let Some(next) = self.candidate.take() {
+    pub fn advance(&mut self, granted: Grants<'_>, mut interrupts: Interrupts<'_>) -> bool {
+        if let Some(next) = self.candidate {
             let following = self.jobs.queue().next(next.job());
             let submitted = self.jobs.get(next.job()).submitted();
-            let outcome = self.attempt(next, granted);
-            self.report(Attempt {
+            let outcome = self.attempt(next, granted, interrupts.reborrow());
+            let attempt = Attempt {
                 job: next.job(),
                 following,
                 outcome,
                 submitted,
-            });
+            };
+            self.report(attempt, interrupts);
         }
         self.is_scheduling()
     }
 
     /// Sees the scheduling pass that is under way through.
     pub(super) fn finish(&mut self, granted: Grants<'_>) {
-        while self.advance(granted) {}
+        while self.advance(granted, Interrupts::never()) {}
     }
 
     /// Begins a scheduling pass.
     pub(super) fn schedule(&mut self, event: Event) {
-        let (scheduler, mut world) = self.scheduler();
+        let (scheduler, mut world) = self.scheduler(Watch::never());
         self.candidate = scheduler.first(&mut world, event);
     }
 
@@ -66,22 +68,25 @@ impl<'m> Controller<'m> {
         slot: Slot,
         now: Ticks,
         granted: Grants<'_>,
+        mut interrupts: Interrupts<'_>,
     ) -> Result<(), Refusal> {
         let before = (self.scheduler.clone(), self.clock);
         self.clock = now;
         self.schedule(Event::Arrival(slot));
-        let outcome = match self.candidate.take() {
-            Some(next) if next.job() == slot => self.attempt(next, granted),
+        let outcome = match self.candidate {
+            Some(next) if next.job() == slot => self.attempt(next, granted, interrupts.reborrow()),
             _ => Err(Refusal::QueueNotEmpty),
         };
         if outcome.is_ok() {
-            self.report(Attempt {
+            let attempt = Attempt {
                 job: slot,
                 following: None,
                 outcome,
                 submitted: now,
-            });
+            };
+            self.report(attempt, interrupts);
         } else {
+            self.candidate = None;
             self.jobs.remove(slot);
             self.counts.refused += 1;
             (self.scheduler, self.clock) = before;
@@ -90,15 +95,22 @@ impl<'m> Controller<'m> {
     }
 
     /// Tells the scheduler how an attempt went, and learns which job tries next.
-    fn report(&mut self, attempt: Attempt) {
-        let (scheduler, mut world) = self.scheduler();
+    fn report(&mut self, attempt: Attempt, mut interrupts: Interrupts<'_>) {
+        let status = interrupts.status(|| self.status());
+        let (scheduler, mut world) = self.scheduler(interrupts.showing(status.as_ref()));
         self.candidate = scheduler.next(&mut world, attempt);
     }
 
     /// Tries to place a job.
-    fn attempt(&mut self, attempted: Try, granted: Grants<'_>) -> Result<(), Refusal> {
+    fn attempt(
+        &mut self,
+        attempted: Try,
+        granted: Grants<'_>,
+        mut interrupts: Interrupts<'_>,
+    ) -> Result<(), Refusal> {
         let slot = attempted.job();
-        let (_, mut world) = self.scheduler();
+        let status = interrupts.status(|| self.status());
+        let (_, mut world) = self.scheduler(interrupts.showing(status.as_ref()));
         let request = *world.jobs.get(slot).request();
         // An attempt is valid if at least as many processors are free as requested; what a strategy holds beyond
         // the request does not count.
@@ -106,7 +118,8 @@ impl<'m> Controller<'m> {
             Holds::OneBlock | Holds::TwoBlocks => request.shape.area(),
             Holds::Processors => request.processors,
         };
-        let valid = world.free() >= requested;
+        let free = world.free();
+        let valid = free >= requested;
         let outcome = world.place(attempted);
         let missed = valid && outcome.is_err();
         self.counts.attempts += 1;
@@ -114,17 +127,18 @@ impl<'m> Controller<'m> {
         self.counts.misses += u64::from(missed);
         self.jobs.count_attempt(slot, missed);
         let allocation = outcome?;
-        let processors = self.allocator.processors(&allocation);
+        let processors = free - self.occupancy().free();
         self.counts.granted += 1;
         self.grants += 1;
         self.jobs
             .grant(slot, allocation, processors, self.clock, self.grants);
-        granted(Granted::new(&self.allocator, self.jobs.get(slot)));
+        granted(Granted::new(self.allocator.held(), self.jobs.get(slot)));
         Ok(())
     }
 
-    fn scheduler(&mut self) -> (&mut AnyScheduler, World<'_, 'm>) {
+    fn scheduler<'a>(&'a mut self, watch: Watch<'a>) -> (&'a mut AnyScheduler, World<'a, 'm>) {
         let world = World {
+            watch,
             jobs: &mut self.jobs,
             allocator: &mut self.allocator,
             strategy: &self.configuration.strategy,

@@ -53,10 +53,15 @@ impl<'m> World<'_, 'm> {
         if demand > self.allocator.occupancy().free() {
             return Err(Refusal::TooFewFree);
         }
-        if !self.allocator.fits(&request) {
+        if !self
+            .allocator
+            .fits_with(&request, Some((&mut self.watch, &*self.jobs)))
+        {
             return Err(Refusal::Fragmented);
         }
-        let mut supposition = self.allocator.suppose();
+        let mut supposition = self
+            .allocator
+            .suppose_with(Some((&mut self.watch, &*self.jobs)));
         withhold(self.jobs, &mut supposition, self.now, withheld_before);
         supposition.find(&request, demand, placing)
     }
@@ -169,7 +174,7 @@ impl<'m> World<'_, 'm> {
         let has_ended = move |job: &&JobSlot| job.ends(now).is_some_and(|end| end <= from);
         let ended = jobs.running_sorted().take_while(has_ended);
         let given_back = ended.map(JobSlot::blocks);
-        let mut supposition = self.allocator.suppose();
+        let mut supposition = self.allocator.suppose_with(Some((&mut self.watch, jobs)));
         for blocks in given_back.clone() {
             supposition.give_back_blocks(blocks);
         }
@@ -177,7 +182,7 @@ impl<'m> World<'_, 'm> {
         (supposition, given_back)
     }
 
-    fn earliest_processors(&self, job: Slot) -> Option<(Ticks, Reserved)> {
+    fn earliest_processors(&mut self, job: Slot) -> Option<(Ticks, Reserved)> {
         let demand = self.jobs.get(job).demand();
         let mut end = self.end_after(None)?;
         // The second takes far longer than the first, which as a rule decides.
@@ -190,15 +195,27 @@ impl<'m> World<'_, 'm> {
     }
 
     /// Whether fewer processors are free at the beginning of some reservation that begins at or after a time and before another.
-    fn is_short_between(&self, from: Ticks, until: Ticks, demand: u32) -> bool {
-        let reserved = self.jobs.reserved_before(until);
-        let starts = reserved.filter_map(JobSlot::reserved_from);
-        let mut starts = starts.filter(|&start| start >= from);
-        starts.any(|start| self.free_at(start) < demand)
+    fn is_short_between(&mut self, from: Ticks, until: Ticks, demand: u32) -> bool {
+        let mut at = 0;
+        // With a count of those before it an iterator over jobs is not kept over a pause.
+        loop {
+            let next = self.jobs.reserved_before(until).nth(at);
+            let Some(start) = next.and_then(JobSlot::reserved_from) else {
+                return false;
+            };
+            if start >= from && self.free_at(start) < demand {
+                return true;
+            }
+            at += 1;
+        }
     }
 
     /// The number of free processors at a time, as far as estimates tell.
-    fn free_at(&self, time: Ticks) -> u32 {
+    fn free_at(&mut self, time: Ticks) -> u32 {
+        let jobs = self.jobs.waiting_len() + self.jobs.running_len();
+        let (occupancy, pool) = self.allocator.parts();
+        self.watch
+            .worked(500 + 30 * jobs, self.jobs, occupancy, pool);
         let ended = |job: &&JobSlot| job.ends(self.now).is_some_and(|end| end <= time);
         let freed: u32 = self.running().filter(ended).map(JobSlot::processors).sum();
         let reserved = self.jobs.reserved_before(time.saturating_add(1));

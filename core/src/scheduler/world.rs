@@ -7,6 +7,7 @@ use crate::error::Refusal;
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Queue, Slot};
 use crate::outlook::Placing;
+use crate::pause::Watch;
 use crate::request::{Request, Ticks};
 use crate::strategy::StrategyKind;
 
@@ -20,6 +21,7 @@ pub struct World<'a, 'm> {
     pub(crate) allocator: &'a mut Allocator<'m>,
     pub(crate) strategy: &'a StrategyKind,
     pub(crate) now: Ticks,
+    pub(crate) watch: Watch<'a>,
 }
 
 impl<'m> World<'_, 'm> {
@@ -74,14 +76,16 @@ impl<'m> World<'_, 'm> {
             #[cfg(feature = "reservations")]
             Try::AroundReservations(job) => self.find_around_reservations(job),
         };
-        Ok(self.allocator.take(blocks?))
+        let pausing = Some((&mut self.watch, &*self.jobs));
+        Ok(self.allocator.take_with(blocks?, pausing))
     }
 
     /// What the strategy finds for a job that may take whatever is free.
     #[inline]
     pub(super) fn find(&mut self, job: Slot) -> Result<Chain, Refusal> {
         let (placing, request, demand) = placing(self.jobs, job, self.now, 0);
-        self.allocator.find(&request, demand, Some(placing))
+        let watch = self.watch.reborrow();
+        self.allocator.find(&request, demand, Some(placing), watch)
     }
 }
 

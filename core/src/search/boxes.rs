@@ -7,6 +7,7 @@
 use super::orders::next_order;
 use super::rectangles;
 use super::turned::reduce;
+use crate::blocks::Draft;
 use crate::grid::{Block, Tuple, sort_descending};
 use crate::layout::Layout;
 use crate::mesh::{Sides, Submesh};
@@ -37,10 +38,11 @@ pub(crate) fn first_box(
     occupancy: &Occupancy<'_>,
     request: &Request,
     scratch: &mut [Word],
+    draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
     match occupancy.layout().is_plane() {
         true => first_rectangle(occupancy, request.sides(), scratch),
-        false => first_named(occupancy, request, scratch),
+        false => first_named(occupancy, request, scratch, draft),
     }
 }
 
@@ -50,8 +52,9 @@ fn first_named(
     occupancy: &Occupancy<'_>,
     request: &Request,
     scratch: &mut [Word],
+    draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
-    along(occupancy, &padded(occupancy, request), scratch).ok()
+    along(occupancy, &padded(occupancy, request), scratch, draft).ok()
 }
 
 /// [`first_box`] for the order in which the extents are named, then for every other distinct assignment of the extents,
@@ -70,12 +73,13 @@ pub(crate) fn first_in_any_order(
     occupancy: &Occupancy<'_>,
     request: &Request,
     scratch: &mut [Word],
+    draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
     if occupancy.layout().is_plane() {
         let mut orientations = request.orientations();
         return orientations.find_map(|sides| first_rectangle(occupancy, sides, scratch));
     }
-    first_of_assignments(occupancy, request, scratch)
+    first_of_assignments(occupancy, request, scratch, draft)
 }
 
 // Apart, so that the search on a two-dimensional mesh stays short.
@@ -84,9 +88,10 @@ fn first_of_assignments(
     occupancy: &Occupancy<'_>,
     request: &Request,
     scratch: &mut [Word],
+    draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
     let named = padded(occupancy, request);
-    let found = along(occupancy, &named, scratch);
+    let found = along(occupancy, &named, scratch, draft);
     if found.is_ok() || !request.may_rotate() {
         return found.ok();
     }
@@ -96,7 +101,7 @@ fn first_of_assignments(
     loop {
         let tried = match *extents == *named {
             true => found,
-            false => along(occupancy, &extents, scratch),
+            false => along(occupancy, &extents, scratch, draft),
         };
         match tried {
             Ok(block) => return Some(block),
@@ -111,6 +116,11 @@ fn first_of_assignments(
     }
 }
 
+/// About so many instructions a scan of a two-dimensional mesh for submeshes of some sides takes.
+pub(crate) fn instructions_of_scan(occupancy: &Occupancy<'_>) -> u32 {
+    1_000 + 4 * occupancy.grid().nodes()
+}
+
 /// The first free submesh of exactly these sides, in row-major order, on a two-dimensional mesh.
 #[inline]
 pub(crate) fn first_rectangle(
@@ -120,6 +130,14 @@ pub(crate) fn first_rectangle(
 ) -> Option<Block> {
     let base = rectangles::first_fit(occupancy, sides, scratch)?;
     Some(Submesh { base, sides }.into())
+}
+
+/// About so many instructions it takes to leave the starts of this extent along a dimension, at most.
+pub(super) fn instructions_along(occupancy: &Occupancy<'_>, extent: u16) -> u32 {
+    match extent {
+        1 => 100,
+        _ => 2 * (2 + u32::from(extent).ilog2()) * occupancy.grid().nodes(),
+    }
 }
 
 /// The extents of a request in every dimension.
@@ -134,11 +152,13 @@ fn along(
     occupancy: &Occupancy<'_>,
     extents: &[u16],
     scratch: &mut [Word],
+    draft: &mut Draft<'_, '_>,
 ) -> Result<Block, NoneLeft> {
     let layout = occupancy.layout();
     check_sides(layout, extents.iter().copied().enumerate())?;
     let (bases, spare) = free_nodes(occupancy, scratch);
     for (dimension, &extent) in extents.iter().enumerate() {
+        draft.worked(instructions_along(occupancy, extent));
         leave_starts(layout, dimension, extent, bases, spare).map_err(|_| NoneLeft {
             dimensions: dimension + 1,
         })?;

@@ -4,6 +4,7 @@
 //! Sets are bitmaps as the occupancy is one. Only rows next to a change are looked at, so a search costs as much as the set
 //! it finds is large, not as often the whole mesh as the set has turns.
 
+use crate::blocks::Draft;
 use crate::grid::MESH_SIDE_MAX;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Submesh};
@@ -68,7 +69,7 @@ impl<'a, 's> Components<'a, 's> {
     /// # Time complexity
     ///
     /// O(runs of the component * words in a row), and there are at most half as many runs in a row as processors.
-    pub(crate) fn visit(&mut self, node: Coord) -> u32 {
+    pub(crate) fn visit(&mut self, node: Coord, draft: &mut Draft<'_, '_>) -> u32 {
         let (busy, stride) = (self.busy, self.stride);
         let height = busy.len() / stride;
         let row = usize::from(node.y);
@@ -79,6 +80,7 @@ impl<'a, 's> Components<'a, 's> {
         let mut rows = Rows::NONE;
         let mut processors = self.add_runs(row, seeds, &mut rows);
         while let Some(row) = rows.pop(height) {
+            draft.worked(100 * stride as u32);
             for (at, seed) in seeds.iter_mut().enumerate() {
                 let at = row * stride + at;
                 let below = at.checked_sub(stride).map_or(0, |at| self.visited[at]);
@@ -135,6 +137,7 @@ pub(crate) fn grow(
     around: Submesh,
     mut missing: u32,
     set: &mut [Word],
+    draft: &mut Draft<'_, '_>,
 ) -> bool {
     let (busy, stride) = (occupancy.busy_rows(), occupancy.stride());
     let height = busy.len() / stride;
@@ -158,6 +161,7 @@ pub(crate) fn grow(
         while missing > 0
             && let Some(row) = rows.pop(height)
         {
+            draft.worked(100 * stride as u32);
             let (below, rest) = set.split_at(row * stride);
             let (own, above) = rest.split_at(stride);
             let below = match row.checked_sub(1) {

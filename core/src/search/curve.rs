@@ -1,5 +1,7 @@
 //! A line through all processors of a two-dimensional mesh, and the search for free processors along it: [`FreeOnCurve`].
 
+use core::cell::RefCell;
+
 use super::selection::Selection;
 use crate::blocks::Draft;
 use crate::mesh::Sides;
@@ -124,30 +126,33 @@ impl<'a> Lengths<'a> {
     }
 }
 
+/// After so many processors the work may pause.
+const PLACES: u32 = 64;
+
 /// The free processors of a mesh along a line.
-pub(crate) struct FreeOnCurve<'a, 'm> {
+pub(crate) struct FreeOnCurve<'a, 'm, 'd, 'p> {
     line: Line,
     occupancy: &'a Occupancy<'m>,
+    /// Every look at a processor is work.
+    draft: RefCell<&'a mut Draft<'d, 'p>>,
 }
 
-impl<'a, 'm> FreeOnCurve<'a, 'm> {
+impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
     /// Those of this mesh.
-    pub(crate) fn new(occupancy: &'a Occupancy<'m>) -> Self {
+    pub(crate) fn new(occupancy: &'a Occupancy<'m>, draft: &'a mut Draft<'d, 'p>) -> Self {
         let grid = occupancy.grid();
         let line = Line::new(Sides::new(grid.side(0), grid.side(1)));
-        FreeOnCurve { line, occupancy }
+        FreeOnCurve {
+            line,
+            occupancy,
+            draft: RefCell::new(draft),
+        }
     }
 
     /// Proposes so many processors of one free interval, its first ones; if none is long enough, the first of the
     /// allocations that span the least part of the line. Returns whether as many are free. `scratch` has as many words as
     /// the occupancy, and two for each of [`lengths_max`].
-    pub(crate) fn propose(
-        &self,
-        processors: u32,
-        fit: CurveFit,
-        scratch: &mut [Word],
-        draft: &mut Draft<'_, '_>,
-    ) -> bool {
+    pub(crate) fn propose(self, processors: u32, fit: CurveFit, scratch: &mut [Word]) -> bool {
         let Some(start) = self
             .interval(processors, fit, scratch)
             .or_else(|| self.least_span(processors))
@@ -159,7 +164,7 @@ impl<'a, 'm> FreeOnCurve<'a, 'm> {
             let (x, y) = self.line.at(place);
             selection.select(x, y);
         }
-        selection.propose(draft);
+        selection.propose(self.draft.into_inner());
         true
     }
 
@@ -205,6 +210,9 @@ impl<'a, 'm> FreeOnCurve<'a, 'm> {
     }
 
     fn is_free(&self, place: u32) -> bool {
+        if place.is_multiple_of(PLACES) {
+            self.draft.borrow_mut().worked(150 * PLACES);
+        }
         let (x, y) = self.line.at(place);
         self.occupancy.is_free_at(x, y)
     }

@@ -131,7 +131,7 @@ impl<'a, 'm> Halves<'a, 'm> {
         order: Order,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let Some(node) = self.find(self.root, processors, order) else {
+        let Some(node) = self.find(self.root, processors, order, draft) else {
             return false;
         };
         self.selection.fill_columns(node, processors);
@@ -157,10 +157,11 @@ impl<'a, 'm> Halves<'a, 'm> {
             let size = 1 << exponent;
             while missing > 0 {
                 let from = latest.filter(|_| parts == Parts::Dependent);
-                let Some(node) = self.find_from(from, size, order) else {
+                let Some(node) = self.find_from(from, size, order, draft) else {
                     break;
                 };
                 self.selection.fill_columns(node, size);
+                draft.worked(30 * node.area());
                 latest = Some(node);
                 missing -= 1;
             }
@@ -194,13 +195,19 @@ impl<'a, 'm> Halves<'a, 'm> {
     }
 
     /// Searches from the parent of the latest rectangle up to the root, or only from the root.
-    fn find_from(&self, latest: Option<Submesh>, wanted: u32, order: Order) -> Option<Submesh> {
+    fn find_from(
+        &self,
+        latest: Option<Submesh>,
+        wanted: u32,
+        order: Order,
+        draft: &mut Draft<'_, '_>,
+    ) -> Option<Submesh> {
         let mut from = match latest {
             Some(node) => parent(node, self.root.sides)?,
             None => self.root,
         };
         loop {
-            if let Some(node) = self.find(from, wanted, order) {
+            if let Some(node) = self.find(from, wanted, order, draft) {
                 return Some(node);
             }
             from = parent(from, self.root.sides)?;
@@ -209,7 +216,13 @@ impl<'a, 'm> Halves<'a, 'm> {
 
     /// The first node below this one, in the order of a depth-first search, of the smallest size that has as many
     /// processors as are wanted, and in which as many are free.
-    fn find(&self, from: Submesh, wanted: u32, order: Order) -> Option<Submesh> {
+    fn find(
+        &self,
+        from: Submesh,
+        wanted: u32,
+        order: Order,
+        draft: &mut Draft<'_, '_>,
+    ) -> Option<Submesh> {
         let size = wanted.next_power_of_two();
         let mut waiting: Vec<(Submesh, u32), WAITING_MAX> = Vec::new();
         let mut next = Some((from, self.selection.free_in(from)));
@@ -221,6 +234,7 @@ impl<'a, 'm> Halves<'a, 'm> {
             if node.area() <= size {
                 return Some(node);
             }
+            draft.worked(150 + 25 * u32::from(node.sides.h));
             let [left, right] = halves(node);
             let left_free = self.selection.free_in(left);
             let right_free = free - left_free;

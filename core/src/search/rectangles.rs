@@ -1,6 +1,7 @@
 //! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
 use super::few::{FIRST_FIT_BY_BLOCKS, FewBlocks};
+use crate::blocks::Draft;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
@@ -231,8 +232,15 @@ pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut found: impl FnMut(
 /// # Time complexity
 ///
 /// That of [`for_each_maximal`], up to the first submesh that has room.
-pub(crate) fn fits_somewhere(occupancy: &Occupancy<'_>, request: &Request) -> bool {
-    any_maximal(occupancy, |free| request.fits_in(free.sides))
+pub(crate) fn fits_somewhere(
+    occupancy: &Occupancy<'_>,
+    request: &Request,
+    draft: &mut Draft<'_, '_>,
+) -> bool {
+    any_maximal(occupancy, |free| {
+        draft.worked(300);
+        request.fits_in(free.sides)
+    })
 }
 
 /// Whether any maximal free submesh is `wanted`; calls it until one is.

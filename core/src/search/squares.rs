@@ -68,6 +68,13 @@ impl<'s> Squares<'s> {
         self.side
     }
 
+    /// About so many instructions it takes to double the side and to look at all blocks, at most.
+    pub(crate) fn instructions(&self) -> u32 {
+        let words = self.bases.len() as u32;
+        let aligned = words * WORD_BITS / (self.side * self.side);
+        30 * words + 70 * aligned
+    }
+
     /// Whether there is none, aligned or not.
     pub(crate) fn is_empty(&self) -> bool {
         self.bases.iter().all(|&bases| bases == 0)

@@ -1,9 +1,13 @@
 //! The search for a free box in the order of tree collapsing: notation by notation, on any grid.
 
-use super::boxes::{NoneLeft, Nothing, box_at, check_sides, first_node, free_nodes, leave_starts};
+use super::boxes::{
+    NoneLeft, Nothing, box_at, check_sides, first_node, free_nodes, instructions_along,
+    leave_starts,
+};
 use super::failed::Failed;
 use super::orders::{Orders, next_order};
 use super::turned::{keep_below, keep_least};
+use crate::blocks::Draft;
 use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape, Tuple, sort_descending};
 use crate::notation::{Notation, Notations};
 use crate::occupancy::Occupancy;
@@ -66,10 +70,11 @@ impl TreeSearch {
         orders: Orders,
         starts: Starts,
         scratch: &mut [Word],
+        draft: &mut Draft<'_, '_>,
     ) -> Option<Block> {
         self.unless_known(occupancy, shape, orders, |grid| {
             let radices = radices(grid, shape);
-            first_in_tree(occupancy, radices, orders, starts, scratch)
+            first_in_tree(occupancy, radices, orders, starts, scratch, draft)
         })
     }
 
@@ -99,6 +104,7 @@ fn first_in_tree(
     orders: Orders,
     starts: Starts,
     scratch: &mut [Word],
+    draft: &mut Draft<'_, '_>,
 ) -> Option<Block> {
     let dimensions = occupancy.grid().dimensions();
     let mut notations = Notations::new(dimensions as u8, radices.len() as u8);
@@ -107,7 +113,7 @@ fn first_in_tree(
         // The most radices after which no node was left, over all orders.
         let mut exhausted = 0;
         loop {
-            match first_along(occupancy, notation, &order, starts, scratch) {
+            match first_along(occupancy, notation, &order, starts, scratch, draft) {
                 Ok(block) => return Some(block),
                 Err(NoneLeft { dimensions }) => {
                     exhausted = exhausted.max(dimensions);
@@ -143,11 +149,13 @@ pub(crate) fn first_along(
     radices: &[u16],
     starts: Starts,
     scratch: &mut [Word],
+    draft: &mut Draft<'_, '_>,
 ) -> Result<Block, NoneLeft> {
     let layout = occupancy.layout();
     check_sides(layout, notation.stars().zip(radices.iter().copied()))?;
     let (bases, spare) = free_nodes(occupancy, scratch);
     for ((dimension, &radix), dimensions) in notation.stars().zip(radices).zip(1..) {
+        draft.worked(instructions_along(occupancy, radix));
         let none_left = |Nothing| NoneLeft { dimensions };
         leave_starts(layout, dimension, radix, bases, spare).map_err(none_left)?;
         if starts == Starts::Unwrapped {
@@ -161,12 +169,14 @@ pub(crate) fn first_along(
     let mut extents = [1; DIMENSIONS_MAX];
     for (dimension, &radix) in notation.stars().zip(radices) {
         extents[dimension] = radix;
+        draft.worked(instructions_along(occupancy, radix));
         let axis = layout.axis(dimension);
         // With all nodes of a ring, every start is the same box.
         let around = u32::from(radix) == axis.side;
         keep_least(axis, if around { 1 } else { axis.side }, bases, spare);
     }
     for dimension in notation.selects() {
+        draft.worked(instructions_along(occupancy, 2));
         let axis = layout.axis(dimension);
         keep_least(axis, axis.side, bases, spare);
     }

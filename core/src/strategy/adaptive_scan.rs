@@ -90,7 +90,7 @@ impl Strategy for AdaptiveScan<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let found = first_in_any_order(occupancy, request, self.workspace.words);
+        let found = first_in_any_order(occupancy, request, self.workspace.words, draft);
         found.map(|block| draft.push(block)).is_some()
     }
 }

@@ -268,18 +268,18 @@ macro_rules! strategies {
             }
 
             #[inline]
-            fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
+            fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
                 match self {
-                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.taken(occupancy, block),)*
-                    AnyStrategy::Never(s) => s.taken(occupancy, block),
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.taken(occupancy, block, worked),)*
+                    AnyStrategy::Never(s) => s.taken(occupancy, block, worked),
                 }
             }
 
             #[inline]
-            fn released(&mut self, occupancy: &Occupancy<'_>, block: Block) {
+            fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
                 match self {
-                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.released(occupancy, block),)*
-                    AnyStrategy::Never(s) => s.released(occupancy, block),
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.released(occupancy, block, worked),)*
+                    AnyStrategy::Never(s) => s.released(occupancy, block, worked),
                 }
             }
 

@@ -108,7 +108,7 @@ impl Strategy for Buddy<'_> {
             return false;
         };
         if let Some(blocks) = FewBlocks::of(occupancy) {
-            let place = first_block(blocks, wanted, self.mesh.sides().w);
+            let place = first_block(blocks, wanted, self.mesh.sides().w, draft);
             return place.map(|submesh| draft.push(submesh)).is_some();
         }
         let mut squares = Squares::new(
@@ -118,6 +118,7 @@ impl Strategy for Buddy<'_> {
         )
         .with_side(wanted);
         while squares.side() <= self.mesh.sides().w.into() {
+            draft.worked(squares.instructions());
             if let Some((x, y)) = squares.blocks().next() {
                 draft.push(Submesh::new(x, y, wanted, wanted));
                 return true;
@@ -132,11 +133,17 @@ impl Strategy for Buddy<'_> {
 ///
 /// A free block is the whole mesh, or of the four quarters of a square one that is free while another one is not. So it lies beside an aligned square
 /// of its side around something busy. What is busy are aligned squares too.
-fn first_block(busy: FewBlocks<'_>, wanted: u16, mesh: u16) -> Option<Submesh> {
+fn first_block(
+    busy: FewBlocks<'_>,
+    wanted: u16,
+    mesh: u16,
+    draft: &mut Draft<'_, '_>,
+) -> Option<Submesh> {
     let mut side = wanted;
     while side < mesh {
         let mut first: Option<Coord> = None;
         for Submesh { base, .. } in busy.submeshes() {
+            draft.worked(5_000);
             let (left, bottom) = (base.x & !(2 * side - 1), base.y & !(2 * side - 1));
             for (x, y) in [(0, 0), (side, 0), (0, side), (side, side)] {
                 let base = Coord::new(left + x, bottom + y);

@@ -114,14 +114,19 @@ impl Strategy for BusyList<'_> {
     ) -> bool {
         request
             .orientations()
-            .find_map(|sides| best(occupancy, sides, self.workspace.words))
+            .find_map(|sides| best(occupancy, sides, self.workspace.words, draft))
             .map(|submesh| draft.push(submesh))
             .is_some()
     }
 }
 
 /// The free submesh of these sides with the largest boundary value.
-fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option<Submesh> {
+fn best(
+    occupancy: &Occupancy<'_>,
+    sides: Sides,
+    scratch: &mut [Word],
+    draft: &mut Draft<'_, '_>,
+) -> Option<Submesh> {
     if let Some(blocks) = FewBlocks::of(occupancy) {
         let mesh = occupancy.grid();
         let (w, h) = (mesh.side(0), mesh.side(1));
@@ -136,6 +141,7 @@ fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option
     for (y, bases) in bases.chunks_exact(stride).enumerate() {
         for (start, len) in runs(bases) {
             columns.move_to(y);
+            draft.worked(1_000 + 130 * len);
             for x in start..start + len {
                 let span = Span::new(x, u32::from(sides.w));
                 let value = columns.beside(x, sides.w)

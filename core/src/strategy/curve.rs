@@ -84,7 +84,7 @@ impl Strategy for Curve<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let free = FreeOnCurve::new(occupancy);
-        free.propose(request.processors, self.fit, self.workspace.words, draft)
+        let free = FreeOnCurve::new(occupancy, draft);
+        free.propose(request.processors, self.fit, self.workspace.words)
     }
 }

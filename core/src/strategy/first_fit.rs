@@ -99,7 +99,7 @@ impl Strategy for FirstFit<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let found = first_box(occupancy, request, self.workspace.words);
+        let found = first_box(occupancy, request, self.workspace.words, draft);
         found.map(|block| draft.push(block)).is_some()
     }
 }

@@ -73,7 +73,7 @@ impl Strategy for FreeList<'_> {
         let scratch = &mut *self.workspace.words;
         let found = rounded(request).ok().and_then(|shape| {
             let search = &mut self.search;
-            search.first_box(occupancy, shape, orders, starts, scratch)
+            search.first_box(occupancy, shape, orders, starts, scratch, draft)
         });
         found.map(|block| draft.push(block)).is_some()
     }

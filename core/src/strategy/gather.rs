@@ -112,6 +112,8 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     #[inline]
     fn close(&mut self) {
         if self.open.h > 0 {
+            // A division in each dimension.
+            self.draft.worked(60 * self.grid.dimensions() as u32);
             self.draft.push(self.open.block(&self.grid));
         }
     }

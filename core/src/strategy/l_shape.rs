@@ -75,7 +75,7 @@ use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::boxes::first_rectangle;
+use crate::search::boxes::{first_rectangle, instructions_of_scan};
 use crate::search::rectangles::all_bases;
 use crate::search::shapes::folded;
 use crate::word::{WORD_BITS, Word, bits_from};
@@ -241,13 +241,19 @@ impl Strategy for LShape<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         let rectangle = rectangles(request)
-            .find_map(|sides| first_rectangle(occupancy, sides, self.workspace.words));
+            .find_map(|sides| {
+                draft.worked(instructions_of_scan(occupancy));
+                first_rectangle(occupancy, sides, self.workspace.words)
+            });
         if let Some(block) = rectangle {
             draft.push(block);
             return true;
         }
         let mut ells = self.ells(request);
-        let parts = ells.find_map(|ell| self.place(occupancy, ell));
+        let parts = ells.find_map(|ell| {
+            draft.worked(3 * instructions_of_scan(occupancy));
+            self.place(occupancy, ell)
+        });
         for part in parts.into_iter().flatten() {
             draft.push(part);
         }

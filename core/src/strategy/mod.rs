@@ -151,14 +151,14 @@ pub trait Strategy {
     }
 
     /// The block has become busy: a job took it, or its processor is faulty. `occupancy` says so
-    /// already.
-    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
-        let _ = (occupancy, block);
+    /// already. `worked` is called with about how many instructions that takes, as in [`Draft::worked`].
+    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
+        let _ = (occupancy, block, worked);
     }
 
-    /// The block has become free. `occupancy` says so already.
-    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block) {
-        let _ = (occupancy, block);
+    /// The block has become free. `occupancy` says so already. `worked` as above.
+    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
+        let _ = (occupancy, block, worked);
     }
 
     /// Forget everything and begin with this occupancy.

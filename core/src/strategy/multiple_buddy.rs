@@ -112,6 +112,7 @@ impl Choice<'_, '_, '_> {
     fn of_this_side(&mut self, side: u16, mut missing: u32, draft: &mut Draft<'_, '_>) -> u32 {
         let stride = self.occupancy.stride();
         let squares = Squares::new(self.busy, stride, self.scratch).with_side(side);
+        draft.worked((1 + side.ilog2()) * squares.instructions());
         // A block that is taken changes nothing for others of its size: none of them has a larger one around it.
         for (x, y) in squares.blocks().take(missing as usize) {
             missing -= 1;
@@ -127,6 +128,7 @@ impl Choice<'_, '_, '_> {
         let stride = self.occupancy.stride();
         let mut squares = Squares::new(self.busy, stride, self.scratch).with_side(side);
         while !squares.is_empty() {
+            draft.worked(squares.instructions());
             squares.double();
             if let Some((x, y)) = squares.blocks().next() {
                 let block = Submesh::new(x, y, side, side).into();

@@ -78,10 +78,10 @@ use super::common::{demand_as_requested, demand_of_processors};
 use super::gather::Gather;
 use crate::blocks::Draft;
 use crate::error::Refusal;
-use crate::mesh::{Coord, Sides, Submesh};
+use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::boxes::first_rectangle;
+use crate::search::boxes::{first_rectangle, instructions_of_scan};
 use crate::search::connected::{Components, grow};
 use crate::search::shapes::all_shapes;
 use crate::word::Word;
@@ -129,21 +129,23 @@ fn nucleus(
     mesh: Sides,
     scratch: &mut [Word],
     visited: &mut [Word],
+    draft: &mut Draft<'_, '_>,
 ) -> Option<Submesh> {
     let mut components = Components::new(occupancy, visited);
     let unit = loop {
         let base = components.next()?;
-        if components.visit(base) >= request.processors {
+        if components.visit(base, draft) >= request.processors {
             break base;
         }
     };
     let mut components = Components::new(occupancy, visited);
     // A component that has been visited before is too small.
-    let mut holds_enough = |base: Coord| components.visit(base) >= request.processors;
     nuclei(request, mesh)
-        .filter_map(|sides| first_rectangle(occupancy, sides, scratch))
-        .map(Submesh::from)
-        .find(|nucleus| holds_enough(nucleus.base))
+        .find_map(|sides| {
+            draft.worked(instructions_of_scan(occupancy));
+            let nucleus = Submesh::from(first_rectangle(occupancy, sides, scratch)?);
+            (components.visit(nucleus.base, draft) >= request.processors).then_some(nucleus)
+        })
         .or(Some(Submesh::new(unit.x, unit.y, 1, 1)))
 }
 
@@ -166,7 +168,10 @@ impl Strategy for Neighbor<'_> {
         let words = occupancy.busy_rows().len();
         let (scratch, visited) = self.workspace.words.split_at_mut(words);
         let rectangle =
-            all_shapes(request, mesh).find_map(|sides| first_rectangle(occupancy, sides, scratch));
+            all_shapes(request, mesh).find_map(|sides| {
+                draft.worked(instructions_of_scan(occupancy));
+                first_rectangle(occupancy, sides, scratch)
+            });
         if let Some(rectangle) = rectangle {
             let mut gather = Gather::new(self.mesh.grid(), draft);
             let Submesh { base, sides } = rectangle.into();
@@ -182,12 +187,12 @@ impl Strategy for Neighbor<'_> {
         if !request.may_rotate() {
             return false;
         }
-        let Some(nucleus) = nucleus(occupancy, request, mesh, scratch, visited) else {
+        let Some(nucleus) = nucleus(occupancy, request, mesh, scratch, visited, draft) else {
             return false;
         };
         let missing = request.processors - nucleus.area();
         let set = scratch;
-        let is_grown = grow(occupancy, nucleus, missing, set);
+        let is_grown = grow(occupancy, nucleus, missing, set, draft);
         draft.push(nucleus);
         occupancy.layout().words(nucleus.into(), |word, bits| {
             set[word] &= !bits;

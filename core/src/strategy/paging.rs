@@ -204,6 +204,7 @@ impl Strategy for Paging<'_> {
                     missing -= 1;
                 }
             }
+            draft.worked(130);
             if missing == 0 || !walk.step() {
                 break;
             }

@@ -83,7 +83,7 @@ impl Strategy for Partner<'_> {
                     stars[n - 1 - dimension] = true;
                 }
                 let notation = Notation::new(&stars[..n])?;
-                first_along(occupancy, notation, &radices, Starts::Anywhere, scratch).ok()
+                first_along(occupancy, notation, &radices, Starts::Anywhere, scratch, draft).ok()
             })
         });
         found.map(|block| draft.push(block)).is_some()

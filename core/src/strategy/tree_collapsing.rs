@@ -88,7 +88,7 @@ impl Strategy for TreeCollapsing<'_> {
         let scratch = &mut *self.workspace.words;
         let found = self
             .search
-            .first_box(occupancy, request.shape, orders, starts, scratch);
+            .first_box(occupancy, request.shape, orders, starts, scratch, draft);
         found.map(|block| draft.push(block)).is_some()
     }
 }

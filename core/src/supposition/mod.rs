@@ -4,6 +4,7 @@ use crate::blocks::{Allocation, BlockPool, Chain, Draft};
 use crate::error::Refusal;
 use crate::grid::Block;
 use crate::occupancy::Occupancy;
+use crate::pause::Pausing;
 use crate::request::Request;
 use crate::strategy::{AnyStrategy, Strategy};
 
@@ -37,6 +38,7 @@ pub struct Supposition<'a, 'm> {
     occupancy: &'a Occupancy<'m>,
     strategy: &'a mut AnyStrategy<'m>,
     pool: &'a mut BlockPool<'m>,
+    pausing: Pausing<'a, 'm>,
 }
 
 impl<'a, 'm> Supposition<'a, 'm> {
@@ -46,6 +48,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
         occupancy: &'a Occupancy<'m>,
         strategy: &'a mut AnyStrategy<'m>,
         pool: &'a mut BlockPool<'m>,
+        pausing: Pausing<'a, 'm>,
     ) -> Self {
         supposed.suppose(occupancy);
         Supposition {
@@ -53,6 +56,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
             occupancy,
             strategy,
             pool,
+            pausing,
         }
     }
 
@@ -68,12 +72,14 @@ impl<'a, 'm> Supposition<'a, 'm> {
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
             self.supposed.suppose_free(self.occupancy, block);
+            self.pausing.worked(400, self.pool);
         }
     }
 
     /// The processors of the block are busy, whatever they were. O(words) of the block.
     pub fn withhold(&mut self, block: Block) {
         self.supposed.suppose_busy(block);
+        self.pausing.worked(400, self.pool);
     }
 
     /// The number of free processors.
@@ -96,7 +102,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
         if demand > self.free() {
             return false;
         }
-        let mut draft = Draft::new(self.pool);
+        let mut draft = Draft::new(self.pool, self.pausing.reborrow());
         let fits = self.strategy.would_fit(self.supposed, request, &mut draft);
         draft.discard();
         self.strategy.end_supposing(self.occupancy);
@@ -105,7 +111,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
 
     /// What the strategy finds here for a request whose demand is free; it keeps what it kept before.
     fn propose(&mut self, request: &Request) -> Result<Chain, Refusal> {
-        let mut draft = Draft::new(self.pool);
+        let mut draft = Draft::new(self.pool, self.pausing.reborrow());
         let found = self.strategy.suppose(self.supposed, request, &mut draft);
         let blocks = draft.finish(found);
         self.strategy.end_supposing(self.occupancy);

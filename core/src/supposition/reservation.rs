@@ -49,7 +49,7 @@ impl Supposition<'_, '_> {
     }
 
     fn corner(
-        &self,
+        &mut self,
         request: &Request,
         given_back: &(impl Iterator<Item = Chain> + Clone),
     ) -> Option<Block> {
@@ -64,14 +64,18 @@ impl Supposition<'_, '_> {
                 count += 1;
             }
         }
+        let (pool, pausing) = (&*self.pool, &mut self.pausing);
+        let given_back_len: u32 = given_back.clone().map(|blocks| blocks.len()).sum();
         // What is free here and busy in truth has been given back.
         let busy = |place: Submesh| -> u32 {
-            let blocks = given_back.clone().flat_map(|blocks| self.pool.iter(blocks));
+            let blocks = given_back.clone().flat_map(|blocks| pool.iter(blocks));
             blocks.map(|block| place.common(block.into())).sum()
         };
         let mut best: Option<((u32, [u16; 4]), Submesh)> = None;
         for_each_maximal(self.supposed, |free| {
+            pausing.worked(300, pool);
             for &sides in &sides[..count] {
+                pausing.worked(4 * (200 + 25 * given_back_len), pool);
                 free.for_each_corner(sides, |place| {
                     let (low, high) = (place.lower_left(), place.upper_right());
                     let withheld = place.area() - busy(place);

@@ -1,5 +1,6 @@
 //! One message and its reply: sending, listening, sending again.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::error::{ClientError, Heard};
@@ -43,6 +44,7 @@ impl<L: Line> Exchange<L> {
             counters: ClientCounters {
                 exchanges: 0,
                 retries: 0,
+                under_way: 0,
                 stale: 0,
                 damaged: 0,
             },
@@ -62,9 +64,24 @@ impl<L: Line> Exchange<L> {
         &mut self.line
     }
 
-    /// Sends the message until the reply is there.
+    /// Sends a new message until the reply is there.
     pub(super) fn run(&mut self, message: &ClientMessage) -> Result<ServerMessage, ClientError> {
         self.seq = self.seq.wrapping_add(1);
+        self.repeat(message)
+    }
+
+    /// Asks what the command of the last run has come to, which was under way: by the same frame.
+    pub(super) fn ask_again(
+        &mut self,
+        message: &ClientMessage,
+    ) -> Result<ServerMessage, ClientError> {
+        self.counters.under_way += 1;
+        thread::sleep(self.options.interval);
+        self.repeat(message)
+    }
+
+    /// Sends the message until the reply is there.
+    fn repeat(&mut self, message: &ClientMessage) -> Result<ServerMessage, ClientError> {
         self.heard = Heard::default();
         let started = Instant::now();
         let tries = self.options.tries.max(1);

@@ -5,6 +5,7 @@
 
 use embedded_storage::nor_flash::NorFlash;
 use meshalloc::Controller;
+use meshalloc::pause::Interrupts;
 
 use super::{Journal, JournalError, PAYLOAD_MAX, Recovered, Replayed};
 use crate::keeping::{Keep, NotKept, Record};
@@ -143,12 +144,14 @@ fn repeat(record: &Record, controller: &mut Controller<'_>, sessions: &mut Sessi
         at,
         command,
     } = *record;
-    let reply = controller.begin(&command, at);
+    let mut reply = controller.begin(&command, at, Interrupts::never());
+    controller.advance(&mut |_| (), Interrupts::never());
+    controller.renew(&mut reply);
     let remembered = Remembered {
         outcome: Outcome::of(&reply),
         as_of: controller.grants(),
     };
     let place = sessions.recall(client, session);
     sessions.remember(place, seq, remembered);
-    while controller.advance(&mut |_| ()) {}
+    while controller.advance(&mut |_| (), Interrupts::never()) {}
 }

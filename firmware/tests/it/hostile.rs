@@ -280,7 +280,7 @@ fn reply_on(machine: &str, frame_7: &[u8]) -> Reply {
     let configured = answers(&mut server, &frame(Header::new(CLIENT, 2), &configure));
     assert_eq!(outcomes(configured), [Outcome::Done]);
     match outcomes(answers(&mut server, frame_7))[..] {
-        [outcome] => outcome.into(),
+        [outcome] => outcome.reply().expect("nothing pauses here"),
         ref other => panic!("{other:?}"),
     }
 }

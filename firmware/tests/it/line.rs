@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use meshalloc::{Command, Reply};
-use meshalloc_firmware::{Client, ClientError, Line, Options, Server};
+use meshalloc_firmware::{Client, ClientError, Line, Options, Received, Server};
 
 /// A small seeded generator (splitmix64): the same faults for the same seed.
 #[derive(Clone, Debug)]
@@ -161,7 +161,12 @@ impl<'s, 'm> MemoryLine<'s, 'm> {
 impl Line for MemoryLine<'_, '_> {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         for _ in 0..self.pauses.below(3) {
-            self.server.work();
+            let mut answer = Vec::new();
+            let mut port = Received {
+                bytes: &[],
+                line: &mut answer,
+            };
+            self.server.work(&mut port).expect("a vector takes all");
         }
         let bytes = self.there.carry(bytes);
         let mut answer = Vec::new();
@@ -190,6 +195,7 @@ pub(crate) const OPTIONS: Options = Options {
     timeout: Duration::from_secs(1),
     tries: 100_000,
     number: Some(u32::MAX - 1),
+    interval: Duration::ZERO,
 };
 
 /// All replies to a command over the line.

@@ -12,13 +12,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use meshalloc::{
-    Block, Command, Configuration, Controller, Error, JobId, JobState, NodeId, Refusal, Reply,
-    Request, StrategyKind,
+    Block, Command, Configuration, Controller, Error, Flags, JobId, JobState, NodeId, Refusal,
+    Reply, Request, StrategyKind,
 };
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::Origin;
-use meshalloc_firmware::{Client, ClientError, Line, Options, Server};
+use meshalloc_firmware::{Client, ClientError, Line, Options, Received, Server};
 
 use crate::board::{Board, configuration};
 use crate::line::Random;
@@ -38,16 +38,19 @@ fn boot(flash: Flash, number: u64, configuration: Configuration) -> Server<'stat
     let board = Box::leak(Box::new(Board::new()));
     let controller = Controller::new(board.memory(), configuration).expect("it fits");
     let (journal, recovered) = Journal::open(flash, &regions()).expect("the flash has power");
-    Server::restored(controller, number, journal, recovered)
+    // Often enough for an attempt of each strategy to pause several times.
+    Server::restored(controller, number, journal, recovered).pausing_after(1_000)
 }
 
-/// A strategy whose jobs hold a block, or many, and schedulers under which many jobs try after a departure.
+/// A strategy whose jobs hold a block, or many, whose search pauses or not, and schedulers under which many jobs try after a departure.
 fn some_configuration(random: &mut Random) -> Configuration {
-    const STRATEGIES: [StrategyKind; 4] = [
+    const STRATEGIES: [StrategyKind; 6] = [
         StrategyKind::FirstFit,
         StrategyKind::FreeSubmeshList,
         StrategyKind::Random { seed: 7 },
         StrategyKind::Naive,
+        StrategyKind::AllShapes,
+        StrategyKind::MultipleBuddy,
     ];
     Configuration {
         scheduler: SCHEDULERS[random.below(SCHEDULERS.len())],
@@ -72,6 +75,8 @@ struct Happened {
     sessions_lost: u64,
     restarts: u64,
     busy: u64,
+    refused: u64,
+    under_way: u64,
     in_doubt: u64,
     there: u64,
     sectors_erased: u64,
@@ -145,32 +150,50 @@ impl World {
     fn step(&mut self) {
         self.now += 1;
         for _ in 0..self.random.below(3) {
-            self.server().work();
-            self.reset_if_cut();
+            self.attend(true);
         }
-        while let Some(at) = self.due(true) {
-            let (_, frame) = self.there.swap_remove(at);
-            let mut answer = Vec::new();
-            let now = self.now;
-            let is_busy = self.server().controller().is_scheduling();
-            self.happened.busy += u64::from(is_busy);
-            let received = self.server().receive(&frame, now, &mut answer);
-            received.expect("a vector takes everything");
-            // What was being sent when the power was cut does not arrive.
-            if self.reset_if_cut() {
-                continue;
-            }
-            for frame in answer.split_inclusive(|&byte| byte == 0) {
-                // A delimiter comes before each frame too.
-                if frame.len() > 1 {
-                    self.post(&[&[0], frame].concat(), false);
-                }
-            }
+        while self.due(true).is_some() {
+            let works = self.random.once_in(2);
+            self.attend(works);
         }
         while let Some(at) = self.due(false) {
             let (_, frame) = self.back.swap_remove(at);
             for inbox in &mut self.inboxes {
                 inbox.extend(&frame);
+            }
+        }
+    }
+
+    /// Some of the frames that are due arrive at once, so that the server sees all but the first in pauses if it makes some, and before that
+    /// it works.
+    fn attend(&mut self, works: bool) {
+        let mut bytes = Vec::new();
+        for _ in 0..self.random.below(4) {
+            if let Some(at) = self.due(true) {
+                bytes.extend(self.there.swap_remove(at).1);
+            }
+        }
+        let is_busy = self.server().controller().is_scheduling();
+        self.happened.busy += u64::from(is_busy && !bytes.is_empty());
+        let now = self.now;
+        let mut answer = Vec::new();
+        let mut port = Received {
+            bytes: &bytes,
+            line: &mut answer,
+        };
+        let server = self.server();
+        if works {
+            server.work(&mut port).expect("a vector takes everything");
+        }
+        while let Ok(Some(())) = server.receive_from(now, &mut port) {}
+        // What was being sent when the power was cut does not arrive.
+        if self.reset_if_cut() {
+            return;
+        }
+        for frame in answer.split_inclusive(|&byte| byte == 0) {
+            // A delimiter comes before each frame too.
+            if frame.len() > 1 {
+                self.post(&[&[0], frame].concat(), false);
             }
         }
     }
@@ -331,6 +354,7 @@ impl Soak {
             timeout: Duration::from_secs(1),
             tries: 4,
             number: Some(self.random.next() as u32),
+            interval: Duration::ZERO,
         };
         let end = End {
             world: Rc::clone(&self.world),
@@ -417,12 +441,27 @@ impl Soak {
         }
     }
 
+    /// Learns of all grants until nothing is left to be done.
+    fn take_events(&mut self, at: usize, client: &mut Client<End>) -> Result<(), ClientError> {
+        client.poll()?;
+        while let Some(event) = client.next_event()? {
+            self.happened().events += 1;
+            assert!(self.seen[at].insert(event.job.0), "told twice");
+        }
+        Ok(())
+    }
+
     /// Finds out what has become of a job whose last command is in doubt. If it is there, it is as it was before that.
     fn settle(&mut self, at: usize, mut client: Client<End>, job: u32, before: Entry) {
         self.happened().in_doubt += 1;
         for _ in 0..200 {
             // From here on an earlier command is not carried out any more.
             if let Err(error) = client.hello() {
+                self.note(at, &error, &client);
+                continue;
+            }
+            // Nor is one under way any more: a job that never waits is there while it is tried.
+            if let Err(error) = self.take_events(at, &mut client) {
                 self.note(at, &error, &client);
                 continue;
             }
@@ -496,14 +535,8 @@ impl Soak {
                 self.clients[at] = Some(client);
             }
             51..=55 => {
-                match client.poll() {
-                    Ok(()) => {
-                        while let Ok(Some(event)) = client.next_event() {
-                            self.happened().events += 1;
-                            assert!(self.seen[at].insert(event.job.0), "told twice");
-                        }
-                    }
-                    Err(error) => self.note(at, &error, &client),
+                if let Err(error) = self.take_events(at, &mut client) {
+                    self.note(at, &error, &client);
                 }
                 self.clients[at] = Some(client);
             }
@@ -518,7 +551,12 @@ impl Soak {
     fn submit(&mut self, at: usize, mut client: Client<End>, job: u32) {
         let mut side = || 1 + self.random.below(8) as u16;
         let request = Request::submesh(side(), side());
-        let request = request.with_estimate(1 + self.random.below(100) as u64);
+        let mut request = request.with_estimate(1 + self.random.below(100) as u64);
+        let never_waits = self.random.once_in(3);
+        if never_waits {
+            request = request.with_flags(Flags::NO_WAIT);
+        }
+        let asked = client.counters().under_way;
         self.ledger.insert(job, Entry::Submitted);
         let command = Command::Submit {
             job: JobId(job),
@@ -527,11 +565,12 @@ impl Soak {
         match self.call(at, &mut client, &command).as_deref() {
             None => self.settle(at, client, job, Entry::Submitted),
             Some([.., last]) => {
+                self.happened().under_way += client.counters().under_way - asked;
                 match last {
                     Reply::Submitted {
                         state: JobState::Waiting { .. },
                         ..
-                    } => assert_eq!(self.ledger[&job], Entry::Submitted),
+                    } => assert!(!never_waits && self.ledger[&job] == Entry::Submitted),
                     Reply::Submitted {
                         state: JobState::Running { .. },
                         ..
@@ -543,10 +582,14 @@ impl Soak {
                         );
                     }
                     Reply::Error(error) => {
+                        let Error::Refused(refusal) = error else {
+                            panic!("{error}");
+                        };
                         assert!(
-                            matches!(error, Error::Refused(Refusal::TableFull)),
+                            *refusal == Refusal::TableFull || never_waits && refusal.is_temporary(),
                             "{error}"
                         );
+                        self.happened().refused += 1;
                         self.ledger.insert(job, Entry::Gone);
                     }
                     other => panic!("{other:?}"),
@@ -630,6 +673,8 @@ fn soak_seeds(seeds: Range<u64>, operations: u64) {
         all.in_doubt,
         all.there,
         all.busy,
+        all.refused,
+        all.under_way,
     ];
     assert!(
         each.iter().all(|&times| times * 2000 > all.operations),

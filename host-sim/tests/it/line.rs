@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
 
 use meshalloc::{Configuration, Controller, Mesh, SchedulerKind, Storage, StrategyKind};
-use meshalloc_firmware::Server;
+use meshalloc_firmware::{Received, Server};
 
 use crate::program::{host_sim, host_sim_in};
 
@@ -52,8 +52,12 @@ fn server(storage: &mut BoardStorage) -> Server<'_> {
 /// The replies of the server to these bytes.
 fn answer<'r>(server: &mut Server<'_>, bytes: &[u8], replies: &'r mut [u8]) -> &'r [u8] {
     let mut room = &mut replies[..];
-    server.receive(bytes, 0, &mut room).unwrap();
-    while server.work() {}
+    let mut port = Received {
+        bytes,
+        line: &mut room,
+    };
+    while server.receive_from(0, &mut port).unwrap().is_some() {}
+    while server.work(&mut port).unwrap() {}
     let left = room.len();
     &replies[..replies.len() - left]
 }

@@ -17,6 +17,7 @@ mod limits;
 mod naive_forms;
 #[cfg(feature = "host-sim")]
 mod network;
+mod pauses;
 mod qemu;
 mod random_operations;
 mod restore;

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use meshalloc::checkpoint::PART_MAX;
+use meshalloc::pause::Interrupts;
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Command, Configuration, ConfigureError, Controller, Grid, JobId, NodeId, Request, RestoreError,
@@ -308,7 +309,7 @@ fn nothing_is_saved_while_jobs_are_tried() {
     for job in 1..=3 {
         submit(&mut controller, job, Request::submesh(4, 4));
     }
-    controller.begin(&Command::Release { job: JobId(1) }, 0);
+    controller.begin(&Command::Release { job: JobId(1) }, 0, Interrupts::never());
     assert!(controller.is_scheduling());
     let mut parts = 0;
     let mut part = |_: &[u8]| {
@@ -316,7 +317,7 @@ fn nothing_is_saved_while_jobs_are_tried() {
         Ok::<(), Infallible>(())
     };
     assert_eq!(controller.save(&mut part), Err(SaveError::Scheduling));
-    while controller.advance(&mut |_| ()) {}
+    while controller.advance(&mut |_| (), Interrupts::never()) {}
     assert_eq!(controller.save(&mut part), Ok(()));
     assert_eq!(parts, 1);
 }

@@ -10,9 +10,9 @@ use crate::image::Image;
 /// How often a script is run.
 const REPEATS: usize = 2;
 /// 2 ns an instruction.
-const QEMU_CLOCK: [&str; 2] = ["-icount", "shift=1,sleep=off"];
+pub(super) const QEMU_CLOCK: [&str; 2] = ["-icount", "shift=1,sleep=off"];
 /// Of SysTick in QEMU, 168 MHz.
-const TICKS_EACH: f64 = 0.168 * 2.0;
+pub(super) const TICKS_EACH: f64 = 0.168 * 2.0;
 
 /// A command and its time.
 pub(super) type Step = (Ticks, Command);
@@ -108,7 +108,7 @@ fn ticks(image: &Image, configuration: Configuration, script: &[Step]) -> Result
 }
 
 /// Two significant digits: what is left of interrupts does not show.
-fn rounded(instructions: u64) -> u64 {
+pub(super) fn rounded(instructions: u64) -> u64 {
     let unit = 10_u64.pow(instructions.max(1).ilog10().saturating_sub(1));
     (instructions + unit / 2) / unit * unit
 }

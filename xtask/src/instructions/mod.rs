@@ -7,6 +7,7 @@ mod count;
 mod decisions;
 mod passes;
 mod script;
+mod slices;
 mod strategies;
 
 use anyhow::Result;
@@ -35,10 +36,17 @@ enum Table {
     Decisions,
     /// Scheduling passes.
     Passes,
+    /// The longest slices.
+    Slices,
 }
 
 impl Table {
-    const ALL: [Table; 3] = [Table::Strategies, Table::Decisions, Table::Passes];
+    const ALL: [Table; 4] = [
+        Table::Strategies,
+        Table::Decisions,
+        Table::Passes,
+        Table::Slices,
+    ];
 
     /// It stands between these lines.
     const fn marks(self) -> [&'static str; 2] {
@@ -55,6 +63,10 @@ impl Table {
                 "<!-- cargo xtask instructions: passes -->",
                 "<!-- end of passes -->",
             ],
+            Table::Slices => [
+                "<!-- cargo xtask instructions: slices -->",
+                "<!-- end of slices -->",
+            ],
         }
     }
 
@@ -63,6 +75,7 @@ impl Table {
             Table::Strategies => strategies::table(image),
             Table::Decisions => decisions::table(image),
             Table::Passes => passes::table(image),
+            Table::Slices => slices::table(image),
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::grid::Grid;
 use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
+use crate::pause::Worked;
 use crate::request::{Request, Ticks};
 use crate::search::rectangles::fits_somewhere;
 use crate::word::{WORD_BITS, Word, low_half, words_for};
@@ -176,7 +177,12 @@ impl<'m, R: Rule> Foresight<'m, R> {
     }
 
     /// Chooses among the corners of the maximal free submeshes. What the outlook said is forgotten: it is good for one decision.
-    fn decide(&mut self, occupancy: &Occupancy<'_>, request: &Request) -> Option<Submesh> {
+    fn decide(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        draft: &mut Draft<'_, '_>,
+    ) -> Option<Submesh> {
         let running = core::mem::take(&mut self.running);
         let parts = Parts::new(self.workspace.words, self.division);
         let (running, places) = self.workspace.list.split_at_mut(running);
@@ -187,6 +193,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
         let bands = Bands::new(occupancy, blocks, parts.starts, parts.busy, parts.fixed);
         let mut candidates = Candidates::new(places, parts.contacts, parts.scores);
         bands.for_each_maximal_meeting(&[], |free| {
+            draft.worked(2_000);
             for sides in request.orientations() {
                 free.for_each_corner(sides, |place| {
                     candidates.consider(place, most, |place| bands.contact(place));
@@ -195,6 +202,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
         });
         candidates.sort();
         self.latest = (running.len(), candidates.len());
+        let mut worked = |instructions| draft.worked(instructions);
         if candidates.len() > 1 {
             let mut decision = Decision {
                 bands,
@@ -202,6 +210,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
                 fits: Fits::new(&self.expected, parts.table, parts.masks),
                 running,
                 ends: parts.ends,
+                worked: Worked(&mut worked),
             };
             decision.begin();
             R::score(&mut decision, self.budget, request);
@@ -240,7 +249,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let place = self.decide(occupancy, request);
+        let place = self.decide(occupancy, request, draft);
         place.map(|submesh| draft.push(submesh)).is_some()
     }
 
@@ -248,9 +257,9 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         &mut self,
         supposed: &Occupancy<'_>,
         request: &Request,
-        _draft: &mut Draft<'_, '_>,
+        draft: &mut Draft<'_, '_>,
     ) -> bool {
-        fits_somewhere(supposed, request)
+        fits_somewhere(supposed, request, draft)
     }
 
     fn arrived(&mut self, request: &Request) {
@@ -317,6 +326,7 @@ pub struct Decision<'a> {
         expect(dead_code, reason = "no rule of this build goes by ends")
     )]
     ends: &'a mut [[Word; TICKS_WORDS]],
+    worked: Worked<'a>,
 }
 
 impl Decision<'_> {
@@ -326,7 +336,9 @@ impl Decision<'_> {
             *block = self.bands.in_bands(Submesh::from_bits(*block)).to_bits();
         }
         self.fits.begin(0, &[], self.candidates.len());
+        let instructions = self.instructions_each();
         self.bands.for_each_maximal_meeting(&[], |free| {
+            (self.worked.0)(instructions);
             self.fits.add(0, free, self.candidates.places());
         });
         self.fits.settle(self.candidates.len());
@@ -372,14 +384,22 @@ impl Decision<'_> {
     /// Describes a state: in it fits what fits in any of the states `from`, and what fits into submeshes that are free now and meet each of these jobs.
     pub(super) fn describe(&mut self, state: usize, from: &[usize], jobs: &[usize]) {
         self.fits.begin(state, from, self.candidates.len());
+        let instructions = self.instructions_each();
+        (self.worked.0)(1_000 + instructions);
         let mut blocks = [Submesh::EMPTY; 3];
         for (block, &job) in blocks.iter_mut().zip(jobs) {
             *block = self.block(job);
         }
         self.bands
             .for_each_maximal_meeting(&blocks[..jobs.len()], |free| {
+                (self.worked.0)(instructions);
                 self.fits.add(state, free, self.candidates.places());
             });
+    }
+
+    /// About so many instructions a free submesh takes.
+    const fn instructions_each(&self) -> u32 {
+        300 + 100 * self.candidates.len() as u32
     }
 
     /// Adds to the scores what the state is worth.

@@ -3,6 +3,7 @@
 use core::cmp::Ordering;
 
 use super::entry::Entry;
+use crate::blocks::Draft;
 use crate::mesh::{Sides, Submesh};
 
 /// The size of the largest submesh that `reserved` still holds when `taken` is taken out of it: the
@@ -89,7 +90,7 @@ impl<'a> Best<'a> {
     }
 
     /// Considers every candidate that could be the best.
-    pub(super) fn find(&mut self, may_rotate: bool) {
+    pub(super) fn find(&mut self, may_rotate: bool, draft: &mut Draft<'_, '_>) {
         // A candidate overlaps at the latest the submesh it comes from. So from the last to the first, and
         // no further than to the first that the best one overlaps.
         let area = self.requested.area();
@@ -100,6 +101,7 @@ impl<'a> Best<'a> {
             if self.found.is_some_and(|(_, first)| first > at) {
                 break;
             }
+            draft.worked(1_000 + 30 * self.list.len() as u32);
             for_each_in(Entry(cell).into(), self.requested, may_rotate, |place| {
                 self.consider(place, at);
             });

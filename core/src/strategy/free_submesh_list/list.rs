@@ -45,9 +45,14 @@ pub(super) fn sort(entries: &mut [u64]) {
 /// # Time complexity
 ///
 /// That of [`for_each_maximal`], and O(n log n).
-pub(super) fn build(memory: &mut [u64], occupancy: &Occupancy<'_>) -> Result<usize, NoRoom> {
+pub(super) fn build(
+    memory: &mut [u64],
+    occupancy: &Occupancy<'_>,
+    worked: &mut dyn FnMut(u32),
+) -> Result<usize, NoRoom> {
     let mut len = 0;
     for_each_maximal(occupancy, |submesh| {
+        worked(500);
         if let Some(cell) = memory.get_mut(len) {
             *cell = Entry::from(submesh).0;
         }
@@ -107,7 +112,7 @@ impl<'a> Entries<'a> {
     }
 
     #[inline]
-    fn retain(&mut self, is_wanted: impl Fn(Entry) -> bool) {
+    fn retain(&mut self, mut is_wanted: impl FnMut(Entry) -> bool) {
         let len = core::mem::take(&mut self.len);
         for at in 0..len {
             let entry = Entry(self.cells[at]);
@@ -138,7 +143,13 @@ impl<'a> Entries<'a> {
 /// beside it. So it is the left piece of another submesh that overlapped `busy`, or a submesh that
 /// shares a stretch of that border; the piece is dominant if neither covers it. Two submeshes cannot leave the
 /// same left piece: both would have its rows and its left end, and one would cover the other.
-pub(super) fn take(memory: &mut [u64], len: usize, busy: Submesh) -> Result<usize, NoRoom> {
+pub(super) fn take(
+    memory: &mut [u64],
+    len: usize,
+    busy: Submesh,
+    worked: &mut dyn FnMut(u32),
+) -> Result<usize, NoRoom> {
+    worked(1_000 + 12 * len as u32);
     let busy = Entry::from(busy);
     let overlapping = busy.overlapping();
     let (list, mut scratch) = memory.split_at_mut(len);
@@ -169,12 +180,13 @@ pub(super) fn take(memory: &mut [u64], len: usize, busy: Submesh) -> Result<usiz
         }
         for at in 0..pieces {
             let piece = Entry(cut.cells[at]);
+            worked(50 + 12 * cut.len as u32);
             fresh.push_if(piece, cut.count_covering(piece) == 1);
         }
     }
     let kept = remove(list, &near.cells[..near.len]);
     let (room, new) = (fresh.cells.len(), fresh.len);
-    Ok(insert(memory, kept, memory.len() - room, new))
+    Ok(insert(memory, kept, memory.len() - room, new, worked))
 }
 
 /// Updates the list in `memory[..len]` after `released` has become free. Returns the new length.
@@ -188,7 +200,13 @@ pub(super) fn take(memory: &mut [u64], len: usize, busy: Submesh) -> Result<usiz
 /// were free before, and so lie in an old dominant submesh that ends at this side; the other sides are alike. Beginning with `released` alone, what
 /// is known of each side in turn is joined with the old submeshes that end there: first along x, where only rows of `released` count, as
 /// everything above and below these lies beyond the other two sides.
-pub(super) fn release(memory: &mut [u64], len: usize, released: Submesh) -> Result<usize, NoRoom> {
+pub(super) fn release(
+    memory: &mut [u64],
+    len: usize,
+    released: Submesh,
+    worked: &mut dyn FnMut(u32),
+) -> Result<usize, NoRoom> {
+    worked(1_000 + 12 * len as u32);
     let released = Entry::from(released);
     let overlapping = released.overlapping();
     let (list, mut scratch) = memory.split_at_mut(len);
@@ -215,6 +233,7 @@ pub(super) fn release(memory: &mut [u64], len: usize, released: Submesh) -> Resu
         }
         joined.len = 0;
         for inner in fresh.iter() {
+            worked(50 + 20 * outer.len as u32);
             if border.reached_by(inner) {
                 for entry in outer.iter() {
                     let join = border.join(inner, entry);
@@ -224,15 +243,19 @@ pub(super) fn release(memory: &mut [u64], len: usize, released: Submesh) -> Resu
             }
         }
         for join in joined.iter() {
+            worked(100 + 20 * fresh.len as u32);
             fresh.push_dominant(join);
         }
     }
 
     // Those stay that a new one covers.
-    near.retain(|Entry(place)| fresh.count_covering(Entry(list[place as usize])) > 0);
+    near.retain(|Entry(place)| {
+        worked(50 + 12 * fresh.len as u32);
+        fresh.count_covering(Entry(list[place as usize])) > 0
+    });
     let kept = remove(list, &near.cells[..near.len]);
     let (room, new) = (fresh.cells.len(), fresh.len);
-    Ok(insert(memory, kept, memory.len() - room, new))
+    Ok(insert(memory, kept, memory.len() - room, new, worked))
 }
 
 /// The places in a list of the submeshes that touch this one.
@@ -272,10 +295,17 @@ fn remove(list: &mut [u64], places: &[u64]) -> usize {
 }
 
 /// Inserts `memory[start..start + new]`, which have no area, into the list in `memory[..len]`; returns its length.
-fn insert(memory: &mut [u64], len: usize, start: usize, new: usize) -> usize {
+fn insert(
+    memory: &mut [u64],
+    len: usize,
+    start: usize,
+    new: usize,
+    worked: &mut dyn FnMut(u32),
+) -> usize {
     let (cells, fresh) = memory.split_at_mut(start);
     let mut list = Entries { cells, len };
     for &cell in &fresh[..new] {
+        worked(200 + 10 * list.len as u32);
         list.insert(Entry(cell).with_area());
     }
     list.len

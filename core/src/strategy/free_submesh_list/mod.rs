@@ -155,17 +155,17 @@ impl<'m> FreeSubmeshList<'m> {
     }
 
     /// The place for a request of these side lengths: the paper's steps 1 and 2 of `Alloc`.
-    fn best(&self, request: &Request) -> Option<Submesh> {
+    fn best(&self, request: &Request, draft: &mut Draft<'_, '_>) -> Option<Submesh> {
         let requested = request.sides();
         let list = &self.workspace.list[..self.len];
         let mut best = Best::new(list, requested, self.mesh.whole());
-        best.find(request.may_rotate());
+        best.find(request.may_rotate(), draft);
         best.place()
     }
 
     fn build_from(&mut self, occupancy: &Occupancy<'_>) {
         // There is room for any list.
-        self.len = list::build(self.workspace.list, occupancy).unwrap_or(0);
+        self.len = list::build(self.workspace.list, occupancy, &mut |_| ()).unwrap_or(0);
         self.is_overwritten = false;
     }
 
@@ -175,11 +175,12 @@ impl<'m> FreeSubmeshList<'m> {
         occupancy: &Occupancy<'_>,
         start: usize,
         request: &Request,
+        draft: &mut Draft<'_, '_>,
     ) -> Result<Option<Submesh>, NoRoom> {
         let memory = &mut self.workspace.list[start..];
-        let len = list::build(memory, occupancy)?;
+        let len = list::build(memory, occupancy, &mut |instructions| draft.worked(instructions))?;
         let mut best = Best::new(&memory[..len], request.sides(), self.mesh.whole());
-        best.find(request.may_rotate());
+        best.find(request.may_rotate(), draft);
         Ok(best.place())
     }
 }
@@ -199,7 +200,7 @@ impl Strategy for FreeSubmeshList<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        self.best(request)
+        self.best(request, draft)
             .map(|submesh| draft.push(submesh))
             .is_some()
     }
@@ -211,12 +212,12 @@ impl Strategy for FreeSubmeshList<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let place = match self.place_in(supposed, self.len, request) {
+        let place = match self.place_in(supposed, self.len, request, draft) {
             Ok(place) => place,
             Err(NoRoom) => {
                 self.is_overwritten = true;
                 // There is room for any list.
-                self.place_in(supposed, 0, request).unwrap_or(None)
+                self.place_in(supposed, 0, request, draft).unwrap_or(None)
             }
         };
         place.map(|submesh| draft.push(submesh)).is_some()
@@ -226,10 +227,10 @@ impl Strategy for FreeSubmeshList<'_> {
         &mut self,
         occupancy: &Occupancy<'_>,
         request: &Request,
-        _draft: &mut Draft<'_, '_>,
+        draft: &mut Draft<'_, '_>,
     ) -> bool {
         if occupancy.is_supposed() {
-            return fits_somewhere(occupancy, request);
+            return fits_somewhere(occupancy, request, draft);
         }
         let mut list = self.dominant_free_submeshes();
         list.any(|submesh| request.fits_in(submesh.sides))
@@ -242,19 +243,19 @@ impl Strategy for FreeSubmeshList<'_> {
     }
 
     /// Step 3 of `Alloc`: decomposes every submesh that overlaps the block.
-    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
-        match list::take(self.workspace.list, self.len, block.into()) {
+    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
+        match list::take(self.workspace.list, self.len, block.into(), worked) {
             Ok(len) => self.len = len,
             Err(NoRoom) => self.build_from(occupancy),
         }
     }
 
     /// `Dealloc`, restricted to what changes. Processors of the block that are faulty are then taken out again.
-    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block) {
-        let mut len = list::release(self.workspace.list, self.len, block.into());
+    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
+        let mut len = list::release(self.workspace.list, self.len, block.into(), worked);
         if occupancy.faulty_count() > 0 {
             for node in faulty_nodes(occupancy, block.into()) {
-                len = len.and_then(|len| list::take(self.workspace.list, len, node));
+                len = len.and_then(|len| list::take(self.workspace.list, len, node, worked));
             }
         }
         match len {

@@ -2,6 +2,8 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use crate::clock;
+
 /// As many commands are kept, the latest ones.
 const KEPT: usize = 512;
 
@@ -10,13 +12,15 @@ const KEPT: usize = 512;
 /// a look at the line. The name is known to `xtask/src/instructions.rs`.
 static COMMAND_TICKS: [AtomicU32; 1 + KEPT + 1] = [const { AtomicU32::new(0) }; 1 + KEPT + 1];
 
+/// The ticks at which the program has looked at the line last, or woken up.
+static LAST_LOOK: AtomicU32 = AtomicU32::new(0);
+
 /// Keeps the time of one command.
 pub(crate) fn keep(ticks: u64) {
     let [count, kept @ .., _] = &COMMAND_TICKS;
     let number = count.load(Ordering::Relaxed);
     kept[number as usize % KEPT].store(whole(ticks), Ordering::Relaxed);
     count.store(number.wrapping_add(1), Ordering::Relaxed);
-    keep_longest(ticks);
 }
 
 /// Adds to the time of the latest command.
@@ -24,12 +28,19 @@ pub(crate) fn add(ticks: u64) {
     let [count, kept @ .., _] = &COMMAND_TICKS;
     let latest = count.load(Ordering::Relaxed).wrapping_sub(1);
     kept[latest as usize % KEPT].fetch_add(whole(ticks), Ordering::Relaxed);
-    keep_longest(ticks);
 }
 
-fn keep_longest(ticks: u64) {
+/// The program looks at the line.
+pub(crate) fn look() {
     let [.., longest] = &COMMAND_TICKS;
-    longest.fetch_max(whole(ticks), Ordering::Relaxed);
+    let now = clock::ticks() as u32;
+    let before = LAST_LOOK.swap(now, Ordering::Relaxed);
+    longest.fetch_max(now.wrapping_sub(before), Ordering::Relaxed);
+}
+
+/// The program has woken up.
+pub(crate) fn wake_up() {
+    LAST_LOOK.store(clock::ticks() as u32, Ordering::Relaxed);
 }
 
 fn whole(ticks: u64) -> u32 {

@@ -2,14 +2,14 @@
 //! ST-LINK's virtual COM port (115200 baud, 8N1).
 //!
 //! ```text
-//!   USART2 interrupt ──bytes──▶ ring ──▶ main loop: Server::receive, Server::work ──▶ USART2, blocking
+//!   USART2 interrupt ──bytes──▶ ring ──▶ main loop: Server::receive_from, work ──▶ USART2, blocking
 //!   SysTick interrupt ──▶ milliseconds       │ feeds the watchdog, shows the status, sleeps
 //! ```
 //!
 //! - **Clock**: the internal 16 MHz oscillator as it is after a reset; 115200 baud come out 0.08 % off.
 //! - **Status LED** (PA5, LD2): lit while at least one job runs.
-//! - **Watchdog**: resets the chip when the main loop has not come round for [`WATCHDOG_MS`]. Each round takes a byte from
-//!   the line, or tries one of the jobs that a command lets try.
+//! - **Watchdog**: resets the chip when the program has not looked at the line for [`WATCHDOG_MS`]. It does so in each round of the main loop, which takes
+//!   a byte or tries one of the jobs that a command lets try, and in the pauses of an attempt.
 //! - **Reset**: after any reset the server serves a 64 x 64 mesh, first fit, FCFS, and carries nothing out that is meant for
 //!   an earlier boot ([`boot`]). An image without first fit has the first of its strategies, and if that does not serve the mesh, a
 //!   16-ary 3-cube.
@@ -47,13 +47,16 @@ mod board {
     #[cfg(feature = "qemu")]
     use defmt_semihosting as _;
 
+    use core::convert::Infallible;
+
     use cortex_m_rt::entry;
     use embedded_hal::digital::{OutputPin, PinState};
+    use embedded_io::{ErrorType, Write};
     use meshalloc::storage::Needs;
     use meshalloc::{
         Configuration, Controller, Cube, Grid, Mesh, SchedulerKind, Storage, StrategyKind,
     };
-    use meshalloc_firmware::{BUILD, SOFTWARE, Server};
+    use meshalloc_firmware::{BUILD, Port, SOFTWARE, Server};
     #[cfg(feature = "journal")]
     use meshalloc_firmware::{journal::Journal, protocol::Origin};
     use static_cell::ConstStaticCell;
@@ -148,8 +151,7 @@ mod board {
         let boot = boot::identity(&device.ADC1, &device.ADC_COMMON, &mut rcc);
         let gpio = device.GPIOA.split(&mut rcc);
         let mut led = gpio.pa5.into_push_pull_output();
-        let (mut receiver, mut transmitter) =
-            serial::start(device.USART2, gpio.pa2, gpio.pa3, &mut rcc);
+        let (receiver, transmitter) = serial::start(device.USART2, gpio.pa2, gpio.pa3, &mut rcc);
         clock::start(core.SYST);
 
         let controller = match Controller::new(STORAGE.take().memory(), AT_RESET) {
@@ -177,25 +179,30 @@ mod board {
         let mut watchdog = IndependentWatchdog::new(device.IWDG);
         watchdog.stop_on_debug(&device.DBGMCU, true);
         watchdog.start(WATCHDOG_MS.millis());
+        let mut port = BoardPort {
+            receiver,
+            transmitter,
+            watchdog,
+        };
         loop {
-            watchdog.feed();
             let before = server.counters();
-            server.overrun(receiver.take_overruns());
+            server.overrun(port.receiver.take_overruns());
             #[cfg(feature = "qemu")]
             let begin = clock::ticks();
             // A byte a round ends at most one frame, so each frame has the watchdog's whole time.
-            match receiver.next() {
-                // Writing to the serial port cannot fail.
-                Some(byte) => {
-                    let Ok(()) = server.receive(&[byte], clock::now_ms(), &mut transmitter);
-                }
-                None if server.has_work() => {
-                    server.work();
+            // Writing to the serial port cannot fail.
+            let Ok(received) = server.receive_from(clock::now_ms(), &mut port);
+            if received.is_none() {
+                if server.has_work() {
+                    let Ok(_) = server.work(&mut port);
                     show_running(&mut led, server.controller());
                     #[cfg(feature = "qemu")]
                     crate::instructions::add(clock::ticks() - begin);
+                } else {
+                    port.receiver.sleep();
+                    #[cfg(feature = "qemu")]
+                    crate::instructions::wake_up();
                 }
-                None => receiver.sleep(),
             }
             let after = server.counters();
             #[cfg(feature = "qemu")]
@@ -208,6 +215,36 @@ mod board {
             if after.faults() != before.faults() {
                 defmt::warn!("line: {}", after);
             }
+        }
+    }
+
+    /// The serial port; whoever looks at it feeds the watchdog.
+    struct BoardPort {
+        receiver: serial::Receiver,
+        transmitter: serial::Transmitter,
+        watchdog: IndependentWatchdog,
+    }
+
+    impl Port for BoardPort {
+        fn next(&mut self) -> Option<u8> {
+            self.watchdog.feed();
+            #[cfg(feature = "qemu")]
+            crate::instructions::look();
+            self.receiver.next()
+        }
+    }
+
+    impl ErrorType for BoardPort {
+        type Error = Infallible;
+    }
+
+    impl Write for BoardPort {
+        fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
+            self.transmitter.write(bytes)
+        }
+
+        fn flush(&mut self) -> Result<(), Infallible> {
+            self.transmitter.flush()
         }
     }
 

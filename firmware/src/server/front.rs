@@ -1,0 +1,391 @@
+//! What a server answers without carrying anything out, also while the controller is at work: [`Front`], [`Meanwhile`].
+
+use embedded_io::Write;
+use heapless::String;
+use meshalloc::controller::Granted;
+use meshalloc::pause::Pauses;
+use meshalloc::{Command, Error, SchedulerKind, Status, StrategyKind, Ticks, View};
+
+use super::Port;
+use crate::frame::{
+    CLIENT_CONTENT_MAX, CLIENT_FRAME_MAX, Damage, DamagedFrame, Decoder, Frame, Header,
+    ServerFrameBuffer,
+};
+use crate::protocol::{
+    ClientMessage, EVENTS_MAX, Event, Events, Greeting, LineCounters, Origin, Outcome,
+    PROTOCOL_VERSION, ProtocolError, ServerMessageRef, Session,
+};
+use crate::sessions::{Place, Remembered, Sessions};
+use crate::{BUILD, SOFTWARE};
+
+/// For each strategy in [`StrategyKind::ALL`] whether it is in this build. Without the parameters, which take flash.
+static BUILT: [bool; StrategyKind::ALL.len()] = {
+    let mut built = [false; StrategyKind::ALL.len()];
+    let mut number = 0;
+    while number < built.len() {
+        built[number] = StrategyKind::ALL[number].is_built();
+        number += 1;
+    }
+    built
+};
+
+/// What is needed to answer while the controller is at work.
+#[derive(Debug)]
+pub(super) struct Front {
+    pub(super) decoder: Decoder<CLIENT_CONTENT_MAX>,
+    pub(super) buffer: ServerFrameBuffer,
+    pub(super) counters: LineCounters,
+    pub(super) sessions: Sessions,
+    pub(super) boot: u64,
+    pub(super) origin: Origin,
+}
+
+/// A command that is to be carried out.
+#[derive(Clone, Copy)]
+pub(super) struct Change {
+    pub(super) header: Header,
+    place: Place,
+    pub(super) session: u32,
+    since: u64,
+    pub(super) at: Option<Ticks>,
+    pub(super) command: Command,
+}
+
+/// The front while the controller is at work.
+pub(super) struct Meanwhile<'a, P: Port> {
+    front: &'a mut Front,
+    port: &'a mut P,
+    slice: u32,
+    /// Instructions since the last pause.
+    worked: u32,
+    /// What has not been answered yet, and what to answer in the first pause.
+    pub(super) early: Option<(Change, Outcome)>,
+    pub(super) result: Result<(), P::Error>,
+}
+
+impl<P: Port> Pauses for Meanwhile<'_, P> {
+    fn worked(&mut self, instructions: u32, view: &View<'_, '_>) {
+        self.worked = self.worked.saturating_add(instructions);
+        if self.worked >= self.slice {
+            self.worked = 0;
+            self.pause(view);
+        }
+    }
+}
+
+impl<'a, P: Port> Meanwhile<'a, P> {
+    pub(super) const fn new(
+        front: &'a mut Front,
+        port: &'a mut P,
+        slice: u32,
+        early: Option<(Change, Outcome)>,
+    ) -> Self {
+        Meanwhile {
+            front,
+            port,
+            slice,
+            worked: 0,
+            early,
+            result: Ok(()),
+        }
+    }
+
+    #[inline(never)]
+    fn pause(&mut self, view: &View<'_, '_>) {
+        if let Some((change, outcome)) = self.early.take() {
+            self.note(|front, port| front.settle(&change, outcome, view, port));
+        }
+        while let Some(byte) = self.port.next() {
+            let Some(frame) = self.front.decoder.push(byte) else {
+                continue;
+            };
+            let incoming = Incoming::from(frame);
+            self.note(|front, port| match front.serve(incoming, view, port)? {
+                Some(change) => front.refuse(&change, view, port),
+                None => Ok(()),
+            });
+            // One frame a pause.
+            return;
+        }
+    }
+
+    fn note(&mut self, serve: impl FnOnce(&mut Front, &mut P) -> Result<(), P::Error>) {
+        let result = serve(self.front, self.port);
+        if self.result.is_ok() {
+            self.result = result;
+        }
+    }
+}
+
+/// A frame from the line, without a hold on the decoder.
+#[derive(Clone, Copy)]
+pub(super) enum Incoming {
+    Message(Header, ClientMessage),
+    WrongVersion(Header),
+    BadMessage(Header),
+    Damaged(DamagedFrame),
+}
+
+impl From<Result<Frame<'_>, DamagedFrame>> for Incoming {
+    fn from(frame: Result<Frame<'_>, DamagedFrame>) -> Incoming {
+        match frame {
+            Err(damaged) => Incoming::Damaged(damaged),
+            Ok(frame) if frame.header.version != PROTOCOL_VERSION => {
+                Incoming::WrongVersion(frame.header)
+            }
+            Ok(frame) => match postcard::take_from_bytes(frame.body) {
+                Ok((message, [])) => Incoming::Message(frame.header, message),
+                _ => Incoming::BadMessage(frame.header),
+            },
+        }
+    }
+}
+
+impl Front {
+    /// Serves a frame, but for a command that is to be carried out, which is returned.
+    // Inlined into the loop that receives it takes 400 bytes of flash more.
+    #[inline(never)]
+    pub(super) fn serve<W: Write>(
+        &mut self,
+        incoming: Incoming,
+        view: &View<'_, '_>,
+        line: &mut W,
+    ) -> Result<Option<Change>, W::Error> {
+        let counters = &mut self.counters;
+        let (counter, header, error) = match incoming {
+            Incoming::Message(header, message) => {
+                increment(&mut counters.frames);
+                return self.answer(header, message, view, line);
+            }
+            Incoming::WrongVersion(header) => (
+                &mut counters.wrong_version,
+                Some(header),
+                ProtocolError::WrongVersion {
+                    ours: PROTOCOL_VERSION,
+                },
+            ),
+            Incoming::BadMessage(header) => (
+                &mut counters.bad_message,
+                Some(header),
+                ProtocolError::BadMessage,
+            ),
+            Incoming::Damaged(DamagedFrame { damage, header }) => match damage {
+                Damage::BadCobs => (&mut counters.bad_cobs, header, ProtocolError::Damaged),
+                Damage::TooShort => (&mut counters.too_short, header, ProtocolError::Damaged),
+                Damage::TooLong => (&mut counters.too_long, header, ProtocolError::TooLong),
+                Damage::BadCrc => (&mut counters.bad_crc, header, ProtocolError::Damaged),
+            },
+        };
+        increment(counter);
+        if let Some(header) = header {
+            self.send(header, &ServerMessageRef::Error(error), line)?;
+        }
+        Ok(None)
+    }
+
+    fn answer<W: Write>(
+        &mut self,
+        header: Header,
+        message: ClientMessage,
+        view: &View<'_, '_>,
+        line: &mut W,
+    ) -> Result<Option<Change>, W::Error> {
+        let (place, session, since) = match message {
+            ClientMessage::Hello => {
+                let number = self.sessions.open(header.client, header.seq);
+                let greeting = self.greeting(number, view.status);
+                self.send(header, &ServerMessageRef::Hello(&greeting), line)?;
+                return Ok(None);
+            }
+            ClientMessage::LineCounters => {
+                let counters = self.counters;
+                self.send(header, &ServerMessageRef::LineCounters(&counters), line)?;
+                return Ok(None);
+            }
+            ClientMessage::Command { session, since, .. }
+            | ClientMessage::Events { session, since } => {
+                match self.place(header.client, session) {
+                    Ok(place) => (place, session.number, since),
+                    Err(error) => {
+                        increment(&mut self.counters.other_session);
+                        self.send(header, &ServerMessageRef::Error(error), line)?;
+                        return Ok(None);
+                    }
+                }
+            }
+        };
+        let ClientMessage::Command { at, command, .. } = message else {
+            let events = events(view, since);
+            self.send(header, &ServerMessageRef::Events(&events), line)?;
+            return Ok(None);
+        };
+        if !command.changes_state() {
+            self.query(header, &command, view, line)?;
+            return Ok(None);
+        }
+        if let Some(remembered) = self.sessions.remembered(place, header.seq) {
+            increment(&mut self.counters.repeated);
+            self.tell(header, remembered, since, view, line)?;
+            return Ok(None);
+        }
+        if self.sessions.is_past(place, header.seq) {
+            increment(&mut self.counters.too_old);
+            let error = ProtocolError::TooOld;
+            self.send(header, &ServerMessageRef::Error(error), line)?;
+            return Ok(None);
+        }
+        Ok(Some(Change {
+            header,
+            place,
+            session,
+            since,
+            at,
+            command,
+        }))
+    }
+
+    /// Refuses a command while the scheduling that follows from an earlier one is under way. This is remembered, too: a copy of the frame that comes late is
+    /// not carried out after the client has heard so.
+    pub(super) fn refuse<W: Write>(
+        &mut self,
+        change: &Change,
+        view: &View<'_, '_>,
+        line: &mut W,
+    ) -> Result<(), W::Error> {
+        let left = view.status.left;
+        self.settle(change, Outcome::Error(Error::Busy { left }), view, line)
+    }
+
+    /// Remembers what a command has come to, and answers it.
+    pub(super) fn settle<W: Write>(
+        &mut self,
+        change: &Change,
+        outcome: Outcome,
+        view: &View<'_, '_>,
+        line: &mut W,
+    ) -> Result<(), W::Error> {
+        let as_of = view.status.grants;
+        let remembered = Remembered { outcome, as_of };
+        let Change {
+            header,
+            place,
+            since,
+            ..
+        } = *change;
+        self.sessions.remember(place, header.seq, remembered);
+        self.tell(header, remembered, since, view, line)
+    }
+
+    fn tell<W: Write>(
+        &mut self,
+        header: Header,
+        Remembered { outcome, as_of }: Remembered,
+        since: u64,
+        view: &View<'_, '_>,
+        line: &mut W,
+    ) -> Result<(), W::Error> {
+        let events = &events(view, since);
+        let message = ServerMessageRef::Outcome {
+            outcome,
+            as_of,
+            events,
+        };
+        self.send(header, &message, line)
+    }
+
+    fn place(&mut self, client: u32, session: Session) -> Result<Place, ProtocolError> {
+        if session.boot != self.boot {
+            return Err(ProtocolError::OtherBoot { boot: self.boot });
+        }
+        let place = self.sessions.find(client, session.number);
+        place.ok_or(ProtocolError::NoSession)
+    }
+
+    /// Asked again, it is answered again.
+    fn query<W: Write>(
+        &mut self,
+        header: Header,
+        query: &Command,
+        view: &View<'_, '_>,
+        line: &mut W,
+    ) -> Result<(), W::Error> {
+        let mut result = Ok(());
+        view.answer(query, &mut |reply| {
+            result = self.send(header, &ServerMessageRef::Reply(reply), line);
+        });
+        result
+    }
+
+    fn greeting(&self, number: u32, status: &Status) -> Greeting {
+        Greeting {
+            protocol: PROTOCOL_VERSION,
+            session: Session {
+                boot: self.boot,
+                number,
+            },
+            events: status.grants,
+            origin: self.origin,
+            software: cut(SOFTWARE),
+            build: cut(BUILD),
+            capacity: status.capacity,
+            strategies: (0..)
+                .zip(&BUILT)
+                .filter_map(|(number, built)| built.then_some(number))
+                .collect(),
+            schedulers: SchedulerKind::ALL
+                .iter()
+                .copied()
+                .filter(|scheduler| scheduler.is_built())
+                .collect(),
+            configuration: status.configuration,
+            frame_bytes_max: CLIENT_FRAME_MAX as u16,
+        }
+    }
+
+    pub(super) fn send<W: Write>(
+        &mut self,
+        header: Header,
+        message: &ServerMessageRef<'_>,
+        line: &mut W,
+    ) -> Result<(), W::Error> {
+        // A message that does not fit would be lost like any frame on a bad line. None is that long:
+        // `SERVER_BODY_MAX` is the longest.
+        let header = Header::new(header.client, header.seq);
+        match self.buffer.encode(header, message) {
+            Ok(frame) => line.write_all(frame),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+fn events(view: &View<'_, '_>, since: u64) -> Events {
+    let event = |(number, granted): (u64, Granted<'_, '_>)| {
+        let job = granted.job();
+        granted.blocks().next().map(|block| Event {
+            number,
+            job: job.id(),
+            at: job.granted_at(),
+            attempts: job.attempts(),
+            misses: job.misses(),
+            processors: job.processors(),
+            blocks_total: job.blocks_len(),
+            block,
+        })
+    };
+    let granted = view.granted_since(since);
+    Events {
+        list: granted.filter_map(event).take(EVENTS_MAX).collect(),
+        latest: view.status.grants,
+        left: view.status.left,
+    }
+}
+
+pub(super) const fn increment(counter: &mut u32) {
+    *counter = counter.saturating_add(1);
+}
+
+/// As much of the text as there is room for.
+fn cut<const N: usize>(text: &str) -> String<N> {
+    let cut = text.get(..text.floor_char_boundary(N));
+    String::try_from(cut.unwrap_or_default()).unwrap_or_default()
+}

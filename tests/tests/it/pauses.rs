@@ -1,0 +1,161 @@
+//! A controller whose attempts pause as often as they can, with queries in the pauses, against its twin that is never interrupted.
+
+use meshalloc::pause::{Interrupts, Pauses};
+use meshalloc::scheduler::Threshold;
+use meshalloc::{
+    Command, Configuration, Controller, Grid, NodeId, Reply, SchedulerKind, Statistics,
+    StrategyKind, Ticks, View,
+};
+use meshalloc_tests::convert::{self, is_served};
+use meshalloc_tests::random::Random;
+use meshalloc_tests::rig::{HeapMemory, ask_at, cube, mesh};
+use meshalloc_tests::saved::{Commands, save};
+
+const JOBS_MAX: usize = 24;
+const COMMANDS: u32 = 150;
+
+const SCHEDULERS: [SchedulerKind; 6] = [
+    SchedulerKind::Fcfs,
+    SchedulerKind::BypassQueue { threshold: 250 },
+    SchedulerKind::ModifiedFcfs(Threshold::Count),
+    SchedulerKind::Easy { reservations: 3 },
+    SchedulerKind::Conservative,
+    SchedulerKind::ShortestJobFirst { threshold: 250 },
+];
+
+/// Looks at the controller in some pauses.
+struct Looks {
+    random: Random,
+    pauses: u64,
+}
+
+impl Pauses for Looks {
+    fn worked(&mut self, instructions: u32, view: &View<'_, '_>) {
+        assert!(instructions > 0);
+        self.pauses += 1;
+        if self.random.percent(10) {
+            look(view);
+        }
+    }
+}
+
+/// Asks everything, and checks what must be true at any time.
+fn look(view: &View<'_, '_>) {
+    let mut replies = Vec::new();
+    let mut ask = |query: Command| {
+        view.answer(&query, &mut |reply| replies.push(reply.clone()));
+        replies.pop().expect("an answer")
+    };
+    let Reply::Statistics(Statistics {
+        nodes,
+        free,
+        waiting,
+        running,
+        ..
+    }) = ask(Command::Statistics)
+    else {
+        panic!("no statistics");
+    };
+    let mut busy = 0;
+    for from in (0..nodes).step_by(1024).map(NodeId) {
+        let Reply::Occupancy(chunk) = ask(Command::Occupancy { from }) else {
+            panic!("no occupancy");
+        };
+        busy += chunk.busy.iter().map(|byte| byte.count_ones()).sum::<u32>();
+    }
+    assert_eq!(busy, nodes - free, "as many are busy as are not free");
+    let (mut from, mut jobs) = (Some(0), Vec::new());
+    while let Some(at) = from {
+        let Reply::Jobs(list) = ask(Command::ListJobs { from: at }) else {
+            panic!("no list");
+        };
+        jobs.extend(list.jobs);
+        from = list.next;
+    }
+    assert_eq!(jobs.len() as u32, waiting + running);
+    for (job, _) in jobs {
+        assert!(matches!(ask(Command::QueryJob { job }), Reply::Job(_)));
+    }
+    assert!(view.status.left > 0, "the work itself is left");
+}
+
+/// What handling a command in slices comes to, with as many pauses as there can be.
+fn in_pauses(
+    controller: &mut Controller<'_>,
+    command: &Command,
+    now: Ticks,
+    looks: &mut Looks,
+) -> Reply {
+    let mut reply = controller.begin(command, now, Interrupts::by(looks));
+    while controller.is_scheduling() {
+        controller.advance(&mut |_| (), Interrupts::by(looks));
+    }
+    controller.renew(&mut reply);
+    reply
+}
+
+/// Returns how often the one of the two paused.
+fn check(configuration: Configuration, seed: u64) -> u64 {
+    let mut commands = Commands::new(seed);
+    let (mut one, mut other) = (
+        HeapMemory::new(configuration.machine, JOBS_MAX),
+        HeapMemory::new(configuration.machine, JOBS_MAX),
+    );
+    let mut twin = Controller::new(one.memory(), configuration).expect("it is served");
+    let mut controller = Controller::new(other.memory(), configuration).expect("it is served");
+    let mut looks = Looks {
+        random: Random::new(!seed),
+        pauses: 0,
+    };
+    for given in 0..COMMANDS {
+        let (command, now) = commands.next(&mut twin);
+        if !command.changes_state() {
+            continue;
+        }
+        let context = format!("{configuration:?}, seed {seed}, command {given}: {command:?}");
+        let expected = ask_at(&mut twin, &command, now).last;
+        let reply = in_pauses(&mut controller, &command, now, &mut looks);
+        assert_eq!(reply, expected, "{context}");
+        assert_eq!(save(&controller), save(&twin), "{context}");
+    }
+    controller.check_invariants();
+    looks.pauses
+}
+
+/// Returns how often each strategy paused.
+fn check_all(machine: Grid) -> Vec<(StrategyKind, u64)> {
+    let grid = convert::grid(machine);
+    let kinds = StrategyKind::built().map(|kind| kind.seeded(7));
+    let served = kinds.filter(|&kind| is_served(kind, &grid));
+    let pauses = served.zip(0..).map(|(strategy, seed)| {
+        let pauses = SCHEDULERS.map(|scheduler| {
+            let configuration = Configuration {
+                machine,
+                strategy,
+                scheduler,
+            };
+            check(configuration, seed)
+        });
+        (strategy, pauses.iter().sum())
+    });
+    pauses.collect()
+}
+
+#[test]
+fn with_pauses_on_meshes_it_decides_like_its_twin() {
+    for machine in [mesh(8, 8), mesh(13, 6)] {
+        for (strategy, pauses) in check_all(machine.into()) {
+            assert!(pauses > 100, "{strategy} pauses {pauses} times");
+        }
+    }
+}
+
+#[test]
+fn with_pauses_on_other_grids_it_decides_like_its_twin() {
+    let odd = Grid::new(&[5, 3, 4, 2], 0b0101).expect("a grid");
+    for machine in [cube(4, 3).into(), cube(2, 7).into(), odd] {
+        for (strategy, pauses) in check_all(machine) {
+            assert!(pauses > 100, "{strategy} pauses {pauses} times");
+        }
+    }
+}
