@@ -311,8 +311,8 @@ impl<K: Keep> Server<'_, K> {
             ..
         } = *change;
         let at = at.unwrap_or(self.started.saturating_add(now));
-        let status = self.controller.status();
         if self.controller.is_scheduling() {
+            let status = self.controller.status();
             let view = self.controller.view(&status);
             return self.front.refuse(change, &view, port);
         }

@@ -83,6 +83,7 @@ impl<'a, 'm> View<'a, 'm> {
 
 impl<'m> Controller<'m> {
     /// What [`Controller::view`] shows beside jobs and processors. O(waiting jobs).
+    #[inline(never)]
     pub fn status(&self) -> Status {
         Status {
             configuration: self.configuration,

@@ -6,15 +6,18 @@ use crate::request::Ticks;
 
 impl JobTable<'_> {
     /// The running jobs in the order of their estimated ends, those without an estimate last, ties in the order of their grants.
-    /// O(n^2); O(n) if they end in the order of their grants.
+    /// O(n log n), and O(n^2) for moving numbers; O(n) if they end in the order of their grants.
     pub(crate) fn sort_running(&mut self, now: Ticks) {
         for (len, slot) in self.running.iter(self.slots).enumerate() {
             let end = |slot: Link| self.slots[slot as usize].ends(now).unwrap_or(Ticks::MAX);
-            let mut at = len;
-            while at > 0 && end(self.order[at - 1]) > end(slot.0) {
-                self.order[at] = self.order[at - 1];
-                at -= 1;
-            }
+            let own = end(slot.0);
+            let at = match len.checked_sub(1) {
+                Some(last) if end(self.order[last]) > own => {
+                    self.order[..last].partition_point(|&other| end(other) <= own)
+                }
+                _ => len,
+            };
+            self.order.copy_within(at..len, at + 1);
             self.order[at] = slot.0;
         }
     }

@@ -210,7 +210,16 @@ pub(super) fn and_rows_above(bases: &mut [Word], stride: usize, by: usize) {
     bases[rest..].fill(0);
 }
 
-/// Calls `found` for every maximal free submesh, each once.
+/// A step of the search for maximal free submeshes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// Here is one.
+    Found(Submesh),
+    /// About so many instructions have gone by.
+    Worked(u32),
+}
+
+/// Calls `visit` for every maximal free submesh, each once, and for the work in between.
 ///
 /// For each pair of a bottom and a top row, the runs of the AND of the rows between are as wide as can
 /// be; such a run is maximal if something busy stops it both below and above. Rows above which nothing ends, and below which
@@ -220,9 +229,9 @@ pub(super) fn and_rows_above(bases: &mut [Word], stride: usize, by: usize) {
 ///
 /// O(rows^2 * words in a row); the number of submeshes is at most the number of free processors, see
 /// the free submesh list.
-pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut found: impl FnMut(Submesh)) {
-    any_maximal(occupancy, |submesh| {
-        found(submesh);
+pub(crate) fn for_each_maximal(occupancy: &Occupancy<'_>, mut visit: impl FnMut(Step)) {
+    any_maximal(occupancy, |step| {
+        visit(step);
         false
     });
 }
@@ -237,14 +246,17 @@ pub(crate) fn fits_somewhere(
     request: &Request,
     draft: &mut Draft<'_, '_>,
 ) -> bool {
-    any_maximal(occupancy, |free| {
-        draft.worked(300);
-        request.fits_in(free.sides)
+    any_maximal(occupancy, |step| match step {
+        Step::Found(free) => request.fits_in(free.sides),
+        Step::Worked(instructions) => {
+            draft.worked(instructions);
+            false
+        }
     })
 }
 
 /// Whether any maximal free submesh is `wanted`; calls it until one is.
-fn any_maximal(occupancy: &Occupancy<'_>, wanted: impl FnMut(Submesh) -> bool) -> bool {
+fn any_maximal(occupancy: &Occupancy<'_>, wanted: impl FnMut(Step) -> bool) -> bool {
     match occupancy.settled_rows() {
         Some(busy) if occupancy.stride() == 1 => any_maximal_narrow(busy, wanted),
         _ => any_maximal_wide(occupancy, wanted),
@@ -252,7 +264,7 @@ fn any_maximal(occupancy: &Occupancy<'_>, wanted: impl FnMut(Submesh) -> bool) -
 }
 
 /// Rows of one word.
-fn any_maximal_narrow(busy: &[Word], mut wanted: impl FnMut(Submesh) -> bool) -> bool {
+fn any_maximal_narrow(busy: &[Word], mut wanted: impl FnMut(Step) -> bool) -> bool {
     // Outside is busy.
     let mut below = Word::MAX;
     for (bottom, &first) in busy.iter().enumerate() {
@@ -262,9 +274,11 @@ fn any_maximal_narrow(busy: &[Word], mut wanted: impl FnMut(Submesh) -> bool) ->
             // Whatever is free from here on is free in the row below as well.
             continue;
         }
+        let mut instructions = 20;
         let above = busy[bottom + 1..].iter().copied();
         for (top, above) in (bottom..).zip(above.chain([Word::MAX])) {
             if free & above != 0 {
+                instructions += 20 + 10 * free.count_ones();
                 let mut left = free;
                 while left != 0 {
                     // Adding the lowest one carries through its run.
@@ -274,7 +288,7 @@ fn any_maximal_narrow(busy: &[Word], mut wanted: impl FnMut(Submesh) -> bool) ->
                     if run & stopped_below != 0 && run & above != 0 {
                         let (x, w) = (run.trailing_zeros() as u16, run.count_ones() as u16);
                         let h = (top - bottom + 1) as u16;
-                        if wanted(Submesh::new(x, bottom as u16, w, h)) {
+                        if wanted(Step::Found(Submesh::new(x, bottom as u16, w, h))) {
                             return true;
                         }
                     }
@@ -285,11 +299,12 @@ fn any_maximal_narrow(busy: &[Word], mut wanted: impl FnMut(Submesh) -> bool) ->
                 }
             }
         }
+        wanted(Step::Worked(instructions));
     }
     false
 }
 
-fn any_maximal_wide(occupancy: &Occupancy<'_>, mut wanted: impl FnMut(Submesh) -> bool) -> bool {
+fn any_maximal_wide(occupancy: &Occupancy<'_>, mut wanted: impl FnMut(Step) -> bool) -> bool {
     let rows = occupancy.grid().rows() as usize;
     let stride = occupancy.stride();
     let (mut free, mut below, mut row, mut above) = (
@@ -314,7 +329,9 @@ fn any_maximal_wide(occupancy: &Occupancy<'_>, mut wanted: impl FnMut(Submesh) -
             // Whatever is free from here on is free in the row below as well.
             continue;
         }
+        let mut instructions = 100;
         for top in bottom..rows {
+            instructions += 60 + 60 * stride as u32;
             row.copy_from_slice(above);
             read(Some(top + 1), above);
             let (mut any, mut stopped) = (0, 0);
@@ -330,15 +347,18 @@ fn any_maximal_wide(occupancy: &Occupancy<'_>, mut wanted: impl FnMut(Submesh) -
                 continue;
             }
             for (x, w) in runs(free) {
+                instructions += 80;
                 let span = Span::new(x, w);
                 if span.any(below) && span.any(above) {
                     let h = (top - bottom + 1) as u16;
-                    if wanted(Submesh::new(x as u16, bottom as u16, w as u16, h)) {
+                    let found = Submesh::new(x as u16, bottom as u16, w as u16, h);
+                    if wanted(Step::Found(found)) {
                         return true;
                     }
                 }
             }
         }
+        wanted(Step::Worked(instructions));
     }
     false
 }

@@ -230,10 +230,10 @@ macro_rules! strategies {
             }
 
             #[inline]
-            fn end_supposing(&mut self, occupancy: &Occupancy<'_>) {
+            fn end_supposing(&mut self, occupancy: &Occupancy<'_>, worked: &mut dyn FnMut(u32)) {
                 match self {
-                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.end_supposing(occupancy),)*
-                    AnyStrategy::Never(s) => s.end_supposing(occupancy),
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.end_supposing(occupancy, worked),)*
+                    AnyStrategy::Never(s) => s.end_supposing(occupancy, worked),
                 }
             }
 

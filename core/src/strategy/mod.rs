@@ -123,9 +123,10 @@ pub trait Strategy {
         self.suppose(occupancy, request, draft)
     }
 
-    /// The supposition is over; `occupancy` is the machine's. For a strategy that had to overwrite what it keeps.
-    fn end_supposing(&mut self, occupancy: &Occupancy<'_>) {
-        let _ = occupancy;
+    /// The supposition is over; `occupancy` is the machine's. For a strategy that had to overwrite what it keeps. `worked` is called with about how many
+    /// instructions that takes, as in [`Draft::worked`].
+    fn end_supposing(&mut self, occupancy: &Occupancy<'_>, worked: &mut dyn FnMut(u32)) {
+        let _ = (occupancy, worked);
     }
 
     /// Whether a place is found for the request whenever any submesh of these sides is free in a two-dimensional mesh. Then

@@ -72,14 +72,14 @@ impl<'a, 'm> Supposition<'a, 'm> {
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
             self.supposed.suppose_free(self.occupancy, block);
-            self.pausing.worked(400, self.pool);
+            self.pausing.worked(2_000, self.pool);
         }
     }
 
     /// The processors of the block are busy, whatever they were. O(words) of the block.
     pub fn withhold(&mut self, block: Block) {
         self.supposed.suppose_busy(block);
-        self.pausing.worked(400, self.pool);
+        self.pausing.worked(2_000, self.pool);
     }
 
     /// The number of free processors.
@@ -103,9 +103,13 @@ impl<'a, 'm> Supposition<'a, 'm> {
             return false;
         }
         let mut draft = Draft::new(self.pool, self.pausing.reborrow());
+        // The search itself, and to make the bitmap.
+        draft.worked(10 * self.supposed.grid().nodes());
         let fits = self.strategy.would_fit(self.supposed, request, &mut draft);
         draft.discard();
-        self.strategy.end_supposing(self.occupancy);
+        let (pausing, pool) = (&mut self.pausing, &*self.pool);
+        let mut worked = |instructions| pausing.worked(instructions, pool);
+        self.strategy.end_supposing(self.occupancy, &mut worked);
         fits
     }
 
@@ -114,7 +118,9 @@ impl<'a, 'm> Supposition<'a, 'm> {
         let mut draft = Draft::new(self.pool, self.pausing.reborrow());
         let found = self.strategy.suppose(self.supposed, request, &mut draft);
         let blocks = draft.finish(found);
-        self.strategy.end_supposing(self.occupancy);
+        let (pausing, pool) = (&mut self.pausing, &*self.pool);
+        let mut worked = |instructions| pausing.worked(instructions, pool);
+        self.strategy.end_supposing(self.occupancy, &mut worked);
         blocks
     }
 

@@ -7,7 +7,7 @@ use crate::grid::Block;
 use crate::mesh::{Sides, Submesh};
 use crate::outlook::{Outlook, Placing};
 use crate::request::Request;
-use crate::search::rectangles::for_each_maximal;
+use crate::search::rectangles::{Step, for_each_maximal};
 use crate::strategy::Strategy;
 
 impl Supposition<'_, '_> {
@@ -72,10 +72,13 @@ impl Supposition<'_, '_> {
             blocks.map(|block| place.common(block.into())).sum()
         };
         let mut best: Option<((u32, [u16; 4]), Submesh)> = None;
-        for_each_maximal(self.supposed, |free| {
-            pausing.worked(300, pool);
+        for_each_maximal(self.supposed, |step| {
+            let free = match step {
+                Step::Found(free) => free,
+                Step::Worked(instructions) => return pausing.worked(instructions, pool),
+            };
             for &sides in &sides[..count] {
-                pausing.worked(4 * (200 + 25 * given_back_len), pool);
+                pausing.worked(4 * (300 + 60 * given_back_len), pool);
                 free.for_each_corner(sides, |place| {
                     let (low, high) = (place.lower_left(), place.upper_right());
                     let withheld = place.area() - busy(place);

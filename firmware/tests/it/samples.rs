@@ -349,6 +349,7 @@ fn outcomes() -> Vec<(&'static str, Outcome, Events)> {
             },
             none_since(7),
         ),
+        ("under way", Outcome::UnderWay, none_since(7)),
         (
             "fault under none",
             Outcome::Fault {

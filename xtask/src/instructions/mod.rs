@@ -25,6 +25,14 @@ pub(crate) struct Options {
     /// Only these tables, separated by commas.
     #[arg(long, value_name = "TABLE,...", value_delimiter = ',')]
     only: Vec<Table>,
+    /// Slices of these strategies only, separated by commas; not with `--update`.
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        conflicts_with = "update"
+    )]
+    strategies: Vec<String>,
 }
 
 /// A table of the README.
@@ -70,12 +78,12 @@ impl Table {
         }
     }
 
-    fn measure(self, image: &Image) -> Result<String> {
+    fn measure(self, image: &Image, strategies: &[String]) -> Result<String> {
         match self {
             Table::Strategies => strategies::table(image),
             Table::Decisions => decisions::table(image),
             Table::Passes => passes::table(image),
-            Table::Slices => slices::table(image),
+            Table::Slices => slices::table(image, strategies),
         }
     }
 }
@@ -93,7 +101,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let image = Image::read()?;
     let is_wanted = |table: &Table| options.only.is_empty() || options.only.contains(table);
     for table in Table::ALL.into_iter().filter(is_wanted) {
-        let text = table.measure(&image)?;
+        let text = table.measure(&image, &options.strategies)?;
         println!("\n{text}");
         if options.update {
             let (before, _, after) = readme::split(table.marks())?;

@@ -193,7 +193,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
         let bands = Bands::new(occupancy, blocks, parts.starts, parts.busy, parts.fixed);
         let mut candidates = Candidates::new(places, parts.contacts, parts.scores);
         bands.for_each_maximal_meeting(&[], |free| {
-            draft.worked(2_000);
+            draft.worked(3_000);
             for sides in request.orientations() {
                 free.for_each_corner(sides, |place| {
                     candidates.consider(place, most, |place| bands.contact(place));
@@ -399,7 +399,7 @@ impl Decision<'_> {
 
     /// About so many instructions a free submesh takes.
     const fn instructions_each(&self) -> u32 {
-        300 + 100 * self.candidates.len() as u32
+        1_000 + 150 * self.candidates.len() as u32
     }
 
     /// Adds to the scores what the state is worth.

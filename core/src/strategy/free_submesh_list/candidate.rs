@@ -101,7 +101,7 @@ impl<'a> Best<'a> {
             if self.found.is_some_and(|(_, first)| first > at) {
                 break;
             }
-            draft.worked(1_000 + 30 * self.list.len() as u32);
+            draft.worked(2_000 + 60 * self.list.len() as u32);
             for_each_in(Entry(cell).into(), self.requested, may_rotate, |place| {
                 self.consider(place, at);
             });

@@ -3,7 +3,7 @@
 use super::entry::{Border, CHUNK, Entry, SIDES};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::search::rectangles::for_each_maximal;
+use crate::search::rectangles::{Step, for_each_maximal};
 
 /// There is not enough scratch memory behind the list.
 pub(super) struct NoRoom;
@@ -15,7 +15,7 @@ pub(super) struct NoRoom;
 /// # Time complexity
 ///
 /// O(n log n).
-pub(super) fn sort(entries: &mut [u64]) {
+pub(super) fn sort(entries: &mut [u64], worked: &mut dyn FnMut(u32)) {
     let len = entries.len();
     let precedes = |a: u64, b: u64| Entry(a).precedes(Entry(b));
     // Invariant of a heap: no entry comes before its two successors, 2 i + 1 and 2 i + 2.
@@ -32,13 +32,18 @@ pub(super) fn sort(entries: &mut [u64]) {
         }
     };
     for at in (0..len / 2).rev() {
+        worked(SIFT_INSTRUCTIONS);
         sift(entries, at);
     }
     for end in (1..len).rev() {
+        worked(SIFT_INSTRUCTIONS);
         entries.swap(0, end);
         sift(&mut entries[..end], 0);
     }
 }
+
+/// About so many instructions it takes to sift an entry of a long list.
+const SIFT_INSTRUCTIONS: u32 = 600;
 
 /// Makes the list of an occupancy in the front of `memory`; returns its length.
 ///
@@ -51,14 +56,17 @@ pub(super) fn build(
     worked: &mut dyn FnMut(u32),
 ) -> Result<usize, NoRoom> {
     let mut len = 0;
-    for_each_maximal(occupancy, |submesh| {
-        worked(500);
+    for_each_maximal(occupancy, |step| {
+        let submesh = match step {
+            Step::Found(submesh) => submesh,
+            Step::Worked(instructions) => return worked(instructions),
+        };
         if let Some(cell) = memory.get_mut(len) {
             *cell = Entry::from(submesh).0;
         }
         len += 1;
     });
-    sort(memory.get_mut(..len).ok_or(NoRoom)?);
+    sort(memory.get_mut(..len).ok_or(NoRoom)?, worked);
     Ok(len)
 }
 

@@ -110,7 +110,7 @@ use crate::grid::{Block, Grid};
 use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::rectangles::{fits_somewhere, for_each_maximal};
+use crate::search::rectangles::{Step, fits_somewhere, for_each_maximal};
 use crate::word::runs;
 
 mod candidate;
@@ -163,9 +163,9 @@ impl<'m> FreeSubmeshList<'m> {
         best.place()
     }
 
-    fn build_from(&mut self, occupancy: &Occupancy<'_>) {
+    fn build_from(&mut self, occupancy: &Occupancy<'_>, worked: &mut dyn FnMut(u32)) {
         // There is room for any list.
-        self.len = list::build(self.workspace.list, occupancy, &mut |_| ()).unwrap_or(0);
+        self.len = list::build(self.workspace.list, occupancy, worked).unwrap_or(0);
         self.is_overwritten = false;
     }
 
@@ -236,9 +236,9 @@ impl Strategy for FreeSubmeshList<'_> {
         list.any(|submesh| request.fits_in(submesh.sides))
     }
 
-    fn end_supposing(&mut self, occupancy: &Occupancy<'_>) {
+    fn end_supposing(&mut self, occupancy: &Occupancy<'_>, worked: &mut dyn FnMut(u32)) {
         if self.is_overwritten {
-            self.build_from(occupancy);
+            self.build_from(occupancy, worked);
         }
     }
 
@@ -246,7 +246,7 @@ impl Strategy for FreeSubmeshList<'_> {
     fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
         match list::take(self.workspace.list, self.len, block.into(), worked) {
             Ok(len) => self.len = len,
-            Err(NoRoom) => self.build_from(occupancy),
+            Err(NoRoom) => self.build_from(occupancy, worked),
         }
     }
 
@@ -260,7 +260,7 @@ impl Strategy for FreeSubmeshList<'_> {
         }
         match len {
             Ok(len) => self.len = len,
-            Err(NoRoom) => self.build_from(occupancy),
+            Err(NoRoom) => self.build_from(occupancy, worked),
         }
     }
 
@@ -270,7 +270,7 @@ impl Strategy for FreeSubmeshList<'_> {
     }
 
     fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
-        self.build_from(occupancy);
+        self.build_from(occupancy, &mut |_| ());
     }
 
     fn check_invariants(&self, occupancy: &Occupancy<'_>) {
@@ -280,7 +280,10 @@ impl Strategy for FreeSubmeshList<'_> {
             "the list is in order and has no duplicates"
         );
         let mut dominant = 0;
-        for_each_maximal(occupancy, |submesh| {
+        for_each_maximal(occupancy, |step| {
+            let Step::Found(submesh) = step else {
+                return;
+            };
             let entry = Entry::from(submesh);
             assert!(list.contains(&entry.0), "{submesh} is in the list");
             dominant += 1;
