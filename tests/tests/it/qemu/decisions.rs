@@ -149,7 +149,7 @@ fn compare(group: Group) {
             }
         }
         assert!(rounds >= 2, "{strategy} serves {rounds} of the machines");
-        assert!(granted >= 50, "{strategy}: {granted} grants");
+        assert!(granted >= 25, "{strategy}: {granted} grants");
         strategies += 1;
         served += rounds;
     }
@@ -157,7 +157,7 @@ fn compare(group: Group) {
     assert!(served > 3 * strategies, "{group:?}: {served} rounds");
 }
 
-/// 400 random commands to the board and to a controller in process, whose words are twice as long: the same replies. Returns the number of
+/// 200 random commands to the board and to a controller in process, whose words are twice as long: the same replies. Returns the number of
 /// jobs that were granted; `None` if both refuse the configuration.
 fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> Option<usize> {
     let Configuration {
@@ -188,7 +188,7 @@ fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> O
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (state >> 8) % end
     };
-    for step in 0..400 {
+    for step in 0..200 {
         let job = JobId(random(60));
         let node = NodeId(random(machine.nodes()) / 8 * 8);
         let command = match random(32) {
@@ -240,7 +240,7 @@ fn qemu_decides_as_in_process_when_it_backfills() {
                     scheduler,
                 };
                 let granted = compare_on(&mut client, configuration);
-                assert!(granted >= Some(20), "{configuration:?}: {granted:?} grants");
+                assert!(granted >= Some(10), "{configuration:?}: {granted:?} grants");
             }
         }
     }
