@@ -9,8 +9,8 @@ use core::fmt;
 use heapless::{String, Vec};
 use meshalloc::message::{GRANT_BLOCKS_MAX, Grant, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX};
 use meshalloc::{
-    Block, Capacity, Command, Configuration, Error, JobId, JobState, NodeId, Reply, SchedulerKind,
-    StrategyKind, Ticks,
+    Block, Capacity, Command, Configuration, Error, FaultReport, JobId, JobState, Reply,
+    SchedulerKind, StrategyKind, Ticks,
 };
 use serde::{Deserialize, Serialize};
 
@@ -136,15 +136,8 @@ pub enum Outcome {
         /// The processors it held, 0 if it waited.
         processors: u32,
     },
-    /// The processor's state was set.
-    Fault {
-        /// The processor.
-        node: NodeId,
-        /// The job that holds it, and keeps running.
-        job: Option<JobId>,
-        /// Whether it was in another state before.
-        changed: bool,
-    },
+    /// The state of the processors was set.
+    Fault(FaultReport),
     /// Nothing was changed.
     Error(Error),
 }
@@ -155,7 +148,7 @@ impl Outcome {
         match *reply {
             Reply::Submitted { job, state } => Outcome::Submitted { job, state },
             Reply::Released { job, processors } => Outcome::Released { job, processors },
-            Reply::Fault { node, job, changed } => Outcome::Fault { node, job, changed },
+            Reply::Fault(report) => Outcome::Fault(report),
             Reply::Error(error) => Outcome::Error(error),
             _ => Outcome::Done,
         }
@@ -168,7 +161,7 @@ impl From<Outcome> for Reply {
             Outcome::Done => Reply::Done,
             Outcome::Submitted { job, state } => Reply::Submitted { job, state },
             Outcome::Released { job, processors } => Reply::Released { job, processors },
-            Outcome::Fault { node, job, changed } => Reply::Fault { node, job, changed },
+            Outcome::Fault(report) => Reply::Fault(report),
             Outcome::Error(error) => Reply::Error(error),
         }
     }

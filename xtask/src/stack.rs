@@ -145,17 +145,20 @@ fn work(configuration: &Configuration) -> Vec<Command> {
         }
         if job % 50 == 0 {
             let node = NodeId(job * 63 / 100 % machine.nodes());
+            let Some(block) = machine.unit(node) else {
+                continue;
+            };
             commands.extend([
-                Command::MarkFaulty { node },
+                Command::MarkFaulty { block },
                 Command::QueryJob {
                     job: JobId(job - 1),
                 },
-                Command::ListJobs { from: 0 },
+                Command::ListJobs { on: None, from: 0 },
                 Command::Occupancy { from: NodeId(0) },
                 Command::Statistics,
             ]);
             if job % 100 == 0 {
-                commands.push(Command::ClearFaulty { node });
+                commands.push(Command::ClearFaulty { block });
             }
         }
     }

@@ -127,10 +127,16 @@ impl<'m> Controller<'m> {
         Ok(())
     }
 
-    pub(super) fn list(&self, from: u32, reply: Sink<'_>) {
+    pub(super) fn list(&self, on: Option<Block>, from: u32, reply: Sink<'_>) -> Result<(), Error> {
+        if let Some(block) = on {
+            self.check_block(block)?;
+        }
         let mut jobs = Vec::new();
         let mut next = None;
         for (following, job) in self.jobs.jobs_from(from) {
+            if on.is_some_and(|block| !self.is_on(job, block)) {
+                continue;
+            }
             if jobs.push((job.id(), job.processors())).is_err() {
                 // It did not fit, so the next chunk begins with it.
                 next = Some(following - 1);
@@ -138,6 +144,7 @@ impl<'m> Controller<'m> {
             }
         }
         reply(&Reply::Jobs(JobList { jobs, next }));
+        Ok(())
     }
 
     pub(super) fn occupancy_chunk(&self, from: NodeId, reply: Sink<'_>) -> Result<(), Error> {

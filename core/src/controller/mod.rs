@@ -16,8 +16,7 @@ use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, Refusal};
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Slot};
-use crate::message::{Capacity, Command, Configuration, JobState, Reply, Statistics};
-use crate::node::NodeId;
+use crate::message::{Capacity, Command, Configuration, FaultReport, JobState, Reply, Statistics};
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, Event, Try};
@@ -196,10 +195,7 @@ impl<'m> Controller<'m> {
         let outcome = match *query {
             Command::QueryJob { job } => self.query(job, reply),
             Command::Blocks { job, from } => self.blocks_from(job, from, reply),
-            Command::ListJobs { from } => {
-                self.list(from, reply);
-                Ok(())
-            }
+            Command::ListJobs { on, from } => self.list(on, from, reply),
             Command::Occupancy { from } => self.occupancy_chunk(from, reply),
             _ => {
                 reply(&Reply::Statistics(self.statistics()));
@@ -234,14 +230,11 @@ impl<'m> Controller<'m> {
                 self.advance(granted);
                 Reply::Released { job, processors }
             }
-            Command::MarkFaulty { node } => {
-                let (job, changed) = self.mark_faulty(node, now)?;
-                Reply::Fault { node, job, changed }
-            }
-            Command::ClearFaulty { node } => {
-                let (job, changed) = self.begin_clear_faulty(node, now)?;
+            Command::MarkFaulty { block } => Reply::Fault(self.mark_faulty(block, now)?),
+            Command::ClearFaulty { block } => {
+                let report = self.begin_clear_faulty(block, now)?;
                 self.advance(granted);
-                Reply::Fault { node, job, changed }
+                Reply::Fault(report)
             }
             _ => {
                 self.reset(now);
@@ -449,72 +442,78 @@ impl<'m> Controller<'m> {
         Ok(processors)
     }
 
-    /// The processor is faulty. Returns the job that holds it, which keeps running, and whether the
-    /// processor was in order before.
+    /// The processors of the block are faulty. Jobs that hold some of them keep running.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`].
-    pub fn mark_faulty(
-        &mut self,
-        node: NodeId,
-        now: Ticks,
-    ) -> Result<(Option<JobId>, bool), Error> {
-        self.check_node(node)?;
+    /// [`Error::NoSuchBlock`].
+    ///
+    /// # Time complexity
+    ///
+    /// That of [`Allocator::mark_faulty`], and O(blocks held).
+    pub fn mark_faulty(&mut self, block: Block, now: Ticks) -> Result<FaultReport, Error> {
+        self.check_block(block)?;
         self.finish(&mut |_| ());
         self.clock = self.clock.max(now);
-        let changed = self.allocator.mark_faulty(node);
-        Ok((self.holder(node), changed))
+        let changed = self.allocator.mark_faulty(block);
+        Ok(self.fault_report(block, changed))
     }
 
-    /// The processor works again. Returns the job that holds it and whether it was faulty before.
-    /// `granted` is called for every job that is granted in consequence.
+    /// The processors of the block work again. `granted` is called for every job that is granted in consequence.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`].
+    /// [`Error::NoSuchBlock`].
+    ///
+    /// # Time complexity
+    ///
+    /// That of [`Allocator::clear_faulty`], O(blocks held), and that of the strategy for each job that the scheduler lets try.
     pub fn clear_faulty(
         &mut self,
-        node: NodeId,
+        block: Block,
         now: Ticks,
         granted: Grants<'_>,
-    ) -> Result<(Option<JobId>, bool), Error> {
+    ) -> Result<FaultReport, Error> {
         self.finish(granted);
-        let outcome = self.begin_clear_faulty(node, now)?;
+        let report = self.begin_clear_faulty(block, now)?;
         self.finish(granted);
-        Ok(outcome)
+        Ok(report)
     }
 
-    fn begin_clear_faulty(
-        &mut self,
-        node: NodeId,
-        now: Ticks,
-    ) -> Result<(Option<JobId>, bool), Error> {
-        self.check_node(node)?;
+    fn begin_clear_faulty(&mut self, block: Block, now: Ticks) -> Result<FaultReport, Error> {
+        self.check_block(block)?;
         self.clock = self.clock.max(now);
-        let job = self.holder(node);
-        let changed = self.allocator.clear_faulty(node);
-        if changed && job.is_none() {
+        let before = self.occupancy().free();
+        let changed = self.allocator.clear_faulty(block);
+        if self.occupancy().free() != before {
             self.schedule(Event::Departure);
         }
-        Ok((job, changed))
+        Ok(self.fault_report(block, changed))
     }
 
-    fn check_node(&self, node: NodeId) -> Result<(), Error> {
-        match node.0 < self.machine().nodes() {
-            true => Ok(()),
-            false => Err(Error::UnknownNode(node)),
+    fn check_block(&self, block: Block) -> Result<(), Error> {
+        match self.machine().outside(block) {
+            None => Ok(()),
+            Some(dimension) => Err(Error::NoSuchBlock {
+                dimension: dimension as u8,
+            }),
         }
     }
 
-    /// The running job that holds the processor. O(blocks held).
-    fn holder(&self, node: NodeId) -> Option<JobId> {
-        let grid = self.machine();
-        let holds = |job: &&JobSlot| {
-            let mut blocks = self.blocks(job);
-            blocks.any(|block| grid.holds(block, node))
-        };
-        self.jobs.running().find(holds).map(JobSlot::id)
+    /// Whether the job holds a processor of the block.
+    fn is_on(&self, job: &JobSlot, block: Block) -> bool {
+        let mut blocks = self.blocks(job);
+        blocks.any(|held| self.machine().overlap(held, block))
+    }
+
+    fn fault_report(&self, block: Block, changed: u32) -> FaultReport {
+        let mut jobs = self.jobs.running().filter(|job| self.is_on(job, block));
+        let first = jobs.next().map(JobSlot::id);
+        FaultReport {
+            changed,
+            jobs: u32::from(first.is_some()) + jobs.count() as u32,
+            first,
+        }
     }
 
     /// The machine that is served.

@@ -283,6 +283,13 @@ macro_rules! strategies {
                 }
             }
 
+            fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block) {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.repaired(occupancy, block),)*
+                    AnyStrategy::Never(s) => s.repaired(occupancy, block),
+                }
+            }
+
             fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
                 match self {
                     $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.rebuild(occupancy),)*

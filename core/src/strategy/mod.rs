@@ -150,14 +150,19 @@ pub trait Strategy {
         let _ = outlook;
     }
 
-    /// The block has become busy: a job took it, or its processor is faulty. `occupancy` says so
+    /// The block has become busy: a job took it, or its processors are faulty, some of which may have been busy before. `occupancy` says so
     /// already.
     fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block) {
         let _ = (occupancy, block);
     }
 
-    /// The block has become free. `occupancy` says so already.
+    /// The block has become free, but for its faulty processors. `occupancy` says so already.
     fn released(&mut self, occupancy: &Occupancy<'_>, block: Block) {
+        let _ = (occupancy, block);
+    }
+
+    /// Processors of the block that were faulty have become free. `occupancy` says so already.
+    fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block) {
         let _ = (occupancy, block);
     }
 

@@ -7,6 +7,7 @@ use meshalloc::{
 };
 use meshalloc_firmware::{Client, Line};
 use meshalloc_tests::qemu::{Qemu, call_at};
+use meshalloc_tests::rig::fault;
 use meshalloc_tests::strategy::places_anywhere;
 
 use super::call;
@@ -192,10 +193,23 @@ fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> O
         let job = JobId(random(60));
         let node = NodeId(random(machine.nodes()) / 8 * 8);
         let command = match random(32) {
-            0 => Command::MarkFaulty { node },
-            1..=3 => Command::ClearFaulty { node },
+            kind @ 0..=3 => {
+                // A box that begins there, as far as the machine goes.
+                let start = machine
+                    .coordinates(node)
+                    .expect("a processor of the machine");
+                let rest = |at: usize| machine.side(at) - start[at];
+                let extent: Vec<u16> = (0..machine.dimensions())
+                    .map(|at| rest(at).min(1 + random(3) as u16))
+                    .collect();
+                let block = machine.block(&start, &extent);
+                fault(block.expect("a box of the machine"), kind == 0)
+            }
             4 => Command::Occupancy { from: node },
-            5 => Command::ListJobs { from: job.0 },
+            5 => Command::ListJobs {
+                on: None,
+                from: job.0,
+            },
             6 => Command::QueryJob { job },
             7..=16 => Command::Release { job },
             _ => Command::Submit {
