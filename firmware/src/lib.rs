@@ -7,6 +7,7 @@
 //!
 //! - [`protocol`]: the messages, and how long each can get. `PROTOCOL.md` has the bytes.
 //! - [`frame`]: messages to frames (postcard, CRC-32, COBS) and back, whatever the line does to them.
+//! - [`port`]: the interrupt of a serial port.
 //! - [`server`]: the controller's half. No I/O of its own: bytes in, bytes out.
 //! - [`journal`]: what survives a reset, in flash.
 //! - [`client`] (feature `client`, needs `std`): the other half, for programs that need processors.
@@ -19,11 +20,13 @@
 #[cfg(any(feature = "client", feature = "memory-flash"))]
 extern crate std;
 
+mod checksum;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod frame;
 pub mod journal;
 pub mod keeping;
+pub mod port;
 pub mod protocol;
 pub mod server;
 pub mod sessions;

@@ -308,8 +308,10 @@ pub struct LineCounters {
     pub wrong_version: u32,
     /// Frames whose body is no message.
     pub bad_message: u32,
-    /// Times that the transport lost bytes before they got here.
+    /// Times that the transport lost bytes before they got here, or one had no stop bit.
     pub overruns: u32,
+    /// Replies that the transport had no room for.
+    pub dropped: u32,
 }
 
 impl LineCounters {
@@ -327,6 +329,7 @@ impl LineCounters {
         wrong_version: 0,
         bad_message: 0,
         overruns: 0,
+        dropped: 0,
     };
 
     /// Whatever was not as it should be: all but whole frames.
@@ -344,6 +347,7 @@ impl LineCounters {
             wrong_version,
             bad_message,
             overruns,
+            dropped,
         } = *self;
         bad_cobs
             .saturating_add(too_short)
@@ -352,6 +356,7 @@ impl LineCounters {
             .saturating_add(wrong_version)
             .saturating_add(bad_message)
             .saturating_add(overruns)
+            .saturating_add(dropped)
     }
 }
 

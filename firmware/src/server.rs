@@ -180,8 +180,8 @@ impl<'m, K> Server<'m, K> {
     }
 
     /// What was seen on the line so far.
-    pub const fn counters(&self) -> LineCounters {
-        self.counters
+    pub const fn counters(&self) -> &LineCounters {
+        &self.counters
     }
 
     /// The transport lost bytes this many times.
@@ -238,7 +238,7 @@ impl<K: Keep> Server<'_, K> {
     /// # Errors
     ///
     /// The first error in writing. All bytes were taken and the commands in them carried out; to the
-    /// client it is as if replies had been lost.
+    /// client it is as if replies had been lost, which are counted.
     pub fn receive<W: Write>(
         &mut self,
         bytes: &[u8],
@@ -251,7 +251,11 @@ impl<K: Keep> Server<'_, K> {
                 continue;
             };
             let incoming = Incoming::from(frame);
-            result = result.and(self.serve(incoming, now, line));
+            let served = self.serve(incoming, now, line);
+            if served.is_err() {
+                increment(&mut self.counters.dropped);
+            }
+            result = result.and(served);
         }
         result
     }

@@ -6,6 +6,7 @@ mod hostile;
 mod journal;
 mod line;
 mod longest;
+mod port;
 mod samples;
 mod session;
 mod soak;

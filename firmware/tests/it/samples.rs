@@ -459,6 +459,7 @@ fn line_counters() -> LineCounters {
         wrong_version: 10,
         bad_message: 11,
         overruns: 12,
+        dropped: 13,
     }
 }
 
