@@ -70,6 +70,12 @@ pub enum ClientMessage {
     },
     /// Queries the counters of the line. Answered by [`ServerMessage::LineCounters`].
     LineCounters,
+    /// Asks for another rate of the line. Answered by [`ServerMessage::Rate`].
+    #[cfg(feature = "rates")]
+    Rate {
+        /// Bits a second.
+        baud: u32,
+    },
 }
 
 /// What the server answers, one to each frame.
@@ -99,6 +105,12 @@ pub enum ServerMessage {
     LineCounters(LineCounters),
     /// The frame was not understood or not carried out.
     Error(ProtocolError),
+    /// To [`ClientMessage::Rate`].
+    #[cfg(feature = "rates")]
+    Rate {
+        /// The rate from now on, in bits a second; this reply still comes with the one before.
+        baud: u32,
+    },
 }
 
 /// A [`ServerMessage`] whose reply is still the controller's: the same bytes without a copy.
@@ -114,6 +126,10 @@ pub(crate) enum ServerMessageRef<'a> {
     Events(&'a Events),
     LineCounters(&'a LineCounters),
     Error(ProtocolError),
+    #[cfg(feature = "rates")]
+    Rate {
+        baud: u32,
+    },
 }
 
 /// What a command that changes something has come to: the replies of [`Reply`] to such a command.

@@ -7,6 +7,7 @@ mod journal;
 mod line;
 mod longest;
 mod port;
+mod rate;
 mod samples;
 mod session;
 mod soak;

@@ -48,6 +48,7 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
             },
         ),
         ("line counters", ClientMessage::LineCounters),
+        ("rate", ClientMessage::Rate { baud: 1_000_000 }),
         (
             "submit",
             command(Command::Submit {
@@ -248,6 +249,7 @@ fn greetings_and_counters() -> Vec<(String, ServerMessage)> {
             "line counters".to_owned(),
             ServerMessage::LineCounters(line_counters()),
         ),
+        ("rate".to_owned(), ServerMessage::Rate { baud: 1_000_000 }),
     ]
 }
 

@@ -199,6 +199,11 @@ mod board {
                 }
                 None => receiver.sleep(),
             }
+            #[cfg(feature = "rates")]
+            if let Some(baud) = server.next_rate(clock::now_ms(), || transmitter.has_sent_all()) {
+                transmitter.set_baud(baud);
+                defmt::info!("line: {=u32} baud", baud);
+            }
             let counters = server.counters();
             #[cfg(feature = "qemu")]
             if counters.changes != before {

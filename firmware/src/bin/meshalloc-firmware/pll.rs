@@ -17,9 +17,15 @@ use stm32f4xx_hal::pac::{FLASH, PWR, rcc};
 /// How often the external clock is looked for: about 0.1 s at 16 MHz.
 const LOOKS: u32 = 200_000;
 
+/// Level 3, a reset below 2.7 V, as the option bytes have it (reference manual, section 3.6.1); 3 is off.
+const BROWN_OUT_LEVEL: u8 = 0;
+
 /// Goes from the internal 16 MHz, as they are after a reset, to 180 MHz.
 #[expect(unsafe_code, reason = "divisors are written as bits")]
 pub(crate) fn start(rcc: &rcc::RegisterBlock, power: &PWR, flash: &FLASH) {
+    if flash.optcr().read().bor_lev().bits() != BROWN_OUT_LEVEL {
+        defmt::warn!("no reset below 2.7 V: the brown-out level is not 3 (option bytes)");
+    }
     rcc.cr()
         .modify(|_, w| w.hsebyp().set_bit().hseon().set_bit());
     let is_external = (0..LOOKS).any(|_| rcc.cr().read().hserdy().bit_is_set());

@@ -8,6 +8,7 @@ use cortex_m::interrupt::{Mutex, free};
 use cortex_m::peripheral::NVIC;
 use embedded_io::SliceWriteError;
 use heapless::spsc::{Consumer, Producer, Queue};
+use meshalloc_firmware::BAUD_DEFAULT;
 use meshalloc_firmware::frame::SERVER_FRAME_MAX;
 use meshalloc_firmware::port::{self, Outgoing, Status, Uart};
 use static_cell::{ConstStaticCell, StaticCell};
@@ -17,8 +18,6 @@ use stm32f4xx_hal::rcc::{Enable, Rcc};
 
 use crate::clock;
 
-/// Bits a second after a reset, 8N1.
-const BAUD: u32 = 115_200;
 /// Bytes of the ring of received ones: what comes in 44 ms at 115200 baud, in 5 ms at 1 Mbaud, while a job is tried; five of the longest frames.
 const RING_LEN: usize = 512;
 /// Bytes that may wait to be sent: two of the longest frames, or a dozen grants.
@@ -56,7 +55,7 @@ pub(crate) fn start(usart: USART2, tx: PA2, rx: PA3, rcc: &mut Rcc) -> (Receiver
     USART2::enable(rcc);
     let (incoming, ring) = RING.init_with(Queue::new).split();
     let registers = Registers(usart);
-    registers.set_baud(BAUD);
+    registers.set_baud(BAUD_DEFAULT);
     registers.0.cr1().write(|w| {
         w.ue().set_bit();
         w.te().set_bit();
@@ -157,6 +156,22 @@ impl Receiver {
                 cortex_m::asm::wfi();
             }
         });
+    }
+}
+
+#[cfg(feature = "rates")]
+impl Transmitter {
+    /// Whether the last stop bit of the last byte has left.
+    pub(crate) fn has_sent_all(&self) -> bool {
+        let has = |port: &mut Port| {
+            port.outgoing.is_empty() && port.registers.0.sr().read().tc().bit_is_set()
+        };
+        with_port(has) == Some(true)
+    }
+
+    /// Sets the rate, of sending and of receiving.
+    pub(crate) fn set_baud(&self, baud: u32) {
+        with_port(|port| port.registers.set_baud(baud));
     }
 }
 
