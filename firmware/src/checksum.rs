@@ -14,7 +14,7 @@ static REMAINDERS: [u32; 16] = {
         let mut rest = value as u32;
         let mut bit = 0;
         while bit < 4 {
-            rest = rest >> 1 ^ (rest & 1) * POLYNOMIAL;
+            rest = (rest >> 1) ^ ((rest & 1) * POLYNOMIAL);
             bit += 1;
         }
         remainders[value] = rest;
