@@ -70,6 +70,12 @@ pub enum ClientMessage {
     },
     /// Queries the counters of the line. Answered by [`ServerMessage::LineCounters`].
     LineCounters,
+    /// Asks for another rate of the line. Answered by [`ServerMessage::Rate`].
+    #[cfg(feature = "rates")]
+    Rate {
+        /// Bits a second.
+        baud: u32,
+    },
 }
 
 /// What the server answers, one to each frame.
@@ -99,6 +105,12 @@ pub enum ServerMessage {
     LineCounters(LineCounters),
     /// The frame was not understood or not carried out.
     Error(ProtocolError),
+    /// To [`ClientMessage::Rate`].
+    #[cfg(feature = "rates")]
+    Rate {
+        /// The rate from now on, in bits a second; this reply still comes with the one before.
+        baud: u32,
+    },
 }
 
 /// A [`ServerMessage`] whose reply is still the controller's: the same bytes without a copy.
@@ -114,6 +126,10 @@ pub(crate) enum ServerMessageRef<'a> {
     Events(&'a Events),
     LineCounters(&'a LineCounters),
     Error(ProtocolError),
+    #[cfg(feature = "rates")]
+    Rate {
+        baud: u32,
+    },
 }
 
 /// What a command that changes something has come to: the replies of [`Reply`] to such a command.
@@ -301,8 +317,10 @@ pub struct LineCounters {
     pub wrong_version: u32,
     /// Frames whose body is no message.
     pub bad_message: u32,
-    /// Times that the transport lost bytes before they got here.
+    /// Times that the transport lost bytes before they got here, or one had no stop bit.
     pub overruns: u32,
+    /// Replies that the transport had no room for.
+    pub dropped: u32,
 }
 
 impl LineCounters {
@@ -320,6 +338,7 @@ impl LineCounters {
         wrong_version: 0,
         bad_message: 0,
         overruns: 0,
+        dropped: 0,
     };
 
     /// Whatever was not as it should be: all but whole frames.
@@ -337,6 +356,7 @@ impl LineCounters {
             wrong_version,
             bad_message,
             overruns,
+            dropped,
         } = *self;
         bad_cobs
             .saturating_add(too_short)
@@ -345,6 +365,7 @@ impl LineCounters {
             .saturating_add(wrong_version)
             .saturating_add(bad_message)
             .saturating_add(overruns)
+            .saturating_add(dropped)
     }
 }
 

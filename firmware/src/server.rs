@@ -32,6 +32,8 @@ use crate::protocol::{
     ClientMessage, EVENTS_MAX, Event, Events, Greeting, LineCounters, Origin, Outcome,
     PROTOCOL_VERSION, ProtocolError, ServerMessageRef, Session,
 };
+#[cfg(feature = "rates")]
+use crate::rate::Rate;
 use crate::sessions::{Place, Remembered, Sessions};
 use crate::{BUILD, SOFTWARE};
 
@@ -83,6 +85,11 @@ pub struct Server<'m, K = Forgetful> {
     counters: LineCounters,
     sessions: Sessions,
     boot: u64,
+    #[cfg(feature = "rates")]
+    rate: Rate,
+    /// The overruns that the rate has taken for bytes.
+    #[cfg(feature = "rates")]
+    overruns_heard: u32,
 }
 
 /// A frame from the line, without a hold on the decoder.
@@ -171,7 +178,22 @@ impl<'m, K> Server<'m, K> {
             counters: LineCounters::NONE,
             sessions,
             boot,
+            #[cfg(feature = "rates")]
+            rate: Rate::new(),
+            #[cfg(feature = "rates")]
+            overruns_heard: 0,
         }
+    }
+
+    /// The rate that the line is to be set to now, if it is another; to be called whenever the server has nothing to do, and at least every few
+    /// milliseconds. `has_left` is whether the line has sent all replies.
+    #[cfg(feature = "rates")]
+    pub fn next_rate(&mut self, now: Ticks, has_left: impl FnOnce() -> bool) -> Option<u32> {
+        if self.counters.overruns != self.overruns_heard {
+            self.overruns_heard = self.counters.overruns;
+            self.rate.hear(now);
+        }
+        self.rate.next(now, has_left)
     }
 
     /// The controller.
@@ -180,8 +202,8 @@ impl<'m, K> Server<'m, K> {
     }
 
     /// What was seen on the line so far.
-    pub const fn counters(&self) -> LineCounters {
-        self.counters
+    pub const fn counters(&self) -> &LineCounters {
+        &self.counters
     }
 
     /// The transport lost bytes this many times.
@@ -238,7 +260,7 @@ impl<K: Keep> Server<'_, K> {
     /// # Errors
     ///
     /// The first error in writing. All bytes were taken and the commands in them carried out; to the
-    /// client it is as if replies had been lost.
+    /// client it is as if replies had been lost, which are counted.
     pub fn receive<W: Write>(
         &mut self,
         bytes: &[u8],
@@ -247,11 +269,17 @@ impl<K: Keep> Server<'_, K> {
     ) -> Result<(), W::Error> {
         let mut result = Ok(());
         for &byte in bytes {
+            #[cfg(feature = "rates")]
+            self.rate.hear(now);
             let Some(frame) = self.decoder.push(byte) else {
                 continue;
             };
             let incoming = Incoming::from(frame);
-            result = result.and(self.serve(incoming, now, line));
+            let served = self.serve(incoming, now, line);
+            if served.is_err() {
+                increment(&mut self.counters.dropped);
+            }
+            result = result.and(served);
         }
         result
     }
@@ -266,6 +294,8 @@ impl<K: Keep> Server<'_, K> {
         let (counter, header, error) = match incoming {
             Incoming::Message(header, message) => {
                 increment(&mut counters.frames);
+                #[cfg(feature = "rates")]
+                self.rate.hear_frame();
                 return self.answer(header, message, now, line);
             }
             Incoming::WrongVersion(header) => (
@@ -312,6 +342,11 @@ impl<K: Keep> Server<'_, K> {
             ClientMessage::LineCounters => {
                 let counters = self.counters;
                 return self.send(header, &ServerMessageRef::LineCounters(&counters), line);
+            }
+            #[cfg(feature = "rates")]
+            ClientMessage::Rate { baud } => {
+                let baud = self.rate.ask(baud);
+                return self.send(header, &ServerMessageRef::Rate { baud }, line);
             }
             ClientMessage::Command { session, since, .. }
             | ClientMessage::Events { session, since } => {

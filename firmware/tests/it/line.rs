@@ -190,6 +190,7 @@ pub(crate) const OPTIONS: Options = Options {
     timeout: Duration::from_secs(1),
     tries: 100_000,
     number: Some(u32::MAX - 1),
+    baud: meshalloc_firmware::BAUD_DEFAULT,
 };
 
 /// All replies to a command over the line.

@@ -164,6 +164,7 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
             wrong_version: most,
             bad_message: most,
             overruns: most,
+            dropped: most,
         }),
         ServerMessage::Error(ProtocolError::OtherBoot { boot: u64::MAX }),
         ServerMessage::Events(events.clone()),

@@ -48,6 +48,7 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
             },
         ),
         ("line counters", ClientMessage::LineCounters),
+        ("rate", ClientMessage::Rate { baud: 1_000_000 }),
         (
             "submit",
             command(Command::Submit {
@@ -268,6 +269,7 @@ fn greetings_and_counters() -> Vec<(String, ServerMessage)> {
             "line counters".to_owned(),
             ServerMessage::LineCounters(line_counters()),
         ),
+        ("rate".to_owned(), ServerMessage::Rate { baud: 1_000_000 }),
     ]
 }
 
@@ -480,6 +482,7 @@ fn line_counters() -> LineCounters {
         wrong_version: 10,
         bad_message: 11,
         overruns: 12,
+        dropped: 13,
     }
 }
 

@@ -331,6 +331,7 @@ impl Soak {
             timeout: Duration::from_secs(1),
             tries: 4,
             number: Some(self.random.next() as u32),
+            ..Options::default()
         };
         let end = End {
             world: Rc::clone(&self.world),

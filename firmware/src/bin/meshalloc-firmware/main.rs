@@ -2,11 +2,11 @@
 //! ST-LINK's virtual COM port (115200 baud, 8N1).
 //!
 //! ```text
-//!   USART2 interrupt ──bytes──▶ ring ──▶ main loop: Server::receive, Server::work ──▶ USART2, blocking
+//!   USART2 interrupt ──bytes──▶ ring ──▶ main loop: Server::receive, Server::work ──frames──▶ Outgoing ──▶ USART2 interrupt
 //!   SysTick interrupt ──▶ milliseconds       │ feeds the watchdog, shows the status, sleeps
 //! ```
 //!
-//! - **Clock**: the internal 16 MHz oscillator as it is after a reset; 115200 baud come out 0.08 % off.
+//! - **Clock**: 180 MHz (`pll.rs`); with the feature `qemu` the chip is left as it is after a reset.
 //! - **Status LED** (PA5, LD2): lit while at least one job runs.
 //! - **Watchdog**: resets the chip when the main loop has not come round for [`WATCHDOG_MS`]. Each round takes a byte from
 //!   the line, or tries one of the jobs that a command lets try.
@@ -16,8 +16,8 @@
 //! - **Journal** (feature `journal`): sectors 1 to 3 of the flash, from which the state is restored after a reset. Erasing one stops
 //!   the processor for up to 0.8 s, every few hundred commands.
 //! - **Logs**: defmt over RTT; with the feature `qemu` over semihosting, which on a chip without a
-//!   debugger would be a fault. That feature also tells the clock how fast QEMU's SysTick runs, and keeps how long commands
-//!   take; nothing else differs.
+//!   debugger would be a fault. That feature also leaves the PLL alone, which QEMU does not have, tells the clock how fast QEMU's SysTick
+//!   runs, and keeps how long commands take; nothing else differs.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg(all(target_os = "none", feature = "journal"))]
@@ -30,6 +30,8 @@ mod clock;
 mod crash;
 #[cfg(all(target_os = "none", feature = "qemu"))]
 mod instructions;
+#[cfg(all(target_os = "none", not(feature = "qemu")))]
+mod pll;
 #[cfg(target_os = "none")]
 mod serial;
 
@@ -141,20 +143,25 @@ mod board {
             defmt::error!("the watchdog has reset the chip");
         }
 
+        let mut watchdog = IndependentWatchdog::new(device.IWDG);
+        watchdog.stop_on_debug(&device.DBGMCU, true);
+        watchdog.start(WATCHDOG_MS.millis());
+
         let mut rcc = device.RCC.constrain();
         #[cfg(feature = "qemu")]
         let boot = boot::identity();
         #[cfg(not(feature = "qemu"))]
         let boot = boot::identity(&device.ADC1, &device.ADC_COMMON, &mut rcc);
+        #[cfg(not(feature = "qemu"))]
+        crate::pll::start(&rcc, &device.PWR, &device.FLASH);
         let gpio = device.GPIOA.split(&mut rcc);
         let mut led = gpio.pa5.into_push_pull_output();
         let (mut receiver, mut transmitter) =
             serial::start(device.USART2, gpio.pa2, gpio.pa3, &mut rcc);
         clock::start(core.SYST);
 
-        let controller = match Controller::new(STORAGE.take().memory(), AT_RESET) {
-            Ok(controller) => controller,
-            Err(error) => defmt::panic!("no room for the machine: {}", error),
+        let Ok(controller) = Controller::new(STORAGE.take().memory(), AT_RESET) else {
+            defmt::panic!("no room for the machine");
         };
         #[cfg(not(feature = "journal"))]
         let mut server = Server::new(controller, boot);
@@ -174,21 +181,16 @@ mod board {
         };
         show_running(&mut led, server.controller());
 
-        let mut watchdog = IndependentWatchdog::new(device.IWDG);
-        watchdog.stop_on_debug(&device.DBGMCU, true);
-        watchdog.start(WATCHDOG_MS.millis());
+        let (mut frames, mut faults) = (0, 0);
         loop {
             watchdog.feed();
-            let before = server.counters();
             server.overrun(receiver.take_overruns());
             #[cfg(feature = "qemu")]
-            let begin = clock::ticks();
+            let (begin, before) = (clock::ticks(), server.counters().changes);
             // A byte a round ends at most one frame, so each frame has the watchdog's whole time.
             match receiver.next() {
-                // Writing to the serial port cannot fail.
-                Some(byte) => {
-                    let Ok(()) = server.receive(&[byte], clock::now_ms(), &mut transmitter);
-                }
+                // The server counts a reply that has no room.
+                Some(byte) => _ = server.receive(&[byte], clock::now_ms(), &mut transmitter),
                 None if server.has_work() => {
                     server.work();
                     show_running(&mut led, server.controller());
@@ -197,16 +199,23 @@ mod board {
                 }
                 None => receiver.sleep(),
             }
-            let after = server.counters();
+            #[cfg(feature = "rates")]
+            if let Some(baud) = server.next_rate(clock::now_ms(), || transmitter.has_sent_all()) {
+                transmitter.set_baud(baud);
+                defmt::info!("line: {=u32} baud", baud);
+            }
+            let counters = server.counters();
             #[cfg(feature = "qemu")]
-            if after.changes != before.changes {
+            if counters.changes != before {
                 crate::instructions::keep(clock::ticks() - begin);
             }
-            if after != before {
+            if counters.frames != frames {
+                frames = counters.frames;
                 show_running(&mut led, server.controller());
             }
-            if after.faults() != before.faults() {
-                defmt::warn!("line: {}", after);
+            if counters.faults() != faults {
+                faults = counters.faults();
+                defmt::warn!("line: {=u32} faults since the reset", faults);
             }
         }
     }
