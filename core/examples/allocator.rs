@@ -6,7 +6,7 @@
 
 use std::error::Error;
 
-use meshalloc::{Allocator, Mesh, NodeId, Refusal, Request, Storage, StrategyKind, Submesh};
+use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, StrategyKind, Submesh};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // 16 rows of one word each, no table of jobs, 16 words of scratch and room for 32 allocations.
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::AdaptiveScan)?;
 
     // A faulty processor is never given away.
-    allocator.mark_faulty(NodeId(0));
+    allocator.mark_faulty(Submesh::new(0, 0, 1, 1).into());
     let wide = allocator.allocate(&Request::submesh(15, 6))?;
     let block = allocator.blocks(&wide).next();
     assert_eq!(block, Some(Submesh::new(1, 0, 15, 6).into()));

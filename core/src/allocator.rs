@@ -370,54 +370,56 @@ impl<'m> Allocator<'m> {
         self.pool.iter(blocks)
     }
 
-    /// The processor is faulty: busy, and not given back, until [`Allocator::clear_faulty`]. Returns whether it
-    /// was in order before. If it is held, it stays held.
-    pub fn mark_faulty(&mut self, node: NodeId) -> bool {
-        self.mark_faulty_with(node, None)
+    /// The processors of a block of the machine are faulty: busy, and not given back, until [`Allocator::clear_faulty`]. Those that are held
+    /// stay held. Returns how many were in order before.
+    ///
+    /// # Time complexity
+    ///
+    /// O(words) of the block; for a strategy that keeps a list, that of an allocation.
+    pub fn mark_faulty(&mut self, block: Block) -> u32 {
+        self.mark_faulty_with(block, None)
     }
 
     /// [`Allocator::mark_faulty`], with pauses.
     pub(crate) fn mark_faulty_with(
         &mut self,
-        node: NodeId,
+        block: Block,
         mut pausing: Option<(&mut Watch<'_>, &JobTable<'_>)>,
-    ) -> bool {
-        let outcome = self.occupancy.mark_faulty(node);
-        if outcome == Some(true)
-            && let Some(unit) = self.occupancy.grid().unit(node)
-        {
+    ) -> u32 {
+        let before = self.occupancy.free();
+        let changed = self.occupancy.mark_faulty(block);
+        if self.occupancy.free() != before {
             self.strategy
-                .taken(&self.occupancy, unit, &mut |instructions| {
+                .taken(&self.occupancy, block, &mut |instructions| {
                     if let Some((watch, jobs)) = &mut pausing {
                         watch.worked(instructions, jobs, &self.occupancy, &self.pool);
                     }
                 });
         }
-        outcome.is_some()
+        changed
     }
 
-    /// The processor works again. Returns whether it was faulty before. If it is held, it stays busy.
-    pub fn clear_faulty(&mut self, node: NodeId) -> bool {
-        let grid = *self.occupancy.grid();
-        let held = self.pool.held().any(|block| grid.holds(block, node));
-        self.clear_faulty_with(node, held, None)
+    /// The processors of a block of the machine work again. Those that are held stay busy. Returns how many were faulty before.
+    ///
+    /// # Time complexity
+    ///
+    /// O(words) of the block and of the held blocks that overlap it, O(blocks held); a strategy that keeps a list makes it anew unless the block is
+    /// one processor.
+    pub fn clear_faulty(&mut self, block: Block) -> u32 {
+        self.clear_faulty_with(block, None)
     }
 
-    /// [`Allocator::clear_faulty`] of a processor that is held or not, with pauses.
+    /// [`Allocator::clear_faulty`], with pauses.
     pub(crate) fn clear_faulty_with(
         &mut self,
-        node: NodeId,
-        held: bool,
+        block: Block,
         mut pausing: Option<(&mut Watch<'_>, &JobTable<'_>)>,
-    ) -> bool {
-        let grid = *self.occupancy.grid();
-        let changed = self.occupancy.clear_faulty(node, held);
-        if changed
-            && !held
-            && let Some(unit) = grid.unit(node)
-        {
+    ) -> u32 {
+        let before = self.occupancy.free();
+        let changed = self.occupancy.clear_faulty(block, self.pool.held());
+        if self.occupancy.free() != before {
             self.strategy
-                .released(&self.occupancy, unit, &mut |instructions| {
+                .repaired(&self.occupancy, block, &mut |instructions| {
                     if let Some((watch, jobs)) = &mut pausing {
                         watch.worked(instructions, jobs, &self.occupancy, &self.pool);
                     }
@@ -449,7 +451,8 @@ impl<'m> Allocator<'m> {
     /// The processor was faulty. Returns whether there is such a one that was not. Before [`Allocator::end_restoring`] only.
     #[cfg(feature = "restore")]
     pub(crate) fn restore_fault(&mut self, node: NodeId) -> bool {
-        self.occupancy.mark_faulty(node).is_some()
+        let unit = self.occupancy.grid().unit(node);
+        unit.is_some_and(|unit| self.occupancy.mark_faulty(unit) == 1)
     }
 
     /// Everything is busy that was: the strategy begins with that.

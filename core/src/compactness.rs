@@ -14,19 +14,19 @@ use crate::strategy::Serves;
 /// # Example
 ///
 /// ```
-/// use meshalloc::{Allocator, Compactness, Mesh, NodeId, Storage, StrategyKind};
+/// use meshalloc::{Allocator, Compactness, Mesh, Storage, StrategyKind, Submesh};
 ///
 /// let mut storage: Storage<8, 4> = Storage::new();
 /// let machine = Mesh::new(8, 4)?.into();
 /// let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::FirstFit)?;
 /// // The left square is free but for its corner: 3 squares of side 2 and 3 of side 1. The right one is whole.
-/// allocator.mark_faulty(NodeId(0));
+/// allocator.mark_faulty(Submesh::new(0, 0, 1, 1).into());
 /// let compactness = Compactness::of(allocator.occupancy()).ok_or("sides are powers of two")?;
 /// assert_eq!(compactness.free_squares, 7);
 /// assert!(compactness.is_compact() && compactness.is_spatial);
 ///
 /// // 30 processors can be free in 1 + 3 + 2 squares.
-/// allocator.mark_faulty(NodeId(31));
+/// allocator.mark_faulty(Submesh::new(7, 3, 1, 1).into());
 /// let compactness = Compactness::of(allocator.occupancy()).ok_or("sides are powers of two")?;
 /// assert_eq!((compactness.free_squares, compactness.free_squares_min), (12, 6));
 /// assert!(!compactness.is_compact() && !compactness.is_spatial);

@@ -152,6 +152,11 @@ pub enum Error {
     UnknownJob,
     /// The machine has no such processor.
     UnknownNode(NodeId),
+    /// The block is no part of the machine.
+    NoSuchBlock {
+        /// The first dimension in which it is none: start or extent is out of range. The number of dimensions if it says something of more.
+        dimension: u8,
+    },
     /// The configuration was not taken; the old one stays.
     Configure(ConfigureError),
     /// The job holds fewer blocks.
@@ -172,6 +177,12 @@ impl fmt::Display for Error {
             Error::Refused(refusal) => refusal.fmt(f),
             Error::UnknownJob => f.write_str("no job of this name waits or runs"),
             Error::UnknownNode(node) => write!(f, "the machine has no processor {node}"),
+            Error::NoSuchBlock { dimension } => {
+                write!(
+                    f,
+                    "the block is outside the machine in dimension {dimension}"
+                )
+            }
             Error::Configure(error) => error.fmt(f),
             Error::NoBlock { held } => write!(f, "the job holds {held} blocks"),
             Error::Busy { left } => write!(f, "busy: up to {left} jobs are still to be tried"),

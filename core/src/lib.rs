@@ -54,11 +54,13 @@ pub use controller::{Controller, Granted, Status, View};
 pub use cube::{Cube, CubeError};
 pub use error::{ConfigureError, Error, Refusal};
 pub use grid::{
-    Block, DIMENSIONS_MAX, Grid, GridError, GridTextError, MESH_SIDE_MAX, NODES_MAX, Place,
-    Processor, Shape, ShapeError, Tuple,
+    Block, DIMENSIONS_MAX, Grid, GridError, GridTextError, MESH_SIDE_MAX, NODES_MAX, Place, Shape,
+    ShapeError, Tuple,
 };
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh};
-pub use message::{Capacity, Command, Configuration, Grant, JobState, Reply, Statistics};
+pub use message::{
+    Capacity, Command, Configuration, FaultReport, Grant, JobState, Reply, Statistics,
+};
 pub use node::NodeId;
 pub use occupancy::Occupancy;
 pub use outlook::{HeldBlock, Outlook};

@@ -56,6 +56,8 @@ pub enum Command {
     },
     /// Lists the jobs. Answered by [`Reply::Jobs`].
     ListJobs {
+        /// Only those that hold processors of this block.
+        on: Option<Block>,
         /// 0 at first, then the `next` of the last reply.
         from: u32,
     },
@@ -64,17 +66,17 @@ pub enum Command {
         /// The first processor of the chunk; a multiple of 8.
         from: NodeId,
     },
-    /// Marks a processor as faulty. A job that holds it keeps running and is named in the
-    /// [`Reply::Fault`].
+    /// Marks all processors of a block as faulty: one, a row, a column, any box. Jobs that hold some of them keep running; what they give back
+    /// stays busy until [`Command::ClearFaulty`]. Answered by [`Reply::Fault`].
     MarkFaulty {
-        /// The processor.
-        node: NodeId,
+        /// The processors.
+        block: Block,
     },
-    /// Marks a processor as working. Answered by the grants that this brings about, then
+    /// Marks all processors of a block as working. Answered by the grants that this brings about, then
     /// [`Reply::Fault`].
     ClearFaulty {
-        /// The processor.
-        node: NodeId,
+        /// The processors.
+        block: Block,
     },
     /// Reads the statistics. Answered by [`Reply::Statistics`].
     Statistics,
@@ -146,15 +148,8 @@ pub enum Reply {
     Jobs(JobList),
     /// Final: some of the occupancy.
     Occupancy(OccupancyChunk),
-    /// Final: the processor's state was set.
-    Fault {
-        /// The processor.
-        node: NodeId,
-        /// The job that holds it, and keeps running.
-        job: Option<JobId>,
-        /// Whether it was in another state before.
-        changed: bool,
-    },
+    /// Final: the state of the processors was set.
+    Fault(FaultReport),
     /// Final: what has happened so far.
     Statistics(Statistics),
     /// Final: nothing was changed.
@@ -240,6 +235,19 @@ pub struct JobReport {
     pub state: JobState,
     /// The number of blocks it holds.
     pub blocks: u32,
+}
+
+/// What the processors of a block were when their state was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct FaultReport {
+    /// The processors that were in the other state before.
+    pub changed: u32,
+    /// The jobs that held processors of the block, and keep running.
+    pub jobs: u32,
+    /// Of these the one that was granted first; [`Command::ListJobs`] names all.
+    pub first: Option<JobId>,
 }
 
 /// Some of the jobs, in no particular order.

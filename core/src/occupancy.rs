@@ -140,8 +140,8 @@ impl<'m> Occupancy<'m> {
         self.free += freed;
     }
 
-    /// Of an occupancy that is supposed: all processors of the block are busy.
-    pub(crate) fn suppose_busy(&mut self, block: Block) {
+    /// All processors of the block are busy, whatever they were. Only where nothing is pending.
+    pub(crate) fn withhold(&mut self, block: Block) {
         let mut taken = 0;
         let words = self.words();
         let busy = &mut self.busy[..words];
@@ -472,42 +472,47 @@ impl<'m> Occupancy<'m> {
         area
     }
 
-    /// Marks a processor as faulty. `Some(true)` if it was free, `Some(false)` if it was held,
-    /// `None` if it was faulty already or does not exist.
-    pub(crate) fn mark_faulty(&mut self, node: NodeId) -> Option<bool> {
+    /// Marks the processors of a block as faulty; returns how many were in order.
+    pub(crate) fn mark_faulty(&mut self, block: Block) -> u32 {
         self.settle();
-        let (word, bit) = self.place(node)?;
-        if self.faulty[word] & bit != 0 {
-            return None;
-        }
-        self.faulty[word] |= bit;
-        self.faulty_count += 1;
-        let was_free = self.busy[word] & bit == 0;
-        if was_free {
-            self.busy[word] |= bit;
-            self.free -= 1;
-        }
-        Some(was_free)
+        let words = self.words();
+        let faulty = &mut self.faulty[..words];
+        let mut changed = 0;
+        self.layout.words(block, |word, bits| {
+            changed += (bits & !faulty[word]).count_ones();
+            faulty[word] |= bits;
+            true
+        });
+        self.faulty_count += changed;
+        self.withhold(block);
+        changed
     }
 
-    /// Marks a faulty processor as working; `held` says whether a job holds it. Returns whether it was
-    /// faulty.
-    pub(crate) fn clear_faulty(&mut self, node: NodeId, held: bool) -> bool {
+    /// Marks the processors of a block as working; `held` is every block that is held. Returns how many were faulty.
+    pub(crate) fn clear_faulty(&mut self, block: Block, held: impl Iterator<Item = Block>) -> u32 {
         self.settle();
-        let Some((word, bit)) = self.place(node) else {
-            return false;
-        };
-        if self.faulty[word] & bit == 0 {
-            return false;
+        let words = self.words();
+        let (busy, faulty) = (&mut self.busy[..words], &mut self.faulty[..words]);
+        let mut changed = 0;
+        self.layout.words(block, |word, bits| {
+            let cleared = bits & faulty[word];
+            faulty[word] ^= cleared;
+            busy[word] ^= cleared;
+            changed += cleared.count_ones();
+            true
+        });
+        self.faulty_count -= changed;
+        let before = self.free;
+        self.free += changed;
+        for held in held {
+            if self.grid().overlap(held, block) {
+                self.withhold(held);
+            }
         }
-        self.faulty[word] &= !bit;
-        self.faulty_count -= 1;
-        if !held {
-            self.busy[word] &= !bit;
-            self.free += 1;
+        if self.free > before {
             self.count_release();
         }
-        true
+        changed
     }
 
     /// Asserts every invariant named above.

@@ -21,6 +21,7 @@ pub use error::{ClientError, Heard};
 use exchange::Exchange;
 pub use line::{IoLine, Line};
 
+use crate::BAUD_DEFAULT;
 use crate::protocol::{
     ClientMessage, Event, Events, Greeting, LineCounters, Origin, ProtocolError, ServerMessage,
     Session,
@@ -38,16 +39,19 @@ pub struct Options {
     pub number: Option<u32>,
     /// How long to wait before asking what a command has come to that is under way.
     pub interval: Duration,
+    /// The rate to go to after each Hello, in bits a second: one of [`BAUDS`](crate::rate::BAUDS).
+    pub baud: u32,
 }
 
 impl Default for Options {
-    /// One second, five tries, 10 ms.
+    /// One second, five tries, 10 ms, 115,200 baud.
     fn default() -> Self {
         Options {
             timeout: Duration::from_secs(1),
             tries: 5,
             number: None,
             interval: Duration::from_millis(10),
+            baud: BAUD_DEFAULT,
         }
     }
 }
@@ -98,6 +102,8 @@ pub struct Client<L> {
     latest: u64,
     /// The most jobs that are still to be tried.
     left: u32,
+    /// The rate to go to after a Hello.
+    baud: u32,
 }
 
 impl<L: Line> Client<L> {
@@ -110,9 +116,12 @@ impl<L: Line> Client<L> {
         let number = options.number;
         let number = number.unwrap_or_else(|| RandomState::new().hash_one(0_u8) as u32);
         let mut exchange = Exchange::new(line, options, number);
+        let mut baud = options.baud;
         let greeting = hello(&mut exchange)?;
+        let greeting = raised(&mut exchange, &mut baud)?.unwrap_or(greeting);
         Ok(Client {
             exchange,
+            baud,
             session: Some(greeting.session),
             boot: greeting.session.boot,
             since: greeting.events,
@@ -132,6 +141,9 @@ impl<L: Line> Client<L> {
     /// is that of the new boot then, and the client can be used.
     pub fn hello(&mut self) -> Result<&Greeting, ClientError> {
         self.greeting = hello(&mut self.exchange)?;
+        if let Some(greeting) = raised(&mut self.exchange, &mut self.baud)? {
+            self.greeting = greeting;
+        }
         let Greeting {
             session,
             events,
@@ -409,6 +421,12 @@ impl<L: Line> Client<L> {
         }
     }
 
+    /// The rate of the line, in bits a second: that of the options, or 115,200 where the server does not have it, the line does not bear it, or
+    /// no Hello was sent since it has failed.
+    pub const fn baud(&self) -> u32 {
+        self.exchange.baud()
+    }
+
     /// What this client has seen on its line.
     pub const fn counters(&self) -> ClientCounters {
         self.exchange.counters()
@@ -426,4 +444,27 @@ fn hello<L: Line>(exchange: &mut Exchange<L>) -> Result<Box<Greeting>, ClientErr
         ServerMessage::Hello(greeting) => Ok(Box::new(greeting)),
         _ => Err(ClientError::unknown_reply(&message)),
     }
+}
+
+/// Goes to a rate with the server, and returns the greeting that was heard there; `None` if nothing was changed. If the line does not bear
+/// the rate, or the server does not have it, `baud` becomes the one there is, so that it is not tried again.
+fn raised<L: Line>(
+    exchange: &mut Exchange<L>,
+    baud: &mut u32,
+) -> Result<Option<Box<Greeting>>, ClientError> {
+    if *baud == exchange.baud() {
+        return Ok(None);
+    }
+    *baud = match exchange.run(&ClientMessage::Rate { baud: *baud })? {
+        ServerMessage::Rate { baud } => baud,
+        // A server with one rate does not know the message.
+        _ => BAUD_DEFAULT,
+    };
+    if *baud == exchange.baud() {
+        return Ok(None);
+    }
+    exchange.follow(*baud)?;
+    let greeting = hello(exchange)?;
+    *baud = exchange.baud();
+    Ok(Some(greeting))
 }

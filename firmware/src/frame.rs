@@ -12,10 +12,10 @@
 //! Version, sequence number, client and CRC stand at the same places in every version of the protocol.
 
 use cobs::{DecodeResult, DecoderState};
-use crc::{CRC_32_ISO_HDLC, Crc, NoTable};
 use heapless::Vec;
 use serde::Serialize;
 
+use crate::checksum::crc32;
 use crate::protocol::{CLIENT_BODY_MAX, PROTOCOL_VERSION, SERVER_BODY_MAX};
 
 /// The bytes before the body.
@@ -31,10 +31,6 @@ pub const SERVER_CONTENT_MAX: usize = HEADER_LEN + SERVER_BODY_MAX + CRC_LEN;
 pub const CLIENT_FRAME_MAX: usize = cobs::max_encoding_length(CLIENT_CONTENT_MAX) + 2;
 /// The most bytes on the line of a frame that a server sends, with both delimiters.
 pub const SERVER_FRAME_MAX: usize = cobs::max_encoding_length(SERVER_CONTENT_MAX) + 2;
-
-/// CRC-32/ISO-HDLC: that of Ethernet, gzip and PNG; 0xCBF43926 of the digits 1 to 9. Bit by bit: a table takes 1 KB of flash, and a byte
-/// takes longer on the line.
-pub(crate) const CRC: Crc<u32, NoTable> = Crc::<u32, NoTable>::new(&CRC_32_ISO_HDLC);
 
 /// What stands before every body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +119,7 @@ impl<const CONTENT: usize, const FRAME: usize> FrameBuffer<CONTENT, FRAME> {
             .map_err(|_| MessageTooLong)?
             .len();
         let end = HEADER_LEN + body_len;
-        let crc = CRC.checksum(&self.content[..end]);
+        let crc = crc32(&self.content[..end]);
         self.content
             .get_mut(end..end + CRC_LEN)
             .ok_or(MessageTooLong)?
@@ -233,7 +229,7 @@ impl<const CONTENT: usize> Decoder<CONTENT> {
         let (header, body) = covered
             .split_first_chunk::<HEADER_LEN>()
             .ok_or_else(too_short)?;
-        if CRC.checksum(covered) != u32::from_le_bytes(*crc) {
+        if crc32(covered) != u32::from_le_bytes(*crc) {
             return Err(self.damaged(Damage::BadCrc));
         }
         Ok(Frame {

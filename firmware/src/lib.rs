@@ -7,6 +7,7 @@
 //!
 //! - [`protocol`]: the messages, and how long each can get. `PROTOCOL.md` has the bytes.
 //! - [`frame`]: messages to frames (postcard, CRC-32, COBS) and back, whatever the line does to them.
+//! - [`port`]: the interrupt of a serial port; `rate` (feature `rates`): its rate.
 //! - [`server`]: the controller's half. No I/O of its own: bytes in, bytes out.
 //! - [`journal`]: what survives a reset, in flash.
 //! - [`client`] (feature `client`, needs `std`): the other half, for programs that need processors.
@@ -19,12 +20,16 @@
 #[cfg(any(feature = "client", feature = "memory-flash"))]
 extern crate std;
 
+mod checksum;
 #[cfg(feature = "client")]
 pub mod client;
 pub mod frame;
 pub mod journal;
 pub mod keeping;
+pub mod port;
 pub mod protocol;
+#[cfg(feature = "rates")]
+pub mod rate;
 pub mod server;
 pub mod sessions;
 
@@ -36,6 +41,8 @@ pub use protocol::{
 };
 pub use server::{Port, Received, Server};
 
+/// The rate of a serial line after a reset, in bits a second, 8N1.
+pub const BAUD_DEFAULT: u32 = 115_200;
 /// The version of the software, as the greeting has it.
 pub const SOFTWARE: &str = env!("CARGO_PKG_VERSION");
 /// The target and the profile this was built for, as the greeting has them.

@@ -9,8 +9,8 @@ use core::fmt;
 use heapless::{String, Vec};
 use meshalloc::message::{GRANT_BLOCKS_MAX, Grant, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX};
 use meshalloc::{
-    Block, Capacity, Command, Configuration, Error, JobId, JobState, NodeId, Reply, SchedulerKind,
-    StrategyKind, Ticks,
+    Block, Capacity, Command, Configuration, Error, FaultReport, JobId, JobState, Reply,
+    SchedulerKind, StrategyKind, Ticks,
 };
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,12 @@ pub enum ClientMessage {
     },
     /// Queries the counters of the line. Answered by [`ServerMessage::LineCounters`].
     LineCounters,
+    /// Asks for another rate of the line. Answered by [`ServerMessage::Rate`].
+    #[cfg(feature = "rates")]
+    Rate {
+        /// Bits a second.
+        baud: u32,
+    },
 }
 
 /// What the server answers, one to each frame.
@@ -99,6 +105,12 @@ pub enum ServerMessage {
     LineCounters(LineCounters),
     /// The frame was not understood or not carried out.
     Error(ProtocolError),
+    /// To [`ClientMessage::Rate`].
+    #[cfg(feature = "rates")]
+    Rate {
+        /// The rate from now on, in bits a second; this reply still comes with the one before.
+        baud: u32,
+    },
 }
 
 /// A [`ServerMessage`] whose reply is still the controller's: the same bytes without a copy.
@@ -114,6 +126,10 @@ pub(crate) enum ServerMessageRef<'a> {
     Events(&'a Events),
     LineCounters(&'a LineCounters),
     Error(ProtocolError),
+    #[cfg(feature = "rates")]
+    Rate {
+        baud: u32,
+    },
 }
 
 /// What a command that changes something has come to: the replies of [`Reply`] to such a command.
@@ -136,15 +152,8 @@ pub enum Outcome {
         /// The processors it held, 0 if it waited.
         processors: u32,
     },
-    /// The processor's state was set.
-    Fault {
-        /// The processor.
-        node: NodeId,
-        /// The job that holds it, and keeps running.
-        job: Option<JobId>,
-        /// Whether it was in another state before.
-        changed: bool,
-    },
+    /// The state of the processors was set.
+    Fault(FaultReport),
     /// Nothing was changed.
     Error(Error),
     /// It is being carried out. Asked again with the same frame, the server says what it has come to.
@@ -157,7 +166,7 @@ impl Outcome {
         match *reply {
             Reply::Submitted { job, state } => Outcome::Submitted { job, state },
             Reply::Released { job, processors } => Outcome::Released { job, processors },
-            Reply::Fault { node, job, changed } => Outcome::Fault { node, job, changed },
+            Reply::Fault(report) => Outcome::Fault(report),
             Reply::Error(error) => Outcome::Error(error),
             _ => Outcome::Done,
         }
@@ -171,7 +180,7 @@ impl Outcome {
             Outcome::Done => Reply::Done,
             Outcome::Submitted { job, state } => Reply::Submitted { job, state },
             Outcome::Released { job, processors } => Reply::Released { job, processors },
-            Outcome::Fault { node, job, changed } => Reply::Fault { node, job, changed },
+            Outcome::Fault(report) => Reply::Fault(report),
             Outcome::Error(error) => Reply::Error(error),
             Outcome::UnderWay => return None,
         })
@@ -312,8 +321,10 @@ pub struct LineCounters {
     pub wrong_version: u32,
     /// Frames whose body is no message.
     pub bad_message: u32,
-    /// Times that the transport lost bytes before they got here.
+    /// Times that the transport lost bytes before they got here, or one had no stop bit.
     pub overruns: u32,
+    /// Replies that the transport had no room for.
+    pub dropped: u32,
 }
 
 impl LineCounters {
@@ -331,6 +342,7 @@ impl LineCounters {
         wrong_version: 0,
         bad_message: 0,
         overruns: 0,
+        dropped: 0,
     };
 
     /// Whatever was not as it should be: all but whole frames.
@@ -348,6 +360,7 @@ impl LineCounters {
             wrong_version,
             bad_message,
             overruns,
+            dropped,
         } = *self;
         bad_cobs
             .saturating_add(too_short)
@@ -356,6 +369,7 @@ impl LineCounters {
             .saturating_add(wrong_version)
             .saturating_add(bad_message)
             .saturating_add(overruns)
+            .saturating_add(dropped)
     }
 }
 

@@ -28,10 +28,12 @@ use crate::frame::{Decoder, Header, ServerFrameBuffer};
 use crate::journal::{Journal, Recovered};
 use crate::keeping::{Forgetful, Keep, NotKept, Record};
 use crate::protocol::{LineCounters, Origin, Outcome, ProtocolError, ServerMessageRef};
+#[cfg(feature = "rates")]
+use crate::rate::Rate;
 use crate::sessions::{Remembered, Sessions};
 
 mod front;
-use front::{Change, Front, Incoming, Meanwhile, increment};
+use front::{Change, Front, Meanwhile, increment};
 
 /// The controller behind a line.
 ///
@@ -67,6 +69,9 @@ pub struct Server<'m, K = Forgetful> {
     /// After about so many instructions an attempt pauses.
     slice: u32,
     front: Front,
+    /// The overruns that the rate has taken for bytes.
+    #[cfg(feature = "rates")]
+    overruns_heard: u32,
 }
 
 /// About so many instructions are carried out between two looks at the line: some 20 ms at 16 MHz.
@@ -171,7 +176,13 @@ impl<'m, K> Server<'m, K> {
                 sessions,
                 boot,
                 origin,
+                #[cfg(feature = "rates")]
+                rate: Rate::new(),
+                #[cfg(feature = "rates")]
+                now: 0,
             },
+            #[cfg(feature = "rates")]
+            overruns_heard: 0,
         }
     }
 
@@ -182,14 +193,26 @@ impl<'m, K> Server<'m, K> {
         self
     }
 
+    /// The rate that the line is to be set to now, if it is another; to be called whenever the server has nothing to do, and at least every few
+    /// milliseconds. `has_left` is whether the line has sent all replies.
+    #[cfg(feature = "rates")]
+    pub fn next_rate(&mut self, now: Ticks, has_left: impl FnOnce() -> bool) -> Option<u32> {
+        let Front { counters, rate, .. } = &mut self.front;
+        if counters.overruns != self.overruns_heard {
+            self.overruns_heard = counters.overruns;
+            rate.hear(now);
+        }
+        rate.next(now, has_left)
+    }
+
     /// The controller.
     pub const fn controller(&self) -> &Controller<'m> {
         &self.controller
     }
 
     /// What was seen on the line so far.
-    pub const fn counters(&self) -> LineCounters {
-        self.front.counters
+    pub const fn counters(&self) -> &LineCounters {
+        &self.front.counters
     }
 
     /// The transport lost bytes this many times.
@@ -255,7 +278,7 @@ impl<K: Keep> Server<'_, K> {
     /// # Errors
     ///
     /// The first error in writing. All bytes were taken and the commands in them carried out; to the
-    /// client it is as if replies had been lost.
+    /// client it is as if replies had been lost, which are counted.
     pub fn receive<W: Write>(
         &mut self,
         bytes: &[u8],
@@ -284,8 +307,11 @@ impl<K: Keep> Server<'_, K> {
         let Some(byte) = port.next() else {
             return Ok(None);
         };
-        if let Some(frame) = self.front.decoder.push(byte) {
-            let incoming = Incoming::from(frame);
+        #[cfg(feature = "rates")]
+        {
+            self.front.now = now;
+        }
+        if let Some(incoming) = self.front.push(byte) {
             let status = self.controller.status();
             let view = self.controller.view(&status);
             if let Some(change) = self.front.serve(incoming, &view, port)? {

@@ -146,8 +146,8 @@ One operation a line; `#` begins a comment:
   alloc ID AxBx...      job ID asks for A by B by ... processors, now or never unless --scheduler is given; A B is short for AxB;
                         est=TIME behind it: it is expected to be freed TIME operations later
   free ID               job ID gives its processors back
-  fault X Y ...         the processor with these coordinates becomes faulty
-  repair X Y ...        the processor with these coordinates works again
+  fault X Y ...         the processor with these coordinates becomes faulty; A..B in place of a coordinate is all from A to B, * all there are
+  repair X Y ...        these processors work again
 
 Coordinates are those of dimension 0 (x) and on; on a cube (--cube) the digits of the address, A[n-1] .. A[0].
 A grant on a two-dimensional mesh lists {\"x\":..,\"y\":..,\"w\":..,\"h\":..} for each submesh, on any other

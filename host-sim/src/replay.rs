@@ -19,6 +19,14 @@
 //! fault 0 3 2    # the processor with A[2] = 0, A[1] = 3 and A[0] = 2
 //! ```
 //!
+//! In place of a coordinate a range of them may stand, with both ends, or `*` for all, so that a row, a column or a box fails at once, and is repaired
+//! at once. A range may go around where the dimension wraps:
+//!
+//! ```text
+//! fault * 3      # the row y = 3
+//! fault 4..7 0..1
+//! ```
+//!
 //! An estimate of how long the job will hold its processors may stand behind what it asks for, `alloc 19 4x2 est=300`. Time is counted in
 //! operations: the clock of the controller advances by one with each, so this job is expected to be freed 300 operations later.
 //! An estimate frees nothing; strategies that look ahead decide by it.
@@ -29,7 +37,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::time::{Duration, Instant};
 
-use meshalloc::{Block, Command, Error, Flags, Grid, JobId, JobState, NodeId, Reply};
+use meshalloc::{Block, Command, Error, Flags, Grid, JobId, JobState, Reply};
 
 use crate::backend::line::RoundTrips;
 use crate::backend::{Backend, BackendError};
@@ -283,15 +291,15 @@ impl Replay<'_> {
                 };
                 ("free", job.0, outcome)
             }
-            Operation::Fault { node } => {
-                let command = Command::MarkFaulty { node };
-                let changed = self.set(backend, output, "fault", node, &command)?;
+            Operation::Fault { block } => {
+                let command = Command::MarkFaulty { block };
+                let changed = self.set(backend, output, "fault", block, &command)?;
                 self.counts.faults += u64::from(changed);
                 return Ok(());
             }
-            Operation::Repair { node } => {
-                let command = Command::ClearFaulty { node };
-                let changed = self.set(backend, output, "repair", node, &command)?;
+            Operation::Repair { block } => {
+                let command = Command::ClearFaulty { block };
+                let changed = self.set(backend, output, "repair", block, &command)?;
                 self.counts.repairs += u64::from(changed);
                 return Ok(());
             }
@@ -342,35 +350,62 @@ impl Replay<'_> {
         &self.blocks[begin..self.grants[place].1]
     }
 
-    /// Marks or clears a processor; returns whether that changed it.
+    /// Marks or clears processors; returns how many of them that changed.
     fn set(
         &mut self,
         backend: &mut dyn Backend,
         output: &mut impl Write,
         op: &'static str,
-        node: NodeId,
+        block: Block,
         command: &Command,
-    ) -> Result<bool, ReplayError> {
+    ) -> Result<u32, ReplayError> {
         match self.call(backend, command, self.counts.operations)? {
-            Reply::Fault { job, changed, .. } => {
-                let line = self.line;
-                let job = job.map(|job| job.0);
-                let processor = self.machine.processor(node);
-                json(
-                    output,
-                    &Set {
-                        line,
-                        op,
-                        processor,
-                        changed,
-                        job,
-                    },
-                )?;
+            Reply::Fault(report) => {
+                let jobs = match report.jobs {
+                    0 | 1 => report.first.map(|job| job.0).into_iter().collect(),
+                    _ => self.jobs_on(backend, block)?,
+                };
+                let set = Set {
+                    line: self.line,
+                    op,
+                    block: self.machine.place(block),
+                    changed: report.changed,
+                    jobs,
+                };
+                json(output, &set)?;
                 self.write_grants(None, output)?;
-                Ok(changed)
+                Ok(report.changed)
             }
             other => Err(self.reply_error(&other)),
         }
+    }
+
+    /// The jobs on a block but for those that the latest command granted, in ascending order.
+    fn jobs_on(&self, backend: &mut dyn Backend, block: Block) -> Result<Vec<u32>, ReplayError> {
+        let mut jobs = Vec::new();
+        let mut from = Some(0);
+        while let Some(at) = from {
+            let on = Some(block);
+            let command = Command::ListJobs { on, from: at };
+            let mut last = None;
+            backend.call(&command, self.counts.operations, &mut |reply| {
+                last = Some(reply.clone());
+            })?;
+            match last {
+                Some(Reply::Jobs(list)) if list.next.is_none_or(|next| next > at) => {
+                    jobs.extend(list.jobs.iter().map(|(job, _)| *job));
+                    from = list.next;
+                }
+                Some(other) => return Err(self.reply_error(&other)),
+                None => {
+                    return Err(self.line_error("the controller gave no final reply".to_owned()));
+                }
+            }
+        }
+        jobs.retain(|&job| self.grants.iter().all(|grant| grant.0 != job));
+        let mut jobs: Vec<u32> = jobs.into_iter().map(|job| job.0).collect();
+        jobs.sort_unstable();
+        Ok(jobs)
     }
 
     /// The final reply; the jobs granted before it are in `self.grants`.

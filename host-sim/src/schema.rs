@@ -53,7 +53,7 @@ enum Json {
 #[expect(dead_code, reason = "only the types of its fields are of interest")]
 enum ReplayLine<'b> {
     Job(ServedObject<'b>),
-    Fault(SetObject),
+    Fault(SetObject<'b>),
 }
 
 impl Json {

@@ -50,6 +50,37 @@ pub fn place(machine: meshalloc::Grid, block: Block) -> Place {
     }
 }
 
+/// The box that this block names on a grid, read as `firmware/PROTOCOL.md` says, or the first dimension in which it names none.
+pub fn named(grid: &Grid, block: Block) -> Result<Place, usize> {
+    let Submesh { base, sides } = block.into();
+    let number = |low: u16, high: u16| u64::from(low) + 65_536 * u64::from(high);
+    let (mut starts, mut extents) = (number(base.x, base.y), number(sides.w, sides.h));
+    let is_dense = grid.dimensions() > 2;
+    let mut place = Place {
+        start: Vec::new(),
+        extent: Vec::new(),
+    };
+    for (dimension, (&side, &wraps)) in grid.sides().iter().zip(grid.wraps()).enumerate() {
+        let values = match is_dense {
+            true => u64::from(side).next_power_of_two(),
+            false => 1 << 16,
+        };
+        let (start, extent) = (starts % values, extents % values + u64::from(is_dense));
+        (starts, extents) = (starts / values, extents / values);
+        let end_max = u64::from(side) * if wraps { 2 } else { 1 };
+        let is_inside = start < side.into() && start + extent <= end_max;
+        if !is_inside || extent == 0 || extent > side.into() {
+            return Err(dimension);
+        }
+        place.start.push(start as u32);
+        place.extent.push(extent as u32);
+    }
+    match (starts, extents) {
+        (0, 0) => Ok(place),
+        _ => Err(grid.dimensions()),
+    }
+}
+
 /// The rectangle that is this submesh.
 pub fn rect(submesh: Submesh) -> Rect {
     let Submesh { base, sides } = submesh;

@@ -4,8 +4,8 @@ use meshalloc::jobs::{BlockCell, JobSlot};
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    AnyStrategy, Block, Command, Configuration, Controller, Cube, Grid, JobId, Memory, Mesh,
-    NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh, Ticks, Workspace,
+    Allocator, AnyStrategy, Block, Command, Configuration, Controller, Cube, Grid, JobId, Memory,
+    Mesh, NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh, Ticks, Workspace,
 };
 
 use crate::random::Random;
@@ -266,14 +266,39 @@ pub fn release(controller: &mut Controller<'_>, job: u32) -> Answer {
     ask(controller, &Command::Release { job: JobId(job) })
 }
 
+/// The block that is this processor of the machine.
+///
+/// # Panics
+///
+/// When there is none.
+pub fn unit(machine: &Grid, node: NodeId) -> Block {
+    machine.unit(node).expect("a processor of the machine")
+}
+
+/// The command that makes the processors of a block faulty, or as they were.
+pub const fn fault(block: Block, faulty: bool) -> Command {
+    match faulty {
+        true => Command::MarkFaulty { block },
+        false => Command::ClearFaulty { block },
+    }
+}
+
 /// Marks a processor as faulty, or as working again.
 pub fn set_faulty(controller: &mut Controller<'_>, node: u32, faulty: bool) -> Answer {
-    let node = NodeId(node);
-    let command = match faulty {
-        true => Command::MarkFaulty { node },
-        false => Command::ClearFaulty { node },
-    };
-    ask(controller, &command)
+    let block = unit(controller.machine(), NodeId(node));
+    ask(controller, &fault(block, faulty))
+}
+
+/// Marks a processor of an allocator as faulty; returns whether it was in order before.
+pub fn mark_faulty(allocator: &mut Allocator<'_>, node: NodeId) -> bool {
+    let block = unit(allocator.occupancy().grid(), node);
+    allocator.mark_faulty(block) == 1
+}
+
+/// Marks a processor of an allocator as working; returns whether it was faulty before.
+pub fn clear_faulty(allocator: &mut Allocator<'_>, node: NodeId) -> bool {
+    let block = unit(allocator.occupancy().grid(), node);
+    allocator.clear_faulty(block) == 1
 }
 
 /// The free submesh list of a controller.
@@ -288,16 +313,16 @@ pub fn free_submesh_list(controller: &Controller<'_>) -> Vec<Submesh> {
     }
 }
 
-/// All jobs and the processors they hold, by name, asked for in chunks.
+/// All jobs, or those on a block, and the processors they hold, by name, asked for in chunks.
 ///
 /// # Panics
 ///
 /// When a chunk is answered with anything else, or there is no end to them.
-pub fn list_jobs(controller: &mut Controller<'_>) -> Vec<(JobId, u32)> {
+pub fn list_jobs(controller: &mut Controller<'_>, on: Option<Block>) -> Vec<(JobId, u32)> {
     let mut jobs = Vec::new();
     let mut from = Some(0);
     while let Some(at) = from {
-        match ask(controller, &Command::ListJobs { from: at }).last {
+        match ask(controller, &Command::ListJobs { on, from: at }).last {
             Reply::Jobs(list) => {
                 assert!(list.next.is_none_or(|next| next > at), "chunks go forward");
                 jobs.extend(list.jobs);

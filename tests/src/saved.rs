@@ -3,12 +3,12 @@
 use std::convert::Infallible;
 
 use meshalloc::{
-    Command, Configuration, Controller, Flags, Grid, JobId, NodeId, Request, RestoreError, Shape,
-    Ticks,
+    Block, Command, Configuration, Controller, Flags, Grid, JobId, NodeId, Request, RestoreError,
+    Shape, Submesh, Ticks,
 };
 
 use crate::random::Random;
-use crate::rig::{Answer, ask_at, list_jobs};
+use crate::rig::{Answer, ask_at, list_jobs, unit};
 
 /// The parts of a checkpoint.
 pub type Parts = Vec<Vec<u8>>;
@@ -68,23 +68,26 @@ impl Commands {
         self.now += u64::from(random.below(20));
         let now = self.now - u64::from(random.below(30)).min(self.now);
         let machine = *controller.machine();
-        let jobs = list_jobs(controller);
+        let jobs = list_jobs(controller, None);
         // A few names, so that they come again.
         let name = JobId(random.below(60) << 24);
         let job = match jobs.len() as u32 {
             len if len > 0 && random.percent(90) => jobs[random.below(len) as usize].0,
             _ => name,
         };
-        let node = NodeId(random.below(machine.nodes() + 1));
+        let block = block(&machine, random);
         let command = match random.below(100) {
             0..50 => Command::Submit {
                 job: name,
                 request: request(&machine, random),
             },
             50..78 => Command::Release { job },
-            78..84 => Command::MarkFaulty { node },
+            78..84 => Command::MarkFaulty { block },
             84..95 => Command::ClearFaulty {
-                node: faulty(controller, random).unwrap_or(node),
+                block: match faulty(controller, random) {
+                    Some(node) if random.percent(70) => unit(&machine, node),
+                    _ => block,
+                },
             },
             95..98 => Command::QueryJob { job },
             98 => Command::Configure(Configuration {
@@ -95,6 +98,33 @@ impl Commands {
         };
         (command, now)
     }
+}
+
+/// A box of the machine: of one processor most of the time, now and then of any extents. Some are a box of no such machine.
+pub fn block(machine: &Grid, random: &mut Random) -> Block {
+    if random.percent(3) {
+        let mut number = || random.below(1 << 16) as u16;
+        return Submesh::new(number(), number(), number(), number()).into();
+    }
+    let largest = [1, 1, 1, 2, 3, u16::MAX][random.below(6) as usize];
+    let (mut start, mut extent) = (Vec::new(), Vec::new());
+    for (dimension, &side) in machine.sides().iter().enumerate() {
+        let at = random.below(side.into()) as u16;
+        let room = match machine.wraps(dimension) {
+            true => side,
+            false => side - at,
+        };
+        let whole = random.percent(10) && largest > 1;
+        let (at, len) = match whole {
+            true => (0, side),
+            false => (at, random.between(1, room.min(largest).into()) as u16),
+        };
+        start.push(at);
+        extent.push(len);
+    }
+    machine
+        .block(&start, &extent)
+        .expect("a box of the machine")
 }
 
 /// One of the faulty processors.
@@ -150,7 +180,7 @@ pub fn carry_out(controller: &mut Controller<'_>, command: &Command, now: Ticks)
     let mut from = Some(0);
     while let Some(at) = from {
         from = None;
-        controller.answer(&Command::ListJobs { from: at }, &mut |reply| {
+        controller.answer(&Command::ListJobs { on: None, from: at }, &mut |reply| {
             if let meshalloc::Reply::Jobs(list) = reply {
                 from = list.next;
             }

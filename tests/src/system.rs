@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 
 use meshalloc::message::JobReport;
 use meshalloc::{
-    Capacity, Command, Configuration, ConfigureError, Error, Flags, JobId, JobState, NodeId,
-    Refusal, Reply, Request, SchedulerKind, Statistics, Ticks,
+    Block, Capacity, Command, Configuration, ConfigureError, Error, FaultReport, Flags, JobId,
+    JobState, Refusal, Reply, Request, SchedulerKind, Statistics, Ticks,
 };
 
 use crate::backfilling::{Situation, Use, end_of};
@@ -38,6 +38,10 @@ impl Job {
     fn nodes(&self, grid: &Grid) -> Vec<u32> {
         let held = self.held.as_ref();
         held.map(|held| held.nodes(grid)).unwrap_or_default()
+    }
+
+    fn holds(&self, grid: &Grid, node: u32) -> bool {
+        self.nodes(grid).contains(&node)
     }
 
     fn processors(&self, grid: &Grid) -> u32 {
@@ -219,8 +223,8 @@ impl System {
             Command::Submit { job, request } => self.submit(job, request, &mut grants),
             Command::Release { job } => self.release(job, &mut grants),
             Command::QueryJob { job } => self.query(job, &mut grants),
-            Command::MarkFaulty { node } => self.set_faulty(node, true, &mut grants),
-            Command::ClearFaulty { node } => self.set_faulty(node, false, &mut grants),
+            Command::MarkFaulty { block } => self.set_faulty(block, true, &mut grants),
+            Command::ClearFaulty { block } => self.set_faulty(block, false, &mut grants),
             Command::Statistics => Ok(Reply::Statistics(self.statistics())),
             Command::Reset => {
                 self.restart(self.configuration, now);
@@ -378,28 +382,53 @@ impl System {
 
     fn set_faulty(
         &mut self,
-        node: NodeId,
+        block: Block,
         faulty: bool,
         grants: &mut Vec<ExpectedGrant>,
     ) -> Result<Reply, Error> {
-        let grid = self.grid();
-        if node.0 >= grid.nodes() {
-            return Err(Error::UnknownNode(node));
-        }
-        let mut jobs = self.running.iter();
-        let job = jobs
-            .find(|job| job.nodes(grid).contains(&node.0))
-            .map(|job| job.id);
-        let flag = &mut self.faulty[node.0 as usize];
-        let changed = *flag != faulty;
-        *flag = faulty;
-        if changed && job.is_none() {
-            self.strategy.set(node.0, faulty);
-            if !faulty {
-                self.departure(grants);
+        let jobs = self.jobs_on(block)?;
+        // The box is one of the grid.
+        let place = convert::named(self.grid(), block).expect("looked at just now");
+        let mut report = FaultReport {
+            changed: 0,
+            jobs: jobs.len() as u32,
+            first: jobs.first().copied(),
+        };
+        let mut is_any_free = false;
+        for node in self.grid().nodes_of(&place) {
+            let grid = self.grid();
+            let is_held = self.running.iter().any(|job| job.holds(grid, node));
+            let flag = &mut self.faulty[node as usize];
+            if *flag == faulty {
+                continue;
+            }
+            *flag = faulty;
+            report.changed += 1;
+            if !is_held {
+                self.strategy.set(node, faulty);
+                is_any_free |= !faulty;
             }
         }
-        Ok(Reply::Fault { node, job, changed })
+        if is_any_free {
+            self.departure(grants);
+        }
+        Ok(Reply::Fault(report))
+    }
+
+    /// The jobs that hold a node of the block, in the order of their grants.
+    ///
+    /// # Errors
+    ///
+    /// When the block is not one of the grid.
+    pub fn jobs_on(&self, block: Block) -> Result<Vec<JobId>, Error> {
+        let grid = self.grid();
+        let place = convert::named(grid, block).map_err(|dimension| Error::NoSuchBlock {
+            dimension: dimension as u8,
+        })?;
+        let nodes = grid.nodes_of(&place);
+        let holds_any = |job: &&Job| nodes.iter().any(|&node| job.holds(grid, node));
+        let jobs = self.running.iter().filter(holds_any);
+        Ok(jobs.map(|job| job.id).collect())
     }
 
     /// The heads try until one is blocked; then those behind it, as long as they may bypass it.

@@ -88,13 +88,23 @@ impl<'m> Trial<'m> {
             "{}",
             context()
         );
-        assert_eq!(list_jobs(controller), system.jobs(), "{}", context());
+        assert_eq!(list_jobs(controller, None), system.jobs(), "{}", context());
         assert_eq!(
             occupancy_map(controller),
             system.occupancy(),
             "{}",
             context()
         );
+        if let Command::MarkFaulty { block } | Command::ClearFaulty { block } = *command
+            && let Ok(on) = system.jobs_on(block)
+        {
+            let jobs = system
+                .jobs()
+                .into_iter()
+                .filter(|(job, _)| on.contains(job));
+            let jobs: Vec<_> = jobs.collect();
+            assert_eq!(list_jobs(controller, Some(block)), jobs, "{}", context());
+        }
         assert_list(controller, system.strategy());
         (answer, expected)
     }

@@ -33,9 +33,9 @@ pub(crate) const MACHINES: [Grid; 3] = [
         Err(_) => panic!("2^12 is a cube"),
     },
 ];
-/// Jobs that the work asks to place on each of them. With five times as many the stack of the image
+/// Jobs that the work asks to place on each of them. With three times as many the stack of the image
 /// with all strategies is no deeper.
-pub(crate) const JOBS: u32 = 300;
+pub(crate) const JOBS: u32 = 100;
 
 const PAINT: u8 = 0xa5;
 
@@ -143,19 +143,22 @@ fn work(configuration: &Configuration) -> Vec<Command> {
             let job = JobId(job - 8 * (1 + job % 5));
             commands.push(Command::Release { job });
         }
-        if job % 50 == 0 {
+        if job % 16 == 0 {
             let node = NodeId(job * 63 / 100 % machine.nodes());
+            let Some(block) = machine.unit(node) else {
+                continue;
+            };
             commands.extend([
-                Command::MarkFaulty { node },
+                Command::MarkFaulty { block },
                 Command::QueryJob {
                     job: JobId(job - 1),
                 },
-                Command::ListJobs { from: 0 },
+                Command::ListJobs { on: None, from: 0 },
                 Command::Occupancy { from: NodeId(0) },
                 Command::Statistics,
             ]);
             if job % 100 == 0 {
-                commands.push(Command::ClearFaulty { node });
+                commands.push(Command::ClearFaulty { block });
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use heapless::Vec;
 
-use super::{Controller, Sink, View};
+use super::{Controller, Sink, View, check_block, is_on};
 use crate::blocks::Held;
 use crate::error::Error;
 use crate::grid::Block;
@@ -102,10 +102,7 @@ impl View<'_, '_> {
         let outcome = match *query {
             Command::QueryJob { job } => self.query(job, reply),
             Command::Blocks { job, from } => self.blocks_from(job, from, reply),
-            Command::ListJobs { from } => {
-                self.list(from, reply);
-                Ok(())
-            }
+            Command::ListJobs { on, from } => self.list(on, from, reply),
             Command::Occupancy { from } => self.occupancy_chunk(from, reply),
             _ => {
                 reply(&Reply::Statistics(self.statistics()));
@@ -143,10 +140,17 @@ impl View<'_, '_> {
         Ok(())
     }
 
-    fn list(&self, from: u32, reply: Sink<'_>) {
+    fn list(&self, on: Option<Block>, from: u32, reply: Sink<'_>) -> Result<(), Error> {
+        let grid = self.occupancy.grid();
+        if let Some(block) = on {
+            check_block(grid, block)?;
+        }
         let mut jobs = Vec::new();
         let mut next = None;
         for (following, job) in self.jobs.jobs_from(from) {
+            if on.is_some_and(|block| !is_on(grid, self.held, job, block)) {
+                continue;
+            }
             if jobs.push((job.id(), job.processors())).is_err() {
                 // It did not fit, so the next chunk begins with it.
                 next = Some(following - 1);
@@ -154,6 +158,7 @@ impl View<'_, '_> {
             }
         }
         reply(&Reply::Jobs(JobList { jobs, next }));
+        Ok(())
     }
 
     fn occupancy_chunk(&self, from: NodeId, reply: Sink<'_>) -> Result<(), Error> {

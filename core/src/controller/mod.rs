@@ -15,13 +15,13 @@ pub use state::Restoring;
 pub use view::{Status, View};
 
 use crate::allocator::Allocator;
+use crate::blocks::Held;
 use crate::error::{ConfigureError, Error, Refusal};
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Slot};
-use crate::message::{Capacity, Command, Configuration, JobState, Reply, Statistics};
-use crate::node::NodeId;
+use crate::message::{Capacity, Command, Configuration, FaultReport, JobState, Reply, Statistics};
 use crate::occupancy::Occupancy;
-use crate::pause::{Interrupts, Watch};
+use crate::pause::Interrupts;
 use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, Event, Try};
 use crate::storage::Memory;
@@ -225,13 +225,11 @@ impl<'m> Controller<'m> {
                 let processors = self.begin_release(job, now, interrupts)?;
                 Reply::Released { job, processors }
             }
-            Command::MarkFaulty { node } => {
-                let (job, changed) = self.begin_mark_faulty(node, now, interrupts)?;
-                Reply::Fault { node, job, changed }
+            Command::MarkFaulty { block } => {
+                Reply::Fault(self.begin_mark_faulty(block, now, interrupts)?)
             }
-            Command::ClearFaulty { node } => {
-                let (job, changed) = self.begin_clear_faulty(node, now, interrupts)?;
-                Reply::Fault { node, job, changed }
+            Command::ClearFaulty { block } => {
+                Reply::Fault(self.begin_clear_faulty(block, now, interrupts)?)
             }
             _ => {
                 self.reset(now);
@@ -432,96 +430,88 @@ impl<'m> Controller<'m> {
         Ok(processors)
     }
 
-    /// The processor is faulty. Returns the job that holds it, which keeps running, and whether the
-    /// processor was in order before.
+    /// The processors of the block are faulty. Jobs that hold some of them keep running.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`].
-    pub fn mark_faulty(
-        &mut self,
-        node: NodeId,
-        now: Ticks,
-    ) -> Result<(Option<JobId>, bool), Error> {
-        self.check_node(node)?;
+    /// [`Error::NoSuchBlock`].
+    ///
+    /// # Time complexity
+    ///
+    /// That of [`Allocator::mark_faulty`], and O(blocks held).
+    pub fn mark_faulty(&mut self, block: Block, now: Ticks) -> Result<FaultReport, Error> {
+        check_block(self.machine(), block)?;
         self.finish(&mut |_| ());
-        self.begin_mark_faulty(node, now, Interrupts::never())
+        self.begin_mark_faulty(block, now, Interrupts::never())
     }
 
     fn begin_mark_faulty(
         &mut self,
-        node: NodeId,
+        block: Block,
         now: Ticks,
         mut interrupts: Interrupts<'_>,
-    ) -> Result<(Option<JobId>, bool), Error> {
-        self.check_node(node)?;
+    ) -> Result<FaultReport, Error> {
+        check_block(self.machine(), block)?;
         self.clock = self.clock.max(now);
         let status = interrupts.status(|| self.status());
         let mut watch = interrupts.showing(status.as_ref());
-        let job = self.holder(node, &mut watch);
         let pausing = Some((&mut watch, &self.jobs));
-        let changed = self.allocator.mark_faulty_with(node, pausing);
-        Ok((job, changed))
+        let changed = self.allocator.mark_faulty_with(block, pausing);
+        Ok(self.fault_report(block, changed))
     }
 
-    /// The processor works again. Returns the job that holds it and whether it was faulty before.
-    /// `granted` is called for every job that is granted in consequence.
+    /// The processors of the block work again. `granted` is called for every job that is granted in consequence.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownNode`].
+    /// [`Error::NoSuchBlock`].
+    ///
+    /// # Time complexity
+    ///
+    /// That of [`Allocator::clear_faulty`], O(blocks held), and that of the strategy for each job that the scheduler lets try.
     pub fn clear_faulty(
         &mut self,
-        node: NodeId,
+        block: Block,
         now: Ticks,
         granted: Grants<'_>,
-    ) -> Result<(Option<JobId>, bool), Error> {
+    ) -> Result<FaultReport, Error> {
         self.finish(granted);
-        let outcome = self.begin_clear_faulty(node, now, Interrupts::never())?;
+        let report = self.begin_clear_faulty(block, now, Interrupts::never())?;
         self.finish(granted);
-        Ok(outcome)
+        Ok(report)
     }
 
     fn begin_clear_faulty(
         &mut self,
-        node: NodeId,
+        block: Block,
         now: Ticks,
         mut interrupts: Interrupts<'_>,
-    ) -> Result<(Option<JobId>, bool), Error> {
-        self.check_node(node)?;
+    ) -> Result<FaultReport, Error> {
+        check_block(self.machine(), block)?;
         self.clock = self.clock.max(now);
+        let before = self.occupancy().free();
         let status = interrupts.status(|| self.status());
         let mut watch = interrupts.showing(status.as_ref());
-        let job = self.holder(node, &mut watch);
         let pausing = Some((&mut watch, &self.jobs));
-        let changed = self
-            .allocator
-            .clear_faulty_with(node, job.is_some(), pausing);
-        if changed && job.is_none() {
+        let changed = self.allocator.clear_faulty_with(block, pausing);
+        if self.occupancy().free() != before {
             self.schedule(Event::Departure);
         }
-        Ok((job, changed))
+        Ok(self.fault_report(block, changed))
     }
 
-    fn check_node(&self, node: NodeId) -> Result<(), Error> {
-        match node.0 < self.machine().nodes() {
-            true => Ok(()),
-            false => Err(Error::UnknownNode(node)),
+    fn fault_report(&self, block: Block, changed: u32) -> FaultReport {
+        let (grid, held) = (self.machine(), self.allocator.held());
+        let mut jobs = self
+            .jobs
+            .running()
+            .filter(|job| is_on(grid, held, job, block));
+        let first = jobs.next().map(JobSlot::id);
+        FaultReport {
+            changed,
+            jobs: u32::from(first.is_some()) + jobs.count() as u32,
+            first,
         }
-    }
-
-    /// The running job that holds the processor. O(blocks held).
-    fn holder(&self, node: NodeId, watch: &mut Watch<'_>) -> Option<JobId> {
-        let grid = self.machine();
-        let (occupancy, pool) = self.allocator.parts();
-        let mut holds = |job: &&JobSlot| {
-            let mut blocks = self.blocks(job);
-            blocks.any(|block| {
-                watch.worked(100 * grid.dimensions() as u32, &self.jobs, occupancy, pool);
-                grid.holds(block, node)
-            })
-        };
-        self.jobs.running().find(|job| holds(job)).map(JobSlot::id)
     }
 
     /// The machine that is served.
@@ -564,4 +554,19 @@ impl<'m> Controller<'m> {
             }
         }
     }
+}
+
+fn check_block(machine: &Grid, block: Block) -> Result<(), Error> {
+    match machine.outside(block) {
+        None => Ok(()),
+        Some(dimension) => Err(Error::NoSuchBlock {
+            dimension: dimension as u8,
+        }),
+    }
+}
+
+/// Whether the job holds a processor of the block.
+fn is_on(grid: &Grid, held: Held<'_, '_>, job: &JobSlot, block: Block) -> bool {
+    let mut blocks = held.of(job.blocks());
+    blocks.any(|held| grid.overlap(held, block))
 }

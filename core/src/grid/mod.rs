@@ -32,7 +32,7 @@ mod tuple;
 
 pub use block::Block;
 pub use shape::{Shape, ShapeError};
-pub use text::{GridTextError, Place, Processor};
+pub use text::{GridTextError, Place};
 pub use topology::{Grid, GridError, MESH_SIDE_MAX, NODES_MAX};
 pub(crate) use tuple::sort_descending;
 pub use tuple::{DIMENSIONS_MAX, Tuple};

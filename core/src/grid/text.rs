@@ -7,7 +7,6 @@ use super::block::Block;
 use super::shape::{ShapeError, read_number, write_sides};
 use super::topology::{Grid, GridError};
 use super::tuple::{DIMENSIONS_MAX, Tuple};
-use crate::node::NodeId;
 
 /// `mesh 16x22`, `torus 8x8x16`, `mesh 8x8x16 wrap 0,2`, `4-ary 3-cube`.
 impl fmt::Display for Grid {
@@ -123,25 +122,6 @@ impl From<GridError> for GridTextError {
     }
 }
 
-/// The coordinates of a processor, for JSON: [`Grid::processor`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(untagged))]
-pub enum Processor {
-    /// On a two-dimensional mesh.
-    Plane {
-        /// Its column.
-        x: u16,
-        /// Its row.
-        y: u16,
-    },
-    /// On any other grid.
-    Address {
-        /// A number for each dimension, in the order in which coordinates are written.
-        address: Tuple,
-    },
-}
-
 /// A block together with its grid, for readers: [`Grid::place`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Place<'g> {
@@ -157,18 +137,6 @@ impl Grid {
     /// the arrays `start` and `extent`; both in the order in which coordinates are written.
     pub const fn place(&self, block: Block) -> Place<'_> {
         Place { grid: self, block }
-    }
-
-    /// The coordinates of a node in the form of JSON: `x` and `y` on a two-dimensional mesh, the array `address` on any
-    /// other grid. `None` if the grid has no such node.
-    pub fn processor(&self, node: NodeId) -> Option<Processor> {
-        let at = self.coordinates(node)?;
-        Some(match *at {
-            [x, y] if self.is_plane() => Processor::Plane { x, y },
-            _ => Processor::Address {
-                address: self.written(at),
-            },
-        })
     }
 }
 

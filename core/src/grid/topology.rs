@@ -337,25 +337,29 @@ impl Grid {
     #[inline]
     pub fn contains(&self, block: Block) -> bool {
         if !self.is_plane() {
-            return self.contains_spans(block);
+            return self.outside(block).is_none();
         }
         let [x, y, w, h] = block.rectangle().map(u32::from);
         let [width, height] = [self.sides[0], self.sides[1]].map(u32::from);
         w > 0 && h > 0 && x + w <= width && y + h <= height
     }
 
-    // Apart, so that the two-dimensional case stays short.
+    /// The first dimension in which the block is no part of the grid: the number of dimensions if it says something of more than these. `None` if it is
+    /// a part.
+    // Apart, so that the two-dimensional case of `contains` stays short.
     #[inline(never)]
-    fn contains_spans(&self, block: Block) -> bool {
-        let bits: u32 = (0..self.dimensions()).map(|at| self.field(at)).sum();
+    pub fn outside(&self, block: Block) -> Option<usize> {
+        let mut bits = 0;
+        for (at, (start, extent)) in self.spans(block).enumerate() {
+            let side = u32::from(self.sides[at]);
+            let end_max = if self.wraps(at) { 2 * side } else { side };
+            if start >= side || !(1..=side).contains(&extent) || start + extent > end_max {
+                return Some(at);
+            }
+            bits += self.field(at);
+        }
         let codes = block.start_code() | block.extent_code();
-        let mut spans = (0..).zip(self.spans(block));
-        codes.checked_shr(bits).unwrap_or(0) == 0
-            && spans.all(|(at, (start, extent))| {
-                let side = u32::from(self.sides[at]);
-                let end_max = if self.wraps(at) { 2 * side } else { side };
-                start < side && (1..=side).contains(&extent) && start + extent <= end_max
-            })
+        (codes.checked_shr(bits).unwrap_or(0) != 0).then_some(self.dimensions())
     }
 
     /// The block that is the single processor `node`; `None` outside the grid.

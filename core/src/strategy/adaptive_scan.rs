@@ -41,8 +41,8 @@
 //!     strategy: StrategyKind::AdaptiveScan,
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
-//! for node in [0, 2, 3, 5, 6, 8] {
-//!     controller.handle(&Command::MarkFaulty { node: NodeId(node) }, 0, &mut |_| ());
+//! for x in [0, 2] {
+//!     controller.handle(&Command::MarkFaulty { block: Submesh::new(x, 0, 1, 3).into() }, 0, &mut |_| ());
 //! }
 //! let submit = Command::Submit { job: JobId(1), request: Request::submesh(3, 1) };
 //! let mut granted = None;

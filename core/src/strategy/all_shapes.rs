@@ -47,7 +47,7 @@
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
 //! for (x, y) in [(2, 0), (2, 1), (3, 2), (4, 2), (2, 3), (3, 3), (2, 4), (2, 5)] {
-//!     controller.handle(&Command::MarkFaulty { node: NodeId(6 * y + x) }, 0, &mut |_| ());
+//!     controller.handle(&Command::MarkFaulty { block: Submesh::new(x, y, 1, 1).into() }, 0, &mut |_| ());
 //! }
 //! let mut place = |job, w, h| {
 //!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);

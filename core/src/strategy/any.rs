@@ -283,6 +283,13 @@ macro_rules! strategies {
                 }
             }
 
+            fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.repaired(occupancy, block, worked),)*
+                    AnyStrategy::Never(s) => s.repaired(occupancy, block, worked),
+                }
+            }
+
             fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
                 match self {
                     $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.rebuild(occupancy),)*

@@ -50,8 +50,8 @@
 //!     strategy: StrategyKind::BestFit,
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
-//! for node in [14, 9, 11] {
-//!     controller.handle(&Command::MarkFaulty { node: NodeId(node) }, 0, &mut |_| ());
+//! for (x, y) in [(2, 3), (1, 2), (3, 2)] {
+//!     controller.handle(&Command::MarkFaulty { block: Submesh::new(x, y, 1, 1).into() }, 0, &mut |_| ());
 //! }
 //! let mut place = |job, w, h| {
 //!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);

@@ -54,12 +54,8 @@
 //!     strategy: StrategyKind::BusyList,
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
-//! for y in 0..10u32 {
-//!     for x in 0..10u32 {
-//!         if (x >= 7 && !(5..=7).contains(&y)) || (x <= 3 && y >= 5) {
-//!             controller.handle(&Command::MarkFaulty { node: NodeId(10 * y + x) }, 0, &mut |_| ());
-//!         }
-//!     }
+//! for busy in [Submesh::between(7, 0, 9, 4), Submesh::between(7, 8, 9, 9), Submesh::between(0, 5, 3, 9)] {
+//!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &mut |_| ());
 //! }
 //! let mut place = |job, w, h| {
 //!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);

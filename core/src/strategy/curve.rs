@@ -42,13 +42,13 @@
 //! ```
 //!
 //! ```
-//! use meshalloc::{Allocator, Mesh, NodeId, Refusal, Request, Storage, Submesh};
+//! use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, Submesh};
 //!
 //! let mut storage = Storage::<4, 1, 10, 16>::new();
 //! let machine = Mesh::new(4, 4)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, "curve:best-fit".parse()?)?;
-//! for node in [5, 11, 12] {
-//!     allocator.mark_faulty(NodeId(node));
+//! for (x, y) in [(1, 1), (3, 2), (0, 3)] {
+//!     allocator.mark_faulty(Submesh::new(x, y, 1, 1).into());
 //! }
 //! let mut blocks = |processors| {
 //!     let job = allocator.allocate(&Request::submesh(4, 4).with_processors(processors))?;

@@ -46,12 +46,8 @@
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
 //! // Fig. 2: busy are <7, 0>..<9, 4>, <7, 8>..<9, 9> and <0, 5>..<3, 9>.
-//! for y in 0..10u32 {
-//!     for x in 0..10u32 {
-//!         if (x >= 7 && !(5..=7).contains(&y)) || (x <= 3 && y >= 5) {
-//!             controller.handle(&Command::MarkFaulty { node: NodeId(10 * y + x) }, 0, &mut |_| ());
-//!         }
-//!     }
+//! for busy in [Submesh::between(7, 0, 9, 4), Submesh::between(7, 8, 9, 9), Submesh::between(0, 5, 3, 9)] {
+//!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &mut |_| ());
 //! }
 //! let submit = Command::Submit { job: JobId(1), request: Request::submesh(3, 2) };
 //! let mut granted = None;

@@ -39,7 +39,7 @@
 //!     Mesh::new(2, 2)?.into(),
 //!     StrategyKind::FrameSliding,
 //! )?;
-//! allocator.mark_faulty(NodeId(0));
+//! allocator.mark_faulty(Submesh::new(0, 0, 1, 1).into());
 //! let wide = Request::submesh(2, 1);
 //! assert_eq!(allocator.allocate(&wide).unwrap_err(), Refusal::Fragmented);
 //! let high = allocator.allocate(&Request::submesh(1, 2))?;

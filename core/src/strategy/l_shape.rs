@@ -60,8 +60,8 @@
 //! let mut storage = Storage::<8, 16, 16, 35, 0>::new();
 //! let machine = Mesh::new(5, 7)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::LShape)?;
-//! for node in [3, 19] {
-//!     allocator.mark_faulty(NodeId(node));
+//! for (x, y) in [(3, 0), (4, 3)] {
+//!     allocator.mark_faulty(Submesh::new(x, y, 1, 1).into());
 //! }
 //! let job = allocator.allocate(&Request::submesh(5, 5))?;
 //! let blocks: Vec<Submesh> = allocator.blocks(&job).map(Submesh::from).collect();

@@ -151,14 +151,19 @@ pub trait Strategy {
         let _ = outlook;
     }
 
-    /// The block has become busy: a job took it, or its processor is faulty. `occupancy` says so
+    /// The block has become busy: a job took it, or its processors are faulty, some of which may have been busy before. `occupancy` says so
     /// already. `worked` is called with about how many instructions that takes, as in [`Draft::worked`].
     fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
         let _ = (occupancy, block, worked);
     }
 
-    /// The block has become free. `occupancy` says so already. `worked` as above.
+    /// The block has become free, but for its faulty processors. `occupancy` says so already. `worked` as above.
     fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
+        let _ = (occupancy, block, worked);
+    }
+
+    /// Processors of the block that were faulty have become free. `occupancy` says so already. `worked` as above.
+    fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
         let _ = (occupancy, block, worked);
     }
 

@@ -71,8 +71,8 @@
 //! let mut storage = Storage::<4, 16, 8, 16, 0>::new();
 //! let machine = Mesh::new(4, 4)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::MultipleBuddy)?;
-//! for node in [3, 4, 6, 11, 14] {
-//!     allocator.mark_faulty(NodeId(node));
+//! for (x, y) in [(3, 0), (0, 1), (2, 1), (3, 2), (2, 3)] {
+//!     allocator.mark_faulty(Submesh::new(x, y, 1, 1).into());
 //! }
 //! let five = allocator.allocate(&Request::submesh(5, 1))?;
 //! let blocks: Vec<Submesh> = allocator.blocks(&five).map(Submesh::from).collect();

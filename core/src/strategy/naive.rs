@@ -38,8 +38,8 @@
 //!     strategy: StrategyKind::Naive,
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
-//! for node in [3, 4, 5, 6] {
-//!     controller.handle(&Command::MarkFaulty { node: NodeId(node) }, 0, &mut |_| ());
+//! for busy in [Submesh::new(3, 0, 1, 1), Submesh::new(0, 1, 3, 1)] {
+//!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &mut |_| ());
 //! }
 //! let submit = Command::Submit { job: JobId(1), request: Request::submesh(3, 2) };
 //! let mut granted = Vec::new();

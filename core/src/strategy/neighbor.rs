@@ -63,9 +63,7 @@
 //! let mut storage = Storage::<14, 16, 14, 49, 0>::new();
 //! let machine = Mesh::new(7, 7)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::Neighbor)?;
-//! for node in (7..49).filter(|node| node % 7 >= 2) {
-//!     allocator.mark_faulty(NodeId(node));
-//! }
+//! allocator.mark_faulty(Submesh::new(2, 1, 5, 6).into());
 //! let job = allocator.allocate(&Request::submesh(3, 5))?;
 //! let blocks: Vec<Submesh> = allocator.blocks(&job).map(Submesh::from).collect();
 //! let expected = [(0, 0, 2, 6), (2, 0, 1, 1), (0, 6, 2, 1)];

@@ -26,11 +26,9 @@
 //! ```
 //! # use meshalloc::*;
 //! let mut storage = Storage::<4, 1, 8, 8, 0>::new();
-//! let machine = Cube::new(2, 3)?.into();
+//! let machine = Cube::new(2, 3)?.grid();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::Partner)?;
-//! for node in [1, 3, 5, 7] {
-//!     allocator.mark_faulty(NodeId(node));
-//! }
+//! allocator.mark_faulty(machine.block(&[1, 0, 0], &[1, 2, 2]).unwrap());
 //! let request = Request::new(Shape::new(&[2, 2])?);
 //! assert_eq!(allocator.allocate(&request).unwrap_err(), Refusal::Fragmented);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -40,11 +40,9 @@
 //! # use meshalloc::*;
 //! let mut storage = Storage::<1, 1, 2, 9, 0>::new();
 //! let mut place = |strategy| {
-//!     let machine = Cube::new(3, 2)?.into();
+//!     let machine = Cube::new(3, 2)?.grid();
 //!     let mut allocator = Allocator::new(storage.memory(), machine, strategy)?;
-//!     for node in [6, 7, 8] {
-//!         allocator.mark_faulty(NodeId(node));
-//!     }
+//!     allocator.mark_faulty(machine.block(&[0, 2], &[3, 1]).unwrap());
 //!     let allocation = allocator.allocate(&Request::new(Shape::new(&[3, 2])?));
 //!     Ok::<_, Box<dyn std::error::Error>>(allocation.map(|held| allocator.processors(&held)))
 //! };

@@ -78,7 +78,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
 
     /// The processors of the block are busy, whatever they were. O(words) of the block.
     pub fn withhold(&mut self, block: Block) {
-        self.supposed.suppose_busy(block);
+        self.supposed.withhold(block);
         self.pausing.worked(2_000, self.pool);
     }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::error::{ClientError, Heard};
 use super::{ClientCounters, Line, Options};
+use crate::BAUD_DEFAULT;
 use crate::frame::{ClientFrameBuffer, Decoder, Frame, Header, MessageTooLong, SERVER_CONTENT_MAX};
 use crate::protocol::{ClientMessage, PROTOCOL_VERSION, ProtocolError, ServerMessage};
 
@@ -12,9 +13,18 @@ use crate::protocol::{ClientMessage, PROTOCOL_VERSION, ProtocolError, ServerMess
 /// takes 25 ms.
 const SETTLE: Duration = Duration::from_millis(50);
 
+/// How often a frame is sent at another rate than [`BAUD_DEFAULT`] before the client goes back to that; and at least there, where the server may need
+/// a second to follow.
+const TRIES_FAST: u32 = 2;
+const TRIES_BACK: u32 = 3;
+/// How long the server may take to set another rate.
+const SWITCHING: Duration = Duration::from_millis(100);
+
 #[derive(Debug)]
 pub(super) struct Exchange<L> {
     line: L,
+    /// The rate of this end of the line.
+    baud: u32,
     options: Options,
     /// The number of the client, and that of the last frame.
     client: u32,
@@ -30,6 +40,7 @@ impl<L: Line> Exchange<L> {
     pub(super) const fn new(line: L, options: Options, client: u32) -> Self {
         Exchange {
             line,
+            baud: BAUD_DEFAULT,
             options,
             client,
             // Any will do. Over many clients the numbers also come to their end.
@@ -84,13 +95,19 @@ impl<L: Line> Exchange<L> {
     fn repeat(&mut self, message: &ClientMessage) -> Result<ServerMessage, ClientError> {
         self.heard = Heard::default();
         let started = Instant::now();
-        let tries = self.options.tries.max(1);
-        for attempt in 0..tries {
+        let mut tries = self.options.tries.max(1);
+        let mut attempt = 0;
+        while attempt < tries {
             self.counters.retries += u64::from(attempt > 0);
             self.send(message)?;
             if let Some(reply) = self.listen(message)? {
                 self.counters.exchanges += 1;
                 return Ok(reply);
+            }
+            attempt += 1;
+            if self.baud != BAUD_DEFAULT && attempt >= tries.min(TRIES_FAST) {
+                self.set_baud(BAUD_DEFAULT)?;
+                tries = tries.max(attempt + TRIES_BACK);
             }
         }
         Err(ClientError::no_reply(
@@ -99,6 +116,31 @@ impl<L: Line> Exchange<L> {
             started.elapsed(),
             self.heard,
         ))
+    }
+
+    /// The rate of this end of the line.
+    pub(super) const fn baud(&self) -> u32 {
+        self.baud
+    }
+
+    /// Sets the rate of this end of the line.
+    fn set_baud(&mut self, baud: u32) -> Result<(), ClientError> {
+        self.baud = baud;
+        self.line
+            .set_baud(baud)
+            .map_err(|source| ClientError::Line {
+                doing: "setting the rate",
+                source,
+            })
+    }
+
+    /// Follows the server to another rate: waits until it has set it.
+    pub(super) fn follow(&mut self, baud: u32) -> Result<(), ClientError> {
+        self.set_baud(baud)?;
+        // Whatever comes meanwhile is garbled.
+        self.fill(SWITCHING)?;
+        (self.input.start, self.input.end) = (0, 0);
+        Ok(())
     }
 
     fn send(&mut self, message: &ClientMessage) -> Result<(), ClientError> {

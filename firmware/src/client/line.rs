@@ -21,6 +21,16 @@ pub trait Line {
     ///
     /// When the line is gone, also when the other end has closed it.
     fn receive(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize>;
+
+    /// Sets the rate of this end, in bits a second. A line that has none ignores it.
+    ///
+    /// # Errors
+    ///
+    /// When the line is gone, or does not have this rate.
+    fn set_baud(&mut self, baud: u32) -> io::Result<()> {
+        let _ = baud;
+        Ok(())
+    }
 }
 
 impl<L: Line + ?Sized> Line for Box<L> {
@@ -30,6 +40,10 @@ impl<L: Line + ?Sized> Line for Box<L> {
 
     fn receive(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
         (**self).receive(buffer, timeout)
+    }
+
+    fn set_baud(&mut self, baud: u32) -> io::Result<()> {
+        (**self).set_baud(baud)
     }
 }
 
@@ -53,6 +67,11 @@ where
             set_timeout,
             timeout: None,
         }
+    }
+
+    /// The stream.
+    pub const fn stream_mut(&mut self) -> &mut S {
+        &mut self.stream
     }
 }
 

@@ -12,7 +12,7 @@ use embedded_storage::nor_flash::NorFlash;
 use heapless::Vec;
 
 use super::region::{Region, WORD};
-use crate::frame::CRC;
+use crate::checksum::Crc32;
 
 /// The most bytes of a record or of a chunk of a checkpoint.
 pub const PAYLOAD_MAX: usize = 240;
@@ -83,11 +83,11 @@ pub(super) const fn place(mark: u32) -> u32 {
 }
 
 fn checksum(generation: u64, at: u32, covered: &[u8]) -> u32 {
-    let mut digest = CRC.digest();
-    digest.update(&generation.to_le_bytes());
-    digest.update(&at.to_le_bytes());
-    digest.update(covered);
-    digest.finalize()
+    let mut crc = Crc32::new();
+    crc.update(&generation.to_le_bytes());
+    crc.update(&at.to_le_bytes());
+    crc.update(covered);
+    crc.finish()
 }
 
 /// The bytes of an entry; `None` if the payload is too long.

@@ -15,6 +15,8 @@ use crate::protocol::{
     ClientMessage, EVENTS_MAX, Event, Events, Greeting, LineCounters, Origin, Outcome,
     PROTOCOL_VERSION, ProtocolError, ServerMessageRef, Session,
 };
+#[cfg(feature = "rates")]
+use crate::rate::Rate;
 use crate::sessions::{Place, Remembered, Sessions};
 use crate::{BUILD, SOFTWARE};
 
@@ -38,6 +40,11 @@ pub(super) struct Front {
     pub(super) sessions: Sessions,
     pub(super) boot: u64,
     pub(super) origin: Origin,
+    #[cfg(feature = "rates")]
+    pub(super) rate: Rate,
+    /// The server's clock when it was last looked at.
+    #[cfg(feature = "rates")]
+    pub(super) now: Ticks,
 }
 
 /// A command that is to be carried out.
@@ -96,10 +103,9 @@ impl<'a, P: Port> Meanwhile<'a, P> {
             self.note(|front, port| front.settle(&change, outcome, view, port));
         }
         while let Some(byte) = self.port.next() {
-            let Some(frame) = self.front.decoder.push(byte) else {
+            let Some(incoming) = self.front.push(byte) else {
                 continue;
             };
-            let incoming = Incoming::from(frame);
             self.note(|front, port| match front.serve(incoming, view, port)? {
                 Some(change) => front.refuse(&change, view, port),
                 None => Ok(()),
@@ -142,6 +148,13 @@ impl From<Result<Frame<'_>, DamagedFrame>> for Incoming {
 }
 
 impl Front {
+    /// Takes a byte; returns the frame that it completes.
+    pub(super) fn push(&mut self, byte: u8) -> Option<Incoming> {
+        #[cfg(feature = "rates")]
+        self.rate.hear(self.now);
+        self.decoder.push(byte).map(Incoming::from)
+    }
+
     /// Serves a frame, but for a command that is to be carried out, which is returned.
     // Inlined into the loop that receives it takes 400 bytes of flash more.
     #[inline(never)]
@@ -155,6 +168,8 @@ impl Front {
         let (counter, header, error) = match incoming {
             Incoming::Message(header, message) => {
                 increment(&mut counters.frames);
+                #[cfg(feature = "rates")]
+                self.rate.hear_frame();
                 return self.answer(header, message, view, line);
             }
             Incoming::WrongVersion(header) => (
@@ -200,6 +215,12 @@ impl Front {
             ClientMessage::LineCounters => {
                 let counters = self.counters;
                 self.send(header, &ServerMessageRef::LineCounters(&counters), line)?;
+                return Ok(None);
+            }
+            #[cfg(feature = "rates")]
+            ClientMessage::Rate { baud } => {
+                let baud = self.rate.ask(baud);
+                self.send(header, &ServerMessageRef::Rate { baud }, line)?;
                 return Ok(None);
             }
             ClientMessage::Command { session, since, .. }
@@ -351,10 +372,14 @@ impl Front {
         // A message that does not fit would be lost like any frame on a bad line. None is that long:
         // `SERVER_BODY_MAX` is the longest.
         let header = Header::new(header.client, header.seq);
-        match self.buffer.encode(header, message) {
-            Ok(frame) => line.write_all(frame),
-            Err(_) => Ok(()),
+        let Ok(frame) = self.buffer.encode(header, message) else {
+            return Ok(());
+        };
+        let sent = line.write_all(frame);
+        if sent.is_err() {
+            increment(&mut self.counters.dropped);
         }
+        sent
     }
 }
 

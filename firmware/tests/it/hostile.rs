@@ -82,7 +82,7 @@ fn check(bytes: &[u8], error: Option<(u32, u32, ProtocolError)>, counted: LineCo
     );
     assert_eq!(answers.next(), None);
     assert_eq!(
-        server.counters(),
+        *server.counters(),
         LineCounters {
             frames: counted.frames + 1,
             ..counted

@@ -196,6 +196,7 @@ pub(crate) const OPTIONS: Options = Options {
     tries: 100_000,
     number: Some(u32::MAX - 1),
     interval: Duration::ZERO,
+    baud: meshalloc_firmware::BAUD_DEFAULT,
 };
 
 /// All replies to a command over the line.

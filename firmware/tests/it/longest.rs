@@ -5,8 +5,9 @@ use meshalloc::message::{
 };
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Block, Capacity, Command, Configuration, Error, Flags, Grant, Grid, JobId, JobState,
-    MESH_SIDE_MAX, NodeId, PageOrder, Reply, Request, SchedulerKind, Statistics, StrategyKind,
+    Block, Capacity, Command, Configuration, Error, FaultReport, Flags, Grant, Grid, JobId,
+    JobState, MESH_SIDE_MAX, NodeId, PageOrder, Reply, Request, SchedulerKind, Statistics,
+    StrategyKind,
 };
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::protocol::{
@@ -47,10 +48,17 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
             job,
             from: u32::MAX,
         },
-        Command::ListJobs { from: u32::MAX },
+        Command::ListJobs {
+            on: Some(longest_block()),
+            from: u32::MAX,
+        },
         Command::Occupancy { from: node },
-        Command::MarkFaulty { node },
-        Command::ClearFaulty { node },
+        Command::MarkFaulty {
+            block: longest_block(),
+        },
+        Command::ClearFaulty {
+            block: longest_block(),
+        },
     ]
     .into_iter()
     .map(|command| ClientMessage::Command {
@@ -94,12 +102,16 @@ fn longest_configuration() -> Configuration {
     }
 }
 
+/// No part of any grid, but a block may say anything.
+fn longest_block() -> Block {
+    let numbers: Vec<u8> = [0xff, 0xff, 0x03].repeat(4);
+    postcard::from_bytes(&numbers).expect("four numbers")
+}
+
 /// The longest of every kind of message that a server sends.
 pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
     let (job, node) = (JobId(u32::MAX), NodeId(u32::MAX));
-    // No part of any grid, but a block may say anything.
-    let numbers: Vec<u8> = [0xff, 0xff, 0x03].repeat(4);
-    let block: Block = postcard::from_bytes(&numbers).expect("four numbers");
+    let block = longest_block();
     let most = u32::MAX;
     let form = SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 1 });
     let state = JobState::Running { processors: most };
@@ -152,6 +164,7 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
             wrong_version: most,
             bad_message: most,
             overruns: most,
+            dropped: most,
         }),
         ServerMessage::Error(ProtocolError::OtherBoot { boot: u64::MAX }),
         ServerMessage::Events(events.clone()),
@@ -163,11 +176,11 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
                 job,
                 processors: most,
             },
-            Outcome::Fault {
-                node,
-                job: Some(job),
-                changed: true,
-            },
+            Outcome::Fault(FaultReport {
+                changed: most,
+                jobs: most,
+                first: Some(job),
+            }),
             Outcome::Error(Error::UnknownNode(node)),
         ]
         .map(|outcome| ServerMessage::Outcome {

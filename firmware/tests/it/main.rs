@@ -6,6 +6,8 @@ mod hostile;
 mod journal;
 mod line;
 mod longest;
+mod port;
+mod rate;
 mod samples;
 mod session;
 mod soak;

@@ -4,8 +4,8 @@ use heapless::Vec as Bounded;
 use meshalloc::message::{JobList, JobReport, OccupancyChunk};
 use meshalloc::{
     Block, Capacity, Command, Configuration, ConfigureError, CurveFit, DIMENSIONS_MAX, Error,
-    Flags, Grant, JobId, JobState, NodeId, PageOrder, Refusal, Reply, Request, SchedulerKind,
-    Serves, Statistics, StrategyKind, Submesh,
+    FaultReport, Flags, Grant, JobId, JobState, NodeId, PageOrder, Refusal, Reply, Request,
+    SchedulerKind, Serves, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::protocol::EVENTS_MAX;
@@ -48,6 +48,7 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
             },
         ),
         ("line counters", ClientMessage::LineCounters),
+        ("rate", ClientMessage::Rate { baud: 1_000_000 }),
         (
             "submit",
             command(Command::Submit {
@@ -82,18 +83,38 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
         ),
         ("query job", command(Command::QueryJob { job })),
         ("blocks", command(Command::Blocks { job, from: 18 })),
-        ("list jobs", command(Command::ListJobs { from: 16 })),
+        (
+            "list jobs",
+            command(Command::ListJobs { on: None, from: 16 }),
+        ),
+        (
+            "list jobs on a block",
+            command(Command::ListJobs {
+                on: Some(Submesh::new(2, 3, 4, 5).into()),
+                from: 0,
+            }),
+        ),
         (
             "occupancy",
             command(Command::Occupancy { from: NodeId(1024) }),
         ),
         (
             "mark faulty",
-            command(Command::MarkFaulty { node: NodeId(7) }),
+            command(Command::MarkFaulty {
+                block: Submesh::new(7, 0, 1, 1).into(),
+            }),
+        ),
+        (
+            "mark a row of mesh 16x22 faulty",
+            command(Command::MarkFaulty {
+                block: Submesh::new(0, 21, 16, 1).into(),
+            }),
         ),
         (
             "clear faulty",
-            command(Command::ClearFaulty { node: NodeId(7) }),
+            command(Command::ClearFaulty {
+                block: Submesh::new(7, 0, 1, 1).into(),
+            }),
         ),
         ("statistics", command(Command::Statistics)),
         ("reset", command(Command::Reset)),
@@ -248,6 +269,7 @@ fn greetings_and_counters() -> Vec<(String, ServerMessage)> {
             "line counters".to_owned(),
             ServerMessage::LineCounters(line_counters()),
         ),
+        ("rate".to_owned(), ServerMessage::Rate { baud: 1_000_000 }),
     ]
 }
 
@@ -342,21 +364,21 @@ fn outcomes() -> Vec<(&'static str, Outcome, Events)> {
         ),
         (
             "fault under a job",
-            Outcome::Fault {
-                node: NodeId(7),
-                job: Some(job),
-                changed: true,
-            },
+            Outcome::Fault(FaultReport {
+                changed: 1,
+                jobs: 1,
+                first: Some(job),
+            }),
             none_since(7),
         ),
         ("under way", Outcome::UnderWay, none_since(7)),
         (
             "fault under none",
-            Outcome::Fault {
-                node: NodeId(7),
-                job: None,
-                changed: false,
-            },
+            Outcome::Fault(FaultReport {
+                changed: 0,
+                jobs: 0,
+                first: None,
+            }),
             none_since(7),
         ),
     ]
@@ -390,10 +412,11 @@ fn events(count: usize, latest: u64, left: u32) -> Events {
 }
 
 /// The errors that answer queries.
-fn query_errors() -> [Error; 3] {
+fn query_errors() -> [Error; 4] {
     [
         Error::UnknownJob,
         Error::UnknownNode(NodeId(5000)),
+        Error::NoSuchBlock { dimension: 1 },
         Error::NoBlock { held: 18 },
     ]
 }
@@ -401,7 +424,7 @@ fn query_errors() -> [Error; 3] {
 /// The errors that commands come to.
 fn errors() -> Vec<Error> {
     let mut errors: Vec<Error> = Refusal::ALL.into_iter().map(Error::Refused).collect();
-    errors.extend([Error::UnknownJob, Error::UnknownNode(NodeId(5000))]);
+    errors.extend([Error::UnknownJob, Error::NoSuchBlock { dimension: 1 }]);
     errors.extend(
         [
             ConfigureError::JobsPresent,
@@ -460,6 +483,7 @@ fn line_counters() -> LineCounters {
         wrong_version: 10,
         bad_message: 11,
         overruns: 12,
+        dropped: 13,
     }
 }
 

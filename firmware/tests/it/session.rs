@@ -3,8 +3,8 @@
 use meshalloc::message::GRANT_BLOCKS_MAX;
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, ConfigureError, Controller, Error, Flags, Grid, JobId, JobState,
-    NodeId, Refusal, Reply, Request, SchedulerKind, Storage, StrategyKind, Submesh,
+    Command, Configuration, ConfigureError, Controller, Error, FaultReport, Flags, Grid, JobId,
+    JobState, NodeId, Refusal, Reply, Request, SchedulerKind, Storage, StrategyKind, Submesh,
 };
 use meshalloc_firmware::{BUILD, Client, ClientError, PROTOCOL_VERSION, SOFTWARE, Server};
 
@@ -136,15 +136,24 @@ fn commands(random: &mut Random, count: usize, kind: Kind) -> Vec<Command> {
             };
             let job = random.below(40) as u32;
             let node = NodeId(random.below(130) as u32);
+            let mut number = || random.below(4) as u16;
+            let block = Submesh::new(2 * number(), number(), number(), number()).into();
             match random.below(100) {
                 _ if i == 0 => Command::Configure(some_configuration(random, kind)),
                 0 => Command::Reset,
                 1..=3 => Command::Configure(some_configuration(random, kind)),
-                4..=6 => Command::MarkFaulty { node },
-                7..=9 => Command::ClearFaulty { node },
+                4..=6 => Command::MarkFaulty { block },
+                7..=9 => Command::ClearFaulty { block },
                 10..=14 => Command::QueryJob { job: JobId(job) },
                 15..=17 => Command::Occupancy { from: node },
-                18..=20 => Command::ListJobs { from: job },
+                18..=19 => Command::ListJobs {
+                    on: None,
+                    from: job,
+                },
+                20 => Command::ListJobs {
+                    on: Some(block),
+                    from: job / 4,
+                },
                 21..=23 => Command::Statistics,
                 24..=59 => release(job),
                 _ => Command::Submit {
@@ -283,7 +292,9 @@ fn a_long_grant_comes_in_parts_and_again_when_one_is_lost() {
     for node in (0..256).filter(|node| (node / 16 + node % 16) % 2 == 0) {
         call(
             &mut client,
-            &Command::MarkFaulty { node: NodeId(node) },
+            &Command::MarkFaulty {
+                block: Submesh::new(node % 16, node / 16, 1, 1).into(),
+            },
             None,
         )
         .unwrap();
@@ -319,8 +330,8 @@ fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
     // A checkerboard of faults leaves no two free processors side by side.
     for node in (0..8192).filter(|node| (node / 128 + node % 128) % 2 == 0) {
-        let node = NodeId(node);
-        call(&mut client, &Command::MarkFaulty { node }, None).unwrap();
+        let block = Submesh::new(node % 128, node / 128, 1, 1).into();
+        call(&mut client, &Command::MarkFaulty { block }, None).unwrap();
     }
     client.line_mut().set_faults(Faults {
         lose: 200,
@@ -398,27 +409,28 @@ fn everything_can_be_asked_of_a_cube() {
     assert_eq!(ask(&Command::Configure(cube)), [Reply::Done]);
     let ring = submit_shape(1, &[3]);
     assert_eq!(ask(&ring).len(), 2);
-    let last = NodeId(242);
+    let unit = |node| cube.machine.unit(NodeId(node)).expect("a processor");
     assert_eq!(
-        ask(&Command::MarkFaulty { node: last }),
-        [Reply::Fault {
-            node: last,
-            job: None,
-            changed: true
-        }]
+        ask(&Command::MarkFaulty { block: unit(242) }),
+        [Reply::Fault(FaultReport {
+            changed: 1,
+            jobs: 0,
+            first: None
+        })]
     );
     assert_eq!(
-        ask(&Command::MarkFaulty { node: NodeId(2) }),
-        [Reply::Fault {
-            node: NodeId(2),
-            job: Some(JobId(1)),
-            changed: true
-        }]
+        ask(&Command::MarkFaulty { block: unit(2) }),
+        [Reply::Fault(FaultReport {
+            changed: 1,
+            jobs: 1,
+            first: Some(JobId(1))
+        })]
     );
-    let beyond = NodeId(243);
+    // Two bits stand for each coordinate, and 3 is none.
+    let beyond = Submesh::new(3 << 4, 0, 0, 0).into();
     assert_eq!(
-        ask(&Command::MarkFaulty { node: beyond }),
-        [Reply::Error(Error::UnknownNode(beyond))]
+        ask(&Command::MarkFaulty { block: beyond }),
+        [Reply::Error(Error::NoSuchBlock { dimension: 2 })]
     );
     let replies = ask(&Command::Occupancy { from: NodeId(0) });
     let [Reply::Occupancy(chunk)] = &replies[..] else {

@@ -12,8 +12,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use meshalloc::{
-    Block, Command, Configuration, Controller, Error, Flags, JobId, JobState, NodeId, Refusal,
-    Reply, Request, StrategyKind,
+    Block, Command, Configuration, Controller, Error, Flags, JobId, JobState, Refusal, Reply,
+    Request, StrategyKind, Submesh,
 };
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
@@ -355,6 +355,7 @@ impl Soak {
             tries: 4,
             number: Some(self.random.next() as u32),
             interval: Duration::ZERO,
+            ..Options::default()
         };
         let end = End {
             world: Rc::clone(&self.world),
@@ -526,10 +527,12 @@ impl Soak {
             }
             45..=50 => {
                 // Faults come and go.
-                let node = NodeId(self.random.below(256) as u32);
+                let (x, y) = (self.random.below(16) as u16, self.random.below(16) as u16);
+                let mut side = |at: u16| 1 + self.random.below(usize::from(16 - at).min(3)) as u16;
+                let block = Submesh::new(x, y, side(x), side(y)).into();
                 let command = match self.random.below(3) {
-                    0 => Command::MarkFaulty { node },
-                    _ => Command::ClearFaulty { node },
+                    0 => Command::MarkFaulty { block },
+                    _ => Command::ClearFaulty { block },
                 };
                 let _ = self.call(at, &mut client, &command);
                 self.clients[at] = Some(client);

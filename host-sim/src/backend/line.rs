@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use meshalloc::message::Capacity;
 use meshalloc::{Command, Configuration, Error, Reply, StrategyKind, Ticks};
+use meshalloc_firmware::BAUD_DEFAULT;
 use meshalloc_firmware::client::{Client, ClientError, IoLine, Line, Options};
 use meshalloc_firmware::protocol::Greeting;
+use meshalloc_firmware::rate::BAUDS;
+use serialport::SerialPort;
 
 use super::{Backend, BackendError, Backends};
-
-/// The speed of a serial line that is named without one, in bits a second.
-pub const BAUD_DEFAULT: u32 = 115_200;
 
 /// How long to wait for a TCP connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -38,7 +38,7 @@ pub enum Endpoint {
     Serial {
         /// The device, as the system names it.
         device: String,
-        /// Bits a second.
+        /// Bits a second, one of [`BAUDS`], at which it is used: it is opened at [`BAUD_DEFAULT`], and the controller asked to change.
         baud: u32,
     },
 }
@@ -61,14 +61,20 @@ impl FromStr for Endpoint {
         let serial = text.strip_prefix("serial:").ok_or_else(expected)?;
         let (device, baud) = match serial.rsplit_once('@') {
             None => (serial, Some(BAUD_DEFAULT)),
-            Some((device, baud)) => (device, baud.parse().ok().filter(|&baud| baud > 0)),
+            Some((device, baud)) => (
+                device,
+                baud.parse().ok().filter(|baud| BAUDS.contains(baud)),
+            ),
         };
         match baud {
             Some(baud) if !device.is_empty() => Ok(Endpoint::Serial {
                 device: device.to_owned(),
                 baud,
             }),
-            _ => Err("expected serial:DEVICE@BAUD, such as serial:/dev/ttyACM0@115200".to_owned()),
+            _ => Err(format!(
+                "expected serial:DEVICE@BAUD, such as serial:/dev/ttyACM0@115200; BAUD is one of {}",
+                BAUDS.map(|baud| baud.to_string()).join(", ")
+            )),
         }
     }
 }
@@ -115,8 +121,22 @@ impl LineBackends {
             reason,
         };
         let line = open_line(endpoint).map_err(failed)?;
-        let client = Client::connect(line, Options::default());
+        let baud = match endpoint {
+            Endpoint::Tcp { .. } => BAUD_DEFAULT,
+            Endpoint::Serial { baud, .. } => *baud,
+        };
+        let options = Options {
+            baud,
+            ..Options::default()
+        };
+        let client = Client::connect(line, options);
         let client = client.map_err(|error| failed(format!("{error}{}", hint(&error))))?;
+        if client.baud() != baud {
+            eprintln!(
+                "{endpoint}: this rate does not work here, the line stays at {}",
+                client.baud()
+            );
+        }
         Ok(LineBackends {
             endpoint: endpoint.clone(),
             client,
@@ -165,14 +185,41 @@ fn open_line(endpoint: &Endpoint) -> Result<Box<dyn Line>, String> {
             let line = IoLine::tcp(stream).map_err(|error| error.to_string())?;
             Ok(Box::new(line))
         }
-        Endpoint::Serial { device, baud } => {
-            let port = serialport::new(device, *baud)
+        Endpoint::Serial { device, .. } => {
+            let port = serialport::new(device, BAUD_DEFAULT)
                 .open()
                 .map_err(|error| format!("cannot open: {error}"))?;
-            Ok(Box::new(IoLine::new(port, |port, timeout| {
-                port.set_timeout(timeout).map_err(io::Error::from)
-            })))
+            Ok(Box::new(SerialLine(IoLine::new(
+                port,
+                set_timeout as fn(&mut Port, Duration) -> io::Result<()>,
+            ))))
         }
+    }
+}
+
+type Port = Box<dyn SerialPort>;
+
+fn set_timeout(port: &mut Port, timeout: Duration) -> io::Result<()> {
+    port.set_timeout(timeout).map_err(io::Error::from)
+}
+
+/// A serial port, whose rate can be set.
+struct SerialLine(IoLine<Port, SetTimeout>);
+
+type SetTimeout = fn(&mut Port, Duration) -> io::Result<()>;
+
+impl Line for SerialLine {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.send(bytes)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
+        self.0.receive(buffer, timeout)
+    }
+
+    fn set_baud(&mut self, baud: u32) -> io::Result<()> {
+        let port = self.0.stream_mut();
+        port.set_baud_rate(baud).map_err(io::Error::from)
     }
 }
 
@@ -280,8 +327,8 @@ mod tests {
             ("tcp:127.0.0.1:4000", "tcp:127.0.0.1:4000"),
             ("tcp:[::1]:4000", "tcp:[::1]:4000"),
             ("serial:/dev/ttyACM0", "serial:/dev/ttyACM0@115200"),
-            ("serial:/dev/ttyACM0@9600", "serial:/dev/ttyACM0@9600"),
-            ("serial:COM3@57600", "serial:COM3@57600"),
+            ("serial:/dev/ttyACM0@1000000", "serial:/dev/ttyACM0@1000000"),
+            ("serial:COM3@460800", "serial:COM3@460800"),
         ] {
             let endpoint: Endpoint = text.parse().unwrap();
             assert_eq!(endpoint.to_string(), written);
@@ -295,7 +342,8 @@ mod tests {
             "tcp:host:0",
             "tcp:host:70000",
             "serial:",
-            "serial:@9600",
+            "serial:@115200",
+            "serial:/dev/x@9600",
             "serial:/dev/x@",
             "serial:/dev/x@fast",
             "udp:host:1",

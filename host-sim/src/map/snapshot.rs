@@ -82,7 +82,10 @@ impl Snapshot {
         let mut ids = Vec::new();
         let mut from = Some(0);
         while let Some(begin) = from {
-            let command = Command::ListJobs { from: begin };
+            let command = Command::ListJobs {
+                on: None,
+                from: begin,
+            };
             let Reply::Jobs(list) = ask(backend, &command, &mut |_| {})? else {
                 return Err(odd(&command, "another kind of reply"));
             };

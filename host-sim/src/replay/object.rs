@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use meshalloc::{Block, Grid, Processor};
+use meshalloc::grid::Place;
+use meshalloc::{Block, Grid};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::json;
@@ -25,6 +26,28 @@ impl JsonSchema for Blocks<'_> {
         "Blocks".into()
     }
 
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let block = BlockSchema::json_schema(generator);
+        json_schema!({
+            "type": "array",
+            "description": "Blocks: x, y, w and h on a two-dimensional mesh, start and extent on any other grid, in the order of coordinates.",
+            "items": block,
+        })
+    }
+}
+
+/// [`Place`], for the schema.
+struct BlockSchema;
+
+impl JsonSchema for BlockSchema {
+    fn schema_name() -> Cow<'static, str> {
+        "Block".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let object = |keys: &[&str], value: serde_json::Value| {
             let properties = keys.iter().map(|key| ((*key).to_owned(), value.clone()));
@@ -37,11 +60,7 @@ impl JsonSchema for Blocks<'_> {
             &["start", "extent"],
             json!({"type": "array", "items": number}),
         );
-        json_schema!({
-            "type": "array",
-            "description": "Blocks: x, y, w and h on a two-dimensional mesh, start and extent on any other grid, in the order of coordinates.",
-            "items": {"oneOf": [plane, grid]},
-        })
+        json_schema!({"oneOf": [plane, grid]})
     }
 }
 
@@ -73,40 +92,21 @@ pub(crate) struct Served<'b> {
     pub(super) outcome: Outcome<'b>,
 }
 
-/// A processor that became faulty or works again.
+/// Processors that became faulty or work again.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Fault")]
-pub(crate) struct Set {
+pub(crate) struct Set<'b> {
     /// The line of the operation, from 1.
     pub(super) line: u64,
     /// `fault` or `repair`.
     pub(super) op: &'static str,
-    #[serde(flatten)]
-    #[schemars(with = "ProcessorSchema")]
-    pub(super) processor: Option<Processor>,
-    /// Whether that was new.
-    pub(super) changed: bool,
-    /// The job that holds the processor.
-    pub(super) job: Option<u32>,
-}
-
-/// [`Processor`], for the schema.
-#[derive(JsonSchema)]
-#[schemars(untagged)]
-#[expect(dead_code, reason = "only its fields are of interest")]
-enum ProcessorSchema {
-    /// On a two-dimensional mesh.
-    Plane {
-        /// Its column.
-        x: u16,
-        /// Its row.
-        y: u16,
-    },
-    /// On any other grid.
-    Address {
-        /// Its coordinates, as they are written.
-        address: Vec<u16>,
-    },
+    /// The processors.
+    #[schemars(with = "BlockSchema")]
+    pub(super) block: Place<'b>,
+    /// For how many of them that was new.
+    pub(super) changed: u32,
+    /// The jobs that hold some of them, in ascending order.
+    pub(super) jobs: Vec<u32>,
 }
 
 /// Writes an object as a line.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use meshalloc::{Grid, JobId, NodeId, Request, Shape, Ticks, Tuple};
+use meshalloc::{Block, Grid, JobId, Request, Shape, Ticks, Tuple};
 
 use crate::names;
 
@@ -21,15 +21,15 @@ pub enum Operation {
         /// The job.
         job: JobId,
     },
-    /// `fault X Y ...`: the processor is faulty.
+    /// `fault X Y ...`: these processors are faulty. Each operand is a coordinate, a range `A..B` of them with both ends, or `*` for all.
     Fault {
-        /// The processor, which the machine has.
-        node: NodeId,
+        /// The processors, which the machine has.
+        block: Block,
     },
-    /// `repair X Y ...`: the processor works again.
+    /// `repair X Y ...`: these processors work again.
     Repair {
-        /// The processor, which the machine has.
-        node: NodeId,
+        /// The processors, which the machine has.
+        block: Block,
     },
 }
 
@@ -74,10 +74,10 @@ impl Operation {
                 Operation::Free { job }
             }
             Verb::Fault => Operation::Fault {
-                node: operands.node()?,
+                block: operands.block()?,
             },
             Verb::Repair => Operation::Repair {
-                node: operands.node()?,
+                block: operands.block()?,
             },
         };
         Ok(Some(operation))
@@ -224,27 +224,55 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
     }
 
     /// The last operands of a line.
-    fn node(&mut self) -> Result<NodeId, String> {
-        const KNOWN: &str = "a coordinate below each side is a processor";
+    fn block(&mut self) -> Result<Block, String> {
+        const KNOWN: &str = "coordinates below each side and extents up to it are a block";
         let machine = self.usage.machine;
         let names = dimensions(machine);
-        let mut numbers = Vec::new();
-        for name in &names {
-            numbers.push(self.number(name)?);
+        let written = |numbers: &[u16]| Tuple::from_slice(numbers).expect(KNOWN);
+        let sides = machine.written(written(machine.sides()));
+        let (mut starts, mut extents) = (Vec::new(), Vec::new());
+        for (at, (name, &side)) in names.iter().zip(sides.iter()).enumerate() {
+            let dimension = match machine.is_written_high_first() {
+                true => names.len() - 1 - at,
+                false => at,
+            };
+            let (start, extent) = self.span(name, side, machine.wraps(dimension))?;
+            starts.push(start);
+            extents.push(extent);
         }
         self.end()?;
-        let sides = machine.written(Tuple::from_slice(machine.sides()).expect(KNOWN));
-        for ((name, number), &side) in names.iter().zip(&numbers).zip(sides.iter()) {
-            if *number >= u64::from(side) {
-                return Err(format!(
-                    "{name} = {number} is outside {machine} (expected 0 to {})",
-                    side - 1
-                ));
-            }
+        let [start, extent] = [starts, extents].map(|numbers| machine.written(written(&numbers)));
+        Ok(machine.block(&start, &extent).expect(KNOWN))
+    }
+
+    /// A coordinate, `A..B` or `*`: where it starts along a dimension and how far it goes.
+    fn span(&mut self, name: &str, side: u16, wraps: bool) -> Result<(u16, u16), String> {
+        let machine = self.usage.machine;
+        let word = self.word(name)?;
+        if word == b"*" {
+            return Ok((0, side));
         }
-        let numbers: Vec<u16> = numbers.iter().map(|&number| number as u16).collect();
-        let coordinates = machine.written(Tuple::from_slice(&numbers).expect(KNOWN));
-        Ok(machine.node(&coordinates).expect(KNOWN))
+        let range = word.windows(2).position(|two| two == b"..");
+        let [first, last] = match range {
+            Some(at) => [&word[..at], &word[at + 2..]],
+            None => [word, word],
+        };
+        let coordinate = |digits| match self.digits(digits, word, name)? {
+            number if number < u64::from(side) => Ok(number as u16),
+            number => Err(format!(
+                "{name} = {number} is outside {machine} (expected 0 to {})",
+                side - 1
+            )),
+        };
+        let (first, last) = (coordinate(first)?, coordinate(last)?);
+        match last.checked_sub(first) {
+            Some(more) => Ok((first, more + 1)),
+            None if wraps => Ok((first, side - first + last + 1)),
+            None => Err(format!(
+                "{} ends before it begins, and {name} does not wrap on {machine}",
+                quoted(word)
+            )),
+        }
     }
 
     fn end(&mut self) -> Result<(), String> {

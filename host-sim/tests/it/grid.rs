@@ -17,6 +17,8 @@ alloc 4 4 1
 fault 3 0 2
 alloc 5 5x1x1
 alloc 6 1x1x1x1
+fault 1..2 * 3..0
+repair * * *
 ";
 
 fn names(results: &Value) -> Vec<&str> {
@@ -58,9 +60,11 @@ fn operations_on_a_ring_of_meshes() {
 {"line":3,"op":"free","id":1,"released":16}
 {"line":4,"op":"alloc","id":3,"granted":[{"start":[0,0,3],"extent":[2,2,2]}]}
 {"line":5,"op":"alloc","id":4,"granted":[{"start":[0,2,0],"extent":[4,1,1]}]}
-{"line":6,"op":"fault","address":[3,0,2],"changed":true,"job":2}
+{"line":6,"op":"fault","block":{"start":[3,0,2],"extent":[1,1,1]},"changed":1,"jobs":[2]}
 {"line":7,"op":"alloc","id":5,"error":"never-fits"}
 {"line":8,"op":"alloc","id":6,"error":"too-many-extents"}
+{"line":9,"op":"fault","block":{"start":[1,0,3],"extent":[2,4,2]},"changed":16,"jobs":[3,4]}
+{"line":10,"op":"repair","block":{"start":[0,0,0],"extent":[4,4,4]},"changed":17,"jobs":[2,3,4]}
 "#;
     assert_eq!(shown, expected);
     for (operation, part) in [

@@ -37,13 +37,13 @@ alloc 23 4 4
 {"line":7,"op":"alloc","id":20,"error":"empty-request"}
 {"line":8,"op":"alloc","id":21,"error":"never-fits"}
 {"line":9,"op":"alloc","id":22,"error":"too-few-free"}
-{"line":10,"op":"fault","x":0,"y":0,"changed":true,"job":17}
-{"line":11,"op":"fault","x":0,"y":0,"changed":false,"job":17}
+{"line":10,"op":"fault","block":{"x":0,"y":0,"w":1,"h":1},"changed":1,"jobs":[17]}
+{"line":11,"op":"fault","block":{"x":0,"y":0,"w":1,"h":1},"changed":0,"jobs":[17]}
 {"line":12,"op":"free","id":17,"released":12}
 {"line":13,"op":"free","id":17,"error":"unknown-job"}
 {"line":14,"op":"free","id":18,"error":"unknown-job"}
-{"line":15,"op":"repair","x":0,"y":0,"changed":true,"job":null}
-{"line":16,"op":"repair","x":3,"y":3,"changed":false,"job":19}
+{"line":15,"op":"repair","block":{"x":0,"y":0,"w":1,"h":1},"changed":1,"jobs":[]}
+{"line":16,"op":"repair","block":{"x":3,"y":3,"w":1,"h":1},"changed":0,"jobs":[19]}
 {"line":17,"op":"alloc","id":23,"error":"too-few-free"}
 "#;
     assert_eq!(
@@ -338,12 +338,12 @@ repair 0 0 0
 {"line":7,"op":"alloc","id":6,"error":"too-many-extents"}
 {"line":8,"op":"alloc","id":7,"error":"too-many-extents"}
 {"line":9,"op":"alloc","id":8,"error":"too-few-free"}
-{"line":10,"op":"fault","address":[0,0,0],"changed":true,"job":1}
-{"line":11,"op":"fault","address":[3,3,3],"changed":true,"job":null}
-{"line":12,"op":"fault","address":[3,3,3],"changed":false,"job":null}
+{"line":10,"op":"fault","block":{"start":[0,0,0],"extent":[1,1,1]},"changed":1,"jobs":[1]}
+{"line":11,"op":"fault","block":{"start":[3,3,3],"extent":[1,1,1]},"changed":1,"jobs":[]}
+{"line":12,"op":"fault","block":{"start":[3,3,3],"extent":[1,1,1]},"changed":0,"jobs":[]}
 {"line":13,"op":"free","id":2,"released":27}
 {"line":14,"op":"free","id":8,"error":"unknown-job"}
-{"line":15,"op":"repair","address":[0,0,0],"changed":true,"job":1}
+{"line":15,"op":"repair","block":{"start":[0,0,0],"extent":[1,1,1]},"changed":1,"jobs":[1]}
 "#;
     // Tree collapsing is the default on a cube.
     for options in ["--cube k=4,n=3", "--cube n=3,k=4 --strategy tc"] {

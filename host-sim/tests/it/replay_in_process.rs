@@ -18,7 +18,10 @@ use crate::program::host_sim_fed;
 
 /// Checks an answer to a step.
 fn check(controller: &mut Controller<'_>, cube: Cube, step: &Step, answer: &Value) {
-    let node = |address: &[u16]| cube.node(address).expect("an address of the cube");
+    let unit = |address: &[u16]| {
+        let node = cube.node(address).expect("an address of the cube");
+        cube.grid().unit(node).expect("a processor of the cube")
+    };
     let command = match step {
         Step::Alloc(job, radices) => Command::Submit {
             job: JobId(*job),
@@ -26,10 +29,10 @@ fn check(controller: &mut Controller<'_>, cube: Cube, step: &Step, answer: &Valu
         },
         Step::Free(job) => Command::Release { job: JobId(*job) },
         Step::Set(address, true) => Command::MarkFaulty {
-            node: node(address),
+            block: unit(address),
         },
         Step::Set(address, false) => Command::ClearFaulty {
-            node: node(address),
+            block: unit(address),
         },
     };
     let mut granted = Vec::new();
@@ -48,11 +51,15 @@ fn check(controller: &mut Controller<'_>, cube: Cube, step: &Step, answer: &Valu
             assert_eq!(answer["granted"], blocks.collect::<Value>(), "{answer}");
         }
         Reply::Released { processors, .. } => assert_eq!(answer["released"], processors),
-        Reply::Fault { node, job, changed } => {
-            let address = cube.address(node).expect("a node of the cube");
-            assert_eq!(answer["address"], json!(address[..]));
-            assert_eq!(answer["changed"], changed);
-            assert_eq!(answer["job"], json!(job.map(|job| job.0)));
+        Reply::Fault(report) => {
+            let Step::Set(address, _) = step else {
+                panic!("{report:?} to {command:?}");
+            };
+            let ones = vec![1; address.len()];
+            assert_eq!(answer["block"], json!({ "start": address, "extent": ones }));
+            assert_eq!(answer["changed"], report.changed);
+            let jobs: Vec<u32> = report.first.iter().map(|job| job.0).collect();
+            assert_eq!(answer["jobs"], json!(jobs));
         }
         Reply::Error(Error::Refused(refusal)) => assert_eq!(answer["error"], refusal.name()),
         Reply::Error(Error::UnknownJob) => assert_eq!(answer["error"], "unknown-job"),

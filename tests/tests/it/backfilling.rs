@@ -10,7 +10,7 @@ use meshalloc::{
 use meshalloc_tests::backfilling::{Situation, Use, end_of, reserves_boxes};
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, ask_at, cube, mesh};
+use meshalloc_tests::rig::{HeapMemory, ask_at, clear_faulty, cube, mark_faulty, mesh};
 use meshalloc_tests::strategy::{Held, Strategy, places_anywhere};
 
 #[cfg(feature = "host-sim")]
@@ -403,8 +403,8 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
                 let flag = &mut faulty[node.0 as usize];
                 for allocator in [&mut asked, &mut other] {
                     match *flag {
-                        true => allocator.clear_faulty(node),
-                        false => allocator.mark_faulty(node),
+                        true => clear_faulty(allocator, node),
+                        false => mark_faulty(allocator, node),
                     };
                 }
                 *flag = !*flag;

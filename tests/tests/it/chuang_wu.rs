@@ -6,7 +6,7 @@ use meshalloc::notation::{Notation, notations};
 use meshalloc::{Allocator, Block, Grid as Machine, NodeId, StrategyKind};
 use meshalloc_tests::grid::{Grid, Place};
 use meshalloc_tests::notation::{self, Symbol};
-use meshalloc_tests::rig::{HeapMemory, cube, subcube};
+use meshalloc_tests::rig::{HeapMemory, cube, mark_faulty, subcube};
 use meshalloc_tests::strategy::{Strategy, Wanted};
 
 /// A block of a cube, the highest dimension first.
@@ -140,7 +140,7 @@ fn the_subnotations_follow_one_another() {
                 let expected = block(&cube.grid(), [select, 0, start], [1, 4, 2]);
                 assert_eq!(allocator.blocks(&allocation).next(), Some(expected));
                 allocator.release(allocation);
-                allocator.mark_faulty(cube.node(&[select, 0, start]).unwrap());
+                mark_faulty(&mut allocator, cube.node(&[select, 0, start]).unwrap());
             }
         }
         // (*0)4(*3)2 would take the nodes of (*0)4(*0)2 that have failed, and (*1)4 is the same ring as (*0)4. The

@@ -2,10 +2,11 @@
 //! and on the way from one to the other: as blocks become more and fewer, with faults inside of blocks that are released.
 
 use meshalloc::{
-    Command, Configuration, Flags, JobId, NodeId, Request, SchedulerKind, StrategyKind,
+    Block, Command, Configuration, Flags, JobId, Request, SchedulerKind, StrategyKind,
 };
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, mesh};
+use meshalloc_tests::saved;
 use meshalloc_tests::trial::Trial;
 
 const STRATEGIES: [StrategyKind; 8] = [
@@ -49,7 +50,7 @@ fn run(strategy: StrategyKind, (w, h): (u16, u16), scheduler: SchedulerKind) {
         },
     );
     let mut random = Random::new(u64::from(w) * 1000 + u64::from(h));
-    let mut faults: Vec<NodeId> = Vec::new();
+    let mut faults: Vec<Block> = Vec::new();
     for operation in 0..OPERATIONS {
         let now = u64::from(operation) * 10;
         // Few large ones, then more and more small ones, and again.
@@ -58,12 +59,12 @@ fn run(strategy: StrategyKind, (w, h): (u16, u16), scheduler: SchedulerKind) {
         let command = match random.below(20) {
             // Not in the first round, so that all blocks are unmarked there.
             0 if operation >= 80 => {
-                let node = NodeId(random.below(machine.nodes()));
-                faults.push(node);
-                Command::MarkFaulty { node }
+                let block = saved::block(&machine.grid(), &mut random);
+                faults.push(block);
+                Command::MarkFaulty { block }
             }
             1..=3 if !faults.is_empty() => Command::ClearFaulty {
-                node: faults.swap_remove(random.below(faults.len() as u32) as usize),
+                block: faults.swap_remove(random.below(faults.len() as u32) as usize),
             },
             0..=11 => {
                 let side = |random: &mut Random, side: u16| {

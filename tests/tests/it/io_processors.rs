@@ -6,7 +6,7 @@ mod compact;
 use meshalloc::{Allocator, Grid, NodeId, Refusal, Request, Shape, StrategyKind, Submesh};
 use meshalloc_tests::convert;
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, mesh};
+use meshalloc_tests::rig::{HeapMemory, clear_faulty, mark_faulty, mesh};
 use meshalloc_tests::strategy::{Held, Strategy};
 
 /// A strategy as it is written on the command line.
@@ -83,11 +83,11 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
                 }
                 match repairs {
                     true => {
-                        allocator.clear_faulty(NodeId(node));
+                        clear_faulty(&mut allocator, NodeId(node));
                         faulty.retain(|&other| other != node);
                     }
                     false => {
-                        allocator.mark_faulty(NodeId(node));
+                        mark_faulty(&mut allocator, NodeId(node));
                         faulty.push(node);
                     }
                 }
@@ -106,7 +106,7 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
     let left = machine.nodes() - faulty.len() as u32;
     assert_eq!(allocator.occupancy().free(), left);
     for node in faulty {
-        allocator.clear_faulty(NodeId(node));
+        clear_faulty(&mut allocator, NodeId(node));
     }
     let all = allocator.allocate(&request(machine, machine.nodes()));
     assert_eq!(allocator.blocks(&all.unwrap()).count(), 1, "{kind}");
@@ -207,7 +207,7 @@ fn a_tolerance_does_not_change_what_is_recognised() {
             .collect::<Vec<u32>>()
         {
             allocators.iter_mut().for_each(|allocator| {
-                allocator.mark_faulty(NodeId(node));
+                mark_faulty(allocator, NodeId(node));
             });
         }
         for processors in 1..=64 {
@@ -225,7 +225,7 @@ fn a_tolerance_does_not_change_what_is_recognised() {
         }
         for node in 0..64 {
             allocators.iter_mut().for_each(|allocator| {
-                allocator.clear_faulty(NodeId(node));
+                clear_faulty(allocator, NodeId(node));
             });
         }
     }

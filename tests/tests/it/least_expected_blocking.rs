@@ -11,7 +11,7 @@ use meshalloc_tests::convert;
 use meshalloc_tests::foresight::{Candidate as Expected, Foresight, Other, Outlook, heights};
 use meshalloc_tests::grid::{Grid, NaiveMachine};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, ask_at, configuration, mesh};
+use meshalloc_tests::rig::{HeapMemory, ask_at, configuration, mesh, unit};
 use meshalloc_tests::submesh::Rect;
 
 const SIDE: u16 = 8;
@@ -123,12 +123,16 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
         }
         match random.below(100) {
             0..3 => {
-                let node = NodeId(random.below(NODES));
-                ask_at(&mut rig.controller, &Command::MarkFaulty { node }, rig.now);
+                let block = unit(rig.controller.machine(), NodeId(random.below(NODES)));
+                ask_at(&mut rig.controller, &Command::MarkFaulty { block }, rig.now);
             }
             3..10 => {
-                let node = NodeId(random.below(NODES));
-                ask_at(&mut rig.controller, &Command::ClearFaulty { node }, rig.now);
+                let block = unit(rig.controller.machine(), NodeId(random.below(NODES)));
+                ask_at(
+                    &mut rig.controller,
+                    &Command::ClearFaulty { block },
+                    rig.now,
+                );
             }
             10..45 if !jobs.is_empty() => {
                 let job = jobs.swap_remove(random.below(jobs.len() as u32) as usize);

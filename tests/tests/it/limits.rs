@@ -45,7 +45,7 @@ fn lasting(statistics: Statistics) -> Statistics {
 }
 
 fn snapshot(controller: &mut Controller<'_>) -> Snapshot {
-    let jobs = list_jobs(controller)
+    let jobs = list_jobs(controller, None)
         .into_iter()
         .map(|(job, _)| (job, ask(controller, &Command::QueryJob { job })))
         .collect();
@@ -140,12 +140,21 @@ fn what_fails_changes_nothing() {
             assert_fails(controller, &command, Error::Refused(refusal));
         }
 
-        let node = NodeId(36);
+        // A row above the last.
+        let block = Submesh::new(3, 3, 1, 2).into();
+        let outside = Error::NoSuchBlock { dimension: 1 };
         for (command, error) in [
             (Command::Release { job: JobId(9) }, Error::UnknownJob),
             (Command::QueryJob { job: JobId(9) }, Error::UnknownJob),
-            (Command::MarkFaulty { node }, Error::UnknownNode(node)),
-            (Command::ClearFaulty { node }, Error::UnknownNode(node)),
+            (Command::MarkFaulty { block }, outside),
+            (Command::ClearFaulty { block }, outside),
+            (
+                Command::ListJobs {
+                    on: Some(block),
+                    from: 0,
+                },
+                outside,
+            ),
             (
                 Command::Occupancy { from: NodeId(40) },
                 Error::UnknownNode(NodeId(40)),
@@ -316,7 +325,7 @@ fn the_table_of_a_machine_is_full_at_exactly_its_size(
                 assert_fails(controller, &submission(size + 2, unit), full);
 
                 // Every release is answered, from a full table too.
-                for (job, processors) in list_jobs(controller) {
+                for (job, processors) in list_jobs(controller, None) {
                     let released = ask(controller, &Command::Release { job });
                     assert_eq!(released.last, Reply::Released { job, processors });
                 }
@@ -350,7 +359,7 @@ fn a_job_for_every_node_of(machine: Grid, unit: Request, whole: Request) {
         }
         assert_eq!(controller.statistics().free, 0);
         assert_eq!(
-            list_jobs(controller),
+            list_jobs(controller, None),
             (0..nodes).map(|job| (JobId(job), 1)).collect::<Vec<_>>()
         );
         controller.check_invariants();

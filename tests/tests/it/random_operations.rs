@@ -11,11 +11,12 @@ use std::collections::BTreeSet;
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Command, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Refusal,
-    Reply, Request, SchedulerKind, StrategyKind,
+    Reply, Request, SchedulerKind, StrategyKind, Submesh,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, cube, mesh};
+use meshalloc_tests::rig::{HeapMemory, cube, fault, mesh, unit};
+use meshalloc_tests::saved;
 use meshalloc_tests::strategy::places_anywhere;
 use meshalloc_tests::system::{Expected, System};
 use meshalloc_tests::trial::Trial;
@@ -194,7 +195,6 @@ impl Reader<'_> {
             .get(usize::from(a) % jobs.len().max(1))
             .map(|&(id, _)| id);
         let faulty = system.faulty_nodes();
-        let node = NodeId(u32::from(a) % machine.nodes());
         let mut random = Random::new(u64::from(a) << 32 | u64::from(b) << 16 | u64::from(c));
         let request = self.request(machine, &mut random);
         match self.kind(kind) {
@@ -209,19 +209,15 @@ impl Reader<'_> {
                 job: some_job.unwrap_or(unknown),
             },
             Kind::ReleaseUnknown => Command::Release { job: unknown },
-            Kind::MarkFaulty => Command::MarkFaulty { node },
-            Kind::ClearFaulty => Command::ClearFaulty {
-                node: match faulty.get(usize::from(a) % faulty.len().max(1)) {
-                    Some(&faulty) if c % 8 > 0 => NodeId(faulty),
-                    _ => node,
-                },
+            Kind::MarkFaulty => fault(saved::block(&machine, &mut random), true),
+            Kind::ClearFaulty => match faulty.get(usize::from(a) % faulty.len().max(1)) {
+                Some(&faulty) if c % 8 > 0 => fault(unit(&machine, NodeId(faulty)), false),
+                _ => fault(saved::block(&machine, &mut random), false),
             },
             Kind::FaultOutside => {
-                let node = NodeId(machine.nodes() + u32::from(b));
-                match c % 2 {
-                    0 => Command::MarkFaulty { node },
-                    _ => Command::ClearFaulty { node },
-                }
+                let mut number = || random.below(1 << 16) as u16;
+                let block = Submesh::new(number(), number(), number(), number()).into();
+                fault(block, c % 2 == 0)
             }
             Kind::Query => Command::QueryJob {
                 job: some_job.unwrap_or(unknown),
@@ -288,7 +284,7 @@ fn note(command: &Command, expected: &Expected, seen: &mut BTreeSet<&'static str
     let kind = match (command, &expected.last) {
         (_, Reply::Error(Error::Refused(refusal))) => refusal.name(),
         (_, Reply::Error(Error::UnknownJob)) => "unknown job",
-        (_, Reply::Error(Error::UnknownNode(_))) => "unknown node",
+        (_, Reply::Error(Error::NoSuchBlock { .. })) => "no such block",
         (_, Reply::Error(Error::Configure(ConfigureError::JobsPresent))) => "jobs present",
         (_, Reply::Error(Error::Configure(_))) => "too large",
         (Command::Configure(_), _) => "configured",
@@ -300,8 +296,15 @@ fn note(command: &Command, expected: &Expected, seen: &mut BTreeSet<&'static str
         (Command::Release { .. }, _) if grants == 1 => "granted by a release",
         (Command::Release { .. }, _) => "several granted by a release",
         (Command::ClearFaulty { .. }, _) if grants > 0 => "granted by a repair",
-        (Command::MarkFaulty { .. }, Reply::Fault { job: Some(_), .. }) => "fault under a job",
-        (Command::ClearFaulty { .. }, Reply::Fault { job: Some(_), .. }) => "repair under a job",
+        (Command::MarkFaulty { .. }, Reply::Fault(report)) if report.jobs > 1 => {
+            "fault under several jobs"
+        }
+        (Command::MarkFaulty { .. }, Reply::Fault(report)) if report.jobs > 0 => {
+            "fault under a job"
+        }
+        (Command::ClearFaulty { .. }, Reply::Fault(report)) if report.jobs > 0 => {
+            "repair under a job"
+        }
         (Command::MarkFaulty { .. }, _) => "fault",
         (Command::ClearFaulty { .. }, _) => "repair",
         (Command::QueryJob { .. }, _) if grants > 0 => "a running job queried",
@@ -440,7 +443,7 @@ fn everything_happens() {
         for strategy in strategies(machine) {
             let mut missing = BTreeSet::from([
                 "unknown job",
-                "unknown node",
+                "no such block",
                 "jobs present",
                 "too large",
                 "configured",
@@ -453,6 +456,7 @@ fn everything_happens() {
                 "several granted by a release",
                 "granted by a repair",
                 "fault under a job",
+                "fault under several jobs",
                 "repair under a job",
                 "fault",
                 "repair",

@@ -11,7 +11,7 @@ use meshalloc::{
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, cube, mesh, set_faulty, submit};
+use meshalloc_tests::rig::{HeapMemory, cube, fault, mesh, set_faulty, submit, unit};
 use meshalloc_tests::saved::{Commands, Parts, carry_out, restore, save};
 
 const JOBS_MAX: usize = 24;
@@ -368,7 +368,7 @@ fn the_longest_items_fit_into_parts() {
     set_faulty(&mut controller, (1 << 16) - 1, true);
     carry_out(
         &mut controller,
-        &Command::ClearFaulty { node: NodeId(0) },
+        &fault(unit(&machine, NodeId(0)), false),
         u64::MAX,
     );
     let parts = save(&controller);

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, Controller, Error, Flags, JobId, JobState, NodeId, Refusal, Reply,
-    Request, SchedulerKind, StrategyKind, Ticks,
+    Block, Command, Configuration, Controller, Error, Flags, JobId, JobState, NodeId, Refusal,
+    Reply, Request, SchedulerKind, StrategyKind, Ticks,
 };
 use meshalloc_tests::discipline::Discipline;
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{Answer, HeapMemory, ask_at, mesh};
+use meshalloc_tests::rig::{Answer, HeapMemory, ask_at, mesh, unit};
 use meshalloc_tests::system::System;
 use meshalloc_tests::trial::Trial;
 
@@ -62,7 +62,7 @@ struct Events {
     ends: BTreeSet<(Ticks, JobId)>,
     /// Submitted and not granted, oldest first.
     waiting: Vec<JobId>,
-    faulty: Vec<NodeId>,
+    faulty: Vec<Block>,
     side_max: u32,
 }
 
@@ -107,14 +107,14 @@ impl Events {
     }
 
     fn disturbance(&mut self) -> Command {
-        let node = NodeId(self.random.below(64));
+        let block = unit(&mesh(8, 8).grid(), NodeId(self.random.below(64)));
         match self.random.below(7) {
             0 | 1 => {
-                self.faulty.push(node);
-                Command::MarkFaulty { node }
+                self.faulty.push(block);
+                Command::MarkFaulty { block }
             }
             2 | 3 => Command::ClearFaulty {
-                node: self.faulty.pop().unwrap_or(node),
+                block: self.faulty.pop().unwrap_or(block),
             },
             at => {
                 // The head, most of the time.

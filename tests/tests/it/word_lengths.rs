@@ -15,7 +15,9 @@ use meshalloc::{
     Reply, Request, StrategyKind,
 };
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{Answer, HeapMemory, ask_at, configuration, cube, mesh, subcube};
+use meshalloc_tests::rig::{
+    Answer, HeapMemory, ask_at, configuration, cube, fault, mesh, subcube, unit,
+};
 
 const OPERATIONS: u32 = 1500;
 const JOBS: usize = 64;
@@ -130,7 +132,7 @@ impl Hash {
         }
     }
 
-    fn put_answer(&mut self, grid: &Grid, answer: &Answer) {
+    fn put_answer(&mut self, grid: &Grid, command: &Command, answer: &Answer) {
         for granted in &answer.grants {
             self.put(granted.job.0.into());
             self.put(granted.at);
@@ -152,10 +154,13 @@ impl Hash {
                 self.put(job.0.into());
                 self.put((*processors).into());
             }
-            Reply::Fault { node, job, changed } => {
-                self.put(node.0.into());
-                self.put(job.map_or(u64::MAX, |job| job.0.into()));
-                self.put((*changed).into());
+            Reply::Fault(report) => {
+                if let Command::MarkFaulty { block } | Command::ClearFaulty { block } = *command {
+                    let node = grid.node(&grid.start(block));
+                    self.put(node.expect("it starts somewhere").0.into());
+                }
+                self.put(report.first.map_or(u64::MAX, |job| job.0.into()));
+                self.put(report.changed.into());
             }
             Reply::Error(Error::Refused(refusal)) => {
                 let place = Refusal::ALL.iter().position(|known| known == refusal);
@@ -183,12 +188,10 @@ fn run(
     let mut jobs: Vec<JobId> = Vec::new();
     for at in 0..OPERATIONS {
         let command = match random.below(20) {
-            0 => Command::MarkFaulty {
-                node: NodeId(random.below(machine.nodes())),
-            },
-            1 | 2 => Command::ClearFaulty {
-                node: NodeId(random.below(machine.nodes())),
-            },
+            kind @ 0..=2 => {
+                let node = NodeId(random.below(machine.nodes()));
+                fault(unit(&machine, node), kind == 0)
+            }
             3..=10 if !jobs.is_empty() => {
                 let job = jobs.swap_remove(random.below(jobs.len() as u32) as usize);
                 Command::Release { job }
@@ -208,7 +211,7 @@ fn run(
         if let Reply::Submitted { job, .. } = answer.last {
             jobs.push(job);
         }
-        hash.put_answer(&machine, &answer);
+        hash.put_answer(&machine, &command, &answer);
     }
     controller.check_invariants();
     // The log must not run dry of what it is to compare.

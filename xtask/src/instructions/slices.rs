@@ -111,7 +111,8 @@ fn measure(
         let faults = scene
             .faulty
             .iter()
-            .map(|&node| (0, Command::MarkFaulty { node: NodeId(node) }));
+            .filter_map(|&node| scene.machine.unit(NodeId(node)))
+            .map(|block| (0, Command::MarkFaulty { block }));
         let commands = scene.commands.iter().copied();
         for (at, command) in first.into_iter().chain(faults).chain(commands) {
             client.call(&command, Some(at), &mut |_| ())?;

@@ -77,12 +77,8 @@
 //!     strategy: StrategyKind::FreeSubmeshList,
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
-//! for y in 0..10u32 {
-//!     for x in 0..10u32 {
-//!         if (x >= 7 && !(5..=7).contains(&y)) || (x <= 3 && y >= 5) {
-//!             controller.handle(&Command::MarkFaulty { node: NodeId(10 * y + x) }, 0, &mut |_| ());
-//!         }
-//!     }
+//! for busy in [Submesh::between(7, 0, 9, 4), Submesh::between(7, 8, 9, 9), Submesh::between(0, 5, 3, 9)] {
+//!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &mut |_| ());
 //! }
 //! let AnyStrategy::FreeSubmeshList(fsl) = controller.strategy() else { unreachable!() };
 //! assert!(fsl.dominant_free_submeshes().eq([
@@ -121,6 +117,9 @@ use candidate::Best;
 pub use candidate::reservation_factor;
 use entry::Entry;
 use list::NoRoom;
+
+/// The most faulty processors of a released block that are taken out of the list one by one.
+const FEW_FAULTS: usize = 8;
 
 /// Free submesh list.
 #[derive(Debug)]
@@ -250,10 +249,15 @@ impl Strategy for FreeSubmeshList<'_> {
         }
     }
 
-    /// `Dealloc`, restricted to what changes. Processors of the block that are faulty are then taken out again.
+    /// `Dealloc`, restricted to what changes. Processors of the block that are faulty are then taken out again; with more than a few the list is
+    /// made anew, as each takes a pass over it.
     fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
+        let is_any_faulty = occupancy.faulty_count() > 0;
+        if is_any_faulty && faulty_nodes(occupancy, block.into()).nth(FEW_FAULTS).is_some() {
+            return self.build_from(occupancy, worked);
+        }
         let mut len = list::release(self.workspace.list, self.len, block.into(), worked);
-        if occupancy.faulty_count() > 0 {
+        if is_any_faulty {
             for node in faulty_nodes(occupancy, block.into()) {
                 len = len.and_then(|len| list::take(self.workspace.list, len, node, worked));
             }
@@ -261,6 +265,14 @@ impl Strategy for FreeSubmeshList<'_> {
         match len {
             Ok(len) => self.len = len,
             Err(NoRoom) => self.build_from(occupancy, worked),
+        }
+    }
+
+    /// What was free of the block before is not known, unless it is one processor.
+    fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
+        match occupancy.grid().area(block) {
+            1 => self.released(occupancy, block, worked),
+            _ => self.build_from(occupancy, worked),
         }
     }
 

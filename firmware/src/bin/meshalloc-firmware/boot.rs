@@ -27,7 +27,8 @@ const TEMPERATURE: u32 = 18;
 #[cfg(not(feature = "qemu"))]
 const LOOKS: usize = 1000;
 
-/// The identity of this boot. The registers are used as they are, since the driver takes more flash than all else here.
+/// The identity of this boot. The registers are used as they are, since the driver takes more flash than all else here. The converter
+/// has its clock for 16 MHz of the chip; it is off again after this.
 #[cfg(not(feature = "qemu"))]
 #[expect(unsafe_code, reason = "a channel's number is written as bits")]
 pub(crate) fn identity(converter: &ADC1, common: &ADC_COMMON, rcc: &mut Rcc) -> u64 {
@@ -36,12 +37,14 @@ pub(crate) fn identity(converter: &ADC1, common: &ADC_COMMON, rcc: &mut Rcc) -> 
     // SAFETY: the first and only channel of the sequence is one that there is.
     converter.sqr3().write(|w| unsafe { w.bits(TEMPERATURE) });
     converter.cr2().modify(|_, w| w.adon().set_bit());
-    next((0..SAMPLES).map(|_| {
+    let boot = next((0..SAMPLES).map(|_| {
         converter.cr2().modify(|_, w| w.swstart().set_bit());
         // Reading the sample clears the mark. Without one it is the last sample again.
         let _ = (0..LOOKS).find(|_| converter.sr().read().eoc().bit_is_set());
         u64::from(converter.dr().read().bits())
-    }))
+    }));
+    converter.cr2().reset();
+    boot
 }
 
 /// The identity of this boot.

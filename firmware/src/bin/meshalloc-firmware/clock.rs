@@ -13,8 +13,11 @@ use cortex_m_rt::exception;
 const SYSTICK_HZ: u32 = if cfg!(feature = "qemu") {
     168_000_000
 } else {
-    16_000_000
+    180_000_000
 };
+
+/// The clock of USART2, as `pll.rs` sets it. QEMU's serial port is as fast as it can be.
+pub(crate) const APB1_HZ: u32 = 45_000_000;
 
 static NOW_MS: Mutex<Cell<u64>> = Mutex::new(Cell::new(0));
 

@@ -2,11 +2,11 @@
 //! ST-LINK's virtual COM port (115200 baud, 8N1).
 //!
 //! ```text
-//!   USART2 interrupt ──bytes──▶ ring ──▶ main loop: Server::receive_from, work ──▶ USART2, blocking
+//!   USART2 interrupt ──bytes──▶ ring ──▶ main loop: Server::receive_from, work ──frames──▶ Outgoing ──▶ USART2 interrupt
 //!   SysTick interrupt ──▶ milliseconds       │ feeds the watchdog, shows the status, sleeps
 //! ```
 //!
-//! - **Clock**: the internal 16 MHz oscillator as it is after a reset; 115200 baud come out 0.08 % off.
+//! - **Clock**: 180 MHz (`pll.rs`); with the feature `qemu` the chip is left as it is after a reset.
 //! - **Status LED** (PA5, LD2): lit while at least one job runs.
 //! - **Watchdog**: resets the chip when the program has not looked at the line for [`WATCHDOG_MS`]. It does so in each round of the main loop, which takes
 //!   a byte or tries one of the jobs that a command lets try, and in the pauses of an attempt.
@@ -16,8 +16,8 @@
 //! - **Journal** (feature `journal`): sectors 1 to 3 of the flash, from which the state is restored after a reset. Erasing one stops
 //!   the processor for up to 0.8 s, every few hundred commands.
 //! - **Logs**: defmt over RTT; with the feature `qemu` over semihosting, which on a chip without a
-//!   debugger would be a fault. That feature also tells the clock how fast QEMU's SysTick runs, and keeps how long commands
-//!   take; nothing else differs.
+//!   debugger would be a fault. That feature also leaves the PLL alone, which QEMU does not have, tells the clock how fast QEMU's SysTick
+//!   runs, and keeps how long commands take; nothing else differs.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg(all(target_os = "none", feature = "journal"))]
@@ -30,6 +30,8 @@ mod clock;
 mod crash;
 #[cfg(all(target_os = "none", feature = "qemu"))]
 mod instructions;
+#[cfg(all(target_os = "none", not(feature = "qemu")))]
+mod pll;
 #[cfg(target_os = "none")]
 mod serial;
 
@@ -46,8 +48,6 @@ mod board {
     use defmt_rtt as _;
     #[cfg(feature = "qemu")]
     use defmt_semihosting as _;
-
-    use core::convert::Infallible;
 
     use cortex_m_rt::entry;
     use embedded_hal::digital::{OutputPin, PinState};
@@ -144,19 +144,24 @@ mod board {
             defmt::error!("the watchdog has reset the chip");
         }
 
+        let mut watchdog = IndependentWatchdog::new(device.IWDG);
+        watchdog.stop_on_debug(&device.DBGMCU, true);
+        watchdog.start(WATCHDOG_MS.millis());
+
         let mut rcc = device.RCC.constrain();
         #[cfg(feature = "qemu")]
         let boot = boot::identity();
         #[cfg(not(feature = "qemu"))]
         let boot = boot::identity(&device.ADC1, &device.ADC_COMMON, &mut rcc);
+        #[cfg(not(feature = "qemu"))]
+        crate::pll::start(&rcc, &device.PWR, &device.FLASH);
         let gpio = device.GPIOA.split(&mut rcc);
         let mut led = gpio.pa5.into_push_pull_output();
         let (receiver, transmitter) = serial::start(device.USART2, gpio.pa2, gpio.pa3, &mut rcc);
         clock::start(core.SYST);
 
-        let controller = match Controller::new(STORAGE.take().memory(), AT_RESET) {
-            Ok(controller) => controller,
-            Err(error) => defmt::panic!("no room for the machine: {}", error),
+        let Ok(controller) = Controller::new(STORAGE.take().memory(), AT_RESET) else {
+            defmt::panic!("no room for the machine");
         };
         #[cfg(not(feature = "journal"))]
         let mut server = Server::new(controller, boot);
@@ -176,25 +181,21 @@ mod board {
         };
         show_running(&mut led, server.controller());
 
-        let mut watchdog = IndependentWatchdog::new(device.IWDG);
-        watchdog.stop_on_debug(&device.DBGMCU, true);
-        watchdog.start(WATCHDOG_MS.millis());
         let mut port = BoardPort {
             receiver,
             transmitter,
             watchdog,
         };
+        let (mut frames, mut faults) = (0, 0);
         loop {
-            let before = server.counters();
             server.overrun(port.receiver.take_overruns());
             #[cfg(feature = "qemu")]
-            let begin = clock::ticks();
+            let (begin, before) = (clock::ticks(), server.counters().changes);
             // A byte a round ends at most one frame, so each frame has the watchdog's whole time.
-            // Writing to the serial port cannot fail.
-            let Ok(received) = server.receive_from(clock::now_ms(), &mut port);
-            if received.is_none() {
+            // The server counts a reply that has no room.
+            if matches!(server.receive_from(clock::now_ms(), &mut port), Ok(None)) {
                 if server.has_work() {
-                    let Ok(_) = server.work(&mut port);
+                    let _ = server.work(&mut port);
                     show_running(&mut led, server.controller());
                     #[cfg(feature = "qemu")]
                     crate::instructions::add(clock::ticks() - begin);
@@ -204,16 +205,25 @@ mod board {
                     crate::instructions::wake_up();
                 }
             }
-            let after = server.counters();
+            #[cfg(feature = "rates")]
+            if let Some(baud) =
+                server.next_rate(clock::now_ms(), || port.transmitter.has_sent_all())
+            {
+                port.transmitter.set_baud(baud);
+                defmt::info!("line: {=u32} baud", baud);
+            }
+            let counters = server.counters();
             #[cfg(feature = "qemu")]
-            if after.changes != before.changes {
+            if counters.changes != before {
                 crate::instructions::keep(clock::ticks() - begin);
             }
-            if after != before {
+            if counters.frames != frames {
+                frames = counters.frames;
                 show_running(&mut led, server.controller());
             }
-            if after.faults() != before.faults() {
-                defmt::warn!("line: {}", after);
+            if counters.faults() != faults {
+                faults = counters.faults();
+                defmt::warn!("line: {=u32} faults since the reset", faults);
             }
         }
     }
@@ -235,15 +245,15 @@ mod board {
     }
 
     impl ErrorType for BoardPort {
-        type Error = Infallible;
+        type Error = <serial::Transmitter as ErrorType>::Error;
     }
 
     impl Write for BoardPort {
-        fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
+        fn write(&mut self, bytes: &[u8]) -> Result<usize, Self::Error> {
             self.transmitter.write(bytes)
         }
 
-        fn flush(&mut self) -> Result<(), Infallible> {
+        fn flush(&mut self) -> Result<(), Self::Error> {
             self.transmitter.flush()
         }
     }

@@ -304,8 +304,8 @@ fn a_snapshot_is_what_the_controller_holds() {
         });
         let faulty = [Coord::new(1, 1), Coord::new(31, 39)];
         for at in faulty {
-            let node = mesh.node(at).unwrap();
-            tell(&Command::MarkFaulty { node });
+            let block = Submesh::new(at.x, at.y, 1, 1).into();
+            tell(&Command::MarkFaulty { block });
         }
         let snapshot = Snapshot::read(backend, mesh.into()).unwrap();
         let ids: Vec<u32> = snapshot.jobs.iter().map(|job| job.id.0).collect();

@@ -3,7 +3,7 @@
 use meshalloc::{Allocator, Cube, NodeId, StrategyKind};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::{Grid, Place};
-use meshalloc_tests::rig::HeapMemory;
+use meshalloc_tests::rig::{HeapMemory, clear_faulty, mark_faulty};
 use proptest::prelude::*;
 
 /// Cubes of words with padding and without, of one and of several.
@@ -62,7 +62,7 @@ proptest! {
         prop_assert!(machine.contains(block));
         // Whatever lies outside does not matter.
         for node in (0..cube.nodes()).filter(|node| !nodes.contains(node)) {
-            allocator.mark_faulty(NodeId(node));
+            mark_faulty(&mut allocator, NodeId(node));
         }
         prop_assert!(allocator.occupancy().is_free(block));
         let shared = naive.nodes_of(&other).iter().all(|node| nodes.contains(node));
@@ -70,9 +70,9 @@ proptest! {
         // Any one inside does.
         let node = NodeId(nodes[which as usize % nodes.len()]);
         prop_assert!(machine.holds(block, node));
-        allocator.mark_faulty(node);
+        mark_faulty(&mut allocator, node);
         prop_assert!(!allocator.occupancy().is_free(block));
-        allocator.clear_faulty(node);
+        clear_faulty(&mut allocator, node);
         // Taken and given back: these nodes and no others.
         let request = convert::request(&part.extent);
         let allocation = allocator.allocate(&request).unwrap();

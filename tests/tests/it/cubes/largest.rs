@@ -1,7 +1,7 @@
 //! The largest cubes there are, and those that are too large.
 
 use meshalloc::{Allocator, Cube, NODES_MAX, NodeId, StrategyKind};
-use meshalloc_tests::rig::{HeapMemory, cube, subcube};
+use meshalloc_tests::rig::{HeapMemory, clear_faulty, cube, mark_faulty, subcube};
 
 /// Up to [`NODES_MAX`] processors; of each (k, n) the next k is too large.
 const LARGEST: [(u16, u8); 9] = [
@@ -34,7 +34,7 @@ fn the_largest_cubes_serve() {
         assert_eq!(allocator.release(whole), nodes);
         // The very last processor.
         for node in 0..nodes - 1 {
-            allocator.mark_faulty(NodeId(node));
+            mark_faulty(&mut allocator, NodeId(node));
         }
         let last = allocator.allocate(&subcube(&[])).unwrap();
         let unit = cube.grid().unit(NodeId(nodes - 1));
@@ -44,11 +44,11 @@ fn the_largest_cubes_serve() {
         let corner = |digit: &u16| *digit == 0 || *digit == k - 1;
         let mut corners = 0;
         for node in (0..nodes).map(NodeId) {
-            allocator.clear_faulty(node);
+            clear_faulty(&mut allocator, node);
             match cube.address(node).unwrap().iter().all(corner) {
                 true => corners += 1,
                 false => {
-                    allocator.mark_faulty(node);
+                    mark_faulty(&mut allocator, node);
                 }
             }
         }

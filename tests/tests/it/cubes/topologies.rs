@@ -1,7 +1,7 @@
 //! Rings, lines, meshes, tori and hypercubes: cubes with a k or an n of their own, or what is asked of them.
 
 use meshalloc::{Allocator, Block, Cube, NodeId, Refusal, Request, StrategyKind};
-use meshalloc_tests::rig::{HeapMemory, cube, subcube};
+use meshalloc_tests::rig::{HeapMemory, cube, mark_faulty, subcube};
 
 /// A block of a cube.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ fn granted(cube: Cube, free: &[u32], request: &Request) -> Result<Subcube, Refus
     let kind = StrategyKind::TreeCollapsing;
     let mut allocator = Allocator::new(memory.memory(), cube.into(), kind).unwrap();
     for node in (0..cube.nodes()).filter(|node| !free.contains(node)) {
-        allocator.mark_faulty(NodeId(node));
+        mark_faulty(&mut allocator, NodeId(node));
     }
     let allocation = allocator.allocate(request)?;
     let block = allocator.blocks(&allocation).next().expect("one block");

@@ -3,7 +3,7 @@
 use meshalloc::{Allocator, Compactness, NodeId};
 use meshalloc_tests::binary_tree::Tree;
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, mesh};
+use meshalloc_tests::rig::{HeapMemory, clear_faulty, mark_faulty, mesh};
 
 use super::{request, strategy};
 
@@ -23,8 +23,8 @@ fn every_state((w, h): (u16, u16), mut visit: impl FnMut(Compactness, &Tree)) {
         let next = step ^ step >> 1;
         for node in (0..machine.nodes()).filter(|node| (busy ^ next) >> node & 1 == 1) {
             match next >> node & 1 {
-                1 => allocator.mark_faulty(NodeId(node)),
-                _ => allocator.clear_faulty(NodeId(node)),
+                1 => mark_faulty(&mut allocator, NodeId(node)),
+                _ => clear_faulty(&mut allocator, NodeId(node)),
             };
             tree.set(node % w, node / w, next >> node & 1 == 1);
         }

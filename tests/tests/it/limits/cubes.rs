@@ -3,7 +3,7 @@
 use meshalloc::storage::Needs;
 use meshalloc::{
     Command, Configuration, ConfigureError, Controller, Cube, Error, Flags, Grid, JobId, NodeId,
-    Refusal, Reply, Request, Statistics, StrategyKind,
+    Refusal, Reply, Request, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{
@@ -25,7 +25,7 @@ fn what_fails_changes_nothing() {
         for (job, radices) in [(1, [4].as_slice()), (2, &[4]), (3, &[4, 4])] {
             assert_eq!(submit(controller, job, subcube(radices)).grants.len(), 1);
         }
-        let held = list_jobs(controller);
+        let held = list_jobs(controller, None);
         assert_eq!(held, [(JobId(1), 4), (JobId(2), 4), (JobId(3), 16)]);
         for node in 0..64 {
             let address = Cube::new(4, 3).unwrap().address(NodeId(node)).unwrap();
@@ -92,11 +92,14 @@ fn what_fails_changes_nothing() {
             assert_fails(controller, &command, Error::Refused(Refusal::DuplicateJob));
         }
         let node = NodeId(64);
+        // A bit above the fields of three dimensions.
+        let block = Submesh::new(64, 0, 0, 0).into();
+        let outside = Error::NoSuchBlock { dimension: 3 };
         for (command, error) in [
             (Command::Release { job: JobId(9) }, Error::UnknownJob),
             (Command::QueryJob { job: JobId(9) }, Error::UnknownJob),
-            (Command::MarkFaulty { node }, Error::UnknownNode(node)),
-            (Command::ClearFaulty { node }, Error::UnknownNode(node)),
+            (Command::MarkFaulty { block }, outside),
+            (Command::ClearFaulty { block }, outside),
             (Command::Occupancy { from: node }, Error::UnknownNode(node)),
             (
                 Command::Configure(controller.configuration()),

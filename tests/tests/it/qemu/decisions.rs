@@ -7,6 +7,7 @@ use meshalloc::{
 };
 use meshalloc_firmware::{Client, Line};
 use meshalloc_tests::qemu::{Qemu, call_at};
+use meshalloc_tests::rig::fault;
 use meshalloc_tests::strategy::places_anywhere;
 
 use super::call;
@@ -149,7 +150,7 @@ fn compare(group: Group) {
             }
         }
         assert!(rounds >= 2, "{strategy} serves {rounds} of the machines");
-        assert!(granted >= 50, "{strategy}: {granted} grants");
+        assert!(granted >= 25, "{strategy}: {granted} grants");
         strategies += 1;
         served += rounds;
     }
@@ -157,7 +158,7 @@ fn compare(group: Group) {
     assert!(served > 3 * strategies, "{group:?}: {served} rounds");
 }
 
-/// 400 random commands to the board and to a controller in process, whose words are twice as long: the same replies. Returns the number of
+/// 200 random commands to the board and to a controller in process, whose words are twice as long: the same replies. Returns the number of
 /// jobs that were granted; `None` if both refuse the configuration.
 fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> Option<usize> {
     let Configuration {
@@ -188,14 +189,27 @@ fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> O
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (state >> 8) % end
     };
-    for step in 0..400 {
+    for step in 0..200 {
         let job = JobId(random(60));
         let node = NodeId(random(machine.nodes()) / 8 * 8);
         let command = match random(32) {
-            0 => Command::MarkFaulty { node },
-            1..=3 => Command::ClearFaulty { node },
+            kind @ 0..=3 => {
+                // A box that begins there, as far as the machine goes.
+                let start = machine
+                    .coordinates(node)
+                    .expect("a processor of the machine");
+                let rest = |at: usize| machine.side(at) - start[at];
+                let extent: Vec<u16> = (0..machine.dimensions())
+                    .map(|at| rest(at).min(1 + random(3) as u16))
+                    .collect();
+                let block = machine.block(&start, &extent);
+                fault(block.expect("a box of the machine"), kind == 0)
+            }
             4 => Command::Occupancy { from: node },
-            5 => Command::ListJobs { from: job.0 },
+            5 => Command::ListJobs {
+                on: None,
+                from: job.0,
+            },
             6 => Command::QueryJob { job },
             7..=16 => Command::Release { job },
             _ => Command::Submit {
@@ -240,7 +254,7 @@ fn qemu_decides_as_in_process_when_it_backfills() {
                     scheduler,
                 };
                 let granted = compare_on(&mut client, configuration);
-                assert!(granted >= Some(20), "{configuration:?}: {granted:?} grants");
+                assert!(granted >= Some(10), "{configuration:?}: {granted:?} grants");
             }
         }
     }

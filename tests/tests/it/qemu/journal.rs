@@ -22,7 +22,7 @@ fn jobs(client: &mut Client<impl Line>) -> Result<Jobs, ClientError> {
     let mut jobs = Jobs::new();
     let mut from = Some(0);
     while let Some(at) = from {
-        let replies = call_at(client, Command::ListJobs { from: at }, None)?;
+        let replies = call_at(client, Command::ListJobs { on: None, from: at }, None)?;
         let [Reply::Jobs(list)] = &replies[..] else {
             panic!("{replies:?}");
         };

@@ -9,6 +9,7 @@ use meshalloc::{
 use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
 use meshalloc_firmware::{Client, ClientMessage, Line, Session};
 use meshalloc_tests::qemu::{Qemu, call_at};
+use meshalloc_tests::rig::{fault, unit};
 use meshalloc_tests::strategy::places_anywhere;
 
 /// The longest decision may take so many milliseconds of the board's clock, at a cycle an instruction: a quarter of the
@@ -71,10 +72,11 @@ fn statistics(client: &mut Client<impl Line>) -> Statistics {
 /// Marks these processors as faulty, of a machine without any.
 fn mark_faulty(client: &mut Client<impl Line>, busy: impl Iterator<Item = u32>) {
     let busy: Vec<u32> = busy.collect();
+    let machine = client.greeting().configuration.machine;
     for nodes in busy.chunks(8) {
-        let node = |&node: &u32| Command::MarkFaulty { node: NodeId(node) };
-        send(client, nodes.iter().map(node));
-        call(client, Command::ListJobs { from: 0 });
+        let mark = |&node: &u32| fault(unit(&machine, NodeId(node)), true);
+        send(client, nodes.iter().map(mark));
+        call(client, Command::ListJobs { on: None, from: 0 });
     }
     assert_eq!(statistics(client).faulty as usize, busy.len());
 }

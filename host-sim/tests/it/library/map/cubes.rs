@@ -241,7 +241,8 @@ fn a_snapshot_of_a_cube_is_what_the_controller_holds() {
         }
         let faulty = [NodeId(0), NodeId(77), NodeId(124)];
         for node in faulty {
-            tell(&Command::MarkFaulty { node });
+            let block = cube.grid().unit(node).unwrap();
+            tell(&Command::MarkFaulty { block });
         }
         let snapshot = Snapshot::read(backend, cube.into()).unwrap();
         let ids: Vec<u32> = snapshot.jobs.iter().map(|job| job.id.0).collect();

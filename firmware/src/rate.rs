@@ -1,0 +1,82 @@
+//! The rate of a serial line, which a client chooses, and on which neither side can lose the other: [`Rate`].
+//!
+//! ```text
+//!               Rate { baud }, once the reply has left
+//!   115,200 ────────────────────────────────────────▶ another, on trial ──a frame──▶ another
+//!      ▲                                                     │                          │
+//!      └───────────────── 1 s without a frame ───────────────┴── 1 s of bytes without a frame
+//! ```
+//!
+//! A client that hears nothing goes back to 115,200 baud too and is heard there a second later, whatever it was that failed: the line, the
+//! client, which may be another by now, or the board, which is at 115,200 baud after each reset.
+
+use meshalloc::Ticks;
+
+use crate::BAUD_DEFAULT;
+
+/// The rates there are, in bits a second, 8N1.
+pub const BAUDS: [u32; 5] = [BAUD_DEFAULT, 230_400, 460_800, 921_600, 1_000_000];
+/// How long a rate stays without a frame, in milliseconds: after it was set, and after the first byte since the last frame.
+pub const PATIENCE_MS: Ticks = 1000;
+
+/// The server's side of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Rate {
+    baud: u32,
+    /// To be set once the reply has left.
+    asked: Option<u32>,
+    /// Since when a frame is due. Never at [`BAUD_DEFAULT`].
+    due_since: Option<Ticks>,
+}
+
+impl Rate {
+    /// As after a reset.
+    pub const fn new() -> Self {
+        Rate {
+            baud: BAUD_DEFAULT,
+            asked: None,
+            due_since: None,
+        }
+    }
+
+    /// A client asks for a rate. Returns that from the reply on: the one asked for if it is one of [`BAUDS`], else the present one.
+    pub fn ask(&mut self, baud: u32) -> u32 {
+        if BAUDS.contains(&baud) {
+            self.asked = Some(baud);
+            baud
+        } else {
+            self.baud
+        }
+    }
+
+    /// A byte was heard, or what is none.
+    pub const fn hear(&mut self, now: Ticks) {
+        if self.baud != BAUD_DEFAULT && self.due_since.is_none() {
+            self.due_since = Some(now);
+        }
+    }
+
+    /// A whole frame was heard.
+    pub const fn hear_frame(&mut self) {
+        self.due_since = None;
+    }
+
+    /// The rate to set now, if it is another. `has_left`: whether everything was sent.
+    pub fn next(&mut self, now: Ticks, has_left: impl FnOnce() -> bool) -> Option<u32> {
+        let is_late = |since| now.saturating_sub(since) >= PATIENCE_MS;
+        let next = match self.asked {
+            Some(asked) if has_left() => asked,
+            _ if self.due_since.is_some_and(is_late) => BAUD_DEFAULT,
+            _ => return None,
+        };
+        self.asked = None;
+        self.due_since = (next != BAUD_DEFAULT).then_some(now);
+        (core::mem::replace(&mut self.baud, next) != next).then_some(next)
+    }
+}
+
+impl Default for Rate {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,327 @@
+//! The interrupt of the serial port, with registers in memory whose line has every fault of a real one. QEMU's has none of them.
+
+use std::collections::VecDeque;
+
+use embedded_io::Write;
+use heapless::spsc::{Consumer, Producer, Queue};
+use meshalloc_firmware::frame::{
+    ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX, SERVER_FRAME_MAX,
+};
+use meshalloc_firmware::port::{Outgoing, Status, Uart, serve};
+use meshalloc_firmware::{ClientMessage, Server};
+
+use crate::board::{Board, at_reset};
+use crate::line::Random;
+
+/// As on the board.
+const OUTGOING_LEN: usize = 640;
+const CLIENT: u32 = 7;
+
+/// What happens to a byte on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    None,
+    /// One bit is another, with or without a stop bit.
+    Noise {
+        bit: u32,
+        is_misframed: bool,
+    },
+    /// The line is low for longer than a byte.
+    Break,
+    /// The interrupt comes too late.
+    Late,
+}
+
+/// The registers: one byte received, one being sent and one behind it.
+#[derive(Debug, Default)]
+struct Registers {
+    received: u8,
+    status: Status,
+    next: Option<u8>,
+    shifting: Option<u8>,
+    sent: Vec<u8>,
+    has_interrupt_on_room: bool,
+    /// The other end holds this one off, as nothing on this board can.
+    is_stuck: bool,
+}
+
+impl Registers {
+    /// The time of a byte passes, in which one arrives or none.
+    fn pass(&mut self, arriving: Option<(u8, bool)>) {
+        if let Some((byte, is_misframed)) = arriving {
+            match self.status.is_received {
+                // The one that is there stays.
+                true => self.status.is_overrun = true,
+                false => {
+                    self.received = byte;
+                    self.status.is_misframed = is_misframed;
+                }
+            }
+            self.status.is_received = true;
+        }
+        if !self.is_stuck {
+            self.sent.extend(self.shifting.take());
+            self.shifting = self.next.take();
+        }
+    }
+
+    fn wants_interrupt(&self) -> bool {
+        let has_room = self.next.is_none() && self.has_interrupt_on_room;
+        self.status.is_received || self.status.is_overrun || has_room
+    }
+}
+
+impl Uart for Registers {
+    fn status(&mut self) -> Status {
+        Status {
+            has_room: self.next.is_none(),
+            ..self.status
+        }
+    }
+
+    fn take(&mut self) -> u8 {
+        self.status = Status::default();
+        self.received
+    }
+
+    fn put(&mut self, byte: u8) {
+        assert_eq!(self.next, None, "there is no room");
+        match self.shifting {
+            None => self.shifting = Some(byte),
+            Some(_) => self.next = Some(byte),
+        }
+    }
+
+    fn set_interrupt_on_room(&mut self, is_on: bool) {
+        self.has_interrupt_on_room = is_on;
+    }
+}
+
+/// The chip: port, rings and server.
+struct Chip<'s, 'm> {
+    registers: Registers,
+    incoming: Producer<'s, u8>,
+    ring: Consumer<'s, u8>,
+    outgoing: Outgoing<OUTGOING_LEN>,
+    server: Server<'m>,
+}
+
+impl Chip<'_, '_> {
+    /// The time of a byte passes; the interrupt comes unless it is late.
+    fn pass(&mut self, arriving: Option<(u8, bool)>, is_late: bool) {
+        self.registers.pass(arriving);
+        if is_late {
+            return;
+        }
+        self.interrupt();
+        while let Some(byte) = self.ring.dequeue() {
+            let before = self.outgoing.is_empty();
+            let served = self.server.receive(&[byte], 0, &mut self.outgoing);
+            // As the image pends it.
+            if served.is_ok() && before && !self.outgoing.is_empty() {
+                self.interrupt();
+            }
+        }
+    }
+
+    fn interrupt(&mut self) {
+        let Chip {
+            registers,
+            incoming,
+            outgoing,
+            server,
+            ..
+        } = self;
+        if registers.wants_interrupt() || !outgoing.is_empty() {
+            let is_lost = serve(registers, incoming, outgoing);
+            server.overrun(u32::from(is_lost));
+        }
+    }
+
+    /// Nothing arrives for so many bytes' time.
+    fn rest(&mut self, bytes: usize) {
+        for _ in 0..bytes {
+            self.pass(None, false);
+        }
+    }
+
+    /// The sequence numbers of the replies so far; all of them are whole frames.
+    fn answered(&mut self) -> Vec<u32> {
+        let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
+        let mut answered = Vec::new();
+        for byte in self.registers.sent.drain(..) {
+            if let Some(frame) = decoder.push(byte) {
+                let frame = frame.expect("nothing damages what is sent");
+                let message = postcard::from_bytes(frame.body).expect("a message");
+                if let meshalloc_firmware::ServerMessage::LineCounters(_) = message {
+                    answered.push(frame.header.seq);
+                }
+            }
+        }
+        answered
+    }
+}
+
+fn with_chip(body: impl FnOnce(&mut Chip<'_, '_>)) {
+    let mut board = Board::new();
+    let mut queue = Queue::<u8, 512>::new();
+    let (incoming, ring) = queue.split();
+    body(&mut Chip {
+        registers: Registers::default(),
+        incoming,
+        ring,
+        outgoing: Outgoing::new(),
+        server: Server::new(at_reset(&mut board), 1),
+    });
+}
+
+fn question(seq: u32) -> Vec<u8> {
+    let mut buffer = ClientFrameBuffer::new();
+    let frame = buffer.encode(Header::new(CLIENT, seq), &ClientMessage::LineCounters);
+    frame.expect("it is short").to_vec()
+}
+
+/// Each frame without a fault is answered, whatever has hit the one before it, and no frame with one is answered as what it is not.
+#[test]
+fn a_fault_of_the_line_costs_at_most_the_frames_that_it_hits() {
+    let mut faults = [0; 4];
+    for seed in 0..50 {
+        with_chip(|chip| {
+            let mut random = Random(seed);
+            let mut whole = Vec::new();
+            for seq in 0..100 {
+                let mut is_whole = true;
+                for byte in question(seq) {
+                    let fault = match random.below(160) {
+                        0 => Fault::Noise {
+                            bit: 1 << random.below(8),
+                            is_misframed: random.once_in(2),
+                        },
+                        1 => Fault::Break,
+                        2 => Fault::Late,
+                        _ => Fault::None,
+                    };
+                    is_whole &= fault == Fault::None;
+                    match fault {
+                        Fault::None => chip.pass(Some((byte, false)), false),
+                        Fault::Noise { bit, is_misframed } => {
+                            faults[0] += 1;
+                            chip.pass(Some((byte ^ bit as u8, is_misframed)), false);
+                        }
+                        Fault::Break => {
+                            faults[1] += 1;
+                            chip.pass(Some((0, true)), false);
+                            chip.rest(20);
+                        }
+                        Fault::Late => {
+                            faults[2] += 1;
+                            // The next byte arrives before the interrupt, and is lost.
+                            chip.pass(Some((byte, false)), true);
+                            chip.pass(Some((0x55, false)), false);
+                        }
+                    }
+                }
+                if is_whole {
+                    whole.push(seq);
+                }
+                chip.rest(80);
+            }
+            let answered = chip.answered();
+            let missing: Vec<_> = whole.iter().filter(|seq| !answered.contains(seq)).collect();
+            assert_eq!(missing, [&0; 0], "seed {seed}");
+            assert!(
+                answered.is_sorted_by(|a, b| a < b),
+                "seed {seed}: {answered:?}"
+            );
+            faults[3] += 100 - whole.len();
+            assert!(chip.server.counters().overruns > 0, "seed {seed}");
+        });
+    }
+    assert!(faults.iter().all(|&count| count > 300), "{faults:?}");
+}
+
+/// Nothing leaves, for ever: the server takes every frame and drops replies as a whole. Once the line works again what is there leaves, and later
+/// questions are answered.
+#[test]
+fn a_line_that_takes_nothing_stops_nothing() {
+    with_chip(|chip| {
+        chip.registers.is_stuck = true;
+        for seq in 0..200 {
+            question(seq)
+                .iter()
+                .for_each(|&byte| chip.pass(Some((byte, false)), false));
+        }
+        let counters = *chip.server.counters();
+        assert_eq!(counters.frames, 200);
+        // 640 bytes and the two in the registers, 30 or so a reply.
+        assert!((175..185).contains(&counters.dropped), "{counters:?}");
+        chip.registers.is_stuck = false;
+        chip.rest(OUTGOING_LEN + 10);
+        question(200)
+            .iter()
+            .for_each(|&byte| chip.pass(Some((byte, false)), false));
+        chip.rest(60);
+        let answered = chip.answered();
+        assert_eq!(answered.len() as u32, 201 - counters.dropped);
+        assert!(answered.is_sorted());
+        assert_eq!(answered.last(), Some(&200));
+    });
+}
+
+/// The server has done its work while the reply is still on its way.
+#[test]
+fn a_reply_on_its_way_holds_up_neither_frames_nor_work() {
+    with_chip(|chip| {
+        question(1)
+            .iter()
+            .for_each(|&byte| chip.pass(Some((byte, false)), false));
+        assert!(!chip.outgoing.is_empty());
+        question(2)
+            .iter()
+            .for_each(|&byte| chip.pass(Some((byte, false)), false));
+        assert_eq!(chip.server.counters().frames, 2);
+        assert!(
+            !chip.outgoing.is_empty(),
+            "the first reply is longer than a question"
+        );
+        chip.rest(80);
+        assert_eq!(chip.answered(), [1, 2]);
+    });
+}
+
+/// What comes out is what went in, in order, frames of any length, wherever in its memory they begin; and a frame that does not fit leaves
+/// no trace.
+#[test]
+fn what_is_sent_leaves_in_order() {
+    let (mut queue, mut random) = (Queue::<u8, 4>::new(), Random(1));
+    let (mut incoming, _) = queue.split();
+    let mut outgoing = Outgoing::<OUTGOING_LEN>::new();
+    let mut registers = Registers::default();
+    let mut expected = VecDeque::new();
+    let (mut taken, mut dropped) = (0, 0);
+    for round in 0..20_000 {
+        let len = 1 + random.below(SERVER_FRAME_MAX);
+        let frame: Vec<u8> = (0..len).map(|at| (round * 31 + at) as u8).collect();
+        // Two bytes are in the registers.
+        let room = OUTGOING_LEN + 2 - expected.len();
+        match outgoing.write(&frame) {
+            Ok(written) => {
+                assert_eq!(written, len);
+                expected.extend(frame);
+                taken += 1;
+            }
+            Err(_) => {
+                assert!(len + 4 > room, "{len} of {room}");
+                dropped += 1;
+            }
+        }
+        for _ in 0..random.below(SERVER_FRAME_MAX) {
+            serve(&mut registers, &mut incoming, &mut outgoing);
+            registers.pass(None);
+        }
+        for byte in registers.sent.drain(..) {
+            assert_eq!(Some(byte), expected.pop_front());
+        }
+    }
+    assert!(taken > 5_000 && dropped > 500, "{taken} {dropped}");
+}

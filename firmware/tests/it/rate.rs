@@ -1,0 +1,332 @@
+//! The rate of the line: a client and a server whose ends differ hear each other's levels as garbage, and must find each other again.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::time::Duration;
+
+use meshalloc::Command;
+use meshalloc_firmware::rate::{BAUDS, PATIENCE_MS, Rate};
+use meshalloc_firmware::{BAUD_DEFAULT, Client, ClientError, Line, Options, Server};
+
+use crate::board::{Board, at_reset, release, submit};
+use crate::line::{Random, call};
+
+/// What a receiver of one rate makes of bytes that were sent at another: the byte, and whether it has no stop bit. The line is sampled in the middle of
+/// each bit, after a falling edge.
+fn heard(bytes: &[u8], sent_at: u32, heard_at: u32) -> Vec<(u8, bool)> {
+    let bits = bytes.iter().flat_map(|&byte| {
+        let data = (0..8).map(move |bit| byte >> bit & 1 == 1);
+        [false].into_iter().chain(data).chain([true])
+    });
+    let bits: Vec<bool> = bits.collect();
+    // In bits of the sender; high before and behind.
+    let level = |at: f64| bits.get(at as usize).copied().unwrap_or(true);
+    let bit = f64::from(sent_at) / f64::from(heard_at);
+    let mut heard = Vec::new();
+    let mut at = 0.0;
+    while at < bits.len() as f64 {
+        if level(at) {
+            // To the next edge: levels change at whole bits only.
+            at = at.floor() + 1.0;
+            continue;
+        }
+        let sample = |place: u8| level(at + bit * (f64::from(place) + 0.5));
+        let byte = (0..8).fold(0, |byte, place| byte | u8::from(sample(place + 1)) << place);
+        heard.push((byte, !sample(9)));
+        at += bit * 9.5;
+        // A line that is still low is no new start.
+        while !level(at) {
+            at = at.floor() + 1.0;
+        }
+    }
+    heard
+}
+
+#[test]
+fn ends_of_one_rate_understand_each_other_and_others_do_not() {
+    let bytes: Vec<u8> = (0..=255).collect();
+    let right: Vec<_> = bytes.iter().map(|&byte| (byte, false)).collect();
+    for a in BAUDS {
+        for b in BAUDS {
+            let is_near = f64::from(a.abs_diff(b)) < 0.04 * f64::from(a);
+            if a == b {
+                assert_eq!(heard(&bytes, a, b), right);
+            } else if !is_near {
+                assert_ne!(heard(&bytes, a, b), right, "{a} {b}");
+            }
+        }
+    }
+}
+
+/// A board and its line. Time passes while bytes travel and while a client waits.
+struct World<'m> {
+    /// The one that runs, and those after its resets.
+    servers: VecDeque<Server<'m>>,
+    board_baud: u32,
+    /// In microseconds.
+    now: u64,
+    /// Every byte is lost.
+    is_cut: bool,
+    /// Above this rate a bit of every byte is another.
+    baud_max: u32,
+}
+
+impl World<'_> {
+    fn poll(&mut self) {
+        let next = self.servers[0].next_rate(self.now / 1000, || true);
+        self.board_baud = next.unwrap_or(self.board_baud);
+    }
+
+    fn reset_board(&mut self) {
+        self.servers.pop_front();
+        self.board_baud = BAUD_DEFAULT;
+    }
+
+    fn carry(&self, bytes: &[u8], from: u32, to: u32) -> Vec<(u8, bool)> {
+        let mut heard = heard(bytes, from, to);
+        if from.max(to) > self.baud_max {
+            heard.iter_mut().for_each(|(byte, _)| *byte ^= 0x24);
+        }
+        if self.is_cut {
+            heard.clear();
+        }
+        heard
+    }
+}
+
+/// A client's end.
+struct End<'w, 'm> {
+    world: &'w RefCell<World<'m>>,
+    baud: u32,
+    arrived: VecDeque<u8>,
+}
+
+impl Line for End<'_, '_> {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut guard = self.world.borrow_mut();
+        let world = &mut *guard;
+        let mut answer = Vec::new();
+        for (byte, is_misframed) in world.carry(bytes, self.baud, world.board_baud) {
+            world.now += 10_000_000 / u64::from(self.baud);
+            let now = world.now / 1000;
+            match is_misframed {
+                true => world.servers[0].overrun(1),
+                false => world.servers[0].receive(&[byte], now, &mut answer).unwrap(),
+            }
+            let carried = world.carry(&answer, world.board_baud, self.baud);
+            self.arrived.extend(carried.iter().map(|&(byte, _)| byte));
+            answer.clear();
+            world.poll();
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
+        if self.arrived.is_empty() {
+            let mut world = self.world.borrow_mut();
+            for _ in 0..timeout.as_millis() {
+                world.now += 1000;
+                world.poll();
+            }
+        }
+        let len = buffer.len().min(self.arrived.len());
+        for (to, from) in buffer.iter_mut().zip(self.arrived.drain(..len)) {
+            *to = from;
+        }
+        Ok(len)
+    }
+
+    fn set_baud(&mut self, baud: u32) -> io::Result<()> {
+        self.baud = baud;
+        Ok(())
+    }
+}
+
+/// Runs `body` with a board that can be reset `resets` times.
+fn with_world(resets: usize, body: impl FnOnce(&RefCell<World<'_>>)) {
+    let mut boards: Vec<_> = (0..=resets).map(|_| Board::new()).collect();
+    let controllers = boards.iter_mut().map(at_reset);
+    let servers = controllers
+        .zip(1..)
+        .map(|(controller, boot)| Server::new(controller, boot));
+    body(&RefCell::new(World {
+        servers: servers.collect(),
+        board_baud: BAUD_DEFAULT,
+        now: 0,
+        is_cut: false,
+        baud_max: u32::MAX,
+    }));
+}
+
+fn connect<'w, 'm>(
+    world: &'w RefCell<World<'m>>,
+    baud: u32,
+) -> Result<Client<End<'w, 'm>>, ClientError> {
+    let end = End {
+        world,
+        baud: BAUD_DEFAULT,
+        arrived: VecDeque::new(),
+    };
+    let options = Options {
+        baud,
+        ..Options::default()
+    };
+    Client::connect(end, options)
+}
+
+#[test]
+fn a_client_and_the_board_work_at_every_rate() {
+    for baud in BAUDS {
+        with_world(0, |world| {
+            let mut client = connect(world, baud).unwrap();
+            assert_eq!((client.baud(), world.borrow().board_baud), (baud, baud));
+            for job in 0..50 {
+                assert_eq!(
+                    call(&mut client, &submit(job, 3, 3), None).unwrap().len(),
+                    2
+                );
+                call(&mut client, &release(job), None).unwrap();
+                // However long nothing is said.
+                world.borrow_mut().now += 100_000_000;
+                world.borrow_mut().poll();
+            }
+            assert_eq!((client.baud(), world.borrow().board_baud), (baud, baud));
+            assert_eq!(client.counters().retries, 0);
+        });
+    }
+}
+
+/// The board has gone to a rate that its line does not bear, or one that it does not have.
+#[test]
+fn where_a_rate_does_not_work_the_client_and_the_board_stay_at_the_default() {
+    for (baud, baud_max) in [
+        (1_000_000, 500_000),
+        (230_400, 115_200),
+        (250_000, u32::MAX),
+    ] {
+        with_world(0, |world| {
+            world.borrow_mut().baud_max = baud_max;
+            let mut client = connect(world, baud).unwrap();
+            assert_eq!(client.baud(), BAUD_DEFAULT);
+            assert_eq!(call(&mut client, &submit(1, 3, 3), None).unwrap().len(), 2);
+            assert_eq!(world.borrow().board_baud, BAUD_DEFAULT);
+        });
+    }
+}
+
+#[test]
+fn a_client_finds_a_board_that_an_earlier_one_has_left_at_another_rate() {
+    for (first, second) in [(1_000_000, BAUD_DEFAULT), (460_800, 921_600)] {
+        with_world(0, |world| {
+            drop(connect(world, first).unwrap());
+            assert_eq!(world.borrow().board_baud, first);
+            let client = connect(world, second).unwrap();
+            assert_eq!((client.baud(), world.borrow().board_baud), (second, second));
+        });
+    }
+}
+
+#[test]
+fn a_client_finds_a_board_that_was_reset_and_goes_back_to_its_rate() {
+    with_world(1, |world| {
+        let mut client = connect(world, 1_000_000).unwrap();
+        assert_eq!(call(&mut client, &submit(1, 3, 3), None).unwrap().len(), 2);
+        world.borrow_mut().reset_board();
+        let error = call(&mut client, &submit(2, 3, 3), None).unwrap_err();
+        assert!(
+            matches!(error, ClientError::ControllerReset { .. }),
+            "{error}"
+        );
+        assert_eq!(call(&mut client, &submit(2, 3, 3), None).unwrap().len(), 2);
+        assert_eq!(
+            (client.baud(), world.borrow().board_baud),
+            (1_000_000, 1_000_000)
+        );
+    });
+}
+
+/// Cuts, resets, lines that bear less than before and other clients, at random moments, also in the middle of a switch: on a sound line the next
+/// client is served within its five tries.
+#[test]
+fn whatever_happens_a_client_is_served_once_the_line_is_sound() {
+    let (mut fast, mut slow) = (0, 0);
+    for seed in 0..300 {
+        with_world(20, |world| {
+            let mut random = Random(seed);
+            let mut client = None;
+            for _ in 0..20 {
+                let baud = BAUDS[random.below(BAUDS.len())];
+                match random.below(5) {
+                    0 => world.borrow_mut().is_cut = true,
+                    1 => world.borrow_mut().reset_board(),
+                    2 => world.borrow_mut().baud_max = BAUDS[random.below(BAUDS.len())],
+                    3 => client = connect(world, baud).ok(),
+                    _ => world.borrow_mut().now += random.next() % 3_000_000,
+                }
+                world.borrow_mut().poll();
+                if let Some(client) = &mut client {
+                    // Whether it is answered depends on the line.
+                    let _ = client.query(&Command::Statistics);
+                    let _ = client.hello();
+                }
+                if random.once_in(3) {
+                    let mut world = world.borrow_mut();
+                    (world.is_cut, world.baud_max) = (false, u32::MAX);
+                }
+            }
+            {
+                let mut world = world.borrow_mut();
+                (world.is_cut, world.baud_max) = (false, u32::MAX);
+            }
+            if let Some(mut client) = client {
+                match client.hello() {
+                    Ok(_) | Err(ClientError::ControllerReset { .. }) => {}
+                    Err(error) => panic!("seed {seed}: {error}"),
+                }
+                client.query(&Command::Statistics).unwrap();
+                match client.baud() {
+                    BAUD_DEFAULT => slow += 1,
+                    _ => fast += 1,
+                }
+                assert_eq!(client.baud(), world.borrow().board_baud, "seed {seed}");
+            }
+            let mut other =
+                connect(world, 1_000_000).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            other.query(&Command::Statistics).unwrap();
+            assert_eq!(other.baud(), 1_000_000, "seed {seed}");
+        });
+    }
+    assert!(fast > 20 && slow > 20, "{fast} {slow}");
+}
+
+#[test]
+fn a_rate_stays_with_frames_and_with_silence_and_not_with_bytes_alone() {
+    let mut rate = Rate::new();
+    assert_eq!(rate.ask(230_400), 230_400);
+    assert_eq!(
+        rate.next(0, || false),
+        None,
+        "the reply is still on its way"
+    );
+    assert_eq!(rate.next(5, || true), Some(230_400));
+    // On trial: silence is enough to go back.
+    assert_eq!(rate.next(4 + PATIENCE_MS, || true), None);
+    assert_eq!(rate.next(5 + PATIENCE_MS, || true), Some(BAUD_DEFAULT));
+
+    rate.ask(1_000_000);
+    assert_eq!(rate.next(2000, || true), Some(1_000_000));
+    rate.hear(2500);
+    rate.hear_frame();
+    assert_eq!(rate.next(1_000_000, || true), None, "silence after a frame");
+    rate.hear(1_000_000);
+    rate.hear(1_000_900);
+    assert_eq!(rate.next(1_000_999, || true), None);
+    assert_eq!(rate.next(1_001_000, || true), Some(BAUD_DEFAULT));
+
+    // At the default nothing is ever due.
+    rate.hear(1_002_000);
+    assert_eq!(rate.next(9_000_000, || true), None);
+    assert_eq!(rate.ask(250_000), BAUD_DEFAULT);
+    assert_eq!(rate.next(9_000_000, || true), None);
+}
