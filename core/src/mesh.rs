@@ -424,3 +424,22 @@ impl fmt::Display for Mesh {
         self.sides.fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mesh_contains_the_submeshes_whose_every_processor_it_has() {
+        let mesh = Mesh::new(3, 2).expect("a mesh");
+        for (x, y, w, h) in (0..256).map(|n| (n & 3, n >> 2 & 3, n >> 4 & 3, n >> 6)) {
+            let submesh = Submesh {
+                base: Coord::new(x, y),
+                sides: Sides::new(w, h),
+            };
+            let mut nodes = (x..x + w).flat_map(|x| (y..y + h).map(move |y| (x, y)));
+            let expected = w * h > 0 && nodes.all(|(x, y)| x < 3 && y < 2);
+            assert_eq!(mesh.contains(submesh), expected, "{submesh:?}");
+        }
+    }
+}

@@ -24,7 +24,7 @@ mod threads;
 pub(crate) use effective::NOT_REPLICATED;
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
 pub(crate) use grid::of_keys;
-pub use grid::{GridPoint, grid};
+pub use grid::{GridPoint, grid, grid_of};
 pub use log::{LogArgs, LogSource, WindowArgs};
 pub use machine::{MESH_DEFAULT, MachineArgs};
 pub use network::NetworkArgs;

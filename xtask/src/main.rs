@@ -1,4 +1,5 @@
-//! The project's chores: `cargo xtask test`, `size`, `instructions`, `decisions`, `qemu`, `flash`, `slurm` and `browser`.
+//! The project's chores: `cargo xtask test`, `size`, `instructions`, `panics`, `decisions`, `qemu`, `flash`, `slurm`, `browser`, `fuzz`, `miri` and
+//! `mutants`.
 //!
 //! Whatever a chore does, it prints the commands it runs, so that each can be run by hand.
 
@@ -11,8 +12,12 @@ mod browser;
 mod command;
 mod decisions;
 mod emulator;
+mod fuzz;
 mod image;
 mod instructions;
+mod miri;
+mod mutants;
+mod panics;
 mod readme;
 mod setup;
 mod size;
@@ -31,6 +36,8 @@ enum Chore {
     Size(size::Options),
     /// Count the instructions that the firmware takes for submits, releases, decisions with foresight and scheduling passes.
     Instructions(instructions::Options),
+    /// Find where the firmware can panic, and compare with the list of places where it does not.
+    Panics(panics::Options),
     /// Compare what the simulator decides with what it decided at another commit.
     Decisions(decisions::Options),
     /// Run the firmware in QEMU and serve its serial line on a TCP port of this machine.
@@ -41,6 +48,15 @@ enum Chore {
     Browser,
     /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one machine.
     Slurm,
+    /// Feed arbitrary bytes to what reads bytes.
+    Fuzz(fuzz::Options),
+    /// Run the unit tests of core under Miri.
+    Miri,
+    /// Change core and the protocol in many places, one at a time, and see whether the tests notice.
+    Mutants(mutants::Options),
+    /// Run a program of tests up to its first failure, for the above.
+    #[command(hide = true)]
+    UntilFailure(mutants::RunnerOptions),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +69,14 @@ fn main() -> ExitCode {
         Chore::Flash(options) => board::flash(&options),
         Chore::Browser => browser::run(),
         Chore::Slurm => slurm::run(),
+        Chore::Panics(options) => panics::run(&options),
+        Chore::Fuzz(options) => fuzz::run(&options),
+        Chore::Miri => miri::run(),
+        Chore::Mutants(options) => mutants::run(&options),
+        Chore::UntilFailure(options) => match mutants::until_failure(&options) {
+            Ok(code) => return code,
+            Err(error) => Err(error),
+        },
     };
     image::remove_copy();
     match done {

@@ -9,7 +9,7 @@ use meshalloc::{SchedulerKind, StrategyKind};
 use crate::command::{Cmd, in_parallel, root, target_dir};
 use crate::image::{self, TARGET};
 use crate::steps::{Step, Steps};
-use crate::{setup, size};
+use crate::{panics, setup, size};
 
 /// The folder with real workload logs; tests that read them are reported as skipped when it is unset.
 const TRACES: &str = "MESHALLOC_TRACES";
@@ -79,6 +79,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     steps.step("firmware image, QEMU", |step| {
         step.run(&image::build_command("board,qemu"))
     });
+    steps.step("places to panic in the image", |_| panics::check());
     // The tests left out above, by the prefix of their names.
     steps.step("QEMU end to end", |step| {
         step.run_tests(

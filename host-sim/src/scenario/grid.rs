@@ -45,7 +45,17 @@ pub fn grid(path: &Path) -> Result<Vec<GridPoint>, String> {
     let name = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("{name}: cannot read the scenario: {error}"))?;
-    let grid = Grid::parse(&text, &|file| file::beside(path, file))
+    grid_of(&text, path, POINTS_MAX)
+}
+
+/// The points of the text of such a file; `path` is what errors call it, and where it is looked for beside.
+///
+/// # Errors
+///
+/// Those of [`grid`], and where there are more than `points_max` points.
+pub fn grid_of(text: &str, path: &Path, points_max: usize) -> Result<Vec<GridPoint>, String> {
+    let name = path.display();
+    let grid = Grid::parse(text, points_max, &|file| file::beside(path, file))
         .map_err(|Wrong { line, reason }| format!("{name}:{line}: {reason}"))?;
     let options = Options::new(options());
     let points = grid.points().into_iter().map(|choice| {
@@ -91,7 +101,11 @@ struct Grid {
 }
 
 impl Grid {
-    fn parse(text: &str, locate: &dyn Fn(&str) -> PathBuf) -> Result<Self, Wrong> {
+    fn parse(
+        text: &str,
+        points_max: usize,
+        locate: &dyn Fn(&str) -> PathBuf,
+    ) -> Result<Self, Wrong> {
         #[derive(Deserialize)]
         struct WithGrid {
             #[serde(default)]
@@ -141,9 +155,9 @@ impl Grid {
             lines.push((line, key));
             let sizes = grid.axes.iter().map(Vec::len);
             let points = sizes.fold(1, usize::saturating_mul);
-            if points > POINTS_MAX {
+            if points > points_max {
                 return Err(wrong(format!(
-                    "the grid has {points} points with {} (expected at most {POINTS_MAX})",
+                    "the grid has {points} points with {} (expected at most {points_max})",
                     lines[lines.len() - 1].1
                 )));
             }
@@ -248,7 +262,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Grid, Wrong> {
-        Grid::parse(text, &|file| Path::new("folder").join(file))
+        Grid::parse(text, POINTS_MAX, &|file| Path::new("folder").join(file))
     }
 
     fn labels(text: &str) -> Vec<String> {

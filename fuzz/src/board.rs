@@ -1,0 +1,125 @@
+//! Small machines, and commands to them.
+
+use meshalloc::scheduler::Threshold;
+use meshalloc::{
+    Block, Command, Configuration, Cube, Grid, GridError, JobId, NodeId, Request, SchedulerKind,
+    Shape, Storage, StrategyKind,
+};
+
+use crate::bytes::Bytes;
+
+/// The jobs there is room for.
+const JOBS: usize = 12;
+
+/// Room for the machines below.
+pub(crate) type Board = Storage<16, JOBS, 32, 256, 256>;
+
+/// At most 64 processors each; the first serves most strategies.
+const MACHINES: [Result<Grid, GridError>; 6] = [
+    Grid::mesh(&[8, 8]),
+    Grid::mesh(&[5, 3]),
+    Grid::mesh(&[7, 9]),
+    Grid::torus(&[4, 2, 3]),
+    cube(4, 2),
+    cube(2, 5),
+];
+
+const fn cube(k: u16, n: u8) -> Result<Grid, GridError> {
+    match Cube::new(k, n) {
+        Ok(cube) => Ok(cube.grid()),
+        Err(_) => panic!("a cube"),
+    }
+}
+
+const SCHEDULERS: [SchedulerKind; 7] = [
+    SchedulerKind::Fcfs,
+    SchedulerKind::ModifiedFcfs(Threshold::Static { ticks: 40 }),
+    SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 10 }),
+    SchedulerKind::BypassQueue { threshold: 40 },
+    SchedulerKind::Easy { reservations: 2 },
+    SchedulerKind::Conservative,
+    SchedulerKind::ShortestJobFirst { threshold: 40 },
+];
+
+/// A machine, a strategy that serves it, and a scheduler.
+pub(crate) fn configuration(bytes: &mut Bytes<'_>) -> Configuration {
+    let machines = MACHINES.map(machine);
+    let strategy = bytes.choose(StrategyKind::ALL);
+    let wanted = bytes.below(machines.len());
+    let served = |machine: &Grid| strategy.serves().includes(machine);
+    let machine = [machines[wanted]].into_iter().chain(machines).find(served);
+    Configuration {
+        machine: machine.unwrap_or(machines[0]),
+        strategy,
+        scheduler: bytes.choose(&SCHEDULERS),
+    }
+}
+
+/// One of a few machines.
+#[cfg(feature = "host-sim")]
+pub(crate) fn some_machine(bytes: &mut Bytes<'_>) -> Grid {
+    machine(bytes.choose(&MACHINES))
+}
+
+fn machine(made: Result<Grid, GridError>) -> Grid {
+    made.expect("a machine")
+}
+
+/// A command that the machine may well carry out.
+pub(crate) fn likely_command(bytes: &mut Bytes<'_>) -> Command {
+    let kind = bytes.below(10);
+    let job = JobId(bytes.below(16) as u32);
+    match kind {
+        0..=3 => {
+            let extents = [bytes.byte(), bytes.byte()].map(|byte| 1 + u16::from(byte) % 6);
+            let shape = Shape::new(&extents).unwrap_or(Shape::sides(1, 1));
+            let request = Request::new(shape);
+            let request = match bytes.below(4) {
+                0 => request,
+                ticks => request.with_estimate(20 * ticks as u64),
+            };
+            Command::Submit { job, request }
+        }
+        4..=6 => Command::Release { job },
+        7 => Command::MarkFaulty {
+            node: NodeId(bytes.below(70) as u32),
+        },
+        8 => Command::ClearFaulty {
+            node: NodeId(bytes.below(70) as u32),
+        },
+        _ => match bytes.below(3) {
+            0 => Command::QueryJob { job },
+            1 => Command::ListJobs {
+                from: bytes.below(20) as u32,
+            },
+            _ => Command::Reset,
+        },
+    }
+}
+
+/// No processor is in two blocks of running jobs, by counting.
+pub(crate) fn check_apart(controller: &meshalloc::Controller<'_>) {
+    let machine = controller.machine();
+    let mut held = vec![0_u8; machine.nodes() as usize];
+    for job in controller.jobs().running() {
+        for block in controller.blocks(job) {
+            nodes(machine, block).for_each(|node| held[node] += 1);
+        }
+    }
+    assert!(held.iter().all(|&count| count <= 1), "in two jobs");
+}
+
+fn nodes(machine: &Grid, block: Block) -> impl Iterator<Item = usize> {
+    let (start, extent) = (machine.start(block), machine.extent(block));
+    let boxed = extent.iter().map(|&extent| usize::from(extent));
+    let boxed: Vec<usize> = boxed.collect();
+    (0..boxed.iter().product()).map(move |number: usize| {
+        let (mut rest, mut node, mut weight) = (number, 0, 1);
+        for (dimension, side) in machine.sides().iter().copied().map(usize::from).enumerate() {
+            node += (usize::from(start[dimension]) + rest % boxed[dimension]) % side * weight;
+            rest /= boxed[dimension];
+            weight *= side;
+        }
+        node
+    })
+}

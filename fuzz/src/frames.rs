@@ -1,0 +1,67 @@
+//! The decoder of frames beside a naive one.
+
+use meshalloc_firmware::frame::{CLIENT_CONTENT_MAX, CRC_LEN, Decoder, HEADER_LEN, Header};
+
+/// Whole frames and damaged ones come in the order and at the bytes at which a decoder that has the whole stream finds them.
+///
+/// # Panics
+///
+/// If one differs.
+pub fn frames(bytes: &[u8]) {
+    let mut decoder = Decoder::<CLIENT_CONTENT_MAX>::new();
+    let mut begin = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        let found = decoder.push(byte);
+        let expected = match byte {
+            0 if begin < at => Some(naive(&bytes[begin..at])),
+            _ => None,
+        };
+        if byte == 0 {
+            begin = at + 1;
+        }
+        match (found, expected) {
+            (None, None) | (Some(Err(_)), Some(None)) => {}
+            (Some(Ok(frame)), Some(Some((header, body)))) => {
+                assert_eq!((frame.header, frame.body), (header, &body[..]));
+            }
+            (found, expected) => panic!("byte {at}: {found:?}, expected {expected:?}"),
+        }
+    }
+}
+
+/// The frame in what stands between two zeros, if it is whole.
+fn naive(line: &[u8]) -> Option<(Header, Vec<u8>)> {
+    let mut content = Vec::new();
+    let mut rest = line;
+    while let [code, others @ ..] = rest {
+        let (run, after) = others.split_at_checked(usize::from(*code) - 1)?;
+        content.extend(run);
+        if *code < 0xff && !after.is_empty() {
+            content.push(0);
+        }
+        rest = after;
+    }
+    if !(HEADER_LEN + CRC_LEN..=CLIENT_CONTENT_MAX).contains(&content.len()) {
+        return None;
+    }
+    let crc = content.split_off(content.len() - CRC_LEN);
+    if crc != crc32(&content).to_le_bytes() {
+        return None;
+    }
+    let body = content.split_off(HEADER_LEN);
+    let word = |at| u32::from_le_bytes(std::array::from_fn(|byte| content[at + byte]));
+    let header = Header {
+        version: content[0],
+        seq: word(1),
+        client: word(5),
+    };
+    Some((header, body))
+}
+
+/// CRC-32 by its definition: the remainder of the reflected polynomial division.
+fn crc32(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1));
+    !bytes
+        .iter()
+        .fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
+}

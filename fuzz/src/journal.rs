@@ -1,0 +1,121 @@
+//! What a server restores from a journal in which anything may stand.
+
+use std::ops::Range;
+
+use meshalloc::Controller;
+use meshalloc_firmware::Server;
+use meshalloc_firmware::journal::Journal;
+use meshalloc_firmware::journal::memory::MemoryFlash;
+use meshalloc_firmware::protocol::Origin;
+
+use crate::board::{self, Board};
+use crate::bytes::Bytes;
+use crate::requests::Clients;
+
+const SECTOR: usize = 2048;
+const REGIONS: usize = 3;
+type Flash = MemoryFlash<SECTOR>;
+
+fn regions() -> [Range<u32>; REGIONS] {
+    std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32)
+}
+
+/// A server restored from any bytes, or from a journal of any chunks and records, is sound and serves.
+///
+/// # Panics
+///
+/// If it is not.
+pub fn journal_bytes(bytes: &[u8]) {
+    let mut bytes = Bytes(bytes);
+    let is_raw = bytes.byte() & 1 == 0;
+    let configuration = board::configuration(&mut bytes);
+    let flash = match is_raw {
+        true => {
+            let mut image = bytes.0.to_vec();
+            image.resize(REGIONS * SECTOR, 0xff);
+            Flash::with_bytes(image)
+        }
+        false => written(&mut bytes),
+    };
+    let mut board = Board::new();
+    if let Ok(controller) = Controller::new(board.memory(), configuration) {
+        restored(flash, controller, &mut Bytes(&[8, 12, 0, 1, 1, 1, 0, 6]));
+    }
+}
+
+/// A journal with a checkpoint and records of any content.
+fn written(bytes: &mut Bytes<'_>) -> Flash {
+    let flash = Flash::new(REGIONS);
+    let (mut journal, _) = Journal::open(flash, &regions()).expect("it has power");
+    journal.begin_checkpoint().expect("it has power");
+    let (chunks, records) = (bytes.below(8), bytes.below(16));
+    for _ in 0..chunks {
+        if journal.chunk(bytes.chunk()).is_err() {
+            journal.begin_checkpoint().expect("it has power");
+        }
+    }
+    journal.commit_checkpoint().expect("there is room");
+    for _ in 0..records {
+        if journal.append(bytes.chunk()).is_err() {
+            break;
+        }
+    }
+    journal.into_flash()
+}
+
+/// A server whose journal is damaged after it was written is sound when it is restored, and as it was if nothing was damaged.
+///
+/// # Panics
+///
+/// If it is not.
+pub fn journal_damage(bytes: &[u8]) {
+    let mut bytes = Bytes(bytes);
+    let configuration = board::configuration(&mut bytes);
+    let damages = bytes.below(4);
+    let damage: [(usize, u8); 4] = std::array::from_fn(|_| (bytes.short(), bytes.byte()));
+    let mut board = Board::new();
+    let Ok(controller) = Controller::new(board.memory(), configuration) else {
+        return;
+    };
+    let (mut flash, state) = restored(Flash::new(REGIONS), controller, &mut bytes);
+    for (at, change) in &damage[..damages] {
+        flash.bytes_mut()[at % (REGIONS * SECTOR)] ^= change;
+    }
+    let mut board = Board::new();
+    let controller = Controller::new(board.memory(), configuration).expect("as before");
+    let (journal, recovered) = Journal::open(flash, &regions()).expect("it has power");
+    let server = Server::restored(controller, 5, journal, recovered);
+    server.controller().check_invariants();
+    if damages == 0 {
+        assert!(matches!(server.origin(), Origin::Restored { .. }));
+        assert_eq!(saved(server.controller()), state);
+    }
+}
+
+/// Restores a server from this flash, lets it serve, and returns the flash and the state.
+fn restored(flash: Flash, controller: Controller<'_>, bytes: &mut Bytes<'_>) -> (Flash, Vec<u8>) {
+    let (journal, recovered) = Journal::open(flash, &regions()).expect("it has power");
+    let mut server = Server::restored(controller, 4, journal, recovered);
+    server.controller().check_invariants();
+    let mut clients = Clients::new();
+    while clients.step(&mut server, bytes) {
+        server.controller().check_invariants();
+    }
+    while server.controller().is_scheduling() {
+        server.work();
+    }
+    server.controller().check_invariants();
+    board::check_apart(server.controller());
+    let state = saved(server.controller());
+    (server.into_journal().into_flash(), state)
+}
+
+fn saved(controller: &Controller<'_>) -> Vec<u8> {
+    let mut state = Vec::new();
+    let saved = controller.save::<()>(&mut |part| {
+        state.extend_from_slice(part);
+        Ok(())
+    });
+    saved.expect("no pass is under way");
+    state
+}

@@ -1,0 +1,100 @@
+//! The files that the simulator reads.
+
+use std::path::Path;
+
+use meshalloc::{Grid, Mesh};
+use meshalloc_host_sim::replay::Operation;
+use meshalloc_host_sim::scenario;
+use meshalloc_host_sim::workload::{Log, LogOptions};
+
+use crate::board;
+use crate::bytes::Bytes;
+
+/// A log is refused, or its jobs come in order of arrival and ask for something.
+///
+/// # Panics
+///
+/// If they do not.
+pub fn swf(bytes: &[u8]) {
+    let mut bytes = Bytes(bytes);
+    let code = bytes.byte();
+    let machine: Grid = Mesh::new(16, 22).expect("a mesh").grid();
+    let some = |bit: u8, value: u64| (code >> bit & 1 == 1).then_some(value);
+    let options = LogOptions {
+        partition: some(0, 2).map(|partition| partition as i64),
+        from: some(1, 100_000_000),
+        to: some(2, 500_000_000),
+        limit: some(3, 3).map(|limit| limit as usize),
+        ..LogOptions::default()
+    };
+    let Ok(log) = Log::from_reader(bytes.0, Path::new("any.swf"), options, machine) else {
+        return;
+    };
+    let _ = (log.offered_load(), log.span(), log.whole_weeks());
+    let Ok(jobs) = log.jobs(1, 0) else {
+        return;
+    };
+    let mut latest = 0;
+    for job in jobs.take(100) {
+        assert!(latest <= job.arrival && job.request.processors > 0);
+        latest = job.arrival;
+    }
+}
+
+/// The file of a scenario or of a sweep is refused, or has points.
+///
+/// # Panics
+///
+/// If it has none.
+pub fn scenario(bytes: &[u8]) {
+    if let Ok(text) = str::from_utf8(bytes)
+        && let Ok(points) = scenario::grid_of(text, Path::new("any.toml"), 16)
+    {
+        assert!((1..=16).contains(&points.len()));
+    }
+}
+
+/// A line of operations is refused, or says the same when it is written again.
+///
+/// # Panics
+///
+/// If it does not.
+pub fn operations(bytes: &[u8]) {
+    let mut bytes = Bytes(bytes);
+    let machine = board::some_machine(&mut bytes);
+    for line in bytes.0.split(|&byte| byte == b'\n') {
+        if let Ok(Some(operation)) = Operation::parse(line, machine) {
+            let text = written(&operation, machine);
+            assert_eq!(
+                Operation::parse(text.as_bytes(), machine),
+                Ok(Some(operation)),
+                "{text}"
+            );
+        }
+    }
+}
+
+fn written(operation: &Operation, machine: Grid) -> String {
+    let node = |node| {
+        let coordinates = machine.coordinates(node).expect("a processor");
+        let written = machine.written(coordinates);
+        let words: Vec<_> = written.iter().map(u16::to_string).collect();
+        words.join(" ")
+    };
+    match *operation {
+        Operation::Alloc { job, request } => {
+            let extents = request.shape.extents();
+            let extents: Vec<_> = extents.iter().map(u16::to_string).collect();
+            let estimate = request.estimate.map(|ticks| format!(" est={ticks}"));
+            format!(
+                "alloc {} {}{}",
+                job.0,
+                extents.join("x"),
+                estimate.unwrap_or_default()
+            )
+        }
+        Operation::Free { job } => format!("free {}", job.0),
+        Operation::Fault { node: at } => format!("fault {}", node(at)),
+        Operation::Repair { node: at } => format!("repair {}", node(at)),
+    }
+}
