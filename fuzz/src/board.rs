@@ -2,9 +2,11 @@
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Block, Command, Configuration, Cube, Grid, GridError, JobId, NodeId, Request, SchedulerKind,
-    Shape, Storage, StrategyKind,
+    Block, Command, Configuration, Cube, Grid, GridError, JobId, Request, SchedulerKind, Shape,
+    Storage, StrategyKind, Submesh,
 };
+use meshalloc_firmware::keeping::Keep;
+use meshalloc_firmware::{Received, Server};
 
 use crate::bytes::Bytes;
 
@@ -82,19 +84,38 @@ pub(crate) fn likely_command(bytes: &mut Bytes<'_>) -> Command {
         }
         4..=6 => Command::Release { job },
         7 => Command::MarkFaulty {
-            node: NodeId(bytes.below(70) as u32),
+            block: some_block(bytes),
         },
         8 => Command::ClearFaulty {
-            node: NodeId(bytes.below(70) as u32),
+            block: some_block(bytes),
         },
         _ => match bytes.below(3) {
             0 => Command::QueryJob { job },
             1 => Command::ListJobs {
+                on: match bytes.below(2) {
+                    0 => None,
+                    _ => Some(some_block(bytes)),
+                },
                 from: bytes.below(20) as u32,
             },
             _ => Command::Reset,
         },
     }
+}
+
+/// A block that is within some machines.
+fn some_block(bytes: &mut Bytes<'_>) -> Block {
+    let [x, y, w, h] = [9, 9, 4, 4].map(|end| bytes.below(end) as u16);
+    Submesh::new(x, y, 1 + w, 1 + h).into()
+}
+
+/// Lets a server go on with what commands have left to be done; returns whether there is more to do.
+pub(crate) fn work<K: Keep>(server: &mut Server<'_, K>) -> bool {
+    let mut port = Received {
+        bytes: &[],
+        line: &mut Vec::new(),
+    };
+    server.work(&mut port).expect("a vector takes all")
 }
 
 /// No processor is in two blocks of running jobs, by counting.

@@ -102,7 +102,7 @@ fn restored(flash: Flash, controller: Controller<'_>, bytes: &mut Bytes<'_>) -> 
         server.controller().check_invariants();
     }
     while server.controller().is_scheduling() {
-        server.work();
+        board::work(&mut server);
     }
     server.controller().check_invariants();
     board::check_apart(server.controller());

@@ -31,7 +31,7 @@ pub fn requests(bytes: &[u8]) {
     while clients.step(&mut server, &mut bytes) {
         server.controller().check_invariants();
     }
-    while server.work() {}
+    while board::work(&mut server) {}
     server.controller().check_invariants();
     board::check_apart(server.controller());
 }
@@ -95,7 +95,7 @@ impl Clients {
                 self.seq[client] = self.seq[client].wrapping_sub(u32::from(bytes.byte() % 8));
             }
             6 | 7 => {
-                server.work();
+                board::work(server);
             }
             8 => {
                 let header = self.header(client);

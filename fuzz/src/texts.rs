@@ -75,10 +75,13 @@ pub fn operations(bytes: &[u8]) {
 }
 
 fn written(operation: &Operation, machine: Grid) -> String {
-    let node = |node| {
-        let coordinates = machine.coordinates(node).expect("a processor");
-        let written = machine.written(coordinates);
-        let words: Vec<_> = written.iter().map(u16::to_string).collect();
+    let ranges = |block| {
+        let (start, extent) = (machine.start(block), machine.extent(block));
+        let (start, extent) = (machine.written(start), machine.written(extent));
+        let sides = machine.written(machine.extent(machine.whole()));
+        let dimensions = start.iter().zip(extent.iter()).zip(sides.iter());
+        let range = |((start, extent), side)| format!("{start}..{}", (start + extent - 1) % side);
+        let words: Vec<_> = dimensions.map(range).collect();
         words.join(" ")
     };
     match *operation {
@@ -94,7 +97,7 @@ fn written(operation: &Operation, machine: Grid) -> String {
             )
         }
         Operation::Free { job } => format!("free {}", job.0),
-        Operation::Fault { node: at } => format!("fault {}", node(at)),
-        Operation::Repair { node: at } => format!("repair {}", node(at)),
+        Operation::Fault { block } => format!("fault {}", ranges(block)),
+        Operation::Repair { block } => format!("repair {}", ranges(block)),
     }
 }
