@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use meshalloc::{Grid, Mesh};
+use meshalloc::{Grid, Mesh, NodeId};
 use meshalloc_host_sim::replay::Operation;
 use meshalloc_host_sim::scenario;
 use meshalloc_host_sim::workload::{Log, LogOptions};
@@ -78,9 +78,11 @@ fn written(operation: &Operation, machine: Grid) -> String {
     let ranges = |block| {
         let (start, extent) = (machine.start(block), machine.extent(block));
         let (start, extent) = (machine.written(start), machine.written(extent));
-        let sides = machine.written(machine.extent(machine.whole()));
-        let dimensions = start.iter().zip(extent.iter()).zip(sides.iter());
-        let range = |((start, extent), side)| format!("{start}..{}", (start + extent - 1) % side);
+        let last = machine.coordinates(NodeId(machine.nodes() - 1));
+        let last = machine.written(last.expect("a processor"));
+        let dimensions = start.iter().zip(extent.iter()).zip(last.iter());
+        let range =
+            |((start, extent), last)| format!("{start}..{}", (start + extent - 1) % (last + 1));
         let words: Vec<_> = dimensions.map(range).collect();
         words.join(" ")
     };

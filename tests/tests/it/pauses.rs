@@ -66,7 +66,7 @@ fn look(view: &View<'_, '_>) {
     assert_eq!(busy, nodes - free, "as many are busy as are not free");
     let (mut from, mut jobs) = (Some(0), Vec::new());
     while let Some(at) = from {
-        let Reply::Jobs(list) = ask(Command::ListJobs { from: at }) else {
+        let Reply::Jobs(list) = ask(Command::ListJobs { on: None, from: at }) else {
             panic!("no list");
         };
         jobs.extend(list.jobs);
