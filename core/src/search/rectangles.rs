@@ -43,7 +43,8 @@ pub(crate) fn first_fit(
     if sides.w > occupancy.grid().side(0) || window * stride > busy.len() {
         return None;
     }
-    if stride > 1 {
+    // The board's rows have 32 bits a word: those of its largest mesh have two, and for smaller ones a kilobyte of flash would be much.
+    if stride > 1 || WORD_BITS == u32::BITS {
         first_fit_wide(busy, stride, &Doubling::new(sides.w), window, scratch)
     } else {
         // A copy of the search for each number of steps lets the compiler unroll them, which halves
@@ -55,7 +56,7 @@ pub(crate) fn first_fit(
             3 => first_fit_narrow::<3>,
             4 => first_fit_narrow::<4>,
             5 => first_fit_narrow::<5>,
-            // The longest row: 6 steps for words of 64 bits, again 5 for those of 32.
+            // The longest row.
             _ => first_fit_narrow::<{ WORD_BITS.ilog2() }>,
         };
         search(busy, Doubling::last(sides.w), window, scratch)

@@ -97,13 +97,13 @@ fn a_map_shows_the_planes() {
     let expected = "
 first-fit
 3 running, 0 waiting
-68.8 % busy, 20 free, 1 faulty
+68.8 % busy, 20 free
 largest free submesh: 2x2x2
     ┌───────────────────┐
     │.... cccc cccc ....│
     │eeee cccc cccc ....│
     │dd.. cccc cccc dd..│
-  0 ┤dd.. cccc cccx dd..│
+  0 ┤dd.. cccc cccc dd..│
     └┬────┬────┬────┬───┘
 x    0123 0123 0123 0123
 z    0    1    2    3
