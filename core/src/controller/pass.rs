@@ -60,6 +60,7 @@ impl<'m> Controller<'m> {
     /// Why it was not granted. It is gone then, and nothing is left of it but statistics.
     #[allow(
         unreachable_code,
+        unused_mut,
         unused_variables,
         reason = "in a build without schedulers there is none to be copied"
     )]

@@ -240,11 +240,10 @@ impl Strategy for LShape<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let rectangle = rectangles(request)
-            .find_map(|sides| {
-                draft.worked(instructions_of_scan(occupancy));
-                first_rectangle(occupancy, sides, self.workspace.words)
-            });
+        let rectangle = rectangles(request).find_map(|sides| {
+            draft.worked(instructions_of_scan(occupancy));
+            first_rectangle(occupancy, sides, self.workspace.words)
+        });
         if let Some(block) = rectangle {
             draft.push(block);
             return true;

@@ -165,11 +165,10 @@ impl Strategy for Neighbor<'_> {
         let mesh = self.mesh.sides();
         let words = occupancy.busy_rows().len();
         let (scratch, visited) = self.workspace.words.split_at_mut(words);
-        let rectangle =
-            all_shapes(request, mesh).find_map(|sides| {
-                draft.worked(instructions_of_scan(occupancy));
-                first_rectangle(occupancy, sides, scratch)
-            });
+        let rectangle = all_shapes(request, mesh).find_map(|sides| {
+            draft.worked(instructions_of_scan(occupancy));
+            first_rectangle(occupancy, sides, scratch)
+        });
         if let Some(rectangle) = rectangle {
             let mut gather = Gather::new(self.mesh.grid(), draft);
             let Submesh { base, sides } = rectangle.into();

@@ -81,7 +81,15 @@ impl Strategy for Partner<'_> {
                     stars[n - 1 - dimension] = true;
                 }
                 let notation = Notation::new(&stars[..n])?;
-                first_along(occupancy, notation, &radices, Starts::Anywhere, scratch, draft).ok()
+                first_along(
+                    occupancy,
+                    notation,
+                    &radices,
+                    Starts::Anywhere,
+                    scratch,
+                    draft,
+                )
+                .ok()
             })
         });
         found.map(|block| draft.push(block)).is_some()

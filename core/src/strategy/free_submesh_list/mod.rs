@@ -177,7 +177,9 @@ impl<'m> FreeSubmeshList<'m> {
         draft: &mut Draft<'_, '_>,
     ) -> Result<Option<Submesh>, NoRoom> {
         let memory = &mut self.workspace.list[start..];
-        let len = list::build(memory, occupancy, &mut |instructions| draft.worked(instructions))?;
+        let len = list::build(memory, occupancy, &mut |instructions| {
+            draft.worked(instructions);
+        })?;
         let mut best = Best::new(&memory[..len], request.sides(), self.mesh.whole());
         best.find(request.may_rotate(), draft);
         Ok(best.place())
@@ -253,7 +255,11 @@ impl Strategy for FreeSubmeshList<'_> {
     /// made anew, as each takes a pass over it.
     fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
         let is_any_faulty = occupancy.faulty_count() > 0;
-        if is_any_faulty && faulty_nodes(occupancy, block.into()).nth(FEW_FAULTS).is_some() {
+        if is_any_faulty
+            && faulty_nodes(occupancy, block.into())
+                .nth(FEW_FAULTS)
+                .is_some()
+        {
             return self.build_from(occupancy, worked);
         }
         let mut len = list::release(self.workspace.list, self.len, block.into(), worked);
