@@ -157,7 +157,7 @@ fn work(configuration: &Configuration) -> Vec<Command> {
                 Command::Occupancy { from: NodeId(0) },
                 Command::Statistics,
             ]);
-            if job % 100 == 0 {
+            if job % 32 == 0 {
                 commands.push(Command::ClearFaulty { block });
             }
         }
