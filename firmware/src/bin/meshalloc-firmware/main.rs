@@ -70,9 +70,8 @@ mod board {
     use crate::area::REGIONS;
     use crate::{boot, clock, serial};
 
-    /// How long one round of the main loop may take, in milliseconds. The longest frame takes 26 ms at 115200 baud.
-    /// `tests/tests/it/qemu/longest.rs` measures searches for a single job
-    /// that are made to be long: on the 2-ary 12-cube, on a grid with 16 dimensions and on the 64 x 64 mesh.
+    /// How long the program may not look at the line, in milliseconds. `tests/tests/it/qemu/longest.rs` has searches for a single job
+    /// that are made to be long, on the 2-ary 12-cube, on a grid with 16 dimensions and on the 64 x 64 mesh, and frames that are answered meanwhile.
     const WATCHDOG_MS: u32 = 8_000;
 
     /// Jobs, waiting and running together: `MESHALLOC_JOBS` at the time of the build.
