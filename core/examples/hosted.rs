@@ -75,7 +75,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         .join()
         .map_err(|_| "the thread of the arrivals has panicked")?;
     let statistics = controller.statistics();
-    assert_eq!((statistics.granted, statistics.free), (JOBS.into(), 64));
-    println!("{} attempts to place {JOBS} jobs", statistics.attempts);
+    assert_eq!(
+        (statistics.counts.granted, statistics.free),
+        (JOBS.into(), 64)
+    );
+    println!(
+        "{} attempts to place {JOBS} jobs",
+        statistics.counts.attempts
+    );
     Ok(())
 }

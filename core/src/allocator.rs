@@ -10,15 +10,14 @@ use crate::blocks::{Allocation, BlockCell, BlockPool, Chain, Draft, Held};
 use crate::checkpoint::{Reader, RestoreError, consistent};
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, Grid};
-use crate::jobs::JobTable;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::outlook::{Outlook, Placing};
-use crate::pause::{Pausing, Watch};
 use crate::request::Request;
 use crate::storage::{Memory, Needs};
 use crate::strategy::{AnyStrategy, Strategy, StrategyKind, Workspace};
 use crate::supposition::Supposition;
+use crate::watch::Watch;
 use crate::word::Word;
 
 /// About so many instructions are spent on a block that is taken or given back.
@@ -204,7 +203,7 @@ impl<'m> Allocator<'m> {
         request: &Request,
         demand: u32,
         placing: Option<Placing<'_, 'm>>,
-        mut watch: Watch<'_>,
+        mut watch: Watch<'_, 'm>,
     ) -> Result<Chain, Refusal> {
         if demand > self.occupancy.free() {
             return Err(Refusal::TooFewFree);
@@ -214,11 +213,8 @@ impl<'m> Allocator<'m> {
             self.strategy.look(&outlook);
         }
         self.occupancy.settle_for_search();
-        let pausing = match placing {
-            Some(placing) => Pausing::new(&mut watch, placing.jobs, &self.occupancy),
-            None => Pausing::never(),
-        };
-        let mut draft = Draft::new(&mut self.pool, pausing);
+        let mut search = watch.over(&self.occupancy);
+        let mut draft = Draft::new(&mut self.pool, search.pausing());
         let found = self.strategy.propose(&self.occupancy, request, &mut draft);
         draft.finish(found)
     }
@@ -229,24 +225,17 @@ impl<'m> Allocator<'m> {
     ///
     /// That of the strategy.
     pub fn fits(&mut self, request: &Request) -> bool {
-        self.fits_with(request, None)
+        self.fits_watched(request, Watch::never())
     }
 
     /// [`Allocator::fits`], with pauses.
-    pub(crate) fn fits_with(
-        &mut self,
-        request: &Request,
-        pausing: Option<(&mut Watch<'_>, &JobTable<'m>)>,
-    ) -> bool {
+    pub(crate) fn fits_watched(&mut self, request: &Request, mut watch: Watch<'_, 'm>) -> bool {
         if !matches!(self.demand(request), Ok(demand) if demand <= self.occupancy.free()) {
             return false;
         }
         self.occupancy.settle_for_search();
-        let pausing = match pausing {
-            Some((watch, jobs)) => Pausing::new(watch, jobs, &self.occupancy),
-            None => Pausing::never(),
-        };
-        let mut draft = Draft::new(&mut self.pool, pausing);
+        let mut search = watch.over(&self.occupancy);
+        let mut draft = Draft::new(&mut self.pool, search.pausing());
         let strategy = &mut self.strategy;
         let fits = strategy.would_fit(&self.occupancy, request, &mut draft);
         draft.discard();
@@ -256,23 +245,15 @@ impl<'m> Allocator<'m> {
     /// Takes what the strategy has found.
     #[inline]
     pub(crate) fn take(&mut self, blocks: Chain) -> Allocation {
-        self.take_with(blocks, None)
+        self.take_watched(blocks, Watch::never())
     }
 
     /// [`Allocator::take`], with pauses.
     #[inline]
-    pub(crate) fn take_with(
-        &mut self,
-        blocks: Chain,
-        mut pausing: Option<(&mut Watch<'_>, &JobTable<'_>)>,
-    ) -> Allocation {
+    pub(crate) fn take_watched(&mut self, blocks: Chain, mut watch: Watch<'_, 'm>) -> Allocation {
         for block in self.pool.iter(blocks) {
             self.occupancy.take(block);
-            let mut worked = |instructions| {
-                if let Some((watch, jobs)) = &mut pausing {
-                    watch.worked(instructions, jobs, &self.occupancy, &self.pool);
-                }
-            };
+            let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
             worked(block_instructions(self.occupancy.grid()));
             self.strategy.taken(&self.occupancy, block, &mut worked);
         }
@@ -285,26 +266,18 @@ impl<'m> Allocator<'m> {
     ///
     /// O(words).
     pub fn suppose(&mut self) -> Supposition<'_, 'm> {
-        self.suppose_with(None)
+        self.suppose_watched(Watch::never())
     }
 
     /// [`Allocator::suppose`], with pauses.
-    pub(crate) fn suppose_with<'a>(
-        &'a mut self,
-        pausing: Option<(&'a mut Watch<'_>, &'a JobTable<'m>)>,
-    ) -> Supposition<'a, 'm> {
+    pub(crate) fn suppose_watched<'a>(&'a mut self, watch: Watch<'a, 'm>) -> Supposition<'a, 'm> {
         self.occupancy.settle();
-        let (supposed, occupancy) = (&mut self.supposed, &self.occupancy);
-        let pausing = match pausing {
-            Some((watch, jobs)) => Pausing::new(watch, jobs, occupancy),
-            None => Pausing::never(),
-        };
         Supposition::new(
-            supposed,
-            occupancy,
+            &mut self.supposed,
+            &self.occupancy,
             &mut self.strategy,
             &mut self.pool,
-            pausing,
+            watch,
         )
     }
 
@@ -315,29 +288,21 @@ impl<'m> Allocator<'m> {
     /// That of the strategy, and O(words) of what is released.
     #[inline]
     pub fn release(&mut self, allocation: Allocation) -> u32 {
-        let mut blocks = allocation.into_blocks();
-        let mut processors = 0;
-        while let Some(block) = self.pool.pop(&mut blocks) {
-            processors += self.occupancy.give_back(block);
-            self.strategy.released(&self.occupancy, block, &mut |_| ());
-        }
-        processors
+        self.release_watched(allocation, Watch::never())
     }
 
     /// [`Allocator::release`], with pauses.
-    pub(crate) fn give_back(
+    #[inline]
+    pub(crate) fn release_watched(
         &mut self,
         allocation: Allocation,
-        jobs: &JobTable<'_>,
-        mut watch: Watch<'_>,
+        mut watch: Watch<'_, 'm>,
     ) -> u32 {
         let mut blocks = allocation.into_blocks();
         let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut blocks) {
             processors += self.occupancy.give_back(block);
-            let mut worked = |instructions| {
-                watch.worked(instructions, jobs, &self.occupancy, &self.pool);
-            };
+            let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
             worked(block_instructions(self.occupancy.grid()));
             self.strategy.released(&self.occupancy, block, &mut worked);
         }
@@ -377,24 +342,16 @@ impl<'m> Allocator<'m> {
     ///
     /// O(words) of the block; for a strategy that keeps a list, that of an allocation.
     pub fn mark_faulty(&mut self, block: Block) -> u32 {
-        self.mark_faulty_with(block, None)
+        self.mark_faulty_watched(block, Watch::never())
     }
 
     /// [`Allocator::mark_faulty`], with pauses.
-    pub(crate) fn mark_faulty_with(
-        &mut self,
-        block: Block,
-        mut pausing: Option<(&mut Watch<'_>, &JobTable<'_>)>,
-    ) -> u32 {
+    pub(crate) fn mark_faulty_watched(&mut self, block: Block, mut watch: Watch<'_, 'm>) -> u32 {
         let before = self.occupancy.free();
         let changed = self.occupancy.mark_faulty(block);
         if self.occupancy.free() != before {
-            self.strategy
-                .taken(&self.occupancy, block, &mut |instructions| {
-                    if let Some((watch, jobs)) = &mut pausing {
-                        watch.worked(instructions, jobs, &self.occupancy, &self.pool);
-                    }
-                });
+            let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
+            self.strategy.taken(&self.occupancy, block, &mut worked);
         }
         changed
     }
@@ -406,24 +363,16 @@ impl<'m> Allocator<'m> {
     /// O(words) of the block and of the held blocks that overlap it, O(blocks held); a strategy that keeps a list makes it anew unless the block is
     /// one processor.
     pub fn clear_faulty(&mut self, block: Block) -> u32 {
-        self.clear_faulty_with(block, None)
+        self.clear_faulty_watched(block, Watch::never())
     }
 
     /// [`Allocator::clear_faulty`], with pauses.
-    pub(crate) fn clear_faulty_with(
-        &mut self,
-        block: Block,
-        mut pausing: Option<(&mut Watch<'_>, &JobTable<'_>)>,
-    ) -> u32 {
+    pub(crate) fn clear_faulty_watched(&mut self, block: Block, mut watch: Watch<'_, 'm>) -> u32 {
         let before = self.occupancy.free();
         let changed = self.occupancy.clear_faulty(block, self.pool.held());
         if self.occupancy.free() != before {
-            self.strategy
-                .repaired(&self.occupancy, block, &mut |instructions| {
-                    if let Some((watch, jobs)) = &mut pausing {
-                        watch.worked(instructions, jobs, &self.occupancy, &self.pool);
-                    }
-                });
+            let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
+            self.strategy.repaired(&self.occupancy, block, &mut worked);
         }
         changed
     }

@@ -3,7 +3,7 @@
 
 use crate::error::Refusal;
 use crate::grid::Block;
-use crate::pause::Pausing;
+use crate::pause::Pausable;
 
 /// An index into a table. Half as wide on the board, whose tables are small.
 #[cfg(target_pointer_width = "64")]
@@ -197,11 +197,20 @@ impl<'a, 'm> Held<'a, 'm> {
     }
 }
 
+/// What is called when a search has gone on for a while.
+pub(crate) trait OnWork {
+    /// About so many instructions of a Cortex-M4 have gone by since the last call, or since the search began.
+    fn worked(&mut self, instructions: u32, pool: &BlockPool<'_>);
+}
+
+/// Who is called when a search has gone on for a while.
+pub(crate) type Pausing<'a> = Pausable<&'a mut (dyn OnWork + 'a)>;
+
 /// A proposal in the making: where a strategy writes the blocks it has found.
 #[derive(Debug)]
 pub struct Draft<'a, 'm> {
     pool: &'a mut BlockPool<'m>,
-    pausing: Pausing<'a, 'm>,
+    pausing: Pausing<'a>,
     head: Link,
     len: Link,
     last: Link,
@@ -209,7 +218,7 @@ pub struct Draft<'a, 'm> {
 }
 
 impl<'a, 'm> Draft<'a, 'm> {
-    pub(crate) fn new(pool: &'a mut BlockPool<'m>, pausing: Pausing<'a, 'm>) -> Self {
+    pub(crate) fn new(pool: &'a mut BlockPool<'m>, pausing: Pausing<'a>) -> Self {
         Draft {
             pool,
             pausing,
@@ -241,10 +250,12 @@ impl<'a, 'm> Draft<'a, 'm> {
     }
 
     /// About so many instructions of a Cortex-M4 have gone by since the last call, or since the search began: a search that may take long says so every
-    /// some thousand, and may be interrupted then ([`Pauses`](crate::pause::Pauses)).
+    /// some thousand, and may be interrupted then ([`Pauses`](crate::Pauses)).
     #[inline]
     pub fn worked(&mut self, instructions: u32) {
-        self.pausing.worked(instructions, self.pool);
+        if let Some(who) = self.pausing.who() {
+            who.worked(instructions, self.pool);
+        }
     }
 
     /// Adds a block. One for which the pool has no room makes the whole proposal fail as `TableFull`.

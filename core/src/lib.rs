@@ -19,12 +19,13 @@ pub mod node;
 pub mod notation;
 pub mod occupancy;
 pub mod outlook;
-pub mod pause;
+mod pause;
 pub mod request;
 pub mod scheduler;
 pub mod storage;
 pub mod strategy;
 pub mod supposition;
+mod watch;
 
 #[cfg_attr(
     not(feature = "strategies"),
@@ -50,7 +51,7 @@ pub use checkpoint::{RestoreError, SaveError};
 pub use compactness::Compactness;
 #[cfg(feature = "restore")]
 pub use controller::Restoring;
-pub use controller::{Controller, Granted, Status, View};
+pub use controller::{Controller, Granted, Interrupts, Pauses, Status, View};
 pub use cube::{Cube, CubeError};
 pub use error::{ConfigureError, Error, Refusal};
 pub use grid::{
@@ -59,7 +60,7 @@ pub use grid::{
 };
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh};
 pub use message::{
-    Capacity, Command, Configuration, FaultReport, Grant, JobState, Reply, Statistics,
+    Capacity, Command, Configuration, Counts, FaultReport, Grant, JobState, Reply, Statistics,
 };
 pub use node::NodeId;
 pub use occupancy::Occupancy;

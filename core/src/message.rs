@@ -277,7 +277,7 @@ pub struct OccupancyChunk {
     pub faulty: Vec<u8, OCCUPANCY_BYTES_MAX>,
 }
 
-/// What has happened since the last configure or reset.
+/// The machine and its jobs in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -292,6 +292,15 @@ pub struct Statistics {
     pub waiting: u32,
     /// Jobs that run.
     pub running: u32,
+    /// What has happened so far.
+    pub counts: Counts,
+}
+
+/// How often something has happened since the configuration or the reset.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Counts {
     /// Jobs taken (granted at once, or left to wait).
     pub submitted: u64,
     /// Jobs granted.

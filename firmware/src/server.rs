@@ -9,7 +9,7 @@
 //! A command is answered after one attempt to place a job at most. What is left of the scheduling pass is done by
 //! [`Server::work`], a job each time, between frames; whoever is granted processors by that is told as an event.
 //!
-//! An attempt that takes long pauses ([`Pauses`](meshalloc::pause::Pauses)), and frames that come meanwhile are served ([`Port`]): greetings, queries and events as ever; a command
+//! An attempt that takes long pauses ([`Pauses`](meshalloc::Pauses)), and frames that come meanwhile are served ([`Port`]): greetings, queries and events as ever; a command
 //! that changes something is told that the server is busy. The command whose attempt it is is answered in the first pause: that its job
 //! waits, or, if that is not what it can come to, that it is under way.
 //!
@@ -20,7 +20,7 @@
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::pause::Interrupts;
+use meshalloc::Interrupts;
 use meshalloc::{Controller, Ticks};
 
 use crate::frame::{Decoder, Header, ServerFrameBuffer};

@@ -168,10 +168,10 @@ fn search(side: u16, strategy: StrategyKind) -> Search {
     });
     let statistics = statistics.expect("at least one round");
     let microseconds = time.as_secs_f64() * 1e6;
-    let jobs = statistics.granted as f64;
+    let jobs = statistics.counts.granted as f64;
     Search {
         microseconds_per_job: microseconds / jobs,
-        attempts_per_job: statistics.attempts as f64 / jobs,
+        attempts_per_job: statistics.counts.attempts as f64 / jobs,
     }
 }
 

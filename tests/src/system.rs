@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 
 use meshalloc::message::JobReport;
 use meshalloc::{
-    Block, Capacity, Command, Configuration, ConfigureError, Error, FaultReport, Flags, JobId,
-    JobState, Refusal, Reply, Request, SchedulerKind, Statistics, Ticks,
+    Block, Capacity, Command, Configuration, ConfigureError, Counts, Error, FaultReport, Flags,
+    JobId, JobState, Refusal, Reply, Request, SchedulerKind, Statistics, Ticks,
 };
 
 use crate::backfilling::{Situation, Use, end_of};
@@ -125,7 +125,7 @@ pub struct System {
     reserved_with: (u32, usize),
     clock: Ticks,
     next_serial: u64,
-    counts: Statistics,
+    counts: Counts,
 }
 
 impl System {
@@ -143,7 +143,7 @@ impl System {
             reserved_with: (0, 0),
             clock: 0,
             next_serial: 0,
-            counts: Statistics::default(),
+            counts: Counts::default(),
         }
     }
 
@@ -204,7 +204,7 @@ impl System {
             faulty: self.faulty_nodes().len() as u32,
             waiting: self.waiting.len() as u32,
             running: self.running.len() as u32,
-            ..self.counts
+            counts: self.counts,
         }
     }
 

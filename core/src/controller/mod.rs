@@ -4,12 +4,14 @@
 //! own: the simulator calls it with its virtual time, the firmware with its clock.
 
 mod answers;
+mod interrupts;
 mod pass;
 #[cfg(feature = "restore")]
 mod state;
 mod view;
 
 pub use answers::Granted;
+pub use interrupts::{Interrupts, Pauses};
 #[cfg(feature = "restore")]
 pub use state::Restoring;
 pub use view::{Status, View};
@@ -19,9 +21,10 @@ use crate::blocks::Held;
 use crate::error::{ConfigureError, Error, Refusal};
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Slot};
-use crate::message::{Capacity, Command, Configuration, FaultReport, JobState, Reply, Statistics};
+use crate::message::{
+    Capacity, Command, Configuration, Counts, FaultReport, JobState, Reply, Statistics,
+};
 use crate::occupancy::Occupancy;
-use crate::pause::Interrupts;
 use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, Event, Try};
 use crate::storage::Memory;
@@ -88,19 +91,6 @@ pub struct Controller<'m> {
     /// The job that tries next in the scheduling pass that is under way; `None`: there is none.
     candidate: Option<Try>,
     counts: Counts,
-}
-
-/// The counting part of [`Statistics`].
-#[derive(Clone, Copy, Debug, Default)]
-#[cfg_attr(feature = "restore", derive(serde::Serialize, serde::Deserialize))]
-struct Counts {
-    submitted: u64,
-    granted: u64,
-    released: u64,
-    refused: u64,
-    attempts: u64,
-    valid_attempts: u64,
-    misses: u64,
 }
 
 /// Where replies go.
@@ -416,9 +406,10 @@ impl<'m> Controller<'m> {
             true => {
                 let allocation = self.jobs.take_allocation(slot);
                 self.jobs.remove(slot);
-                let status = interrupts.status(|| self.status());
-                let watch = interrupts.showing(status.as_ref());
-                self.allocator.give_back(allocation, &self.jobs, watch)
+                let mut part = interrupts.during(|| self.status());
+                let mut watcher = part.watcher();
+                let watch = watcher.beside(&self.jobs);
+                self.allocator.release_watched(allocation, watch)
             }
             false => {
                 self.jobs.remove(slot);
@@ -453,10 +444,10 @@ impl<'m> Controller<'m> {
     ) -> Result<FaultReport, Error> {
         check_block(self.machine(), block)?;
         self.clock = self.clock.max(now);
-        let status = interrupts.status(|| self.status());
-        let mut watch = interrupts.showing(status.as_ref());
-        let pausing = Some((&mut watch, &self.jobs));
-        let changed = self.allocator.mark_faulty_with(block, pausing);
+        let mut part = interrupts.during(|| self.status());
+        let mut watcher = part.watcher();
+        let watch = watcher.beside(&self.jobs);
+        let changed = self.allocator.mark_faulty_watched(block, watch);
         Ok(self.fault_report(block, changed))
     }
 
@@ -490,10 +481,10 @@ impl<'m> Controller<'m> {
         check_block(self.machine(), block)?;
         self.clock = self.clock.max(now);
         let before = self.occupancy().free();
-        let status = interrupts.status(|| self.status());
-        let mut watch = interrupts.showing(status.as_ref());
-        let pausing = Some((&mut watch, &self.jobs));
-        let changed = self.allocator.clear_faulty_with(block, pausing);
+        let mut part = interrupts.during(|| self.status());
+        let mut watcher = part.watcher();
+        let watch = watcher.beside(&self.jobs);
+        let changed = self.allocator.clear_faulty_watched(block, watch);
         if self.occupancy().free() != before {
             self.schedule(Event::Departure);
         }

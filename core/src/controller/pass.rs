@@ -1,12 +1,12 @@
 //! Scheduling passes: the attempts that follow an arrival or a departure, one after another.
 
-use super::{Controller, Granted, Grants};
+use super::{Controller, Granted, Grants, Interrupts};
 use crate::error::Refusal;
 use crate::jobs::Slot;
-use crate::pause::{Interrupts, Watch};
 use crate::request::Ticks;
 use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler, Try, World};
 use crate::strategy::Holds;
+use crate::watch::Watcher;
 
 impl<'m> Controller<'m> {
     /// Whether a scheduling pass is under way.
@@ -30,14 +30,14 @@ impl<'m> Controller<'m> {
         if let Some(next) = self.candidate {
             let following = self.jobs.queue().next(next.job());
             let submitted = self.jobs.get(next.job()).submitted();
-            let outcome = self.attempt(next, granted, interrupts.reborrow());
+            let outcome = self.attempt(next, granted, &mut interrupts);
             let attempt = Attempt {
                 job: next.job(),
                 following,
                 outcome,
                 submitted,
             };
-            self.report(attempt, interrupts);
+            self.report(attempt, &mut interrupts);
         }
         self.is_scheduling()
     }
@@ -49,7 +49,7 @@ impl<'m> Controller<'m> {
 
     /// Begins a scheduling pass.
     pub(super) fn schedule(&mut self, event: Event) {
-        let (scheduler, mut world) = self.scheduler(Watch::never());
+        let (scheduler, mut world) = self.scheduler(Watcher::never());
         self.candidate = scheduler.first(&mut world, event);
     }
 
@@ -75,7 +75,7 @@ impl<'m> Controller<'m> {
         self.clock = now;
         self.schedule(Event::Arrival(slot));
         let outcome = match self.candidate {
-            Some(next) if next.job() == slot => self.attempt(next, granted, interrupts.reborrow()),
+            Some(next) if next.job() == slot => self.attempt(next, granted, &mut interrupts),
             _ => Err(Refusal::QueueNotEmpty),
         };
         if outcome.is_ok() {
@@ -85,7 +85,7 @@ impl<'m> Controller<'m> {
                 outcome,
                 submitted: now,
             };
-            self.report(attempt, interrupts);
+            self.report(attempt, &mut interrupts);
         } else {
             self.candidate = None;
             self.jobs.remove(slot);
@@ -96,9 +96,9 @@ impl<'m> Controller<'m> {
     }
 
     /// Tells the scheduler how an attempt went, and learns which job tries next.
-    fn report(&mut self, attempt: Attempt, mut interrupts: Interrupts<'_>) {
-        let status = interrupts.status(|| self.status());
-        let (scheduler, mut world) = self.scheduler(interrupts.showing(status.as_ref()));
+    fn report(&mut self, attempt: Attempt, interrupts: &mut Interrupts<'_>) {
+        let mut part = interrupts.during(|| self.status());
+        let (scheduler, mut world) = self.scheduler(part.watcher());
         self.candidate = scheduler.next(&mut world, attempt);
     }
 
@@ -107,11 +107,11 @@ impl<'m> Controller<'m> {
         &mut self,
         attempted: Try,
         granted: Grants<'_>,
-        mut interrupts: Interrupts<'_>,
+        interrupts: &mut Interrupts<'_>,
     ) -> Result<(), Refusal> {
         let slot = attempted.job();
-        let status = interrupts.status(|| self.status());
-        let (_, mut world) = self.scheduler(interrupts.showing(status.as_ref()));
+        let mut part = interrupts.during(|| self.status());
+        let (_, mut world) = self.scheduler(part.watcher());
         let request = *world.jobs.get(slot).request();
         // An attempt is valid if at least as many processors are free as requested; what a strategy holds beyond
         // the request does not count.
@@ -137,9 +137,9 @@ impl<'m> Controller<'m> {
         Ok(())
     }
 
-    fn scheduler<'a>(&'a mut self, watch: Watch<'a>) -> (&'a mut AnyScheduler, World<'a, 'm>) {
+    fn scheduler<'a>(&'a mut self, watcher: Watcher<'a>) -> (&'a mut AnyScheduler, World<'a, 'm>) {
         let world = World {
-            watch,
+            watcher,
             jobs: &mut self.jobs,
             allocator: &mut self.allocator,
             strategy: &self.configuration.strategy,

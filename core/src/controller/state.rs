@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Controller, Counts};
+use super::Controller;
 use crate::blocks::{Allocation, Chain, Link, NONE};
 use crate::checkpoint::{
     COUNT_MAX, FORMAT, Kind, Numbers, Reader, RestoreError, SaveError, Writer, consistent,
 };
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, Reserved, SavedJob, Slot};
-use crate::message::Configuration;
+use crate::message::{Configuration, Counts};
 use crate::node::NodeId;
 use crate::request::Ticks;
 use crate::scheduler::Scheduler;

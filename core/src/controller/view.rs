@@ -1,10 +1,10 @@
 //! What a controller shows: [`View`].
 
-use super::{Controller, Counts, Sink};
+use super::{Controller, Sink};
 use crate::blocks::{BlockPool, Held};
 use crate::controller::Granted;
 use crate::jobs::JobTable;
-use crate::message::{Capacity, Command, Configuration, Statistics};
+use crate::message::{Capacity, Command, Configuration, Counts, Statistics};
 use crate::occupancy::Occupancy;
 
 /// What does not change while a job tries.
@@ -21,7 +21,7 @@ pub struct Status {
     pub(super) counts: Counts,
 }
 
-/// A controller between two commands, or in the middle of one ([`Pauses`](crate::pause::Pauses)): all that queries ask for.
+/// A controller between two commands, or in the middle of one ([`Pauses`](crate::Pauses)): all that queries ask for.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a, 'm> {
     pub(super) jobs: &'a JobTable<'m>,
@@ -55,28 +55,13 @@ impl<'a, 'm> View<'a, 'm> {
 
     /// What has happened so far.
     pub fn statistics(&self) -> Statistics {
-        let Counts {
-            submitted,
-            granted,
-            released,
-            refused,
-            attempts,
-            valid_attempts,
-            misses,
-        } = self.status.counts;
         Statistics {
             nodes: self.occupancy.grid().nodes(),
             free: self.occupancy.free(),
             faulty: self.occupancy.faulty_count(),
             waiting: self.jobs.waiting_len(),
             running: self.jobs.running_len(),
-            submitted,
-            granted,
-            released,
-            refused,
-            attempts,
-            valid_attempts,
-            misses,
+            counts: self.status.counts,
         }
     }
 }

@@ -55,13 +55,13 @@ impl<'m> World<'_, 'm> {
         }
         if !self
             .allocator
-            .fits_with(&request, Some((&mut self.watch, &*self.jobs)))
+            .fits_watched(&request, self.watcher.beside(self.jobs))
         {
             return Err(Refusal::Fragmented);
         }
         let mut supposition = self
             .allocator
-            .suppose_with(Some((&mut self.watch, &*self.jobs)));
+            .suppose_watched(self.watcher.beside(self.jobs));
         withhold(self.jobs, &mut supposition, self.now, withheld_before);
         supposition.find(&request, demand, placing)
     }
@@ -174,7 +174,7 @@ impl<'m> World<'_, 'm> {
         let has_ended = move |job: &&JobSlot| job.ends(now).is_some_and(|end| end <= from);
         let ended = jobs.running_sorted().take_while(has_ended);
         let given_back = ended.map(JobSlot::blocks);
-        let mut supposition = self.allocator.suppose_with(Some((&mut self.watch, jobs)));
+        let mut supposition = self.allocator.suppose_watched(self.watcher.beside(jobs));
         for blocks in given_back.clone() {
             supposition.give_back_blocks(blocks);
         }
@@ -214,8 +214,9 @@ impl<'m> World<'_, 'm> {
     fn free_at(&mut self, time: Ticks) -> u32 {
         let jobs = self.jobs.waiting_len() + self.jobs.running_len();
         let (occupancy, pool) = self.allocator.parts();
-        self.watch
-            .worked(500 + 30 * jobs, self.jobs, occupancy, pool);
+        self.watcher
+            .beside(self.jobs)
+            .worked(500 + 30 * jobs, occupancy, pool);
         let ended = |job: &&JobSlot| job.ends(self.now).is_some_and(|end| end <= time);
         let freed: u32 = self.running().filter(ended).map(JobSlot::processors).sum();
         let reserved = self.jobs.reserved_before(time.saturating_add(1));

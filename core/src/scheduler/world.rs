@@ -7,9 +7,9 @@ use crate::error::Refusal;
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Queue, Slot};
 use crate::outlook::Placing;
-use crate::pause::Watch;
 use crate::request::{Request, Ticks};
 use crate::strategy::StrategyKind;
+use crate::watch::Watcher;
 
 /// All that a scheduler decides by: the jobs that wait and run, the machine, the time, and what could be placed if some had ended.
 ///
@@ -21,7 +21,7 @@ pub struct World<'a, 'm> {
     pub(crate) allocator: &'a mut Allocator<'m>,
     pub(crate) strategy: &'a StrategyKind,
     pub(crate) now: Ticks,
-    pub(crate) watch: Watch<'a>,
+    pub(crate) watcher: Watcher<'a>,
 }
 
 impl<'m> World<'_, 'm> {
@@ -76,15 +76,15 @@ impl<'m> World<'_, 'm> {
             #[cfg(feature = "reservations")]
             Try::AroundReservations(job) => self.find_around_reservations(job),
         };
-        let pausing = Some((&mut self.watch, &*self.jobs));
-        Ok(self.allocator.take_with(blocks?, pausing))
+        let watch = self.watcher.beside(self.jobs);
+        Ok(self.allocator.take_watched(blocks?, watch))
     }
 
     /// What the strategy finds for a job that may take whatever is free.
     #[inline]
     pub(super) fn find(&mut self, job: Slot) -> Result<Chain, Refusal> {
         let (placing, request, demand) = placing(self.jobs, job, self.now, 0);
-        let watch = self.watch.reborrow();
+        let watch = self.watcher.beside(self.jobs);
         self.allocator.find(&request, demand, Some(placing), watch)
     }
 }

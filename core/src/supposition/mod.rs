@@ -4,9 +4,9 @@ use crate::blocks::{Allocation, BlockPool, Chain, Draft};
 use crate::error::Refusal;
 use crate::grid::Block;
 use crate::occupancy::Occupancy;
-use crate::pause::Pausing;
 use crate::request::Request;
 use crate::strategy::{AnyStrategy, Strategy};
+use crate::watch::Watch;
 
 #[cfg(feature = "reservations")]
 mod reservation;
@@ -38,7 +38,7 @@ pub struct Supposition<'a, 'm> {
     occupancy: &'a Occupancy<'m>,
     strategy: &'a mut AnyStrategy<'m>,
     pool: &'a mut BlockPool<'m>,
-    pausing: Pausing<'a, 'm>,
+    watch: Watch<'a, 'm>,
 }
 
 impl<'a, 'm> Supposition<'a, 'm> {
@@ -48,7 +48,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
         occupancy: &'a Occupancy<'m>,
         strategy: &'a mut AnyStrategy<'m>,
         pool: &'a mut BlockPool<'m>,
-        pausing: Pausing<'a, 'm>,
+        watch: Watch<'a, 'm>,
     ) -> Self {
         supposed.suppose(occupancy);
         Supposition {
@@ -56,7 +56,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
             occupancy,
             strategy,
             pool,
-            pausing,
+            watch,
         }
     }
 
@@ -72,14 +72,14 @@ impl<'a, 'm> Supposition<'a, 'm> {
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
             self.supposed.suppose_free(self.occupancy, block);
-            self.pausing.worked(2_000, self.pool);
+            self.watch.worked(2_000, self.occupancy, self.pool);
         }
     }
 
     /// The processors of the block are busy, whatever they were. O(words) of the block.
     pub fn withhold(&mut self, block: Block) {
         self.supposed.withhold(block);
-        self.pausing.worked(2_000, self.pool);
+        self.watch.worked(2_000, self.occupancy, self.pool);
     }
 
     /// The number of free processors.
@@ -102,26 +102,30 @@ impl<'a, 'm> Supposition<'a, 'm> {
         if demand > self.free() {
             return false;
         }
-        let mut draft = Draft::new(self.pool, self.pausing.reborrow());
+        let mut search = self.watch.over(self.occupancy);
+        let mut draft = Draft::new(self.pool, search.pausing());
         // The search itself, and to make the bitmap.
         draft.worked(10 * self.supposed.grid().nodes());
         let fits = self.strategy.would_fit(self.supposed, request, &mut draft);
         draft.discard();
-        let (pausing, pool) = (&mut self.pausing, &*self.pool);
-        let mut worked = |instructions| pausing.worked(instructions, pool);
-        self.strategy.end_supposing(self.occupancy, &mut worked);
+        self.end();
         fits
     }
 
     /// What the strategy finds here for a request whose demand is free; it keeps what it kept before.
     fn propose(&mut self, request: &Request) -> Result<Chain, Refusal> {
-        let mut draft = Draft::new(self.pool, self.pausing.reborrow());
+        let mut search = self.watch.over(self.occupancy);
+        let mut draft = Draft::new(self.pool, search.pausing());
         let found = self.strategy.suppose(self.supposed, request, &mut draft);
         let blocks = draft.finish(found);
-        let (pausing, pool) = (&mut self.pausing, &*self.pool);
-        let mut worked = |instructions| pausing.worked(instructions, pool);
-        self.strategy.end_supposing(self.occupancy, &mut worked);
+        self.end();
         blocks
+    }
+
+    /// The strategy goes by what is in truth again.
+    fn end(&mut self) {
+        let mut worked = |instructions| self.watch.worked(instructions, self.occupancy, self.pool);
+        self.strategy.end_supposing(self.occupancy, &mut worked);
     }
 
     /// The block that the strategy would give to a request; `None` if it finds no place, or several blocks.

@@ -64,7 +64,8 @@ impl Supposition<'_, '_> {
                 count += 1;
             }
         }
-        let (pool, pausing) = (&*self.pool, &mut self.pausing);
+        let (pool, occupancy, watch) = (&*self.pool, self.occupancy, &mut self.watch);
+        let mut worked = |instructions| watch.worked(instructions, occupancy, pool);
         let given_back_len: u32 = given_back.clone().map(|blocks| blocks.len()).sum();
         // What is free here and busy in truth has been given back.
         let busy = |place: Submesh| -> u32 {
@@ -75,10 +76,10 @@ impl Supposition<'_, '_> {
         for_each_maximal(self.supposed, |step| {
             let free = match step {
                 Step::Found(free) => free,
-                Step::Worked(instructions) => return pausing.worked(instructions, pool),
+                Step::Worked(instructions) => return worked(instructions),
             };
             for &sides in &sides[..count] {
-                pausing.worked(4 * (300 + 60 * given_back_len), pool);
+                worked(4 * (300 + 60 * given_back_len));
                 free.for_each_corner(sides, |place| {
                     let (low, high) = (place.lower_left(), place.upper_right());
                     let withheld = place.area() - busy(place);

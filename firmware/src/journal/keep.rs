@@ -5,7 +5,7 @@
 
 use embedded_storage::nor_flash::NorFlash;
 use meshalloc::Controller;
-use meshalloc::pause::Interrupts;
+use meshalloc::Interrupts;
 
 use super::{Journal, JournalError, PAYLOAD_MAX, Recovered, Replayed};
 use crate::keeping::{Keep, NotKept, Record};

@@ -2,8 +2,8 @@
 
 use embedded_io::Write;
 use heapless::String;
+use meshalloc::Pauses;
 use meshalloc::controller::Granted;
-use meshalloc::pause::Pauses;
 use meshalloc::{Command, Error, SchedulerKind, Status, StrategyKind, Ticks, View};
 
 use super::Port;

@@ -474,7 +474,7 @@ fn what_is_meant_for_another_boot_or_session_is_not_carried_out() {
         ]
     );
     assert_eq!(server.counters().other_session, 6);
-    assert_eq!(server.controller().statistics().submitted, 0);
+    assert_eq!(server.controller().statistics().counts.submitted, 0);
 }
 
 #[test]
@@ -492,7 +492,7 @@ fn a_repeated_frame_is_answered_again_and_not_carried_out_again() {
         assert_eq!(answers(&mut server, &submission(2, 1)), first);
     }
     assert_eq!(server.counters().repeated, 3);
-    assert_eq!(server.controller().statistics().submitted, 1);
+    assert_eq!(server.controller().statistics().counts.submitted, 1);
     // Another number is another command, and a hello in between changes nothing.
     let refused = outcomes(answers(&mut server, &submission(3, 1)));
     assert!(matches!(refused[..], [Outcome::Error(_)]));
@@ -527,7 +527,7 @@ fn an_old_frame_is_refused_once_its_outcome_is_forgotten() {
         assert_eq!(answer.map(|(_, _, message)| message), Some(too_old.clone()));
     }
     assert_eq!(server.counters().too_old, 3);
-    assert_eq!(server.controller().statistics().submitted, 2);
+    assert_eq!(server.controller().statistics().counts.submitted, 2);
     // A command that was given up and comes after a hello is refused as well.
     answers(&mut server, &hello(30));
     let answer = answers(&mut server, &submission(29, 3)).pop();
@@ -579,7 +579,7 @@ fn a_fifth_client_takes_the_place_of_the_one_that_was_silent_for_longest() {
     answers(&mut server, &hello);
     let answer = answers(&mut server, &message(2, 2)).pop();
     assert_eq!(answer.map(|(_, _, message)| message), Some(no_session));
-    assert_eq!(server.controller().statistics().submitted, 0);
+    assert_eq!(server.controller().statistics().counts.submitted, 0);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use meshalloc::message::{
 };
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Block, Capacity, Command, Configuration, Error, FaultReport, Flags, Grant, Grid, JobId,
+    Block, Capacity, Command, Configuration, Counts, Error, FaultReport, Flags, Grant, Grid, JobId,
     JobState, MESH_SIDE_MAX, NodeId, PageOrder, Reply, Request, SchedulerKind, Statistics,
     StrategyKind,
 };
@@ -223,13 +223,15 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
                 faulty: most,
                 waiting: most,
                 running: most,
-                submitted: u64::MAX,
-                granted: u64::MAX,
-                released: u64::MAX,
-                refused: u64::MAX,
-                attempts: u64::MAX,
-                valid_attempts: u64::MAX,
-                misses: u64::MAX,
+                counts: Counts {
+                    submitted: u64::MAX,
+                    granted: u64::MAX,
+                    released: u64::MAX,
+                    refused: u64::MAX,
+                    attempts: u64::MAX,
+                    valid_attempts: u64::MAX,
+                    misses: u64::MAX,
+                },
             }),
             Reply::Error(Error::UnknownNode(node)),
         ]

@@ -3,8 +3,8 @@
 use heapless::Vec as Bounded;
 use meshalloc::message::{JobList, JobReport, OccupancyChunk};
 use meshalloc::{
-    Block, Capacity, Command, Configuration, ConfigureError, CurveFit, DIMENSIONS_MAX, Error,
-    FaultReport, Flags, Grant, JobId, JobState, NodeId, PageOrder, Refusal, Reply, Request,
+    Block, Capacity, Command, Configuration, ConfigureError, Counts, CurveFit, DIMENSIONS_MAX,
+    Error, FaultReport, Flags, Grant, JobId, JobState, NodeId, PageOrder, Refusal, Reply, Request,
     SchedulerKind, Serves, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
@@ -523,12 +523,14 @@ fn statistics() -> Statistics {
         faulty: 1,
         waiting: 2,
         running: 3,
-        submitted: 4,
-        granted: 5,
-        released: 6,
-        refused: 7,
-        attempts: 8,
-        valid_attempts: 9,
-        misses: 10,
+        counts: Counts {
+            submitted: 4,
+            granted: 5,
+            released: 6,
+            refused: 7,
+            attempts: 8,
+            valid_attempts: 9,
+            misses: 10,
+        },
     }
 }

@@ -34,7 +34,7 @@ impl Rig<'_> {
     }
 
     fn attempts(&self) -> u64 {
-        self.controller.statistics().attempts
+        self.controller.statistics().counts.attempts
     }
 
     /// The machine as a job finds it, and what is known, before it is submitted.

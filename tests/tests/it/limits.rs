@@ -4,8 +4,8 @@ mod cubes;
 
 use meshalloc::message::LIST_JOBS_MAX;
 use meshalloc::{
-    Command, Configuration, ConfigureError, Controller, Error, Flags, Grid, JobId, NodeId, Refusal,
-    Reply, Request, Statistics, StrategyKind, Submesh,
+    Command, Configuration, ConfigureError, Controller, Counts, Error, Flags, Grid, JobId, NodeId,
+    Refusal, Reply, Request, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_tests::rig::{
     Answer, HeapMemory, ask, configuration, cube, free_submesh_list, list_jobs, mesh,
@@ -35,11 +35,15 @@ struct Snapshot {
 
 /// What is left of the statistics when a refusal may have counted itself and its attempt.
 fn lasting(statistics: Statistics) -> Statistics {
-    Statistics {
+    let counts = Counts {
         refused: 0,
         attempts: 0,
         valid_attempts: 0,
         misses: 0,
+        ..statistics.counts
+    };
+    Statistics {
+        counts,
         ..statistics
     }
 }
@@ -84,13 +88,13 @@ fn with_every_strategy(machine: impl Into<Grid>, jobs: usize, body: impl Fn(&mut
 
 fn assert_fails(controller: &mut Controller<'_>, command: &Command, error: Error) {
     let before = snapshot(controller);
-    let refused = controller.statistics().refused;
+    let refused = controller.statistics().counts.refused;
     let answer = ask(controller, command);
     assert_eq!(answer.last, Reply::Error(error), "{command:?}");
     assert_eq!(answer.grants, [], "{command:?}");
     assert_eq!(snapshot(controller), before, "{command:?}");
     let counted = u64::from(matches!(error, Error::Refused(_)));
-    assert_eq!(controller.statistics().refused, refused + counted);
+    assert_eq!(controller.statistics().counts.refused, refused + counted);
     controller.check_invariants();
 }
 

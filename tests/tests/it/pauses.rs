@@ -1,11 +1,11 @@
 //! A controller whose attempts pause as often as they can, with queries in the pauses, against its twin that is never interrupted.
 
-use meshalloc::pause::{Interrupts, Pauses};
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Command, Configuration, Controller, Grid, NodeId, Reply, SchedulerKind, Statistics,
     StrategyKind, Ticks, View,
 };
+use meshalloc::{Interrupts, Pauses};
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, ask_at, cube, mesh};

@@ -154,7 +154,10 @@ fn qemu_does_not_carry_out_a_repeated_frame() {
     let [Reply::Statistics(statistics)] = &replies[..] else {
         panic!("{replies:?}");
     };
-    assert_eq!((statistics.submitted, statistics.refused), (1, 0));
+    assert_eq!(
+        (statistics.counts.submitted, statistics.counts.refused),
+        (1, 0)
+    );
     // The other client's grant is an event for this one, too.
     let replies = call(&mut client, submit(1, 1, 1));
     assert!(

@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 
+use meshalloc::Interrupts;
 use meshalloc::checkpoint::PART_MAX;
-use meshalloc::pause::Interrupts;
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Command, Configuration, ConfigureError, Controller, Grid, JobId, NodeId, Request, RestoreError,

@@ -215,7 +215,10 @@ fn run(
     }
     controller.check_invariants();
     // The log must not run dry of what it is to compare.
-    assert!(controller.statistics().granted > 50, "{machine} {strategy}");
+    assert!(
+        controller.statistics().counts.granted > 50,
+        "{machine} {strategy}"
+    );
 }
 
 fn run_on_mesh(w: u16, h: u16, strategy: StrategyKind, hash: &mut Hash) {

@@ -8,6 +8,7 @@
 //! What is free is a list of [`Bands`]: rows that are alike are one. The maximal free rectangles that meet given blocks are found by
 //! going through the pairs of bands around them, at most as many as there are edges of blocks; no list of rectangles is kept.
 
+use core::fmt;
 use core::marker::PhantomData;
 
 use super::any::BUDGETS;
@@ -21,7 +22,6 @@ use crate::grid::Grid;
 use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
-use crate::pause::Worked;
 use crate::request::{Request, Ticks};
 use crate::search::rectangles::fits_somewhere;
 use crate::word::{WORD_BITS, Word, low_half, words_for};
@@ -116,7 +116,7 @@ impl<'a> Parts<'a> {
 }
 
 /// How a strategy that looks ahead chooses.
-pub trait Rule: core::fmt::Debug {
+pub trait Rule: fmt::Debug {
     /// Whether it goes by when running jobs are expected to end.
     const BY_ENDS: bool;
 
@@ -310,6 +310,15 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         let parts = Parts::new(self.workspace.words, self.division);
         self.expected.arrived(state.take()?, parts.table);
         Ok(())
+    }
+}
+
+/// What is called about every some thousand instructions, with their number.
+struct Worked<'a>(&'a mut dyn FnMut(u32));
+
+impl fmt::Debug for Worked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Worked")
     }
 }
 

@@ -103,7 +103,7 @@ fn answered_meanwhile(client: &mut Client<impl Line>, request: Request) -> (u32,
     let is_granted = end(1);
     let granted = (2..).take(BEHIND as usize).filter(|&job| end(job)).count();
     assert_eq!(after.running as usize, granted + usize::from(is_granted));
-    let misses = after.misses - before.misses;
+    let misses = after.counts.misses - before.counts.misses;
     assert_eq!(misses, u64::from(!is_granted), "enough were free");
     (BEHIND - granted as u32, is_granted)
 }
