@@ -12,6 +12,7 @@
 //! | faults | the faulty nodes |
 //! | strategy | what it knows that does not follow from the above ([`Strategy::save`](crate::Strategy::save)) |
 //! | scheduler | likewise ([`Scheduler::save`](crate::Scheduler::save)) |
+//! | leases | a job and the end of its lease, or the number of an event and what it says: the ends that are remembered |
 //! | end | the number of items before it |
 //!
 //! A job with one block takes 25 to 35 bytes, a block of a single processor one or two, up to 2^13 processors. So 256 jobs with
@@ -27,7 +28,7 @@ use crate::error::ConfigureError;
 pub const PART_MAX: usize = 232;
 
 /// The number of the format, with which every checkpoint begins. It changes with what is saved, and how.
-pub(crate) const FORMAT: u32 = 0x6d63_7001;
+pub(crate) const FORMAT: u32 = 0x6d63_7002;
 
 /// The greatest count that is restored: one that can be added to for ever.
 pub(crate) const COUNT_MAX: u64 = u64::MAX >> 1;
@@ -49,6 +50,7 @@ pub(crate) enum Kind {
     Faults,
     Strategy,
     Scheduler,
+    Leases,
     End,
 }
 

@@ -169,6 +169,8 @@ pub enum Error {
         /// The most jobs that may still be tried.
         left: u32,
     },
+    /// The job has no lease, or one that has not ended.
+    LeaseRuns,
 }
 
 impl fmt::Display for Error {
@@ -185,6 +187,7 @@ impl fmt::Display for Error {
             }
             Error::Configure(error) => error.fmt(f),
             Error::NoBlock { held } => write!(f, "the job holds {held} blocks"),
+            Error::LeaseRuns => f.write_str("the job has no lease, or one that has not ended"),
             Error::Busy { left } => write!(f, "busy: up to {left} jobs are still to be tried"),
         }
     }

@@ -60,7 +60,8 @@ pub use grid::{
 };
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh};
 pub use message::{
-    Capacity, Command, Configuration, Counts, FaultReport, Grant, JobState, Reply, Statistics,
+    Capacity, Command, Configuration, Counts, FaultReport, Grant, JobState, LeaseEnded, Reply,
+    Statistics,
 };
 pub use node::NodeId;
 pub use occupancy::Occupancy;

@@ -82,11 +82,41 @@ pub enum Command {
     Statistics,
     /// Forgets all jobs, faults and statistics, keeps the configuration. Answered by [`Reply::Done`].
     Reset,
+    /// A new job with a lease: as [`Command::Submit`] and [`Command::Lease`] at one time.
+    #[cfg(feature = "leases")]
+    SubmitLeased {
+        /// The job's name, unused at the moment.
+        job: JobId,
+        /// What it asks for.
+        request: Request,
+        /// How long its lease lasts.
+        ticks: Ticks,
+    },
+    /// The job has a lease of so many ticks from now on, in place of the one it had; with 0 ticks it has none. When a lease ends the job is released, or
+    /// no longer waits. Answered by [`Reply::Done`].
+    #[cfg(feature = "leases")]
+    Lease {
+        /// The job's name.
+        job: JobId,
+        /// How long its lease lasts.
+        ticks: Ticks,
+    },
+    /// The lease of the job has ended. Whoever has the clock says so to the controller; from others it is refused as long as the lease runs.
+    /// Answered by the grants that this brings about, then [`Reply::Released`].
+    #[cfg(feature = "leases")]
+    EndLease {
+        /// The job's name.
+        job: JobId,
+    },
 }
 
 impl Reply {
     /// Whether no further reply to the same command follows, but for [`Command::Blocks`].
     pub const fn is_final(&self) -> bool {
+        #[cfg(feature = "leases")]
+        if matches!(self, Reply::LeaseEnded(_)) {
+            return false;
+        }
         !matches!(self, Reply::Grant(_))
     }
 }
@@ -94,14 +124,13 @@ impl Reply {
 impl Command {
     /// Whether carrying the command out a second time could change anything.
     pub const fn changes_state(&self) -> bool {
-        matches!(
+        !matches!(
             self,
-            Command::Configure(_)
-                | Command::Submit { .. }
-                | Command::Release { .. }
-                | Command::MarkFaulty { .. }
-                | Command::ClearFaulty { .. }
-                | Command::Reset
+            Command::QueryJob { .. }
+                | Command::Blocks { .. }
+                | Command::ListJobs { .. }
+                | Command::Occupancy { .. }
+                | Command::Statistics
         )
     }
 }
@@ -154,6 +183,22 @@ pub enum Reply {
     Statistics(Statistics),
     /// Final: nothing was changed.
     Error(Error),
+    /// A part: the lease of a job has ended.
+    #[cfg(feature = "leases")]
+    LeaseEnded(LeaseEnded),
+}
+
+/// The end of a lease: the job is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct LeaseEnded {
+    /// The job.
+    pub job: JobId,
+    /// When it was released.
+    pub at: Ticks,
+    /// The processors it held, 0 if it waited.
+    pub processors: u32,
 }
 
 /// A job's processors, or [`GRANT_BLOCKS_MAX`] blocks of them.

@@ -15,7 +15,7 @@ use std::hash::BuildHasher;
 use std::time::Duration;
 use std::vec::Vec;
 
-use meshalloc::{Command, JobId, JobState, Reply, Ticks};
+use meshalloc::{Command, Grant, JobId, JobState, LeaseEnded, Reply, Ticks};
 
 pub use error::{ClientError, Heard};
 use exchange::Exchange;
@@ -23,8 +23,8 @@ pub use line::{IoLine, Line};
 
 use crate::BAUD_DEFAULT;
 use crate::protocol::{
-    ClientMessage, Event, Events, Greeting, LineCounters, Origin, ProtocolError, ServerMessage,
-    Session,
+    ClientMessage, Event, Events, Greeting, Happened, LineCounters, Origin, ProtocolError,
+    ServerMessage, Session,
 };
 
 /// How patient a client is.
@@ -173,8 +173,8 @@ impl<L: Line> Client<L> {
     }
 
     /// Lets the controller handle a command and passes on its replies, as [`Controller::handle`](meshalloc::Controller::handle) does:
-    /// grants first, the final one last; on an error none. `at` is the time of the command, `None` for the controller's clock. It returns
-    /// when the scheduling that follows from the command has come to its end. Grants that other clients' commands have brought about
+    /// grants and ends of leases first, the final one last; on an error none. `at` is the time of the command, `None` for the controller's clock. It returns
+    /// when the scheduling that follows from the command has come to its end. Events that other clients' commands or time have brought about
     /// since the last call are passed on as well.
     ///
     /// # Errors
@@ -207,27 +207,57 @@ impl<L: Line> Client<L> {
         if let Reply::Submitted { job, state } = &mut last {
             // What has happened since then, as if the reply had come after it.
             for event in self.events.iter().filter(|event| event.number > as_of) {
-                *state = match *state {
-                    JobState::Waiting { .. } if event.job == *job => JobState::Running {
-                        processors: event.processors,
-                    },
-                    JobState::Waiting { ahead } => JobState::Waiting {
-                        ahead: ahead.saturating_sub(1),
-                    },
-                    running @ JobState::Running { .. } => running,
+                *state = match (*state, event.what) {
+                    (JobState::Waiting { .. }, Happened::Granted { .. }) if event.job == *job => {
+                        JobState::Running {
+                            processors: event.processors,
+                        }
+                    }
+                    // Granted, or gone from the queue.
+                    (JobState::Waiting { ahead }, what)
+                        if event.job != *job
+                            && (what != Happened::LeaseEnded || event.processors == 0) =>
+                    {
+                        JobState::Waiting {
+                            ahead: ahead.saturating_sub(1),
+                        }
+                    }
+                    (state, _) => state,
                 };
             }
         }
-        let mut grants = Vec::new();
+        let mut parts = Vec::new();
         for at in 0..self.events.len() {
             let event = self.events[at];
-            match event.blocks_total {
-                1 => grants.push(Reply::Grant(event.grant())),
-                total => self.blocks(event.job, total, &mut grants)?,
+            let Happened::Granted {
+                attempts,
+                misses,
+                blocks_total,
+                block,
+            } = event.what
+            else {
+                parts.push(Reply::LeaseEnded(LeaseEnded {
+                    job: event.job,
+                    at: event.at,
+                    processors: event.processors,
+                }));
+                continue;
+            };
+            match blocks_total {
+                1 => parts.push(Reply::Grant(Grant {
+                    job: event.job,
+                    at: event.at,
+                    attempts,
+                    misses,
+                    blocks_total,
+                    first: 0,
+                    blocks: [block].into_iter().collect(),
+                })),
+                total => self.blocks(event.job, total, &mut parts)?,
             }
         }
         self.events.clear();
-        grants.iter().for_each(&mut *on_reply);
+        parts.iter().for_each(&mut *on_reply);
         on_reply(&last);
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::sessions::Sessions;
 pub struct Record {
     /// The client.
     pub client: u32,
-    /// The number of its session.
+    /// The number of its session; [`NO_SESSION`] if the server has given the command itself.
     pub session: u32,
     /// The sequence number of the command.
     pub seq: u32,
@@ -24,6 +24,9 @@ pub struct Record {
     /// The command.
     pub command: Command,
 }
+
+/// In place of the number of a session: a command of the server itself.
+pub const NO_SESSION: u32 = 0;
 
 /// It could not be written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

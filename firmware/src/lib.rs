@@ -36,8 +36,8 @@ pub mod sessions;
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, IoLine, Line, Options};
 pub use protocol::{
-    ClientMessage, Event, Events, Greeting, LineCounters, Outcome, PROTOCOL_VERSION, ProtocolError,
-    ServerMessage, Session,
+    ClientMessage, Event, Events, Greeting, Happened, LineCounters, Outcome, PROTOCOL_VERSION,
+    ProtocolError, ServerMessage, Session,
 };
 pub use server::{Port, Received, Server};
 

@@ -7,7 +7,7 @@
 use core::fmt;
 
 use heapless::{String, Vec};
-use meshalloc::message::{GRANT_BLOCKS_MAX, Grant, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX};
+use meshalloc::message::{GRANT_BLOCKS_MAX, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX};
 use meshalloc::{
     Block, Capacity, Command, Configuration, Error, FaultReport, JobId, JobState, Reply,
     SchedulerKind, StrategyKind, Ticks,
@@ -194,14 +194,14 @@ pub struct Events {
     /// The oldest ones that the client does not know.
     pub list: Vec<Event, EVENTS_MAX>,
     /// The number of the latest event of all. If the list is not full there is none between its last one and this; a job
-    /// that was granted and is gone again has none.
+    /// that was granted and is gone again has no grant any more, and of the ends of leases the latest 16 are there.
     pub latest: u64,
     /// The most jobs that are still to be tried in consequence of the last command that changed something; 0 when it has
     /// come to its end.
     pub left: u32,
 }
 
-/// A job was granted.
+/// Something has happened to a job without a command of this client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Event {
@@ -209,33 +209,32 @@ pub struct Event {
     pub number: u64,
     /// The job.
     pub job: JobId,
-    /// When it was granted.
+    /// When it happened.
     pub at: Ticks,
-    /// How often it was tried in all.
-    pub attempts: u32,
-    /// How often it failed although at least as many processors were free as it requests.
-    pub misses: u32,
-    /// The processors it holds.
+    /// The processors that it holds from then on, or held until then.
     pub processors: u32,
-    /// The number of blocks it holds in all; the others are read with [`Command::Blocks`].
-    pub blocks_total: u32,
-    /// The first of them.
-    pub block: Block,
+    /// What it was.
+    pub what: Happened,
 }
 
-impl Event {
-    /// The grant with the first block.
-    pub fn grant(&self) -> Grant {
-        Grant {
-            job: self.job,
-            at: self.at,
-            attempts: self.attempts,
-            misses: self.misses,
-            blocks_total: self.blocks_total,
-            first: 0,
-            blocks: [self.block].into_iter().collect(),
-        }
-    }
+/// What has happened to a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Happened {
+    /// It was granted.
+    Granted {
+        /// How often it was tried in all.
+        attempts: u32,
+        /// How often it failed although at least as many processors were free as it requests.
+        misses: u32,
+        /// The number of blocks it holds in all; the others are read with [`Command::Blocks`].
+        blocks_total: u32,
+        /// The first of them.
+        block: Block,
+    },
+    /// Its lease has ended: it is gone.
+    #[cfg(feature = "leases")]
+    LeaseEnded,
 }
 
 /// Where the state of a boot has come from.
@@ -440,7 +439,7 @@ pub const SERVER_BODY_MAX: usize = {
     let grant = 5 * size::U32 + size::U64 + size::list(GRANT_BLOCKS_MAX, size::BLOCK);
     let jobs = size::list(LIST_JOBS_MAX, 2 * size::U32) + size::OPTION + size::U32;
     let occupancy = 2 * size::U32 + 2 * size::list(OCCUPANCY_BYTES_MAX, 1);
-    let event = 5 * size::U32 + 2 * size::U64 + size::BLOCK;
+    let event = 5 * size::U32 + 2 * size::U64 + size::TAG + size::BLOCK;
     let events = size::list(EVENTS_MAX, event) + size::U64 + size::U32;
     let fault = size::U32 + size::OPTION + size::U32 + size::BOOL;
     let outcome = size::TAG + fault + size::U64 + events;

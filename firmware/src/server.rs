@@ -20,8 +20,7 @@
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::Interrupts;
-use meshalloc::{Controller, Ticks};
+use meshalloc::{Controller, Interrupts, Status, Ticks};
 
 use crate::frame::{Decoder, Header, ServerFrameBuffer};
 #[cfg(feature = "durable")]
@@ -33,6 +32,8 @@ use crate::rate::Rate;
 use crate::sessions::{Remembered, Sessions};
 
 mod front;
+#[cfg(feature = "leases")]
+mod leases;
 use front::{Change, Front, Meanwhile, increment};
 
 /// The controller behind a line.
@@ -66,6 +67,9 @@ pub struct Server<'m, K = Forgetful> {
     started: Ticks,
     /// Whether the last checkpoint has failed; it is not tried again before the next command.
     is_stuck: bool,
+    /// Whether the last command brought a time of its own: time stands still between such commands.
+    #[cfg(feature = "leases")]
+    has_client_time: bool,
     /// After about so many instructions an attempt pauses.
     slice: u32,
     front: Front,
@@ -168,6 +172,8 @@ impl<'m, K> Server<'m, K> {
             keep,
             started: 0,
             is_stuck: false,
+            #[cfg(feature = "leases")]
+            has_client_time: false,
             slice: SLICE_INSTRUCTIONS,
             front: Front {
                 decoder: Decoder::new(),
@@ -178,7 +184,6 @@ impl<'m, K> Server<'m, K> {
                 origin,
                 #[cfg(feature = "rates")]
                 rate: Rate::new(),
-                #[cfg(feature = "rates")]
                 now: 0,
             },
             #[cfg(feature = "rates")]
@@ -229,10 +234,11 @@ impl<'m, K> Server<'m, K> {
 impl<K: Keep> Server<'_, K> {
     /// Whether commands have left something to be done between frames.
     pub fn has_work(&self) -> bool {
-        self.controller.is_scheduling() || (self.keep.is_due() && !self.is_stuck)
+        self.controller.is_scheduling()
+            || (!self.is_stuck && (self.may_lease_have_ended() || self.keep.is_due()))
     }
 
-    /// Goes on with what commands have left to be done: tries one job, or writes a checkpoint. Returns whether there is more to do. In pauses it serves the
+    /// Goes on with what commands and time have left to be done: tries one job, ends a lease, or writes a checkpoint. Returns whether there is more to do. In pauses it serves the
     /// port.
     ///
     /// # Errors
@@ -245,10 +251,32 @@ impl<K: Keep> Server<'_, K> {
             let interrupts = Interrupts::by(&mut meanwhile);
             self.controller.advance(&mut |_| (), interrupts);
             result = meanwhile.result;
+        } else if !self.is_stuck && self.may_lease_have_ended() {
+            result = self.end_lease(port);
         } else {
             self.checkpoint_if_due();
         }
         result.map(|()| self.has_work())
+    }
+
+    /// Whether there may be a lease to end. If not there is none.
+    #[cfg(not(feature = "leases"))]
+    const fn may_lease_have_ended(&self) -> bool {
+        false
+    }
+
+    #[cfg(not(feature = "leases"))]
+    const fn end_lease<P: Port>(&mut self, _: &mut P) -> Result<(), P::Error> {
+        Ok(())
+    }
+
+    /// The controller's status. While a lease is to be ended there is something left to be done.
+    fn status(&self) -> Status {
+        let mut status = self.controller.status();
+        if !self.is_stuck && self.may_lease_have_ended() {
+            status.left = status.left.max(1);
+        }
+        status
     }
 
     fn checkpoint_if_due(&mut self) {
@@ -304,18 +332,15 @@ impl<K: Keep> Server<'_, K> {
         now: Ticks,
         port: &mut P,
     ) -> Result<Option<()>, P::Error> {
+        self.front.now = now;
         let Some(byte) = port.next() else {
             return Ok(None);
         };
-        #[cfg(feature = "rates")]
-        {
-            self.front.now = now;
-        }
         if let Some(incoming) = self.front.push(byte) {
-            let status = self.controller.status();
+            let status = self.status();
             let view = self.controller.view(&status);
             if let Some(change) = self.front.serve(incoming, &view, port)? {
-                self.change(&change, now, port)?;
+                self.change(&change, port)?;
             }
         }
         Ok(Some(()))
@@ -323,12 +348,7 @@ impl<K: Keep> Server<'_, K> {
 
     // Inlined into the loop that receives it takes 400 bytes of flash more.
     #[inline(never)]
-    fn change<P: Port>(
-        &mut self,
-        change: &Change,
-        now: Ticks,
-        port: &mut P,
-    ) -> Result<(), P::Error> {
+    fn change<P: Port>(&mut self, change: &Change, port: &mut P) -> Result<(), P::Error> {
         let Change {
             header: header @ Header { client, seq, .. },
             session,
@@ -336,9 +356,9 @@ impl<K: Keep> Server<'_, K> {
             ref command,
             ..
         } = *change;
-        let at = at.unwrap_or(self.started.saturating_add(now));
-        if self.controller.is_scheduling() {
-            let status = self.controller.status();
+        let time = at.unwrap_or(self.started.saturating_add(self.front.now));
+        if self.controller.is_scheduling() || (!self.is_stuck && self.may_lease_have_ended()) {
+            let status = self.status();
             let view = self.controller.view(&status);
             return self.front.refuse(change, &view, port);
         }
@@ -346,7 +366,7 @@ impl<K: Keep> Server<'_, K> {
             client,
             session,
             seq,
-            at,
+            at: time,
             command: *command,
         });
         if let Err(error) = kept {
@@ -354,10 +374,14 @@ impl<K: Keep> Server<'_, K> {
                 .front
                 .send(header, &ServerMessageRef::Error(error), port);
         }
+        #[cfg(feature = "leases")]
+        {
+            self.has_client_time = at.is_some();
+        }
         let early = Some((*change, Outcome::UnderWay));
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, early);
         let interrupts = Interrupts::by(&mut meanwhile);
-        let mut reply = self.controller.begin(command, at, interrupts);
+        let mut reply = self.controller.begin(command, time, interrupts);
         let is_under_way = meanwhile.early.is_none();
         if self.controller.is_scheduling() {
             if let Some((_, outcome)) = &mut meanwhile.early {
@@ -371,7 +395,7 @@ impl<K: Keep> Server<'_, K> {
         increment(&mut self.front.counters.changes);
         let outcome = Outcome::of(&reply);
         if is_under_way {
-            let as_of = self.controller.grants();
+            let as_of = self.controller.events();
             let remembered = Remembered { outcome, as_of };
             self.front
                 .sessions

@@ -4,8 +4,9 @@ use meshalloc::jobs::{BlockCell, JobSlot};
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    Allocator, AnyStrategy, Block, Command, Configuration, Controller, Cube, Grid, JobId, Memory,
-    Mesh, NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh, Ticks, Workspace,
+    Allocator, AnyStrategy, Block, Command, Configuration, Controller, Cube, Grid, JobId,
+    LeaseEnded, Memory, Mesh, NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh,
+    Ticks, Workspace,
 };
 
 use crate::random::Random;
@@ -136,6 +137,8 @@ pub fn configuration(machine: impl Into<Grid>, strategy: StrategyKind) -> Config
 pub struct Answer {
     /// The grants in the order in which they came, the blocks of each put together.
     pub grants: Vec<Granted>,
+    /// The leases that have ended, in order.
+    pub ended: Vec<LeaseEnded>,
     /// The final reply.
     pub last: Reply,
 }
@@ -184,6 +187,7 @@ struct Collector {
     grants: Vec<Granted>,
     /// The blocks still to come for the latest grant.
     missing: u32,
+    ended: Vec<LeaseEnded>,
     last: Option<Reply>,
 }
 
@@ -192,6 +196,10 @@ impl Collector {
         assert!(self.last.is_none(), "{reply:?} after {:?}", self.last);
         let Reply::Grant(grant) = reply else {
             assert_eq!(self.missing, 0, "{reply:?} before the last block");
+            if let Reply::LeaseEnded(ended) = reply {
+                self.ended.push(*ended);
+                return;
+            }
             self.last = Some(reply.clone());
             return;
         };
@@ -238,6 +246,7 @@ pub fn ask_at(controller: &mut Controller<'_>, command: &Command, now: Ticks) ->
     controller.handle(command, now, &mut |reply| collector.take(reply));
     Answer {
         grants: collector.grants,
+        ended: collector.ended,
         last: collector.last.expect("a final reply"),
     }
 }

@@ -200,7 +200,7 @@ pub fn carry_out(controller: &mut Controller<'_>, command: &Command, now: Ticks)
         .granted_since(0)
         .map(|(number, _)| number)
         .collect();
-    rest.push(format!("{} {numbers:?}", controller.grants()));
+    rest.push(format!("{} {numbers:?}", controller.events()));
     rest.push(format!("{:?}", controller.statistics()));
     Seen { answer, rest }
 }

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use meshalloc::message::JobReport;
 use meshalloc::{
     Block, Capacity, Command, Configuration, ConfigureError, Counts, Error, FaultReport, Flags,
-    JobId, JobState, Refusal, Reply, Request, SchedulerKind, Statistics, Ticks,
+    JobId, JobState, LeaseEnded, Refusal, Reply, Request, SchedulerKind, Statistics, Ticks,
 };
 
 use crate::backfilling::{Situation, Use, end_of};
@@ -32,6 +32,8 @@ struct Job {
     held: Option<Held>,
     /// What is reserved for it while it waits.
     reserved: Option<Use>,
+    /// When its lease ends.
+    lease: Option<Ticks>,
 }
 
 impl Job {
@@ -81,6 +83,8 @@ pub struct Expected {
     grid: Grid,
     /// The grants, in order.
     pub grants: Vec<ExpectedGrant>,
+    /// The leases that have ended, in order.
+    pub ended: Vec<LeaseEnded>,
     /// The final reply.
     pub last: Reply,
 }
@@ -93,7 +97,15 @@ impl Expected {
             let blocks = answer.grants.iter().map(|grant| grant.blocks.len() as u32);
             report.blocks = report.blocks.abs_diff(blocks.sum());
         }
-        self.last == last && self.grants_agree_with(&answer.grants)
+        self.last == last && self.ended == answer.ended && self.grants_agree_with(&answer.grants)
+    }
+
+    /// The same, but for the jobs whose leases have ended since: what can be asked for later.
+    #[must_use]
+    pub fn later(mut self) -> Self {
+        let is_gone = |job| self.ended.iter().any(|ended| ended.job == job);
+        self.grants.retain(|grant| !is_gone(grant.job));
+        self
     }
 
     /// Whether these are the grants.
@@ -218,7 +230,7 @@ impl System {
         let before = self.clock;
         self.clock = before.max(now);
         let mut grants = Vec::new();
-        let last = match *command {
+        let mut last = match *command {
             Command::Configure(configuration) => self.configure(configuration, now),
             Command::Submit { job, request } => self.submit(job, request, &mut grants),
             Command::Release { job } => self.release(job, &mut grants),
@@ -230,14 +242,31 @@ impl System {
                 self.restart(self.configuration, now);
                 Ok(Reply::Done)
             }
+            Command::SubmitLeased {
+                job,
+                request,
+                ticks,
+            } => self.submit(job, request, &mut grants).inspect(|_| {
+                let done = self.lease(job, ticks);
+                assert_eq!(done, Ok(Reply::Done), "it is there");
+            }),
+            Command::Lease { job, ticks } => self.lease(job, ticks),
+            Command::EndLease { job } => self.end_lease(job, &mut grants),
             other => unreachable!("{other:?} is compared by other means"),
         };
+        let mut ended = Vec::new();
         if last.is_err() || !command.changes_state() {
             self.clock = before;
+        } else {
+            self.end_leases(&mut ended, &mut grants);
+        }
+        if let Ok(Reply::Submitted { job, state }) = &mut last {
+            *state = self.state(*job).unwrap_or(*state);
         }
         Expected {
             grid: self.grid().clone(),
             grants,
+            ended,
             last: last.unwrap_or_else(Reply::Error),
         }
     }
@@ -289,6 +318,7 @@ impl System {
             misses: 0,
             held: None,
             reserved: None,
+            lease: None,
         });
         self.next_serial += 1;
         self.see_head();
@@ -356,6 +386,51 @@ impl System {
             job: id,
             processors: job.processors(self.grid()),
         })
+    }
+
+    fn lease(&mut self, id: JobId, ticks: Ticks) -> Result<Reply, Error> {
+        let mut jobs = self.running.iter_mut().chain(&mut self.waiting);
+        let job = jobs.find(|job| job.id == id).ok_or(Error::UnknownJob)?;
+        job.lease = (ticks > 0).then(|| self.clock.saturating_add(ticks));
+        Ok(Reply::Done)
+    }
+
+    fn end_lease(&mut self, id: JobId, grants: &mut Vec<ExpectedGrant>) -> Result<Reply, Error> {
+        let mut jobs = self.running.iter().chain(&self.waiting);
+        let job = jobs.find(|job| job.id == id).ok_or(Error::UnknownJob)?;
+        match job.lease {
+            Some(ends) if ends <= self.clock => self.release(id, grants),
+            _ => Err(Error::LeaseRuns),
+        }
+    }
+
+    /// Ends the leases that end by now, one after the other.
+    fn end_leases(&mut self, ended: &mut Vec<LeaseEnded>, grants: &mut Vec<ExpectedGrant>) {
+        loop {
+            let jobs = self.running.iter().chain(&self.waiting);
+            let due = jobs.filter_map(|job| Some((job.lease?, job.id)));
+            let Some((_, job)) = due.filter(|&(ends, _)| ends <= self.clock).min() else {
+                return;
+            };
+            let Ok(Reply::Released { processors, .. }) = self.end_lease(job, grants) else {
+                unreachable!("it has ended");
+            };
+            ended.push(LeaseEnded {
+                job,
+                at: self.clock,
+                processors,
+            });
+        }
+    }
+
+    fn state(&self, id: JobId) -> Option<JobState> {
+        let mut waiting = self.waiting.iter().zip(0..);
+        let mut running = self.running.iter();
+        let processors = |job: &Job| job.processors(self.grid());
+        let runs = running.find(|job| job.id == id).map(processors);
+        let waits = waiting.find(|(job, _)| job.id == id);
+        runs.map(|processors| JobState::Running { processors })
+            .or_else(|| waits.map(|(_, ahead)| JobState::Waiting { ahead }))
     }
 
     fn query(&self, id: JobId, grants: &mut Vec<ExpectedGrant>) -> Result<Reply, Error> {

@@ -2,8 +2,8 @@
 //! controller does, [`Probe`] for where a strategy places one request.
 
 use meshalloc::{
-    Command, Configuration, Controller, Error, Flags, Grid, Refusal, Reply, Request, StrategyKind,
-    Ticks,
+    Command, Configuration, Controller, Error, Flags, Grid, LeaseEnded, Refusal, Reply, Request,
+    StrategyKind, Ticks,
 };
 
 use crate::convert;
@@ -63,7 +63,7 @@ impl<'m> Trial<'m> {
     pub fn step(&mut self, command: &Command, now: Ticks) -> (Answer, Expected) {
         let (controller, system) = (&mut self.controller, &mut self.system);
         let before = system.machine().clone();
-        let latest = controller.grants();
+        let latest = controller.events();
         let expected = system.handle(command, now);
         let answer = ask_at(controller, command, now);
         let context = || format!("{:?}, {now}: {command:?}", system.configuration());
@@ -76,10 +76,21 @@ impl<'m> Trial<'m> {
             // As events: the same grants, none when the command failed.
             let again = grants_since(controller, latest);
             assert!(
-                expected.grants_agree_with(&again),
+                expected.clone().later().grants_agree_with(&again),
                 "{}\n{again:?}",
                 context()
             );
+            let status = controller.status();
+            let again = controller.view(&status).leases_ended_since(latest);
+            let again: Vec<LeaseEnded> = again.map(|(_, ended)| ended).collect();
+            match *command {
+                // It is no part of the answer but an event all the same.
+                Command::EndLease { job } if again.len() > expected.ended.len() => {
+                    assert_eq!(again[0].job, job, "{}", context());
+                    assert_eq!(again[1..], expected.ended, "{}", context());
+                }
+                _ => assert_eq!(again, expected.ended, "{}", context()),
+            }
         }
         controller.check_invariants();
         assert_eq!(

@@ -5,6 +5,8 @@
 
 mod answers;
 mod interrupts;
+#[cfg(feature = "leases")]
+mod leases;
 mod pass;
 #[cfg(feature = "restore")]
 mod state;
@@ -21,6 +23,8 @@ use crate::blocks::Held;
 use crate::error::{ConfigureError, Error, Refusal};
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Slot};
+#[cfg(feature = "leases")]
+use crate::message::LeaseEnded;
 use crate::message::{
     Capacity, Command, Configuration, Counts, FaultReport, JobState, Reply, Statistics,
 };
@@ -86,8 +90,8 @@ pub struct Controller<'m> {
     scheduler: AnyScheduler,
     /// The latest time that was named.
     clock: Ticks,
-    /// The number of the latest grant. It goes on over configurations and resets.
-    grants: u64,
+    /// The number of the latest event: a grant, or the end of a lease. It goes on over configurations and resets.
+    events: u64,
     /// The job that tries next in the scheduling pass that is under way; `None`: there is none.
     candidate: Option<Try>,
     counts: Counts,
@@ -136,7 +140,7 @@ impl<'m> Controller<'m> {
             jobs,
             scheduler: AnyScheduler::new(scheduler)?,
             clock: 0,
-            grants: 0,
+            events: 0,
             candidate: None,
             counts: Counts::default(),
         })
@@ -158,9 +162,15 @@ impl<'m> Controller<'m> {
             return self.answer(command, reply);
         }
         self.finish(&mut |granted| granted.emit(reply));
-        let never = Interrupts::never();
-        let mut last = self.change(command, now, &mut |granted| granted.emit(reply), never);
+        let mut never = Interrupts::never();
+        let grants: Grants<'_> = &mut |granted| granted.emit(reply);
+        let mut last = self.change(command, now, grants, &mut never);
         self.finish(&mut |granted| granted.emit(reply));
+        #[cfg(feature = "leases")]
+        while let Some(ended) = self.end_next_lease() {
+            reply(&Reply::LeaseEnded(ended));
+            self.finish(&mut |granted| granted.emit(reply));
+        }
         if let Ok(last) = &mut last {
             self.renew(last);
         }
@@ -175,9 +185,14 @@ impl<'m> Controller<'m> {
     /// # Errors
     ///
     /// As a reply: those of the command, and [`Error::Busy`] while an earlier pass is under way.
-    pub fn begin(&mut self, command: &Command, now: Ticks, interrupts: Interrupts<'_>) -> Reply {
+    pub fn begin(
+        &mut self,
+        command: &Command,
+        now: Ticks,
+        mut interrupts: Interrupts<'_>,
+    ) -> Reply {
         let reply = match self.candidate {
-            None => self.change(command, now, &mut |_| (), interrupts),
+            None => self.change(command, now, &mut |_| (), &mut interrupts),
             Some(_) => Err(Error::Busy { left: self.left() }),
         };
         reply.unwrap_or_else(Reply::Error)
@@ -199,7 +214,7 @@ impl<'m> Controller<'m> {
         command: &Command,
         now: Ticks,
         granted: Grants<'_>,
-        interrupts: Interrupts<'_>,
+        interrupts: &mut Interrupts<'_>,
     ) -> Result<Reply, Error> {
         Ok(match *command {
             Command::Configure(configuration) => {
@@ -221,6 +236,27 @@ impl<'m> Controller<'m> {
             Command::ClearFaulty { block } => {
                 Reply::Fault(self.begin_clear_faulty(block, now, interrupts)?)
             }
+            #[cfg(feature = "leases")]
+            Command::SubmitLeased {
+                job,
+                request,
+                ticks,
+            } => {
+                let slot = self.begin_submit(job, request, now, granted, interrupts)?;
+                self.lease(job, ticks, now)?;
+                let state = self.state_of_latest(slot);
+                Reply::Submitted { job, state }
+            }
+            #[cfg(feature = "leases")]
+            Command::Lease { job, ticks } => {
+                self.lease(job, ticks, now)?;
+                Reply::Done
+            }
+            #[cfg(feature = "leases")]
+            Command::EndLease { job } => {
+                let LeaseEnded { processors, .. } = self.begin_end_lease(job, now, interrupts)?;
+                Reply::Released { job, processors }
+            }
             _ => {
                 self.reset(now);
                 Reply::Done
@@ -228,12 +264,12 @@ impl<'m> Controller<'m> {
         })
     }
 
-    /// The number of the latest grant; each has one more than the one before, from 1 on.
-    pub const fn grants(&self) -> u64 {
-        self.grants
+    /// The number of the latest event, a grant or the end of a lease; each has one more than the one before, from 1 on.
+    pub const fn events(&self) -> u64 {
+        self.events
     }
 
-    /// The jobs that were granted after the grant of this number and still run, in the order of their grants, each with the number of its
+    /// The jobs that were granted after the event of this number and still run, in the order of their grants, each with the number of its
     /// grant. So whoever keeps the number of the last one it knows learns of each exactly once.
     ///
     /// # Time complexity
@@ -352,8 +388,8 @@ impl<'m> Controller<'m> {
         granted: Grants<'_>,
     ) -> Result<JobState, Refusal> {
         self.finish(granted);
-        let slot = self.begin_submit(job, request, now, granted, Interrupts::never())?;
-        self.finish(granted);
+        let slot = self.begin_submit(job, request, now, granted, &mut Interrupts::never())?;
+        self.settle(granted);
         Ok(self.state_of_latest(slot))
     }
 
@@ -363,7 +399,7 @@ impl<'m> Controller<'m> {
         request: Request,
         now: Ticks,
         granted: Grants<'_>,
-        interrupts: Interrupts<'_>,
+        interrupts: &mut Interrupts<'_>,
     ) -> Result<Slot, Refusal> {
         let now = self.clock.max(now);
         let slot = self
@@ -389,8 +425,8 @@ impl<'m> Controller<'m> {
     /// [`Error::UnknownJob`].
     pub fn release(&mut self, job: JobId, now: Ticks, granted: Grants<'_>) -> Result<u32, Error> {
         self.finish(granted);
-        let processors = self.begin_release(job, now, Interrupts::never())?;
-        self.finish(granted);
+        let processors = self.begin_release(job, now, &mut Interrupts::never())?;
+        self.settle(granted);
         Ok(processors)
     }
 
@@ -398,7 +434,7 @@ impl<'m> Controller<'m> {
         &mut self,
         job: JobId,
         now: Ticks,
-        mut interrupts: Interrupts<'_>,
+        interrupts: &mut Interrupts<'_>,
     ) -> Result<u32, Error> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         self.clock = self.clock.max(now);
@@ -433,14 +469,16 @@ impl<'m> Controller<'m> {
     pub fn mark_faulty(&mut self, block: Block, now: Ticks) -> Result<FaultReport, Error> {
         check_block(self.machine(), block)?;
         self.finish(&mut |_| ());
-        self.begin_mark_faulty(block, now, Interrupts::never())
+        let report = self.begin_mark_faulty(block, now, &mut Interrupts::never())?;
+        self.settle(&mut |_| ());
+        Ok(report)
     }
 
     fn begin_mark_faulty(
         &mut self,
         block: Block,
         now: Ticks,
-        mut interrupts: Interrupts<'_>,
+        interrupts: &mut Interrupts<'_>,
     ) -> Result<FaultReport, Error> {
         check_block(self.machine(), block)?;
         self.clock = self.clock.max(now);
@@ -467,8 +505,8 @@ impl<'m> Controller<'m> {
         granted: Grants<'_>,
     ) -> Result<FaultReport, Error> {
         self.finish(granted);
-        let report = self.begin_clear_faulty(block, now, Interrupts::never())?;
-        self.finish(granted);
+        let report = self.begin_clear_faulty(block, now, &mut Interrupts::never())?;
+        self.settle(granted);
         Ok(report)
     }
 
@@ -476,7 +514,7 @@ impl<'m> Controller<'m> {
         &mut self,
         block: Block,
         now: Ticks,
-        mut interrupts: Interrupts<'_>,
+        interrupts: &mut Interrupts<'_>,
     ) -> Result<FaultReport, Error> {
         check_block(self.machine(), block)?;
         self.clock = self.clock.max(now);

@@ -47,6 +47,16 @@ impl<'m> Controller<'m> {
         while self.advance(granted, Interrupts::never()) {}
     }
 
+    /// Sees the scheduling pass that is under way through, and ends the leases whose ends the clock has reached.
+    #[inline]
+    pub(super) fn settle(&mut self, granted: Grants<'_>) {
+        self.finish(granted);
+        #[cfg(feature = "leases")]
+        while self.end_next_lease().is_some() {
+            self.finish(granted);
+        }
+    }
+
     /// Begins a scheduling pass.
     pub(super) fn schedule(&mut self, event: Event) {
         let (scheduler, mut world) = self.scheduler(Watcher::never());
@@ -69,13 +79,13 @@ impl<'m> Controller<'m> {
         slot: Slot,
         now: Ticks,
         granted: Grants<'_>,
-        mut interrupts: Interrupts<'_>,
+        interrupts: &mut Interrupts<'_>,
     ) -> Result<(), Refusal> {
         let before = (self.scheduler.clone(), self.clock);
         self.clock = now;
         self.schedule(Event::Arrival(slot));
         let outcome = match self.candidate {
-            Some(next) if next.job() == slot => self.attempt(next, granted, &mut interrupts),
+            Some(next) if next.job() == slot => self.attempt(next, granted, interrupts),
             _ => Err(Refusal::QueueNotEmpty),
         };
         if outcome.is_ok() {
@@ -85,7 +95,7 @@ impl<'m> Controller<'m> {
                 outcome,
                 submitted: now,
             };
-            self.report(attempt, &mut interrupts);
+            self.report(attempt, interrupts);
         } else {
             self.candidate = None;
             self.jobs.remove(slot);
@@ -130,9 +140,9 @@ impl<'m> Controller<'m> {
         let allocation = outcome?;
         let processors = free - self.occupancy().free();
         self.counts.granted += 1;
-        self.grants += 1;
+        self.events += 1;
         self.jobs
-            .grant(slot, allocation, processors, self.clock, self.grants);
+            .grant(slot, allocation, processors, self.clock, self.events);
         granted(Granted::new(self.allocator.held(), self.jobs.get(slot)));
         Ok(())
     }

@@ -43,7 +43,7 @@ impl Counts {
 struct Head {
     configuration: Configuration,
     clock: Ticks,
-    grants: u64,
+    events: u64,
     counts: Counts,
 }
 
@@ -170,7 +170,7 @@ impl Controller<'_> {
         let head = Head {
             configuration: self.configuration,
             clock: self.clock,
-            grants: self.grants,
+            events: self.events,
             counts: self.counts,
         };
         to.put(&(FORMAT, head));
@@ -179,7 +179,7 @@ impl Controller<'_> {
             to.put(&SavedRunning {
                 job: saved,
                 age: self.clock.saturating_sub(job.granted_at()),
-                later: self.grants.saturating_sub(job.grant_number()),
+                later: self.events.saturating_sub(job.grant_number()),
             });
             to.begin(Kind::Blocks);
             to.put_numbers(self.blocks(job).map(|block| block_to_numbers(grid, block)));
@@ -200,6 +200,8 @@ impl Controller<'_> {
         self.strategy().save(&mut to);
         to.begin(Kind::Scheduler);
         self.scheduler.save(&mut to);
+        #[cfg(feature = "leases")]
+        self.save_leases(&mut to);
         to.finish();
     }
 
@@ -230,9 +232,11 @@ impl<'m> Controller<'m> {
             stage: None,
             items: 0,
             clock: 0,
-            grants: 0,
+            events: 0,
             counts: Counts::default(),
             latest: 0,
+            #[cfg(feature = "leases")]
+            latest_end: 0,
             open: None,
             last_free: None,
             free: 0,
@@ -265,10 +269,13 @@ pub struct Restoring<'a, 'm> {
     items: u32,
     /// These become the controller's at the end.
     clock: Ticks,
-    grants: u64,
+    events: u64,
     counts: Counts,
     /// The number of the latest grant so far.
     latest: u64,
+    /// The number of the latest end of a lease so far.
+    #[cfg(feature = "leases")]
+    latest_end: u64,
     open: Option<Open>,
     last_free: Option<Slot>,
     free: u32,
@@ -305,7 +312,7 @@ impl Restoring<'_, '_> {
             return Err(RestoreError::Incomplete);
         }
         self.controller.clock = self.clock;
-        self.controller.grants = self.grants;
+        self.controller.events = self.events;
         self.controller.counts = self.counts;
         self.is_finished = true;
         Ok(())
@@ -350,6 +357,13 @@ impl Restoring<'_, '_> {
             }
             Kind::Strategy => self.controller.allocator.restore_strategy(from)?,
             Kind::Scheduler => self.controller.scheduler.restore(from)?,
+            #[cfg(feature = "leases")]
+            Kind::Leases => {
+                let latest = (self.latest_end, self.events);
+                self.latest_end = self.controller.restore_lease(from.take()?, latest)?;
+            }
+            #[cfg(not(feature = "leases"))]
+            Kind::Leases => return Err(RestoreError::Format),
             Kind::Head | Kind::End => {
                 if from.take::<u32>()? != self.items {
                     return Err(RestoreError::Incomplete);
@@ -368,14 +382,14 @@ impl Restoring<'_, '_> {
         let Head {
             configuration,
             clock,
-            grants,
+            events,
             counts,
         } = from.take()?;
-        consistent(grants <= COUNT_MAX && counts.all().iter().all(|&count| count <= COUNT_MAX))?;
+        consistent(events <= COUNT_MAX && counts.all().iter().all(|&count| count <= COUNT_MAX))?;
         self.controller
             .configure(configuration, 0)
             .map_err(RestoreError::Configure)?;
-        (self.clock, self.grants, self.counts) = (clock, grants, counts);
+        (self.clock, self.events, self.counts) = (clock, events, counts);
         (self.items, self.stage) = (1, Some(Kind::Head));
         Ok(())
     }
@@ -390,7 +404,7 @@ impl Restoring<'_, '_> {
 
     fn running(&mut self, saved: SavedRunning) -> Result<(), RestoreError> {
         let before = |now: u64, by| now.checked_sub(by).ok_or(RestoreError::Inconsistent);
-        let number = before(self.grants, saved.later)?;
+        let number = before(self.events, saved.later)?;
         consistent(number > self.latest)?;
         self.latest = number;
         self.open = Some(Open {

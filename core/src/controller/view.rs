@@ -14,8 +14,8 @@ pub struct Status {
     pub configuration: Configuration,
     /// What there is room for.
     pub capacity: Capacity,
-    /// The number of the latest grant.
-    pub grants: u64,
+    /// The number of the latest event: a grant, or the end of a lease.
+    pub events: u64,
     /// The most jobs that may still try.
     pub left: u32,
     pub(super) counts: Counts,
@@ -73,7 +73,7 @@ impl<'m> Controller<'m> {
         Status {
             configuration: self.configuration,
             capacity: self.capacity(),
-            grants: self.grants,
+            events: self.events,
             left: self.left(),
             counts: self.counts,
         }

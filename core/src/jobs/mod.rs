@@ -10,6 +10,8 @@ use crate::error::Refusal;
 use crate::request::{JobId, Request, Ticks};
 
 mod index;
+#[cfg(feature = "leases")]
+mod leases;
 #[cfg(feature = "reservations")]
 mod reservations;
 mod slot;
@@ -17,6 +19,8 @@ mod slot;
 mod state;
 
 pub use crate::blocks::{BlockCell, Link};
+#[cfg(feature = "leases")]
+pub use leases::LEASES_ENDED_MAX;
 use slot::{GrantNumber, State};
 pub use slot::{JobSlot, Reserved};
 #[cfg(feature = "restore")]
@@ -93,6 +97,8 @@ pub struct JobTable<'m> {
     free: Link,
     /// Slots from here on have never been used.
     fresh: usize,
+    #[cfg(feature = "leases")]
+    leases: leases::Leases,
 }
 
 impl<'m> JobTable<'m> {
@@ -114,6 +120,8 @@ impl<'m> JobTable<'m> {
             reserved: 0,
             free: NONE,
             fresh: 0,
+            #[cfg(feature = "leases")]
+            leases: leases::Leases::NONE,
         };
         table.clear();
         table
@@ -127,6 +135,10 @@ impl<'m> JobTable<'m> {
         self.reserved = 0;
         self.free = NONE;
         self.fresh = 0;
+        #[cfg(feature = "leases")]
+        {
+            self.leases = leases::Leases::NONE;
+        }
     }
 
     /// Jobs there is room for, waiting and running together.
@@ -334,6 +346,8 @@ impl<'m> JobTable<'m> {
         let indexed = self.index.iter().filter(|&&slot| slot != NONE).count();
         assert_eq!(indexed as u32, self.waiting.len + self.running.len, "index");
         assert!(self.order.len() >= self.slots.len(), "room for sorting");
+        #[cfg(feature = "leases")]
+        self.check_leases();
     }
 }
 

@@ -62,6 +62,9 @@ pub struct JobSlot {
     pub(super) submitted: Ticks,
     pub(super) attempts: u32,
     pub(super) misses: u32,
+    /// When its lease ends; 0: it has none.
+    #[cfg(feature = "leases")]
+    pub(super) lease_ends: Ticks,
     pub(super) prev: Link,
     pub(super) next: Link,
 }
@@ -75,6 +78,8 @@ impl JobSlot {
         submitted: 0,
         attempts: 0,
         misses: 0,
+        #[cfg(feature = "leases")]
+        lease_ends: 0,
         prev: 0,
         next: 0,
     };

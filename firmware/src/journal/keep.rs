@@ -8,7 +8,7 @@ use meshalloc::Controller;
 use meshalloc::Interrupts;
 
 use super::{Journal, JournalError, PAYLOAD_MAX, Recovered, Replayed};
-use crate::keeping::{Keep, NotKept, Record};
+use crate::keeping::{Keep, NO_SESSION, NotKept, Record};
 use crate::protocol::{Origin, Outcome};
 use crate::sessions::{Remembered, Sessions};
 
@@ -149,9 +149,11 @@ fn repeat(record: &Record, controller: &mut Controller<'_>, sessions: &mut Sessi
     controller.renew(&mut reply);
     let remembered = Remembered {
         outcome: Outcome::of(&reply),
-        as_of: controller.grants(),
+        as_of: controller.events(),
     };
-    let place = sessions.recall(client, session);
-    sessions.remember(place, seq, remembered);
+    if session != NO_SESSION {
+        let place = sessions.recall(client, session);
+        sessions.remember(place, seq, remembered);
+    }
     while controller.advance(&mut |_| (), Interrupts::never()) {}
 }

@@ -2,6 +2,8 @@
 
 use embedded_io::Write;
 use heapless::String;
+#[cfg(feature = "leases")]
+use meshalloc::LeaseEnded;
 use meshalloc::Pauses;
 use meshalloc::controller::Granted;
 use meshalloc::{Command, Error, SchedulerKind, Status, StrategyKind, Ticks, View};
@@ -12,7 +14,7 @@ use crate::frame::{
     ServerFrameBuffer,
 };
 use crate::protocol::{
-    ClientMessage, EVENTS_MAX, Event, Events, Greeting, LineCounters, Origin, Outcome,
+    ClientMessage, EVENTS_MAX, Event, Events, Greeting, Happened, LineCounters, Origin, Outcome,
     PROTOCOL_VERSION, ProtocolError, ServerMessageRef, Session,
 };
 #[cfg(feature = "rates")]
@@ -43,7 +45,6 @@ pub(super) struct Front {
     #[cfg(feature = "rates")]
     pub(super) rate: Rate,
     /// The server's clock when it was last looked at.
-    #[cfg(feature = "rates")]
     pub(super) now: Ticks,
 }
 
@@ -285,7 +286,7 @@ impl Front {
         view: &View<'_, '_>,
         line: &mut W,
     ) -> Result<(), W::Error> {
-        let as_of = view.status.grants;
+        let as_of = view.status.events;
         let remembered = Remembered { outcome, as_of };
         let Change {
             header,
@@ -344,7 +345,7 @@ impl Front {
                 boot: self.boot,
                 number,
             },
-            events: status.grants,
+            events: status.events,
             origin: self.origin,
             software: cut(SOFTWARE),
             build: cut(BUILD),
@@ -384,25 +385,55 @@ impl Front {
 }
 
 fn events(view: &View<'_, '_>, since: u64) -> Events {
-    let event = |(number, granted): (u64, Granted<'_, '_>)| {
-        let job = granted.job();
-        granted.blocks().next().map(|block| Event {
-            number,
-            job: job.id(),
-            at: job.granted_at(),
-            attempts: job.attempts(),
-            misses: job.misses(),
-            processors: job.processors(),
-            blocks_total: job.blocks_len(),
-            block,
-        })
-    };
-    let granted = view.granted_since(since);
+    let granted = view.granted_since(since).filter_map(granted);
+    #[cfg(feature = "leases")]
+    let granted = in_order(granted, view.leases_ended_since(since).map(ended));
     Events {
-        list: granted.filter_map(event).take(EVENTS_MAX).collect(),
-        latest: view.status.grants,
+        list: granted.take(EVENTS_MAX).collect(),
+        latest: view.status.events,
         left: view.status.left,
     }
+}
+
+fn granted((number, granted): (u64, Granted<'_, '_>)) -> Option<Event> {
+    let job = granted.job();
+    granted.blocks().next().map(|block| Event {
+        number,
+        job: job.id(),
+        at: job.granted_at(),
+        processors: job.processors(),
+        what: Happened::Granted {
+            attempts: job.attempts(),
+            misses: job.misses(),
+            blocks_total: job.blocks_len(),
+            block,
+        },
+    })
+}
+
+#[cfg(feature = "leases")]
+const fn ended((number, ended): (u64, LeaseEnded)) -> Event {
+    Event {
+        number,
+        job: ended.job,
+        at: ended.at,
+        processors: ended.processors,
+        what: Happened::LeaseEnded,
+    }
+}
+
+/// Events of two kinds by their numbers.
+#[cfg(feature = "leases")]
+fn in_order(
+    some: impl Iterator<Item = Event>,
+    others: impl Iterator<Item = Event>,
+) -> impl Iterator<Item = Event> {
+    let (mut some, mut others) = (some.peekable(), others.peekable());
+    core::iter::from_fn(move || {
+        let number = some.peek().map(|event| event.number);
+        let other = others.next_if(|other| number.is_none_or(|number| other.number < number));
+        other.or_else(|| some.next())
+    })
 }
 
 pub(super) const fn increment(counter: &mut u32) {

@@ -14,8 +14,8 @@ use meshalloc_firmware::protocol::{
     BUILD_BYTES_MAX, EVENTS_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
 };
 use meshalloc_firmware::{
-    ClientMessage, Event, Events, Greeting, LineCounters, Outcome, ProtocolError, ServerMessage,
-    Session,
+    ClientMessage, Event, Events, Greeting, Happened, LineCounters, Outcome, ProtocolError,
+    ServerMessage, Session,
 };
 
 use crate::board::{configuration, request};
@@ -119,11 +119,13 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
         number: u64::MAX,
         job,
         at: u64::MAX,
-        attempts: most,
-        misses: most,
         processors: most,
-        blocks_total: most,
-        block,
+        what: Happened::Granted {
+            attempts: most,
+            misses: most,
+            blocks_total: most,
+            block,
+        },
     };
     let events = Events {
         list: std::iter::repeat_n(event, EVENTS_MAX).collect(),

@@ -11,8 +11,8 @@ use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::protocol::EVENTS_MAX;
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{
-    ClientMessage, Event, Events, Greeting, LineCounters, Outcome, PROTOCOL_VERSION, ProtocolError,
-    ServerMessage, Session,
+    ClientMessage, Event, Events, Greeting, Happened, LineCounters, Outcome, PROTOCOL_VERSION,
+    ProtocolError, ServerMessage, Session,
 };
 
 use crate::board::{configuration, grid, on, on_cube, request, submit_shape};
@@ -118,6 +118,16 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
         ),
         ("statistics", command(Command::Statistics)),
         ("reset", command(Command::Reset)),
+        (
+            "submit with a lease",
+            command(Command::SubmitLeased {
+                job,
+                request: submesh,
+                ticks: 60_000,
+            }),
+        ),
+        ("lease", command(Command::Lease { job, ticks: 60_000 })),
+        ("end lease", command(Command::EndLease { job })),
         (
             "submit with an estimate",
             command(Command::Submit {
@@ -230,6 +240,7 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
         ("none", none_since(7)),
         ("one, and more jobs to try", events(1, 8, 3)),
         ("as many as there can be", events(EVENTS_MAX, 300, 0)),
+        ("the end of a lease", lease_ended()),
     ] {
         messages.push((format!("events: {name}"), ServerMessage::Events(events)));
     }
@@ -398,16 +409,33 @@ fn events(count: usize, latest: u64, left: u32) -> Events {
         number,
         job: JobId(job),
         at: 1_000_000,
-        attempts: 2,
-        misses: 1,
         processors: 12,
-        blocks_total: 1,
-        block: Block::from(Submesh::new(0, 5, 4, 3)),
+        what: Happened::Granted {
+            attempts: 2,
+            misses: 1,
+            blocks_total: 1,
+            block: Block::from(Submesh::new(0, 5, 4, 3)),
+        },
     };
     Events {
         list: (8..).zip(300..).take(count).map(event).collect(),
         latest,
         left,
+    }
+}
+
+fn lease_ended() -> Events {
+    let event = Event {
+        number: 8,
+        job: JobId(300),
+        at: 1_000_000,
+        processors: 12,
+        what: Happened::LeaseEnded,
+    };
+    Events {
+        list: Bounded::from_slice(&[event]).expect("1 event fits"),
+        latest: 8,
+        left: 0,
     }
 }
 
@@ -436,7 +464,7 @@ fn errors() -> Vec<Error> {
         ]
         .map(Error::Configure),
     );
-    errors.push(Error::Busy { left: 300 });
+    errors.extend([Error::Busy { left: 300 }, Error::LeaseRuns]);
     errors
 }
 

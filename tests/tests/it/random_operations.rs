@@ -59,6 +59,9 @@ enum Kind {
     SubmitBad,
     Release,
     ReleaseUnknown,
+    SubmitLeased,
+    Lease,
+    EndLease,
     MarkFaulty,
     ClearFaulty,
     FaultOutside,
@@ -69,13 +72,16 @@ enum Kind {
 }
 
 /// How often each kind comes at most: what makes and ends jobs often, what forgets everything seldom.
-const KINDS: [(Kind, u32); 13] = [
+const KINDS: [(Kind, u32); 16] = [
     (Kind::Submit, 40),
     (Kind::SubmitNoWait, 40),
     (Kind::SubmitDuplicate, 3),
     (Kind::SubmitBad, 3),
     (Kind::Release, 40),
     (Kind::ReleaseUnknown, 2),
+    (Kind::SubmitLeased, 20),
+    (Kind::Lease, 20),
+    (Kind::EndLease, 4),
     (Kind::MarkFaulty, 20),
     (Kind::ClearFaulty, 20),
     (Kind::FaultOutside, 2),
@@ -209,6 +215,21 @@ impl Reader<'_> {
                 job: some_job.unwrap_or(unknown),
             },
             Kind::ReleaseUnknown => Command::Release { job: unknown },
+            Kind::SubmitLeased => match self.submit(request) {
+                Command::Submit { job, request } => Command::SubmitLeased {
+                    job,
+                    request,
+                    ticks: random.between(1, 600).into(),
+                },
+                other => other,
+            },
+            Kind::Lease => Command::Lease {
+                job: some_job.unwrap_or(unknown),
+                ticks: random.below(300).into(),
+            },
+            Kind::EndLease => Command::EndLease {
+                job: some_job.unwrap_or(unknown),
+            },
             Kind::MarkFaulty => fault(saved::block(&machine, &mut random), true),
             Kind::ClearFaulty => match faulty.get(usize::from(a) % faulty.len().max(1)) {
                 Some(&faulty) if c % 8 > 0 => fault(unit(&machine, NodeId(faulty)), false),
@@ -284,9 +305,17 @@ fn note(command: &Command, expected: &Expected, seen: &mut BTreeSet<&'static str
     let kind = match (command, &expected.last) {
         (_, Reply::Error(Error::Refused(refusal))) => refusal.name(),
         (_, Reply::Error(Error::UnknownJob)) => "unknown job",
+        (_, Reply::Error(Error::LeaseRuns)) => "a lease runs",
         (_, Reply::Error(Error::NoSuchBlock { .. })) => "no such block",
         (_, Reply::Error(Error::Configure(ConfigureError::JobsPresent))) => "jobs present",
         (_, Reply::Error(Error::Configure(_))) => "too large",
+        _ if expected.ended.len() > 1 => "several leases end",
+        _ if expected.ended.iter().any(|ended| ended.processors == 0) => {
+            "the lease of a waiting job ends"
+        }
+        _ if !expected.ended.is_empty() => "a lease ends",
+        (Command::Lease { .. }, _) => "leased",
+        (Command::SubmitLeased { .. }, _) => "submitted with a lease",
         (Command::Configure(_), _) => "configured",
         (Command::Reset, _) => "reset",
         (Command::Submit { .. }, _) if grants == 0 => "waits",
@@ -443,6 +472,12 @@ fn everything_happens() {
         for strategy in strategies(machine) {
             let mut missing = BTreeSet::from([
                 "unknown job",
+                "a lease runs",
+                "several leases end",
+                "the lease of a waiting job ends",
+                "a lease ends",
+                "leased",
+                "submitted with a lease",
                 "no such block",
                 "jobs present",
                 "too large",

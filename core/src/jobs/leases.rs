@@ -1,0 +1,99 @@
+//! Leases of jobs, and those that have ended lately.
+//!
+//! The time at which a lease ends is in the job's slot. A bound from below for all of them says at once that none has ended; the slots are
+//! looked through only when time has reached it.
+
+use heapless::Deque;
+
+use super::{JobTable, Slot};
+use crate::message::LeaseEnded;
+use crate::request::{JobId, Ticks};
+
+/// The ends of leases that are remembered.
+pub const LEASES_ENDED_MAX: usize = 16;
+
+/// What there is beside the slots.
+#[derive(Debug)]
+pub(super) struct Leases {
+    /// No lease ends earlier.
+    bound: Ticks,
+    /// The latest ones that have ended, the oldest first, each with the number of the event.
+    ended: Deque<(u64, LeaseEnded), LEASES_ENDED_MAX>,
+}
+
+impl Leases {
+    pub(super) const NONE: Leases = Leases {
+        bound: Ticks::MAX,
+        ended: Deque::new(),
+    };
+}
+
+impl JobTable<'_> {
+    /// When the job's lease ends; `None` if it has none.
+    pub fn lease(&self, slot: Slot) -> Option<Ticks> {
+        let ends = self.get(slot).lease_ends;
+        (ends != 0).then_some(ends)
+    }
+
+    /// The job has a lease until then, or none.
+    pub(crate) fn set_lease(&mut self, slot: Slot, ends: Option<Ticks>) {
+        // A lease that ends at once ends a tick later: 0 is none.
+        let ends = ends.map(|ends| ends.max(1));
+        self.slots[slot.0 as usize].lease_ends = ends.unwrap_or(0);
+        self.leases.bound = self.leases.bound.min(ends.unwrap_or(Ticks::MAX));
+    }
+
+    /// Whether a lease may have ended by now: if not, none has.
+    #[inline]
+    pub(crate) const fn may_have_ended(&self, now: Ticks) -> bool {
+        self.leases.bound <= now
+    }
+
+    /// The job whose lease has ended first by now, of several the one with the least name, and when that was. O(jobs) if there may be one.
+    pub(crate) fn lease_ended(&mut self, now: Ticks) -> Option<(Ticks, JobId)> {
+        if !self.may_have_ended(now) {
+            return None;
+        }
+        let jobs = self.slots[..self.fresh].iter();
+        let leased = jobs.filter(|job| !job.is_free() && job.lease_ends != 0);
+        let first = leased.map(|job| (job.lease_ends, job.id)).min();
+        self.leases.bound = first.map_or(Ticks::MAX, |(ends, _)| ends);
+        first.filter(|&(ends, _)| ends <= now)
+    }
+
+    /// Remembers the end of a lease, in place of the oldest one if need be. Numbers ascend.
+    pub(crate) fn remember_end(&mut self, number: u64, ended: LeaseEnded) {
+        let remembered = &mut self.leases.ended;
+        if remembered.is_full() {
+            remembered.pop_front();
+        }
+        let _ = remembered.push_back((number, ended));
+    }
+
+    /// The ends that are remembered and have a number above this one, in order.
+    pub(crate) fn leases_ended_since(
+        &self,
+        number: u64,
+    ) -> impl Iterator<Item = (u64, LeaseEnded)> + '_ {
+        let ended = self.leases.ended.iter().copied();
+        ended.skip_while(move |&(of, _)| of <= number)
+    }
+
+    /// Every job that has a lease, with its end.
+    #[cfg(feature = "restore")]
+    pub(crate) fn save_leases(&self) -> impl Iterator<Item = (JobId, Ticks)> + '_ {
+        let jobs = self.slots[..self.fresh].iter();
+        let leased = jobs.filter(|job| !job.is_free() && job.lease_ends != 0);
+        leased.map(|job| (job.id, job.lease_ends))
+    }
+
+    /// Asserts that no lease ends before the bound, and that ends are in order.
+    pub(super) fn check_leases(&self) {
+        for job in &self.slots[..self.fresh] {
+            let has_lease = !job.is_free() && job.lease_ends != 0;
+            assert!(!has_lease || job.lease_ends >= self.leases.bound);
+        }
+        let numbers = self.leases.ended.iter().map(|&(number, _)| number);
+        assert!(numbers.is_sorted_by(|a, b| a < b), "ends are in order");
+    }
+}

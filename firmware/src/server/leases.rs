@@ -1,0 +1,46 @@
+//! The end of leases: between frames the server ends those whose ends its clock has reached.
+//!
+//! After a command that has brought a time of its own, a simulator's for example, time stands still until the next one.
+
+use meshalloc::{Command, Interrupts, Ticks};
+
+use super::{Meanwhile, Port, Server};
+use crate::keeping::{Keep, NO_SESSION, Record};
+
+impl<K: Keep> Server<'_, K> {
+    /// The time by which leases end.
+    fn time(&self) -> Ticks {
+        match self.has_client_time {
+            true => self.controller.clock(),
+            false => self.started.saturating_add(self.front.now),
+        }
+    }
+
+    /// Whether there may be a lease to end. If not there is none.
+    pub(super) fn may_lease_have_ended(&self) -> bool {
+        self.controller.may_lease_have_ended(self.time())
+    }
+
+    /// Ends the lease that has ended first, if there is one, but for the scheduling that follows from it.
+    pub(super) fn end_lease<P: Port>(&mut self, port: &mut P) -> Result<(), P::Error> {
+        let Some((at, job)) = self.controller.lease_ended(self.time()) else {
+            return Ok(());
+        };
+        let command = Command::EndLease { job };
+        let record = Record {
+            client: 0,
+            session: NO_SESSION,
+            seq: 0,
+            at,
+            command,
+        };
+        if self.keep(&record).is_err() {
+            self.is_stuck = true;
+            return Ok(());
+        }
+        let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
+        let interrupts = Interrupts::by(&mut meanwhile);
+        self.controller.begin(&command, at, interrupts);
+        meanwhile.result
+    }
+}
