@@ -404,7 +404,7 @@ impl<K: Keep> Server<'_, K> {
         if is_answered {
             return result;
         }
-        let status = self.controller.status();
+        let status = self.status();
         let view = self.controller.view(&status);
         result.and(self.front.settle(change, outcome, &view, port))
     }

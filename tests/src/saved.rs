@@ -77,11 +77,21 @@ impl Commands {
         };
         let block = block(&machine, random);
         let command = match random.below(100) {
-            0..50 => Command::Submit {
+            0..40 => Command::Submit {
                 job: name,
                 request: request(&machine, random),
             },
-            50..78 => Command::Release { job },
+            40..50 => Command::SubmitLeased {
+                job: name,
+                request: request(&machine, random),
+                ticks: random.between(1, 500).into(),
+            },
+            50..72 => Command::Release { job },
+            72..77 => Command::Lease {
+                job,
+                ticks: random.below(300).into(),
+            },
+            77 => Command::EndLease { job },
             78..84 => Command::MarkFaulty { block },
             84..95 => Command::ClearFaulty {
                 block: match faulty(controller, random) {
@@ -169,7 +179,7 @@ fn request(machine: &Grid, random: &mut Random) -> Request {
 pub struct Seen {
     /// The answer to the command.
     pub answer: Answer,
-    /// The answers to `ListJobs` from each slot on and to `QueryJob`, the numbers of grants, the statistics.
+    /// The answers to `ListJobs` from each slot on and to `QueryJob`, the numbers of grants, the leases, the statistics.
     pub rest: Vec<String>,
 }
 
@@ -201,6 +211,15 @@ pub fn carry_out(controller: &mut Controller<'_>, command: &Command, now: Ticks)
         .map(|(number, _)| number)
         .collect();
     rest.push(format!("{} {numbers:?}", controller.events()));
+    let (jobs, status) = (controller.jobs(), controller.status());
+    let there = jobs
+        .running()
+        .chain(queue.slots().map(|slot| queue.get(slot)));
+    let leases: Vec<_> = there
+        .map(|job| jobs.find(job.id()).map(|slot| jobs.lease(slot)))
+        .collect();
+    let ended: Vec<_> = controller.view(&status).leases_ended_since(0).collect();
+    rest.push(format!("{leases:?} {ended:?}"));
     rest.push(format!("{:?}", controller.statistics()));
     Seen { answer, rest }
 }

@@ -229,7 +229,7 @@ impl System {
     pub fn handle(&mut self, command: &Command, now: Ticks) -> Expected {
         let before = self.clock;
         self.clock = before.max(now);
-        let mut grants = Vec::new();
+        let (mut grants, mut ended) = (Vec::new(), Vec::new());
         let mut last = match *command {
             Command::Configure(configuration) => self.configure(configuration, now),
             Command::Submit { job, request } => self.submit(job, request, &mut grants),
@@ -251,10 +251,9 @@ impl System {
                 assert_eq!(done, Ok(Reply::Done), "it is there");
             }),
             Command::Lease { job, ticks } => self.lease(job, ticks),
-            Command::EndLease { job } => self.end_lease(job, &mut grants),
+            Command::EndLease { job } => self.end_lease(job, &mut ended, &mut grants),
             other => unreachable!("{other:?} is compared by other means"),
         };
-        let mut ended = Vec::new();
         if last.is_err() || !command.changes_state() {
             self.clock = before;
         } else {
@@ -395,11 +394,23 @@ impl System {
         Ok(Reply::Done)
     }
 
-    fn end_lease(&mut self, id: JobId, grants: &mut Vec<ExpectedGrant>) -> Result<Reply, Error> {
+    fn end_lease(
+        &mut self,
+        id: JobId,
+        ended: &mut Vec<LeaseEnded>,
+        grants: &mut Vec<ExpectedGrant>,
+    ) -> Result<Reply, Error> {
         let mut jobs = self.running.iter().chain(&self.waiting);
         let job = jobs.find(|job| job.id == id).ok_or(Error::UnknownJob)?;
         match job.lease {
-            Some(ends) if ends <= self.clock => self.release(id, grants),
+            Some(ends) if ends <= self.clock => {
+                ended.push(LeaseEnded {
+                    job: id,
+                    at: self.clock,
+                    processors: job.processors(self.grid()),
+                });
+                self.release(id, grants)
+            }
             _ => Err(Error::LeaseRuns),
         }
     }
@@ -412,14 +423,8 @@ impl System {
             let Some((_, job)) = due.filter(|&(ends, _)| ends <= self.clock).min() else {
                 return;
             };
-            let Ok(Reply::Released { processors, .. }) = self.end_lease(job, grants) else {
-                unreachable!("it has ended");
-            };
-            ended.push(LeaseEnded {
-                job,
-                at: self.clock,
-                processors,
-            });
+            let released = self.end_lease(job, ended, grants);
+            assert!(released.is_ok(), "it has ended");
         }
     }
 

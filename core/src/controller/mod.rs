@@ -163,8 +163,14 @@ impl<'m> Controller<'m> {
         }
         self.finish(&mut |granted| granted.emit(reply));
         let mut never = Interrupts::never();
+        #[cfg(feature = "leases")]
+        let before = self.events;
         let grants: Grants<'_> = &mut |granted| granted.emit(reply);
         let mut last = self.change(command, now, grants, &mut never);
+        #[cfg(feature = "leases")]
+        for (_, ended) in self.jobs.leases_ended_since(before) {
+            reply(&Reply::LeaseEnded(ended));
+        }
         self.finish(&mut |granted| granted.emit(reply));
         #[cfg(feature = "leases")]
         while let Some(ended) = self.end_next_lease() {

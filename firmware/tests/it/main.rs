@@ -4,6 +4,7 @@ mod board;
 mod golden;
 mod hostile;
 mod journal;
+mod leases;
 mod line;
 mod longest;
 mod port;

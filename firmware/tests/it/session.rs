@@ -155,7 +155,17 @@ fn commands(random: &mut Random, count: usize, kind: Kind) -> Vec<Command> {
                     from: job / 4,
                 },
                 21..=23 => Command::Statistics,
-                24..=59 => release(job),
+                24..=55 => release(job),
+                56..=62 => Command::SubmitLeased {
+                    job: JobId(job),
+                    request: some_request(random, kind),
+                    ticks: 1 + random.below(400) as u64,
+                },
+                63..=66 => Command::Lease {
+                    job: JobId(job),
+                    ticks: random.below(200) as u64,
+                },
+                67 => Command::EndLease { job: JobId(job) },
                 _ => Command::Submit {
                     job: JobId(job),
                     request: some_request(random, kind),
@@ -172,6 +182,15 @@ struct Seen {
     /// Faults of the line.
     happened: [u32; 6],
     grants: usize,
+    leases_ended: usize,
+}
+
+/// The job whose lease has ended.
+const fn ended(reply: &Reply) -> Option<JobId> {
+    match reply {
+        Reply::LeaseEnded(ended) => Some(ended.job),
+        _ => None,
+    }
 }
 
 impl Seen {
@@ -179,6 +198,7 @@ impl Seen {
         self.retries += other.retries;
         self.happened = std::array::from_fn(|i| self.happened[i] + other.happened[i]);
         self.grants += other.grants;
+        self.leases_ended += other.leases_ended;
     }
 }
 
@@ -193,9 +213,18 @@ fn compare(seed: u64, faults: Faults, count: usize, kind: Kind) -> Seen {
     let mut seen = Seen::default();
     for (i, command) in commands(&mut random, count, kind).iter().enumerate() {
         let now = 10 * i as u64;
-        let over_line = call(&mut client, command, Some(now))
+        let mut over_line = call(&mut client, command, Some(now))
             .unwrap_or_else(|error| panic!("seed {seed}, command {i}: {error}"));
-        let in_process = handle(&mut reference, command, now);
+        let mut in_process = handle(&mut reference, command, now);
+        // What is granted and gone again is no event any more.
+        let ended: Vec<JobId> = in_process.iter().filter_map(ended).collect();
+        seen.leases_ended += ended.len();
+        for replies in [&mut over_line, &mut in_process] {
+            replies.retain(|reply| match reply {
+                Reply::Grant(grant) => !ended.contains(&grant.job),
+                _ => true,
+            });
+        }
         assert_eq!(
             over_line, in_process,
             "seed {seed}, command {i}: {command:?}"
@@ -222,7 +251,10 @@ fn on_a_good_line_every_reply_equals_the_one_in_process() {
             all.add(&compare(seed, Faults::default(), 600, kind));
         }
         assert_eq!((all.retries, all.happened), (0, [0; 6]));
-        assert!(all.grants > 500, "{kind:?}: {all:?}");
+        assert!(
+            all.grants > 500 && all.leases_ended > 50,
+            "{kind:?}: {all:?}"
+        );
     }
 }
 
@@ -249,7 +281,10 @@ fn on_a_bad_line_every_reply_equals_the_one_in_process() {
             all.retries > 1000 && all.happened.iter().all(|&times| times > 500),
             "the faults did not bite: {all:?}"
         );
-        assert!(all.grants > 500, "{kind:?}: {all:?}");
+        assert!(
+            all.grants > 500 && all.leases_ended > 50,
+            "{kind:?}: {all:?}"
+        );
     }
 }
 

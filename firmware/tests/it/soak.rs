@@ -11,14 +11,17 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
+use meshalloc::jobs::LEASES_ENDED_MAX;
 use meshalloc::{
-    Block, Command, Configuration, Controller, Error, Flags, JobId, JobState, Refusal, Reply,
-    Request, StrategyKind, Submesh,
+    Block, Command, Configuration, Controller, Error, Flags, JobId, JobState, LeaseEnded, Refusal,
+    Reply, Request, StrategyKind, Submesh,
 };
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::Origin;
-use meshalloc_firmware::{Client, ClientError, Line, Options, Received, Server};
+use meshalloc_firmware::{
+    Client, ClientError, Happened as Happening, Line, Options, Received, Server,
+};
 
 use crate::board::{Board, configuration};
 use crate::line::Random;
@@ -80,6 +83,9 @@ struct Happened {
     in_doubt: u64,
     there: u64,
     sectors_erased: u64,
+    leases_ended: u64,
+    told_of_ends: u64,
+    renewed: u64,
 }
 
 /// The server and the lines to it.
@@ -293,6 +299,14 @@ enum Entry {
     Unknown,
 }
 
+/// What must be true of a lease.
+#[derive(Clone, Copy, Debug)]
+struct Lease {
+    ticks: u64,
+    /// It does not end earlier, as far as the ledger knows.
+    not_before: u64,
+}
+
 /// The ledger and the clients.
 struct Soak {
     seed: u64,
@@ -303,7 +317,11 @@ struct Soak {
     told: Vec<u64>,
     /// The jobs of whose grants each client was told.
     seen: Vec<BTreeSet<u32>>,
+    /// The jobs of whose leases' ends each client was told.
+    seen_ended: Vec<BTreeSet<u32>>,
     ledger: BTreeMap<u32, Entry>,
+    /// The jobs that have, or had, leases.
+    leased: BTreeMap<u32, Lease>,
     next_job: u32,
     operation: u64,
 }
@@ -335,6 +353,8 @@ impl Soak {
             clients: (0..CLIENTS).map(|_| None).collect(),
             told: vec![0; CLIENTS],
             seen: vec![BTreeSet::new(); CLIENTS],
+            seen_ended: vec![BTreeSet::new(); CLIENTS],
+            leased: BTreeMap::new(),
             ledger: BTreeMap::new(),
             next_job: 1,
             operation: 0,
@@ -363,6 +383,7 @@ impl Soak {
         };
         let client = Client::connect(end, options).ok()?;
         self.seen[at].clear();
+        self.seen_ended[at].clear();
         self.told[at] = client.greeting().session.boot;
         Some(client)
     }
@@ -424,6 +445,9 @@ impl Soak {
                     .or_default()
                     .extend(&grant.blocks);
             }
+            if let Reply::LeaseEnded(ended) = reply {
+                self.take_end(at, ended.job);
+            }
         }
         for (job, blocks) in granted {
             self.happened().grants += 1;
@@ -442,12 +466,25 @@ impl Soak {
         }
     }
 
-    /// Learns of all grants until nothing is left to be done.
+    /// A client is told of the end of each lease once.
+    fn take_end(&mut self, at: usize, job: JobId) {
+        self.happened().told_of_ends += 1;
+        assert!(self.leased.contains_key(&job.0), "job {job} has no lease");
+        let is_new = self.seen_ended[at].insert(job.0);
+        assert!(is_new, "told twice of the end of the lease of job {job}");
+    }
+
+    /// Learns of all events until nothing is left to be done.
     fn take_events(&mut self, at: usize, client: &mut Client<End>) -> Result<(), ClientError> {
         client.poll()?;
         while let Some(event) = client.next_event()? {
             self.happened().events += 1;
-            assert!(self.seen[at].insert(event.job.0), "told twice");
+            match event.what {
+                Happening::LeaseEnded => self.take_end(at, event.job),
+                Happening::Granted { .. } => {
+                    assert!(self.seen[at].insert(event.job.0), "told twice");
+                }
+            }
         }
         Ok(())
     }
@@ -537,6 +574,21 @@ impl Soak {
                 let _ = self.call(at, &mut client, &command);
                 self.clients[at] = Some(client);
             }
+            56..=60 if known.iter().any(|job| self.leased.contains_key(job)) => {
+                let mut leased = known.iter().filter(|job| self.leased.contains_key(job));
+                let job = *leased.next().expect("there is one");
+                let lease = self.leased.get_mut(&job).expect("it has one");
+                lease.not_before = 0;
+                let command = Command::Lease {
+                    job: JobId(job),
+                    ticks: lease.ticks,
+                };
+                if let Some(replies) = self.call(at, &mut client, &command) {
+                    let is_renewed = replies.last() == Some(&Reply::Done);
+                    self.happened().renewed += u64::from(is_renewed);
+                }
+                self.clients[at] = Some(client);
+            }
             51..=55 => {
                 if let Err(error) = self.take_events(at, &mut client) {
                     self.note(at, &error, &client);
@@ -561,10 +613,23 @@ impl Soak {
         }
         let asked = client.counters().under_way;
         self.ledger.insert(job, Entry::Submitted);
-        let command = Command::Submit {
-            job: JobId(job),
-            request,
+        let is_leased = self.random.once_in(5);
+        let ticks = 50 + self.random.below(1000) as u64;
+        let command = match is_leased {
+            false => Command::Submit {
+                job: JobId(job),
+                request,
+            },
+            true => Command::SubmitLeased {
+                job: JobId(job),
+                request,
+                ticks,
+            },
         };
+        if is_leased {
+            let not_before = 0;
+            self.leased.insert(job, Lease { ticks, not_before });
+        }
         match self.call(at, &mut client, &command).as_deref() {
             None => self.settle(at, client, job, Entry::Submitted),
             Some([.., last]) => {
@@ -610,12 +675,54 @@ impl Soak {
         match self.call(at, &mut client, &command).as_deref() {
             None => self.settle(at, client, job, before),
             Some([.., Reply::Released { .. }]) => self.clients[at] = Some(client),
+            Some([.., Reply::Error(Error::UnknownJob)]) if self.leased.contains_key(&job) => {
+                self.clients[at] = Some(client);
+            }
             Some(other) => panic!("{other:?}"),
         }
     }
 
+    /// A job with a lease may be gone: then the lease has ended, at its time, and the server can tell so.
+    fn see_leases(&mut self) {
+        let world = self.world.borrow();
+        let controller = world.server.as_ref().expect("it is there").controller();
+        let status = controller.status();
+        let view = controller.view(&status);
+        let ended: Vec<LeaseEnded> = view.leases_ended_since(0).map(|(_, ended)| ended).collect();
+        let mut gone = Vec::new();
+        for (&job, lease) in &mut self.leased {
+            let slot = controller.jobs().find(JobId(job));
+            if let Some(slot) = slot {
+                let submitted = controller.jobs().get(slot).submitted();
+                if lease.not_before == 0
+                    && controller.jobs().lease(slot) == Some(submitted + lease.ticks)
+                {
+                    lease.not_before = submitted + lease.ticks;
+                }
+            } else if let Some(Entry::Submitted | Entry::Granted(_)) = self.ledger.get(&job) {
+                let context = || {
+                    format!(
+                        "seed {}, operation {}, job {job}",
+                        self.seed, self.operation
+                    )
+                };
+                match ended.iter().find(|ended| ended.job.0 == job) {
+                    Some(ended) => assert!(ended.at >= lease.not_before, "{}", context()),
+                    None => assert_eq!(ended.len(), LEASES_ENDED_MAX, "{}", context()),
+                }
+                gone.push(job);
+            }
+        }
+        drop(world);
+        for job in gone {
+            self.happened().leases_ended += 1;
+            self.ledger.insert(job, Entry::Gone);
+        }
+    }
+
     /// What must be true after each operation.
-    fn check(&self) {
+    fn check(&mut self) {
+        self.see_leases();
         let world = self.world.borrow();
         let controller = world.server.as_ref().expect("it is there").controller();
         let jobs = controller.jobs();
@@ -652,6 +759,8 @@ fn soak(seed: u64, operations: u64, so_far: Happened) -> Happened {
             let old = soak.next_job.saturating_sub(600);
             let is_over = |job: &u32, entry: &Entry| *job < old && *entry == Entry::Gone;
             soak.ledger.retain(|job, entry| !is_over(job, entry));
+            let ledger = &soak.ledger;
+            soak.leased.retain(|job, _| ledger.contains_key(job));
         }
     }
     *soak.happened()
@@ -678,6 +787,9 @@ fn soak_seeds(seeds: Range<u64>, operations: u64) {
         all.busy,
         all.refused,
         all.under_way,
+        all.leases_ended,
+        all.told_of_ends,
+        all.renewed,
     ];
     assert!(
         each.iter().all(|&times| times * 2000 > all.operations),

@@ -87,8 +87,16 @@ fn in_pauses(
     looks: &mut Looks,
 ) -> Reply {
     let mut reply = controller.begin(command, now, Interrupts::by(looks));
-    while controller.is_scheduling() {
-        controller.advance(&mut |_| (), Interrupts::by(looks));
+    let mut finish = |controller: &mut Controller<'_>| {
+        while controller.is_scheduling() {
+            controller.advance(&mut |_| (), Interrupts::by(looks));
+        }
+    };
+    finish(controller);
+    while let Some((ends, job)) = controller.lease_ended(0) {
+        let released = controller.begin(&Command::EndLease { job }, ends, Interrupts::never());
+        assert!(matches!(released, Reply::Released { .. }), "{released:?}");
+        finish(controller);
     }
     controller.renew(&mut reply);
     reply
