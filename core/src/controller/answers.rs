@@ -2,7 +2,8 @@
 
 use heapless::Vec;
 
-use super::{Controller, Sink, View, check_block, is_on};
+use super::faults::{check_block, is_on};
+use super::{Controller, Sink, View};
 use crate::blocks::Held;
 use crate::error::Error;
 use crate::grid::Block;

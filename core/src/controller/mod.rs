@@ -4,7 +4,9 @@
 //! own: the simulator calls it with its virtual time, the firmware with its clock.
 
 mod answers;
+mod faults;
 mod interrupts;
+mod invariants;
 #[cfg(feature = "leases")]
 mod leases;
 mod pass;
@@ -19,15 +21,12 @@ pub use state::Restoring;
 pub use view::{Status, View};
 
 use crate::allocator::Allocator;
-use crate::blocks::Held;
 use crate::error::{ConfigureError, Error, Refusal};
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Slot};
 #[cfg(feature = "leases")]
 use crate::message::LeaseEnded;
-use crate::message::{
-    Capacity, Command, Configuration, Counts, FaultReport, JobState, Reply, Statistics,
-};
+use crate::message::{Capacity, Command, Configuration, Counts, JobState, Reply, Statistics};
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, Event, Try};
@@ -463,145 +462,8 @@ impl<'m> Controller<'m> {
         Ok(processors)
     }
 
-    /// The processors of the block are faulty. Jobs that hold some of them keep running.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuchBlock`].
-    ///
-    /// # Time complexity
-    ///
-    /// That of [`Allocator::mark_faulty`], and O(blocks held).
-    pub fn mark_faulty(&mut self, block: Block, now: Ticks) -> Result<FaultReport, Error> {
-        check_block(self.machine(), block)?;
-        self.finish(&mut |_| ());
-        let report = self.begin_mark_faulty(block, now, &mut Interrupts::never())?;
-        self.settle(&mut |_| ());
-        Ok(report)
-    }
-
-    fn begin_mark_faulty(
-        &mut self,
-        block: Block,
-        now: Ticks,
-        interrupts: &mut Interrupts<'_>,
-    ) -> Result<FaultReport, Error> {
-        check_block(self.machine(), block)?;
-        self.clock = self.clock.max(now);
-        let mut part = interrupts.during(|| self.status());
-        let mut watcher = part.watcher();
-        let watch = watcher.beside(&self.jobs);
-        let changed = self.allocator.mark_faulty_watched(block, watch);
-        Ok(self.fault_report(block, changed))
-    }
-
-    /// The processors of the block work again. `granted` is called for every job that is granted in consequence.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuchBlock`].
-    ///
-    /// # Time complexity
-    ///
-    /// That of [`Allocator::clear_faulty`], O(blocks held), and that of the strategy for each job that the scheduler lets try.
-    pub fn clear_faulty(
-        &mut self,
-        block: Block,
-        now: Ticks,
-        granted: Grants<'_>,
-    ) -> Result<FaultReport, Error> {
-        self.finish(granted);
-        let report = self.begin_clear_faulty(block, now, &mut Interrupts::never())?;
-        self.settle(granted);
-        Ok(report)
-    }
-
-    fn begin_clear_faulty(
-        &mut self,
-        block: Block,
-        now: Ticks,
-        interrupts: &mut Interrupts<'_>,
-    ) -> Result<FaultReport, Error> {
-        check_block(self.machine(), block)?;
-        self.clock = self.clock.max(now);
-        let before = self.occupancy().free();
-        let mut part = interrupts.during(|| self.status());
-        let mut watcher = part.watcher();
-        let watch = watcher.beside(&self.jobs);
-        let changed = self.allocator.clear_faulty_watched(block, watch);
-        if self.occupancy().free() != before {
-            self.schedule(Event::Departure);
-        }
-        Ok(self.fault_report(block, changed))
-    }
-
-    fn fault_report(&self, block: Block, changed: u32) -> FaultReport {
-        let (grid, held) = (self.machine(), self.allocator.held());
-        let mut jobs = self
-            .jobs
-            .running()
-            .filter(|job| is_on(grid, held, job, block));
-        let first = jobs.next().map(JobSlot::id);
-        FaultReport {
-            changed,
-            jobs: u32::from(first.is_some()) + jobs.count() as u32,
-            first,
-        }
-    }
-
     /// The machine that is served.
     pub const fn machine(&self) -> &Grid {
         &self.configuration.machine
     }
-
-    /// Asserts every invariant of the whole. For tests; slow.
-    pub fn check_invariants(&self) {
-        self.jobs.check_invariants();
-        let mut blocks = 0;
-        let grid = self.machine();
-        for job in self.jobs.running() {
-            let held: u32 = self.blocks(job).map(|block| grid.area(block)).sum();
-            assert_eq!(held, job.processors(), "processors of job {}", job.id());
-            blocks += job.blocks_len();
-        }
-        self.check_reservations();
-        self.allocator.check_invariants(blocks);
-    }
-
-    /// Asserts that reservations lie within the machine and are disjoint, in space or in time.
-    fn check_reservations(&self) {
-        let grid = self.machine();
-        for (at, job) in self.jobs.reserved().enumerate() {
-            let Some(block) = job.reserved_block() else {
-                continue;
-            };
-            assert!(grid.contains(block), "reserved for job {}", job.id());
-            for other in self.jobs.reserved().skip(at + 1) {
-                let overlaps = |other: Block| grid.overlap(block, other);
-                if other.reserved_block().is_some_and(overlaps) {
-                    let is_over = |job: &JobSlot, other: &JobSlot| {
-                        job.ends(0)
-                            .is_some_and(|end| Some(end) <= other.reserved_from())
-                    };
-                    let apart = is_over(job, other) || is_over(other, job);
-                    assert!(apart, "reserved for jobs {} and {}", job.id(), other.id());
-                }
-            }
-        }
-    }
-}
-
-fn check_block(machine: &Grid, block: Block) -> Result<(), Error> {
-    match machine.outside(block) {
-        None => Ok(()),
-        Some(dimension) => Err(Error::NoSuchBlock {
-            dimension: dimension as u8,
-        }),
-    }
-}
-
-/// Whether the job holds a processor of the block.
-fn is_on(grid: &Grid, held: Held<'_, '_>, job: &JobSlot, block: Block) -> bool {
-    let mut blocks = held.of(job.blocks());
-    blocks.any(|held| grid.overlap(held, block))
 }

@@ -1,0 +1,113 @@
+//! Faulty processors: whole blocks of them, in and out.
+
+use super::{Controller, Grants, Interrupts};
+use crate::blocks::Held;
+use crate::error::Error;
+use crate::grid::{Block, Grid};
+use crate::jobs::JobSlot;
+use crate::message::FaultReport;
+use crate::request::Ticks;
+use crate::scheduler::Event;
+
+impl Controller<'_> {
+    /// The processors of the block are faulty. Jobs that hold some of them keep running.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchBlock`].
+    ///
+    /// # Time complexity
+    ///
+    /// That of [`Allocator::mark_faulty`], and O(blocks held).
+    pub fn mark_faulty(&mut self, block: Block, now: Ticks) -> Result<FaultReport, Error> {
+        check_block(self.machine(), block)?;
+        self.finish(&mut |_| ());
+        let report = self.begin_mark_faulty(block, now, &mut Interrupts::never())?;
+        self.settle(&mut |_| ());
+        Ok(report)
+    }
+
+    pub(super) fn begin_mark_faulty(
+        &mut self,
+        block: Block,
+        now: Ticks,
+        interrupts: &mut Interrupts<'_>,
+    ) -> Result<FaultReport, Error> {
+        check_block(self.machine(), block)?;
+        self.clock = self.clock.max(now);
+        let mut part = interrupts.during(|| self.status());
+        let mut watcher = part.watcher();
+        let watch = watcher.beside(&self.jobs);
+        let changed = self.allocator.mark_faulty_watched(block, watch);
+        Ok(self.fault_report(block, changed))
+    }
+
+    /// The processors of the block work again. `granted` is called for every job that is granted in consequence.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchBlock`].
+    ///
+    /// # Time complexity
+    ///
+    /// That of [`Allocator::clear_faulty`], O(blocks held), and that of the strategy for each job that the scheduler lets try.
+    pub fn clear_faulty(
+        &mut self,
+        block: Block,
+        now: Ticks,
+        granted: Grants<'_>,
+    ) -> Result<FaultReport, Error> {
+        self.finish(granted);
+        let report = self.begin_clear_faulty(block, now, &mut Interrupts::never())?;
+        self.settle(granted);
+        Ok(report)
+    }
+
+    pub(super) fn begin_clear_faulty(
+        &mut self,
+        block: Block,
+        now: Ticks,
+        interrupts: &mut Interrupts<'_>,
+    ) -> Result<FaultReport, Error> {
+        check_block(self.machine(), block)?;
+        self.clock = self.clock.max(now);
+        let before = self.occupancy().free();
+        let mut part = interrupts.during(|| self.status());
+        let mut watcher = part.watcher();
+        let watch = watcher.beside(&self.jobs);
+        let changed = self.allocator.clear_faulty_watched(block, watch);
+        if self.occupancy().free() != before {
+            self.schedule(Event::Departure);
+        }
+        Ok(self.fault_report(block, changed))
+    }
+
+    fn fault_report(&self, block: Block, changed: u32) -> FaultReport {
+        let (grid, held) = (self.machine(), self.allocator.held());
+        let mut jobs = self
+            .jobs
+            .running()
+            .filter(|job| is_on(grid, held, job, block));
+        let first = jobs.next().map(JobSlot::id);
+        FaultReport {
+            changed,
+            jobs: u32::from(first.is_some()) + jobs.count() as u32,
+            first,
+        }
+    }
+}
+
+pub(super) fn check_block(machine: &Grid, block: Block) -> Result<(), Error> {
+    match machine.outside(block) {
+        None => Ok(()),
+        Some(dimension) => Err(Error::NoSuchBlock {
+            dimension: dimension as u8,
+        }),
+    }
+}
+
+/// Whether the job holds a processor of the block.
+pub(super) fn is_on(grid: &Grid, held: Held<'_, '_>, job: &JobSlot, block: Block) -> bool {
+    let mut blocks = held.of(job.blocks());
+    blocks.any(|held| grid.overlap(held, block))
+}
