@@ -58,10 +58,11 @@ pub use grid::{
     Block, DIMENSIONS_MAX, Grid, GridError, GridTextError, MESH_SIDE_MAX, NODES_MAX, Place, Shape,
     ShapeError, Tuple,
 };
+#[cfg(feature = "leases")]
+pub use jobs::LeaseEnded;
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh};
 pub use message::{
-    Capacity, Command, Configuration, Counts, FaultReport, Grant, JobState, LeaseEnded, Reply,
-    Statistics,
+    Capacity, Command, Configuration, Counts, FaultReport, Grant, JobState, Reply, Statistics,
 };
 pub use node::NodeId;
 pub use occupancy::Occupancy;

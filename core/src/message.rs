@@ -8,6 +8,8 @@ use heapless::Vec;
 
 use crate::error::Error;
 use crate::grid::{Block, Grid};
+#[cfg(feature = "leases")]
+use crate::jobs::LeaseEnded;
 use crate::node::NodeId;
 use crate::request::{JobId, Request, Ticks};
 use crate::scheduler::SchedulerKind;
@@ -186,19 +188,6 @@ pub enum Reply {
     /// A part: the lease of a job has ended.
     #[cfg(feature = "leases")]
     LeaseEnded(LeaseEnded),
-}
-
-/// The end of a lease: the job is gone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct LeaseEnded {
-    /// The job.
-    pub job: JobId,
-    /// When it was released.
-    pub at: Ticks,
-    /// The processors it held, 0 if it waited.
-    pub processors: u32,
 }
 
 /// A job's processors, or [`GRANT_BLOCKS_MAX`] blocks of them.

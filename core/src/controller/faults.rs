@@ -22,24 +22,9 @@ impl Controller<'_> {
     pub fn mark_faulty(&mut self, block: Block, now: Ticks) -> Result<FaultReport, Error> {
         check_block(self.machine(), block)?;
         self.finish(&mut |_| ());
-        let report = self.begin_mark_faulty(block, now, &mut Interrupts::never())?;
+        let report = self.begin_set_faulty(block, true, now, &mut Interrupts::never())?;
         self.settle(&mut |_| ());
         Ok(report)
-    }
-
-    pub(super) fn begin_mark_faulty(
-        &mut self,
-        block: Block,
-        now: Ticks,
-        interrupts: &mut Interrupts<'_>,
-    ) -> Result<FaultReport, Error> {
-        check_block(self.machine(), block)?;
-        self.clock = self.clock.max(now);
-        let mut part = interrupts.during(|| self.status());
-        let mut watcher = part.watcher();
-        let watch = watcher.beside(&self.jobs);
-        let changed = self.allocator.mark_faulty_watched(block, watch);
-        Ok(self.fault_report(block, changed))
     }
 
     /// The processors of the block work again. `granted` is called for every job that is granted in consequence.
@@ -58,14 +43,16 @@ impl Controller<'_> {
         granted: Grants<'_>,
     ) -> Result<FaultReport, Error> {
         self.finish(granted);
-        let report = self.begin_clear_faulty(block, now, &mut Interrupts::never())?;
+        let report = self.begin_set_faulty(block, false, now, &mut Interrupts::never())?;
         self.settle(granted);
         Ok(report)
     }
 
-    pub(super) fn begin_clear_faulty(
+    /// The processors of the block are faulty from now on, or are no more.
+    pub(super) fn begin_set_faulty(
         &mut self,
         block: Block,
+        faulty: bool,
         now: Ticks,
         interrupts: &mut Interrupts<'_>,
     ) -> Result<FaultReport, Error> {
@@ -75,8 +62,11 @@ impl Controller<'_> {
         let mut part = interrupts.during(|| self.status());
         let mut watcher = part.watcher();
         let watch = watcher.beside(&self.jobs);
-        let changed = self.allocator.clear_faulty_watched(block, watch);
-        if self.occupancy().free() != before {
+        let changed = match faulty {
+            true => self.allocator.mark_faulty_watched(block, watch),
+            false => self.allocator.clear_faulty_watched(block, watch),
+        };
+        if self.occupancy().free() > before {
             self.schedule(Event::Departure);
         }
         Ok(self.fault_report(block, changed))

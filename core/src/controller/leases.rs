@@ -15,7 +15,7 @@ use super::{Controller, Grants, Interrupts, View};
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Kind, RestoreError, Writer, consistent};
 use crate::error::Error;
-use crate::message::LeaseEnded;
+use crate::jobs::LeaseEnded;
 use crate::request::{JobId, Ticks};
 
 impl Controller<'_> {

@@ -23,9 +23,9 @@ pub use view::{Status, View};
 use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, Refusal};
 use crate::grid::{Block, Grid};
-use crate::jobs::{JobSlot, JobTable, Slot};
 #[cfg(feature = "leases")]
-use crate::message::LeaseEnded;
+use crate::jobs::LeaseEnded;
+use crate::jobs::{JobSlot, JobTable, Slot};
 use crate::message::{Capacity, Command, Configuration, Counts, JobState, Reply, Statistics};
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, JobId, Request, Ticks};
@@ -236,10 +236,10 @@ impl<'m> Controller<'m> {
                 Reply::Released { job, processors }
             }
             Command::MarkFaulty { block } => {
-                Reply::Fault(self.begin_mark_faulty(block, now, interrupts)?)
+                Reply::Fault(self.begin_set_faulty(block, true, now, interrupts)?)
             }
             Command::ClearFaulty { block } => {
-                Reply::Fault(self.begin_clear_faulty(block, now, interrupts)?)
+                Reply::Fault(self.begin_set_faulty(block, false, now, interrupts)?)
             }
             #[cfg(feature = "leases")]
             Command::SubmitLeased {

@@ -6,11 +6,23 @@
 use heapless::Deque;
 
 use super::{JobTable, Slot};
-use crate::message::LeaseEnded;
 use crate::request::{JobId, Ticks};
 
 /// The ends of leases that are remembered.
 pub const LEASES_ENDED_MAX: usize = 16;
+
+/// The end of a lease: the job is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct LeaseEnded {
+    /// The job.
+    pub job: JobId,
+    /// When it was released.
+    pub at: Ticks,
+    /// The processors it held, 0 if it waited.
+    pub processors: u32,
+}
 
 /// What there is beside the slots.
 #[derive(Debug)]

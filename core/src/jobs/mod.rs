@@ -20,7 +20,7 @@ mod state;
 
 pub use crate::blocks::{BlockCell, Link};
 #[cfg(feature = "leases")]
-pub use leases::LEASES_ENDED_MAX;
+pub use leases::{LEASES_ENDED_MAX, LeaseEnded};
 use slot::{GrantNumber, State};
 pub use slot::{JobSlot, Reserved};
 #[cfg(feature = "restore")]
