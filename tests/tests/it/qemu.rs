@@ -14,7 +14,9 @@ use meshalloc::{
     StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
-use meshalloc_firmware::{Client, ClientError, ClientMessage, Line, PROTOCOL_VERSION, Session};
+use meshalloc_firmware::{
+    Client, ClientError, ClientMessage, Happened, Line, PROTOCOL_VERSION, Session,
+};
 use meshalloc_tests::qemu::{Qemu, call_at};
 
 fn configuration(w: u16, h: u16, strategy: StrategyKind) -> Configuration {
@@ -165,6 +167,33 @@ fn qemu_does_not_carry_out_a_repeated_frame() {
             if grant.job == JobId(1)),
         "{replies:?}"
     );
+}
+
+#[test]
+fn qemu_ends_a_lease_by_its_clock() {
+    let Some(qemu) = Qemu::start() else { return };
+    let mut client = qemu.client().unwrap();
+    let leased = Command::SubmitLeased {
+        job: JobId(1),
+        request: Request::submesh(64, 64),
+        ticks: 500,
+    };
+    let replies = call(&mut client, leased);
+    let [Reply::Grant(grant), Reply::Submitted { .. }] = &replies[..] else {
+        panic!("{replies:?}");
+    };
+    let ends = grant.at + 500;
+    let waits = client.begin(&submit(2, 4, 4), None).unwrap();
+    assert!(matches!(waits, Reply::Submitted { .. }), "{waits:?}");
+    let (begun, mut events) = (Instant::now(), Vec::new());
+    while events.len() < 2 && begun.elapsed() < Duration::from_secs(20) {
+        client.poll().unwrap();
+        while let Some(event) = client.next_event().unwrap() {
+            let has_ended = event.what == Happened::LeaseEnded;
+            events.push((event.job.0, event.at, event.processors, has_ended));
+        }
+    }
+    assert_eq!(events, [(1, ends, 4096, true), (2, ends, 16, false)]);
 }
 
 #[test]
