@@ -17,6 +17,7 @@
 //! ```
 
 use super::rectangles::and_rows_above;
+use crate::blocks::Draft;
 use crate::word::{WORD_BITS, Word, and_shifted, next_bit};
 
 /// The free squares of one side.
@@ -68,11 +69,14 @@ impl<'s> Squares<'s> {
         self.side
     }
 
-    /// About so many instructions it takes to double the side and to look at all blocks, at most.
+    /// About so many instructions it takes to double the side.
     pub(crate) fn instructions(&self) -> u32 {
-        let words = self.bases.len() as u32;
-        let aligned = words * WORD_BITS / (self.side * self.side);
-        30 * words + 70 * aligned
+        30 * self.bases.len() as u32
+    }
+
+    /// About so many instructions it takes to look at the blocks of a row, at most.
+    pub(crate) fn row_instructions(&self) -> u32 {
+        200 + 150 * (self.stride as u32 * WORD_BITS).div_ceil(self.side)
     }
 
     /// Whether there is none, aligned or not.
@@ -80,12 +84,11 @@ impl<'s> Squares<'s> {
         self.bases.iter().all(|&bases| bases == 0)
     }
 
-    /// The base nodes `(x, y)` of the blocks of this side, in row-major order.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u16, u16)> + '_ {
+    /// The base nodes `(x, y)` of the blocks of this side in row-major order, for each row of them; it takes [`Squares::row_instructions`] to look at one.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = impl Iterator<Item = (u16, u16)> + '_> + '_ {
         let side = self.side;
         let rows = self.bases.chunks_exact(self.stride);
-        let rows = (0..).zip(rows).step_by(side as usize);
-        rows.flat_map(move |(y, row)| {
+        (0..).zip(rows).step_by(side as usize).map(move |(y, row)| {
             let mut from = 0;
             core::iter::from_fn(move || {
                 loop {
@@ -96,6 +99,14 @@ impl<'s> Squares<'s> {
                     }
                 }
             })
+        })
+    }
+
+    /// The base node of the first block of this side.
+    pub(crate) fn first(&self, draft: &mut Draft<'_, '_>) -> Option<(u16, u16)> {
+        self.rows().find_map(|mut blocks| {
+            draft.worked(self.row_instructions());
+            blocks.next()
         })
     }
 

@@ -119,7 +119,7 @@ impl Strategy for Buddy<'_> {
         .with_side(wanted);
         while squares.side() <= self.mesh.sides().w.into() {
             draft.worked(squares.instructions());
-            if let Some((x, y)) = squares.blocks().next() {
+            if let Some((x, y)) = squares.first(draft) {
                 draft.push(Submesh::new(x, y, wanted, wanted));
                 return true;
             }

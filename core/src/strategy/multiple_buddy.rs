@@ -114,11 +114,17 @@ impl Choice<'_, '_, '_> {
         let squares = Squares::new(self.busy, stride, self.scratch).with_side(side);
         draft.worked((1 + side.ilog2()) * squares.instructions());
         // A block that is taken changes nothing for others of its size: none of them has a larger one around it.
-        for (x, y) in squares.blocks().take(missing as usize) {
-            missing -= 1;
-            let block = Submesh::new(x, y, side, side).into();
-            mark(self.occupancy, self.busy, block);
-            draft.push(block);
+        for blocks in squares.rows() {
+            draft.worked(squares.row_instructions());
+            for (x, y) in blocks.take(missing as usize) {
+                missing -= 1;
+                let block = Submesh::new(x, y, side, side).into();
+                mark(self.occupancy, self.busy, block);
+                draft.push(block);
+            }
+            if missing == 0 {
+                break;
+            }
         }
         missing
     }
@@ -130,7 +136,7 @@ impl Choice<'_, '_, '_> {
         while !squares.is_empty() {
             draft.worked(squares.instructions());
             squares.double();
-            if let Some((x, y)) = squares.blocks().next() {
+            if let Some((x, y)) = squares.first(draft) {
                 let block = Submesh::new(x, y, side, side).into();
                 mark(self.occupancy, self.busy, block);
                 draft.push(block);

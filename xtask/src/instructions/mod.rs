@@ -10,7 +10,7 @@ mod script;
 mod slices;
 mod strategies;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use meshalloc::Grid;
 
 use crate::image::{self, Image};
@@ -78,13 +78,15 @@ impl Table {
         }
     }
 
-    fn measure(self, image: &Image, strategies: &[String]) -> Result<String> {
-        match self {
+    /// The table, and what in it is more than it may be.
+    fn measure(self, image: &Image, strategies: &[String]) -> Result<(String, Vec<String>)> {
+        let text = match self {
             Table::Strategies => strategies::table(image),
             Table::Decisions => decisions::table(image),
             Table::Passes => passes::table(image),
-            Table::Slices => slices::table(image, strategies),
-        }
+            Table::Slices => return slices::table(image, strategies),
+        };
+        Ok((text?, Vec::new()))
     }
 }
 
@@ -101,11 +103,14 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let image = Image::read()?;
     let is_wanted = |table: &Table| options.only.is_empty() || options.only.contains(table);
     for table in Table::ALL.into_iter().filter(is_wanted) {
-        let text = table.measure(&image, &options.strategies)?;
+        let (text, longer) = table.measure(&image, &options.strategies)?;
         println!("\n{text}");
         if options.update {
             let (before, _, after) = readme::split(table.marks())?;
             readme::write(&before, &text, &after)?;
+        }
+        if !longer.is_empty() {
+            bail!("longer than a slice: {}", longer.join(", "));
         }
     }
     Ok(())

@@ -34,8 +34,8 @@ struct Scene {
     commands: Vec<(Ticks, Command)>,
 }
 
-/// Of all strategies if none is named.
-pub(super) fn table(image: &Image, names: &[String]) -> Result<String> {
+/// Of all strategies if none is named; and which of them take longer than a slice under which scheduler.
+pub(super) fn table(image: &Image, names: &[String]) -> Result<(String, Vec<String>)> {
     let is_wanted =
         |kind: &StrategyKind| names.is_empty() || names.iter().any(|name| name == kind.name());
     let built = StrategyKind::ALL.iter().copied();
@@ -83,7 +83,7 @@ pub(super) fn table(image: &Image, names: &[String]) -> Result<String> {
             false => format!("; longer: {}", longer.join(", ")),
         }
     )?;
-    Ok(text)
+    Ok((text, longer))
 }
 
 /// The most instructions between two looks at the line.

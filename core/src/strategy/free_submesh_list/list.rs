@@ -42,8 +42,8 @@ pub(super) fn sort(entries: &mut [u64], worked: &mut dyn FnMut(u32)) {
     }
 }
 
-/// About so many instructions it takes to sift an entry of a long list.
-const SIFT_INSTRUCTIONS: u32 = 600;
+/// About so many instructions it takes to sift an entry of a list of thousands that are equally large, at most.
+const SIFT_INSTRUCTIONS: u32 = 4_000;
 
 /// Makes the list of an occupancy in the front of `memory`; returns its length.
 ///
