@@ -197,7 +197,8 @@ impl<'m> Allocator<'m> {
     }
 
     /// What the strategy finds for a request that has arrived and whose demand is known: for this job, if it is one's.
-    #[inline]
+    // The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn find(
         &mut self,
         request: &Request,
@@ -249,7 +250,7 @@ impl<'m> Allocator<'m> {
     }
 
     /// [`Allocator::take`], with pauses.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_watched(&mut self, blocks: Chain, mut watch: Watch<'_, 'm>) -> Allocation {
         for block in self.pool.iter(blocks) {
             self.occupancy.take(block);

@@ -31,21 +31,33 @@ impl BlockCell {
     };
 }
 
-/// A list of blocks in the pool. Two fields go in two registers; a third would send it through memory
-/// at every call, field by field in and as a whole out, which stalls the processor.
+/// Two links.
+#[cfg(target_pointer_width = "64")]
+type Links = u64;
+#[cfg(not(target_pointer_width = "64"))]
+type Links = u32;
+
+/// A list of blocks in the pool: the first cell and, in the low half, the number of blocks. One number, so that it goes in a register, and
+/// through memory as a whole: what is written in parts and read as a whole stalls the processor.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chain {
-    head: Link,
-    len: Link,
-}
+pub(crate) struct Chain(Links);
 
 impl Chain {
     /// No block.
-    pub(crate) const EMPTY: Chain = Chain { head: NONE, len: 0 };
+    pub(crate) const EMPTY: Chain = Chain::new(NONE, 0);
+
+    #[allow(clippy::cast_lossless, reason = "constant")]
+    const fn new(head: Link, len: Link) -> Chain {
+        Chain((head as Links) << Link::BITS | len as Links)
+    }
+
+    const fn head(self) -> Link {
+        (self.0 >> Link::BITS) as Link
+    }
 
     #[allow(clippy::unnecessary_cast, reason = "links are shorter on the board")]
-    pub(crate) const fn len(&self) -> u32 {
-        self.len as u32
+    pub(crate) const fn len(self) -> u32 {
+        self.0 as Link as u32
     }
 }
 
@@ -122,15 +134,12 @@ impl<'m> BlockPool<'m> {
     /// Removes the first block of a chain.
     #[inline]
     pub(crate) fn pop(&mut self, chain: &mut Chain) -> Option<Block> {
-        if chain.head == NONE {
+        let cell = chain.head();
+        if cell == NONE {
             return None;
         }
-        let cell = chain.head;
         let BlockCell { block, next } = self.cells[cell as usize];
-        *chain = Chain {
-            head: next,
-            len: chain.len - 1,
-        };
+        *chain = Chain::new(next, chain.len() as Link - 1);
         self.cells[cell as usize] = BlockCell {
             block: Block::NONE,
             next: self.free,
@@ -145,7 +154,7 @@ impl<'m> BlockPool<'m> {
 
     #[inline]
     pub(crate) fn iter(&self, chain: Chain) -> impl Iterator<Item = Block> + use<'_, 'm> {
-        let mut at = chain.head;
+        let mut at = chain.head();
         core::iter::from_fn(move || {
             if at == NONE {
                 return None;
@@ -211,8 +220,7 @@ pub(crate) type Pausing<'a> = Pausable<&'a mut (dyn OnWork + 'a)>;
 pub struct Draft<'a, 'm> {
     pool: &'a mut BlockPool<'m>,
     pausing: Pausing<'a>,
-    head: Link,
-    len: Link,
+    chain: Chain,
     last: Link,
     overflow: bool,
 }
@@ -222,8 +230,7 @@ impl<'a, 'm> Draft<'a, 'm> {
         Draft {
             pool,
             pausing,
-            head: NONE,
-            len: 0,
+            chain: Chain::EMPTY,
             last: NONE,
             overflow: false,
         }
@@ -232,12 +239,10 @@ impl<'a, 'm> Draft<'a, 'm> {
     /// Goes on with a chain that [`Draft::suspend`] has returned.
     #[cfg(feature = "restore")]
     pub(crate) fn resume(pool: &'a mut BlockPool<'m>, (chain, last): (Chain, Link)) -> Self {
-        let Chain { head, len } = chain;
         Draft {
             pool,
             pausing: Pausing::never(),
-            head,
-            len,
+            chain,
             last,
             overflow: false,
         }
@@ -246,7 +251,7 @@ impl<'a, 'm> Draft<'a, 'm> {
     /// The blocks so far and the last cell; `None` if there was no room for all of them.
     #[cfg(feature = "restore")]
     pub(crate) fn suspend(self) -> Option<(Chain, Link)> {
-        (!self.overflow).then(|| (self.chain(), self.last))
+        (!self.overflow).then_some((self.chain, self.last))
     }
 
     /// About so many instructions of a Cortex-M4 have gone by since the last call, or since the search began: a search that may take long says so every
@@ -259,7 +264,8 @@ impl<'a, 'm> Draft<'a, 'm> {
     }
 
     /// Adds a block. One for which the pool has no room makes the whole proposal fail as `TableFull`.
-    #[inline]
+    // The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn push(&mut self, block: impl Into<Block>) {
         self.worked(200);
         let Some(cell) = self.pool.cell(block.into()) else {
@@ -267,11 +273,13 @@ impl<'a, 'm> Draft<'a, 'm> {
             return;
         };
         match self.last {
-            NONE => self.head = cell,
-            last => self.pool.cells[last as usize].next = cell,
+            NONE => self.chain = Chain::new(cell, 1),
+            last => {
+                self.pool.cells[last as usize].next = cell;
+                self.chain.0 += 1;
+            }
         }
         self.last = cell;
-        self.len += 1;
     }
 
     /// The blocks, if the strategy has `found` all that it needs.
@@ -282,7 +290,7 @@ impl<'a, 'm> Draft<'a, 'm> {
     #[inline]
     pub(crate) fn finish(self, found: bool) -> Result<Chain, Refusal> {
         match (found, self.overflow) {
-            (true, false) => Ok(self.chain()),
+            (true, false) => Ok(self.chain),
             (_, overflow) => {
                 self.discard();
                 Err(match overflow {
@@ -295,15 +303,6 @@ impl<'a, 'm> Draft<'a, 'm> {
 
     /// Gives back the room.
     pub(crate) fn discard(self) {
-        let blocks = self.chain();
-        self.pool.free(blocks);
-    }
-
-    #[inline]
-    const fn chain(&self) -> Chain {
-        Chain {
-            head: self.head,
-            len: self.len,
-        }
+        self.pool.free(self.chain);
     }
 }

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use crate::grid::{Block, DIMENSIONS_MAX, Grid, MESH_SIDE_MAX};
-use crate::word::{Span, WORD_BITS, Word, ones, words_for};
+use crate::word::{Span, WORD_BITS, Word, words_for};
 
 /// The words in the longest row of a two-dimensional mesh.
 pub(crate) const STRIDE_MAX: usize = words_for(MESH_SIDE_MAX as u32);
@@ -107,7 +107,8 @@ impl Layout {
             return None;
         }
         let [x, y, w, h] = block.rectangle().map(usize::from);
-        Some((y..y + h, ones(w as u32) << x))
+        // At least one column, so that the shift is no longer than the word.
+        Some((y..y + h, Word::MAX >> (WORD_BITS as usize - w) << x))
     }
 
     /// Calls `visit` with the words that a block touches and its bits in them, until that returns false. Returns whether

@@ -375,7 +375,7 @@ impl<'m> Occupancy<'m> {
     }
 
     /// Calls `change` with each word of the block: of `busy`, and the block's bits in it.
-    #[inline]
+    #[inline(always)]
     fn for_each_word(&mut self, block: Block, mut change: impl FnMut(&mut Word, Word)) {
         let words = self.words();
         let busy = &mut self.busy[..words];
@@ -393,7 +393,7 @@ impl<'m> Occupancy<'m> {
     /// Marks the processors of a block as busy.
     // The board has one copy.
     #[cfg_attr(target_os = "none", inline(never))]
-    #[cfg_attr(not(target_os = "none"), inline)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn mark_busy(&mut self, block: Block) {
         self.for_each_word(block, |busy, bits| *busy |= bits);
     }
@@ -421,7 +421,7 @@ impl<'m> Occupancy<'m> {
     }
 
     /// Marks a free block as held.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self, block: Block) {
         debug_assert!(
             self.is_free(block),
@@ -443,6 +443,7 @@ impl<'m> Occupancy<'m> {
     }
 
     /// Marks what is pending.
+    #[inline(never)]
     pub(crate) fn settle(&mut self) {
         while let Some(block) = self.pending.pop() {
             self.mark_busy(block);

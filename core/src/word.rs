@@ -186,22 +186,13 @@ pub(crate) fn run_starts<const STEPS: u32>(mut ones: Word, last: u32) -> Word {
 pub(crate) fn and_shifted(row: &mut [Word], by: u32) {
     let words = (by / WORD_BITS) as usize;
     let bits = by % WORD_BITS;
-    let n = row.len();
-    if words >= n {
-        row.fill(0);
-        return;
+    let mut low = row.get(words).copied().unwrap_or(0);
+    for at in 0..row.len() {
+        let high = row.get(at + words + 1).copied().unwrap_or(0);
+        // Two shifts, as together they may be as long as the word.
+        row[at] &= low >> bits | high << 1 << (WORD_BITS - 1 - bits);
+        low = high;
     }
-    if bits == 0 {
-        for i in 0..n - words {
-            row[i] &= row[i + words];
-        }
-    } else {
-        for i in 0..n - words - 1 {
-            row[i] &= (row[i + words] >> bits) | (row[i + words + 1] << (WORD_BITS - bits));
-        }
-        row[n - words - 1] &= row[n - 1] >> bits;
-    }
-    row[n - words..].fill(0);
 }
 
 /// Extends each set bit of `seeds` to the whole run of ones of `within` that it belongs to; bits outside of `within` go.

@@ -398,6 +398,8 @@ impl<'m> Controller<'m> {
         Ok(self.state_of_latest(slot))
     }
 
+    // Its callers are few, and an image has one of them.
+    #[inline(always)]
     fn begin_submit(
         &mut self,
         job: JobId,
@@ -410,7 +412,7 @@ impl<'m> Controller<'m> {
         let slot = self
             .allocator
             .arrived(&request)
-            .and_then(|demand| self.jobs.submit(job, request, demand, now))
+            .and_then(|demand| self.jobs.submit(job, &request, demand, now))
             .inspect_err(|_| self.counts.refused += 1)?;
         if request.flags.contains(Flags::NO_WAIT) {
             self.try_only(slot, now, granted, interrupts)?;
@@ -435,27 +437,23 @@ impl<'m> Controller<'m> {
         Ok(processors)
     }
 
+    #[inline(always)]
     fn begin_release(
         &mut self,
         job: JobId,
         now: Ticks,
         interrupts: &mut Interrupts<'_>,
     ) -> Result<u32, Error> {
-        let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
+        let held = self.jobs.take(job).ok_or(Error::UnknownJob)?;
         self.clock = self.clock.max(now);
-        let processors = match self.jobs.get(slot).is_running() {
-            true => {
-                let allocation = self.jobs.take_allocation(slot);
-                self.jobs.remove(slot);
+        let processors = match held {
+            Some(allocation) => {
                 let mut part = interrupts.during(|| self.status());
                 let mut watcher = part.watcher();
                 let watch = watcher.beside(&self.jobs);
                 self.allocator.release_watched(allocation, watch)
             }
-            false => {
-                self.jobs.remove(slot);
-                0
-            }
+            None => 0,
         };
         self.counts.released += 1;
         self.schedule(Event::Departure);

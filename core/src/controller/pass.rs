@@ -3,10 +3,18 @@
 use super::{Controller, Granted, Grants, Interrupts};
 use crate::error::Refusal;
 use crate::jobs::Slot;
-use crate::request::Ticks;
+use crate::request::{Request, Ticks};
 use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler, Try, World};
 use crate::strategy::Holds;
 use crate::watch::Watcher;
+
+/// The number of processors that a request names, for a strategy that holds this.
+const fn requested(request: &Request, holds: Holds) -> u32 {
+    match holds {
+        Holds::OneBlock | Holds::TwoBlocks => request.shape.area(),
+        Holds::Processors => request.processors,
+    }
+}
 
 impl<'m> Controller<'m> {
     /// Whether a scheduling pass is under way.
@@ -26,25 +34,21 @@ impl<'m> Controller<'m> {
     /// # Time complexity
     ///
     /// That of the strategy, and of a reservation if the scheduler makes one.
+    #[inline(never)]
     pub fn advance(&mut self, granted: Grants<'_>, mut interrupts: Interrupts<'_>) -> bool {
         if let Some(next) = self.candidate {
-            let following = self.jobs.queue().next(next.job());
-            let submitted = self.jobs.get(next.job()).submitted();
-            let outcome = self.attempt(next, granted, &mut interrupts);
-            let attempt = Attempt {
-                job: next.job(),
-                following,
-                outcome,
-                submitted,
-            };
-            self.report(attempt, &mut interrupts);
+            // What it led to is with the job.
+            let _ = self.step(next, true, granted, &mut interrupts);
         }
         self.is_scheduling()
     }
 
     /// Sees the scheduling pass that is under way through.
+    #[inline]
     pub(super) fn finish(&mut self, granted: Grants<'_>) {
-        while self.advance(granted, Interrupts::never()) {}
+        while self.is_scheduling() {
+            self.advance(granted, Interrupts::never());
+        }
     }
 
     /// Sees the scheduling pass that is under way through, and ends the leases whose ends the clock has reached.
@@ -58,6 +62,8 @@ impl<'m> Controller<'m> {
     }
 
     /// Begins a scheduling pass.
+    // The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn schedule(&mut self, event: Event) {
         let (scheduler, mut world) = self.scheduler(Watcher::never());
         self.candidate = scheduler.first(&mut world, event);
@@ -85,18 +91,10 @@ impl<'m> Controller<'m> {
         self.clock = now;
         self.schedule(Event::Arrival(slot));
         let outcome = match self.candidate {
-            Some(next) if next.job() == slot => self.attempt(next, granted, interrupts),
+            Some(next) if next.job() == slot => self.step(next, false, granted, interrupts),
             _ => Err(Refusal::QueueNotEmpty),
         };
-        if outcome.is_ok() {
-            let attempt = Attempt {
-                job: slot,
-                following: None,
-                outcome,
-                submitted: now,
-            };
-            self.report(attempt, interrupts);
-        } else {
+        if outcome.is_err() {
             self.candidate = None;
             self.jobs.remove(slot);
             self.counts.refused += 1;
@@ -105,14 +103,37 @@ impl<'m> Controller<'m> {
         outcome
     }
 
-    /// Tells the scheduler how an attempt went, and learns which job tries next.
-    fn report(&mut self, attempt: Attempt, interrupts: &mut Interrupts<'_>) {
-        let mut part = interrupts.during(|| self.status());
-        let (scheduler, mut world) = self.scheduler(part.watcher());
-        self.candidate = scheduler.next(&mut world, attempt);
+    /// Tries to place a job, tells the scheduler how that went, and learns which job tries next. If the job does not wait, the scheduler learns
+    /// nothing of a failure.
+    // The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn step(
+        &mut self,
+        next: Try,
+        waits: bool,
+        granted: Grants<'_>,
+        interrupts: &mut Interrupts<'_>,
+    ) -> Result<(), Refusal> {
+        let job = next.job();
+        let following = self.jobs.queue().next(job);
+        let submitted = self.jobs.get(job).submitted();
+        let outcome = self.attempt(next, granted, interrupts);
+        if waits || outcome.is_ok() {
+            let attempt = Attempt {
+                job,
+                following,
+                outcome,
+                submitted,
+            };
+            let mut part = interrupts.during(|| self.status());
+            let (scheduler, mut world) = self.scheduler(part.watcher());
+            self.candidate = scheduler.next(&mut world, attempt);
+        }
+        outcome
     }
 
     /// Tries to place a job.
+    #[inline(always)]
     fn attempt(
         &mut self,
         attempted: Try,
@@ -122,16 +143,12 @@ impl<'m> Controller<'m> {
         let slot = attempted.job();
         let mut part = interrupts.during(|| self.status());
         let (_, mut world) = self.scheduler(part.watcher());
-        let request = *world.jobs.get(slot).request();
-        // An attempt is valid if at least as many processors are free as requested; what a strategy holds beyond
-        // the request does not count.
-        let requested = match world.strategy.holds() {
-            Holds::OneBlock | Holds::TwoBlocks => request.shape.area(),
-            Holds::Processors => request.processors,
-        };
+        let holds = world.strategy.holds();
         let free = world.free();
-        let valid = free >= requested;
         let outcome = world.place(attempted);
+        // An attempt is valid if at least as many processors are free as requested; what a strategy holds beyond
+        // the request does not count. One that was granted is.
+        let valid = outcome.is_ok() || free >= requested(self.jobs.get(slot).request(), holds);
         let missed = valid && outcome.is_err();
         self.counts.attempts += 1;
         self.counts.valid_attempts += u64::from(valid);

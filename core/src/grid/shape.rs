@@ -156,14 +156,23 @@ impl Shape {
     /// The number of processors, the product of the extents; `u32::MAX` when it is larger than that.
     #[inline]
     pub const fn area(self) -> u32 {
-        if let [a, b, c, 0..CODED] = self.0 {
-            return (a as u32 * b as u32).saturating_mul(c as u32);
+        self.measures().1
+    }
+
+    /// [`Shape::len`] and [`Shape::area`].
+    #[inline]
+    pub(super) const fn measures(self) -> (usize, u32) {
+        match self.0 {
+            [a, b, c, len @ 0..CODED] => {
+                let area = (a as u32 * b as u32).saturating_mul(c as u32);
+                (len as usize, area)
+            }
+            _ => self.decoded_measures(),
         }
-        self.decoded_area()
     }
 
     #[inline(never)]
-    const fn decoded_area(self) -> u32 {
+    const fn decoded_measures(self) -> (usize, u32) {
         let (len, extents) = self.decoded();
         let mut area: u32 = 1;
         let mut at = 0;
@@ -171,7 +180,7 @@ impl Shape {
             area = area.saturating_mul(extents[at] as u32);
             at += 1;
         }
-        area
+        (len, area)
     }
 
     /// The shape with `change` made to every extent.

@@ -202,8 +202,9 @@ impl Grid {
     /// `TooManyExtents`.
     #[inline]
     pub const fn check(&self, shape: Shape) -> Result<u32, Refusal> {
-        match shape.len() <= self.dimensions() {
-            true => Ok(shape.area()),
+        let (len, area) = shape.measures();
+        match len <= self.dimensions() {
+            true => Ok(area),
             false => Err(Refusal::TooManyExtents),
         }
     }

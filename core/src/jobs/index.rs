@@ -31,37 +31,27 @@ fn next(index: &[Link], cell: usize) -> usize {
     }
 }
 
-fn cell_of(index: &[Link], slots: &[JobSlot], id: JobId) -> Option<usize> {
+/// The cell in which a name stands, or else the free one in which it would.
+// The board has one copy.
+#[cfg_attr(target_os = "none", inline(never))]
+#[cfg_attr(not(target_os = "none"), inline)]
+pub(super) fn cell_of(index: &[Link], slots: &[JobSlot], id: JobId) -> Result<usize, usize> {
     if index.is_empty() {
-        return None;
+        return Err(0);
     }
     let mut cell = home(index, id);
     loop {
         match index[cell] {
-            NONE => return None,
-            slot if slots[slot as usize].id == id => return Some(cell),
+            NONE => return Err(cell),
+            slot if slots[slot as usize].id == id => return Ok(cell),
             _ => cell = next(index, cell),
         }
     }
 }
 
-pub(super) fn find(index: &[Link], slots: &[JobSlot], id: JobId) -> Option<Link> {
-    cell_of(index, slots, id).map(|cell| index[cell])
-}
-
-/// Adds a name that is not there. There is room: the index is at most half full.
-pub(super) fn insert(index: &mut [Link], id: JobId, slot: Link) {
-    let mut cell = home(index, id);
-    while index[cell] != NONE {
-        cell = next(index, cell);
-    }
-    index[cell] = slot;
-}
-
-pub(super) fn remove(index: &mut [Link], slots: &[JobSlot], id: JobId) {
-    let Some(mut hole) = cell_of(index, slots, id) else {
-        return;
-    };
+/// Empties a cell.
+#[inline]
+pub(super) fn remove(index: &mut [Link], slots: &[JobSlot], mut hole: usize) {
     let mut cell = next(index, hole);
     while index[cell] != NONE {
         // An entry may fill the hole if the hole is on its way from home to where it is.

@@ -5,7 +5,7 @@
 
 use core::fmt;
 
-use crate::blocks::{Allocation, NONE};
+use crate::blocks::{Allocation, Chain, NONE};
 use crate::error::Refusal;
 use crate::request::{JobId, Request, Ticks};
 
@@ -167,7 +167,8 @@ impl<'m> JobTable<'m> {
     ///
     /// O(1) expected.
     pub fn find(&self, id: JobId) -> Option<Slot> {
-        index::find(self.index, self.slots, id).map(Slot)
+        let cell = index::cell_of(self.index, self.slots, id).ok()?;
+        Some(Slot(self.index[cell]))
     }
 
     /// The job in a slot.
@@ -227,13 +228,13 @@ impl<'m> JobTable<'m> {
     pub(crate) fn submit(
         &mut self,
         id: JobId,
-        request: Request,
+        request: &Request,
         demand: u32,
         now: Ticks,
     ) -> Result<Slot, Refusal> {
-        if self.find(id).is_some() {
+        let Err(cell) = index::cell_of(self.index, self.slots, id) else {
             return Err(Refusal::DuplicateJob);
-        }
+        };
         let slot = if self.free != NONE {
             let slot = self.free;
             self.free = self.slots[slot as usize].next;
@@ -244,9 +245,10 @@ impl<'m> JobTable<'m> {
         } else {
             return Err(Refusal::TableFull);
         };
-        self.slots[slot as usize] = JobSlot::waiting(id, request, demand, now);
+        self.slots[slot as usize] = JobSlot::waiting(id, *request, demand, now);
         self.waiting.push_back(self.slots, slot);
-        index::insert(self.index, id, slot);
+        // At most half of the index is in use.
+        self.index[cell] = slot;
         Ok(Slot(slot))
     }
 
@@ -256,6 +258,7 @@ impl<'m> JobTable<'m> {
     }
 
     /// A waiting job becomes a running one that holds this. Numbers of grants ascend.
+    #[inline(always)]
     pub(crate) fn grant(
         &mut self,
         slot: Slot,
@@ -275,11 +278,6 @@ impl<'m> JobTable<'m> {
         };
     }
 
-    /// Takes from a running job what it holds, before it is removed.
-    pub(crate) fn take_allocation(&mut self, slot: Slot) -> Allocation {
-        Allocation::new(self.slots[slot.0 as usize].take_blocks())
-    }
-
     /// The waiting jobs for which something is reserved, in the order of their arrival. It looks no further than the last of them.
     #[inline]
     pub(crate) fn reserved(&self) -> impl Iterator<Item = &JobSlot> {
@@ -295,22 +293,45 @@ impl<'m> JobTable<'m> {
             .filter(move |job| job.reserved_from().is_some_and(|from| from < time))
     }
 
-    /// Removes a job that waits, or that holds no block any more. Never needs room.
+    /// Removes the job with this name, if there is one; returns what it held, if it ran. Never needs room.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, id: JobId) -> Option<Option<Allocation>> {
+        let cell = index::cell_of(self.index, self.slots, id).ok()?;
+        let slot = self.index[cell];
+        Some(self.remove_from(cell, slot).map(Allocation::new))
+    }
+
+    /// Removes a job that waits.
     pub(crate) fn remove(&mut self, slot: Slot) {
-        let job = &mut self.slots[slot.0 as usize];
-        debug_assert_eq!(job.blocks().len(), 0, "blocks would be lost");
-        let (id, is_reserved_for) = (job.id, job.is_reserved_for());
-        match core::mem::replace(&mut job.state, State::Free) {
-            State::Waiting { .. } => {
-                self.reserved -= u32::from(is_reserved_for);
-                self.waiting.remove(self.slots, slot.0);
-            }
-            State::Running { .. } => self.running.remove(self.slots, slot.0),
-            State::Free => return,
+        let id = self.get(slot).id;
+        if let Ok(cell) = index::cell_of(self.index, self.slots, id) {
+            let held = self.remove_from(cell, slot.0);
+            debug_assert!(held.is_none(), "blocks would be lost");
         }
-        index::remove(self.index, self.slots, id);
-        self.slots[slot.0 as usize].next = self.free;
-        self.free = slot.0;
+    }
+
+    /// Removes the job in this slot, whose name is in this cell of the index.
+    // The board has one copy.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn remove_from(&mut self, cell: usize, slot: Link) -> Option<Chain> {
+        let job = &mut self.slots[slot as usize];
+        let is_reserved_for = job.is_reserved_for();
+        let held = match core::mem::replace(&mut job.state, State::Free) {
+            State::Running { blocks, .. } => {
+                self.running.remove(self.slots, slot);
+                Some(blocks)
+            }
+            _ => {
+                self.reserved -= u32::from(is_reserved_for);
+                self.waiting.remove(self.slots, slot);
+                None
+            }
+        };
+        index::remove(self.index, self.slots, cell);
+        self.slots[slot as usize].next = self.free;
+        self.free = slot;
+        held
     }
 
     /// Asserts every invariant of the table.

@@ -229,17 +229,4 @@ impl JobSlot {
         self.attempts = self.attempts.wrapping_add(1);
         self.misses = self.misses.wrapping_add(missed as u32);
     }
-
-    /// Takes what a running job holds; nothing from any other.
-    pub(super) const fn take_blocks(&mut self) -> Chain {
-        match &mut self.state {
-            State::Running {
-                blocks, processors, ..
-            } => {
-                *processors = 0;
-                core::mem::replace(blocks, Chain::EMPTY)
-            }
-            _ => Chain::EMPTY,
-        }
-    }
 }

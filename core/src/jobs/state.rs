@@ -85,7 +85,8 @@ impl JobTable<'_> {
     ) -> Result<Slot, RestoreError> {
         let submitted = clock.checked_sub(saved.age);
         let submitted = submitted.ok_or(RestoreError::Inconsistent)?;
-        consistent(self.find(saved.id).is_none())?;
+        let named = index::cell_of(self.index, self.slots, saved.id);
+        let cell = named.err().ok_or(RestoreError::Inconsistent)?;
         let slot = self.restore_slot(saved.slot)?;
         let job = JobSlot {
             attempts: saved.attempts,
@@ -100,7 +101,7 @@ impl JobTable<'_> {
         self.reserved += u32::from(job.is_reserved_for());
         self.slots[slot as usize] = job;
         self.waiting.push_back(self.slots, slot);
-        index::insert(self.index, saved.id, slot);
+        self.index[cell] = slot;
         Ok(Slot(slot))
     }
 

@@ -64,7 +64,7 @@ fn unit(x: u16) -> Submesh {
 
 /// A job joins the queue.
 fn wait(table: &mut JobTable<'_>, id: u32) -> Result<Slot, Refusal> {
-    table.submit(JobId(id), REQUEST, REQUEST.processors, 7)
+    table.submit(JobId(id), &REQUEST, REQUEST.processors, 7)
 }
 
 /// Grants a waiting job so many blocks, as far as the pool has room. Returns whether it had.
@@ -80,8 +80,9 @@ fn grant(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot, blocks:
 }
 
 fn end(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot) {
-    pool.free(table.take_allocation(slot).into_blocks());
-    table.remove(slot);
+    let id = table.get(slot).id();
+    let held = table.take(id).flatten();
+    pool.free(held.expect("it runs").into_blocks());
 }
 
 #[test]

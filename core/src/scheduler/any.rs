@@ -121,7 +121,7 @@ macro_rules! schedulers {
         }
 
         impl Scheduler for AnyScheduler {
-            #[inline]
+            #[inline(always)]
             fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
                 match self {
                     $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.first(world, event),)*
@@ -129,7 +129,7 @@ macro_rules! schedulers {
                 }
             }
 
-            #[inline]
+            #[inline(always)]
             fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
                 match self {
                     $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.next(world, attempt),)*

@@ -55,7 +55,7 @@ impl<'m> World<'_, 'm> {
         }
         if !self
             .allocator
-            .fits_watched(&request, self.watcher.beside(self.jobs))
+            .fits_watched(request, self.watcher.beside(self.jobs))
         {
             return Err(Refusal::Fragmented);
         }
@@ -63,7 +63,7 @@ impl<'m> World<'_, 'm> {
             .allocator
             .suppose_watched(self.watcher.beside(self.jobs));
         withhold(self.jobs, &mut supposition, self.now, withheld_before);
-        supposition.find(&request, demand, placing)
+        supposition.find(request, demand, placing)
     }
 
     /// Reserves for a waiting job, which cannot begin now, the earliest time at which it could, and where. Earlier reservations are

@@ -69,7 +69,7 @@ impl<'m> World<'_, 'm> {
     }
 
     /// Tries to give a waiting job its processors.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn place(&mut self, attempted: Try) -> Result<Allocation, Refusal> {
         let blocks = match attempted {
             Try::Freely(job) => self.find(job),
@@ -81,11 +81,12 @@ impl<'m> World<'_, 'm> {
     }
 
     /// What the strategy finds for a job that may take whatever is free.
-    #[inline]
+    // The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn find(&mut self, job: Slot) -> Result<Chain, Refusal> {
         let (placing, request, demand) = placing(self.jobs, job, self.now, 0);
         let watch = self.watcher.beside(self.jobs);
-        self.allocator.find(&request, demand, Some(placing), watch)
+        self.allocator.find(request, demand, Some(placing), watch)
     }
 }
 
@@ -96,7 +97,7 @@ pub(super) fn placing<'a, 'm>(
     job: Slot,
     now: Ticks,
     withheld_before: Ticks,
-) -> (Placing<'a, 'm>, Request, u32) {
+) -> (Placing<'a, 'm>, &'a Request, u32) {
     let placing = Placing {
         jobs,
         job,
@@ -104,5 +105,5 @@ pub(super) fn placing<'a, 'm>(
         withheld_before,
     };
     let job = jobs.get(job);
-    (placing, *job.request(), job.demand())
+    (placing, job.request(), job.demand())
 }

@@ -30,6 +30,36 @@ pub(crate) fn first_fit(
     sides: Sides,
     scratch: &mut [Word],
 ) -> Option<Coord> {
+    // The board's rows have 32 bits a word: those of its largest mesh have two, and for smaller ones a kilobyte of flash would be much.
+    if occupancy.stride() > 1 || WORD_BITS == u32::BITS {
+        return first_fit_of_any_width(occupancy, sides, scratch);
+    }
+    if sides.w > occupancy.grid().side(0) {
+        return None;
+    }
+    // A copy of the search for each number of steps lets the compiler unroll them, which halves
+    // the time of a row.
+    let search = match Doubling::count(sides.w) {
+        0 => first_fit_narrow::<0>,
+        1 => first_fit_narrow::<1>,
+        2 => first_fit_narrow::<2>,
+        3 => first_fit_narrow::<3>,
+        4 => first_fit_narrow::<4>,
+        5 => first_fit_narrow::<5>,
+        // The longest row.
+        _ => first_fit_narrow::<{ WORD_BITS.ilog2() }>,
+    };
+    let last = Doubling::last(sides.w);
+    search(occupancy.busy_rows(), last, sides.h.into(), scratch)
+}
+
+// Apart, so that the search of rows of one word stays short.
+#[inline(never)]
+fn first_fit_of_any_width(
+    occupancy: &Occupancy<'_>,
+    sides: Sides,
+    scratch: &mut [Word],
+) -> Option<Coord> {
     let stride = occupancy.stride();
     if FIRST_FIT_BY_BLOCKS
         && stride > 1
@@ -38,29 +68,12 @@ pub(crate) fn first_fit(
         return blocks.first_fit(sides);
     }
     let busy = occupancy.busy_rows();
-    let scratch = &mut scratch[..busy.len()];
     let window = usize::from(sides.h);
     if sides.w > occupancy.grid().side(0) || window * stride > busy.len() {
         return None;
     }
-    // The board's rows have 32 bits a word: those of its largest mesh have two, and for smaller ones a kilobyte of flash would be much.
-    if stride > 1 || WORD_BITS == u32::BITS {
-        first_fit_wide(busy, stride, &Doubling::new(sides.w), window, scratch)
-    } else {
-        // A copy of the search for each number of steps lets the compiler unroll them, which halves
-        // the time of a row.
-        let search = match Doubling::count(sides.w) {
-            0 => first_fit_narrow::<0>,
-            1 => first_fit_narrow::<1>,
-            2 => first_fit_narrow::<2>,
-            3 => first_fit_narrow::<3>,
-            4 => first_fit_narrow::<4>,
-            5 => first_fit_narrow::<5>,
-            // The longest row.
-            _ => first_fit_narrow::<{ WORD_BITS.ilog2() }>,
-        };
-        search(busy, Doubling::last(sides.w), window, scratch)
-    }
+    let runs = Doubling::new(sides.w);
+    first_fit_wide(busy, stride, &runs, window, &mut scratch[..busy.len()])
 }
 
 /// Rows of one word.
@@ -126,7 +139,8 @@ fn first_fit_wide(
         let mut row = top;
         while alive && row > seen {
             row -= 1;
-            if row + 1 < top && busy[words(row)] == busy[words(row + 1)] {
+            let busy_row = &busy[words(row)];
+            if row + 1 < top && busy_row.iter().eq(&busy[words(row + 1)]) {
                 // Rows through the same blocks are alike; the AND does not change. (For ranges that may overlap, an image
                 // would need a copy of 1.5 KB.)
                 let (row, above) = starts[row * stride..].split_at_mut(stride);
@@ -134,7 +148,7 @@ fn first_fit_wide(
                 continue;
             }
             let starts = &mut starts[words(row)];
-            for (start, busy) in starts.iter_mut().zip(&busy[words(row)]) {
+            for (start, busy) in starts.iter_mut().zip(busy_row) {
                 *start = !busy;
             }
             runs.reduce(starts);

@@ -79,6 +79,7 @@ simple_strategy! {
 }
 
 impl Strategy for AllShapes<'_> {
+    #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let first = all_shapes(request, self.mesh.sides()).next();
         first.map(Sides::area).ok_or(Refusal::NeverFits)

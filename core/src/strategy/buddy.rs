@@ -88,6 +88,7 @@ impl Buddy<'_> {
 }
 
 impl Strategy for Buddy<'_> {
+    #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         self.side(request)
             .map(|side| u32::from(side) * u32::from(side))

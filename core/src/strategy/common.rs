@@ -95,6 +95,7 @@ macro_rules! tree_strategy {
 }
 
 /// The demand of a strategy that places a request only as it is, on a two-dimensional mesh.
+#[inline(never)]
 pub(super) fn demand_as_requested(request: &Request, mesh: Mesh) -> Result<u32, Refusal> {
     let sides = request.sides();
     match sides.fits_in(mesh.sides()) {
@@ -104,6 +105,7 @@ pub(super) fn demand_as_requested(request: &Request, mesh: Mesh) -> Result<u32, 
 }
 
 /// The demand of a strategy that may rotate a request, on a two-dimensional mesh.
+#[inline(never)]
 pub(super) fn demand_either_way(request: &Request, mesh: Mesh) -> Result<u32, Refusal> {
     let mut orientations = request.orientations();
     orientations
@@ -113,6 +115,7 @@ pub(super) fn demand_either_way(request: &Request, mesh: Mesh) -> Result<u32, Re
 }
 
 /// The demand of a strategy for which the shape does not matter, only the number of processors.
+#[inline(never)]
 pub(super) fn demand_of_processors(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     match request.processors <= grid.nodes() {
         true => Ok(request.processors),
@@ -155,6 +158,7 @@ pub(super) fn demand_in_any_order(request: &Request, grid: &Grid) -> Result<u32,
 
 /// The demand of extents that may be laid along the dimensions in any order: the longest extent must not be longer than
 /// the longest side, and so on.
+#[inline(never)]
 pub(super) fn demand_of_extents(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
     let extents = shape.extents().descending();
     let sides = grid.sides_descending();
@@ -169,6 +173,7 @@ pub(super) fn demand_of_extents(shape: Shape, grid: &Grid) -> Result<u32, Refusa
 }
 
 /// The demand of a strategy that lays the radices along the dimensions of a notation from left to right.
+#[inline(never)]
 pub(super) fn demand_left_to_right(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
     let mut sides = grid.sides().iter().rev();
     let radices = radices(grid, shape);

@@ -92,6 +92,7 @@ impl FixedOrientation<'_> {
 }
 
 impl Strategy for FixedOrientation<'_> {
+    #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let turned = self.turned(request);
         match turned.fits_in(self.mesh.sides()) {

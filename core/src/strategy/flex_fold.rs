@@ -77,6 +77,7 @@ fn shapes(request: &Request) -> impl Iterator<Item = Sides> + use<> {
 }
 
 impl Strategy for FlexFold<'_> {
+    #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let mesh = self.mesh.sides();
         let mut shapes = shapes(request);

@@ -59,6 +59,7 @@ fn rounded(request: &Request) -> Result<Shape, Refusal> {
 }
 
 impl Strategy for FreeList<'_> {
+    #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_of_extents(rounded(request)?, self.search.grid())
     }

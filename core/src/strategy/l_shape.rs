@@ -225,6 +225,7 @@ fn first_pair(
 
 impl Strategy for LShape<'_> {
     /// All processors of the shape.
+    #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let mesh = self.mesh.sides();
         let fits = |sides: Sides| sides.fits_in(mesh);

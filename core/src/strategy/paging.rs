@@ -174,6 +174,7 @@ impl Walk {
 
 impl Strategy for Paging<'_> {
     /// The shape does not matter, only the number of pages.
+    #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         match self.pages(request.processors) {
             pages if pages <= self.grid.nodes() / self.size => Ok(pages * self.size),

@@ -51,6 +51,7 @@ simple_strategy! {
 }
 
 impl Strategy for Partner<'_> {
+    #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let grid = self.search.grid();
         let demand = demand_of_extents(request.shape, grid)?;

@@ -58,6 +58,7 @@ fn cubic(request: &Request) -> Result<Shape, Refusal> {
 }
 
 impl Strategy for Sniffing<'_> {
+    #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_of_extents(cubic(request)?, self.search.grid())
     }

@@ -67,6 +67,7 @@ simple_strategy! {
 }
 
 impl Strategy for TreeCollapsing<'_> {
+    #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         match Orders::of(request) {
             Orders::All => demand_of_extents(request.shape, self.search.grid()),

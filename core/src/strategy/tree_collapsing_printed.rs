@@ -66,6 +66,7 @@ simple_strategy! {
 }
 
 impl Strategy for TreeCollapsingPrinted<'_> {
+    #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         demand_left_to_right(request.shape, self.search.grid())
     }

@@ -66,7 +66,7 @@ impl Supposition<'_, '_> {
         }
         let (pool, occupancy, watch) = (&*self.pool, self.occupancy, &mut self.watch);
         let mut worked = |instructions| watch.worked(instructions, occupancy, pool);
-        let given_back_len: u32 = given_back.clone().map(|blocks| blocks.len()).sum();
+        let given_back_len: u32 = given_back.clone().map(Chain::len).sum();
         // What is free here and busy in truth has been given back.
         let busy = |place: Submesh| -> u32 {
             let blocks = given_back.clone().flat_map(|blocks| pool.iter(blocks));

@@ -25,7 +25,7 @@ pub(crate) struct Options {
     /// Only these tables, separated by commas.
     #[arg(long, value_name = "TABLE,...", value_delimiter = ',')]
     only: Vec<Table>,
-    /// Slices of these strategies only, separated by commas; not with `--update`.
+    /// Of the tables of strategies and slices the rows of these strategies only, separated by commas; not with `--update`.
     #[arg(
         long,
         value_name = "NAME,...",
@@ -81,7 +81,7 @@ impl Table {
     /// The table, and what in it is more than it may be.
     fn measure(self, image: &Image, strategies: &[String]) -> Result<(String, Vec<String>)> {
         let text = match self {
-            Table::Strategies => strategies::table(image),
+            Table::Strategies => strategies::table(image, strategies),
             Table::Decisions => decisions::table(image),
             Table::Passes => passes::table(image),
             Table::Slices => return slices::table(image, strategies),

@@ -15,10 +15,14 @@ const JOBS: u32 = 64;
 /// Jobs that leave and are replaced while it is measured.
 const REPLACED: u32 = 192;
 
-pub(super) fn table(image: &Image) -> Result<String> {
+/// `names` are those of the strategies to be measured; none for all.
+pub(super) fn table(image: &Image, names: &[String]) -> Result<String> {
+    let is_wanted = |strategy: &StrategyKind| {
+        names.is_empty() || names.iter().any(|name| name == strategy.name())
+    };
     let strategies = StrategyKind::ALL.iter().copied();
     let strategies: Vec<_> = strategies
-        .filter(|strategy| strategy.serves().includes(&MESH))
+        .filter(|strategy| strategy.serves().includes(&MESH) && is_wanted(strategy))
         .collect();
     let rows = in_parallel(&strategies, |_, &strategy| {
         row(image, strategy).with_context(|| format!("counting the instructions of {strategy}"))
