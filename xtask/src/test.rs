@@ -66,9 +66,14 @@ fn host() -> Lane<'static> {
             ))
         })
         .step("the same with 32-bit words", |step| {
-            // Neither documentation nor examples nor the simulator depend on the words, nor do machines that fit into one.
             step.run(&Cmd::new(
-                "cargo test --package meshalloc --package meshalloc-tests --no-default-features --features meshalloc/default,word32 --lib --test it \
+                "cargo test --package meshalloc --features word32 --lib",
+            ))?;
+            // Neither documentation nor examples nor the simulator depend on the words, nor do machines that fit into one. With the workspace's
+            // packages but the default features that bring the simulator, the dependencies are those of the step before.
+            step.run(&Cmd::new(
+                "cargo test --workspace --exclude meshalloc-browser --no-default-features \
+                 --features meshalloc/default,meshalloc-firmware/default,meshalloc-tests/word32 --test across \
                  -- --skip qemu_ --skip every_occupancy",
             ))
         })
