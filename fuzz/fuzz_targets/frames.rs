@@ -1,10 +1,4 @@
 //! See [`meshalloc_fuzz::frames`].
 #![cfg_attr(fuzzing, no_main)]
 
-#[cfg(fuzzing)]
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| meshalloc_fuzz::frames(bytes));
-
-#[cfg(not(fuzzing))]
-fn main() {
-    meshalloc_fuzz::over_files(meshalloc_fuzz::frames);
-}
+meshalloc_fuzz::program!(frames);

@@ -1,10 +1,4 @@
 //! See [`meshalloc_fuzz::journal_damage`].
 #![cfg_attr(fuzzing, no_main)]
 
-#[cfg(fuzzing)]
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| meshalloc_fuzz::journal_damage(bytes));
-
-#[cfg(not(fuzzing))]
-fn main() {
-    meshalloc_fuzz::over_files(meshalloc_fuzz::journal_damage);
-}
+meshalloc_fuzz::program!(journal_damage);

@@ -1,10 +1,4 @@
 //! See [`meshalloc_fuzz::operations`].
 #![cfg_attr(fuzzing, no_main)]
 
-#[cfg(fuzzing)]
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| meshalloc_fuzz::operations(bytes));
-
-#[cfg(not(fuzzing))]
-fn main() {
-    meshalloc_fuzz::over_files(meshalloc_fuzz::operations);
-}
+meshalloc_fuzz::program!(operations);

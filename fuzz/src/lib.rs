@@ -20,6 +20,20 @@ pub use requests::requests;
 #[cfg(feature = "host-sim")]
 pub use texts::{operations, scenario, swf};
 
+/// The program of a target: cargo-fuzz gives it bytes, and otherwise it reads files.
+#[macro_export]
+macro_rules! program {
+    ($target:ident) => {
+        #[cfg(fuzzing)]
+        libfuzzer_sys::fuzz_target!(|bytes: &[u8]| $crate::$target(bytes));
+
+        #[cfg(not(fuzzing))]
+        fn main() {
+            $crate::over_files($crate::$target);
+        }
+    };
+}
+
 /// Runs a target over the files and folders on the command line, to look at a finding without cargo-fuzz.
 ///
 /// # Panics

@@ -96,9 +96,8 @@ impl Cmd {
         self.check(status)
     }
 
-    /// Like [`Cmd::run`], and hands every line of output to `on_line` as well.
+    /// Runs it and hands every line of output to `on_line`; shows nothing.
     pub(crate) fn run_watched(&self, mut on_line: impl FnMut(&str)) -> Result<()> {
-        println!("$ {self}");
         // One pipe for both streams, so that their lines stay in order.
         let (reader, writer) = std::io::pipe()?;
         let mut process = self.process();
@@ -108,9 +107,7 @@ impl Cmd {
         drop(process);
         for line in BufReader::new(reader).split(b'\n') {
             let line = line?;
-            let line = String::from_utf8_lossy(&line);
-            println!("{line}");
-            on_line(&line);
+            on_line(&String::from_utf8_lossy(&line));
         }
         self.check(child.wait()?)
     }

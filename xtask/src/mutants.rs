@@ -1,7 +1,7 @@
 //! `cargo xtask mutants`: whether the tests notice when core or the protocol is changed, by cargo-mutants.
 
 use std::env;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -66,10 +66,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 /// Runs a program of tests up to its first failure. The harness itself goes on to the last test.
 pub(crate) fn until_failure(options: &RunnerOptions) -> Result<ExitCode> {
-    run_until_failure(&options.program, &options.args)
+    run_until_failure(&options.program, &options.args, &mut io::stdout())
 }
 
-fn run_until_failure(program: &Path, args: &[String]) -> Result<ExitCode> {
+/// Writes what the program does to `shown`.
+fn run_until_failure(program: &Path, args: &[String], shown: &mut impl Write) -> Result<ExitCode> {
     let mut child = Command::new(program)
         .args(args)
         .stdin(Stdio::null())
@@ -80,7 +81,7 @@ fn run_until_failure(program: &Path, args: &[String]) -> Result<ExitCode> {
     let mut has_failed = false;
     for line in BufReader::new(output).lines() {
         let line = line?;
-        println!("{line}");
+        writeln!(shown, "{line}")?;
         if line.starts_with("test ") && line.ends_with("... FAILED") {
             has_failed = true;
             child.kill()?;
@@ -100,9 +101,10 @@ mod tests {
 
     #[test]
     fn a_failed_test_ends_the_run() {
+        // Shown, it would look like a failure of these tests.
         let run = |script: &str| {
             let args = ["-c".to_owned(), script.to_owned()];
-            run_until_failure(Path::new("sh"), &args).unwrap()
+            run_until_failure(Path::new("sh"), &args, &mut io::sink()).unwrap()
         };
         assert_eq!(run("echo 'test a ... ok'"), ExitCode::SUCCESS);
         assert_eq!(run("echo 'test a ... ok'; exit 101"), ExitCode::FAILURE);

@@ -40,15 +40,6 @@ type Counts = BTreeMap<String, [usize; IMAGES.len()]>;
 /// Builds the images, counts and compares.
 pub(crate) fn run(options: &Options) -> Result<()> {
     setup::target()?;
-    compare(options.update)
-}
-
-/// The same for `cargo xtask test`.
-pub(crate) fn check() -> Result<()> {
-    compare(false)
-}
-
-fn compare(update: bool) -> Result<()> {
     let mut found = Counts::new();
     for (at, (features, others)) in IMAGES.into_iter().enumerate() {
         image::build(&image::build_command(features).args(others))?;
@@ -67,7 +58,7 @@ fn compare(update: bool) -> Result<()> {
     }
     let path = root().join(LIST);
     let list = fs::read_to_string(&path).with_context(|| format!("{LIST} cannot be read"))?;
-    if update {
+    if options.update {
         fs::write(&path, updated(&list, &found))?;
         println!("{LIST} is written");
         return Ok(());

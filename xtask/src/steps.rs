@@ -1,27 +1,69 @@
-//! One step after another: a heading, a time and an outcome each, and a summary at the end.
+//! One step after another, or several lanes of steps at the same time: a heading, a time and an outcome each, and a summary at the end.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
 use crate::command::Cmd;
 
-/// What a step may do beside failing: run commands and count their tests.
+/// The lines of a failed step that the summary has once more, at most.
+const ERRORS: usize = 20;
+
+/// A step while it runs.
 #[derive(Debug, Default)]
 pub(crate) struct Step {
     tests: Tests,
+    /// Lines that begin with "error", and the names of failed tests.
+    errors: Vec<String>,
+    /// What was printed, where others print at the same time.
+    kept: Option<String>,
 }
 
 impl Step {
-    /// Runs a command.
+    /// Runs a command, and counts its tests, if it runs some.
     pub(crate) fn run(&mut self, command: &Cmd) -> Result<()> {
-        command.run()
+        self.show(&format!("$ {command}"));
+        command.run_watched(|line| {
+            self.show(line);
+            self.tests.read(line);
+            if line.starts_with("error") || names_failed_test(line) {
+                self.errors.push(line.to_owned());
+            }
+        })
     }
 
-    /// Runs a command that runs tests, and counts them.
-    pub(crate) fn run_tests(&mut self, command: &Cmd) -> Result<()> {
-        command.run_watched(|line| self.tests.read(line))
+    fn show(&mut self, line: &str) {
+        match &mut self.kept {
+            Some(kept) => writeln!(kept, "{line}").expect("a string takes any text"),
+            None => println!("{line}"),
+        }
+    }
+}
+
+/// Whether the test harness says in this line that a test has failed.
+fn names_failed_test(line: &str) -> bool {
+    line.starts_with("test ") && line.ends_with(" ... FAILED")
+}
+
+type Body<'a> = Box<dyn FnOnce(&mut Step) -> Result<()> + Send + 'a>;
+
+/// Steps one after another, beside those of other lanes.
+#[derive(Default)]
+pub(crate) struct Lane<'a>(Vec<(&'static str, Body<'a>)>);
+
+impl<'a> Lane<'a> {
+    /// The lane with one more step.
+    pub(crate) fn step(
+        mut self,
+        name: &'static str,
+        body: impl FnOnce(&mut Step) -> Result<()> + Send + 'a,
+    ) -> Self {
+        self.0.push((name, Box::new(body)));
+        self
     }
 }
 
@@ -92,6 +134,8 @@ struct Row {
     outcome: Outcome,
     time: Duration,
     tests: Tests,
+    /// Why it failed.
+    errors: Vec<String>,
 }
 
 impl Row {
@@ -101,6 +145,7 @@ impl Row {
             outcome: Outcome::NotRun,
             time: Duration::ZERO,
             tests: Tests::default(),
+            errors: Vec::new(),
         }
     }
 }
@@ -109,6 +154,8 @@ impl Row {
 #[derive(Debug)]
 pub(crate) struct Steps {
     keep_going: bool,
+    has_failed: AtomicBool,
+    started: Instant,
     rows: Vec<Row>,
 }
 
@@ -117,39 +164,84 @@ impl Steps {
     pub(crate) fn new(keep_going: bool) -> Self {
         Steps {
             keep_going,
+            has_failed: AtomicBool::new(false),
+            started: Instant::now(),
             rows: Vec::new(),
         }
     }
 
     /// Runs one step, unless an earlier failure forbids it.
     pub(crate) fn step(&mut self, name: &'static str, body: impl FnOnce(&mut Step) -> Result<()>) {
-        let mut row = Row::not_run(name);
-        if self.goes_on() {
-            println!("\n=== {name}");
-            let started = Instant::now();
-            let mut step = Step::default();
-            let result = body(&mut step);
-            row.time = started.elapsed();
-            row.tests = step.tests;
-            row.outcome = match result {
-                Ok(()) => Outcome::Passed,
-                Err(error) => {
-                    println!("error: step \"{name}\": {error:#}");
-                    Outcome::Failed
-                }
-            };
-            println!(
-                "--- {name}: {}, {:.1} s",
-                row.outcome,
-                row.time.as_secs_f64()
-            );
-        }
+        let row = self.run(name, body, None);
         self.rows.push(row);
+    }
+
+    /// Runs the lanes at the same time. What a step prints is shown when it has ended.
+    pub(crate) fn together<const N: usize>(&mut self, lanes: [Lane<'_>; N]) {
+        let shown = Mutex::new(());
+        let run = |Lane(steps): Lane<'_>| -> Vec<Row> {
+            let rows = steps.into_iter();
+            rows.map(|(name, body)| self.run(name, body, Some(&shown)))
+                .collect()
+        };
+        let run = &run;
+        let rows: Vec<Row> = thread::scope(|scope| {
+            let lanes = lanes.map(|lane| scope.spawn(move || run(lane)));
+            let rows = lanes.into_iter().flat_map(|lane| {
+                lane.join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+            rows.collect()
+        });
+        self.rows.extend(rows);
+    }
+
+    /// Runs a step. With others beside it, it prints once, at its end, while it holds `alone`.
+    fn run(
+        &self,
+        name: &'static str,
+        body: impl FnOnce(&mut Step) -> Result<()>,
+        alone: Option<&Mutex<()>>,
+    ) -> Row {
+        let mut row = Row::not_run(name);
+        if !self.goes_on() {
+            return row;
+        }
+        let mut step = Step {
+            kept: alone.map(|_| String::new()),
+            ..Step::default()
+        };
+        step.show(&format!("\n=== {name}"));
+        let started = Instant::now();
+        let result = body(&mut step);
+        row.time = started.elapsed();
+        row.outcome = match result {
+            Ok(()) => Outcome::Passed,
+            Err(error) => {
+                self.has_failed.store(true, Ordering::Relaxed);
+                step.show(&format!("error: step \"{name}\": {error:#}"));
+                step.errors.truncate(ERRORS);
+                step.errors.push(format!("{error:#}"));
+                row.errors = step.errors.clone();
+                Outcome::Failed
+            }
+        };
+        step.show(&format!(
+            "--- {name}: {}, {:.1} s",
+            row.outcome,
+            row.time.as_secs_f64()
+        ));
+        if let Some(kept) = step.kept {
+            let _alone = alone.map(Mutex::lock);
+            print!("{kept}");
+        }
+        row.tests = step.tests;
+        row
     }
 
     /// Whether the next step may run.
     fn goes_on(&self) -> bool {
-        self.keep_going || self.count(Outcome::Failed) == 0
+        self.keep_going || !self.has_failed.load(Ordering::Relaxed)
     }
 
     /// Whether every step ran and passed.
@@ -165,7 +257,7 @@ impl Steps {
     }
 }
 
-/// The summary: a line a step, what was skipped, and the counts.
+/// The summary: a line a step, what was skipped, why steps failed, and the counts.
 impl fmt::Display for Steps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self
@@ -201,12 +293,12 @@ impl fmt::Display for Steps {
                 writeln!(f, "{:width$}    {reason}", "")?;
             }
         }
-        writeln!(
-            f,
-            "{:width$}  {}",
-            "total",
-            seconds(self.rows.iter().map(|row| row.time).sum())
-        )?;
+        writeln!(f, "{:width$}  {}", "total", seconds(self.started.elapsed()))?;
+        for row in &self.rows {
+            for error in &row.errors {
+                writeln!(f, "failed: {}: {error}", row.name)?;
+            }
+        }
         let not_run = self.count(Outcome::NotRun);
         if not_run > 0 {
             writeln!(
@@ -221,6 +313,8 @@ impl fmt::Display for Steps {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
 
     #[test]
@@ -247,48 +341,103 @@ mod tests {
         );
     }
 
-    fn steps(keep_going: bool, outcomes: &[Outcome]) -> Steps {
+    /// Steps that pass or fail.
+    fn steps(keep_going: bool, pass: &[bool]) -> Steps {
         let mut steps = Steps::new(keep_going);
-        steps.rows.extend(outcomes.iter().map(|&outcome| Row {
-            outcome,
-            time: Duration::from_millis(1500),
-            ..Row::not_run("a step")
-        }));
+        for &passes in pass {
+            steps.step("a step", |_| match passes {
+                true => Ok(()),
+                false => anyhow::bail!("it fails"),
+            });
+        }
         steps
     }
 
     #[test]
     fn the_first_failure_stops_unless_asked_to_go_on() {
-        use Outcome::{Failed, Passed};
-        assert!(steps(false, &[Passed, Passed]).goes_on());
-        assert!(!steps(false, &[Passed, Failed]).goes_on());
-        assert!(steps(true, &[Passed, Failed]).goes_on());
+        assert!(steps(false, &[true, true]).goes_on());
+        assert!(!steps(false, &[true, false]).goes_on());
+        assert!(steps(true, &[true, false]).goes_on());
     }
 
     #[test]
     fn only_steps_that_all_ran_and_passed_are_a_success() {
-        use Outcome::{Failed, NotRun, Passed};
-        assert!(steps(false, &[Passed, Passed]).all_passed());
-        assert!(!steps(true, &[Passed, Failed, Passed]).all_passed());
-        assert!(!steps(false, &[Passed, NotRun]).all_passed());
+        assert!(steps(false, &[true, true]).all_passed());
+        assert!(!steps(true, &[true, false, true]).all_passed());
+        assert!(!steps(false, &[false, true]).all_passed());
     }
 
     #[test]
-    fn the_summary_ends_with_the_counts() {
+    fn lanes_run_at_the_same_time_and_a_failure_stops_each() {
+        let both = Barrier::new(2);
+        let meet = |_: &mut Step| {
+            both.wait();
+            Ok(())
+        };
+        let mut steps = Steps::new(false);
+        let first = Lane::default().step("meets the other", meet);
+        let second = Lane::default()
+            .step("meets the first", meet)
+            .step("fails", |_| anyhow::bail!("why"))
+            .step("is left out", |_| Ok(()));
+        steps.together([first, second]);
+        let outcomes: Vec<_> = steps
+            .rows
+            .iter()
+            .map(|row| (row.name, row.outcome))
+            .collect();
+        assert_eq!(
+            outcomes,
+            [
+                ("meets the other", Outcome::Passed),
+                ("meets the first", Outcome::Passed),
+                ("fails", Outcome::Failed),
+                ("is left out", Outcome::NotRun),
+            ]
+        );
+        assert_eq!(steps.rows[2].errors, ["why"]);
+    }
+
+    #[test]
+    fn a_failed_command_leaves_its_errors_and_failed_tests() {
+        let mut steps = Steps::new(false);
+        // In two words each, or the command as it is shown would be taken for its output.
+        let script =
+            "f=FAILED; e=error; echo \"test a ... $f\"; echo \"$e: no\"; echo no $e; exit 1";
+        steps.together([
+            Lane::default().step("a step", |step| step.run(&Cmd::new("sh -c").arg(script)))
+        ]);
+        let errors = &steps.rows[0].errors;
+        assert_eq!(errors[..2], ["test a ... FAILED", "error: no"]);
+        assert!(errors[2].ends_with("exit status: 1"), "{errors:?}");
+        assert_eq!(errors.len(), 3);
+    }
+
+    #[test]
+    fn the_summary_ends_with_the_errors_and_the_counts() {
         use Outcome::{Failed, NotRun, Passed};
-        let mut steps = steps(false, &[Passed, Failed, NotRun]);
+        let mut steps = Steps::new(false);
+        steps
+            .rows
+            .extend([Passed, Failed, NotRun].map(|outcome| Row {
+                outcome,
+                time: Duration::from_millis(1500),
+                ..Row::not_run("a step")
+            }));
         steps.rows[0].tests = Tests {
             passed: 7,
             skipped: vec!["no logs".to_owned()],
             ..Tests::default()
         };
+        steps.rows[1].errors = vec!["it fails".to_owned()];
         assert_eq!(
             steps.to_string(),
             "a step      1.5 s  passed; tests: 7 passed, 0 failed, 1 skipped\n\
             \x20         no logs\n\
              a step      1.5 s  FAILED\n\
              a step      1.5 s  not run\n\
-             total       4.5 s\n\
+             total       0.0 s\n\
+             failed: a step: it fails\n\
              1 not run after the first failure; --keep-going runs them\n\
              steps: 1 passed, 1 failed"
         );

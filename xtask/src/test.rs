@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use meshalloc::{SchedulerKind, StrategyKind};
 
-use crate::command::{Cmd, in_parallel, root, target_dir};
+use crate::command::{Cmd, root, target_dir};
 use crate::image::{self, TARGET};
-use crate::steps::{Step, Steps};
-use crate::{panics, setup, size};
+use crate::steps::{Lane, Step, Steps};
+use crate::{setup, size};
 
 /// The folder with real workload logs; tests that read them are reported as skipped when it is unset.
 const TRACES: &str = "MESHALLOC_TRACES";
@@ -33,69 +33,97 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     let mut steps = Steps::new(options.keep_going);
     steps.step("set-up", |_| setup::install());
     steps.step("rustfmt", rustfmt);
-    steps.step("clippy, host", |step| {
-        step.run(&Cmd::new(
-            "cargo clippy --workspace --exclude meshalloc-browser --all-targets -- -D warnings",
-        ))
-    });
-    steps.step("clippy, firmware", |step| {
-        for features in ["board", "board,journal", "board,qemu", "board,qemu,journal"] {
-            step.run(&image::clippy_command(features))?;
-        }
-        Ok(())
-    });
-    steps.step("core, each strategy and scheduler alone", |_| {
-        each_feature_alone()
-    });
-    steps.step("unit, property, integration and doc tests", |step| {
-        step.run_tests(&Cmd::new(
-            "cargo test --workspace --exclude meshalloc-browser -- --show-output --skip qemu_",
-        ))
-    });
-    steps.step("the same with 32-bit words", |step| {
-        // Neither documentation nor examples nor the simulator depend on the words, nor do machines that fit into one.
-        step.run_tests(&Cmd::new(
-            "cargo test --package meshalloc --package meshalloc-tests --no-default-features --features meshalloc/default,word32 --lib --test it \
-             -- --skip qemu_ --skip every_occupancy",
-        ))
-    });
-    steps.step("examples of core", |step| {
-        // Built with the tests.
-        let folder = target_dir().join("debug").join("examples");
-        for example in ["allocator", "static_storage", "hosted"] {
-            step.run(&Cmd::at(&folder.join(example)))?;
-        }
-        Ok(())
-    });
-    steps.step("rustdoc", |step| {
-        step.run(
-            &Cmd::new("cargo doc --workspace --exclude meshalloc-browser --no-deps")
-                .env("RUSTDOCFLAGS", "-D warnings"),
-        )
-    });
-    steps.step("firmware image, board", |step| {
-        step.run(&image::build_command("board"))
-    });
-    steps.step("firmware image, QEMU", |step| {
-        step.run(&image::build_command("board,qemu"))
-    });
-    steps.step("places to panic in the image", |_| panics::check());
-    // The tests left out above, by the prefix of their names.
+    // What runs on this machine, and what is built for the board: each has target folders of its own, since cargo locks them.
+    steps.together([host(), board()]);
+    // The tests left out of the above, by the prefix of their names. Nothing runs beside them, as they wait for answers.
     steps.step("QEMU end to end", |step| {
-        step.run_tests(
+        step.run(
             &Cmd::new(
                 "cargo test --workspace --exclude meshalloc-browser --tests -- --show-output qemu_",
             )
             .env("MESHALLOC_REQUIRE_QEMU", "1"),
         )
     });
-    steps.step("flash, RAM and stack", |_| size::check_smallest_and_all());
     println!("\n=== summary\n{steps}");
     if steps.all_passed() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     }
+}
+
+/// The steps in the host's target folder.
+fn host() -> Lane<'static> {
+    Lane::default()
+        .step("clippy, host", |step| {
+            step.run(&Cmd::new(
+                "cargo clippy --workspace --exclude meshalloc-browser --all-targets -- -D warnings",
+            ))
+        })
+        .step("unit, property, integration and doc tests", |step| {
+            step.run(&Cmd::new(
+                "cargo test --workspace --exclude meshalloc-browser -- --show-output --skip qemu_",
+            ))
+        })
+        .step("the same with 32-bit words", |step| {
+            step.run(&Cmd::new(
+                "cargo test --package meshalloc --features word32 --lib",
+            ))?;
+            // Neither documentation nor examples nor the simulator depend on the words, nor do machines that fit into one. With the workspace's
+            // packages but the default features that bring the simulator, the dependencies are those of the step before.
+            step.run(&Cmd::new(
+                "cargo test --workspace --exclude meshalloc-browser --no-default-features \
+                 --features meshalloc/default,meshalloc-firmware/default,meshalloc-tests/word32 --test across \
+                 -- --skip qemu_ --skip every_occupancy",
+            ))
+        })
+        .step("examples of core", |step| {
+            // Built with the tests.
+            let folder = target_dir().join("debug").join("examples");
+            for example in ["allocator", "static_storage", "hosted"] {
+                step.run(&Cmd::at(&folder.join(example)))?;
+            }
+            Ok(())
+        })
+        .step("rustdoc", |step| {
+            step.run(
+                &Cmd::new("cargo doc --workspace --exclude meshalloc-browser --no-deps")
+                    .env("RUSTDOCFLAGS", "-D warnings"),
+            )
+        })
+}
+
+/// The steps for the board's target, in a folder of their own.
+fn board() -> Lane<'static> {
+    Lane::default()
+        .step("clippy, firmware", |step| {
+            for features in ["board", "board,journal", "board,qemu", "board,qemu,journal"] {
+                step.run(&image::clippy_command(features))?;
+            }
+            Ok(())
+        })
+        .step(
+            "core, each strategy and scheduler alone",
+            each_feature_alone,
+        )
+        .step("firmware image, board", |step| {
+            step.run(&image::build_command("board"))
+        })
+        .step("firmware image, QEMU", |step| {
+            step.run(&image::build_command("board,qemu"))
+        })
+        .step("places to panic in the image", |step| {
+            step.run(&chore()?.args("panics"))
+        })
+        .step("flash, RAM and stack", |step| {
+            let images = size::smallest_and_all()?.join(",");
+            step.run(&chore()?.args("size --check --only").arg(images))
+        })
+}
+
+/// This program, to be started for another chore.
+fn chore() -> Result<Cmd> {
+    Ok(Cmd::at(&env::current_exe()?))
 }
 
 /// The format of every file. Cargo does not find those whose modules a macro declares.
@@ -117,22 +145,19 @@ fn rustfmt(step: &mut Step) -> Result<()> {
 }
 
 /// Core must build for the target with nothing, with any one strategy or scheduler, and with all of them.
-fn each_feature_alone() -> Result<()> {
+fn each_feature_alone(step: &mut Step) -> Result<()> {
     let strategies = StrategyKind::ALL.iter().map(|kind| kind.name());
     let schedulers = SchedulerKind::INFO.iter().map(|info| info.name);
     // The feature of each has its name.
     let none_or_all = ["", "default"].into_iter();
-    let features: Vec<&str> = none_or_all.chain(strategies).chain(schedulers).collect();
-    // Cargo locks its folder, so each worker has one.
-    in_parallel(&features, |worker, features| {
-        let folder = target_dir().join(format!("alone-{worker}"));
+    for features in none_or_all.chain(strategies).chain(schedulers) {
         let command = Cmd::new("cargo clippy --quiet --package meshalloc --no-default-features")
             .arg(format!("--features={features}"))
             .args("--target")
             .arg(TARGET)
-            .arg("--target-dir")
-            .arg(folder.display().to_string());
-        command.args("-- -D warnings").run()
-    })?;
+            .args("--target-dir")
+            .arg(target_dir().join("alone").display().to_string());
+        step.run(&command.args("-- -D warnings"))?;
+    }
     Ok(())
 }

@@ -26,7 +26,7 @@
 //! Complete: it fails only if too few processors are free. Drawback: after releases a job is scattered over whatever gaps
 //! come first, and compactness is lost. On a 16 x 16 mesh about half full 18 % of the states are compact and 15 %
 //! spatially compact, with 13 free squares more than necessary on average; the independent binary tree leaves 15 %, 3 % and
-//! 7 (`cargo test -p meshalloc-tests --test it after_releases -- --nocapture`).
+//! 7 (`cargo test -p meshalloc-tests --test across after_releases -- --nocapture`).
 //!
 //! # Example
 //!

@@ -48,7 +48,7 @@
 //! As long as nothing is released, the free processors of a mesh whose sides are powers of two consist of as few squares as
 //! so many can ([`Compactness`](crate::Compactness), definition 1). After releases they do not: on a 16 x 16 mesh about half full 19 % of
 //! the states are compact, with 7 free squares more than necessary on average
-//! (`cargo test -p meshalloc-tests --test it after_releases -- --nocapture`).
+//! (`cargo test -p meshalloc-tests --test across after_releases -- --nocapture`).
 //!
 //! The blocks of a job may lie far apart, and a job of few processors splits a block although it could lie in a gap of the shape
 //! that it asks for.

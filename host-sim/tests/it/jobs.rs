@@ -223,7 +223,7 @@ fn evalys_reads_the_jobs_and_finds_the_same_mean_waiting_time() {
             })
     };
     let installed = run("python3", &["-m", "venv", "venv"]).and_then(|_| {
-        let install = ["-m", "pip", "install", "--quiet", "evalys"];
+        let install = ["-m", "pip", "install", "--quiet", "--no-compile", "evalys"];
         run(python.to_str().unwrap(), &install)
     });
     if let Err(error) = installed {

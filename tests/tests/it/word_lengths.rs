@@ -2,8 +2,8 @@
 //! operations, one hash of everything that was answered.
 //!
 //! ```text
-//! cargo test -p meshalloc-tests --test it word_lengths
-//! cargo test -p meshalloc-tests --test it word_lengths --features word32
+//! cargo test -p meshalloc-tests --test across word_lengths
+//! cargo test -p meshalloc-tests --test across word_lengths --features word32
 //! ```
 //!
 //! Both compare with the same constant. When decisions are changed on purpose, the failing test prints

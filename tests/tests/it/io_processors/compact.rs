@@ -133,7 +133,7 @@ fn allocations_by_other_strategies_leave_more_squares() {
 }
 
 /// What remains of it after releases: the part of the states after an operation that are compact and spatially compact, and
-/// the mean number of free squares above the least. `cargo test -p meshalloc-tests --test it after_releases -- --nocapture`
+/// the mean number of free squares above the least. `cargo test -p meshalloc-tests --test across after_releases -- --nocapture`
 /// prints them also for other strategies.
 #[test]
 fn compactness_after_releases_is_measured() {

@@ -9,7 +9,7 @@ use meshalloc::{
 use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
 use meshalloc_firmware::{Client, ClientMessage, Line, Session};
 use meshalloc_tests::qemu::{Qemu, call_at};
-use meshalloc_tests::rig::{fault, unit};
+use meshalloc_tests::rig::fault;
 use meshalloc_tests::strategy::places_anywhere;
 
 /// Frames that are sent behind the one whose decision takes long.
@@ -36,22 +36,30 @@ fn configure(client: &mut Client<impl Line>, machine: Grid, strategy: StrategyKi
     }
 }
 
-/// Sends commands all in one go, so that the board does not wait for frames in between; the replies are left to be skipped.
+/// A client, beside which another has opened its session.
+fn two_clients(qemu: &Qemu) -> Client<impl Line + use<>> {
+    let mut client = qemu.client().expect("it answers");
+    send_frames(&mut client, std::iter::once(ClientMessage::Hello));
+    client
+}
+
+/// Sends commands of the other client all in one go, so that the board does not wait for frames in between; the replies are left to be skipped.
 fn send(client: &mut Client<impl Line>, commands: impl Iterator<Item = Command>) {
-    // Another client, which opens its session first; it goes on with the one it has from before.
-    let number = OTHER_SESSION;
     let session = Session {
-        number,
+        number: OTHER_SESSION,
         ..client.greeting().session
     };
-    let seq = NEXT_SEQ.fetch_add(1000, Ordering::Relaxed);
     let messages = commands.map(|command| ClientMessage::Command {
         session,
         since: u64::MAX,
         at: None,
         command,
     });
-    let messages = std::iter::once(ClientMessage::Hello).chain(messages);
+    send_frames(client, messages);
+}
+
+fn send_frames(client: &mut Client<impl Line>, messages: impl Iterator<Item = ClientMessage>) {
+    let seq = NEXT_SEQ.fetch_add(1000, Ordering::Relaxed);
     let frames = messages.zip(seq..).flat_map(|(message, seq)| {
         let mut buffer = ClientFrameBuffer::new();
         let frame = buffer.encode(Header::new(OTHER_CLIENT, seq), &message);
@@ -68,13 +76,25 @@ fn statistics(client: &mut Client<impl Line>) -> Statistics {
     }
 }
 
-/// Marks these processors as faulty, of a machine without any.
+/// Marks these processors as faulty, of a machine without any; those that follow one another along the first dimension in one go.
 fn mark_faulty(client: &mut Client<impl Line>, machine: Grid, busy: impl Iterator<Item = u32>) {
     let busy: Vec<u32> = busy.collect();
-    for nodes in busy.chunks(8) {
-        let mark = |&node: &u32| fault(unit(&machine, NodeId(node)), true);
-        send(client, nodes.iter().map(mark));
-        call(client, Command::ListJobs { on: None, from: 0 });
+    let at = |node| {
+        let coordinates = machine.coordinates(NodeId(node));
+        coordinates.expect("a processor of the machine")
+    };
+    let follows = |&node: &u32, &next: &u32| next == node + 1 && at(node)[1..] == at(next)[1..];
+    let runs: Vec<&[u32]> = busy.chunk_by(follows).collect();
+    let mark = |run: &&[u32]| {
+        let mut extent = vec![1; machine.dimensions()];
+        extent[0] = run.len() as u16;
+        let block = machine.block(&at(run[0]), &extent);
+        fault(block.expect("a box of the machine"), true)
+    };
+    for runs in runs.chunks(8) {
+        let (last, others) = runs.split_last().expect("no chunk is empty");
+        send(client, others.iter().map(mark));
+        call(client, mark(last));
     }
     assert_eq!(statistics(client).faulty as usize, busy.len());
 }
@@ -126,7 +146,7 @@ fn searches_with_answers(grid: Grid) {
     let Some(qemu) = Qemu::start_counting() else {
         return;
     };
-    let mut client = qemu.client().unwrap();
+    let mut client = two_clients(&qemu);
     assert_eq!(grid.nodes(), 1 << 12);
     // Those that place a job anywhere never search in vain.
     let searches = |kind: &StrategyKind| kind.serves().includes(&grid) && !places_anywhere(*kind);
@@ -171,7 +191,7 @@ fn qemu_answers_while_it_decides_on_a_whole_mesh() {
     let Some(qemu) = Qemu::start_counting() else {
         return;
     };
-    let mut client = qemu.client().unwrap();
+    let mut client = two_clients(&qemu);
     let mesh = Mesh::new(64, 64).expect("sides in range").grid();
     let in_corridor = |x: u32, y: u32, left: u32| {
         let turn = if y % 4 == 1 { 63 } else { left };
