@@ -362,7 +362,7 @@ fn any_maximal_wide(occupancy: &Occupancy<'_>, mut wanted: impl FnMut(Step) -> b
                 continue;
             }
             for (x, w) in runs(free) {
-                instructions += 80;
+                instructions += 300;
                 let span = Span::new(x, w);
                 if span.any(below) && span.any(above) {
                     let h = (top - bottom + 1) as u16;
