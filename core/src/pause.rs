@@ -31,7 +31,7 @@ impl<T> Pausable<T> {
         return Pausable { who: Some(who) };
         #[cfg(not(feature = "pauses"))]
         {
-            let _ = who;
+            drop(who);
             Pausable::never()
         }
     }
