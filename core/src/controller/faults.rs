@@ -18,7 +18,7 @@ impl Controller<'_> {
     ///
     /// # Time complexity
     ///
-    /// That of [`Allocator::mark_faulty`], and O(blocks held).
+    /// That of [`Allocator::mark_faulty`](crate::Allocator::mark_faulty), and O(blocks held).
     pub fn mark_faulty(&mut self, block: Block, now: Ticks) -> Result<FaultReport, Error> {
         check_block(self.machine(), block)?;
         self.finish(&mut |_| ());
@@ -35,7 +35,7 @@ impl Controller<'_> {
     ///
     /// # Time complexity
     ///
-    /// That of [`Allocator::clear_faulty`], O(blocks held), and that of the strategy for each job that the scheduler lets try.
+    /// That of [`Allocator::clear_faulty`](crate::Allocator::clear_faulty), O(blocks held), and that of the strategy for each job that the scheduler lets try.
     pub fn clear_faulty(
         &mut self,
         block: Block,
