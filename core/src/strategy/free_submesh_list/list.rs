@@ -5,6 +5,9 @@ use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::search::rectangles::{Step, for_each_maximal};
 
+/// As many submeshes of one size are looked at one after the other.
+const FEW_SAME: usize = 4;
+
 /// There is not enough scratch memory behind the list.
 pub(super) struct NoRoom;
 
@@ -131,11 +134,14 @@ impl<'a> Entries<'a> {
     /// Inserts in the order of definition 1. There is room.
     fn insert(&mut self, entry: Entry) {
         let list = &self.cells[..self.len];
-        // Among words alone no branch is needed; few submeshes are of the same size.
+        let precedes = |&other: &u64| Entry(other).precedes(entry);
+        // Among words alone no branch is needed. Few submeshes are of the same size, but in a pattern of faults thousands can be.
         let mut at = list.partition_point(|&other| Entry(other).is_larger_than(entry));
-        while at < list.len() && Entry(list[at]).precedes(entry) {
-            at += 1;
-        }
+        let same = &list[at..];
+        at += match same.iter().take(FEW_SAME).position(|other| !precedes(other)) {
+            Some(first) => first,
+            None => same.partition_point(precedes),
+        };
         self.cells.copy_within(at..self.len, at + 1);
         self.cells[at] = entry.0;
         self.len += 1;
