@@ -138,7 +138,11 @@ impl<'a> Entries<'a> {
         // Among words alone no branch is needed. Few submeshes are of the same size, but in a pattern of faults thousands can be.
         let mut at = list.partition_point(|&other| Entry(other).is_larger_than(entry));
         let same = &list[at..];
-        at += match same.iter().take(FEW_SAME).position(|other| !precedes(other)) {
+        at += match same
+            .iter()
+            .take(FEW_SAME)
+            .position(|other| !precedes(other))
+        {
             Some(first) => first,
             None => same.partition_point(precedes),
         };
