@@ -46,7 +46,10 @@ impl Chain {
     /// No block.
     pub(crate) const EMPTY: Chain = Chain::new(NONE, 0);
 
-    #[allow(clippy::cast_lossless, reason = "`From` cannot be called in a constant")]
+    #[allow(
+        clippy::cast_lossless,
+        reason = "`From` cannot be called in a constant"
+    )]
     const fn new(head: Link, len: Link) -> Chain {
         Chain((head as Links) << Link::BITS | len as Links)
     }
