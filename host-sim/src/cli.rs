@@ -198,7 +198,7 @@ struct ReplayArgs {
     #[arg(long, value_name = "NAME", value_parser = names::scheduler)]
     scheduler: Option<SchedulerKind>,
 
-    /// The controller: in-process, tcp:HOST:PORT or serial:DEVICE@BAUD
+    /// The controller: in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD
     #[arg(long, value_name = "WHERE", value_parser = scenario::backend, default_value = "in-process")]
     backend: BackendChoice,
 

@@ -73,14 +73,12 @@ impl std::fmt::Display for BackendChoice {
     }
 }
 
-/// Reads `in-process`, `tcp:HOST:PORT` or `serial:DEVICE@BAUD`.
+/// Reads `in-process` or an [`Endpoint`].
 pub(crate) fn backend(text: &str) -> Result<BackendChoice, String> {
-    match text {
-        "in-process" => Ok(BackendChoice::InProcess),
-        line if line.starts_with("tcp:") || line.starts_with("serial:") => {
-            line.parse().map(BackendChoice::Line)
-        }
-        _ => Err("expected in-process, tcp:HOST:PORT or serial:DEVICE@BAUD".to_owned()),
+    match text.split_once(':') {
+        None if text == "in-process" => Ok(BackendChoice::InProcess),
+        Some(("tcp" | "unix" | "serial", _)) => text.parse().map(BackendChoice::Line),
+        _ => Err("expected in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD".to_owned()),
     }
 }
 
@@ -268,7 +266,7 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "MODEL", help_heading = ESTIMATES)]
     pub estimates: Option<EstimateModel>,
 
-    /// The controller: in-process, tcp:HOST:PORT or serial:DEVICE@BAUD [default: in-process]
+    /// The controller: in-process, tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD [default: in-process]
     #[arg(long, value_name = "WHERE", value_parser = backend, help_heading = OUTPUT)]
     pub backend: Option<BackendChoice>,
 

@@ -8,7 +8,7 @@
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -17,19 +17,22 @@ use std::time::{Duration, Instant};
 
 use meshalloc::{Reply, Ticks};
 use meshalloc_firmware::{Client, ClientError, IoLine, Line, Options};
-use tempfile::NamedTempFile;
+use tempfile::TempDir;
 
 /// The firmware's target.
 const TARGET: &str = "thumbv7em-none-eabihf";
 const QEMU: &str = "qemu-system-arm";
 /// Its machine with an STM32F405, on which the image for the F446 runs.
 const MACHINE: &str = "netduinoplus2";
-/// How long QEMU may take to open its ports.
+/// How long QEMU may take to open its sockets.
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long to wait before looking again.
 const POLL: Duration = Duration::from_millis(10);
-/// A port that was free may be taken when QEMU wants it; then it ends and others are tried.
-const START_TRIES: u32 = 5;
+
+/// Files in a folder of each QEMU.
+const SERIAL: &str = "serial";
+const MONITOR: &str = "monitor";
+const LOG: &str = "log";
 
 /// Set to 1, a missing QEMU or target is a failure and no reason to skip.
 pub const REQUIRE: &str = "MESHALLOC_REQUIRE_QEMU";
@@ -38,9 +41,9 @@ pub const REQUIRE: &str = "MESHALLOC_REQUIRE_QEMU";
 #[derive(Debug)]
 pub struct Qemu {
     child: Child,
-    serial: SocketAddr,
-    monitor: TcpStream,
-    log: NamedTempFile,
+    monitor: UnixStream,
+    /// With the sockets of the serial port and the monitor, and the log.
+    folder: TempDir,
 }
 
 impl Qemu {
@@ -79,7 +82,7 @@ impl Qemu {
 
     fn start_with(image: &'static Image, options: &[&str], folder: &Path) -> Option<Qemu> {
         match image.path() {
-            Ok(image) => Some(Self::boot(image, options, folder)),
+            Ok(image) => Some(Self::boot(image, options, folder).expect("QEMU starts")),
             Err(missing) => {
                 assert!(
                     env::var_os(REQUIRE).is_none_or(|value| value != "1"),
@@ -91,46 +94,34 @@ impl Qemu {
         }
     }
 
-    fn boot(image: &Path, options: &[&str], folder: &Path) -> Qemu {
-        let mut last = String::new();
-        for _ in 0..START_TRIES {
-            match Self::try_boot(image, options, folder) {
-                Ok(qemu) => return qemu,
-                Err(error) => last = error.to_string(),
-            }
-        }
-        panic!("{QEMU} did not start in {START_TRIES} tries: {last}");
-    }
-
-    fn try_boot(image: &Path, options: &[&str], folder: &Path) -> io::Result<Qemu> {
-        let (serial, monitor) = free_ports()?;
-        let log = NamedTempFile::new()?;
+    fn boot(image: &Path, options: &[&str], journal: &Path) -> io::Result<Qemu> {
+        let folder = tempfile::tempdir()?;
+        let socket = |name: &str| {
+            let path = folder.path().join(name);
+            format!("unix:{},server=on,wait=off", path.display())
+        };
         let mut child = Command::new(QEMU)
             .args(["-M", MACHINE, "-display", "none", "-kernel"])
             .arg(image)
             .args(options)
-            .current_dir(folder)
+            .current_dir(journal)
             // A character device for semihosting stays empty; standard output does not.
             .args(["-semihosting-config", "enable=on,target=native"])
-            .arg("-monitor")
-            .arg(format!("tcp:{monitor},server,nowait"))
+            .args(["-monitor", &socket(MONITOR)])
             // The first port is USART1, the second USART2.
-            .args(["-serial", "null", "-serial"])
-            .arg(format!("tcp:{serial},server,nowait,nodelay"))
+            .args(["-serial", "null", "-serial", &socket(SERIAL)])
             .stdin(Stdio::null())
-            .stdout(File::create(log.path())?)
+            .stdout(File::create(folder.path().join(LOG))?)
             .stderr(Stdio::inherit())
             .spawn()?;
         // The first connection to the serial port only shows that it is there.
-        let ready = connect(serial, &mut child)
-            .and_then(|_| connect(monitor, &mut child))
-            .and_then(|monitor| ended(&mut child).map_or(Ok(monitor), Err));
+        let ready = connect(&folder.path().join(SERIAL), &mut child)
+            .and_then(|_| connect(&folder.path().join(MONITOR), &mut child));
         match ready {
             Ok(monitor) => Ok(Qemu {
                 child,
-                serial,
                 monitor,
-                log,
+                folder,
             }),
             Err(error) => {
                 // Both fail only when it has ended already.
@@ -141,18 +132,9 @@ impl Qemu {
         }
     }
 
-    /// Where the serial port listens, for one connection at a time.
-    pub const fn address(&self) -> SocketAddr {
-        self.serial
-    }
-
-    /// A bare connection to the serial port.
-    ///
-    /// # Errors
-    ///
-    /// When QEMU has ended.
-    pub fn stream(&self) -> io::Result<TcpStream> {
-        TcpStream::connect(self.serial)
+    /// The socket that stands for the serial port, for one connection at a time.
+    pub fn serial(&self) -> PathBuf {
+        self.folder.path().join(SERIAL)
     }
 
     /// A client on the serial port.
@@ -161,14 +143,12 @@ impl Qemu {
     ///
     /// When the firmware does not answer.
     pub fn client(&self) -> Result<Client<impl Line + use<>>, ClientError> {
-        let line = self
-            .stream()
-            .and_then(IoLine::tcp)
-            .map_err(|source| ClientError::Line {
-                doing: "connecting",
-                source,
-            })?;
-        Client::connect(line, Options::default())
+        let stream = UnixStream::connect(self.serial());
+        let stream = stream.map_err(|source| ClientError::Line {
+            doing: "connecting",
+            source,
+        })?;
+        Client::connect(IoLine::unix(stream), Options::default())
     }
 
     /// Presses the reset button and waits for the log of the new start. The serial line stays.
@@ -216,7 +196,7 @@ impl Qemu {
     ///
     /// When the file cannot be read.
     pub fn log(&self) -> io::Result<Vec<u8>> {
-        fs::read(self.log.path())
+        fs::read(self.folder.path().join(LOG))
     }
 }
 
@@ -243,36 +223,19 @@ pub fn call_at(
     Ok(replies)
 }
 
-/// Two ports of the loopback device that are free at the moment.
-fn free_ports() -> io::Result<(SocketAddr, SocketAddr)> {
-    // Both at once, or they could be the same.
-    let one = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let two = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok((one.local_addr()?, two.local_addr()?))
-}
-
 /// Connects as soon as QEMU listens.
-fn connect(address: SocketAddr, child: &mut Child) -> io::Result<TcpStream> {
+fn connect(socket: &Path, child: &mut Child) -> io::Result<UnixStream> {
     let started = Instant::now();
     loop {
-        match TcpStream::connect(address) {
+        match UnixStream::connect(socket) {
             Ok(stream) => return Ok(stream),
             Err(error) if started.elapsed() > START_TIMEOUT => return Err(error),
             Err(_) => {}
         }
-        if let Some(error) = ended(child) {
-            return Err(error);
+        if let Some(status) = child.try_wait()? {
+            return Err(io::Error::other(format!("it ended with {status}")));
         }
         thread::sleep(POLL);
-    }
-}
-
-/// Why QEMU does not run, if it does not: a port was taken, for example.
-fn ended(child: &mut Child) -> Option<io::Error> {
-    match child.try_wait() {
-        Ok(None) => None,
-        Ok(Some(status)) => Some(io::Error::other(format!("it ended with {status}"))),
-        Err(error) => Some(error),
     }
 }
 

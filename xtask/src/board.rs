@@ -25,9 +25,8 @@ pub(crate) struct FlashOptions {
     detach: bool,
 }
 
-/// The command that runs an image in QEMU, with its serial line on a TCP port of this machine and its
-/// log on standard output.
-pub(crate) fn qemu_command(image: &Path, port: u16) -> Cmd {
+/// The command that runs an image in QEMU, with its serial line on a socket, named as QEMU does, and its log on standard output.
+pub(crate) fn qemu_command(image: &Path, socket: &str) -> Cmd {
     Cmd::new(QEMU)
         .args("-machine")
         .arg(QEMU_MACHINE)
@@ -36,9 +35,7 @@ pub(crate) fn qemu_command(image: &Path, port: u16) -> Cmd {
         .args("-semihosting-config enable=on,target=native")
         // The first serial port is USART1; the firmware talks on USART2.
         .args("-serial null -serial")
-        .arg(format!(
-            "tcp:127.0.0.1:{port},server=on,wait=off,nodelay=on"
-        ))
+        .arg(format!("{socket},server=on,wait=off"))
 }
 
 /// Builds the image and serves it until QEMU ends.
@@ -49,7 +46,8 @@ pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
 
     let image = image::path();
     let port = options.port;
-    let command = qemu_command(&image, port).args("-monitor none");
+    let command =
+        qemu_command(&image, &format!("tcp:127.0.0.1:{port},nodelay=on")).args("-monitor none");
     println!("$ {command}");
     println!("serving on 127.0.0.1:{port} until Ctrl-C; in another terminal, for example:");
     println!(

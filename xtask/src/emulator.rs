@@ -2,22 +2,26 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, Stdio};
-use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use meshalloc_firmware::{Client, IoLine, Line, Options};
+use tempfile::TempDir;
 
 use crate::board::qemu_command;
 use crate::image;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A running QEMU with its monitor on standard input; it ends when this does.
-pub(crate) struct Emulator(Child);
+/// A running QEMU with its monitor on standard input, in a folder of its own, where a journal goes too; it ends when this does.
+pub(crate) struct Emulator {
+    child: Child,
+    _folder: TempDir,
+}
 
 impl Emulator {
     /// Starts QEMU with these further options, and a session with the image.
@@ -26,25 +30,26 @@ impl Emulator {
     ///
     /// When QEMU does not start or the image does not answer.
     pub(crate) fn start(options: &[&str]) -> Result<(Emulator, Client<impl Line + use<>>)> {
-        // A port that is free may be taken by another QEMU until this one listens.
-        static STARTING: Mutex<()> = Mutex::new(());
-        let starting = STARTING.lock();
-        let port = free_port()?;
-        let command = qemu_command(&image::path(), port).args("-monitor stdio");
+        let folder = tempfile::tempdir()?;
+        let socket = folder.path().join("serial");
+        let command = qemu_command(&image::path(), &format!("unix:{}", socket.display()))
+            .args("-monitor stdio");
         let command = options
             .iter()
             .fold(command, |command, option| command.arg(*option));
-        let emulator = Emulator(
-            command
-                .process()
-                .stdin(Stdio::piped())
-                .stdout(Stdio::null())
-                .spawn()
-                .with_context(|| format!("`{command}` cannot be started"))?,
-        );
-        await_port(port)?;
-        drop(starting);
-        let line = IoLine::tcp(TcpStream::connect((Ipv4Addr::LOCALHOST, port))?)?;
+        let mut process = command.process();
+        process
+            .current_dir(&folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null());
+        let child = process
+            .spawn()
+            .with_context(|| format!("`{command}` cannot be started"))?;
+        let emulator = Emulator {
+            child,
+            _folder: folder,
+        };
+        let line = IoLine::unix(connect(&socket)?);
         // No frame is sent again because this machine is busy.
         let options = Options {
             timeout: PATIENCE,
@@ -61,7 +66,7 @@ impl Emulator {
     pub(crate) fn peek(&mut self, address: u64, bytes: u64) -> Result<Vec<u8>> {
         let dump = tempfile::NamedTempFile::new()?;
         let path = dump.path().display();
-        let monitor = self.0.stdin.as_mut().context("QEMU has no monitor")?;
+        let monitor = self.child.stdin.as_mut().context("QEMU has no monitor")?;
         writeln!(monitor, "pmemsave {address:#x} {bytes} \"{path}\"")?;
         monitor.flush()?;
         let started = Instant::now();
@@ -85,13 +90,13 @@ impl Emulator {
     pub(crate) fn memory(mut self, address: u64, bytes: u64) -> Result<Vec<u8>> {
         let dump = tempfile::NamedTempFile::new()?;
         let path = dump.path().display();
-        let mut monitor = self.0.stdin.take().context("QEMU has no monitor")?;
+        let mut monitor = self.child.stdin.take().context("QEMU has no monitor")?;
         write!(
             monitor,
             "stop\npmemsave {address:#x} {bytes} \"{path}\"\nquit\n"
         )?;
         drop(monitor);
-        self.0.wait()?;
+        self.child.wait()?;
         let memory = fs::read(&dump)?;
         if memory.len() as u64 != bytes {
             bail!("QEMU has not written its memory");
@@ -103,26 +108,23 @@ impl Emulator {
 impl Drop for Emulator {
     fn drop(&mut self) {
         // Both fail only when it has ended already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
-fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok(listener.local_addr()?.port())
-}
-
-fn await_port(port: u16) -> Result<()> {
+/// Connects as soon as QEMU listens.
+fn connect(socket: &Path) -> Result<UnixStream> {
     let started = Instant::now();
-    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-        if started.elapsed() > PATIENCE {
-            bail!(
-                "QEMU does not listen on port {port} after {} s",
-                PATIENCE.as_secs()
-            );
+    loop {
+        match UnixStream::connect(socket) {
+            Ok(stream) => return Ok(stream),
+            Err(error) if started.elapsed() > PATIENCE => {
+                return Err(error).with_context(|| {
+                    format!("QEMU does not listen after {} s", PATIENCE.as_secs())
+                });
+            }
+            Err(_) => thread::sleep(Duration::from_millis(20)),
         }
-        thread::sleep(Duration::from_millis(20));
     }
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! The project's chores: `cargo xtask test`, `size`, `instructions`, `panics`, `decisions`, `qemu`, `flash`, `slurm`, `browser`, `fuzz`, `miri` and
+//! The project's chores: `cargo xtask test`, `size`, `instructions`, `round-trips`, `panics`, `decisions`, `qemu`, `flash`, `slurm`, `browser`, `fuzz`, `miri` and
 //! `mutants`.
 //!
 //! Whatever a chore does, it prints the commands it runs, so that each can be run by hand.
@@ -19,6 +19,7 @@ mod miri;
 mod mutants;
 mod panics;
 mod readme;
+mod round_trips;
 mod setup;
 mod size;
 mod slurm;
@@ -34,8 +35,10 @@ enum Chore {
     Test(test::Options),
     /// Show how much flash, RAM and stack the firmware takes, with each strategy alone and with all.
     Size(size::Options),
-    /// Count the instructions that the firmware takes for submits, releases, decisions with foresight and scheduling passes.
+    /// Count the instructions that the firmware takes for every command, decisions with foresight and scheduling passes.
     Instructions(instructions::Options),
+    /// Measure how long a client waits for the firmware in QEMU.
+    RoundTrips(round_trips::Options),
     /// Find where the firmware can panic, and compare with the list of places where it does not.
     Panics(panics::Options),
     /// Compare what the simulator decides with what it decided at another commit.
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Chore::Test(options) => return test::run(&options),
         Chore::Size(options) => size::run(&options),
         Chore::Instructions(options) => instructions::run(&options),
+        Chore::RoundTrips(options) => round_trips::run(&options),
         Chore::Decisions(options) => decisions::run(&options),
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),

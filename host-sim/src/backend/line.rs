@@ -1,8 +1,10 @@
-//! A controller at the end of a line: a board on a serial port, or one in an emulator behind TCP.
+//! A controller at the end of a line: a board on a serial port, or one in an emulator behind a socket.
 
 use std::fmt;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
@@ -34,6 +36,11 @@ pub enum Endpoint {
         /// Host and port.
         address: String,
     },
+    /// `unix:PATH`, on systems that have such sockets.
+    Unix {
+        /// The socket's path.
+        path: String,
+    },
     /// `serial:DEVICE@BAUD`, 8 data bits, no parity, 1 stop bit.
     Serial {
         /// The device, as the system names it.
@@ -47,7 +54,7 @@ impl FromStr for Endpoint {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || "expected tcp:HOST:PORT or serial:DEVICE@BAUD".to_owned();
+        let expected = || "expected tcp:HOST:PORT, unix:PATH or serial:DEVICE@BAUD".to_owned();
         if let Some(address) = text.strip_prefix("tcp:") {
             let (host, port) = address.rsplit_once(':').ok_or_else(expected)?;
             let port = port.parse::<u16>().ok().filter(|&port| port > 0);
@@ -57,6 +64,10 @@ impl FromStr for Endpoint {
             return Ok(Endpoint::Tcp {
                 address: address.to_owned(),
             });
+        }
+        if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
+            let path = path.to_owned();
+            return Ok(Endpoint::Unix { path });
         }
         let serial = text.strip_prefix("serial:").ok_or_else(expected)?;
         let (device, baud) = match serial.rsplit_once('@') {
@@ -83,6 +94,7 @@ impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Endpoint::Tcp { address } => write!(f, "tcp:{address}"),
+            Endpoint::Unix { path } => write!(f, "unix:{path}"),
             Endpoint::Serial { device, baud } => write!(f, "serial:{device}@{baud}"),
         }
     }
@@ -122,8 +134,8 @@ impl LineBackends {
         };
         let line = open_line(endpoint).map_err(failed)?;
         let baud = match endpoint {
-            Endpoint::Tcp { .. } => BAUD_DEFAULT,
             Endpoint::Serial { baud, .. } => *baud,
+            _ => BAUD_DEFAULT,
         };
         let options = Options {
             baud,
@@ -185,6 +197,14 @@ fn open_line(endpoint: &Endpoint) -> Result<Box<dyn Line>, String> {
             let line = IoLine::tcp(stream).map_err(|error| error.to_string())?;
             Ok(Box::new(line))
         }
+        #[cfg(unix)]
+        Endpoint::Unix { path } => {
+            let stream = UnixStream::connect(path);
+            let stream = stream.map_err(|error| format!("cannot connect: {error}"))?;
+            Ok(Box::new(IoLine::unix(stream)))
+        }
+        #[cfg(not(unix))]
+        Endpoint::Unix { .. } => Err("this system has no such sockets".to_owned()),
         Endpoint::Serial { device, .. } => {
             let port = serialport::new(device, BAUD_DEFAULT)
                 .open()
@@ -326,6 +346,7 @@ mod tests {
         for (text, written) in [
             ("tcp:127.0.0.1:4000", "tcp:127.0.0.1:4000"),
             ("tcp:[::1]:4000", "tcp:[::1]:4000"),
+            ("unix:/tmp/serial", "unix:/tmp/serial"),
             ("serial:/dev/ttyACM0", "serial:/dev/ttyACM0@115200"),
             ("serial:/dev/ttyACM0@1000000", "serial:/dev/ttyACM0@1000000"),
             ("serial:COM3@460800", "serial:COM3@460800"),
@@ -341,6 +362,7 @@ mod tests {
             "tcp::4000",
             "tcp:host:0",
             "tcp:host:70000",
+            "unix:",
             "serial:",
             "serial:@115200",
             "serial:/dev/x@9600",

@@ -140,6 +140,10 @@ fn wrong_options_are_explained() {
         ),
         ("run --backend tcp:host", &["expected tcp:HOST:PORT"]),
         (
+            "run --backend unix:",
+            &["expected tcp:HOST:PORT, unix:PATH"],
+        ),
+        (
             "run --backend serial:/dev/x@fast",
             &["expected serial:DEVICE@BAUD"],
         ),

@@ -76,35 +76,53 @@ pub(super) fn instructions(
     Ok((granted, least.iter().map(instructions).collect()))
 }
 
-/// How many jobs are placed, and the ticks of each command.
+/// How many jobs are placed, and the ticks of each command. The image keeps those of changes, and that of a query until the next frame.
 fn ticks(image: &Image, configuration: Configuration, script: &[Step]) -> Result<(u32, Vec<u32>)> {
     let (address, bytes) = image
         .command_ticks
         .context("the image does not keep how long commands take")?;
-    let (emulator, mut client) = Emulator::start(&QEMU_CLOCK)?;
+    let (mut emulator, mut client) = Emulator::start(&QEMU_CLOCK)?;
     let first = [Command::Reset, Command::Configure(configuration)].map(|command| (0, command));
     let mut granted = 0;
+    let mut queries = Vec::new();
     for (at, command) in first.iter().chain(script) {
+        if !command.changes_state() {
+            client.query(command)?;
+            let latest = emulator.peek(address + bytes - 8, 4)?;
+            queries.extend(words(&latest));
+            continue;
+        }
         client.call(command, Some(*at), &mut |reply| {
             granted += u32::from(matches!(reply, Reply::Grant(grant) if grant.first == 0));
         })?;
     }
     let end = client.line_counters()?.changes as usize;
     drop(client);
-    let memory = emulator.memory(address, bytes)?;
-    let words = memory
-        .chunks_exact(4)
-        .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
-    let words: Vec<u32> = words.collect();
-    let [_, kept @ .., _] = &words[..] else {
+    let memory: Vec<u32> = words(&emulator.memory(address, bytes)?).collect();
+    let [_, kept @ .., _, _] = &memory[..] else {
         bail!("there is no count of commands");
     };
+    let changes = script.len() - queries.len();
     let before = end
-        .checked_sub(script.len())
-        .filter(|_| script.len() <= kept.len())
+        .checked_sub(changes)
+        .filter(|_| changes <= kept.len())
         .context("commands are missing")?;
-    let ticks = (before..end).map(|number| kept[number % kept.len()]);
+    let mut changes = (before..end).map(|number| kept[number % kept.len()]);
+    let mut queries = queries.into_iter();
+    let ticks = script.iter().map(|(_, command)| {
+        let ticks = match command.changes_state() {
+            true => changes.next(),
+            false => queries.next(),
+        };
+        ticks.expect("one for each command")
+    });
     Ok((granted, ticks.collect()))
+}
+
+/// The words in these bytes of the board.
+pub(super) fn words(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    let words = bytes.as_chunks().0.iter();
+    words.map(|word| u32::from_le_bytes(*word))
 }
 
 /// Two significant digits: what is left of interrupts does not show.

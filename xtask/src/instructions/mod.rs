@@ -3,12 +3,12 @@
 //! QEMU's clock counts instructions, and the image for QEMU keeps how long each command takes, from its last byte to the last one of
 //! the replies. So the figures have the protocol in them, which is the same for all strategies but for the length of the replies.
 
+mod commands;
 mod count;
 mod decisions;
 mod passes;
 mod script;
 mod slices;
-mod strategies;
 
 use anyhow::{Result, bail};
 use meshalloc::Grid;
@@ -25,7 +25,7 @@ pub(crate) struct Options {
     /// Only these tables, separated by commas.
     #[arg(long, value_name = "TABLE,...", value_delimiter = ',')]
     only: Vec<Table>,
-    /// Of the tables of strategies and slices the rows of these strategies only, separated by commas; not with `--update`.
+    /// Of the tables of commands and slices the rows of these strategies only, separated by commas; not with `--update`.
     #[arg(
         long,
         value_name = "NAME,...",
@@ -38,8 +38,8 @@ pub(crate) struct Options {
 /// A table of the README.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Table {
-    /// A submit and a release, with each strategy for meshes.
-    Strategies,
+    /// Every command, with each strategy.
+    Commands,
     /// Decisions with foresight, for each budget.
     Decisions,
     /// Scheduling passes.
@@ -50,7 +50,7 @@ enum Table {
 
 impl Table {
     const ALL: [Table; 4] = [
-        Table::Strategies,
+        Table::Commands,
         Table::Decisions,
         Table::Passes,
         Table::Slices,
@@ -59,9 +59,9 @@ impl Table {
     /// It stands between these lines.
     const fn marks(self) -> [&'static str; 2] {
         match self {
-            Table::Strategies => [
-                "<!-- cargo xtask instructions: strategies -->",
-                "<!-- end of strategies -->",
+            Table::Commands => [
+                "<!-- cargo xtask instructions: commands -->",
+                "<!-- end of commands -->",
             ],
             Table::Decisions => [
                 "<!-- cargo xtask instructions: decisions -->",
@@ -81,7 +81,7 @@ impl Table {
     /// The table, and what in it is more than it may be.
     fn measure(self, image: &Image, strategies: &[String]) -> Result<(String, Vec<String>)> {
         let text = match self {
-            Table::Strategies => strategies::table(image, strategies),
+            Table::Commands => commands::table(image, strategies),
             Table::Decisions => decisions::table(image),
             Table::Passes => passes::table(image),
             Table::Slices => return slices::table(image, strategies),

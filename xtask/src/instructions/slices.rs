@@ -9,7 +9,7 @@ use meshalloc::{
 };
 
 use super::MESH;
-use super::count::{QEMU_CLOCK, TICKS_EACH, rounded};
+use super::count::{QEMU_CLOCK, TICKS_EACH, rounded, words};
 use super::script::random;
 use crate::command::in_parallel;
 use crate::emulator::Emulator;
@@ -119,7 +119,7 @@ fn measure(
         }
         client.query(&Command::Statistics)?;
         let word = emulator.peek(address + bytes - 4, 4)?;
-        let ticks = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+        let ticks = words(&word).next().context("no word was read")?;
         let instructions = (f64::from(ticks) / TICKS_EACH).round() as u64;
         if instructions > longest {
             println!(

@@ -213,8 +213,8 @@ mod board {
             }
             let counters = server.counters();
             #[cfg(feature = "qemu")]
-            if counters.changes != before {
-                crate::instructions::keep(clock::ticks() - begin);
+            if counters.frames != frames {
+                crate::instructions::keep(clock::ticks() - begin, counters.changes != before);
             }
             if counters.frames != frames {
                 frames = counters.frames;

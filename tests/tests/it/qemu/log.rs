@@ -118,8 +118,8 @@ fn compare(experiment: &Experiment, board: &mut LineBackends) {
 #[test]
 fn qemu_decides_a_log_as_in_process() {
     let Some(qemu) = Qemu::start() else { return };
-    let endpoint = Endpoint::Tcp {
-        address: qemu.address().to_string(),
+    let endpoint = Endpoint::Unix {
+        path: qemu.serial().display().to_string(),
     };
     let mut board = LineBackends::open(&endpoint).expect("the firmware answers");
     let whole = experiment(PARAGON_JOBS, SchedulerKind::Fcfs, &STRATEGIES);
