@@ -38,10 +38,8 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     // The tests left out of the above, by the prefix of their names. Nothing runs beside them, as they wait for answers.
     steps.step("QEMU end to end", |step| {
         step.run(
-            &Cmd::new(
-                "cargo test --workspace --exclude meshalloc-browser --tests -- --show-output qemu_",
-            )
-            .env("MESHALLOC_REQUIRE_QEMU", "1"),
+            &Cmd::new("cargo test --tests -- --show-output qemu_")
+                .env("MESHALLOC_REQUIRE_QEMU", "1"),
         )
     });
     println!("\n=== summary\n{steps}");
@@ -57,12 +55,12 @@ fn host() -> Lane<'static> {
     Lane::default()
         .step("clippy, host", |step| {
             step.run(&Cmd::new(
-                "cargo clippy --workspace --exclude meshalloc-browser --all-targets -- -D warnings",
+                "cargo clippy --all-targets -- -D warnings",
             ))
         })
         .step("unit, property, integration and doc tests", |step| {
             step.run(&Cmd::new(
-                "cargo test --workspace --exclude meshalloc-browser -- --show-output --skip qemu_",
+                "cargo test -- --show-output --skip qemu_",
             ))
         })
         .step("the same with 32-bit words", |step| {
@@ -72,7 +70,7 @@ fn host() -> Lane<'static> {
             // Neither documentation nor examples nor the simulator depend on the words, nor do machines that fit into one. With the workspace's
             // packages but the default features that bring the simulator, the dependencies are those of the step before.
             step.run(&Cmd::new(
-                "cargo test --workspace --exclude meshalloc-browser --no-default-features \
+                "cargo test --no-default-features \
                  --features meshalloc/default,meshalloc-firmware/default,meshalloc-tests/word32 --test across \
                  -- --skip qemu_ --skip every_occupancy",
             ))
@@ -87,7 +85,7 @@ fn host() -> Lane<'static> {
         })
         .step("rustdoc", |step| {
             step.run(
-                &Cmd::new("cargo doc --workspace --exclude meshalloc-browser --no-deps")
+                &Cmd::new("cargo doc --no-deps")
                     .env("RUSTDOCFLAGS", "-D warnings"),
             )
         })
