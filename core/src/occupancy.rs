@@ -1,5 +1,7 @@
 //! Which processors are busy: [`Occupancy`], their one owner.
 
+use core::ops::Range;
+
 use heapless::Vec;
 
 use crate::error::ConfigureError;
@@ -344,6 +346,56 @@ impl<'m> Occupancy<'m> {
             .is_some_and(|(word, bit)| self.faulty[word] & bit != 0)
     }
 
+    /// Calls `visit` with each busy processor among these. O(words) of their rows, and O(words) of what is pending.
+    pub(crate) fn for_each_busy(&self, among: &Range<u32>, mut visit: impl FnMut(u32)) {
+        self.for_each_set(self.busy, among, &mut visit);
+        for &block in &self.pending {
+            self.layout.words(block, |word, bits| {
+                self.for_each_bit(word, bits, among, &mut visit);
+                true
+            });
+        }
+    }
+
+    /// Calls `visit` with each faulty processor among these. O(words) of their rows.
+    pub(crate) fn for_each_faulty(&self, among: &Range<u32>, mut visit: impl FnMut(u32)) {
+        self.for_each_set(self.faulty, among, &mut visit);
+    }
+
+    fn for_each_set(&self, words: &[Word], among: &Range<u32>, visit: &mut dyn FnMut(u32)) {
+        let len = self.grid().row_len();
+        let rows = (among.start / len) as usize..among.end.div_ceil(len) as usize;
+        let words = words[..self.words()].iter().enumerate();
+        let words = words.take(rows.end * self.stride());
+        for (word, &bits) in words.skip(rows.start * self.stride()) {
+            self.for_each_bit(word, bits, among, visit);
+        }
+    }
+
+    /// Calls `visit` with the processors among these that have these bits of a word.
+    fn for_each_bit(
+        &self,
+        word: usize,
+        mut bits: Word,
+        among: &Range<u32>,
+        visit: &mut dyn FnMut(u32),
+    ) {
+        let (row, at) = (word / self.stride(), word % self.stride());
+        let len = self.grid().row_len();
+        let (first, at) = (row as u32 * len, at as u32 * WORD_BITS);
+        if first + at >= among.end || first + at + WORD_BITS <= among.start {
+            return;
+        }
+        while bits != 0 {
+            let at = at + bits.trailing_zeros();
+            bits &= bits - 1;
+            // What is behind it is padding.
+            if at < len && among.contains(&(first + at)) {
+                visit(first + at);
+            }
+        }
+    }
+
     /// Whether every processor of the block is free.
     pub fn is_free(&self, block: Block) -> bool {
         let grid = self.grid();
@@ -489,28 +541,32 @@ impl<'m> Occupancy<'m> {
         changed
     }
 
-    /// Marks the processors of a block as working; `held` is every block that is held. Returns how many were faulty.
-    pub(crate) fn clear_faulty(&mut self, block: Block, held: impl Iterator<Item = Block>) -> u32 {
+    /// Of an occupancy that is supposed: all processors of the machine are free, the faulty ones as well.
+    pub(crate) fn suppose_all_free(&mut self) {
+        self.free = self.grid().nodes();
+        let words = self.words();
+        self.busy[..words].fill(0);
+    }
+
+    /// Marks the processors of a block as working; in `held` at least all those of the block are busy that are held. Returns how many were faulty.
+    pub(crate) fn clear_faulty(&mut self, block: Block, held: &Occupancy<'_>) -> u32 {
         self.settle();
         let words = self.words();
         let (busy, faulty) = (&mut self.busy[..words], &mut self.faulty[..words]);
-        let mut changed = 0;
+        let held = &held.busy[..words];
+        let (mut changed, mut freed) = (0, 0);
         self.layout.words(block, |word, bits| {
             let cleared = bits & faulty[word];
+            let free = cleared & !held[word];
             faulty[word] ^= cleared;
-            busy[word] ^= cleared;
+            busy[word] ^= free;
             changed += cleared.count_ones();
+            freed += free.count_ones();
             true
         });
         self.faulty_count -= changed;
-        let before = self.free;
-        self.free += changed;
-        for held in held {
-            if self.grid().overlap(held, block) {
-                self.withhold(held);
-            }
-        }
-        if self.free > before {
+        self.free += freed;
+        if freed > 0 {
             self.count_release();
         }
         changed

@@ -10,14 +10,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use meshalloc_firmware::{Client, IoLine, Line, Options};
+use tempfile::TempDir;
 
 use crate::board::qemu_command;
 use crate::image;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A running QEMU with its monitor on standard input; it ends when this does.
-pub(crate) struct Emulator(Child);
+/// A running QEMU with its monitor on standard input; it ends when this does. A journal is in a folder of its own.
+pub(crate) struct Emulator {
+    child: Child,
+    _folder: TempDir,
+}
 
 impl Emulator {
     /// Starts QEMU with these further options, and a session with the image.
@@ -34,14 +38,18 @@ impl Emulator {
         let command = options
             .iter()
             .fold(command, |command, option| command.arg(*option));
-        let emulator = Emulator(
-            command
-                .process()
-                .stdin(Stdio::piped())
-                .stdout(Stdio::null())
-                .spawn()
-                .with_context(|| format!("`{command}` cannot be started"))?,
-        );
+        let folder = tempfile::tempdir()?;
+        let child = command
+            .process()
+            .current_dir(&folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .with_context(|| format!("`{command}` cannot be started"))?;
+        let emulator = Emulator {
+            child,
+            _folder: folder,
+        };
         await_port(port)?;
         drop(starting);
         let line = IoLine::tcp(TcpStream::connect((Ipv4Addr::LOCALHOST, port))?)?;
@@ -61,7 +69,7 @@ impl Emulator {
     pub(crate) fn peek(&mut self, address: u64, bytes: u64) -> Result<Vec<u8>> {
         let dump = tempfile::NamedTempFile::new()?;
         let path = dump.path().display();
-        let monitor = self.0.stdin.as_mut().context("QEMU has no monitor")?;
+        let monitor = self.child.stdin.as_mut().context("QEMU has no monitor")?;
         writeln!(monitor, "pmemsave {address:#x} {bytes} \"{path}\"")?;
         monitor.flush()?;
         let started = Instant::now();
@@ -85,13 +93,13 @@ impl Emulator {
     pub(crate) fn memory(mut self, address: u64, bytes: u64) -> Result<Vec<u8>> {
         let dump = tempfile::NamedTempFile::new()?;
         let path = dump.path().display();
-        let mut monitor = self.0.stdin.take().context("QEMU has no monitor")?;
+        let mut monitor = self.child.stdin.take().context("QEMU has no monitor")?;
         write!(
             monitor,
             "stop\npmemsave {address:#x} {bytes} \"{path}\"\nquit\n"
         )?;
         drop(monitor);
-        self.0.wait()?;
+        self.child.wait()?;
         let memory = fs::read(&dump)?;
         if memory.len() as u64 != bytes {
             bail!("QEMU has not written its memory");
@@ -103,8 +111,8 @@ impl Emulator {
 impl Drop for Emulator {
     fn drop(&mut self) {
         // Both fail only when it has ended already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

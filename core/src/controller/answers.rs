@@ -169,20 +169,20 @@ impl View<'_, '_> {
             return Err(Error::UnknownNode(from));
         }
         let bytes = ((nodes - from.0).div_ceil(8) as usize).min(OCCUPANCY_BYTES_MAX);
-        let pack = |bit: &dyn Fn(NodeId) -> bool| {
-            (0..bytes as u32)
-                .map(|byte| {
-                    let first = from.0 + byte * 8;
-                    let bits = (first..nodes.min(first + 8)).zip(0..);
-                    bits.fold(0, |sum, (node, at)| sum | u8::from(bit(NodeId(node))) << at)
-                })
-                .collect()
+        let chunk = from.0..nodes.min(from.0 + 8 * bytes as u32);
+        let mut busy = [0; OCCUPANCY_BYTES_MAX];
+        let mut faulty = [0; OCCUPANCY_BYTES_MAX];
+        let set = |bytes: &mut [u8], node: u32| {
+            let at = node - from.0;
+            bytes[(at / 8) as usize] |= 1 << (at % 8);
         };
+        occupancy.for_each_busy(&chunk, |node| set(&mut busy, node));
+        occupancy.for_each_faulty(&chunk, |node| set(&mut faulty, node));
         reply(&Reply::Occupancy(OccupancyChunk {
             from,
             nodes,
-            busy: pack(&|node| occupancy.is_busy(node)),
-            faulty: pack(&|node| occupancy.is_faulty(node)),
+            busy: busy[..bytes].iter().copied().collect(),
+            faulty: faulty[..bytes].iter().copied().collect(),
         }));
         Ok(())
     }
