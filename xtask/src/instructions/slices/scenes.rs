@@ -1,7 +1,7 @@
 //! What is done on machines in the search for long slices: [`Scene`].
 
 use meshalloc::strategy::Holds;
-use meshalloc::{Command, Flags, Grid, JobId, NodeId, Request, Shape, StrategyKind, Ticks};
+use meshalloc::{Block, Command, Flags, Grid, JobId, NodeId, Request, Shape, StrategyKind, Ticks};
 
 use crate::instructions::MESH;
 use crate::instructions::script::random;
@@ -12,8 +12,8 @@ pub(super) struct Scene {
     pub(super) machine: Grid,
     /// Whether jobs wait. If not, all schedulers decide alike.
     pub(super) has_queue: bool,
-    /// Whether it is only for strategies whose jobs hold many blocks.
-    is_scattered: bool,
+    /// Whether it is only for strategies whose jobs hold many blocks, or only for others.
+    holds_many: Option<bool>,
     pub(super) commands: Vec<(Ticks, Command)>,
 }
 
@@ -26,14 +26,14 @@ impl Scene {
         commands: Vec<(Ticks, Command)>,
     ) -> Scene {
         let faults = faulty
-            .into_iter()
-            .filter_map(|node| machine.unit(NodeId(node)))
+            .chunk_by(|one, next| next - one == 1 && next % u32::from(machine.side(0)) > 0)
+            .map(|run| run_of(machine, run))
             .map(|block| (0, Command::MarkFaulty { block }));
         Scene {
             name,
             machine,
             has_queue: true,
-            is_scattered: false,
+            holds_many: None,
             commands: faults.chain(commands).collect(),
         }
     }
@@ -48,7 +48,8 @@ impl Scene {
     /// Whether it can be played with this strategy.
     pub(super) fn is_for(&self, strategy: StrategyKind) -> bool {
         let holds_many = strategy.holds() == Holds::Processors;
-        strategy.serves().includes(&self.machine) && (holds_many || !self.is_scattered)
+        strategy.serves().includes(&self.machine)
+            && self.holds_many.is_none_or(|only| only == holds_many)
     }
 }
 
@@ -66,12 +67,6 @@ pub(super) fn scenes() -> Vec<Scene> {
             torus,
             vec![],
             whole(&[16, 16, 16]),
-        ),
-        Scene::new(
-            "a checkerboard",
-            MESH,
-            nodes(64 * 64, |node| (node % 64 + node / 64) % 2 == 0),
-            vain(&[&[47, 43], &[64, 31], &[41, 41], &[1, 64], &[32, 64]]),
         ),
         Scene::new(
             "a corridor",
@@ -102,24 +97,29 @@ pub(super) fn scenes() -> Vec<Scene> {
             vain(&[&twos]),
         ));
     }
-    for (name, grid, sides) in [
-        ("thousands of blocks on a mesh", MESH, &[64, 64][..]),
-        (
-            "thousands of blocks in sixteen dimensions",
-            flat,
-            flat.sides(),
-        ),
-    ] {
-        let row = u32::from(grid.side(0));
-        let faulty = nodes(1 << 12, |node| match grid.is_plane() {
-            true => (node % row + node / row).is_multiple_of(2),
-            false => node.count_ones().is_multiple_of(2),
-        });
-        alone.push(Scene {
-            is_scattered: true,
-            ..Scene::new(name, grid, faulty, scattered(grid, sides))
-        });
-    }
+    let checkerboard = nodes(64 * 64, |node| (node % 64 + node / 64) % 2 == 0);
+    let in_vain = vain(&[&[47, 43], &[64, 31], &[41, 41], &[1, 64], &[32, 64]]);
+    let both = [in_vain.clone(), scattered(MESH)].concat();
+    let odd_ones = nodes(1 << 12, |node| node.count_ones().is_multiple_of(2));
+    alone.extend([
+        Scene {
+            holds_many: Some(false),
+            ..Scene::new("a checkerboard", MESH, checkerboard.clone(), in_vain)
+        },
+        Scene {
+            holds_many: Some(true),
+            ..Scene::new("thousands of blocks on a mesh", MESH, checkerboard, both)
+        },
+        Scene {
+            holds_many: Some(true),
+            ..Scene::new(
+                "thousands of blocks in sixteen dimensions",
+                flat,
+                odd_ones,
+                scattered(flat),
+            )
+        },
+    ]);
     let mut scenes: Vec<_> = alone.into_iter().map(Scene::without_queue).collect();
     scenes.extend([
         Scene::new("jobs on a mesh", MESH, vec![], mixed(MESH, 15, 24)),
@@ -160,6 +160,14 @@ pub(super) fn scenes() -> Vec<Scene> {
         scenes.push(Scene::new(name, grid, faulty, mixed(grid, 3, 30)));
     }
     scenes
+}
+
+/// Neighbours along dimension 0 as a block.
+fn run_of(machine: Grid, run: &[u32]) -> Block {
+    let start = machine.coordinates(NodeId(run[0])).expect("a processor");
+    let mut extent = vec![1; machine.dimensions()];
+    extent[0] = run.len() as u16;
+    machine.block(&start, &extent).expect("neighbours")
 }
 
 fn nodes(count: u32, wanted: impl Fn(u32) -> bool) -> Vec<u32> {
@@ -231,15 +239,16 @@ fn mixed(machine: Grid, side_max: u64, jobs: u32) -> Vec<(Ticks, Command)> {
 }
 
 /// One job for all processors that work, as many as the half of them, one each a block; what is asked about it, and faults beside it and on it.
-fn scattered(machine: Grid, sides: &[u16]) -> Vec<(Ticks, Command)> {
+fn scattered(machine: Grid) -> Vec<(Ticks, Command)> {
+    let sides = machine.sides();
     let request = Request::new(Shape::new(sides).expect("sides"));
-    let job = JobId(1);
+    let job = JobId(100);
     let unit = |node| machine.unit(NodeId(node)).expect("a processor");
     let all = machine
         .block(&vec![0; sides.len()], sides)
         .expect("the machine");
     let mut commands = vec![
-        submit(1, request.with_processors(machine.nodes() / 2)),
+        submit(100, request.with_processors(machine.nodes() / 2)),
         Command::Blocks { job, from: 2_000 },
     ];
     commands.extend(asked(machine));
@@ -286,7 +295,7 @@ fn many_run(machine: Grid) -> Vec<(Ticks, Command)> {
 fn many_wait() -> Vec<(Ticks, Command)> {
     let all = Request::new(Shape::new(MESH.sides()).expect("sides")).with_estimate(1_000);
     let mut commands = vec![submit(1, all)];
-    for job in 2..=250 {
+    for job in 2..=160 {
         let side = |at| 8 + random(53 * job + at, 40) as u16;
         let request = Request::new(Shape::new(&[side(0), side(1)]).expect("sides"));
         commands.push(submit(
