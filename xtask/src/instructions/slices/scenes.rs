@@ -22,7 +22,7 @@ impl Scene {
     fn new(
         name: &'static str,
         machine: Grid,
-        faulty: Vec<u32>,
+        faulty: &[u32],
         commands: Vec<(Ticks, Command)>,
     ) -> Scene {
         let faults = faulty
@@ -61,17 +61,17 @@ pub(super) fn scenes() -> Vec<Scene> {
     let odd = Grid::torus(&[5, 3, 7, 2, 3, 3, 2]).expect("a grid");
     let ternary = Grid::torus(&[3; 7]).expect("a grid");
     let mut alone = vec![
-        Scene::new("all processors one by one", MESH, vec![], whole(&[64, 64])),
+        Scene::new("all processors one by one", MESH, &[], whole(&[64, 64])),
         Scene::new(
             "all processors of a torus",
             torus,
-            vec![],
+            &[],
             whole(&[16, 16, 16]),
         ),
         Scene::new(
             "a corridor",
             MESH,
-            nodes(64 * 64, |node| !in_corridor(node % 64, node / 64, 0)),
+            &nodes(64 * 64, |node| !in_corridor(node % 64, node / 64, 0)),
             vain(&[&[47, 44], &[61, 34], &[41, 41], &[63, 32]]),
         ),
     ];
@@ -87,13 +87,13 @@ pub(super) fn scenes() -> Vec<Scene> {
         alone.push(Scene::new(
             "a binary cube in vain",
             cube,
-            faulty.clone(),
+            &faulty,
             vain(&[&extents]),
         ));
         alone.push(Scene::new(
             "sixteen dimensions in vain",
             flat,
-            faulty,
+            &faulty,
             vain(&[&twos]),
         ));
     }
@@ -104,45 +104,45 @@ pub(super) fn scenes() -> Vec<Scene> {
     alone.extend([
         Scene {
             holds_many: Some(false),
-            ..Scene::new("a checkerboard", MESH, checkerboard.clone(), in_vain)
+            ..Scene::new("a checkerboard", MESH, &checkerboard, in_vain)
         },
         Scene {
             holds_many: Some(true),
-            ..Scene::new("thousands of blocks on a mesh", MESH, checkerboard, both)
+            ..Scene::new("thousands of blocks on a mesh", MESH, &checkerboard, both)
         },
         Scene {
             holds_many: Some(true),
             ..Scene::new(
                 "thousands of blocks in sixteen dimensions",
                 flat,
-                odd_ones,
+                &odd_ones,
                 scattered(flat),
             )
         },
     ]);
     let mut scenes: Vec<_> = alone.into_iter().map(Scene::without_queue).collect();
     scenes.extend([
-        Scene::new("jobs on a mesh", MESH, vec![], mixed(MESH, 15, 24)),
-        Scene::new("small jobs on a mesh", MESH, vec![], mixed(MESH, 5, 180)),
-        Scene::new("many jobs run", MESH, vec![], many_run(MESH)),
-        Scene::new("many jobs run on a cube", cube, vec![], many_run(cube)),
-        Scene::new("many jobs wait", MESH, vec![], many_wait()),
+        Scene::new("jobs on a mesh", MESH, &[], mixed(MESH, 15, 24)),
+        Scene::new("small jobs on a mesh", MESH, &[], mixed(MESH, 5, 180)),
+        Scene::new("many jobs run", MESH, &[], many_run(MESH)),
+        Scene::new("many jobs run on a cube", cube, &[], many_run(cube)),
+        Scene::new("many jobs wait", MESH, &[], many_wait()),
         Scene::new(
             "a quarter faulty",
             MESH,
-            nodes(64 * 64, |node| random(node, 4) == 0),
+            &nodes(64 * 64, |node| random(node, 4) == 0),
             mixed(MESH, 5, 60),
         ),
         Scene::new(
             "a diagonal",
             MESH,
-            nodes(64 * 64, |node| node % 64 == node / 64 && node % 2 == 0),
+            &nodes(64 * 64, |node| node % 64 == node / 64 && node % 2 == 0),
             mixed(MESH, 9, 30),
         ),
         Scene::new(
             "two antidiagonals",
             MESH,
-            nodes(64 * 64, |node| {
+            &nodes(64 * 64, |node| {
                 let (x, y) = (node % 64, node / 64);
                 (x + y == 40 || x + y == 80) && x % 2 == 0
             }),
@@ -155,9 +155,9 @@ pub(super) fn scenes() -> Vec<Scene> {
         ("jobs on an odd grid", odd),
         ("jobs on a ternary cube", ternary),
     ] {
-        scenes.push(Scene::new(name, grid, vec![], mixed(grid, 3, 30)));
+        scenes.push(Scene::new(name, grid, &[], mixed(grid, 3, 30)));
         let faulty = nodes(grid.nodes(), |node| random(node, 6) == 0);
-        scenes.push(Scene::new(name, grid, faulty, mixed(grid, 3, 30)));
+        scenes.push(Scene::new(name, grid, &faulty, mixed(grid, 3, 30)));
     }
     scenes
 }
