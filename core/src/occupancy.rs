@@ -1,7 +1,5 @@
 //! Which processors are busy: [`Occupancy`], their one owner.
 
-use core::ops::Range;
-
 use heapless::Vec;
 
 use crate::error::ConfigureError;
@@ -346,52 +344,40 @@ impl<'m> Occupancy<'m> {
             .is_some_and(|(word, bit)| self.faulty[word] & bit != 0)
     }
 
-    /// Calls `visit` with each busy processor among these. O(words) of their rows, and O(words) of what is pending.
-    pub(crate) fn for_each_busy(&self, among: &Range<u32>, mut visit: impl FnMut(u32)) {
-        self.for_each_set(self.busy, among, &mut visit);
-        for &block in &self.pending {
+    /// Sets a bit for each busy or each faulty processor from one on, the lowest bit of a byte first. O(words), and O(processors) of the bytes.
+    pub(crate) fn pack(&self, is_faulty: bool, from: u32, bytes: &mut [u8]) {
+        let (words, pending) = match is_faulty {
+            true => (&*self.faulty, &[][..]),
+            false => (&*self.busy, &*self.pending),
+        };
+        for (word, &bits) in words[..self.words()].iter().enumerate() {
+            self.pack_word(word, bits, from, bytes);
+        }
+        for &block in pending {
             self.layout.words(block, |word, bits| {
-                self.for_each_bit(word, bits, among, &mut visit);
+                self.pack_word(word, bits, from, bytes);
                 true
             });
         }
     }
 
-    /// Calls `visit` with each faulty processor among these. O(words) of their rows.
-    pub(crate) fn for_each_faulty(&self, among: &Range<u32>, mut visit: impl FnMut(u32)) {
-        self.for_each_set(self.faulty, among, &mut visit);
-    }
-
-    fn for_each_set(&self, words: &[Word], among: &Range<u32>, visit: &mut dyn FnMut(u32)) {
+    fn pack_word(&self, word: usize, mut bits: Word, from: u32, bytes: &mut [u8]) {
         let len = self.grid().row_len();
-        let rows = (among.start / len) as usize..among.end.div_ceil(len) as usize;
-        let words = words[..self.words()].iter().enumerate();
-        let words = words.take(rows.end * self.stride());
-        for (word, &bits) in words.skip(rows.start * self.stride()) {
-            self.for_each_bit(word, bits, among, visit);
-        }
-    }
-
-    /// Calls `visit` with the processors among these that have these bits of a word.
-    fn for_each_bit(
-        &self,
-        word: usize,
-        mut bits: Word,
-        among: &Range<u32>,
-        visit: &mut dyn FnMut(u32),
-    ) {
         let (row, at) = (word / self.stride(), word % self.stride());
-        let len = self.grid().row_len();
-        let (first, at) = (row as u32 * len, at as u32 * WORD_BITS);
-        if first + at >= among.end || first + at + WORD_BITS <= among.start {
+        let at = at as u32 * WORD_BITS;
+        let first = row as u32 * len + at;
+        if first >= from + 8 * bytes.len() as u32 || first + WORD_BITS <= from {
             return;
         }
         while bits != 0 {
-            let at = at + bits.trailing_zeros();
+            let bit = bits.trailing_zeros();
             bits &= bits - 1;
-            // What is behind it is padding.
-            if at < len && among.contains(&(first + at)) {
-                visit(first + at);
+            let place = (first + bit).wrapping_sub(from);
+            // What is behind the row is padding.
+            if at + bit < len
+                && let Some(byte) = bytes.get_mut((place / 8) as usize)
+            {
+                *byte |= 1 << (place % 8);
             }
         }
     }

@@ -169,20 +169,18 @@ impl View<'_, '_> {
             return Err(Error::UnknownNode(from));
         }
         let bytes = ((nodes - from.0).div_ceil(8) as usize).min(OCCUPANCY_BYTES_MAX);
-        let chunk = from.0..nodes.min(from.0 + 8 * bytes as u32);
-        let mut busy = [0; OCCUPANCY_BYTES_MAX];
-        let mut faulty = [0; OCCUPANCY_BYTES_MAX];
-        let set = |bytes: &mut [u8], node: u32| {
-            let at = node - from.0;
-            bytes[(at / 8) as usize] |= 1 << (at % 8);
+        let pack = |is_faulty| {
+            let mut bits = Vec::new();
+            // There is room.
+            let _ = bits.resize_default(bytes);
+            occupancy.pack(is_faulty, from.0, &mut bits);
+            bits
         };
-        occupancy.for_each_busy(&chunk, |node| set(&mut busy, node));
-        occupancy.for_each_faulty(&chunk, |node| set(&mut faulty, node));
         reply(&Reply::Occupancy(OccupancyChunk {
             from,
             nodes,
-            busy: busy[..bytes].iter().copied().collect(),
-            faulty: faulty[..bytes].iter().copied().collect(),
+            busy: pack(false),
+            faulty: pack(true),
         }));
         Ok(())
     }
