@@ -11,7 +11,7 @@
 //!
 //! An attempt that takes long pauses ([`Pauses`](meshalloc::Pauses)), and frames that come meanwhile are served ([`Port`]): greetings, queries and events as ever; a command
 //! that changes something is told that the server is busy. The command whose attempt it is is answered after a slice, or before a frame that comes
-//! sooner: that its job waits, or, if that is not what it can come to, that it is under way.
+//! sooner: that its job waits, or, if that is not what it can come to, that it is under way. A checkpoint pauses likewise, and while one is due the server is busy.
 //!
 //! # Once, and not twice
 //!
