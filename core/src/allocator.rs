@@ -20,14 +20,6 @@ use crate::supposition::Supposition;
 use crate::watch::Watch;
 use crate::word::Word;
 
-/// About so many instructions are spent on a block that is taken or given back.
-const fn block_instructions(grid: &Grid) -> u32 {
-    match grid.dimensions() {
-        1 | 2 => 400,
-        dimensions => 400 * dimensions as u32,
-    }
-}
-
 /// Gives processors of one machine away and takes them back.
 ///
 /// # Example
@@ -254,8 +246,8 @@ impl<'m> Allocator<'m> {
     pub(crate) fn take_watched(&mut self, blocks: Chain, mut watch: Watch<'_, 'm>) -> Allocation {
         for block in self.pool.iter(blocks) {
             self.occupancy.take(block);
+            watch.visited(block, &self.occupancy, &self.pool);
             let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
-            worked(block_instructions(self.occupancy.grid()));
             self.strategy.taken(&self.occupancy, block, &mut worked);
         }
         Allocation::new(blocks)
@@ -303,8 +295,8 @@ impl<'m> Allocator<'m> {
         let mut processors = 0;
         while let Some(block) = self.pool.pop(&mut blocks) {
             processors += self.occupancy.give_back(block);
+            watch.visited(block, &self.occupancy, &self.pool);
             let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
-            worked(block_instructions(self.occupancy.grid()));
             self.strategy.released(&self.occupancy, block, &mut worked);
         }
         processors
@@ -370,7 +362,15 @@ impl<'m> Allocator<'m> {
     /// [`Allocator::clear_faulty`], with pauses.
     pub(crate) fn clear_faulty_watched(&mut self, block: Block, mut watch: Watch<'_, 'm>) -> u32 {
         let before = self.occupancy.free();
-        let changed = self.occupancy.clear_faulty(block, self.pool.held());
+        // What the block holds that stays busy.
+        self.supposed.suppose_all_free();
+        for held in self.pool.held() {
+            if watch.overlap(held, block, &self.occupancy, &self.pool) {
+                self.supposed.withhold(held);
+                watch.visited(held, &self.occupancy, &self.pool);
+            }
+        }
+        let changed = self.occupancy.clear_faulty(block, &self.supposed);
         if self.occupancy.free() != before {
             let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
             self.strategy.repaired(&self.occupancy, block, &mut worked);

@@ -100,6 +100,19 @@ impl Layout {
         }
     }
 
+    /// About so many instructions it takes to visit the words of a block, and to do with it what goes with that.
+    #[inline]
+    pub(crate) fn instructions(&self, block: Block) -> u32 {
+        match self.is_plane {
+            true => {
+                let [.., h] = block.rectangle();
+                400 + 20 * self.row_words as u32 * u32::from(h)
+            }
+            false => (self.grid.area(block).saturating_mul(30))
+                .saturating_add(400 * self.grid.dimensions() as u32),
+        }
+    }
+
     /// On a two-dimensional mesh whose rows have one word each: the words that a block touches, and its bits in each of them.
     #[inline]
     pub(crate) fn rows_of_one_word(&self, block: Block) -> Option<(Range<usize>, Word)> {

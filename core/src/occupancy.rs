@@ -344,6 +344,44 @@ impl<'m> Occupancy<'m> {
             .is_some_and(|(word, bit)| self.faulty[word] & bit != 0)
     }
 
+    /// Sets a bit for each busy or each faulty processor from one on, the lowest bit of a byte first. O(words), and O(processors) of the bytes.
+    pub(crate) fn pack(&self, is_faulty: bool, from: u32, bytes: &mut [u8]) {
+        let (words, pending) = match is_faulty {
+            true => (&*self.faulty, &[][..]),
+            false => (&*self.busy, &*self.pending),
+        };
+        for (word, &bits) in words[..self.words()].iter().enumerate() {
+            self.pack_word(word, bits, from, bytes);
+        }
+        for &block in pending {
+            self.layout.words(block, |word, bits| {
+                self.pack_word(word, bits, from, bytes);
+                true
+            });
+        }
+    }
+
+    fn pack_word(&self, word: usize, mut bits: Word, from: u32, bytes: &mut [u8]) {
+        let len = self.grid().row_len();
+        let (row, at) = (word / self.stride(), word % self.stride());
+        let at = at as u32 * WORD_BITS;
+        let first = row as u32 * len + at;
+        if first >= from + 8 * bytes.len() as u32 || first + WORD_BITS <= from {
+            return;
+        }
+        while bits != 0 {
+            let bit = bits.trailing_zeros();
+            bits &= bits - 1;
+            let place = (first + bit).wrapping_sub(from);
+            // What is behind the row is padding.
+            if at + bit < len
+                && let Some(byte) = bytes.get_mut((place / 8) as usize)
+            {
+                *byte |= 1 << (place % 8);
+            }
+        }
+    }
+
     /// Whether every processor of the block is free.
     pub fn is_free(&self, block: Block) -> bool {
         let grid = self.grid();
@@ -489,28 +527,32 @@ impl<'m> Occupancy<'m> {
         changed
     }
 
-    /// Marks the processors of a block as working; `held` is every block that is held. Returns how many were faulty.
-    pub(crate) fn clear_faulty(&mut self, block: Block, held: impl Iterator<Item = Block>) -> u32 {
+    /// Of an occupancy that is supposed: all processors of the machine are free, the faulty ones as well.
+    pub(crate) fn suppose_all_free(&mut self) {
+        self.free = self.grid().nodes();
+        let words = self.words();
+        self.busy[..words].fill(0);
+    }
+
+    /// Marks the processors of a block as working; in `held` at least all those of the block are busy that are held. Returns how many were faulty.
+    pub(crate) fn clear_faulty(&mut self, block: Block, held: &Occupancy<'_>) -> u32 {
         self.settle();
         let words = self.words();
         let (busy, faulty) = (&mut self.busy[..words], &mut self.faulty[..words]);
-        let mut changed = 0;
+        let held = &held.busy[..words];
+        let (mut changed, mut freed) = (0, 0);
         self.layout.words(block, |word, bits| {
             let cleared = bits & faulty[word];
+            let free = cleared & !held[word];
             faulty[word] ^= cleared;
-            busy[word] ^= cleared;
+            busy[word] ^= free;
             changed += cleared.count_ones();
+            freed += free.count_ones();
             true
         });
         self.faulty_count -= changed;
-        let before = self.free;
-        self.free += changed;
-        for held in held {
-            if self.grid().overlap(held, block) {
-                self.withhold(held);
-            }
-        }
-        if self.free > before {
+        self.free += freed;
+        if freed > 0 {
             self.count_release();
         }
         changed

@@ -4,6 +4,7 @@
 use core::fmt;
 
 use crate::blocks::{BlockPool, OnWork, Pausing};
+use crate::grid::Block;
 use crate::jobs::JobTable;
 use crate::occupancy::Occupancy;
 use crate::pause::Pausable;
@@ -58,6 +59,34 @@ impl<'m> Watch<'_, 'm> {
         if let Some(Beside { who, jobs }) = self.who() {
             who.worked(instructions, jobs, occupancy, pool);
         }
+    }
+
+    /// The words of a block have been visited.
+    #[inline]
+    pub(crate) fn visited(
+        &mut self,
+        block: Block,
+        occupancy: &Occupancy<'_>,
+        pool: &BlockPool<'_>,
+    ) {
+        if let Some(Beside { who, jobs }) = self.who() {
+            let instructions = occupancy.layout().instructions(block);
+            who.worked(instructions, jobs, occupancy, pool);
+        }
+    }
+
+    /// Whether two blocks overlap.
+    #[inline]
+    pub(crate) fn overlap(
+        &mut self,
+        one: Block,
+        other: Block,
+        occupancy: &Occupancy<'_>,
+        pool: &BlockPool<'_>,
+    ) -> bool {
+        let grid = occupancy.grid();
+        self.worked(100 + 20 * grid.dimensions() as u32, occupancy, pool);
+        grid.overlap(one, other)
     }
 
     /// The same, with the occupancy, for a search.

@@ -44,7 +44,7 @@ pub trait Keep {
     /// Whether the next quiet moment is one for a checkpoint.
     fn is_due(&self) -> bool;
 
-    /// Writes the whole state down, in place of all records so far. No scheduling pass is under way.
+    /// Writes the whole state down, in place of all records so far. No scheduling pass is under way. It pauses now and then.
     ///
     /// # Errors
     ///
@@ -52,8 +52,26 @@ pub trait Keep {
     fn checkpoint(
         &mut self,
         controller: &Controller<'_>,
-        sessions: &Sessions,
+        meantime: &mut dyn Meantime,
     ) -> Result<(), NotKept>;
+}
+
+/// What goes on while a checkpoint is written: frames are served, so that sessions may change, the controller does not.
+pub trait Meantime {
+    /// About so many instructions of a Cortex-M4 have gone by since the last call, or since the checkpoint began.
+    fn worked(&mut self, instructions: u32);
+
+    /// The sessions as they are now.
+    fn sessions(&self) -> &Sessions;
+}
+
+/// Nothing goes on.
+impl Meantime for Sessions {
+    fn worked(&mut self, _: u32) {}
+
+    fn sessions(&self) -> &Sessions {
+        self
+    }
 }
 
 /// Keeps nothing.
@@ -69,7 +87,7 @@ impl Keep for Forgetful {
         false
     }
 
-    fn checkpoint(&mut self, _: &Controller<'_>, _: &Sessions) -> Result<(), NotKept> {
+    fn checkpoint(&mut self, _: &Controller<'_>, _: &mut dyn Meantime) -> Result<(), NotKept> {
         Ok(())
     }
 }

@@ -10,8 +10,8 @@
 //! [`Server::work`], a job each time, between frames; whoever is granted processors by that is told as an event.
 //!
 //! An attempt that takes long pauses ([`Pauses`](meshalloc::Pauses)), and frames that come meanwhile are served ([`Port`]): greetings, queries and events as ever; a command
-//! that changes something is told that the server is busy. The command whose attempt it is is answered in the first pause: that its job
-//! waits, or, if that is not what it can come to, that it is under way.
+//! that changes something is told that the server is busy. The command whose attempt it is is answered after a slice, or before a frame that comes
+//! sooner: that its job waits, or, if that is not what it can come to, that it is under way. A checkpoint pauses likewise, and while one is due the server is busy.
 //!
 //! # Once, and not twice
 //!
@@ -34,7 +34,7 @@ use crate::sessions::{Remembered, Sessions};
 mod front;
 #[cfg(feature = "leases")]
 mod leases;
-use front::{Change, Front, Meanwhile, increment};
+use front::{Change, Front, Meanwhile, Saving, increment};
 
 /// The controller behind a line.
 ///
@@ -70,7 +70,7 @@ pub struct Server<'m, K = Forgetful> {
     /// Whether the last command brought a time of its own: time stands still between such commands.
     #[cfg(feature = "leases")]
     has_client_time: bool,
-    /// After about so many instructions an attempt pauses.
+    /// After about so many instructions of an attempt its command is answered; the line is looked at several times as often.
     slice: u32,
     front: Front,
     /// The overruns that the rate has taken for bytes.
@@ -78,7 +78,7 @@ pub struct Server<'m, K = Forgetful> {
     overruns_heard: u32,
 }
 
-/// About so many instructions are carried out between two looks at the line: some 20 ms at 16 MHz.
+/// After about so many instructions a command is answered whose attempt takes longer: some 20 ms at 16 MHz.
 const SLICE_INSTRUCTIONS: u32 = 200_000;
 
 /// A line in both directions, for a server that looks at it in pauses, too.
@@ -144,7 +144,7 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Journal<F, REGIONS>> {
         let origin = journal.restore(recovered, &mut controller, &mut sessions);
         let mut server = Server::with(controller, boot, journal, sessions, origin);
         server.started = server.controller.clock();
-        server.checkpoint_if_due();
+        server.is_stuck = server.keep.is_due() && server.checkpoint().is_err();
         server
     }
 
@@ -191,7 +191,8 @@ impl<'m, K> Server<'m, K> {
         }
     }
 
-    /// The same, but attempts pause after about so many instructions.
+    /// The same, but the command of an attempt that takes longer than about so many instructions is answered then, and the line is looked at several times as
+    /// often.
     #[must_use]
     pub fn pausing_after(mut self, instructions: u32) -> Self {
         self.slice = instructions;
@@ -253,8 +254,8 @@ impl<K: Keep> Server<'_, K> {
             result = meanwhile.result;
         } else if !self.is_stuck && self.may_lease_have_ended() {
             result = self.end_lease(port);
-        } else {
-            self.checkpoint_if_due();
+        } else if self.is_checkpoint_due() {
+            result = self.checkpoint_between(port);
         }
         result.map(|()| self.has_work())
     }
@@ -279,14 +280,29 @@ impl<K: Keep> Server<'_, K> {
         status
     }
 
-    fn checkpoint_if_due(&mut self) {
-        if self.keep.is_due() && !self.is_stuck {
-            self.is_stuck = self.checkpoint().is_err();
-        }
+    /// Whether a checkpoint is to be written between frames.
+    fn is_checkpoint_due(&self) -> bool {
+        !self.is_stuck && self.keep.is_due()
     }
 
+    /// Writes the checkpoint that is due. In pauses it serves the port.
+    fn checkpoint_between<P: Port>(&mut self, port: &mut P) -> Result<(), P::Error> {
+        let mut status = self.status();
+        status.left = status.left.max(1);
+        let view = self.controller.view(&status);
+        let mut saving = Saving {
+            meanwhile: Meanwhile::new(&mut self.front, port, self.slice, None),
+            view: &view,
+        };
+        let kept = self.keep.checkpoint(&self.controller, &mut saving);
+        self.is_stuck = kept.is_err();
+        saving.meanwhile.result
+    }
+
+    /// Writes a checkpoint in one go.
     fn checkpoint(&mut self) -> Result<(), NotKept> {
-        self.keep.checkpoint(&self.controller, &self.front.sessions)
+        self.keep
+            .checkpoint(&self.controller, &mut self.front.sessions)
     }
 
     /// Writes a command down before it is carried out.
@@ -357,8 +373,9 @@ impl<K: Keep> Server<'_, K> {
             ..
         } = *change;
         let time = at.unwrap_or(self.started.saturating_add(self.front.now));
-        if self.controller.is_scheduling() || (!self.is_stuck && self.may_lease_have_ended()) {
-            let status = self.status();
+        if self.has_work() {
+            let mut status = self.status();
+            status.left = status.left.max(1);
             let view = self.controller.view(&status);
             return self.front.refuse(change, &view, port);
         }

@@ -169,20 +169,18 @@ impl View<'_, '_> {
             return Err(Error::UnknownNode(from));
         }
         let bytes = ((nodes - from.0).div_ceil(8) as usize).min(OCCUPANCY_BYTES_MAX);
-        let pack = |bit: &dyn Fn(NodeId) -> bool| {
-            (0..bytes as u32)
-                .map(|byte| {
-                    let first = from.0 + byte * 8;
-                    let bits = (first..nodes.min(first + 8)).zip(0..);
-                    bits.fold(0, |sum, (node, at)| sum | u8::from(bit(NodeId(node))) << at)
-                })
-                .collect()
+        let pack = |is_faulty| {
+            let mut bits = Vec::new();
+            // There is room.
+            let _ = bits.resize_default(bytes);
+            occupancy.pack(is_faulty, from.0, &mut bits);
+            bits
         };
         reply(&Reply::Occupancy(OccupancyChunk {
             from,
             nodes,
-            busy: pack(&|node| occupancy.is_busy(node)),
-            faulty: pack(&|node| occupancy.is_faulty(node)),
+            busy: pack(false),
+            faulty: pack(true),
         }));
         Ok(())
     }

@@ -66,24 +66,23 @@ impl Controller<'_> {
             true => self.allocator.mark_faulty_watched(block, watch),
             false => self.allocator.clear_faulty_watched(block, watch),
         };
-        if self.occupancy().free() > before {
-            self.schedule(Event::Departure);
-        }
-        Ok(self.fault_report(block, changed))
-    }
-
-    fn fault_report(&self, block: Block, changed: u32) -> FaultReport {
-        let (grid, held) = (self.machine(), self.allocator.held());
-        let mut jobs = self
-            .jobs
-            .running()
-            .filter(|job| is_on(grid, held, job, block));
+        let (occupancy, pool) = self.allocator.parts();
+        let mut watch = watcher.beside(&self.jobs);
+        let is_on = |job: &&JobSlot| {
+            let mut blocks = pool.iter(job.blocks());
+            blocks.any(|held| watch.overlap(held, block, occupancy, pool))
+        };
+        let mut jobs = self.jobs.running().filter(is_on);
         let first = jobs.next().map(JobSlot::id);
-        FaultReport {
+        let report = FaultReport {
             changed,
             jobs: u32::from(first.is_some()) + jobs.count() as u32,
             first,
+        };
+        if self.occupancy().free() > before {
+            self.schedule(Event::Departure);
         }
+        Ok(report)
     }
 }
 

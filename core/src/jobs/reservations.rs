@@ -1,28 +1,40 @@
 //! What is reserved for waiting jobs, and the order in which running ones are expected to end.
 
 use super::slot::State;
-use super::{JobSlot, JobTable, Link, Reserved, Slot};
+use super::{JobSlot, JobTable, Link, NONE, Reserved, Slot};
 use crate::request::Ticks;
 
 impl JobTable<'_> {
-    /// The running jobs in the order of their estimated ends, those without an estimate last, ties in the order of their grants.
-    /// O(n log n), and O(n^2) for moving numbers; O(n) if they end in the order of their grants.
-    pub(crate) fn sort_running(&mut self, now: Ticks) {
-        for (len, slot) in self.running.iter(self.slots).enumerate() {
-            let end = |slot: Link| self.slots[slot as usize].ends(now).unwrap_or(Ticks::MAX);
-            let own = end(slot.0);
-            let at = match len.checked_sub(1) {
-                Some(last) if end(self.order[last]) > own => {
-                    self.order[..last].partition_point(|&other| end(other) <= own)
-                }
-                _ => len,
-            };
-            self.order.copy_within(at..len, at + 1);
-            self.order[at] = slot.0;
+    /// Sorts one more of the running jobs by their estimated ends, those without an estimate last, ties in the order of their grants: the job that was
+    /// granted after the `sorted` ones that have been sorted, of which `last` was granted last. Returns the job. For n jobs O(n log n), and O(n^2) for moving numbers;
+    /// O(n) if they end in the order of their grants.
+    pub(crate) fn sort_next(
+        &mut self,
+        last: Option<Slot>,
+        sorted: usize,
+        now: Ticks,
+    ) -> Option<Slot> {
+        let next = match last {
+            None => self.running.head,
+            Some(last) => self.slots[last.0 as usize].next,
+        };
+        if next == NONE {
+            return None;
         }
+        let end = |slot: Link| self.slots[slot as usize].ends(now).unwrap_or(Ticks::MAX);
+        let own = end(next);
+        let at = match sorted.checked_sub(1) {
+            Some(last) if end(self.order[last]) > own => {
+                self.order[..last].partition_point(|&other| end(other) <= own)
+            }
+            _ => sorted,
+        };
+        self.order.copy_within(at..sorted, at + 1);
+        self.order[at] = next;
+        Some(Slot(next))
     }
 
-    /// The running jobs as [`JobTable::sort_running`] has sorted them last; none must have come or gone since then.
+    /// The running jobs as [`JobTable::sort_next`] has sorted all of them; none must have come or gone since then.
     pub(crate) fn running_sorted(&self) -> impl ExactSizeIterator<Item = &JobSlot> + Clone {
         let order = &self.order[..self.running.len as usize];
         order.iter().map(|&slot| &self.slots[slot as usize])

@@ -16,6 +16,15 @@ impl<'m> World<'_, 'm> {
             .any(|job| job.ends(0).is_some_and(|end| end <= now))
     }
 
+    /// Sorts the running jobs by their estimated ends.
+    fn sort_running(&mut self) {
+        let (mut last, mut sorted) = (None, 0);
+        while let Some(job) = self.jobs.sort_next(last, sorted, self.now) {
+            (last, sorted) = (Some(job), sorted + 1);
+            self.worked(500 + 10 * sorted as u32);
+        }
+    }
+
     /// Forgets all reservations.
     ///
     /// # Time complexity
@@ -79,7 +88,7 @@ impl<'m> World<'_, 'm> {
     /// The first reservation takes O(log running) suppositions, since more and more becomes free; any other O(running jobs +
     /// reservations), as what is reserved is taken away again.
     pub fn reserve(&mut self, job: Slot) {
-        self.jobs.sort_running(self.now);
+        self.sort_running();
         let reserved = match self.strategy.holds().is_contiguous() {
             true => self.earliest_block(job),
             false => self.earliest_processors(job),
@@ -147,7 +156,8 @@ impl<'m> World<'_, 'm> {
     }
 
     /// The first time after this one, or of all, at which a running job, or one with a reservation, is expected to end.
-    fn end_after(&self, time: Option<Ticks>) -> Option<Ticks> {
+    fn end_after(&mut self, time: Option<Ticks>) -> Option<Ticks> {
+        self.worked_on_jobs();
         let jobs = self.jobs.running_sorted().chain(self.jobs.reserved());
         let ends = jobs.filter_map(|job| job.ends(self.now));
         ends.filter(|&end| time.is_none_or(|time| end > time)).min()
@@ -199,6 +209,7 @@ impl<'m> World<'_, 'm> {
         let mut at = 0;
         // With a count of those before it an iterator over jobs is not kept over a pause.
         loop {
+            self.worked(100 + 30 * at as u32);
             let next = self.jobs.reserved_before(until).nth(at);
             let Some(start) = next.and_then(JobSlot::reserved_from) else {
                 return false;
@@ -210,13 +221,20 @@ impl<'m> World<'_, 'm> {
         }
     }
 
+    /// All jobs have been looked at.
+    fn worked_on_jobs(&mut self) {
+        self.worked(500 + 60 * (self.jobs.waiting_len() + self.jobs.running_len()));
+    }
+
+    fn worked(&mut self, instructions: u32) {
+        let (occupancy, pool) = self.allocator.parts();
+        let mut watch = self.watcher.beside(self.jobs);
+        watch.worked(instructions, occupancy, pool);
+    }
+
     /// The number of free processors at a time, as far as estimates tell.
     fn free_at(&mut self, time: Ticks) -> u32 {
-        let jobs = self.jobs.waiting_len() + self.jobs.running_len();
-        let (occupancy, pool) = self.allocator.parts();
-        self.watcher
-            .beside(self.jobs)
-            .worked(500 + 30 * jobs, occupancy, pool);
+        self.worked_on_jobs();
         let ended = |job: &&JobSlot| job.ends(self.now).is_some_and(|end| end <= time);
         let freed: u32 = self.running().filter(ended).map(JobSlot::processors).sum();
         let reserved = self.jobs.reserved_before(time.saturating_add(1));

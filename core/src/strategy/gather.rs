@@ -118,6 +118,12 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
         }
     }
 
+    /// See [`Draft::worked`].
+    #[cfg(feature = "random")]
+    pub(super) fn worked(&mut self, instructions: u32) {
+        self.draft.worked(instructions);
+    }
+
     /// Writes what is left.
     pub(super) fn finish(mut self) {
         self.close();

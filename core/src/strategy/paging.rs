@@ -193,6 +193,7 @@ impl Strategy for Paging<'_> {
         let mut walk = Walk::new(self);
         let chosen = &mut self.workspace.words[..occupancy.busy_rows().len()];
         chosen.fill(0);
+        let dimensions = grid.dimensions() as u32;
         loop {
             // For most busy pages one bit is enough.
             if !occupancy.is_busy(NodeId(walk.node)) {
@@ -203,9 +204,10 @@ impl Strategy for Paging<'_> {
                         true
                     });
                     missing -= 1;
+                    draft.worked(300 * dimensions + 30 * self.size);
                 }
             }
-            draft.worked(130);
+            draft.worked(100 + 20 * dimensions);
             if missing == 0 || !walk.step() {
                 break;
             }

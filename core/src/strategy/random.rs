@@ -60,6 +60,9 @@ use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::word::next_bit;
 
+/// After so many processors the work may pause.
+const LOOKED_AT: u32 = 64;
+
 /// Random.
 #[derive(Debug)]
 pub struct Random<'m> {
@@ -159,6 +162,9 @@ impl Strategy for Random<'_> {
                 }
                 left -= 1;
                 at = free + 1;
+                if left.is_multiple_of(LOOKED_AT) {
+                    gather.worked(100 * LOOKED_AT);
+                }
             }
             if !run.is_empty() {
                 gather.push(row, run);

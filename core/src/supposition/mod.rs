@@ -72,14 +72,14 @@ impl<'a, 'm> Supposition<'a, 'm> {
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
             self.supposed.suppose_free(self.occupancy, block);
-            self.watch.worked(2_000, self.occupancy, self.pool);
+            self.watch.visited(block, self.occupancy, self.pool);
         }
     }
 
     /// The processors of the block are busy, whatever they were. O(words) of the block.
     pub fn withhold(&mut self, block: Block) {
         self.supposed.withhold(block);
-        self.watch.worked(2_000, self.occupancy, self.pool);
+        self.watch.visited(block, self.occupancy, self.pool);
     }
 
     /// The number of free processors.

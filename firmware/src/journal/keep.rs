@@ -8,7 +8,7 @@ use meshalloc::Controller;
 use meshalloc::Interrupts;
 
 use super::{Journal, JournalError, PAYLOAD_MAX, Recovered, Replayed};
-use crate::keeping::{Keep, NO_SESSION, NotKept, Record};
+use crate::keeping::{Keep, Meantime, NO_SESSION, NotKept, Record};
 use crate::protocol::{Origin, Outcome};
 use crate::sessions::{Remembered, Sessions};
 
@@ -16,6 +16,9 @@ use crate::sessions::{Remembered, Sessions};
 const CONTROLLER: u8 = 0;
 /// The first byte of a chunk with a session.
 const SESSION: u8 = 1;
+
+/// About so many instructions it takes to make a chunk and to write it.
+const CHUNK_INSTRUCTIONS: u32 = 60_000;
 
 impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
     fn append(&mut self, record: &Record) -> Result<(), NotKept> {
@@ -31,10 +34,10 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
     fn checkpoint(
         &mut self,
         controller: &Controller<'_>,
-        sessions: &Sessions,
+        meantime: &mut dyn Meantime,
     ) -> Result<(), NotKept> {
         self.begin_checkpoint().map_err(|_| NotKept)?;
-        let written = self.write_state(controller, sessions);
+        let written = self.write_state(controller, meantime);
         if written.is_err() {
             self.abandon_checkpoint();
         }
@@ -46,7 +49,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
     fn write_state(
         &mut self,
         controller: &Controller<'_>,
-        sessions: &Sessions,
+        meantime: &mut dyn Meantime,
     ) -> Result<(), NotKept> {
         let mut room = [0; PAYLOAD_MAX];
         controller
@@ -57,10 +60,12 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
                     .ok_or(NotKept)?
                     .copy_from_slice(part);
                 let chunk = room.get(..=part.len()).ok_or(NotKept)?;
+                meantime.worked(CHUNK_INSTRUCTIONS);
                 self.chunk(chunk).map_err(|_| NotKept)
             })
             .map_err(|_| NotKept)?;
-        for client in sessions.open_ones() {
+        // Last, with what has been served in pauses.
+        for client in meantime.sessions().open_ones() {
             let (kind, rest) = room.split_first_mut().ok_or(NotKept)?;
             *kind = SESSION;
             let len = postcard::to_slice(client, rest).map_err(|_| NotKept)?.len();

@@ -13,6 +13,7 @@ use crate::frame::{
     CLIENT_CONTENT_MAX, CLIENT_FRAME_MAX, Damage, DamagedFrame, Decoder, Frame, Header,
     ServerFrameBuffer,
 };
+use crate::keeping::Meantime;
 use crate::protocol::{
     ClientMessage, EVENTS_MAX, Event, Events, Greeting, Happened, LineCounters, Origin, Outcome,
     PROTOCOL_VERSION, ProtocolError, ServerMessageRef, Session,
@@ -59,14 +60,19 @@ pub(super) struct Change {
     pub(super) command: Command,
 }
 
+/// Looks at the line in a slice. What work says of itself are estimates: with several looks a slice is not too long where they are some times too small.
+const LOOKS: u32 = 4;
+
 /// The front while the controller is at work.
 pub(super) struct Meanwhile<'a, P: Port> {
     front: &'a mut Front,
     port: &'a mut P,
     slice: u32,
-    /// Instructions since the last pause.
+    /// Instructions since the last look at the line.
     worked: u32,
-    /// What has not been answered yet, and what to answer in the first pause.
+    /// Instructions until a command that is under way is answered.
+    left: u32,
+    /// What has not been answered yet, and what to answer after a slice, or before another frame is served.
     pub(super) early: Option<(Change, Outcome)>,
     pub(super) result: Result<(), P::Error>,
 }
@@ -74,7 +80,8 @@ pub(super) struct Meanwhile<'a, P: Port> {
 impl<P: Port> Pauses for Meanwhile<'_, P> {
     fn worked(&mut self, instructions: u32, view: &View<'_, '_>) {
         self.worked = self.worked.saturating_add(instructions);
-        if self.worked >= self.slice {
+        self.left = self.left.saturating_sub(instructions);
+        if self.worked >= self.slice / LOOKS {
             self.worked = 0;
             self.pause(view);
         }
@@ -93,6 +100,7 @@ impl<'a, P: Port> Meanwhile<'a, P> {
             port,
             slice,
             worked: 0,
+            left: slice,
             early,
             result: Ok(()),
         }
@@ -100,13 +108,15 @@ impl<'a, P: Port> Meanwhile<'a, P> {
 
     #[inline(never)]
     fn pause(&mut self, view: &View<'_, '_>) {
-        if let Some((change, outcome)) = self.early.take() {
-            self.note(|front, port| front.settle(&change, outcome, view, port));
+        if self.left == 0 {
+            self.answer_early(view);
         }
         while let Some(byte) = self.port.next() {
             let Some(incoming) = self.front.push(byte) else {
                 continue;
             };
+            // A copy of the command under way is told what this was told.
+            self.answer_early(view);
             self.note(|front, port| match front.serve(incoming, view, port)? {
                 Some(change) => front.refuse(&change, view, port),
                 None => Ok(()),
@@ -116,11 +126,33 @@ impl<'a, P: Port> Meanwhile<'a, P> {
         }
     }
 
+    fn answer_early(&mut self, view: &View<'_, '_>) {
+        if let Some((change, outcome)) = self.early.take() {
+            self.note(|front, port| front.settle(&change, outcome, view, port));
+        }
+    }
+
     fn note(&mut self, serve: impl FnOnce(&mut Front, &mut P) -> Result<(), P::Error>) {
         let result = serve(self.front, self.port);
         if self.result.is_ok() {
             self.result = result;
         }
+    }
+}
+
+/// The front while a checkpoint is written.
+pub(super) struct Saving<'a, 'v, 'm, P: Port> {
+    pub(super) meanwhile: Meanwhile<'a, P>,
+    pub(super) view: &'v View<'v, 'm>,
+}
+
+impl<P: Port> Meantime for Saving<'_, '_, '_, P> {
+    fn worked(&mut self, instructions: u32) {
+        self.meanwhile.worked(instructions, self.view);
+    }
+
+    fn sessions(&self) -> &Sessions {
+        &self.meanwhile.front.sessions
     }
 }
 

@@ -78,6 +78,14 @@ impl Table {
         }
     }
 
+    /// The features of the image.
+    const fn features(self) -> &'static str {
+        match self {
+            Table::Slices => "board,qemu,journal",
+            Table::Commands | Table::Decisions | Table::Passes => "board,qemu",
+        }
+    }
+
     /// The table, and what in it is more than it may be.
     fn measure(self, image: &Image, strategies: &[String]) -> Result<(String, Vec<String>)> {
         let text = match self {
@@ -99,10 +107,10 @@ const MESH: Grid = match Grid::mesh(&[64, 64]) {
 pub(crate) fn run(options: &Options) -> Result<()> {
     setup::target()?;
     setup::qemu()?;
-    image::build(&image::build_command("board,qemu"))?;
-    let image = Image::read()?;
     let is_wanted = |table: &Table| options.only.is_empty() || options.only.contains(table);
     for table in Table::ALL.into_iter().filter(is_wanted) {
+        image::build(&image::build_command(table.features()))?;
+        let image = Image::read()?;
         let (text, longer) = table.measure(&image, &options.strategies)?;
         println!("\n{text}");
         if options.update {

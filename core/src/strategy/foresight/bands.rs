@@ -3,6 +3,7 @@
 use crate::layout::STRIDE_MAX;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
+use crate::search::rectangles::Step;
 use crate::word::{Span, WORD_BITS, Word, next_bit};
 
 /// The rows of a two-dimensional mesh, neighbours that are alike put together, with blocks that can become free for a while.
@@ -62,7 +63,7 @@ impl<'a> Bands<'a> {
     }
 
     /// The number of bands.
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
@@ -117,20 +118,16 @@ impl<'a> Bands<'a> {
         }
     }
 
-    /// Calls `found` for every maximal free submesh that meets each of these blocks, which are in bands: each once, if it is free.
+    /// Calls `visit` for every maximal free submesh that meets each of these blocks, which are in bands: each once, if it is free, and for the work in between.
     ///
     /// # Time complexity
     ///
     /// O(bands^2 * words in a row).
-    pub(super) fn for_each_maximal_meeting(
-        &self,
-        blocks: &[Submesh],
-        mut found: impl FnMut(Submesh),
-    ) {
+    pub(super) fn for_each_maximal_meeting(&self, blocks: &[Submesh], mut visit: impl FnMut(Step)) {
         // With a length that is known, what is done with rows of one word is done in registers.
         match self.stride {
-            1 => self.search(1, blocks, &mut found),
-            stride => self.search(stride, blocks, &mut found),
+            1 => self.search(1, blocks, &mut visit),
+            stride => self.search(stride, blocks, &mut visit),
         }
     }
 
@@ -138,7 +135,7 @@ impl<'a> Bands<'a> {
     /// if something busy stops it both below and above. The further away the bottom and the top are from the blocks, the less of
     /// their columns is free, and the search ends where nothing is.
     #[inline(always)]
-    fn search(&self, stride: usize, blocks: &[Submesh], found: &mut impl FnMut(Submesh)) {
+    fn search(&self, stride: usize, blocks: &[Submesh], visit: &mut impl FnMut(Step)) {
         let count = self.len();
         // A submesh that meets all blocks begins not above this band, and ends not below that.
         let begins = blocks.iter().map(|block| block.base.y + block.sides.h - 1);
@@ -188,7 +185,9 @@ impl<'a> Bands<'a> {
             }
             free.copy_from_slice(below_ends);
             let below = bottom.checked_sub(1);
+            let mut instructions = 200;
             for top in bottom.max(ends)..count {
+                instructions += 100 * (1 + stride as u32);
                 and_free(free, top);
                 if !meets(free) || !is_stopped(free, below) {
                     break;
@@ -201,10 +200,11 @@ impl<'a> Bands<'a> {
                 for_each_run_meeting(free, spans, |x, w| {
                     let run = Span::new(x, w);
                     if is_run_stopped(run, below) && is_run_stopped(run, Some(top + 1)) {
-                        found(Submesh::new(x as u16, y, w as u16, h));
+                        visit(Step::Found(Submesh::new(x as u16, y, w as u16, h)));
                     }
                 });
             }
+            visit(Step::Worked(instructions));
         }
     }
 

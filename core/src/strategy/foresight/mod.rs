@@ -23,7 +23,7 @@ use crate::mesh::{Mesh, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
 use crate::request::{Request, Ticks};
-use crate::search::rectangles::fits_somewhere;
+use crate::search::rectangles::{Step, fits_somewhere};
 use crate::word::{WORD_BITS, Word, low_half, words_for};
 
 mod bands;
@@ -192,17 +192,21 @@ impl<'m, R: Rule> Foresight<'m, R> {
         let blocks = running.iter().map(|&block| Submesh::from_bits(block));
         let bands = Bands::new(occupancy, blocks, parts.starts, parts.busy, parts.fixed);
         let mut candidates = Candidates::new(places, parts.contacts, parts.scores);
-        bands.for_each_maximal_meeting(&[], |free| {
-            draft.worked(3_000);
+        bands.for_each_maximal_meeting(&[], |step| {
+            let free = match step {
+                Step::Found(free) => free,
+                Step::Worked(instructions) => return draft.worked(instructions),
+            };
+            draft.worked(3_000 + (300 * bands.len() + 100 * candidates.len()) as u32);
             for sides in request.orientations() {
                 free.for_each_corner(sides, |place| {
                     candidates.consider(place, most, |place| bands.contact(place));
                 });
             }
         });
-        candidates.sort();
-        self.latest = (running.len(), candidates.len());
         let mut worked = |instructions| draft.worked(instructions);
+        candidates.sort(&mut worked);
+        self.latest = (running.len(), candidates.len());
         if candidates.len() > 1 {
             let mut decision = Decision {
                 bands,
@@ -346,9 +350,12 @@ impl Decision<'_> {
         }
         self.fits.begin(0, &[], self.candidates.len());
         let instructions = self.instructions_each();
-        self.bands.for_each_maximal_meeting(&[], |free| {
-            (self.worked.0)(instructions);
-            self.fits.add(0, free, self.candidates.places());
+        self.bands.for_each_maximal_meeting(&[], |step| match step {
+            Step::Found(free) => {
+                (self.worked.0)(instructions);
+                self.fits.add(0, free, self.candidates.places());
+            }
+            Step::Worked(instructions) => (self.worked.0)(instructions),
         });
         self.fits.settle(self.candidates.len());
     }
@@ -369,6 +376,7 @@ impl Decision<'_> {
     /// Puts the `count` largest of the running jobs first, the largest at the front; of the same size those that were granted first.
     pub(super) fn largest_first(&mut self, count: usize) {
         for at in 0..count {
+            (self.worked.0)(60 * (self.running.len() - at) as u32);
             let mut largest = at;
             for other in at + 1..self.running.len() {
                 let area = |job: usize| self.bands.area(self.block(job));
@@ -399,10 +407,14 @@ impl Decision<'_> {
         for (block, &job) in blocks.iter_mut().zip(jobs) {
             *block = self.block(job);
         }
+        let blocks = &blocks[..jobs.len()];
         self.bands
-            .for_each_maximal_meeting(&blocks[..jobs.len()], |free| {
-                (self.worked.0)(instructions);
-                self.fits.add(state, free, self.candidates.places());
+            .for_each_maximal_meeting(blocks, |step| match step {
+                Step::Found(free) => {
+                    (self.worked.0)(instructions);
+                    self.fits.add(state, free, self.candidates.places());
+                }
+                Step::Worked(instructions) => (self.worked.0)(instructions),
             });
     }
 
@@ -438,6 +450,7 @@ impl Decision<'_> {
                 self.ends.swap(at, at - 1);
                 at -= 1;
             }
+            (self.worked.0)(100 + 100 * (len - at) as u32);
         }
     }
 }

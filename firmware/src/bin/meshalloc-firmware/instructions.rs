@@ -12,7 +12,7 @@ const KEPT: usize = 512;
 /// frame of any kind, and the longest time without a look at the line. The name is known to `xtask/src/image.rs`.
 static COMMAND_TICKS: [AtomicU32; 1 + KEPT + 2] = [const { AtomicU32::new(0) }; 1 + KEPT + 2];
 
-/// The ticks at which the program has looked at the line last, or woken up.
+/// The ticks at which the program has looked at the line last, or woken up; 0 before it has for the first time, since no command comes while it starts.
 static LAST_LOOK: AtomicU32 = AtomicU32::new(0);
 
 /// Keeps the time of one frame, which may have been a command that changes something.
@@ -39,7 +39,9 @@ pub(crate) fn look() {
     let [.., longest] = &COMMAND_TICKS;
     let now = clock::ticks() as u32;
     let before = LAST_LOOK.swap(now, Ordering::Relaxed);
-    longest.fetch_max(now.wrapping_sub(before), Ordering::Relaxed);
+    if before != 0 {
+        longest.fetch_max(now.wrapping_sub(before), Ordering::Relaxed);
+    }
 }
 
 /// The program has woken up.
