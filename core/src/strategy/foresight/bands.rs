@@ -307,42 +307,57 @@ impl<'a> Bands<'a> {
         }
     }
 
-    /// The number of processors beside a free submesh that are busy, counted once for each neighbour in it; all beyond the border of the mesh are.
-    /// That is the boundary value of the busy list.
-    pub(super) fn contact(&self, place: Submesh) -> u32 {
+    /// The number of processors beside a place that are busy, counted once for each neighbour in it; all beyond the border of the mesh are.
+    /// That is the boundary value of the busy list. `None` if it is less than `least`.
+    ///
+    /// The place is a part of a free submesh: where it does not lie at a side of that, nothing beside it is busy.
+    pub(super) fn contact(&self, place: Submesh, free: Submesh, least: u32) -> Option<u32> {
         let Submesh { base, sides } = place;
-        let (x, w) = (u32::from(base.x), u32::from(sides.w));
-        let (top, h) = (base.y + sides.h, u32::from(sides.h));
-        let span = Span::new(x, w);
-        let in_row = |band: usize| match band < self.len() {
-            true => span.count(self.busy(band)),
-            false => w,
-        };
-        let first = self.band(base.y);
-        let below = match base.y {
-            0 => w,
-            _ => in_row(self.band(base.y - 1)),
-        };
-        let in_column = |x: u32| {
+        let (right, top) = (base.x + sides.w, base.y + sides.h);
+        let (w, h) = (u32::from(sides.w), u32::from(sides.h));
+        let is_below = base.y == free.base.y;
+        let is_above = top == free.base.y + free.sides.h;
+        let is_left = base.x == free.base.x;
+        let is_right = right == free.base.x + free.sides.w;
+        // As if all were busy, and less with what is seen to be free.
+        let mut contact = w * (u32::from(is_below) + u32::from(is_above))
+            + h * (u32::from(is_left) + u32::from(is_right));
+        if contact < least {
+            return None;
+        }
+        let span = Span::new(base.x.into(), w);
+        let free_in_row = |row: u16| w - span.count(self.busy(self.band(row)));
+        if is_below && base.y > 0 {
+            contact -= free_in_row(base.y - 1);
+        }
+        if is_above && self.band(top) < self.len() {
+            contact -= free_in_row(top);
+        }
+        if contact < least {
+            return None;
+        }
+        let free_in_column = |x: u16| {
+            let x = u32::from(x);
             let (word, bit) = ((x / WORD_BITS) as usize, x % WORD_BITS);
-            let (mut band, mut row, mut contact) = (first, base.y, 0);
+            let (mut band, mut row, mut free) = (self.band(base.y), base.y, 0);
             while row < top {
                 let end = self.start(band + 1).min(top);
-                let is_busy = self.busy[band * self.stride + word] >> bit & 1;
-                contact += u32::from(end - row) * low_half(is_busy);
+                let is_free = !self.busy[band * self.stride + word] >> bit & 1;
+                free += u32::from(end - row) * low_half(is_free);
                 (band, row) = (band + 1, end);
             }
-            contact
+            free
         };
-        let left = match x {
-            0 => h,
-            _ => in_column(x - 1),
-        };
-        let right = match x + w < self.columns {
-            true => in_column(x + w),
-            false => h,
-        };
-        below + in_row(self.band(top)) + left + right
+        if is_left && base.x > 0 {
+            contact -= free_in_column(base.x - 1);
+        }
+        if contact < least {
+            return None;
+        }
+        if is_right && u32::from(right) < self.columns {
+            contact -= free_in_column(right);
+        }
+        Some(contact)
     }
 }
 

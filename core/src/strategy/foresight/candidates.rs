@@ -90,18 +90,25 @@ impl<'a> Candidates<'a> {
         keys.map(|&key| self.shapes.place(key))
     }
 
-    /// Adds a place unless it is there, or `most` are there that are better: of larger contact, or of the same and first in order.
+    /// Adds a place unless it is there, or `most` are there that are better: of larger contact, or of the same and first in order. `contact` may be
+    /// `None` if it is less than a number that it is told.
     pub(super) fn consider(
         &mut self,
         place: Submesh,
         most: usize,
-        contact: impl FnOnce(Submesh) -> u32,
+        contact: impl FnOnce(Submesh, u32) -> Option<u32>,
     ) {
         let key = self.shapes.key(place);
         if self.keys[..self.len].contains(&key) {
             return;
         }
-        let contact = Word::from(contact(place));
+        let least = match self.len == most {
+            true => low_half(self.contacts[most - 1]),
+            false => 0,
+        };
+        let Some(contact) = contact(place, least).map(Word::from) else {
+            return;
+        };
         let is_better = |candidates: &Self, other: usize| {
             let there = candidates.contacts[other];
             contact > there || (contact == there && key < candidates.keys[other])

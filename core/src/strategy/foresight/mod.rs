@@ -214,11 +214,13 @@ impl<'m, R: Rule> Foresight<'m, R> {
         let free = &list[..count];
         let shapes = Shapes::of(request);
         let mut candidates = Candidates::new(shapes, parts.keys, parts.contacts, parts.scores);
-        for &free in free {
+        for free in free.iter().map(|&free| Submesh::from_bits(free)) {
             draft.worked(3_000);
             for sides in request.orientations() {
-                Submesh::from_bits(free).for_each_corner(sides, |place| {
-                    candidates.consider(place, most, |place| bands.contact(place));
+                free.for_each_corner(sides, |place| {
+                    candidates.consider(place, most, |place, least| {
+                        bands.contact(place, free, least)
+                    });
                 });
             }
         }
