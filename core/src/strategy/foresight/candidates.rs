@@ -106,9 +106,10 @@ impl<'a> Candidates<'a> {
             true => low_half(self.contacts[most - 1]),
             false => 0,
         };
-        let Some(contact) = contact(place, least).map(Word::from) else {
+        let Some(contact) = contact(place, least) else {
             return;
         };
+        let contact = Word::from(contact);
         let is_better = |candidates: &Self, other: usize| {
             let there = candidates.contacts[other];
             contact > there || (contact == there && key < candidates.keys[other])

@@ -6,7 +6,7 @@
 //! computed for a single request.
 //!
 //! What is free is a list of [`Bands`]: rows that are alike are one. The maximal free rectangles that meet given blocks are found by
-//! going through the pairs of bands around them, at most as many as there are edges of blocks; no list of rectangles is kept.
+//! going through the pairs of bands around them, at most as many as there are edges of blocks; only those that are free now are kept in a list.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -206,6 +206,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
         let bands = Bands::new(occupancy, blocks, room);
         let mut count = 0;
         bands.for_each_maximal_meeting(&[], &mut |free| {
+            draft.worked(1_500);
             if let Some(entry) = list.get_mut(count) {
                 *entry = free.to_bits();
                 count += 1;
@@ -215,7 +216,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
         let shapes = Shapes::of(request);
         let mut candidates = Candidates::new(shapes, parts.keys, parts.contacts, parts.scores);
         for free in free.iter().map(|&free| Submesh::from_bits(free)) {
-            draft.worked(3_000);
+            draft.worked(1_500);
             for sides in request.orientations() {
                 free.for_each_corner(sides, |place| {
                     candidates.consider(place, most, |place, least| {
