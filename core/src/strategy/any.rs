@@ -437,9 +437,9 @@ pub enum StrategyMemory {
     Lengths,
     /// A list of submeshes, one for each processor.
     List,
-    /// As long a list, and scratch for strategies that look ahead: twice the words of the occupancy, tables for two lengths up to the longest side,
-    /// each with a bit for each of 72 requests, and room for this number of states of 72 bits and two words. For any other number than
-    /// 4 to 4096 no memory suffices.
+    /// As long a list, and scratch for strategies that look ahead: twice the words of the occupancy, two words for each row, tables for two lengths
+    /// up to the longest side, each with a bit for each of 72 requests, and room for this number of states of 72 bits and three words. For any
+    /// other number than 4 to 4096 no memory suffices.
     Foresight {
         /// The number of states.
         budget: u64,

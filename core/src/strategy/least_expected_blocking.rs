@@ -30,7 +30,7 @@
 //! # Decisions
 //!
 //! - A request that must not be rotated fits only as it is; the prototype knew none.
-//! - No more candidates are kept than processors are free, so that a list of `W * H` entries has room for them and the running jobs.
+//! - No more candidates are kept than processors are free.
 //! - Faulty processors stay busy when their job leaves, and so does what is withheld from the job that is placed.
 //! - Without jobs ([`Allocator`](crate::Allocator)) nothing waits, and the order of grants is that of the blocks in memory.
 //! - In a supposition nothing is known of running jobs but what the outlook just before said; without one, that nothing runs.
@@ -46,9 +46,9 @@
 //! # Complexity and memory
 //!
 //! A decision finds the maximal rectangles around at most S(T) <= E / 2 sets of jobs, O(rows^2 * words in a row) each and in practice a few dozen
-//! pairs of rows, and computes at most E values. An arrival takes O(W + H), a release nothing. Memory: a list of `W * H` entries of 8 bytes,
-//! and scratch: twice the words of the occupancy, 2 masks for each length up to the longest side, and a mask and two words
-//! for each unit of the budget.
+//! pairs of rows, and computes at most E values. An arrival takes O(W + H), a release nothing. Memory: a list of `W * H` entries of 8 bytes for the
+//! running jobs and the maximal free submeshes, which are no more than free processors, and scratch: twice the words of the occupancy, two words for each row, 2 masks for
+//! each length up to the longest side, and a mask and three words for each unit of the budget.
 //!
 //! # Recognition
 //!

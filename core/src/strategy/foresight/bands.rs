@@ -1,14 +1,17 @@
 //! Rows that are alike as one: [`Bands`].
 
+use core::ops::Range;
+
 use crate::layout::STRIDE_MAX;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::search::rectangles::Step;
-use crate::word::{Span, WORD_BITS, Word, next_bit};
+use crate::word::{Span, WORD_BITS, Word, low_half, next_bit};
+
+/// Rows of so many words are looked at as one number.
+const NARROW_WORDS: usize = (u64::BITS / WORD_BITS) as usize;
 
 /// The rows of a two-dimensional mesh, neighbours that are alike put together, with blocks that can become free for a while.
-///
-/// *In bands*, a submesh has bands in place of rows.
 #[derive(Debug)]
 pub(super) struct Bands<'a> {
     stride: usize,
@@ -16,15 +19,30 @@ pub(super) struct Bands<'a> {
     columns: u32,
     /// The first row of each band, and the number of rows.
     starts: &'a [Word],
+    /// The band of each row, and the number of bands.
+    of_rows: &'a [Word],
     /// The busy bits of each band.
     busy: &'a mut [Word],
-    /// The bits of each band that never become free.
+    /// The bits of each band that never become free; nothing if there are none.
     fixed: &'a [Word],
+}
+
+/// Memory for [`Bands`].
+#[derive(Debug)]
+pub(super) struct Room<'a> {
+    /// One more than rows.
+    pub(super) starts: &'a mut [Word],
+    /// One more than rows.
+    pub(super) of_rows: &'a mut [Word],
+    /// As many as the occupancy has.
+    pub(super) busy: &'a mut [Word],
+    /// The bits of each row that never become free, or nothing if there are none. Those of the bands are put in their place.
+    pub(super) fixed: &'a mut [Word],
 }
 
 impl<'a> Bands<'a> {
     /// The bands of an occupancy. `running` are busy blocks: a band begins wherever one of them begins or ends, so that they consist of whole
-    /// bands. `fixed` are bits for all rows of the mesh; the bits of the bands are put in their place.
+    /// bands.
     ///
     /// # Time complexity
     ///
@@ -32,9 +50,7 @@ impl<'a> Bands<'a> {
     pub(super) fn new(
         occupancy: &Occupancy<'_>,
         running: impl Iterator<Item = Submesh>,
-        starts: &'a mut [Word],
-        busy: &'a mut [Word],
-        fixed: &'a mut [Word],
+        mut room: Room<'a>,
     ) -> Self {
         // One more than rows: a block may end at the top.
         let mut edges: [Word; STRIDE_MAX + 1] = [0; _];
@@ -46,23 +62,25 @@ impl<'a> Bands<'a> {
             mark(block.base.y);
             mark(block.base.y + block.sides.h);
         }
-        let rows = occupancy.busy_rows();
         let stride = occupancy.stride();
+        let rows = occupancy.busy_rows();
         // With a length that is known, rows of one word are compared in registers.
         let len = match stride {
-            1 => gather(1, rows, &edges, starts, busy, fixed),
-            stride => gather(stride, rows, &edges, starts, busy, fixed),
+            1 => gather(1, rows, &edges, &mut room),
+            stride => gather(stride, rows, &edges, &mut room),
         };
         Bands {
             stride,
             columns: occupancy.grid().row_len(),
-            starts: &starts[..=len],
-            busy: &mut busy[..len * stride],
-            fixed: &fixed[..len * stride],
+            starts: &room.starts[..=len],
+            of_rows: room.of_rows,
+            busy: &mut room.busy[..len * stride],
+            fixed: room.fixed,
         }
     }
 
     /// The number of bands.
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.starts.len() - 1
     }
@@ -73,22 +91,15 @@ impl<'a> Bands<'a> {
     }
 
     /// The band of a row, or the number of bands above the mesh.
+    #[inline]
     fn band(&self, row: u16) -> usize {
-        self.starts.partition_point(|&start| start <= row.into()) - 1
+        self.of_rows[usize::from(row)] as usize
     }
 
-    /// A submesh that consists of whole bands, in bands.
-    pub(super) fn in_bands(&self, block: Submesh) -> Submesh {
-        let Submesh { base, sides } = block;
-        let (first, end) = (self.band(base.y), self.band(base.y + sides.h));
-        Submesh::new(base.x, first as u16, sides.w, (end - first) as u16)
-    }
-
-    /// The number of processors of a submesh that is in bands.
-    pub(super) fn area(&self, block: Submesh) -> u32 {
-        let Submesh { base, sides } = block;
-        let rows = self.start((base.y + sides.h).into()) - self.start(base.y.into());
-        u32::from(rows) * u32::from(sides.w)
+    /// The bands that one of the running blocks consists of.
+    #[inline]
+    fn bands(&self, block: Submesh) -> Range<usize> {
+        self.band(block.base.y)..self.band(block.base.y + block.sides.h)
     }
 
     #[inline]
@@ -96,7 +107,18 @@ impl<'a> Bands<'a> {
         &self.busy[band * self.stride..][..self.stride]
     }
 
-    /// One of the running blocks, in bands, becomes free.
+    /// The busy bits of a band of at most 64 columns; what is outside the mesh is busy.
+    #[inline]
+    #[allow(clippy::useless_conversion, reason = "a word may have fewer")]
+    fn narrow(&self, band: usize) -> u64 {
+        match *self.busy(band) {
+            [] => u64::MAX,
+            [only] => u64::from(only) | !u64::from(Word::MAX),
+            [low, high, ..] => u64::from(low) | u64::from(high) << 32,
+        }
+    }
+
+    /// One of the running blocks becomes free.
     pub(super) fn release(&mut self, block: Submesh) {
         self.change(block, |busy, fixed, bits| *busy &= !(bits & !fixed));
     }
@@ -106,65 +128,145 @@ impl<'a> Bands<'a> {
         self.change(block, |busy, _, bits| *busy |= bits);
     }
 
+    #[inline]
     fn change(&mut self, block: Submesh, change: impl Fn(&mut Word, Word, Word)) {
-        let Submesh { base, sides } = block;
-        let span = Span::new(base.x.into(), sides.w.into());
-        let bands = usize::from(base.y)..usize::from(base.y + sides.h);
-        for band in bands {
-            for word in span.first..=span.last {
+        let span = Span::new(block.base.x.into(), block.sides.w.into());
+        for word in span.first..=span.last {
+            let bits = span.mask(word);
+            for band in self.bands(block) {
                 let at = band * self.stride + word;
-                change(&mut self.busy[at], self.fixed[at], span.mask(word));
+                let fixed = self.fixed.get(at).copied().unwrap_or(0);
+                change(&mut self.busy[at], fixed, bits);
             }
         }
     }
 
-    /// Calls `visit` for every maximal free submesh that meets each of these blocks, which are in bands: each once, if it is free, and for the work in between.
+    /// Calls `visit` for every maximal free submesh that meets each of these running blocks: each once, if it is free, and for the work in between.
+    ///
+    /// For each bottom and top band, the runs of the AND of the bands between are as wide as can be; such a run is maximal
+    /// if something busy stops it both below and above. The further away the bottom and the top are from the blocks, the less of
+    /// their columns is free, and the search ends where nothing is.
     ///
     /// # Time complexity
     ///
     /// O(bands^2 * words in a row).
-    pub(super) fn for_each_maximal_meeting(&self, blocks: &[Submesh], mut visit: impl FnMut(Step)) {
-        // With a length that is known, what is done with rows of one word is done in registers.
-        match self.stride {
-            1 => self.search(1, blocks, &mut visit),
-            stride => self.search(stride, blocks, &mut visit),
+    pub(super) fn for_each_maximal_meeting(&self, blocks: &[Submesh], visit: &mut dyn FnMut(Step)) {
+        let whole = Submesh::new(0, 0, self.columns as u16, self.start(self.len()));
+        let mut spans = [whole; 3];
+        for (span, block) in spans.iter_mut().zip(blocks) {
+            *span = *block;
+        }
+        let spans = &spans[..blocks.len().max(1)];
+        // A submesh that meets all blocks begins not above this band, and ends not below that.
+        let (mut begins, mut ends) = (self.len() - 1, 0);
+        for &block in blocks {
+            let bands = self.bands(block);
+            (begins, ends) = (begins.min(bands.end - 1), ends.max(bands.start));
+        }
+        match self.stride <= NARROW_WORDS {
+            true => self.search_narrow(begins, ends, spans, visit),
+            false => self.search_wide(begins, ends, spans, visit),
         }
     }
 
-    /// For each bottom and top band, the runs of the AND of the bands between are as wide as can be; such a run is maximal
-    /// if something busy stops it both below and above. The further away the bottom and the top are from the blocks, the less of
-    /// their columns is free, and the search ends where nothing is.
-    #[inline(always)]
-    fn search(&self, stride: usize, blocks: &[Submesh], visit: &mut impl FnMut(Step)) {
+    /// Rows of at most 64 columns.
+    fn search_narrow(
+        &self,
+        begins: usize,
+        ends: usize,
+        spans: &[Submesh],
+        visit: &mut dyn FnMut(Step),
+    ) {
         let count = self.len();
-        // A submesh that meets all blocks begins not above this band, and ends not below that.
-        let begins = blocks.iter().map(|block| block.base.y + block.sides.h - 1);
-        let begins = begins.map(usize::from).min().unwrap_or(count - 1);
-        let ends = blocks.iter().map(|block| usize::from(block.base.y)).max();
-        let ends = ends.unwrap_or(0);
-        let whole = Span::new(0, self.columns);
-        let mut spans = [whole; 3];
+        let mut masks = [0; 3];
+        for (mask, span) in masks.iter_mut().zip(spans) {
+            *mask = u64::MAX >> (64 - span.sides.w) << span.base.x;
+        }
+        let masks = &masks[..spans.len()];
+        let span = masks[0];
+        // The AND of the bands from the bottom on to the one before `ends`.
+        let mut below_ends = u64::MAX;
+        for band in begins + 1..ends {
+            below_ends &= !self.narrow(band);
+        }
+        for bottom in (0..=begins).rev() {
+            if bottom < ends {
+                below_ends &= !self.narrow(bottom);
+                if masks.iter().any(|mask| below_ends & mask == 0) {
+                    break;
+                }
+            }
+            let below = match bottom {
+                0 => u64::MAX,
+                _ => self.narrow(bottom - 1),
+            };
+            let first = bottom.max(ends);
+            let mut above = self.narrow(first);
+            let mut free = runs_through(below_ends & !above, span);
+            let mut instructions = 150;
+            for top in first..count {
+                instructions += 80;
+                free &= !above;
+                if free & span == 0 || free & below == 0 {
+                    break;
+                }
+                above = match top + 1 < count {
+                    true => self.narrow(top + 1),
+                    false => u64::MAX,
+                };
+                if free & above == 0 {
+                    continue;
+                }
+                let y = self.start(bottom);
+                let h = self.start(top + 1) - y;
+                let mut left = free;
+                while left != 0 {
+                    // Adding the lowest one carries through its run.
+                    let rest = left & left.wrapping_add(left & left.wrapping_neg());
+                    let run = left & !rest;
+                    left = rest;
+                    let stops = run & below != 0 && run & above != 0;
+                    if stops && masks.iter().all(|mask| run & mask != 0) {
+                        let (x, w) = (run.trailing_zeros() as u16, run.count_ones() as u16);
+                        visit(Step::Found(Submesh::new(x, y, w, h)));
+                    }
+                }
+            }
+            visit(Step::Worked(instructions));
+        }
+    }
+
+    /// Rows of any length.
+    fn search_wide(
+        &self,
+        begins: usize,
+        ends: usize,
+        blocks: &[Submesh],
+        visit: &mut dyn FnMut(Step),
+    ) {
+        let (count, stride) = (self.len(), self.stride);
+        let mut spans = [Span::new(0, 1); 3];
         for (span, block) in spans.iter_mut().zip(blocks) {
             *span = Span::new(block.base.x.into(), block.sides.w.into());
         }
-        let spans = &spans[..blocks.len().max(1)];
+        let spans = &spans[..blocks.len()];
         let meets = |row: &[Word]| spans.iter().all(|span| span.any(row));
 
         let and_free = |row: &mut [Word], band: usize| {
-            for (free, busy) in row.iter_mut().zip(&self.busy[band * stride..][..stride]) {
+            for (free, busy) in row.iter_mut().zip(self.busy(band)) {
                 *free &= !busy;
             }
         };
         // Whether any bit is busy in the band; outside the mesh all are.
         let is_stopped = |row: &[Word], band: Option<usize>| match band {
             Some(band) if band < count => {
-                let busy = &self.busy[band * stride..][..stride];
+                let busy = self.busy(band);
                 row.iter().zip(busy).any(|(row, busy)| row & busy != 0)
             }
             _ => true,
         };
         let is_run_stopped = |run: Span, band: Option<usize>| match band {
-            Some(band) if band < count => run.any(&self.busy[band * stride..][..stride]),
+            Some(band) if band < count => run.any(self.busy(band)),
             _ => true,
         };
 
@@ -208,68 +310,111 @@ impl<'a> Bands<'a> {
         }
     }
 
-    /// The number of processors beside a free submesh that are busy, counted once for each neighbour in it; all beyond the border of the mesh are.
-    /// That is the boundary value of the busy list.
-    pub(super) fn contact(&self, place: Submesh) -> u32 {
+    /// The number of processors beside a place that are busy, counted once for each neighbour in it; all beyond the border of the mesh are.
+    /// That is the boundary value of the busy list. `None` if it is less than `least`.
+    ///
+    /// The place is a part of a free submesh: where it does not lie at a side of that, nothing beside it is busy.
+    pub(super) fn contact(&self, place: Submesh, free: Submesh, least: u32) -> Option<u32> {
         let Submesh { base, sides } = place;
-        let (x, w) = (u32::from(base.x), u32::from(sides.w));
-        let span = Span::new(x, w);
-        let in_row = |row: Option<u16>| {
-            let band = row.map(|row| self.band(row)).filter(|&at| at < self.len());
-            band.map_or(w, |band| span.count(self.busy(band)))
-        };
-        let top = base.y + sides.h;
-        let mut contact = in_row(base.y.checked_sub(1)) + in_row(Some(top));
-        let is_busy = |bits: &[Word], x: Option<u32>| {
-            let x = x.filter(|&x| x < self.columns);
-            x.is_none_or(|x| bits[(x / WORD_BITS) as usize] >> (x % WORD_BITS) & 1 == 1)
-        };
-        let mut band = self.band(base.y);
-        let mut row = base.y;
-        while row < top {
-            let end = self.start(band + 1).min(top);
-            let bits = self.busy(band);
-            let sides = [is_busy(bits, x.checked_sub(1)), is_busy(bits, Some(x + w))];
-            contact += u32::from(end - row) * sides.map(u32::from).iter().sum::<u32>();
-            (band, row) = (band + 1, end);
+        let (right, top) = (base.x + sides.w, base.y + sides.h);
+        let (w, h) = (u32::from(sides.w), u32::from(sides.h));
+        let is_below = base.y == free.base.y;
+        let is_above = top == free.base.y + free.sides.h;
+        let is_left = base.x == free.base.x;
+        let is_right = right == free.base.x + free.sides.w;
+        // As if all were busy, and less with what is seen to be free.
+        let mut contact = w * (u32::from(is_below) + u32::from(is_above))
+            + h * (u32::from(is_left) + u32::from(is_right));
+        if contact < least {
+            return None;
         }
-        contact
+        let span = Span::new(base.x.into(), w);
+        let free_in_row = |row: u16| w - span.count(self.busy(self.band(row)));
+        if is_below && base.y > 0 {
+            contact -= free_in_row(base.y - 1);
+        }
+        if is_above && self.band(top) < self.len() {
+            contact -= free_in_row(top);
+        }
+        if contact < least {
+            return None;
+        }
+        let free_in_column = |x: u16| {
+            let x = u32::from(x);
+            let (word, bit) = ((x / WORD_BITS) as usize, x % WORD_BITS);
+            let (mut band, mut row, mut free) = (self.band(base.y), base.y, 0);
+            while row < top {
+                let end = self.start(band + 1).min(top);
+                let is_free = !self.busy[band * self.stride + word] >> bit & 1;
+                free += u32::from(end - row) * low_half(is_free);
+                (band, row) = (band + 1, end);
+            }
+            free
+        };
+        if is_left && base.x > 0 {
+            contact -= free_in_column(base.x - 1);
+        }
+        if contact < least {
+            return None;
+        }
+        if is_right && u32::from(right) < self.columns {
+            contact -= free_in_column(right);
+        }
+        Some(contact)
     }
 }
 
 /// Gathers rows that are alike and between which there is no edge in bands; returns how many.
 #[inline(always)]
-fn gather(
-    stride: usize,
-    rows: &[Word],
-    edges: &[Word],
-    starts: &mut [Word],
-    busy: &mut [Word],
-    fixed: &mut [Word],
-) -> usize {
+fn gather(stride: usize, rows: &[Word], edges: &[Word], room: &mut Room<'_>) -> usize {
+    let Room {
+        starts,
+        of_rows,
+        busy,
+        fixed,
+    } = room;
     let mut len = 0;
     for (row, bits) in rows.chunks_exact(stride).enumerate() {
-        let fixed_start = row * stride;
+        let own = row * stride;
         let is_edge = edges[row / WORD_BITS as usize] >> (row % WORD_BITS as usize) & 1 == 1;
         // The bits of the band before are those of the row before.
         let is_alike = len > 0 && !is_edge && {
             let before = (len - 1) * stride;
             (0..stride).all(|word| {
                 busy[before + word] == bits[word]
-                    && fixed[before + word] == fixed[fixed_start + word]
+                    && (fixed.is_empty() || fixed[before + word] == fixed[own + word])
             })
         };
         if !is_alike {
             starts[len] = row as Word;
             for word in 0..stride {
                 busy[len * stride + word] = bits[word];
-                fixed[len * stride + word] = fixed[fixed_start + word];
+                if !fixed.is_empty() {
+                    fixed[len * stride + word] = fixed[own + word];
+                }
             }
             len += 1;
         }
+        of_rows[row] = len as Word - 1;
     }
-    starts[len] = (rows.len() / stride) as Word;
+    let count = rows.len() / stride;
+    starts[len] = count as Word;
+    of_rows[count] = len as Word;
     len
+}
+
+/// The runs of ones that have a bit of this run in them, and maybe others between these.
+#[inline]
+fn runs_through(ones: u64, run: u64) -> u64 {
+    let both = ones & run;
+    if both == 0 {
+        return 0;
+    }
+    let zeros_below = !ones & ((both & both.wrapping_neg()) - 1);
+    let zeros_above = !ones & (u64::MAX << both.ilog2());
+    let from_start = u64::MAX << (u64::BITS - zeros_below.leading_zeros());
+    let to_end = (zeros_above & zeros_above.wrapping_neg()).wrapping_sub(1);
+    ones & from_start & to_end
 }
 
 /// Calls `visit` with start and length of each run of ones that meets all the spans.

@@ -1,6 +1,8 @@
 //! The places among which is chosen: [`Candidates`].
 
-use crate::mesh::Submesh;
+use crate::grid::MESH_SIDE_MAX;
+use crate::mesh::{Coord, Sides, Submesh};
+use crate::request::Request;
 use crate::word::{Word, low_half};
 
 /// A place for the request.
@@ -17,29 +19,61 @@ pub struct Candidate {
 /// Candidates, up to a number those of the largest contact.
 #[derive(Debug)]
 pub(super) struct Candidates<'a> {
+    shapes: Shapes,
     /// Each once.
-    places: &'a mut [u64],
+    keys: &'a mut [Word],
     contacts: &'a mut [Word],
     scores: &'a mut [Word],
     len: usize,
 }
 
-/// What candidates are ordered by: the lower left corner, then the upper right.
-#[inline]
-fn order(place: Submesh) -> [u16; 4] {
-    let (low, high) = (place.lower_left(), place.upper_right());
-    [low.y, low.x, high.y, high.x]
+/// The sides of candidates: as requested and rotated, the lower first, or twice the same.
+///
+/// With them a candidate is a word, its key. Keys are in the order of the lower left corners of their places, then of the upper right ones, rows first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shapes([Sides; 2]);
+
+impl Shapes {
+    pub(super) fn of(request: &Request) -> Shapes {
+        let sides = request.sides();
+        let other = request.orientations().last().unwrap_or(sides);
+        Shapes(match sides.h < other.h {
+            true => [sides, other],
+            false => [other, sides],
+        })
+    }
+
+    #[inline]
+    fn key(self, place: Submesh) -> Word {
+        let Submesh { base, sides } = place;
+        let is_higher = sides.h > self.0[0].h;
+        Word::from(base.y) << KEY_ROW | Word::from(base.x) << 1 | Word::from(is_higher)
+    }
+
+    #[inline]
+    pub(super) fn place(self, key: Word) -> Submesh {
+        let x = key >> 1 & (Word::from(MESH_SIDE_MAX) - 1);
+        Submesh {
+            base: Coord::new(x as u16, (key >> KEY_ROW) as u16),
+            sides: self.0[(key & 1) as usize],
+        }
+    }
 }
+
+/// Where the row begins in a key.
+const KEY_ROW: u32 = 1 + MESH_SIDE_MAX.ilog2();
 
 impl<'a> Candidates<'a> {
     /// None yet; there is room for as many as the shortest of the slices has.
     pub(super) fn new(
-        places: &'a mut [u64],
+        shapes: Shapes,
+        keys: &'a mut [Word],
         contacts: &'a mut [Word],
         scores: &'a mut [Word],
     ) -> Self {
         Candidates {
-            places,
+            shapes,
+            keys,
             contacts,
             scores,
             len: 0,
@@ -52,29 +86,33 @@ impl<'a> Candidates<'a> {
 
     #[inline]
     pub(super) fn places(&self) -> impl ExactSizeIterator<Item = Submesh> + '_ {
-        let places = self.places[..self.len].iter();
-        places.map(|&place| Submesh::from_bits(place))
+        let keys = self.keys[..self.len].iter();
+        keys.map(|&key| self.shapes.place(key))
     }
 
-    #[inline]
-    fn place(&self, at: usize) -> Submesh {
-        Submesh::from_bits(self.places[at])
-    }
-
-    /// Adds a place unless it is there, or `most` are there that are better: of larger contact, or of the same and first in order.
+    /// Adds a place unless it is there, or `most` are there that are better: of larger contact, or of the same and first in order. `contact` may be
+    /// `None` if it is less than a number that it is told.
     pub(super) fn consider(
         &mut self,
         place: Submesh,
         most: usize,
-        contact: impl FnOnce(Submesh) -> u32,
+        contact: impl FnOnce(Submesh, u32) -> Option<u32>,
     ) {
-        if self.places[..self.len].contains(&place.to_bits()) {
+        let key = self.shapes.key(place);
+        if self.keys[..self.len].contains(&key) {
             return;
         }
-        let contact = Word::from(contact(place));
+        let least = match self.len == most {
+            true => low_half(self.contacts[most - 1]),
+            false => 0,
+        };
+        let Some(contact) = contact(place, least) else {
+            return;
+        };
+        let contact = Word::from(contact);
         let is_better = |candidates: &Self, other: usize| {
-            let (there, other) = (candidates.contacts[other], candidates.place(other));
-            contact > there || (contact == there && order(place) < order(other))
+            let there = candidates.contacts[other];
+            contact > there || (contact == there && key < candidates.keys[other])
         };
         if self.len == most {
             if !is_better(self, most - 1) {
@@ -84,11 +122,11 @@ impl<'a> Candidates<'a> {
         }
         let mut at = self.len;
         while at > 0 && is_better(self, at - 1) {
-            self.places[at] = self.places[at - 1];
+            self.keys[at] = self.keys[at - 1];
             self.contacts[at] = self.contacts[at - 1];
             at -= 1;
         }
-        self.places[at] = place.to_bits();
+        self.keys[at] = key;
         self.contacts[at] = contact;
         self.len += 1;
     }
@@ -98,8 +136,8 @@ impl<'a> Candidates<'a> {
         self.scores[..self.len].fill(0);
         for len in 1..self.len {
             let mut at = len;
-            while at > 0 && order(self.place(at)) < order(self.place(at - 1)) {
-                self.places.swap(at, at - 1);
+            while at > 0 && self.keys[at] < self.keys[at - 1] {
+                self.keys.swap(at, at - 1);
                 self.contacts.swap(at, at - 1);
                 at -= 1;
             }
@@ -117,7 +155,7 @@ impl<'a> Candidates<'a> {
 
     fn get(&self, at: usize) -> Candidate {
         Candidate {
-            place: self.place(at),
+            place: self.shapes.place(self.keys[at]),
             contact: low_half(self.contacts[at]),
             score: low_half(self.scores[at]),
         }

@@ -6,7 +6,7 @@
 //! computed for a single request.
 //!
 //! What is free is a list of [`Bands`]: rows that are alike are one. The maximal free rectangles that meet given blocks are found by
-//! going through the pairs of bands around them, at most as many as there are edges of blocks; no list of rectangles is kept.
+//! going through the pairs of bands around them, at most as many as there are edges of blocks; only those that are free now are kept in a list.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -32,9 +32,9 @@ pub(super) mod departures;
 mod expected;
 mod fits;
 
-use bands::Bands;
+use bands::{Bands, Room};
 pub use candidates::Candidate;
-use candidates::Candidates;
+use candidates::{Candidates, Shapes};
 use expected::{Expected, MASK_WORDS, Mask, Within};
 use fits::Fits;
 
@@ -57,11 +57,11 @@ struct Division {
     table: usize,
     /// Each of the two bitmaps of [`Bands`].
     rows: usize,
-    /// Where the bands start.
+    /// Where the bands start, and the band of each row: as many for each.
     starts: usize,
     /// For [`Fits`].
     masks: usize,
-    /// For the contacts, and for the scores.
+    /// For the keys of the candidates, for their contacts, and for their scores.
     candidates: usize,
 }
 
@@ -77,12 +77,12 @@ impl Division {
     }
 
     const fn words(self) -> usize {
-        self.contacts() + 2 * self.candidates
+        self.keys() + 3 * self.candidates
     }
 
-    /// Where the contacts begin; the scores are behind them.
-    const fn contacts(self) -> usize {
-        self.table + 2 * self.rows + self.starts + self.masks
+    /// Where the keys begin; the contacts are behind them, then the scores.
+    const fn keys(self) -> usize {
+        self.table + 2 * self.rows + 2 * self.starts + self.masks
     }
 }
 
@@ -92,7 +92,9 @@ struct Parts<'a> {
     fixed: &'a mut [Word],
     busy: &'a mut [Word],
     starts: &'a mut [Word],
+    of_rows: &'a mut [Word],
     masks: &'a mut [Mask],
+    keys: &'a mut [Word],
     contacts: &'a mut [Word],
     scores: &'a mut [Word],
     ends: &'a mut [[Word; TICKS_WORDS]],
@@ -107,7 +109,9 @@ impl<'a> Parts<'a> {
             fixed: part(division.rows),
             busy: part(division.rows),
             starts: part(division.starts),
+            of_rows: part(division.starts),
             masks: part(division.masks).as_chunks_mut().0,
+            keys: part(division.candidates),
             contacts: part(division.candidates),
             scores: part(division.candidates),
             ends: words.as_chunks_mut().0,
@@ -133,14 +137,14 @@ pub struct Foresight<'m, R> {
     mesh: Mesh,
     budget: u64,
     division: Division,
-    /// `list[..running]` are the running jobs of the latest outlook, and candidates are behind them.
+    /// `list[..running]` are the running jobs of the latest outlook.
     pub(super) workspace: Workspace<'m>,
     running: usize,
     /// Whether a bit is set in the bitmap of what never becomes free.
     is_any_fixed: bool,
     expected: Expected,
-    /// Where in the list the candidates of the latest decision begin, and how many there were.
-    latest: (usize, usize),
+    /// The candidates of the latest decision: their shapes, and how many there were.
+    latest: Option<(Shapes, usize)>,
     rule: PhantomData<R>,
 }
 
@@ -161,7 +165,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
             running: 0,
             is_any_fixed: true,
             expected: Expected::new(),
-            latest: (0, 0),
+            latest: None,
             rule: PhantomData,
         };
         foresight.forget();
@@ -173,7 +177,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
         let parts = Parts::new(self.workspace.words, self.division);
         self.expected.begin(self.mesh, parts.table);
         self.running = 0;
-        self.latest = (0, 0);
+        self.latest = None;
     }
 
     /// Chooses among the corners of the maximal free submeshes. What the outlook said is forgotten: it is good for one decision.
@@ -185,28 +189,47 @@ impl<'m, R: Rule> Foresight<'m, R> {
     ) -> Option<Submesh> {
         let running = core::mem::take(&mut self.running);
         let parts = Parts::new(self.workspace.words, self.division);
-        let (running, places) = self.workspace.list.split_at_mut(running);
-        // There is room for as many places as processors are free.
+        // There is room for as many submeshes as processors are free, which maximal ones are no more than.
+        let (running, list) = self.workspace.list.split_at_mut(running);
         let most = R::candidates_max(self.budget, running.len() as u64, request);
         let most = most.min(occupancy.free().into()) as usize;
         let blocks = running.iter().map(|&block| Submesh::from_bits(block));
-        let bands = Bands::new(occupancy, blocks, parts.starts, parts.busy, parts.fixed);
-        let mut candidates = Candidates::new(places, parts.contacts, parts.scores);
-        bands.for_each_maximal_meeting(&[], |step| {
-            let free = match step {
-                Step::Found(free) => free,
-                Step::Worked(instructions) => return draft.worked(instructions),
-            };
-            draft.worked(3_000 + (300 * bands.len() + 100 * candidates.len()) as u32);
+        let room = Room {
+            starts: parts.starts,
+            of_rows: parts.of_rows,
+            busy: parts.busy,
+            fixed: match self.is_any_fixed {
+                true => parts.fixed,
+                false => &mut [],
+            },
+        };
+        let bands = Bands::new(occupancy, blocks, room);
+        let mut count = 0;
+        bands.for_each_maximal_meeting(&[], &mut |step| match step {
+            Step::Found(free) => {
+                if let Some(entry) = list.get_mut(count) {
+                    *entry = free.to_bits();
+                    count += 1;
+                }
+            }
+            Step::Worked(instructions) => draft.worked(instructions),
+        });
+        let free = &list[..count];
+        let shapes = Shapes::of(request);
+        let mut candidates = Candidates::new(shapes, parts.keys, parts.contacts, parts.scores);
+        for free in free.iter().map(|&free| Submesh::from_bits(free)) {
+            draft.worked(1_500 + (300 * bands.len() + 100 * candidates.len()) as u32);
             for sides in request.orientations() {
                 free.for_each_corner(sides, |place| {
-                    candidates.consider(place, most, |place| bands.contact(place));
+                    candidates.consider(place, most, |place, least| {
+                        bands.contact(place, free, least)
+                    });
                 });
             }
-        });
+        }
         let mut worked = |instructions| draft.worked(instructions);
         candidates.sort(&mut worked);
-        self.latest = (running.len(), candidates.len());
+        self.latest = Some((shapes, candidates.len()));
         if candidates.len() > 1 {
             let mut decision = Decision {
                 bands,
@@ -216,7 +239,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
                 ends: parts.ends,
                 worked: Worked(&mut worked),
             };
-            decision.begin();
+            decision.begin(free);
             R::score(&mut decision, self.budget, request);
             candidates = decision.candidates;
         }
@@ -226,15 +249,18 @@ impl<'m, R: Rule> Foresight<'m, R> {
     /// The candidates of the latest decision with their scores, which are 0 if there was only one. For tests.
     #[doc(hidden)]
     pub fn latest(&self) -> impl Iterator<Item = Candidate> + '_ {
-        let (start, len) = self.latest;
-        let contacts = self.division.contacts();
+        let keys = self.division.keys();
+        let contacts = keys + self.division.candidates;
         let scores = contacts + self.division.candidates;
         let words = &self.workspace.words;
-        (0..len).map(move |at| Candidate {
-            place: Submesh::from_bits(self.workspace.list[start + at]),
-            contact: low_half(words[contacts + at]),
-            score: low_half(words[scores + at]),
-        })
+        let candidates = move |(shapes, len): (Shapes, usize)| {
+            (0..len).map(move |at| Candidate {
+                place: shapes.place(words[keys + at]),
+                contact: low_half(words[contacts + at]),
+                score: low_half(words[scores + at]),
+            })
+        };
+        self.latest.into_iter().flat_map(candidates)
     }
 }
 
@@ -343,20 +369,15 @@ pub struct Decision<'a> {
 }
 
 impl Decision<'_> {
-    /// State 0: nothing has changed but that the candidate is placed.
-    fn begin(&mut self) {
-        for block in &mut *self.running {
-            *block = self.bands.in_bands(Submesh::from_bits(*block)).to_bits();
-        }
+    /// State 0: nothing has changed but that the candidate is placed; these are the maximal free submeshes.
+    fn begin(&mut self, free: &[u64]) {
         self.fits.begin(0, &[], self.candidates.len());
         let instructions = self.instructions_each();
-        self.bands.for_each_maximal_meeting(&[], |step| match step {
-            Step::Found(free) => {
-                (self.worked.0)(instructions);
-                self.fits.add(0, free, self.candidates.places());
-            }
-            Step::Worked(instructions) => (self.worked.0)(instructions),
-        });
+        for &free in free {
+            (self.worked.0)(instructions);
+            self.fits
+                .add(0, Submesh::from_bits(free), self.candidates.places());
+        }
         self.fits.settle(self.candidates.len());
     }
 
@@ -364,7 +385,7 @@ impl Decision<'_> {
         self.running.len()
     }
 
-    /// What a running job holds, in bands.
+    /// What a running job holds.
     fn block(&self, job: usize) -> Submesh {
         Submesh::from_bits(self.running[job])
     }
@@ -373,18 +394,19 @@ impl Decision<'_> {
         self.candidates.len()
     }
 
-    /// Puts the `count` largest of the running jobs first, the largest at the front; of the same size those that were granted first.
+    /// Puts the `count` largest of the running jobs first, the largest at the front; of the same size those that were granted first. The others
+    /// are forgotten.
     pub(super) fn largest_first(&mut self, count: usize) {
-        for at in 0..count {
-            (self.worked.0)(60 * (self.running.len() - at) as u32);
-            let mut largest = at;
-            for other in at + 1..self.running.len() {
-                let area = |job: usize| self.bands.area(self.block(job));
-                if area(other) > area(largest) {
-                    largest = other;
-                }
+        let area = |block| Submesh::from_bits(block).area();
+        for at in 0..self.running.len() {
+            (self.worked.0)(60 + 40 * at.min(count) as u32);
+            let block = self.running[at];
+            let mut to = at.min(count);
+            while to > 0 && area(self.running[to - 1]) < area(block) {
+                self.running[to] = self.running[to - 1];
+                to -= 1;
             }
-            self.running[at..=largest].rotate_right(1);
+            self.running[to] = block;
         }
     }
 
@@ -409,7 +431,7 @@ impl Decision<'_> {
         }
         let blocks = &blocks[..jobs.len()];
         self.bands
-            .for_each_maximal_meeting(blocks, |step| match step {
+            .for_each_maximal_meeting(blocks, &mut |step| match step {
                 Step::Found(free) => {
                     (self.worked.0)(instructions);
                     self.fits.add(state, free, self.candidates.places());
