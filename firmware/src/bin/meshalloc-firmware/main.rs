@@ -67,7 +67,7 @@ mod board {
     use stm32f4xx_hal::watchdog::IndependentWatchdog;
 
     #[cfg(feature = "journal")]
-    use crate::area::REGIONS;
+    use crate::area::{Area, REGIONS};
     use crate::{boot, clock, serial};
 
     /// How long the program may not look at the line, in milliseconds. `tests/tests/it/qemu/longest.rs` has searches for a single job
@@ -167,16 +167,10 @@ mod board {
         #[cfg(feature = "journal")]
         let mut server = {
             #[cfg(not(feature = "qemu"))]
-            let area = crate::area::Area::new(device.FLASH);
+            let area = Area::new(device.FLASH);
             #[cfg(feature = "qemu")]
-            let area = defmt::unwrap!(crate::area::Area::open().ok(), "the journal's file");
-            let (journal, recovered) = defmt::unwrap!(Journal::open(area, &REGIONS));
-            defmt::info!("journal: {}", recovered);
-            let server = Server::restored(controller, boot, journal, recovered);
-            if let Origin::Damaged { .. } = server.origin() {
-                defmt::error!("the journal was damaged: {}", server.origin());
-            }
-            server
+            let area = defmt::unwrap!(Area::open().ok(), "the journal's file");
+            restored(controller, boot, area)
         };
         show_running(&mut led, server.controller());
 
@@ -225,6 +219,24 @@ mod board {
                 defmt::warn!("line: {=u32} faults since the reset", faults);
             }
         }
+    }
+
+    /// A server that goes on with what is in the journal.
+    // Apart: what is moved here would stay on the stack of the program, some thousand bytes.
+    #[cfg(feature = "journal")]
+    #[inline(never)]
+    fn restored(
+        controller: Controller<'static>,
+        boot: u64,
+        area: Area,
+    ) -> Server<'static, Journal<Area, { REGIONS.len() }>> {
+        let (journal, recovered) = defmt::unwrap!(Journal::open(area, &REGIONS));
+        defmt::info!("journal: {}", recovered);
+        let server = Server::restored(controller, boot, journal, recovered);
+        if let Origin::Damaged { .. } = server.origin() {
+            defmt::error!("the journal was damaged: {}", server.origin());
+        }
+        server
     }
 
     /// The serial port; whoever looks at it feeds the watchdog.
