@@ -22,8 +22,9 @@ pub(crate) struct Options {
     check: bool,
 }
 
-/// The name of the image with all strategies and schedulers.
+/// The names of the image with all strategies and schedulers, and of that with the journal as well.
 const ALL: &str = "all";
+const JOURNAL: &str = "all+journal";
 /// The scheduler of the images with one strategy.
 const SCHEDULER: SchedulerKind = SchedulerKind::Fcfs;
 /// The scheduler under which the stack is the deepest.
@@ -58,7 +59,7 @@ impl Row {
                 command = command.env("MESHALLOC_JOBS", jobs.to_string());
             }
             match contents {
-                Contents::All => image::build(&command),
+                Contents::All | Contents::Journal => image::build(&command),
                 _ => image::build(&command.args("--no-default-features")),
             }
         };
@@ -167,12 +168,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// The names of the smallest image in the README and of that with everything.
-pub(crate) fn smallest_and_all() -> Result<[String; 2]> {
+pub(crate) fn smallest_and_largest() -> Result<[String; 2]> {
     let (_, rows, _) = committed()?;
     let smallest = rows.into_iter().min_by_key(|row| row.flash);
     let smallest =
         smallest.context("the README has no table of sizes: cargo xtask size --update")?;
-    Ok([smallest.name, ALL.to_owned()])
+    Ok([smallest.name, JOURNAL.to_owned()])
 }
 
 /// What an image has beside the firmware itself.
@@ -184,6 +185,8 @@ enum Contents {
     Scheduler(SchedulerKind),
     /// All strategies and schedulers.
     All,
+    /// The same, and the journal.
+    Journal,
 }
 
 impl Contents {
@@ -193,6 +196,7 @@ impl Contents {
             Contents::Strategy(strategy) => strategy.name().to_owned(),
             Contents::Scheduler(scheduler) => format!("{}+{}", STRATEGY.name(), scheduler.name()),
             Contents::All => ALL.to_owned(),
+            Contents::Journal => JOURNAL.to_owned(),
         }
     }
 
@@ -201,14 +205,15 @@ impl Contents {
         match *self {
             Contents::Strategy(strategy) => (vec![strategy], vec![SCHEDULER]),
             Contents::Scheduler(scheduler) => (vec![STRATEGY], vec![scheduler]),
-            Contents::All => (StrategyKind::ALL.to_vec(), vec![DEEPEST]),
+            Contents::All | Contents::Journal => (StrategyKind::ALL.to_vec(), vec![DEEPEST]),
         }
     }
 
-    /// What follows the features of the firmware; nothing for all, which is the default.
+    /// What follows the features of the firmware; all strategies and schedulers are the default.
     fn features(&self) -> String {
         let (strategies, schedulers) = match self {
-            Contents::All => (Vec::new(), Vec::new()),
+            Contents::All => return String::new(),
+            Contents::Journal => return ",journal".to_owned(),
             _ => self.parts(),
         };
         // The feature of each has its name.
@@ -235,7 +240,7 @@ fn images() -> impl Iterator<Item = Contents> {
     let others = first_forms().filter(|scheduler| *scheduler != SCHEDULER);
     strategies
         .chain(others.map(Contents::Scheduler))
-        .chain([Contents::All])
+        .chain([Contents::All, Contents::Journal])
 }
 
 fn measure(images: impl Iterator<Item = Contents>) -> Result<Vec<Row>> {
@@ -293,8 +298,8 @@ fn table(rows: &[Row]) -> String {
     write!(
         text,
         "\nBytes; the board has {FLASH_BYTES} of flash and {RAM_BYTES} of RAM. Each image has room for 4,096 processors. One that is named after a \
-         strategy\nhas the scheduler `{}`, `{}+` one the scheduler behind it, and `{ALL}` all of both. The deepest stack was measured in QEMU while \
-         the\nimage placed {} jobs with each of its strategies on those of these machines that it serves:\n{}; of `{ALL}` under `{}`.\n",
+         strategy\nhas the scheduler `{}`, `{}+` one the scheduler behind it, and `{ALL}` all of both, `{JOURNAL}` the journal as well. The deepest stack was measured in QEMU while \
+         the\nimage placed {} jobs with each of its strategies on those of these machines that it serves:\n{}; of those with all strategies under `{}`.\n",
         SCHEDULER.name(),
         STRATEGY.name(),
         stack::JOBS,
