@@ -384,7 +384,7 @@ impl<L: Line> Client<L> {
         self.events.extend(new.filter(|event| event.number > known));
     }
 
-    /// Reads all blocks of a job, as the parts of a grant. If another client has released the job meanwhile some are missing.
+    /// Reads all blocks of a job, as the parts of a grant. If another client has released the job meanwhile, or its lease has ended, some are missing.
     fn blocks(
         &mut self,
         job: JobId,
