@@ -94,7 +94,7 @@ impl IoLine<TcpStream, fn(&mut TcpStream, Duration) -> io::Result<()>> {
 
 #[cfg(unix)]
 impl IoLine<UnixStream, fn(&mut UnixStream, Duration) -> io::Result<()>> {
-    /// A line over a Unix socket. For an emulator that sends byte by byte it takes about two thirds of the processor time of TCP.
+    /// A line over a Unix socket. An emulator sends byte by byte, for which it takes less than TCP.
     pub const fn unix(stream: UnixStream) -> Self {
         IoLine::new(stream, |stream, timeout| {
             stream.set_read_timeout(Some(timeout))
