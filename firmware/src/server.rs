@@ -273,10 +273,16 @@ impl<K: Keep> Server<'_, K> {
 
     /// The controller's status. While a lease is to be ended there is something left to be done.
     fn status(&self) -> Status {
-        let mut status = self.controller.status();
-        if !self.is_stuck && self.may_lease_have_ended() {
-            status.left = status.left.max(1);
+        match !self.is_stuck && self.may_lease_have_ended() {
+            true => self.busy_status(),
+            false => self.controller.status(),
         }
+    }
+
+    /// The controller's status, with something left to be done.
+    fn busy_status(&self) -> Status {
+        let mut status = self.controller.status();
+        status.left = status.left.max(1);
         status
     }
 
@@ -287,8 +293,7 @@ impl<K: Keep> Server<'_, K> {
 
     /// Writes the checkpoint that is due. In pauses it serves the port.
     fn checkpoint_between<P: Port>(&mut self, port: &mut P) -> Result<(), P::Error> {
-        let mut status = self.status();
-        status.left = status.left.max(1);
+        let status = self.busy_status();
         let view = self.controller.view(&status);
         let mut saving = Saving {
             meanwhile: Meanwhile::new(&mut self.front, port, self.slice, None),
@@ -374,8 +379,7 @@ impl<K: Keep> Server<'_, K> {
         } = *change;
         let time = at.unwrap_or(self.started.saturating_add(self.front.now));
         if self.has_work() {
-            let mut status = self.status();
-            status.left = status.left.max(1);
+            let status = self.busy_status();
             let view = self.controller.view(&status);
             return self.front.refuse(change, &view, port);
         }
