@@ -87,17 +87,24 @@ fn written(operation: &Operation, machine: Grid) -> String {
         words.join(" ")
     };
     match *operation {
-        Operation::Alloc { job, request } => {
+        Operation::Alloc {
+            job,
+            request,
+            lease,
+        } => {
             let extents = request.shape.extents();
             let extents: Vec<_> = extents.iter().map(u16::to_string).collect();
             let estimate = request.estimate.map(|ticks| format!(" est={ticks}"));
+            let lease = lease.map(|ticks| format!(" lease={ticks}"));
             format!(
-                "alloc {} {}{}",
+                "alloc {} {}{}{}",
                 job.0,
                 extents.join("x"),
+                lease.unwrap_or_default(),
                 estimate.unwrap_or_default()
             )
         }
+        Operation::Lease { job, ticks } => format!("lease {} {ticks}", job.0),
         Operation::Free { job } => format!("free {}", job.0),
         Operation::Fault { block } => format!("fault {}", ranges(block)),
         Operation::Repair { block } => format!("repair {}", ranges(block)),

@@ -144,7 +144,8 @@ On several machines that share DIR, each computes one shard, into points.I-of-N.
 const REPLAY_FORMAT: &str = "\
 One operation a line; `#` begins a comment:
   alloc ID AxBx...      job ID asks for A by B by ... processors, now or never unless --scheduler is given; A B is short for AxB;
-                        est=TIME behind it: it is expected to be freed TIME operations later
+                        est=TIME behind it: it is expected to be freed TIME operations later; lease=TIME: it has a lease for TIME operations
+  lease ID TIME         job ID has a lease for TIME operations from now on; when that ends it is released; 0: no lease
   free ID               job ID gives its processors back
   fault X Y ...         the processor with these coordinates becomes faulty; A..B in place of a coordinate is all from A to B, * all there are
   repair X Y ...        these processors work again

@@ -31,8 +31,11 @@
 //! operations: the clock of the controller advances by one with each, so this job is expected to be freed 300 operations later.
 //! An estimate frees nothing; strategies that look ahead decide by it.
 //!
+//! A job may have a lease, `alloc 20 4x2 lease=50`: behind the 50th operation from then on it is released, whether it runs or waits, unless `lease 20 80` has
+//! renewed it, here for 80 operations. `lease 20 0` takes the lease away.
+//!
 //! Each operation gives one JSON object on a line. A job that does not fit is refused; where a [queue](Waiting) is kept, it waits until
-//! the scheduler lets it in, which gives an object of its own behind that of the operation that made it possible.
+//! the scheduler lets it in, which gives an object of its own behind that of the operation that made it possible. So does the end of a lease.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::time::{Duration, Instant};
@@ -71,6 +74,12 @@ pub struct Counts {
     pub freed: u64,
     /// Attempts to free a job that held nothing.
     pub unknown_jobs: u64,
+    /// Leases given, those given at once with the job included.
+    pub leases: u64,
+    /// Attempts to give a lease to a job that is not there.
+    pub leases_refused: u64,
+    /// Jobs released because their leases had ended.
+    pub leases_ended: u64,
     /// Processors that became faulty.
     pub faults: u64,
     /// Processors that were repaired.
@@ -100,6 +109,11 @@ impl Counts {
         line("not freed", self.unknown_jobs.to_string())?;
         if self.unknown_jobs > 0 {
             line(&format!("  {UNKNOWN_JOB}"), self.unknown_jobs.to_string())?;
+        }
+        if self.leases + self.leases_refused > 0 {
+            line("leases", self.leases.to_string())?;
+            line("leases refused", self.leases_refused.to_string())?;
+            line("leases ended", self.leases_ended.to_string())?;
         }
         line("faults", self.faults.to_string())?;
         line("repairs", self.repairs.to_string())?;
@@ -184,7 +198,7 @@ pub fn replay(
         machine,
         waiting,
         counts: Counts::default(),
-        grants: Vec::new(),
+        events: Vec::new(),
         blocks: Vec::new(),
     };
     let stopped = replay.all(input, backend, &mut output);
@@ -200,10 +214,25 @@ struct Replay<'f> {
     machine: Grid,
     waiting: Waiting,
     counts: Counts,
-    /// The jobs that the latest command had granted, each with the end of its blocks; kept for its memory.
-    grants: Vec<(JobId, usize)>,
-    /// Their blocks, one job's after the other's.
+    /// What the latest command led to, in order; kept for its memory.
+    events: Vec<Event>,
+    /// The blocks that it granted, one job's after the other's.
     blocks: Vec<Block>,
+}
+
+/// What became of a job behind a command.
+struct Event {
+    job: JobId,
+    /// Where its blocks end among those of the command, and those of the next event begin.
+    blocks_end: usize,
+    /// If its lease has ended, the processors that it held; else it was granted.
+    lease_ended: Option<u32>,
+}
+
+impl Event {
+    fn is_grant_of(&self, job: JobId) -> bool {
+        self.job == job && self.lease_ended.is_none()
+    }
 }
 
 impl Replay<'_> {
@@ -246,13 +275,28 @@ impl Replay<'_> {
         self.counts.operations += 1;
         let now = self.counts.operations;
         let (op, id, outcome) = match operation {
-            Operation::Alloc { job, request } => {
+            Operation::Alloc {
+                job,
+                request,
+                lease,
+            } => {
                 let request = match self.waiting {
                     Waiting::Never => request.with_flags(Flags::NO_WAIT),
                     Waiting::Queue => request,
                 };
-                let command = Command::Submit { job, request };
-                let outcome = match self.call(backend, &command, now)? {
+                let command = match lease {
+                    None => Command::Submit { job, request },
+                    Some(ticks) => Command::SubmitLeased {
+                        job,
+                        request,
+                        ticks,
+                    },
+                };
+                let reply = self.call(backend, &command, now)?;
+                if lease.is_some() && matches!(reply, Reply::Submitted { .. }) {
+                    self.counts.leases += 1;
+                }
+                let outcome = match reply {
                     Reply::Submitted {
                         state: JobState::Waiting { ahead },
                         ..
@@ -262,7 +306,7 @@ impl Replay<'_> {
                     }
                     Reply::Submitted { .. } => {
                         self.counts.granted += 1;
-                        let own = self.grants.iter().position(|grant| grant.0 == job);
+                        let own = self.events.iter().position(|event| event.is_grant_of(job));
                         let blocks = own.map_or(&[][..], |place| self.blocks_of(place));
                         Outcome::Granted(Blocks {
                             machine: &self.machine,
@@ -276,6 +320,20 @@ impl Replay<'_> {
                     other => return Err(self.reply_error(&other)),
                 };
                 ("alloc", job.0, outcome)
+            }
+            Operation::Lease { job, ticks } => {
+                let outcome = match self.call(backend, &Command::Lease { job, ticks }, now)? {
+                    Reply::Done => {
+                        self.counts.leases += 1;
+                        Outcome::Leased(ticks)
+                    }
+                    Reply::Error(Error::UnknownJob) => {
+                        self.counts.leases_refused += 1;
+                        Outcome::Error(UNKNOWN_JOB)
+                    }
+                    other => return Err(self.reply_error(&other)),
+                };
+                ("lease", job.0, outcome)
             }
             Operation::Free { job } => {
                 let outcome = match self.call(backend, &Command::Release { job }, now)? {
@@ -312,28 +370,36 @@ impl Replay<'_> {
             outcome,
         };
         json(output, &served)?;
-        self.write_grants(Some(id), output)
+        // The grant of the job that asked for processors is the outcome already.
+        let own = matches!(operation, Operation::Alloc { .. }).then_some(JobId(id));
+        self.write_events(own, output)
     }
 
-    /// Writes the jobs that the latest command let in out of the queue; `own` is the job it was about.
-    fn write_grants(
+    /// Writes the jobs that the latest command let in out of the queue, and those whose leases have ended, but for the grant of `own`.
+    fn write_events(
         &mut self,
-        own: Option<u32>,
+        own: Option<JobId>,
         output: &mut impl Write,
     ) -> Result<(), ReplayError> {
-        for (place, &(job, _)) in self.grants.iter().enumerate() {
-            if own == Some(job.0) {
+        for (place, event) in self.events.iter().enumerate() {
+            if own.is_some_and(|own| event.is_grant_of(own)) {
                 continue;
             }
-            self.counts.granted += 1;
-            let outcome = Outcome::Granted(Blocks {
-                machine: &self.machine,
-                blocks: self.blocks_of(place),
-            });
+            let (op, outcome) = match event.lease_ended {
+                Some(processors) => {
+                    self.counts.leases_ended += 1;
+                    ("lease-ended", Outcome::Released(processors))
+                }
+                None => {
+                    self.counts.granted += 1;
+                    let (machine, blocks) = (&self.machine, self.blocks_of(place));
+                    ("grant", Outcome::Granted(Blocks { machine, blocks }))
+                }
+            };
             let served = Served {
                 line: self.line,
-                op: "grant",
-                id: job.0,
+                op,
+                id: event.job.0,
                 outcome,
             };
             json(output, &served)?;
@@ -344,10 +410,10 @@ impl Replay<'_> {
     /// The blocks of the grant at this place.
     fn blocks_of(&self, place: usize) -> &[Block] {
         let begin = match place.checked_sub(1) {
-            Some(before) => self.grants[before].1,
+            Some(before) => self.events[before].blocks_end,
             None => 0,
         };
-        &self.blocks[begin..self.grants[place].1]
+        &self.blocks[begin..self.events[place].blocks_end]
     }
 
     /// Marks or clears processors; returns how many of them that changed.
@@ -373,7 +439,7 @@ impl Replay<'_> {
                     jobs,
                 };
                 json(output, &set)?;
-                self.write_grants(None, output)?;
+                self.write_events(None, output)?;
                 Ok(report.changed)
             }
             other => Err(self.reply_error(&other)),
@@ -402,32 +468,41 @@ impl Replay<'_> {
                 }
             }
         }
-        jobs.retain(|&job| self.grants.iter().all(|grant| grant.0 != job));
+        jobs.retain(|&job| !self.events.iter().any(|event| event.is_grant_of(job)));
         let mut jobs: Vec<u32> = jobs.into_iter().map(|job| job.0).collect();
         jobs.sort_unstable();
         Ok(jobs)
     }
 
-    /// The final reply; the jobs granted before it are in `self.grants`.
+    /// The final reply; what happened before it is in `self.events`.
     fn call(
         &mut self,
         backend: &mut dyn Backend,
         command: &Command,
         now: u64,
     ) -> Result<Reply, ReplayError> {
-        let (grants, blocks) = (&mut self.grants, &mut self.blocks);
-        grants.clear();
+        let (events, blocks) = (&mut self.events, &mut self.blocks);
+        events.clear();
         blocks.clear();
         let mut last = None;
         backend.call(command, now, &mut |reply| match reply {
             Reply::Grant(grant) => {
                 blocks.extend(grant.blocks.iter().copied());
                 // A grant of many blocks comes in parts, one behind the other.
-                match grants.last_mut() {
-                    Some((job, end)) if *job == grant.job => *end = blocks.len(),
-                    _ => grants.push((grant.job, blocks.len())),
+                match events.last_mut() {
+                    Some(event) if event.is_grant_of(grant.job) => event.blocks_end = blocks.len(),
+                    _ => events.push(Event {
+                        job: grant.job,
+                        blocks_end: blocks.len(),
+                        lease_ended: None,
+                    }),
                 }
             }
+            Reply::LeaseEnded(ended) => events.push(Event {
+                job: ended.job,
+                blocks_end: blocks.len(),
+                lease_ended: Some(ended.processors),
+            }),
             reply => last = Some(reply.clone()),
         })?;
         last.ok_or_else(|| self.line_error("the controller gave no final reply".to_owned()))

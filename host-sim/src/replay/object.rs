@@ -74,17 +74,19 @@ pub(crate) enum Outcome<'b> {
     Waits(u32),
     /// The job gave so many processors back; none if it waited.
     Released(u32),
+    /// The job has a lease of so many ticks from now on; none if 0.
+    Leased(u64),
     /// Why nothing was done.
     Error(&'static str),
 }
 
-/// A job's operation, or a job that leaves the queue.
+/// A job's operation, a job that leaves the queue, or the end of a lease.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Job")]
 pub(crate) struct Served<'b> {
-    /// The line of the operation, from 1; of a job that leaves the queue, that of the operation that let it.
+    /// The line of the operation, from 1; of a job that leaves the queue or whose lease ends, that of the operation behind which it does.
     pub(super) line: u64,
-    /// `alloc` or `free`; `grant` of a job that leaves the queue.
+    /// `alloc`, `lease` or `free`; `grant` of a job that leaves the queue, `lease-ended` of one that is released since its lease has ended.
     pub(super) op: &'static str,
     /// The job.
     pub(super) id: u32,

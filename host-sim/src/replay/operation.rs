@@ -9,12 +9,22 @@ use crate::names;
 /// One line of a file of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// `alloc ID AxBx...`, or `alloc ID A B` for two extents, then `est=TIME` if there is an estimate: a job asks for processors.
+    /// `alloc ID AxBx...`, or `alloc ID A B` for two extents, then `est=TIME` if there is an estimate, and `lease=TIME` if it has a lease: a job asks for
+    /// processors.
     Alloc {
         /// The job.
         job: JobId,
         /// What it asks for.
         request: Request,
+        /// How long it may wait and run before its lease is renewed, at least 1; `None` without a lease.
+        lease: Option<Ticks>,
+    },
+    /// `lease ID TIME`: the job has a lease from now on, in place of the one it had.
+    Lease {
+        /// The job.
+        job: JobId,
+        /// How long it lasts; 0: the job has none from now on.
+        ticks: Ticks,
     },
     /// `free ID`: the job gives its processors back.
     Free {
@@ -50,12 +60,13 @@ impl Operation {
         };
         let verb = match first {
             b"alloc" => Verb::Alloc,
+            b"lease" => Verb::Lease,
             b"free" => Verb::Free,
             b"fault" => Verb::Fault,
             b"repair" => Verb::Repair,
             _ => {
                 return Err(format!(
-                    "unknown operation {} (expected alloc, free, fault or repair)",
+                    "unknown operation {} (expected alloc, lease, free, fault or repair)",
                     quoted(first)
                 ));
             }
@@ -65,8 +76,18 @@ impl Operation {
         let operation = match verb {
             Verb::Alloc => {
                 let job = operands.job()?;
-                let request = operands.request()?;
-                Operation::Alloc { job, request }
+                let (request, lease) = operands.request()?;
+                Operation::Alloc {
+                    job,
+                    request,
+                    lease,
+                }
+            }
+            Verb::Lease => {
+                let job = operands.job()?;
+                let ticks = operands.number("a time")?;
+                operands.end()?;
+                Operation::Lease { job, ticks }
             }
             Verb::Free => {
                 let job = operands.job()?;
@@ -88,6 +109,7 @@ impl Operation {
 #[derive(Clone, Copy)]
 enum Verb {
     Alloc,
+    Lease,
     Free,
     Fault,
     Repair,
@@ -104,6 +126,7 @@ impl fmt::Display for Usage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self.verb {
             Verb::Free => return f.write_str("`free ID`"),
+            Verb::Lease => return f.write_str("`lease ID TIME`"),
             Verb::Alloc => "alloc",
             Verb::Fault => "fault",
             Verb::Repair => "repair",
@@ -115,7 +138,7 @@ impl fmt::Display for Usage {
                     .take(machine.dimensions())
                     .map(String::from)
                     .collect();
-                format!("ID {} [{ESTIMATE}TIME]", extents.join("x"))
+                format!("ID {} [{ESTIMATE}TIME] [{LEASE}TIME]", extents.join("x"))
             }
             _ => dimensions(machine).join(" ").to_uppercase(),
         };
@@ -135,9 +158,18 @@ fn dimensions(machine: Grid) -> Vec<String> {
 
 /// What an estimate begins with.
 const ESTIMATE: &str = "est=";
+/// What a lease begins with.
+const LEASE: &str = "lease=";
 
-fn is_estimate(word: &[u8]) -> bool {
-    word.starts_with(ESTIMATE.as_bytes())
+/// The digits behind the name of a time, if the word is one.
+fn named<'w>(word: &'w [u8], name: &str) -> Option<&'w [u8]> {
+    word.strip_prefix(name.as_bytes())
+}
+
+fn is_named(word: &[u8]) -> bool {
+    [ESTIMATE, LEASE]
+        .iter()
+        .any(|name| named(word, name).is_some())
 }
 
 /// The words of a line after the first.
@@ -179,27 +211,34 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
             .map_err(|_| format!("the job id is too large (expected 0 to {})", u32::MAX))
     }
 
-    /// `AxBx...`, or `A B` for two extents, and perhaps an estimate: the last operands of a line.
+    /// `AxBx...`, or `A B` for two extents, and perhaps an estimate and a lease, in any order: the last operands of a line.
     ///
     /// A request with an extent beyond the range of a shape fits no machine, nor does the largest for two extents; extents
     /// of zero are left as they are, because an empty request is another error.
-    fn request(&mut self) -> Result<Request, String> {
+    fn request(&mut self) -> Result<(Request, Option<Ticks>), String> {
         let word = self.word("what is asked for")?;
         let mut extents = Vec::new();
         for digits in word.split(|byte| byte.eq_ignore_ascii_case(&b'x')) {
             extents.push(self.digits(digits, word, "a list of extents")?);
         }
         let mut next = self.words.next();
-        if let Some(second) = next.filter(|word| extents.len() == 1 && !is_estimate(word)) {
+        if let Some(second) = next.filter(|word| extents.len() == 1 && !is_named(word)) {
             extents.push(self.digits(second, second, "an extent")?);
             next = self.words.next();
         }
-        let estimate = match next {
-            Some(word) if is_estimate(word) => Some(self.estimate(word)?),
-            Some(word) => return Err(self.excess(word)),
-            None => None,
-        };
-        self.end()?;
+        let (mut estimate, mut lease) = (None, None);
+        while let Some(word) = next {
+            let (name, what, time) = match (named(word, ESTIMATE), named(word, LEASE)) {
+                (Some(_), _) => (ESTIMATE, "an estimate", &mut estimate),
+                (_, Some(_)) => (LEASE, "a lease", &mut lease),
+                (None, None) => return Err(self.excess(word)),
+            };
+            if time.is_some() {
+                return Err(self.excess(word));
+            }
+            *time = Some(self.time(word, name, what)?);
+            next = self.words.next();
+        }
         let is_beyond = extents.iter().any(|&extent| extent > u64::from(u16::MAX));
         let shape = if is_beyond && !extents.contains(&0) {
             Shape::new(&[u16::MAX; 2])
@@ -209,14 +248,15 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
         };
         let wrong = |error| format!("{}: {error} (expected {})", quoted(word), self.usage);
         let request = shape.map(Request::new).map_err(wrong)?;
-        Ok(estimate.map_or(request, |ticks| request.with_estimate(ticks)))
+        let request = estimate.map_or(request, |ticks| request.with_estimate(ticks));
+        Ok((request, lease))
     }
 
-    /// `est=TIME`: at least 1.
-    fn estimate(&self, word: &[u8]) -> Result<Ticks, String> {
-        match self.digits(&word[ESTIMATE.len()..], word, "an estimate")? {
+    /// What stands behind a name, `est=TIME` or `lease=TIME`: at least 1.
+    fn time(&self, word: &[u8], name: &str, what: &str) -> Result<Ticks, String> {
+        match self.digits(&word[name.len()..], word, what)? {
             0 => Err(format!(
-                "{} is no time to hold processors (expected {ESTIMATE}TIME with a TIME of at least 1)",
+                "{} is no time to hold processors (expected {name}TIME with a TIME of at least 1)",
                 quoted(word)
             )),
             ticks => Ok(ticks),

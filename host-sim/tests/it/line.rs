@@ -225,20 +225,28 @@ fn a_replay_gives_the_same_lines_and_leaves_nothing_behind() {
     let mut operations = String::from("fault 3 3\n");
     for id in 0..60_u32 {
         operations += &format!(
-            "alloc {id} {} {} est={}\n",
+            "alloc {id} {} {} est={}",
             1 + id % 5,
             1 + id % 3,
             1 + id % 9
         );
+        if id % 3 == 0 {
+            operations += &format!(" lease={}", 5 + id % 17);
+        }
+        operations += "\n";
         if id % 2 == 1 {
             operations += &format!("free {}\n", id / 2);
         }
+        if id % 8 == 3 {
+            operations += &format!("lease {} 9\n", id - 2);
+        }
     }
     fs::write(folder.path().join("ops"), operations).unwrap();
-    let board = Board::new(3);
-    for strategy in ["fsl", "naive"] {
-        let line = format!("replay ops --mesh 16x16 --strategy {strategy}");
+    let board = Board::new(4);
+    for options in ["fsl", "naive", "ff --scheduler easy"] {
+        let line = format!("replay ops --mesh 16x16 --strategy {options}");
         let near = host_sim_in(folder.path(), &line).good();
+        assert!(near.contains("lease-ended"), "{near}");
         // The second run finds the jobs of the first and must not mind them.
         let far = host_sim_in(
             folder.path(),

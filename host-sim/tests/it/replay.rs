@@ -99,6 +99,49 @@ fn an_estimate_changes_no_decision_of_a_strategy_that_ignores_it() {
     }
 }
 
+/// The clock of line n is n.
+#[test]
+fn a_lease_that_is_not_renewed_ends() {
+    let operations = "\
+alloc 1 4 3 lease=3
+alloc 2 4 4 est=9 lease=20
+alloc 3 4 1
+alloc 4 4 4 lease=2
+lease 7 1
+lease 2 3
+alloc 5 4 4
+lease 3 1
+lease 3 0
+";
+    let expected = r#"{"line":1,"op":"alloc","id":1,"granted":[{"x":0,"y":0,"w":4,"h":3}]}
+{"line":2,"op":"alloc","id":2,"waits":0}
+{"line":3,"op":"alloc","id":3,"waits":1}
+{"line":4,"op":"alloc","id":4,"waits":1}
+{"line":4,"op":"lease-ended","id":1,"released":12}
+{"line":4,"op":"grant","id":2,"granted":[{"x":0,"y":0,"w":4,"h":4}]}
+{"line":5,"op":"lease","id":7,"error":"unknown-job"}
+{"line":6,"op":"lease","id":2,"leased":3}
+{"line":6,"op":"lease-ended","id":4,"released":0}
+{"line":7,"op":"alloc","id":5,"waits":1}
+{"line":8,"op":"lease","id":3,"leased":1}
+{"line":9,"op":"lease","id":3,"leased":0}
+{"line":9,"op":"lease-ended","id":2,"released":16}
+{"line":9,"op":"grant","id":3,"granted":[{"x":0,"y":0,"w":4,"h":1}]}
+"#;
+    let options = "--mesh 4x4 --strategy ff --scheduler fcfs";
+    assert_eq!(replay(options, operations).good(), expected);
+    let counts = replay(&format!("{options} --quiet"), operations).good();
+    for (name, count) in [
+        ("granted", "3"),
+        ("leases", "6"),
+        ("leases refused", "1"),
+        ("leases ended", "3"),
+    ] {
+        let expected = format!("{name:<24}{count:>12}\n");
+        assert!(counts.contains(&expected), "{expected}{counts}");
+    }
+}
+
 #[test]
 fn fragmentation_is_told_from_want() {
     let operations =
@@ -160,14 +203,14 @@ fn a_line_that_cannot_be_read_stops_the_replay() {
             "allocate 1 2 3",
             &[
                 "unknown operation \"allocate\"",
-                "expected alloc, free, fault or repair",
+                "expected alloc, lease, free, fault or repair",
             ][..],
         ),
         (
             "alloc 1",
             &[
                 "what is asked for is missing",
-                "expected `alloc ID AxB [est=TIME]` on mesh 8x4",
+                "expected `alloc ID AxB [est=TIME] [lease=TIME]` on mesh 8x4",
             ],
         ),
         (
@@ -176,7 +219,10 @@ fn a_line_that_cannot_be_read_stops_the_replay() {
         ),
         (
             "alloc 1 2 3 est=",
-            &["\"est=\" is not an estimate", "`alloc ID AxB [est=TIME]`"],
+            &[
+                "\"est=\" is not an estimate",
+                "`alloc ID AxB [est=TIME] [lease=TIME]`",
+            ],
         ),
         ("alloc 1 2x3 est=1.5", &["\"est=1.5\" is not an estimate"]),
         ("alloc 1 2x3 est=-1", &["\"est=-1\" is not an estimate"]),
@@ -190,6 +236,21 @@ fn a_line_that_cannot_be_read_stops_the_replay() {
         ),
         ("alloc 1 est=5 2x3", &["\"est=5\" is not a list of extents"]),
         ("free 1 est=5", &["\"est=5\" is more than was expected"]),
+        ("alloc 1 2x3 lease=", &["\"lease=\" is not a lease"]),
+        (
+            "alloc 1 2x3 lease=0",
+            &[
+                "\"lease=0\" is no time",
+                "lease=TIME with a TIME of at least 1",
+            ],
+        ),
+        (
+            "alloc 1 2x3 lease=5 est=6 lease=7",
+            &["\"lease=7\" is more than was expected"],
+        ),
+        ("lease 1", &["a time is missing (expected `lease ID TIME`)"]),
+        ("lease 1 soon", &["\"soon\" is not a time"]),
+        ("lease 1 5 5", &["\"5\" is more than was expected"]),
         ("alloc x 2 3", &["\"x\" is not a job id"]),
         ("alloc 1 -2 3", &["\"-2\" is not a list of extents"]),
         ("alloc 1 2 3.5", &["\"3.5\" is not an extent"]),
@@ -424,13 +485,16 @@ fn a_line_for_another_machine_says_what_was_expected() {
             "alloc 1 4x2 2",
             &[
                 "\"2\" is more than was expected",
-                "`alloc ID AxBxC [est=TIME]` on 4-ary 3-cube",
+                "`alloc ID AxBxC [est=TIME] [lease=TIME]` on 4-ary 3-cube",
             ][..],
         ),
         (
             cube,
             "alloc 1",
-            &["is missing", "`alloc ID AxBxC [est=TIME]` on 4-ary 3-cube"],
+            &[
+                "is missing",
+                "`alloc ID AxBxC [est=TIME] [lease=TIME]` on 4-ary 3-cube",
+            ],
         ),
         (cube, "alloc x 4x2", &["\"x\" is not a job id"]),
         (
@@ -438,7 +502,7 @@ fn a_line_for_another_machine_says_what_was_expected() {
             "alloc 1 4y2",
             &[
                 "\"4y2\" is not a list of extents",
-                "expected `alloc ID AxBxC [est=TIME]`",
+                "expected `alloc ID AxBxC [est=TIME] [lease=TIME]`",
             ],
         ),
         (cube, "alloc 1 4x", &["\"4x\" is not a list of extents"]),
@@ -477,7 +541,7 @@ fn a_line_for_another_machine_says_what_was_expected() {
             "alloc 1 4x2 2",
             &[
                 "\"2\" is more than was expected",
-                "`alloc ID AxB [est=TIME]` on mesh 8x4",
+                "`alloc ID AxB [est=TIME] [lease=TIME]` on mesh 8x4",
             ],
         ),
         (
