@@ -243,7 +243,6 @@ impl Submesh {
     #[inline]
     #[cfg(any(
         feature = "reservations",
-        feature = "free-submesh-list",
         feature = "least-expected-blocking",
         feature = "leb-estimates"
     ))]

@@ -25,37 +25,6 @@ pub fn reservation_factor(taken: Submesh, reserved: Submesh) -> u32 {
     Entry::from(reserved).left_without(taken.into())
 }
 
-/// Calls `consider` with the candidates from one dominant free submesh: its four corners, in the
-/// orientation with the larger reservation factor against it, or in both if they are equal.
-#[inline]
-pub(super) fn for_each_in(
-    submesh: Submesh,
-    requested: Sides,
-    may_rotate: bool,
-    mut consider: impl FnMut(Submesh),
-) {
-    // All four corners have the same factor against the submesh itself.
-    let reserved = |sides: Sides| {
-        sides.fits_in(submesh.sides).then(|| {
-            let right = u32::from(submesh.sides.w - sides.w) * u32::from(submesh.sides.h);
-            let above = u32::from(submesh.sides.h - sides.h) * u32::from(submesh.sides.w);
-            right.max(above)
-        })
-    };
-    let straight = reserved(requested);
-    let turned = match may_rotate && !requested.is_square() {
-        true => reserved(requested.rotated()),
-        false => None,
-    };
-    // `None` is less than any factor.
-    if straight.is_some() && straight >= turned {
-        submesh.for_each_corner(requested, &mut consider);
-    }
-    if turned.is_some() && turned >= straight {
-        submesh.for_each_corner(requested.rotated(), &mut consider);
-    }
-}
-
 /// The search for the best candidate.
 ///
 /// The paper sieves a list of candidates by one free submesh after the other. Comparing two candidates by
@@ -69,12 +38,22 @@ pub(super) struct Best<'a> {
     list: &'a [u64],
     requested: Sides,
     mesh: Entry,
-    /// The best so far, and the place in the list of the first submesh that it overlaps.
-    found: Option<(Submesh, usize)>,
+    /// The best so far.
+    found: Option<Candidate>,
+}
+
+/// A place for the request, without area.
+#[derive(Clone, Copy)]
+struct Candidate {
+    place: Entry,
+    /// The place in the list of the first submesh that it overlaps.
+    first: usize,
+    /// That of the submesh in a corner of which it is.
+    from: usize,
 }
 
 impl<'a> Best<'a> {
-    /// A search in this list of dominant free submeshes, ordered.
+    /// A search in this list of dominant free submeshes, ordered. The request fits into the mesh in one orientation at least.
     pub(super) fn new(list: &'a [u64], requested: Sides, mesh: Submesh) -> Self {
         Best {
             list,
@@ -86,7 +65,7 @@ impl<'a> Best<'a> {
 
     /// The best candidate.
     pub(super) fn place(&self) -> Option<Submesh> {
-        self.found.map(|(place, _)| place)
+        self.found.map(|found| found.place.into())
     }
 
     /// Considers every candidate that could be the best.
@@ -97,50 +76,99 @@ impl<'a> Best<'a> {
         let large = self
             .list
             .partition_point(|&cell| Entry(cell).area() >= area);
-        for (at, &cell) in self.list[..large].iter().enumerate().rev() {
-            if self.found.is_some_and(|(_, first)| first > at) {
+        let turned = self.requested.rotated();
+        let may_turn = may_rotate && turned != self.requested;
+        for from in (0..large).rev() {
+            if self.found.is_some_and(|found| found.first > from) {
                 break;
             }
             draft.worked(2_000 + 60 * self.list.len() as u32);
-            for_each_in(Entry(cell).into(), self.requested, may_rotate, |place| {
-                self.consider(place, at);
-            });
+            // The candidates from one submesh: its four corners, in the orientation with the larger reservation factor against it, or in both if they
+            // are equal. All four corners have the same factor.
+            let submesh = Entry(self.list[from]);
+            let sides = submesh.sides();
+            let straight = left_beside(self.requested, sides);
+            let across = match may_turn {
+                true => left_beside(turned, sides),
+                false => None,
+            };
+            // `None` is less than any factor.
+            if straight.is_some() && straight >= across {
+                self.consider_corners(submesh, self.requested, from);
+            }
+            if across.is_some() && across >= straight {
+                self.consider_corners(submesh, turned, from);
+            }
         }
     }
 
-    /// Keeps a candidate from `list[from]` if it is better than the best so far.
+    /// Considers the places of these sides in the corners of a submesh, `list[from]`.
+    fn consider_corners(&mut self, submesh: Entry, sides: Sides, from: usize) {
+        let ([left, right], [below, above]) = submesh.corners(sides);
+        for (place, is_other) in [
+            (left.with(below), true),
+            (right.with(below), left != right),
+            (left.with(above), below != above),
+            (right.with(above), left != right && below != above),
+        ] {
+            if is_other {
+                self.consider(place, from);
+            }
+        }
+    }
+
+    /// Keeps a place from `list[from]` if it is better than the best so far.
     #[inline]
-    fn consider(&mut self, place: Submesh, from: usize) {
-        let overlapping = Entry::from(place).overlapping();
-        let first = overlapping.first(self.list).unwrap_or(from);
+    fn consider(&mut self, place: Entry, from: usize) {
+        let first = place.overlapping().first(&self.list[..from]);
+        let new = Candidate {
+            place,
+            first: first.unwrap_or(from),
+            from,
+        };
         let better = match self.found {
             None => true,
-            Some((best, best_first)) => match first.cmp(&best_first) {
+            Some(best) => match new.first.cmp(&best.first) {
                 Ordering::Less => false,
                 Ordering::Greater => true,
-                Ordering::Equal => place != best && self.is_better(place, best, first),
+                Ordering::Equal => place != best.place && self.is_better(new, best),
             },
         };
         if better {
-            self.found = Some((place, first));
+            self.found = Some(new);
         }
     }
 
-    /// Whether `place` is better than `best`; neither overlaps a submesh before `list[first]`.
-    fn is_better(&self, place: Submesh, best: Submesh, first: usize) -> bool {
-        let (new, old) = (Entry::from(place), Entry::from(best));
+    /// Whether `new` is better than `best`; they are different, and the first submesh of the list that one of them overlaps is that of the other.
+    fn is_better(&self, new: Candidate, best: Candidate) -> bool {
+        // Against the submesh that both are from their factors are equal.
+        let is_known = new.from == best.from && new.first == new.from;
+        let start = new.first + usize::from(is_known);
+        let (new, best) = (new.place, best.place);
         // Of others all is left.
-        let overlapped = new.overlapping().or_more(old.overlapping());
-        let entries = self.list[first..].iter().map(|&cell| Entry(cell));
+        let overlapped = new.overlapping().or_more(best.overlapping());
+        let entries = self.list[start..].iter().map(|&cell| Entry(cell));
         let by_factors = entries
             .filter(|&entry| overlapped.admits(entry))
             .chain([self.mesh])
-            .map(|entry| entry.left_without(new).cmp(&entry.left_without(old)))
+            .map(|entry| entry.order_by_left_without(new, best))
             .find(|order| order.is_ne());
-        let tie = |place: Submesh| (place.base.y, place.base.x, place.sides != self.requested);
         match by_factors {
             Some(order) => order.is_gt(),
-            None => tie(place) < tie(best),
+            None => match new.row_major().cmp(&best.row_major()) {
+                Ordering::Equal => new.sides() == self.requested,
+                order => order.is_lt(),
+            },
         }
     }
+}
+
+/// The reservation factor of a corner of these sides against a submesh of sides `within`; `None` if it does not fit.
+#[inline]
+fn left_beside(sides: Sides, within: Sides) -> Option<u32> {
+    sides.fits_in(within).then(|| {
+        let right = u32::from(within.w - sides.w) * u32::from(within.h);
+        let above = u32::from(within.h - sides.h) * u32::from(within.w);
+        right.max(above)
+    })
 }

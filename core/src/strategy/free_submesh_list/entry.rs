@@ -1,6 +1,6 @@
 //! A submesh of the list in one word: [`Entry`].
 
-use core::cmp::Reverse;
+use core::cmp::{Ordering, Reverse};
 
 use crate::grid::{MESH_SIDE_MAX, NODES_MAX};
 use crate::mesh::{Sides, Submesh};
@@ -40,6 +40,12 @@ const AREA_SHIFT: u32 = 4 * LANE_BITS;
 const AREA_MAX: u64 = 1 << (u64::BITS - AREA_SHIFT);
 
 const _: () = assert!(MESH_SIDE_MAX as u64 == VALUE_MAX + 1 && NODES_MAX as u64 <= AREA_MAX);
+
+/// The lanes of opposite sides in each other's place; no guard bit is set.
+#[inline]
+const fn exchange(lanes: u64) -> u64 {
+    (lanes << (2 * LANE_BITS) | lanes >> (2 * LANE_BITS)) & VALUES
+}
 
 /// Whether no lane of `a` is larger than that of `b`.
 #[inline]
@@ -106,13 +112,50 @@ impl Entry {
     /// The size of the largest submesh that is left of it when `taken` is taken out.
     #[inline]
     pub(super) fn left_without(self, taken: Entry) -> u32 {
+        self.left_of(self.sides(), taken)
+    }
+
+    /// How the sizes of the largest submeshes compare that are left of it when one place or another one is taken out.
+    #[inline]
+    pub(super) fn order_by_left_without(self, one: Entry, other: Entry) -> Ordering {
+        let sides = self.sides();
+        self.left_of(sides, one).cmp(&self.left_of(sides, other))
+    }
+
+    /// [`Entry::left_without`] of a submesh that has these sides.
+    #[inline]
+    fn left_of(self, Sides { w, h }: Sides, taken: Entry) -> u32 {
         // In each lane the distance between the sides of the two. If they do not overlap, one is as long as the submesh, or longer.
         let left = lanes_over(taken.lanes(), self.lanes());
         let longest = Entry(lanes_max(left, left >> (2 * LANE_BITS)));
         let (across, upwards) = (longest.lane(LEFT) as u32, longest.lane(BELOW) as u32);
-        let Sides { w, h } = self.sides();
         let most = (across * u32::from(h)).max(upwards * u32::from(w));
         most.min(self.area())
+    }
+
+    /// The places of these sides, which fit, in its corners, without area: the columns at its left and at its right, and the rows below and above. Of
+    /// each two one is put together [with](Entry::with) one of the others.
+    #[inline]
+    pub(super) fn corners(self, sides: Sides) -> ([Entry; 2], [Entry; 2]) {
+        // The lanes of opposite sides of all submeshes of these sides have the same sum.
+        let sum = |len: u16| VALUE_MAX + 1 - u64::from(len);
+        let sums = sum(sides.w) | sum(sides.h) << LANE_BITS;
+        let near = self.lanes();
+        let far = exchange((sums | sums << (2 * LANE_BITS)) - near);
+        let at = |side: u32| Entry(near & lane_mask(side) | far & lane_mask(opposite(side)));
+        ([at(LEFT), at(RIGHT)], [at(BELOW), at(ABOVE)])
+    }
+
+    /// The lanes of both.
+    #[inline]
+    pub(super) const fn with(self, other: Entry) -> Entry {
+        Entry(self.0 | other.0)
+    }
+
+    /// A number that grows with the base node in row-major order.
+    #[inline]
+    pub(super) const fn row_major(self) -> u64 {
+        self.lane(BELOW) << VALUE_BITS | self.lane(LEFT)
     }
 
     /// The lanes without the area; what has been cut has none.
@@ -145,9 +188,7 @@ impl Entry {
     /// What overlaps the submesh.
     #[inline]
     pub(super) const fn overlapping(self) -> Limit {
-        let complement = VALUES - self.lanes();
-        let low = complement >> (2 * LANE_BITS);
-        Limit((complement << (2 * LANE_BITS) | low) & VALUES)
+        Limit(exchange(VALUES - self.lanes()))
     }
 
     /// What overlaps the submesh, shares a stretch of border with it, or a corner.
