@@ -154,6 +154,11 @@ impl<'m> Allocator<'m> {
         self.pool.capacity()
     }
 
+    /// The entries that a strategy's list has room for.
+    pub(crate) const fn list_capacity(&self) -> u32 {
+        self.strategy.workspace().list.len() as u32
+    }
+
     /// The number of free processors that the request takes.
     ///
     /// # Errors

@@ -20,7 +20,7 @@
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Controller, Interrupts, Status, Ticks};
+use meshalloc::{Controller, Interrupts, Ticks, View};
 
 use crate::frame::{Decoder, Header, ServerFrameBuffer};
 #[cfg(feature = "durable")]
@@ -271,19 +271,9 @@ impl<K: Keep> Server<'_, K> {
         Ok(())
     }
 
-    /// The controller's status. While a lease is to be ended there is something left to be done.
-    fn status(&self) -> Status {
-        match !self.is_stuck && self.may_lease_have_ended() {
-            true => self.busy_status(),
-            false => self.controller.status(),
-        }
-    }
-
-    /// The controller's status, with something left to be done.
-    fn busy_status(&self) -> Status {
-        let mut status = self.controller.status();
-        status.left = status.left.max(1);
-        status
+    /// Whether there is a lease to end, as far as is known.
+    fn is_lease_due(&self) -> bool {
+        !self.is_stuck && self.may_lease_have_ended()
     }
 
     /// Whether a checkpoint is to be written between frames.
@@ -293,8 +283,7 @@ impl<K: Keep> Server<'_, K> {
 
     /// Writes the checkpoint that is due. In pauses it serves the port.
     fn checkpoint_between<P: Port>(&mut self, port: &mut P) -> Result<(), P::Error> {
-        let status = self.busy_status();
-        let view = self.controller.view(&status);
+        let view = view(&self.controller, true);
         let mut saving = Saving {
             meanwhile: Meanwhile::new(&mut self.front, port, self.slice, None),
             view: &view,
@@ -358,8 +347,7 @@ impl<K: Keep> Server<'_, K> {
             return Ok(None);
         };
         if let Some(incoming) = self.front.push(byte) {
-            let status = self.status();
-            let view = self.controller.view(&status);
+            let view = view(&self.controller, self.is_lease_due());
             if let Some(change) = self.front.serve(incoming, &view, port)? {
                 self.change(&change, port)?;
             }
@@ -379,8 +367,7 @@ impl<K: Keep> Server<'_, K> {
         } = *change;
         let time = at.unwrap_or(self.started.saturating_add(self.front.now));
         if self.has_work() {
-            let status = self.busy_status();
-            let view = self.controller.view(&status);
+            let view = view(&self.controller, true);
             return self.front.refuse(change, &view, port);
         }
         let kept = self.keep(&Record {
@@ -425,8 +412,14 @@ impl<K: Keep> Server<'_, K> {
         if is_answered {
             return result;
         }
-        let status = self.status();
-        let view = self.controller.view(&status);
+        let view = view(&self.controller, self.is_lease_due());
         result.and(self.front.settle(change, outcome, &view, port))
     }
+}
+
+/// The controller; if it has more to do than it knows of, with something left.
+fn view<'a, 'm>(controller: &'a Controller<'m>, has_more: bool) -> View<'a, 'm> {
+    let mut view = controller.view();
+    view.status.left = view.status.left.max(has_more.into());
+    view
 }

@@ -211,14 +211,14 @@ pub fn carry_out(controller: &mut Controller<'_>, command: &Command, now: Ticks)
         .map(|(number, _)| number)
         .collect();
     rest.push(format!("{} {numbers:?}", controller.events()));
-    let (jobs, status) = (controller.jobs(), controller.status());
+    let jobs = controller.jobs();
     let there = jobs
         .running()
         .chain(queue.slots().map(|slot| queue.get(slot)));
     let leases: Vec<_> = there
         .map(|job| jobs.find(job.id()).map(|slot| jobs.lease(slot)))
         .collect();
-    let ended: Vec<_> = controller.view(&status).leases_ended_since(0).collect();
+    let ended: Vec<_> = controller.view().leases_ended_since(0).collect();
     rest.push(format!("{leases:?} {ended:?}"));
     rest.push(format!("{:?}", controller.statistics()));
     Seen { answer, rest }

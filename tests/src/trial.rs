@@ -80,8 +80,7 @@ impl<'m> Trial<'m> {
                 "{}\n{again:?}",
                 context()
             );
-            let status = controller.status();
-            let again = controller.view(&status).leases_ended_since(latest);
+            let again = controller.view().leases_ended_since(latest);
             let again: Vec<LeaseEnded> = again.map(|(_, ended)| ended).collect();
             assert_eq!(again, expected.ended, "{}", context());
         }

@@ -59,20 +59,20 @@ impl Controller<'_> {
         check_block(self.machine(), block)?;
         self.clock = self.clock.max(now);
         let before = self.occupancy().free();
-        let mut part = interrupts.during(|| self.status());
+        let (mut part, _, world) = self.part(interrupts);
         let mut watcher = part.watcher();
-        let watch = watcher.beside(&self.jobs);
+        let watch = watcher.beside(world.jobs);
         let changed = match faulty {
-            true => self.allocator.mark_faulty_watched(block, watch),
-            false => self.allocator.clear_faulty_watched(block, watch),
+            true => world.allocator.mark_faulty_watched(block, watch),
+            false => world.allocator.clear_faulty_watched(block, watch),
         };
-        let (occupancy, pool) = self.allocator.parts();
-        let mut watch = watcher.beside(&self.jobs);
+        let (occupancy, pool) = world.allocator.parts();
+        let mut watch = watcher.beside(world.jobs);
         let is_on = |job: &&JobSlot| {
             let mut blocks = pool.iter(job.blocks());
             blocks.any(|held| watch.overlap(held, block, occupancy, pool))
         };
-        let mut jobs = self.jobs.running().filter(is_on);
+        let mut jobs = world.jobs.running().filter(is_on);
         let first = jobs.next().map(JobSlot::id);
         let report = FaultReport {
             changed,

@@ -37,19 +37,22 @@ impl<'i> Interrupts<'i> {
         Interrupts(Pausable::by(pauses))
     }
 
+    /// Whether there may be pauses.
+    #[inline]
+    pub(super) fn may_pause(&mut self) -> bool {
+        self.0.who().is_some()
+    }
+
     /// A part of the work, during which the controller has this status.
     #[inline]
-    pub(super) fn during(&mut self, status: impl FnOnce() -> Status) -> Part<'_> {
-        let Some(pauses) = self.0.who() else {
-            return Part(Pausable::never());
-        };
-        let mut status = status();
-        // The work itself is left.
-        status.left = status.left.max(1);
-        Part(Pausable::by(Shown {
-            pauses: &mut **pauses,
-            status,
-        }))
+    pub(super) fn during<'a>(&'a mut self, status: Status<'a>) -> Part<'a> {
+        Part(match self.0.who() {
+            Some(pauses) => Pausable::by(Shown {
+                pauses: &mut **pauses,
+                status,
+            }),
+            None => Pausable::never(),
+        })
     }
 }
 
@@ -71,7 +74,7 @@ impl Part<'_> {
 /// Shows the controller as it is in a pause.
 struct Shown<'a> {
     pauses: &'a mut (dyn Pauses + 'a),
-    status: Status,
+    status: Status<'a>,
 }
 
 impl OnPause for Shown<'_> {
@@ -82,7 +85,7 @@ impl OnPause for Shown<'_> {
         occupancy: &Occupancy<'_>,
         pool: &BlockPool<'_>,
     ) {
-        let view = View::new(jobs, occupancy, pool, &self.status);
+        let view = View::new(jobs, occupancy, pool, self.status);
         self.pauses.worked(instructions, &view);
     }
 }

@@ -32,7 +32,6 @@ use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, Event, Try};
 use crate::storage::Memory;
 use crate::strategy::AnyStrategy;
-use crate::word::WORD_BITS;
 
 /// Serves the processors of one machine.
 ///
@@ -288,13 +287,7 @@ impl<'m> Controller<'m> {
 
     /// What there is room for.
     pub fn capacity(&self) -> Capacity {
-        Capacity {
-            words: self.occupancy().capacity_words() as u32,
-            word_bits: WORD_BITS as u8,
-            jobs: self.jobs.capacity(),
-            blocks: self.allocator.blocks_capacity(),
-            list: self.strategy().workspace().list.len() as u32,
-        }
+        self.view().capacity()
     }
 
     /// What is served, and how.
@@ -329,8 +322,7 @@ impl<'m> Controller<'m> {
 
     /// What has happened so far.
     pub fn statistics(&self) -> Statistics {
-        let status = self.status();
-        self.view(&status).statistics()
+        self.view().statistics()
     }
 
     /// Serves another machine, or in another way; only while no job waits or runs. Faults and statistics
@@ -448,10 +440,10 @@ impl<'m> Controller<'m> {
         self.clock = self.clock.max(now);
         let processors = match held {
             Some(allocation) => {
-                let mut part = interrupts.during(|| self.status());
+                let (mut part, _, world) = self.part(interrupts);
                 let mut watcher = part.watcher();
-                let watch = watcher.beside(&self.jobs);
-                self.allocator.release_watched(allocation, watch)
+                let watch = watcher.beside(world.jobs);
+                world.allocator.release_watched(allocation, watch)
             }
             None => 0,
         };

@@ -1,6 +1,7 @@
 //! Scheduling passes: the attempts that follow an arrival or a departure, one after another.
 
-use super::{Controller, Granted, Grants, Interrupts};
+use super::interrupts::Part;
+use super::{Controller, Granted, Grants, Interrupts, Status};
 use crate::error::Refusal;
 use crate::jobs::Slot;
 use crate::request::{Request, Ticks};
@@ -65,7 +66,8 @@ impl<'m> Controller<'m> {
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn schedule(&mut self, event: Event) {
-        let (scheduler, mut world) = self.scheduler(Watcher::never());
+        let mut never = Interrupts::never();
+        let (_, scheduler, mut world) = self.part(&mut never);
         self.candidate = scheduler.first(&mut world, event);
     }
 
@@ -125,8 +127,8 @@ impl<'m> Controller<'m> {
                 outcome,
                 submitted,
             };
-            let mut part = interrupts.during(|| self.status());
-            let (scheduler, mut world) = self.scheduler(part.watcher());
+            let (mut part, scheduler, mut world) = self.part(interrupts);
+            world.watcher = part.watcher();
             self.candidate = scheduler.next(&mut world, attempt);
         }
         outcome
@@ -141,8 +143,8 @@ impl<'m> Controller<'m> {
         interrupts: &mut Interrupts<'_>,
     ) -> Result<(), Refusal> {
         let slot = attempted.job();
-        let mut part = interrupts.during(|| self.status());
-        let (_, mut world) = self.scheduler(part.watcher());
+        let (mut part, _, mut world) = self.part(interrupts);
+        world.watcher = part.watcher();
         let holds = world.strategy.holds();
         let free = world.free();
         let outcome = world.place(attempted);
@@ -164,14 +166,32 @@ impl<'m> Controller<'m> {
         Ok(())
     }
 
-    fn scheduler<'a>(&'a mut self, watcher: Watcher<'a>) -> (&'a mut AnyScheduler, World<'a, 'm>) {
+    /// A part of the work: who is told of its progress, and what it is done with. Nobody watches the world yet.
+    // The board has one copy.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    pub(super) fn part<'a>(
+        &'a mut self,
+        interrupts: &'a mut Interrupts<'_>,
+    ) -> (Part<'a>, &'a mut AnyScheduler, World<'a, 'm>) {
+        let left = match interrupts.may_pause() {
+            // The work itself is left.
+            true => self.left().max(1),
+            false => 0,
+        };
+        let part = interrupts.during(Status {
+            configuration: &self.configuration,
+            events: self.events,
+            left,
+            counts: &self.counts,
+            list: self.allocator.list_capacity(),
+        });
         let world = World {
-            watcher,
+            watcher: Watcher::never(),
             jobs: &mut self.jobs,
             allocator: &mut self.allocator,
             strategy: &self.configuration.strategy,
             now: self.clock,
         };
-        (&mut self.scheduler, world)
+        (part, &mut self.scheduler, world)
     }
 }

@@ -6,19 +6,20 @@ use crate::controller::Granted;
 use crate::jobs::JobTable;
 use crate::message::{Capacity, Command, Configuration, Counts, Statistics};
 use crate::occupancy::Occupancy;
+use crate::word::WORD_BITS;
 
 /// What does not change while a job tries.
 #[derive(Clone, Copy, Debug)]
-pub struct Status {
+pub struct Status<'a> {
     /// What is served, and how.
-    pub configuration: Configuration,
-    /// What there is room for.
-    pub capacity: Capacity,
+    pub configuration: &'a Configuration,
     /// The number of the latest event: a grant, or the end of a lease.
     pub events: u64,
     /// The most jobs that may still try.
     pub left: u32,
-    pub(super) counts: Counts,
+    pub(super) counts: &'a Counts,
+    /// The entries that a strategy's list has room for.
+    pub(super) list: u32,
 }
 
 /// A controller between two commands, or in the middle of one ([`Pauses`](crate::Pauses)): all that queries ask for.
@@ -28,7 +29,7 @@ pub struct View<'a, 'm> {
     pub(super) occupancy: &'a Occupancy<'m>,
     pub(super) held: Held<'a, 'm>,
     /// What does not change while a job tries.
-    pub status: &'a Status,
+    pub status: Status<'a>,
 }
 
 impl<'a, 'm> View<'a, 'm> {
@@ -36,7 +37,7 @@ impl<'a, 'm> View<'a, 'm> {
         jobs: &'a JobTable<'m>,
         occupancy: &'a Occupancy<'m>,
         pool: &'a BlockPool<'m>,
-        status: &'a Status,
+        status: Status<'a>,
     ) -> Self {
         View {
             jobs,
@@ -53,6 +54,17 @@ impl<'a, 'm> View<'a, 'm> {
         jobs.map(move |(number, job)| (number, Granted::new(held, job)))
     }
 
+    /// What there is room for.
+    pub fn capacity(&self) -> Capacity {
+        Capacity {
+            words: self.occupancy.capacity_words() as u32,
+            word_bits: WORD_BITS as u8,
+            jobs: self.jobs.capacity(),
+            blocks: self.held.0.capacity(),
+            list: self.status.list,
+        }
+    }
+
     /// What has happened so far.
     pub fn statistics(&self) -> Statistics {
         Statistics {
@@ -61,33 +73,28 @@ impl<'a, 'm> View<'a, 'm> {
             faulty: self.occupancy.faulty_count(),
             waiting: self.jobs.waiting_len(),
             running: self.jobs.running_len(),
-            counts: self.status.counts,
+            counts: *self.status.counts,
         }
     }
 }
 
 impl<'m> Controller<'m> {
-    /// What [`Controller::view`] shows beside jobs and processors. O(waiting jobs).
-    #[inline(never)]
-    pub fn status(&self) -> Status {
-        Status {
-            configuration: self.configuration,
-            capacity: self.capacity(),
-            events: self.events,
-            left: self.left(),
-            counts: self.counts,
-        }
-    }
-
     /// Answers a query.
     pub fn answer(&self, query: &Command, reply: Sink<'_>) {
-        let status = self.status();
-        self.view(&status).answer(query, reply);
+        self.view().answer(query, reply);
     }
 
-    /// What queries ask for, with the status that it has now.
-    pub const fn view<'a>(&'a self, status: &'a Status) -> View<'a, 'm> {
+    /// What queries ask for. O(waiting jobs).
+    #[inline(never)]
+    pub fn view(&self) -> View<'_, 'm> {
         let (occupancy, pool) = self.allocator.parts();
+        let status = Status {
+            configuration: &self.configuration,
+            events: self.events,
+            left: self.left(),
+            counts: &self.counts,
+            list: self.allocator.list_capacity(),
+        };
         View::new(&self.jobs, occupancy, pool, status)
     }
 }

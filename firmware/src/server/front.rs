@@ -1,12 +1,12 @@
 //! What a server answers without carrying anything out, also while the controller is at work: [`Front`], [`Meanwhile`].
 
 use embedded_io::Write;
-use heapless::String;
+use heapless::{String, Vec};
 #[cfg(feature = "leases")]
 use meshalloc::LeaseEnded;
 use meshalloc::Pauses;
 use meshalloc::controller::Granted;
-use meshalloc::{Command, Error, SchedulerKind, Status, StrategyKind, Ticks, View};
+use meshalloc::{Command, Error, SchedulerKind, StrategyKind, Ticks, View};
 
 use super::Port;
 use crate::frame::{
@@ -15,7 +15,7 @@ use crate::frame::{
 };
 use crate::keeping::Meantime;
 use crate::protocol::{
-    ClientMessage, EVENTS_MAX, Event, Events, Greeting, Happened, LineCounters, Origin, Outcome,
+    ClientMessage, Event, Events, Greeting, Happened, LineCounters, Origin, Outcome,
     PROTOCOL_VERSION, ProtocolError, ServerMessageRef, Session,
 };
 #[cfg(feature = "rates")]
@@ -241,7 +241,7 @@ impl Front {
         let (place, session, since) = match message {
             ClientMessage::Hello => {
                 let number = self.sessions.open(header.client, header.seq);
-                let greeting = self.greeting(number, view.status);
+                let greeting = self.greeting(number, view);
                 self.send(header, &ServerMessageRef::Hello(&greeting), line)?;
                 return Ok(None);
             }
@@ -370,18 +370,18 @@ impl Front {
         result
     }
 
-    fn greeting(&self, number: u32, status: &Status) -> Greeting {
+    fn greeting(&self, number: u32, view: &View<'_, '_>) -> Greeting {
         Greeting {
             protocol: PROTOCOL_VERSION,
             session: Session {
                 boot: self.boot,
                 number,
             },
-            events: status.events,
+            events: view.status.events,
             origin: self.origin,
             software: cut(SOFTWARE),
             build: cut(BUILD),
-            capacity: status.capacity,
+            capacity: view.capacity(),
             strategies: (0..)
                 .zip(&BUILT)
                 .filter_map(|(number, built)| built.then_some(number))
@@ -391,7 +391,7 @@ impl Front {
                 .copied()
                 .filter(|scheduler| scheduler.is_built())
                 .collect(),
-            configuration: status.configuration,
+            configuration: *view.status.configuration,
             frame_bytes_max: CLIENT_FRAME_MAX as u16,
         }
     }
@@ -417,17 +417,36 @@ impl Front {
 }
 
 fn events(view: &View<'_, '_>, since: u64) -> Events {
-    let granted = view.granted_since(since).filter_map(granted);
+    let mut list = Vec::new();
     #[cfg(feature = "leases")]
-    let granted = in_order(granted, view.leases_ended_since(since).map(ended));
+    let mut ends = view.leases_ended_since(since).peekable();
+    for (number, granted) in view.granted_since(since) {
+        #[cfg(feature = "leases")]
+        while let Some(end) = ends.next_if(|end| end.0 < number) {
+            let _ = list.push(ended(end));
+        }
+        let Some(event) = event(number, granted) else {
+            continue;
+        };
+        // The client asks for what has no room.
+        if list.push(event).is_err() {
+            break;
+        }
+    }
+    #[cfg(feature = "leases")]
+    for end in ends {
+        if list.push(ended(end)).is_err() {
+            break;
+        }
+    }
     Events {
-        list: granted.take(EVENTS_MAX).collect(),
+        list,
         latest: view.status.events,
         left: view.status.left,
     }
 }
 
-fn granted((number, granted): (u64, Granted<'_, '_>)) -> Option<Event> {
+fn event(number: u64, granted: Granted<'_, '_>) -> Option<Event> {
     let job = granted.job();
     granted.blocks().next().map(|block| Event {
         number,
@@ -452,20 +471,6 @@ const fn ended((number, ended): (u64, LeaseEnded)) -> Event {
         processors: ended.processors,
         what: Happened::LeaseEnded,
     }
-}
-
-/// Events of two kinds by their numbers.
-#[cfg(feature = "leases")]
-fn in_order(
-    some: impl Iterator<Item = Event>,
-    others: impl Iterator<Item = Event>,
-) -> impl Iterator<Item = Event> {
-    let (mut some, mut others) = (some.peekable(), others.peekable());
-    core::iter::from_fn(move || {
-        let number = some.peek().map(|event| event.number);
-        let other = others.next_if(|other| number.is_none_or(|number| other.number < number));
-        other.or_else(|| some.next())
-    })
 }
 
 pub(super) const fn increment(counter: &mut u32) {

@@ -210,8 +210,7 @@ fn leases_and_their_ends_outlive_a_reset() {
     let_time_pass(&mut server, 150);
     assert_eq!(jobs(server.controller()), [2, 3]);
     let ended = |server: &Server<'_, _>| -> Vec<(u64, LeaseEnded)> {
-        let status = server.controller().status();
-        let view = server.controller().view(&status);
+        let view = server.controller().view();
         view.leases_ended_since(0).collect()
     };
     let before = ended(&server);

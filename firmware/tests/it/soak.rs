@@ -428,8 +428,7 @@ impl Soak {
     fn see_leases(&mut self) {
         let world = self.world.borrow();
         let controller = world.server.as_ref().expect("it is there").controller();
-        let status = controller.status();
-        let view = controller.view(&status);
+        let view = controller.view();
         let ended: Vec<LeaseEnded> = view.leases_ended_since(0).map(|(_, ended)| ended).collect();
         let mut gone = Vec::new();
         for (&job, lease) in &mut self.leased {

@@ -78,14 +78,14 @@ impl<'a> Best<'a> {
             .partition_point(|&cell| Entry(cell).area() >= area);
         let turned = self.requested.rotated();
         let may_turn = may_rotate && turned != self.requested;
-        for from in (0..large).rev() {
+        for (from, &cell) in self.list[..large].iter().enumerate().rev() {
             if self.found.is_some_and(|found| found.first > from) {
                 break;
             }
             draft.worked(2_000 + 60 * self.list.len() as u32);
             // The candidates from one submesh: its four corners, in the orientation with the larger reservation factor against it, or in both if they
             // are equal. All four corners have the same factor.
-            let submesh = Entry(self.list[from]);
+            let submesh = Entry(cell);
             let sides = submesh.sides();
             let straight = left_beside(self.requested, sides);
             let across = match may_turn {
@@ -120,7 +120,8 @@ impl<'a> Best<'a> {
     /// Keeps a place from `list[from]` if it is better than the best so far.
     #[inline]
     fn consider(&mut self, place: Entry, from: usize) {
-        let first = place.overlapping().first(&self.list[..from]);
+        let before = self.list.get(..from).unwrap_or_default();
+        let first = place.overlapping().first(before);
         let new = Candidate {
             place,
             first: first.unwrap_or(from),
