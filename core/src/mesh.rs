@@ -194,15 +194,6 @@ impl Submesh {
             && other.base.y <= self.base.y + self.sides.h
     }
 
-    /// Whether every processor of `inner` is also one of `self`.
-    #[inline]
-    pub const fn covers(self, inner: Submesh) -> bool {
-        self.base.x <= inner.base.x
-            && self.base.y <= inner.base.y
-            && inner.base.x + inner.sides.w <= self.base.x + self.sides.w
-            && inner.base.y + inner.sides.h <= self.base.y + self.sides.h
-    }
-
     /// The number of processors that belong to both.
     pub const fn common(self, other: Submesh) -> u32 {
         const fn common(from: u16, len: u16, other_from: u16, other_len: u16) -> u32 {
@@ -426,7 +417,37 @@ impl fmt::Display for Mesh {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
+    use std::format;
+    use std::string::ToString;
+    use std::vec::Vec;
+
     use super::*;
+
+    #[test]
+    fn nodes_are_numbered_row_by_row() {
+        let mesh = Mesh::new(3, 2).expect("a mesh");
+        let places = (0..3).flat_map(|y| (0..4).map(move |x| Coord::new(x, y)));
+        let (inside, outside): (Vec<_>, Vec<_>) = places.partition(|at| at.x < 3 && at.y < 2);
+        for (number, at) in (0..).map(NodeId).zip(inside) {
+            assert_eq!(
+                (mesh.node(at), mesh.coord(number)),
+                (Some(number), Some(at))
+            );
+        }
+        assert!(outside.into_iter().all(|at| mesh.node(at).is_none()));
+        assert_eq!(mesh.coord(NodeId(6)), None);
+    }
+
+    #[test]
+    fn sides_that_make_no_mesh_are_named() {
+        for (w, h) in [(0, 5), (5, 0), (1025, 5), (5, 1025)] {
+            let error = Mesh::new(w, h).expect_err("no mesh").to_string();
+            let expected = format!("a mesh of {w}x{h} processors: each side must be 1 to 1024");
+            assert_eq!(error, expected);
+        }
+    }
 
     #[test]
     fn a_mesh_contains_the_submeshes_whose_every_processor_it_has() {

@@ -245,3 +245,19 @@ impl<
         Self::new()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::Mesh;
+
+    #[test]
+    fn the_ends_of_jobs_take_memory_for_those_there_can_be() {
+        let machine = Mesh::new(16, 16).expect("a mesh").grid();
+        let kind = StrategyKind::LebEstimates { budget: 64 };
+        let scratch = |jobs| Needs::of(kind, &machine, jobs).scratch;
+        assert!(scratch(0) < scratch(40) && scratch(40) < scratch(256));
+        // There are no more than processors.
+        assert_eq!(scratch(256), scratch(1000));
+    }
+}

@@ -137,9 +137,7 @@ pub trait Strategy {
     }
 
     /// A request has arrived; it may be refused or have to wait. For strategies that learn from what was asked for.
-    fn arrived(&mut self, request: &Request) {
-        let _ = request;
-    }
+    fn arrived(&mut self, _request: &Request) {}
 
     /// Whether it wants to know about jobs ([`Strategy::look`]).
     fn looks_ahead(&self) -> bool {
