@@ -33,8 +33,9 @@ pub(crate) const MACHINES: [Grid; 3] = [
         Err(_) => panic!("2^12 is a cube"),
     },
 ];
-/// Jobs that the work asks to place on each of them. With 100 the stack of the image with all strategies is no deeper.
-pub(crate) const JOBS: u32 = 60;
+/// Jobs that the work asks to place on each of them. With three times as many the stack of the image
+/// with all strategies is no deeper.
+pub(crate) const JOBS: u32 = 100;
 
 const PAINT: u8 = 0xa5;
 
