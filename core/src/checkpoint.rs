@@ -100,11 +100,10 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// There is something in the part.
     fn flush(&mut self) {
-        if self.len > 0 {
-            (self.emit)(&self.part[..self.len]);
-            self.len = 0;
-        }
+        (self.emit)(&self.part[..self.len]);
+        self.len = 0;
     }
 
     /// Writes groups of one or two numbers, as many in each item as there is room for.

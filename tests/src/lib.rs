@@ -14,6 +14,7 @@
 //! - [`trial`]: controller and system side by side, compared after every operation; [`survey`]: all occupancies of small
 //!   grids and all requests.
 //! - [`saved`]: checkpoints of a controller, and random commands for controllers that are compared with each other.
+//! - [`hash`]: one number for long answers, to be compared with a constant.
 //! - [`wormhole`]: a network in which every flit is moved in every cycle.
 
 pub mod backfilling;
@@ -25,6 +26,7 @@ pub mod curve;
 pub mod discipline;
 pub mod foresight;
 pub mod grid;
+pub mod hash;
 pub mod notation;
 pub mod qemu;
 pub mod random;

@@ -21,7 +21,6 @@ pub type Parts = Vec<Vec<u8>>;
 pub fn save(controller: &Controller<'_>) -> Parts {
     let mut parts = Vec::new();
     let saved = controller.save(&mut |part| {
-        assert!(!part.is_empty(), "a part says something");
         parts.push(part.to_vec());
         Ok::<(), Infallible>(())
     });
