@@ -348,7 +348,7 @@ impl<K: Keep> Server<'_, K> {
         };
         if let Some(incoming) = self.front.push(byte) {
             let view = view(&self.controller, self.is_lease_due());
-            if let Some(change) = self.front.serve(incoming, &view, port)? {
+            if let Some(change) = self.front.serve(&incoming, &view, port)? {
                 self.change(&change, port)?;
             }
         }
@@ -357,12 +357,12 @@ impl<K: Keep> Server<'_, K> {
 
     // Inlined into the loop that receives it takes 400 bytes of flash more.
     #[inline(never)]
-    fn change<P: Port>(&mut self, change: &Change, port: &mut P) -> Result<(), P::Error> {
+    fn change<P: Port>(&mut self, change: &Change<'_>, port: &mut P) -> Result<(), P::Error> {
         let Change {
             header: header @ Header { client, seq, .. },
             session,
             at,
-            ref command,
+            command,
             ..
         } = *change;
         let time = at.unwrap_or(self.started.saturating_add(self.front.now));
@@ -386,7 +386,7 @@ impl<K: Keep> Server<'_, K> {
         {
             self.has_client_time = at.is_some();
         }
-        let early = Some((*change, Outcome::UnderWay));
+        let early = Some((change, Outcome::UnderWay));
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, early);
         let interrupts = Interrupts::by(&mut meanwhile);
         let mut reply = self.controller.begin(command, time, interrupts);
