@@ -1,4 +1,4 @@
-//! The number by which long answers are compared with a constant: [`Hash`].
+//! The number by which long answers are compared with a constant: [`struct@Hash`].
 
 /// The 64-bit hash of Fowler, Noll and Vo, variant 1a.
 #[derive(Debug)]
