@@ -161,15 +161,11 @@ const ESTIMATE: &str = "est=";
 /// What a lease begins with.
 const LEASE: &str = "lease=";
 
-/// The digits behind the name of a time, if the word is one.
-fn named<'w>(word: &'w [u8], name: &str) -> Option<&'w [u8]> {
-    word.strip_prefix(name.as_bytes())
-}
-
-fn is_named(word: &[u8]) -> bool {
+/// What the word begins with, if it is one of these times.
+fn name_of_time(word: &[u8]) -> Option<&'static str> {
     [ESTIMATE, LEASE]
-        .iter()
-        .any(|name| named(word, name).is_some())
+        .into_iter()
+        .find(|name| word.starts_with(name.as_bytes()))
 }
 
 /// The words of a line after the first.
@@ -222,16 +218,17 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
             extents.push(self.digits(digits, word, "a list of extents")?);
         }
         let mut next = self.words.next();
-        if let Some(second) = next.filter(|word| extents.len() == 1 && !is_named(word)) {
+        if let Some(second) = next.filter(|word| extents.len() == 1 && name_of_time(word).is_none())
+        {
             extents.push(self.digits(second, second, "an extent")?);
             next = self.words.next();
         }
         let (mut estimate, mut lease) = (None, None);
         while let Some(word) = next {
-            let (name, what, time) = match (named(word, ESTIMATE), named(word, LEASE)) {
-                (Some(_), _) => (ESTIMATE, "an estimate", &mut estimate),
-                (_, Some(_)) => (LEASE, "a lease", &mut lease),
-                (None, None) => return Err(self.excess(word)),
+            let (name, what, time) = match name_of_time(word) {
+                Some(ESTIMATE) => (ESTIMATE, "an estimate", &mut estimate),
+                Some(name) => (name, "a lease", &mut lease),
+                None => return Err(self.excess(word)),
             };
             if time.is_some() {
                 return Err(self.excess(word));
