@@ -78,7 +78,7 @@ pub struct ReproduceArgs {
     #[arg(long, conflicts_with = "full")]
     quick: bool,
 
-    /// The papers' lengths and meshes, or more: hours for kim-yoon
+    /// The papers' lengths and meshes, or more: minutes on two processors, eleven of them for kim-yoon
     #[arg(long)]
     full: bool,
 

@@ -390,7 +390,8 @@ impl System {
     fn lease(&mut self, id: JobId, ticks: Ticks) -> Result<Reply, Error> {
         let mut jobs = self.running.iter_mut().chain(&mut self.waiting);
         let job = jobs.find(|job| job.id == id).ok_or(Error::UnknownJob)?;
-        job.lease = (ticks > 0).then(|| self.clock.saturating_add(ticks));
+        let ends = self.clock.checked_add(ticks);
+        job.lease = ends.filter(|&ends| ticks > 0 && ends < Ticks::MAX);
         Ok(Reply::Done)
     }
 

@@ -55,7 +55,8 @@ impl Controller<'_> {
             .ok()
     }
 
-    /// The job has a lease of so many ticks from now on, in place of the one it had; with 0 ticks it has none.
+    /// The job has a lease of so many ticks from now on, in place of the one it had; with 0 ticks, or so many that it would last until the end of
+    /// time, it has none.
     ///
     /// # Errors
     ///
@@ -122,7 +123,7 @@ impl Controller<'_> {
         match saved {
             SavedLease::Runs { job, ends } => {
                 let slot = self.jobs.find(job).ok_or(RestoreError::Inconsistent)?;
-                consistent(ends > 0 && self.jobs.lease(slot).is_none())?;
+                consistent((1..Ticks::MAX).contains(&ends) && self.jobs.lease(slot).is_none())?;
                 self.jobs.set_lease(slot, Some(ends));
                 Ok(latest_end)
             }

@@ -25,9 +25,8 @@ impl<'m> Controller<'m> {
 
     /// The most jobs that may still try in the scheduling pass that is under way; 0 if there is none. O(waiting jobs).
     pub fn left(&self) -> u32 {
-        let queue = self.jobs.queue();
         self.candidate
-            .map_or(0, |next| queue.len() - queue.ahead(next.job()))
+            .map_or(0, |next| self.scheduler.left(self.jobs.queue(), next.job()))
     }
 
     /// Goes on with the scheduling pass that is under way: one job tries. Returns whether there is more to do.

@@ -1,7 +1,7 @@
 //! Leases of jobs, and those that have ended lately.
 //!
 //! The time at which a lease ends is in the job's slot. A bound from below for all of them says at once that none has ended; the slots are
-//! looked through only when time has reached it.
+//! looked through only when time has reached it. A lease that would last until the end of time is none.
 
 use heapless::Deque;
 
@@ -27,7 +27,7 @@ pub struct LeaseEnded {
 /// What there is beside the slots.
 #[derive(Debug)]
 pub(super) struct Leases {
-    /// No lease ends earlier.
+    /// No lease ends earlier; [`Ticks::MAX`] if there is none.
     bound: Ticks,
     /// The latest ones that have ended, the oldest first, each with the number of the event.
     ended: Deque<(u64, LeaseEnded), LEASES_ENDED_MAX>,
@@ -47,10 +47,9 @@ impl JobTable<'_> {
         (ends != 0).then_some(ends)
     }
 
-    /// The job has a lease until then, or none.
+    /// The job has a lease until then, which is after 0, or none.
     pub(crate) fn set_lease(&mut self, slot: Slot, ends: Option<Ticks>) {
-        // A lease that ends at once ends a tick later: 0 is none.
-        let ends = ends.map(|ends| ends.max(1));
+        let ends = ends.filter(|&ends| ends < Ticks::MAX);
         self.slots[slot.0 as usize].lease_ends = ends.unwrap_or(0);
         self.leases.bound = self.leases.bound.min(ends.unwrap_or(Ticks::MAX));
     }
@@ -58,7 +57,7 @@ impl JobTable<'_> {
     /// Whether a lease may have ended by now: if not, none has.
     #[inline]
     pub(crate) const fn may_have_ended(&self, now: Ticks) -> bool {
-        self.leases.bound <= now
+        self.leases.bound <= now && self.leases.bound < Ticks::MAX
     }
 
     /// The job whose lease has ended first by now, of several the one with the least name, and when that was. O(jobs) if there may be one.

@@ -137,6 +137,13 @@ macro_rules! schedulers {
                 }
             }
 
+            fn left(&self, queue: Queue<'_>, job: Slot) -> u32 {
+                match self {
+                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.left(queue, job),)*
+                    AnyScheduler::Never(never) => never.left(queue, job),
+                }
+            }
+
             #[cfg(feature = "restore")]
             fn save(&self, state: &mut Writer<'_>) {
                 match self {

@@ -11,7 +11,7 @@
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::Refusal;
-use crate::jobs::Slot;
+use crate::jobs::{Queue, Slot};
 use crate::request::Ticks;
 
 #[macro_use]
@@ -86,6 +86,11 @@ pub trait Scheduler {
 
     /// The job to try after this attempt; `None` to stop.
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;
+
+    /// The most jobs of the queue that may still try, from this one on: it and those behind it, unless jobs try in another order than that of the queue.
+    fn left(&self, queue: Queue<'_>, next: Slot) -> u32 {
+        queue.len() - queue.ahead(next)
+    }
 
     /// Saves what it knows between two passes, beside what is reserved: items, as many as it likes. Nothing for some.
     #[cfg(feature = "restore")]

@@ -36,6 +36,7 @@
 //! ```
 
 use super::{Attempt, Event, Scheduler, Try, World};
+use crate::jobs::{Queue, Slot};
 use crate::request::Ticks;
 
 /// Shortest job first.
@@ -70,5 +71,10 @@ impl Scheduler for ShortestJobFirst {
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
         attempt.outcome.ok()?;
         self.choice(world)
+    }
+
+    /// The next one may stand anywhere in the queue.
+    fn left(&self, queue: Queue<'_>, _next: Slot) -> u32 {
+        queue.len()
     }
 }
