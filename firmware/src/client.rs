@@ -157,9 +157,10 @@ impl<L: Line> Client<L> {
         self.boot = session.boot;
         (self.latest, self.left) = (events, 0);
         match origin {
-            // What was not fetched is still there, unless it is lost.
-            Origin::Restored { .. } | Origin::Damaged { .. } => self.since = self.since.min(events),
-            Origin::Forgetful | Origin::New => {
+            // What was not fetched is still there.
+            Origin::Restored { .. } => self.since = self.since.min(events),
+            // All jobs that run are told of.
+            Origin::Damaged { .. } | Origin::Forgetful | Origin::New => {
                 self.since = 0;
                 self.events.clear();
             }

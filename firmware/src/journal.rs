@@ -346,7 +346,8 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             }
         };
         let region = self.region(index)?;
-        // In the first round no region was erased by a journal yet, so what reads as erased was not left so by a cut.
+        // In the first round what reads as erased is blank, unless it held something else and its first erase was cut; what is written is
+        // read back.
         let erased = self.erased.get_mut(index).is_some_and(mem::take);
         if !erased || generation > REGIONS as u64 {
             self.flash.erase(region.address(0), region.end())?;
@@ -419,11 +420,28 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
                 Ok(())
             }
             Err(error) => {
-                if let Some(active) = &mut self.active {
-                    active.appendable = false;
-                }
+                self.require_checkpoint();
                 Err(error)
             }
+        }
+    }
+
+    /// Bytes that a checkpoint's chunks may take together, each [`Journal::chunk_bytes`].
+    pub fn checkpoint_room(&self) -> usize {
+        let ends = entry::size(entry::BEGIN_LEN) + entry::size(0);
+        let least = self.regions.iter().map(checkpoint_max).min();
+        least.map_or(0, |most| most.saturating_sub(ends))
+    }
+
+    /// Bytes that a chunk of so many bytes takes.
+    pub const fn chunk_bytes(len: usize) -> usize {
+        entry::size(len)
+    }
+
+    /// The caller can make nothing of what [`Journal::replay`] has given it: nothing is appended to that. It is kept until the next checkpoint.
+    pub const fn require_checkpoint(&mut self) {
+        if let Some(active) = &mut self.active {
+            active.appendable = false;
         }
     }
 

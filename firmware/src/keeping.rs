@@ -21,6 +21,8 @@ pub struct Record {
     pub seq: u32,
     /// Its time.
     pub at: Ticks,
+    /// Whether the client has named the time.
+    pub is_client_time: bool,
     /// The command.
     pub command: Command,
 }

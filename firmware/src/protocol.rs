@@ -428,7 +428,7 @@ impl core::error::Error for ProtocolError {}
 
 /// The longest body of a [`ClientMessage`], in bytes; `tests/it/longest.rs` builds it.
 pub const CLIENT_BODY_MAX: usize = {
-    let submit = size::U32 + size::REQUEST;
+    let submit = size::U32 + size::REQUEST + size::U64;
     let configure = size::CONFIGURATION;
     let command = size::TAG + size::max(submit, configure);
     size::TAG + size::SESSION + size::U64 + size::OPTION + size::U64 + command
@@ -441,7 +441,7 @@ pub const SERVER_BODY_MAX: usize = {
     let occupancy = 2 * size::U32 + 2 * size::list(OCCUPANCY_BYTES_MAX, 1);
     let event = 5 * size::U32 + 2 * size::U64 + size::TAG + size::BLOCK;
     let events = size::list(EVENTS_MAX, event) + size::U64 + size::U32;
-    let fault = size::U32 + size::OPTION + size::U32 + size::BOOL;
+    let fault = 2 * size::U32 + size::OPTION + size::U32;
     let outcome = size::TAG + fault + size::U64 + events;
     let greeting = 1
         + size::SESSION

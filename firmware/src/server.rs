@@ -20,13 +20,15 @@
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Controller, Interrupts, Ticks, View};
+#[cfg(feature = "durable")]
+use meshalloc::Pauses;
+use meshalloc::{Command, Controller, Interrupts, Ticks, View};
 
 use crate::frame::{Decoder, Header, ServerFrameBuffer};
 #[cfg(feature = "durable")]
 use crate::journal::{Journal, Recovered};
 use crate::keeping::{Forgetful, Keep, NotKept, Record};
-use crate::protocol::{LineCounters, Origin, Outcome, ProtocolError, ServerMessageRef};
+use crate::protocol::{LineCounters, Origin, Outcome, ProtocolError};
 #[cfg(feature = "rates")]
 use crate::rate::Rate;
 use crate::sessions::{Remembered, Sessions};
@@ -65,11 +67,9 @@ pub struct Server<'m, K = Forgetful> {
     keep: K,
     /// The time of the controller's clock when the server's clock was 0.
     started: Ticks,
-    /// Whether the last checkpoint has failed; it is not tried again before the next command.
+    /// Whether the last checkpoint has failed, or would be of a state in place of one that could not be read; it is not tried before the next
+    /// command.
     is_stuck: bool,
-    /// Whether the last command brought a time of its own: time stands still between such commands.
-    #[cfg(feature = "leases")]
-    has_client_time: bool,
     /// After about so many instructions of an attempt its command is answered; the line is looked at several times as often.
     slice: u32,
     front: Front,
@@ -133,18 +133,22 @@ impl<'m> Server<'m> {
 #[cfg(feature = "durable")]
 impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Journal<F, REGIONS>> {
     /// The controller behind a line on which no frame has come yet, in the state that the journal has; if there is none in it, as the
-    /// controller is, which has no job. See [`Server::new`] for `boot`.
+    /// controller is, which has no job. A journal of which this image can make nothing stays as it is until a command changes something.
+    ///
+    /// Commands that were carried out since the last checkpoint are carried out again, which may take as long as it did then; `pauses` is told of the progress. See
+    /// [`Server::new`] for `boot`.
     pub fn restored(
         mut controller: Controller<'m>,
         boot: u64,
         mut journal: Journal<F, REGIONS>,
         recovered: Recovered,
+        pauses: &mut dyn Pauses,
     ) -> Self {
         let mut sessions = Sessions::new();
-        let origin = journal.restore(recovered, &mut controller, &mut sessions);
+        let (origin, is_read) = journal.restore(recovered, &mut controller, &mut sessions, pauses);
         let mut server = Server::with(controller, boot, journal, sessions, origin);
         server.started = server.controller.clock();
-        server.is_stuck = server.keep.is_due() && server.checkpoint().is_err();
+        server.is_stuck = server.keep.is_due() && (!is_read || server.checkpoint().is_err());
         server
     }
 
@@ -172,8 +176,6 @@ impl<'m, K> Server<'m, K> {
             keep,
             started: 0,
             is_stuck: false,
-            #[cfg(feature = "leases")]
-            has_client_time: false,
             slice: SLICE_INSTRUCTIONS,
             front: Front {
                 decoder: Decoder::new(),
@@ -300,14 +302,29 @@ impl<K: Keep> Server<'_, K> {
     }
 
     /// Writes a command down before it is carried out.
-    fn keep(&mut self, record: &Record) -> Result<(), ProtocolError> {
-        self.is_stuck = false;
-        let kept = self.keep.append(record);
-        let kept = kept.or_else(|NotKept| {
+    ///
+    /// While the state has no room in a checkpoint, what makes it larger is refused, and what is left of the room for records is for commands
+    /// that make it smaller. A reset makes room for itself: it is carried out, and then what it has led to is written down.
+    fn keep(&mut self, record: &Record) -> Result<(), NotKept> {
+        let is_last_room = self.keep.is_due() && makes_larger(&record.command);
+        let appended = match is_last_room {
+            true => Err(NotKept),
+            false => self.keep.append(record),
+        };
+        let kept = appended.or_else(|NotKept| {
             self.checkpoint()?;
             self.keep.append(record)
         });
-        kept.map_err(|NotKept| ProtocolError::NotKept)
+        let kept = kept.or_else(|NotKept| match record.command {
+            Command::Reset => {
+                self.controller
+                    .begin(&Command::Reset, record.at, Interrupts::never());
+                self.checkpoint()
+            }
+            _ => Err(NotKept),
+        });
+        self.is_stuck = kept.is_err();
+        kept
     }
 
     /// Takes bytes from the line, any number at a time, and writes the replies to the frames that they
@@ -359,7 +376,7 @@ impl<K: Keep> Server<'_, K> {
     #[inline(never)]
     fn change<P: Port>(&mut self, change: &Change<'_>, port: &mut P) -> Result<(), P::Error> {
         let Change {
-            header: header @ Header { client, seq, .. },
+            header: Header { client, seq, .. },
             session,
             at,
             command,
@@ -375,16 +392,11 @@ impl<K: Keep> Server<'_, K> {
             session,
             seq,
             at: time,
+            is_client_time: at.is_some(),
             command: *command,
         });
-        if let Err(error) = kept {
-            return self
-                .front
-                .send(header, &ServerMessageRef::Error(error), port);
-        }
-        #[cfg(feature = "leases")]
-        {
-            self.has_client_time = at.is_some();
+        if kept.is_err() {
+            return self.front.give_up(change, ProtocolError::NotKept, port);
         }
         let early = Some((change, Outcome::UnderWay));
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, early);
@@ -400,6 +412,7 @@ impl<K: Keep> Server<'_, K> {
             self.controller.renew(&mut reply);
         }
         let (is_answered, result) = (meanwhile.early.is_none(), meanwhile.result);
+        self.front.sessions.note_time(at.is_some(), &reply);
         increment(&mut self.front.counters.changes);
         let outcome = Outcome::of(&reply);
         if is_under_way {
@@ -414,6 +427,16 @@ impl<K: Keep> Server<'_, K> {
         }
         let view = view(&self.controller, self.is_lease_due());
         result.and(self.front.settle(change, outcome, &view, port))
+    }
+}
+
+/// Whether the state may be larger after the command.
+const fn makes_larger(command: &Command) -> bool {
+    match command {
+        Command::Submit { .. } | Command::MarkFaulty { .. } => true,
+        #[cfg(feature = "leases")]
+        Command::SubmitLeased { .. } => true,
+        _ => false,
     }
 }
 

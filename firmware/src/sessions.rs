@@ -10,6 +10,7 @@
 //! name a session that is no more, and are refused, although the client may have a new one by then. After a reset the boot
 //! that they name is no more.
 
+use meshalloc::Reply;
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::Outcome;
@@ -27,6 +28,8 @@ pub struct Sessions {
     opened: u32,
     /// Counts what clients do, to tell who has done nothing for longest.
     clock: u32,
+    /// Whether the last command that was carried out brought a time of its own: time stands still between such commands.
+    pub(crate) is_client_time: bool,
 }
 
 /// Where a session is kept, until the next one is opened.
@@ -76,6 +79,7 @@ impl Sessions {
             clients: [Client::NONE; CLIENTS_MAX],
             opened: 0,
             clock: 0,
+            is_client_time: false,
         }
     }
 
@@ -179,6 +183,20 @@ impl Sessions {
     pub fn is_past(&self, place: Place, seq: u32) -> bool {
         let client = self.clients.get(place.0);
         client.is_none_or(|client| !is_later(seq, client.last))
+    }
+
+    /// The command with this sequence number, which is not past, will not be carried out.
+    pub(crate) fn give_up(&mut self, place: Place, seq: u32) {
+        if let Some(client) = self.clients.get_mut(place.0) {
+            client.last = seq;
+        }
+    }
+
+    /// A command has come to this: whether it has named the time counts, unless it was refused.
+    pub(crate) const fn note_time(&mut self, is_client_time: bool, reply: &Reply) {
+        if !matches!(reply, Reply::Error(_)) {
+            self.is_client_time = is_client_time;
+        }
     }
 
     /// Remembers the outcome of a command that was carried out.

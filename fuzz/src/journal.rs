@@ -84,7 +84,7 @@ pub fn journal_damage(bytes: &[u8]) {
     let mut board = Board::new();
     let controller = Controller::new(board.memory(), configuration).expect("as before");
     let (journal, recovered) = Journal::open(flash, &regions()).expect("it has power");
-    let server = Server::restored(controller, 5, journal, recovered);
+    let server = Server::restored(controller, 5, journal, recovered, &mut ());
     server.controller().check_invariants();
     if damages == 0 {
         assert!(matches!(server.origin(), Origin::Restored { .. }));
@@ -95,7 +95,7 @@ pub fn journal_damage(bytes: &[u8]) {
 /// Restores a server from this flash, lets it serve, and returns the flash and the state.
 fn restored(flash: Flash, controller: Controller<'_>, bytes: &mut Bytes<'_>) -> (Flash, Vec<u8>) {
     let (journal, recovered) = Journal::open(flash, &regions()).expect("it has power");
-    let mut server = Server::restored(controller, 4, journal, recovered);
+    let mut server = Server::restored(controller, 4, journal, recovered, &mut ());
     server.controller().check_invariants();
     let mut clients = Clients::new();
     while clients.step(&mut server, bytes) {

@@ -20,6 +20,11 @@ pub trait Pauses {
     fn worked(&mut self, instructions: u32, view: &View<'_, '_>);
 }
 
+/// Nothing is done.
+impl Pauses for () {
+    fn worked(&mut self, _: u32, _: &View<'_, '_>) {}
+}
+
 /// Whether work may be interrupted, and by whom.
 #[derive(Debug)]
 pub struct Interrupts<'a>(Pausable<&'a mut (dyn Pauses + 'a)>);

@@ -1,11 +1,14 @@
 //! The journal as what a server keeps: the form of its records and checkpoints, and how a state is restored from them.
 //!
 //! A record is a [`Record`] in postcard. A chunk of a checkpoint is a byte and what follows: [`CONTROLLER`] and a part of the controller's
-//! state, or [`SESSION`] and one of the sessions in postcard.
+//! state, or in postcard [`SESSION`] and one of the sessions, or [`SERVER`] and [`Serving`].
+//!
+//! A command that was refused for lack of room may find some in another image, and the other way round. So records are carried out again
+//! where there is the same room as there was when they were written; elsewhere the journal cannot be read.
 
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::Controller;
-use meshalloc::Interrupts;
+use meshalloc::{Capacity, Controller, Interrupts, Pauses};
+use serde::{Deserialize, Serialize};
 
 use super::{Journal, JournalError, PAYLOAD_MAX, Recovered, Replayed};
 use crate::keeping::{Keep, Meantime, NO_SESSION, NotKept, Record};
@@ -16,9 +19,22 @@ use crate::sessions::{Remembered, Sessions};
 const CONTROLLER: u8 = 0;
 /// The first byte of a chunk with a session.
 const SESSION: u8 = 1;
+/// The first byte of the last chunk.
+const SERVER: u8 = 2;
+
+/// What else there is.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Serving {
+    /// The room that records find when they are carried out again.
+    capacity: Capacity,
+    /// Whether a client has named the time.
+    is_client_time: bool,
+}
 
 /// About so many instructions it takes to make a chunk and to write it.
 const CHUNK_INSTRUCTIONS: u32 = 60_000;
+/// About so many instructions it takes to read a record, and to carry it out where that pauses.
+const RECORD_INSTRUCTIONS: u32 = 20_000;
 
 impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
     fn append(&mut self, record: &Record) -> Result<(), NotKept> {
@@ -36,76 +52,96 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
         controller: &Controller<'_>,
         meantime: &mut dyn Meantime,
     ) -> Result<(), NotKept> {
+        // A sector is not erased for a state that has no room.
+        let mut bytes = 0;
+        for_each_chunk(controller, meantime, &mut |chunk| {
+            bytes += Self::chunk_bytes(chunk.len());
+            Ok(())
+        })?;
+        if bytes > self.checkpoint_room() {
+            return Err(NotKept);
+        }
         self.begin_checkpoint().map_err(|_| NotKept)?;
-        let written = self.write_state(controller, meantime);
-        if written.is_err() {
+        let written = for_each_chunk(controller, meantime, &mut |chunk| {
+            self.chunk(chunk).map_err(|_| NotKept)
+        });
+        let committed = written.and_then(|()| self.commit_checkpoint().map_err(|_| NotKept));
+        if committed.is_err() {
             self.abandon_checkpoint();
         }
-        written
+        committed
     }
 }
 
-impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
-    fn write_state(
-        &mut self,
-        controller: &Controller<'_>,
-        meantime: &mut dyn Meantime,
-    ) -> Result<(), NotKept> {
-        let mut room = [0; PAYLOAD_MAX];
-        controller
-            .save(&mut |part| {
-                let (kind, rest) = room.split_first_mut().ok_or(NotKept)?;
-                *kind = CONTROLLER;
-                rest.get_mut(..part.len())
-                    .ok_or(NotKept)?
-                    .copy_from_slice(part);
-                let chunk = room.get(..=part.len()).ok_or(NotKept)?;
-                meantime.worked(CHUNK_INSTRUCTIONS);
-                self.chunk(chunk).map_err(|_| NotKept)
-            })
-            .map_err(|_| NotKept)?;
-        // Last, with what has been served in pauses.
-        for client in meantime.sessions().open_ones() {
+/// Hands over the chunks of a checkpoint.
+fn for_each_chunk(
+    controller: &Controller<'_>,
+    meantime: &mut dyn Meantime,
+    visit: &mut dyn FnMut(&[u8]) -> Result<(), NotKept>,
+) -> Result<(), NotKept> {
+    let mut room = [0; PAYLOAD_MAX];
+    controller
+        .save(&mut |part| {
             let (kind, rest) = room.split_first_mut().ok_or(NotKept)?;
-            *kind = SESSION;
-            let len = postcard::to_slice(client, rest).map_err(|_| NotKept)?.len();
-            let chunk = room.get(..=len).ok_or(NotKept)?;
-            self.chunk(chunk).map_err(|_| NotKept)?;
-        }
-        self.commit_checkpoint().map_err(|_| NotKept)
+            *kind = CONTROLLER;
+            rest.get_mut(..part.len())
+                .ok_or(NotKept)?
+                .copy_from_slice(part);
+            let chunk = room.get(..=part.len()).ok_or(NotKept)?;
+            meantime.worked(CHUNK_INSTRUCTIONS);
+            visit(chunk)
+        })
+        .map_err(|_| NotKept)?;
+    // Last, with what has been served in pauses.
+    let sessions = meantime.sessions();
+    for client in sessions.open_ones() {
+        visit(postcard::to_slice(&(SESSION, client), &mut room).map_err(|_| NotKept)?)?;
     }
+    let serving = Serving {
+        capacity: controller.capacity(),
+        is_client_time: sessions.is_client_time,
+    };
+    visit(postcard::to_slice(&(SERVER, serving), &mut room).map_err(|_| NotKept)?)
+}
 
-    /// Brings controller and sessions into the state that the journal has, and says where it comes from. If the journal cannot be read
-    /// they are empty.
+impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
+    /// Brings controller and sessions into the state that the journal has; returns where it comes from, and whether it could be read. If not they
+    /// are empty, and the journal stays as it is until the next checkpoint.
     pub(crate) fn restore(
         &mut self,
         recovered: Recovered,
         controller: &mut Controller<'_>,
         sessions: &mut Sessions,
-    ) -> Origin {
-        let whole = match recovered {
-            Recovered::Empty => return Origin::New,
+        pauses: &mut dyn Pauses,
+    ) -> (Origin, bool) {
+        let is_whole = match recovered {
+            Recovered::Empty => return (Origin::New, true),
             Recovered::Whole { .. } => true,
             Recovered::Damaged(_) => false,
         };
-        let restored = self.replay_into(controller, sessions).is_ok();
-        if !restored {
+        let is_read = self.replay_into(controller, sessions, pauses).is_ok();
+        if !is_read {
             *sessions = Sessions::new();
             controller.reset(0);
+            self.require_checkpoint();
         }
         let at = controller.clock();
-        match whole && restored {
+        let origin = match is_whole && is_read {
             true => Origin::Restored { at },
             false => Origin::Damaged { at },
-        }
+        };
+        (origin, is_read)
     }
 
     fn replay_into(
         &mut self,
         controller: &mut Controller<'_>,
         sessions: &mut Sessions,
+        pauses: &mut dyn Pauses,
     ) -> Result<(), NotKept> {
         let mut replay = self.replay();
+        let capacity = controller.capacity();
+        let mut is_same_room = false;
         let mut restoring = controller.restore();
         let mut record = loop {
             match replay.next().map_err(unreadable)? {
@@ -115,14 +151,21 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
                 Some(Replayed::Chunk([SESSION, client @ ..])) => {
                     sessions.restore(postcard::from_bytes(client).map_err(|_| NotKept)?);
                 }
+                Some(Replayed::Chunk([SERVER, serving @ ..])) => {
+                    let serving: Serving = postcard::from_bytes(serving).map_err(|_| NotKept)?;
+                    is_same_room = serving.capacity == capacity;
+                    sessions.is_client_time = serving.is_client_time;
+                }
                 Some(Replayed::Chunk(_)) => return Err(NotKept),
-                Some(Replayed::Record(record)) => break read(record)?,
+                Some(Replayed::Record(record)) if is_same_room => break read(record)?,
+                Some(Replayed::Record(_)) => return Err(NotKept),
                 None => return restoring.finish().map_err(|_| NotKept),
             }
         };
         restoring.finish().map_err(|_| NotKept)?;
         loop {
-            repeat(&record, controller, sessions);
+            repeat(&record, controller, sessions, pauses);
+            pauses.worked(RECORD_INSTRUCTIONS, &controller.view());
             record = match replay.next().map_err(unreadable)? {
                 Some(Replayed::Record(record)) => read(record)?,
                 Some(Replayed::Chunk(_)) => return Err(NotKept),
@@ -141,24 +184,31 @@ fn read(record: &[u8]) -> Result<Record, NotKept> {
 }
 
 /// Carries a command out once more, and all the scheduling that follows from it: the next one came after that.
-fn repeat(record: &Record, controller: &mut Controller<'_>, sessions: &mut Sessions) {
+fn repeat(
+    record: &Record,
+    controller: &mut Controller<'_>,
+    sessions: &mut Sessions,
+    pauses: &mut dyn Pauses,
+) {
     let Record {
         client,
         session,
         seq,
         at,
+        is_client_time,
         command,
     } = *record;
-    let mut reply = controller.begin(&command, at, Interrupts::never());
-    controller.advance(&mut |_| (), Interrupts::never());
+    let mut reply = controller.begin(&command, at, Interrupts::by(pauses));
+    controller.advance(&mut |_| (), Interrupts::by(pauses));
     controller.renew(&mut reply);
     let remembered = Remembered {
         outcome: Outcome::of(&reply),
         as_of: controller.events(),
     };
     if session != NO_SESSION {
+        sessions.note_time(is_client_time, &reply);
         let place = sessions.recall(client, session);
         sessions.remember(place, seq, remembered);
     }
-    while controller.advance(&mut |_| (), Interrupts::never()) {}
+    while controller.advance(&mut |_| (), Interrupts::by(pauses)) {}
 }

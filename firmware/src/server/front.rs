@@ -312,6 +312,17 @@ impl Front {
         self.settle(change, Outcome::Error(Error::Busy { left }), view, line)
     }
 
+    /// Answers a command that is not carried out, nor will be when a copy of its frame comes.
+    pub(super) fn give_up<W: Write>(
+        &mut self,
+        change: &Change<'_>,
+        error: ProtocolError,
+        line: &mut W,
+    ) -> Result<(), W::Error> {
+        self.sessions.give_up(change.place, change.header.seq);
+        self.send(change.header, &ServerMessageRef::Error(error), line)
+    }
+
     /// Remembers what a command has come to, and answers it.
     pub(super) fn settle<W: Write>(
         &mut self,

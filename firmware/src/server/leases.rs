@@ -10,7 +10,7 @@ use crate::keeping::{Keep, NO_SESSION, Record};
 impl<K: Keep> Server<'_, K> {
     /// The time by which leases end.
     fn time(&self) -> Ticks {
-        match self.has_client_time {
+        match self.front.sessions.is_client_time {
             true => self.controller.clock(),
             false => self.started.saturating_add(self.front.now),
         }
@@ -32,10 +32,10 @@ impl<K: Keep> Server<'_, K> {
             session: NO_SESSION,
             seq: 0,
             at,
+            is_client_time: false,
             command,
         };
         if self.keep(&record).is_err() {
-            self.is_stuck = true;
             return Ok(());
         }
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);

@@ -168,7 +168,7 @@ fn leases_and_their_ends_outlive_a_reset() {
         let first_fit = configuration(16, 16, StrategyKind::FirstFit);
         let controller = Controller::new(board.memory(), first_fit).expect("it fits");
         let (journal, recovered) = Journal::<_, 3>::open(flash, &regions).expect("it has power");
-        Server::restored(controller, number, journal, recovered)
+        Server::restored(controller, number, journal, recovered, &mut ())
     };
     let mut server = boot(MemoryFlash::<SECTOR>::new(3), 1);
     let carry_out = |server: &mut Server<'_, _>, commands: &[Command], seq| {

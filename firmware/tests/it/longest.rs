@@ -37,6 +37,21 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
         submit(longest(request(&[2; 16]))),
         // As many as there can be of two bytes each.
         submit(longest(request(&[128; 4]))),
+        Command::SubmitLeased {
+            job,
+            request: longest(longest_shape()),
+            ticks: u64::MAX,
+        },
+        Command::SubmitLeased {
+            job,
+            request: longest(request(&[128; 4])),
+            ticks: u64::MAX,
+        },
+        Command::Lease {
+            job,
+            ticks: u64::MAX,
+        },
+        Command::EndLease { job },
         Command::Configure(longest_configuration()),
         Command::Configure(Configuration {
             scheduler: longest_configuration().scheduler,

@@ -9,6 +9,7 @@ mod line;
 mod longest;
 mod port;
 mod rate;
+mod recovery;
 mod samples;
 mod session;
 mod soak;

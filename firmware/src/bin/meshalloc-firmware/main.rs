@@ -56,6 +56,8 @@ mod board {
     use meshalloc::{
         Configuration, Controller, Cube, Grid, Mesh, SchedulerKind, Storage, StrategyKind,
     };
+    #[cfg(feature = "journal")]
+    use meshalloc::{Pauses, View};
     use meshalloc_firmware::{BUILD, Port, SOFTWARE, Server};
     #[cfg(feature = "journal")]
     use meshalloc_firmware::{journal::Journal, protocol::Origin};
@@ -170,7 +172,7 @@ mod board {
             let area = Area::new(device.FLASH);
             #[cfg(feature = "qemu")]
             let area = defmt::unwrap!(Area::open().ok(), "the journal's file");
-            restored(controller, boot, area)
+            restored(controller, boot, area, &mut watchdog)
         };
         show_running(&mut led, server.controller());
 
@@ -229,14 +231,26 @@ mod board {
         controller: Controller<'static>,
         boot: u64,
         area: Area,
+        watchdog: &mut IndependentWatchdog,
     ) -> Server<'static, Journal<Area, { REGIONS.len() }>> {
         let (journal, recovered) = defmt::unwrap!(Journal::open(area, &REGIONS));
         defmt::info!("journal: {}", recovered);
-        let server = Server::restored(controller, boot, journal, recovered);
+        let server = Server::restored(controller, boot, journal, recovered, &mut Feeding(watchdog));
         if let Origin::Damaged { .. } = server.origin() {
             defmt::error!("the journal was damaged: {}", server.origin());
         }
         server
+    }
+
+    /// Feeds the watchdog while work goes on of which nobody looks at the line.
+    #[cfg(feature = "journal")]
+    struct Feeding<'a>(&'a mut IndependentWatchdog);
+
+    #[cfg(feature = "journal")]
+    impl Pauses for Feeding<'_> {
+        fn worked(&mut self, _: u32, _: &View<'_, '_>) {
+            self.0.feed();
+        }
     }
 
     /// The serial port; whoever looks at it feeds the watchdog.

@@ -36,7 +36,7 @@ pub(super) fn boot(
     let controller = Controller::new(board.memory(), configuration).expect("it fits");
     let (journal, recovered) = Journal::open(flash, &regions()).expect("the flash has power");
     // Often enough for an attempt of each strategy to pause several times.
-    Server::restored(controller, number, journal, recovered).pausing_after(1_000)
+    Server::restored(controller, number, journal, recovered, &mut ()).pausing_after(1_000)
 }
 
 /// A strategy whose jobs hold a block, or many, whose search pauses or not, and schedulers under which many jobs try after a departure.

@@ -1,0 +1,382 @@
+//! What a server makes of its journal when it starts, and what it does when the journal has no room left.
+
+use std::ops::Range;
+
+use meshalloc::{
+    Command, Configuration, Controller, Error, JobId, Memory, Pauses, Refusal, Reply, Request,
+    SchedulerKind, Storage, StrategyKind, Ticks, View,
+};
+use meshalloc_firmware::frame::{ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX};
+use meshalloc_firmware::journal::Journal;
+use meshalloc_firmware::journal::memory::MemoryFlash;
+use meshalloc_firmware::protocol::Origin;
+use meshalloc_firmware::{ClientMessage, Outcome, ProtocolError, Received, Server, ServerMessage};
+
+use crate::board::{Board, configuration, release, submit};
+
+const REGIONS: usize = 3;
+type Kept<const SECTOR: usize> = Journal<MemoryFlash<SECTOR>, REGIONS>;
+
+/// A server with a journal, and the clients that speak to it.
+struct Life<const SECTOR: usize> {
+    server: Server<'static, Kept<SECTOR>>,
+    boot: u64,
+    now: Ticks,
+    seq: u32,
+}
+
+impl<const SECTOR: usize> Life<SECTOR> {
+    /// In the memory of a small board.
+    fn begin(flash: MemoryFlash<SECTOR>, boot: u64, configuration: Configuration) -> Self {
+        let board = Box::leak(Box::new(Board::new()));
+        Self::begin_in(board.memory(), flash, boot, configuration, &mut ())
+    }
+
+    fn begin_in(
+        memory: Memory<'static>,
+        flash: MemoryFlash<SECTOR>,
+        boot: u64,
+        configuration: Configuration,
+        pauses: &mut dyn Pauses,
+    ) -> Self {
+        let regions: [Range<u32>; REGIONS] =
+            std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32);
+        let controller = Controller::new(memory, configuration).expect("it fits");
+        let (journal, recovered) = Journal::open(flash, &regions).expect("it has power");
+        Life {
+            server: Server::restored(controller, boot, journal, recovered, pauses),
+            boot,
+            now: 0,
+            seq: 100 * boot as u32,
+        }
+    }
+
+    fn into_flash(self) -> MemoryFlash<SECTOR> {
+        self.server.into_journal().into_flash()
+    }
+
+    /// Sends a frame; returns the answer.
+    fn send(&mut self, client: u32, seq: u32, message: &ClientMessage) -> ServerMessage {
+        let mut buffer = ClientFrameBuffer::new();
+        let header = Header::new(client, seq);
+        let frame = buffer.encode(header, message).expect("it fits");
+        let mut line = Vec::new();
+        self.server
+            .receive(frame, self.now, &mut line)
+            .expect("a vector takes everything");
+        let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
+        let mut frames = line.into_iter().filter_map(|byte| {
+            let frame = decoder.push(byte)?.expect("the server sends whole frames");
+            Some(postcard::from_bytes(frame.body).expect("and messages in them"))
+        });
+        let answer = frames.next().expect("it answers");
+        assert!(frames.next().is_none(), "one frame is answered by one");
+        answer
+    }
+
+    /// The message of a command of this client, whose session is opened if it has none.
+    fn message(&mut self, client: u32, command: Command, at: Option<Ticks>) -> ClientMessage {
+        self.seq += 1;
+        let ServerMessage::Hello(greeting) = self.send(client, self.seq, &ClientMessage::Hello)
+        else {
+            panic!("a hello is greeted");
+        };
+        assert_eq!(greeting.session.boot, self.boot);
+        ClientMessage::Command {
+            session: greeting.session,
+            since: 0,
+            at,
+            command,
+        }
+    }
+
+    /// Has a command of this client carried out, and all that follows from it.
+    fn call(&mut self, client: u32, command: Command, at: Option<Ticks>) -> ServerMessage {
+        let message = self.message(client, command, at);
+        self.seq += 1;
+        let answer = self.send(client, self.seq, &message);
+        self.work();
+        answer
+    }
+
+    /// What a command of client 1 has come to.
+    fn outcome(&mut self, command: Command) -> Outcome {
+        match self.call(1, command, None) {
+            ServerMessage::Outcome { outcome, .. } => outcome,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn work(&mut self) {
+        let mut answer = Vec::new();
+        let mut port = Received {
+            bytes: &[],
+            line: &mut answer,
+        };
+        assert_eq!(self.server.receive_from(self.now, &mut port), Ok(None));
+        for _ in 0..1000 {
+            if !self.server.has_work() {
+                return;
+            }
+            self.server.work(&mut port).expect("nobody has asked");
+        }
+        panic!("there is always more to do");
+    }
+
+    fn let_time_pass(&mut self, now: Ticks) {
+        self.now = now;
+        self.work();
+    }
+
+    fn jobs(&self) -> Vec<u32> {
+        let jobs = self.server.controller().jobs();
+        (0..1000)
+            .filter(|&job| jobs.find(JobId(job)).is_some())
+            .collect()
+    }
+
+    fn sectors_erased(&mut self) -> u32 {
+        self.server.journal().sectors_erased()
+    }
+}
+
+const NOT_KEPT: ServerMessage = ServerMessage::Error(ProtocolError::NotKept);
+
+fn first_fit() -> Configuration {
+    configuration(16, 16, StrategyKind::FirstFit)
+}
+
+fn lease(job: u32, ticks: Ticks) -> Command {
+    Command::SubmitLeased {
+        job: JobId(job),
+        request: Request::submesh(2, 2),
+        ticks,
+    }
+}
+
+#[test]
+fn whoever_waits_is_told_of_the_progress_of_a_restore() {
+    struct Count(u32, u32);
+    impl Pauses for Count {
+        fn worked(&mut self, instructions: u32, _: &View<'_, '_>) {
+            self.0 += 1;
+            self.1 = self.1.max(instructions);
+        }
+    }
+    let conservative = Configuration {
+        scheduler: SchedulerKind::Conservative,
+        ..configuration(16, 16, StrategyKind::FreeSubmeshList)
+    };
+    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, conservative);
+    let commands = 20;
+    for job in 0..commands {
+        let request = Request::submesh(9, 9).with_estimate(10);
+        let job = JobId(job);
+        life.outcome(Command::Submit { job, request });
+    }
+    let before = life.jobs();
+    let board = Box::leak(Box::new(Board::new()));
+    let mut count = Count(0, 0);
+    let life = Life::begin_in(
+        board.memory(),
+        life.into_flash(),
+        2,
+        conservative,
+        &mut count,
+    );
+    assert_eq!(life.jobs(), before);
+    // Once behind every record, and within the reservations.
+    assert!(count.0 > 2 * commands, "{} times", count.0);
+    assert!(count.1 < 1_000_000, "{} instructions", count.1);
+}
+
+#[test]
+fn a_journal_that_cannot_be_read_stays_until_something_is_changed() {
+    type Small = Storage<16, 4, 32, 256, 256>;
+    let small = |flash, boot| {
+        let memory = Box::leak(Box::new(Small::new())).memory();
+        Life::begin_in(memory, flash, boot, first_fit(), &mut ())
+    };
+    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
+    for job in 0..10 {
+        life.outcome(submit(job, 2, 2));
+    }
+    // No room for so many jobs.
+    let life = small(life.into_flash(), 2);
+    assert!(matches!(life.server.origin(), Origin::Damaged { .. }));
+    assert_eq!(life.jobs(), []);
+    // The one who had written it reads it.
+    let life = Life::begin(life.into_flash(), 3, first_fit());
+    assert!(matches!(life.server.origin(), Origin::Restored { .. }));
+    assert_eq!(life.jobs(), (0..10).collect::<Vec<u32>>());
+    // What is acknowledged from then on is not lost, nor behind what cannot be read.
+    let mut life = small(life.into_flash(), 4);
+    life.outcome(submit(77, 2, 2));
+    let life = small(life.into_flash(), 5);
+    assert!(matches!(life.server.origin(), Origin::Restored { .. }));
+    assert_eq!(life.jobs(), [77]);
+    // With more room what was refused might be granted.
+    let life = Life::begin(life.into_flash(), 6, first_fit());
+    assert!(matches!(life.server.origin(), Origin::Damaged { .. }));
+    assert_eq!(life.jobs(), []);
+}
+
+/// A job whose description is long.
+fn long(job: u32) -> Command {
+    Command::Submit {
+        job: JobId(job),
+        request: Request::submesh(2, 2).with_estimate(1 << 60),
+    }
+}
+
+/// A server whose state has no room in a checkpoint, and the next job to submit.
+fn overfull() -> (Life<1024>, u32) {
+    let mut life = Life::begin(MemoryFlash::new(3), 1, first_fit());
+    let mut job = 0;
+    while !matches!(life.call(1, long(job), None), NOT_KEPT) {
+        job += 1;
+        assert!(job < 24, "the state never outgrows a checkpoint");
+    }
+    (life, job)
+}
+
+#[test]
+fn where_a_state_has_no_room_it_can_become_smaller_again() {
+    let (mut life, next) = overfull();
+    assert_eq!(life.jobs(), (0..next).collect::<Vec<u32>>());
+    let erased = life.sectors_erased();
+    assert_eq!(life.call(1, long(next), None), NOT_KEPT);
+    assert_eq!(life.call(2, long(next), None), NOT_KEPT);
+    assert_eq!(life.sectors_erased(), erased, "no sector is erased in vain");
+    // It is the same after a reset.
+    let mut life = Life::begin(life.into_flash(), 2, first_fit());
+    assert_eq!(life.jobs(), (0..next).collect::<Vec<u32>>());
+    assert_eq!(life.call(1, long(next), None), NOT_KEPT);
+    let mut released = 0;
+    while life.sectors_erased() == 0 {
+        let processors = 4;
+        let job = JobId(released);
+        let expected = Outcome::Released { job, processors };
+        assert_eq!(life.outcome(release(released)), expected);
+        released += 1;
+    }
+    assert!(released < next);
+    assert!(matches!(
+        life.outcome(long(next)),
+        Outcome::Submitted { .. }
+    ));
+    let life = Life::begin(life.into_flash(), 3, first_fit());
+    assert_eq!(life.jobs(), (released..=next).collect::<Vec<u32>>());
+}
+
+#[test]
+fn a_reset_makes_room_for_itself() {
+    let (mut life, next) = overfull();
+    // Up to the last byte with what changes nothing: such records are kept, too.
+    let mut refused = 0;
+    loop {
+        match life.call(1, release(500), None) {
+            NOT_KEPT => break,
+            _ => refused += 1,
+        }
+    }
+    assert!(refused > 0);
+    assert_eq!(life.call(1, release(0), None), NOT_KEPT);
+    assert_eq!(life.jobs(), (0..next).collect::<Vec<u32>>());
+    assert_eq!(life.outcome(Command::Reset), Outcome::Done);
+    assert_eq!(life.jobs(), []);
+    let life = Life::begin(life.into_flash(), 2, first_fit());
+    assert!(matches!(life.server.origin(), Origin::Restored { .. }));
+    assert_eq!(life.jobs(), []);
+}
+
+#[test]
+fn a_late_copy_of_what_was_not_kept_is_too_old() {
+    let (mut life, next) = overfull();
+    let message = life.message(1, long(next), None);
+    life.seq += 1;
+    let seq = life.seq;
+    assert_eq!(life.send(1, seq, &message), NOT_KEPT);
+    life.work();
+    for job in 0..next / 2 {
+        life.call(2, release(job), None);
+    }
+    let too_old = ServerMessage::Error(ProtocolError::TooOld);
+    assert_eq!(life.send(1, seq, &message), too_old);
+    assert!(!life.jobs().contains(&next));
+}
+
+#[test]
+fn at_the_end_of_time_there_is_no_lease_to_end() {
+    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
+    life.outcome(lease(1, Ticks::MAX));
+    life.call(1, submit(2, 2, 2), Some(Ticks::MAX));
+    assert_eq!(life.jobs(), [1, 2]);
+    assert_eq!(life.outcome(Command::Reset), Outcome::Done);
+    assert_eq!(life.jobs(), []);
+}
+
+#[test]
+fn a_command_that_is_refused_does_not_change_whose_time_it_is() {
+    let unknown = Outcome::Error(Error::UnknownJob);
+    // Time of a client, then a refused command without one.
+    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
+    life.call(1, lease(1, 100), Some(5));
+    life.now = 50_000;
+    assert_eq!(life.outcome(release(9)), unknown);
+    assert_eq!(life.jobs(), [1]);
+    // The server's time, then a refused command that names one.
+    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
+    life.call(1, lease(1, 100), None);
+    let answer = life.call(2, release(9), Some(0));
+    assert!(matches!(answer, ServerMessage::Outcome { outcome, .. } if outcome == unknown));
+    life.let_time_pass(99);
+    assert_eq!(life.jobs(), [1]);
+    life.let_time_pass(100);
+    assert_eq!(life.jobs(), []);
+}
+
+#[test]
+fn where_a_client_names_the_time_it_stands_still_after_a_reset_too() {
+    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
+    life.call(1, lease(1, 1000), Some(100));
+    // From a record, then from a checkpoint.
+    for boot in 2..60 {
+        life = Life::begin(life.into_flash(), boot, first_fit());
+        life.let_time_pass(1_000_000);
+        assert_eq!(life.jobs(), [1], "boot {boot}");
+        for _ in 0..10 {
+            life.call(1, submit(5, 16, 16), Some(100));
+            life.call(1, release(5), Some(100));
+        }
+    }
+    let erased = life.into_flash();
+    let mut life = Life::begin(erased, 60, first_fit());
+    life.call(1, submit(2, 1, 1), Some(1100));
+    assert_eq!(life.jobs(), [2]);
+    // And goes on where the server does.
+    life.outcome(lease(3, 10));
+    let at = life.server.controller().clock();
+    let mut life = Life::begin(life.into_flash(), 61, first_fit());
+    assert_eq!(life.server.origin(), Origin::Restored { at });
+    life.let_time_pass(9);
+    assert_eq!(life.jobs(), [2, 3]);
+    life.let_time_pass(10);
+    assert_eq!(life.jobs(), [2]);
+}
+
+#[test]
+fn a_refusal_that_never_waits_leaves_no_trace() {
+    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
+    life.outcome(submit(1, 16, 16));
+    let request = Request::submesh(1, 1).with_flags(meshalloc::Flags::NO_WAIT);
+    let job = JobId(2);
+    let refused = Outcome::Error(Error::Refused(Refusal::TooFewFree));
+    assert_eq!(life.outcome(Command::Submit { job, request }), refused);
+    let mut replies = Vec::new();
+    let view = life.server.controller().view();
+    view.answer(&Command::QueryJob { job }, &mut |reply| {
+        replies.push(reply.clone());
+    });
+    assert_eq!(replies, [Reply::Error(Error::UnknownJob)]);
+}
