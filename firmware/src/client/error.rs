@@ -53,7 +53,7 @@ pub enum ClientError {
     /// with another session.
     #[error("the controller has given the place of this client to another one")]
     SessionLost,
-    /// The controller did not understand the frame. Nothing was carried out.
+    /// The controller did not understand the frame, or could not write the command down. Nothing was carried out.
     #[error("the controller did not take {message}: {error}")]
     Refused {
         /// What was sent.
