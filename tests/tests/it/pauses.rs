@@ -88,8 +88,13 @@ fn in_pauses(
 ) -> Reply {
     let mut reply = controller.begin(command, now, Interrupts::by(looks));
     let mut finish = |controller: &mut Controller<'_>| {
+        let mut left = Vec::new();
         while controller.is_scheduling() {
+            left.push(controller.left() as usize);
             controller.advance(&mut |_| (), Interrupts::by(looks));
+        }
+        for (&most, tried) in left.iter().zip((1..=left.len()).rev()) {
+            assert!(tried <= most, "{tried} jobs tried, at most {most} were left");
         }
     };
     finish(controller);
