@@ -156,6 +156,15 @@ impl Doubling {
         &self.steps[..self.count]
     }
 
+    /// The starts of the runs in a row of two words.
+    #[inline]
+    pub(crate) fn reduced(&self, ones: Wide) -> Wide {
+        let steps = self.steps().iter();
+        steps.fold(ones, |ones, &step| {
+            ones & ones.checked_shr(step).unwrap_or(0)
+        })
+    }
+
     /// Reduces a row of several words to the starts of its runs.
     #[inline]
     pub(crate) fn reduce(&self, row: &mut [Word]) {

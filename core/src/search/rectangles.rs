@@ -1,12 +1,14 @@
 //! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
+use core::ops::{BitAnd, Not};
+
 use super::few::{FIRST_FIT_BY_BLOCKS, FewBlocks};
 use crate::blocks::Draft;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::{Doubling, Span, WORD_BITS, Word, run_starts, runs};
+use crate::word::{Doubling, Span, WORD_BITS, Wide, Word, run_starts, runs};
 
 /// The first base node in row-major order at which a submesh of these sides is free.
 ///
@@ -30,7 +32,7 @@ pub(crate) fn first_fit(
     sides: Sides,
     scratch: &mut [Word],
 ) -> Option<Coord> {
-    // The board's rows have 32 bits a word: those of its largest mesh have two, and for smaller ones a kilobyte of flash would be much.
+    // The board's rows have 32 bits a word: those of its square mesh have two, and for smaller ones a kilobyte of flash would be much.
     if occupancy.stride() > 1 || WORD_BITS == u32::BITS {
         return first_fit_of_any_width(occupancy, sides, scratch);
     }
@@ -73,7 +75,11 @@ fn first_fit_of_any_width(
         return None;
     }
     let runs = Doubling::new(sides.w);
-    first_fit_wide(busy, stride, &runs, window, &mut scratch[..busy.len()])
+    let starts = &mut scratch[..busy.len()];
+    match stride {
+        2 => first_fit_double(busy, &runs, window, starts),
+        _ => first_fit_wide(busy, stride, &runs, window, starts),
+    }
 }
 
 /// Rows of one word.
@@ -84,39 +90,122 @@ fn first_fit_narrow<const STEPS: u32>(
     window: usize,
     starts: &mut [Word],
 ) -> Option<Coord> {
-    let rows = busy.len();
-    let starts = &mut starts[..rows];
+    let starts = &mut starts[..busy.len()];
+    first_fit_in_rows(busy, window, starts, |free: Word| {
+        run_starts::<STEPS>(free, last)
+    })
+}
+
+/// Rows of two words.
+fn first_fit_double(
+    busy: &[Word],
+    runs: &Doubling,
+    window: usize,
+    starts: &mut [Word],
+) -> Option<Coord> {
+    // Rows through the same blocks are alike.
+    let mut latest = (Wide::MAX, runs.reduced(Wide::MAX));
+    first_fit_in_rows(busy, window, starts, |free: Wide| {
+        if free != latest.0 {
+            latest = (free, runs.reduced(free));
+        }
+        latest.1
+    })
+}
+
+/// The bits of a row in one number.
+trait Row: Copy + PartialEq + BitAnd<Output = Self> + Not<Output = Self> {
+    /// The words that it takes.
+    const WORDS: usize;
+    const ZERO: Self;
+
+    fn read(words: &[Word], row: usize) -> Self;
+    fn write(self, words: &mut [Word], row: usize);
+    /// The place of its lowest bit.
+    fn lowest(self) -> u32;
+}
+
+impl Row for Word {
+    const WORDS: usize = 1;
+    const ZERO: Word = 0;
+
+    #[inline]
+    fn read(words: &[Word], row: usize) -> Word {
+        words[row]
+    }
+
+    #[inline]
+    fn write(self, words: &mut [Word], row: usize) {
+        words[row] = self;
+    }
+
+    #[inline]
+    fn lowest(self) -> u32 {
+        self.trailing_zeros()
+    }
+}
+
+impl Row for Wide {
+    const WORDS: usize = 2;
+    const ZERO: Wide = 0;
+
+    #[inline]
+    fn read(words: &[Word], row: usize) -> Wide {
+        Wide::from(words[2 * row]) | Wide::from(words[2 * row + 1]) << WORD_BITS
+    }
+
+    #[inline]
+    fn write(self, words: &mut [Word], row: usize) {
+        words[2 * row] = self as Word;
+        words[2 * row + 1] = (self >> WORD_BITS) as Word;
+    }
+
+    #[inline]
+    fn lowest(self) -> u32 {
+        self.trailing_zeros()
+    }
+}
+
+/// Rows that are one number each; `reduce` makes of the free processors of a row those at which `w` free ones begin.
+#[inline(always)]
+fn first_fit_in_rows<R: Row>(
+    busy: &[Word],
+    window: usize,
+    starts: &mut [Word],
+    mut reduce: impl FnMut(R) -> R,
+) -> Option<Coord> {
+    let rows = busy.len() / R::WORDS;
     // Invariant: the rows `base..seen` are reduced, and `known` is their AND, not zero.
-    let (mut base, mut seen, mut known) = (0, 0, Word::MAX);
+    let (mut base, mut seen, mut known) = (0, 0, !R::ZERO);
     loop {
         let top = base + window;
         if top > rows {
             return None;
         }
         let mut row = top;
-        let mut acc = Word::MAX;
+        let mut acc = !R::ZERO;
         let mut above = acc;
-        while row > seen && acc != 0 {
+        while row > seen && acc != R::ZERO {
             row -= 1;
-            let start = run_starts::<STEPS>(!busy[row], last);
-            starts[row] = start;
+            let start = reduce(!R::read(busy, row));
+            start.write(starts, row);
             above = acc;
-            acc &= start;
+            acc = acc & start;
         }
         let hit = acc & known;
-        if hit != 0 {
-            return Some(Coord::new(hit.trailing_zeros() as u16, base as u16));
+        if hit != R::ZERO {
+            return Some(Coord::new(hit.lowest() as u16, base as u16));
         }
-        while acc != 0 {
+        while acc != R::ZERO {
             row -= 1;
             above = acc;
-            acc &= starts[row];
+            acc = acc & R::read(starts, row);
         }
         (base, seen, known) = (row + 1, top, above);
     }
 }
 
-/// Rows of several words. The same steps as in [`first_fit_narrow`], a row at a time.
+/// Rows of several words. The same steps as in [`first_fit_in_rows`], a word at a time.
 fn first_fit_wide(
     busy: &[Word],
     stride: usize,

@@ -94,7 +94,10 @@ fn in_pauses(
             controller.advance(&mut |_| (), Interrupts::by(looks));
         }
         for (&most, tried) in left.iter().zip((1..=left.len()).rev()) {
-            assert!(tried <= most, "{tried} jobs tried, at most {most} were left");
+            assert!(
+                tried <= most,
+                "{tried} jobs tried, at most {most} were left"
+            );
         }
     };
     finish(controller);
