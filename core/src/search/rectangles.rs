@@ -294,8 +294,17 @@ pub(crate) fn all_bases<'s>(
         *base = !busy;
     }
     let along_x = Doubling::new(sides.w);
-    for row in bases.chunks_exact_mut(stride) {
-        along_x.reduce(row);
+    match stride {
+        2 => {
+            for row in 0..bases.len() / 2 {
+                along_x.reduced(Wide::read(bases, row)).write(bases, row);
+            }
+        }
+        _ => {
+            for row in bases.chunks_exact_mut(stride) {
+                along_x.reduce(row);
+            }
+        }
     }
     // The same doubling along y.
     for &step in Doubling::new(sides.h).steps() {
