@@ -149,11 +149,6 @@ impl<'m> Allocator<'m> {
         &self.strategy
     }
 
-    /// Blocks there is room for.
-    pub fn blocks_capacity(&self) -> u32 {
-        self.pool.capacity()
-    }
-
     /// The entries that a strategy's list has room for.
     pub(crate) const fn list_capacity(&self) -> u32 {
         self.strategy.workspace().list.len() as u32
@@ -173,24 +168,24 @@ impl<'m> Allocator<'m> {
     ///
     /// # Errors
     ///
-    /// Those of [`Allocator::demand`], `TooFewFree` or `Fragmented`; nothing has changed then.
+    /// Those of [`Allocator::demand`], `TooFewFree`, `Fragmented`, or `TableFull` if there is no room for as many blocks; nothing has changed then but
+    /// what a strategy knows of the latest requests ([`StrategyKind::LeastExpectedBlocking`]).
     ///
     /// # Time complexity
     ///
     /// That of the strategy, and O(words) of what is taken.
     #[inline]
     pub fn allocate(&mut self, request: &Request) -> Result<Allocation, Refusal> {
-        let demand = self.arrived(request)?;
+        let demand = self.demand(request)?;
+        self.arrived(request);
         let blocks = self.find(request, demand, None, Watch::never())?;
         Ok(self.take(blocks))
     }
 
-    /// [`Allocator::demand`] of a request that arrives.
+    /// A request has arrived that has a [demand](Allocator::demand).
     #[inline]
-    pub(crate) fn arrived(&mut self, request: &Request) -> Result<u32, Refusal> {
-        let demand = self.demand(request)?;
+    pub(crate) fn arrived(&mut self, request: &Request) {
         self.strategy.arrived(request);
-        Ok(demand)
     }
 
     /// What the strategy finds for a request that has arrived and whose demand is known: for this job, if it is one's.
@@ -334,17 +329,21 @@ impl<'m> Allocator<'m> {
     }
 
     /// The processors of a block of the machine are faulty: busy, and not given back, until [`Allocator::clear_faulty`]. Those that are held
-    /// stay held. Returns how many were in order before.
+    /// stay held. Returns how many were in order before. A block that is not within the machine changes nothing: 0.
     ///
     /// # Time complexity
     ///
     /// O(words) of the block; for a strategy that keeps a list, that of an allocation.
     pub fn mark_faulty(&mut self, block: Block) -> u32 {
-        self.mark_faulty_watched(block, Watch::never())
+        match self.occupancy.grid().contains(block) {
+            true => self.mark_faulty_watched(block, Watch::never()),
+            false => 0,
+        }
     }
 
-    /// [`Allocator::mark_faulty`], with pauses.
+    /// [`Allocator::mark_faulty`] of a block of the machine, with pauses.
     pub(crate) fn mark_faulty_watched(&mut self, block: Block, mut watch: Watch<'_, 'm>) -> u32 {
+        debug_assert!(self.occupancy.grid().contains(block));
         let before = self.occupancy.free();
         let changed = self.occupancy.mark_faulty(block);
         if self.occupancy.free() != before {
@@ -354,18 +353,23 @@ impl<'m> Allocator<'m> {
         changed
     }
 
-    /// The processors of a block of the machine work again. Those that are held stay busy. Returns how many were faulty before.
+    /// The processors of a block of the machine work again. Those that are held stay busy. Returns how many were faulty before. A block
+    /// that is not within the machine changes nothing: 0.
     ///
     /// # Time complexity
     ///
     /// O(words) of the block and of the held blocks that overlap it, O(blocks held); a strategy that keeps a list makes it anew unless the block is
     /// one processor.
     pub fn clear_faulty(&mut self, block: Block) -> u32 {
-        self.clear_faulty_watched(block, Watch::never())
+        match self.occupancy.grid().contains(block) {
+            true => self.clear_faulty_watched(block, Watch::never()),
+            false => 0,
+        }
     }
 
-    /// [`Allocator::clear_faulty`], with pauses.
+    /// [`Allocator::clear_faulty`] of a block of the machine, with pauses.
     pub(crate) fn clear_faulty_watched(&mut self, block: Block, mut watch: Watch<'_, 'm>) -> u32 {
+        debug_assert!(self.occupancy.grid().contains(block));
         let before = self.occupancy.free();
         // What the block holds that stays busy.
         self.supposed.suppose_all_free();

@@ -234,3 +234,41 @@ pub(crate) const fn consistent(condition: bool) -> Result<(), RestoreError> {
         false => Err(RestoreError::Inconsistent),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn every_error_has_a_text() {
+        let configure = ConfigureError::StrategyNotBuilt;
+        for (error, expected) in [
+            (RestoreError::Format, "not a checkpoint of this format"),
+            (
+                RestoreError::Malformed,
+                "something in the checkpoint cannot be read",
+            ),
+            (
+                RestoreError::Incomplete,
+                "parts of the checkpoint are missing, repeated or out of order",
+            ),
+            (
+                RestoreError::Configure(configure),
+                "the configuration of the checkpoint is not served: the strategy was left out of this build",
+            ),
+            (
+                RestoreError::NoRoom,
+                "the checkpoint has more jobs or blocks than there is room for",
+            ),
+            (
+                RestoreError::Inconsistent,
+                "the checkpoint contradicts itself",
+            ),
+        ] {
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}

@@ -34,7 +34,7 @@ use core::fmt;
 use crate::grid::{DIMENSIONS_MAX, Grid, NODES_MAX, Tuple};
 use crate::node::NodeId;
 
-/// A k-ary n-cube: `k^n` processors, at most [`NODES_MAX`]; k is at least 2, n at least 1.
+/// A k-ary n-cube: `k^n` processors, at most [`NODES_MAX`]; k is at least 2, n 1 to [`DIMENSIONS_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Cube {
@@ -47,7 +47,7 @@ impl Cube {
     ///
     /// # Errors
     ///
-    /// When k is below 2, n is 0, or there would be more than [`NODES_MAX`] processors.
+    /// When k is below 2, n is 0 or above [`DIMENSIONS_MAX`], or there would be more than [`NODES_MAX`] processors.
     ///
     /// ```
     /// use meshalloc::Cube;
@@ -143,7 +143,7 @@ impl fmt::Display for CubeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "a {}-ary {}-cube: k must be at least 2, n at least 1, and k^n at most {NODES_MAX}",
+            "a {}-ary {}-cube: k must be at least 2, n 1 to {DIMENSIONS_MAX}, and k^n at most {NODES_MAX}",
             self.k, self.n
         )
     }
@@ -154,6 +154,17 @@ impl core::error::Error for CubeError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two to the power of 17 processors would be few enough.
+    #[test]
+    fn the_error_names_every_limit() {
+        extern crate std;
+        let error = Cube::new(2, 17).unwrap_err();
+        assert_eq!(
+            std::string::ToString::to_string(&error),
+            "a 2-ary 17-cube: k must be at least 2, n 1 to 16, and k^n at most 1048576"
+        );
+    }
 
     #[test]
     fn cubes_are_those_that_fit() {

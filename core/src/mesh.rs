@@ -426,6 +426,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_place_is_written_with_x_first() {
+        assert_eq!(Coord::new(3, 2).to_string(), "<3, 2>");
+    }
+
+    #[test]
     fn nodes_are_numbered_row_by_row() {
         let mesh = Mesh::new(3, 2).expect("a mesh");
         let places = (0..3).flat_map(|y| (0..4).map(move |x| Coord::new(x, y)));

@@ -65,7 +65,7 @@ pub enum Command {
     },
     /// Reads the occupancy. Answered by [`Reply::Occupancy`].
     Occupancy {
-        /// The first processor of the chunk; a multiple of 8.
+        /// The first processor of the chunk, which begins with the multiple of 8 that is not above it.
         from: NodeId,
     },
     /// Marks all processors of a block as faulty: one, a row, a column, any box. Jobs that hold some of them keep running; what they give back

@@ -120,6 +120,11 @@ impl<'m> Occupancy<'m> {
 
     /// Of an occupancy that is supposed: all processors of the block, which are busy, are free, but for those that are faulty in `actual`.
     pub(crate) fn suppose_free(&mut self, actual: &Occupancy<'_>, block: Block) {
+        debug_assert!(
+            self.layout
+                .words(block, |word, bits| self.busy[word] & bits == bits),
+            "given back once"
+        );
         let words = actual.words();
         let (busy, faulty) = (&mut self.busy[..words], &actual.faulty[..words]);
         if actual.faulty_count == 0 {
@@ -257,14 +262,9 @@ impl<'m> Occupancy<'m> {
         &self.busy[..self.words()]
     }
 
-    /// The busy bits of one row: a bit for each node, the lowest first, and set bits behind the last. For strategies that read the
-    /// occupancy ([`Strategy::blocks_unmarked`](crate::Strategy::blocks_unmarked)), as marking is deferred for others.
-    ///
-    /// # Panics
-    ///
-    /// If the machine has no such row.
+    /// The busy bits of one row: a bit for each node, the lowest first, and set bits behind the last. Only where nothing is pending.
     #[inline]
-    pub fn busy_row(&self, row: usize) -> &[Word] {
+    pub(crate) fn busy_row(&self, row: usize) -> &[Word] {
         debug_assert!(self.pending.is_empty());
         self.marked_row(row)
     }

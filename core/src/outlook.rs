@@ -71,8 +71,8 @@ impl<'a, 'm> Outlook<'a, 'm> {
         of_jobs.chain(without_jobs)
     }
 
-    /// The requests that wait, in the order of their arrival, but for the one that is placed, and for the head of the queue, which is
-    /// that one or has just been refused.
+    /// The requests that wait, in the order of their arrival, but for the one that is placed and for the head of the queue. As a rule that is the same
+    /// one, or it is blocked; under shortest job first it may be a job that has not tried yet.
     pub fn waiting(&self) -> impl Iterator<Item = &'a Request> + use<'a, 'm> {
         let placing = self.placing.into_iter();
         placing.flat_map(|placing| {

@@ -120,7 +120,9 @@ pub fn cube(text: &str) -> Result<Cube, String> {
     let (k, n): (u32, u32) = read().ok_or(expected)?;
     let cube = u16::try_from(k).ok().zip(u8::try_from(n).ok());
     cube.and_then(|(k, n)| Cube::new(k, n).ok()).ok_or_else(|| {
-        format!("{expected}: k at least 2, n at least 1, k^n at most {NODES_MAX}, not {k}^{n}")
+        format!(
+            "{expected}: k at least 2, n 1 to {DIMENSIONS_MAX}, k^n at most {NODES_MAX}, not {k}^{n}"
+        )
     })
 }
 

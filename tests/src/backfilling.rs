@@ -102,7 +102,11 @@ impl Situation<'_> {
         }
         match self.has_free(processors, self.now, until) {
             true => self.strategy.place(request),
-            false => Err(Refusal::Reserved),
+            // On a copy, since a place that is found may move a generator on.
+            false => Err(match self.strategy.clone().place(request) {
+                Ok(_) => Refusal::Reserved,
+                Err(refusal) => refusal,
+            }),
         }
     }
 

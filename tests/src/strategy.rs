@@ -595,8 +595,15 @@ impl Strategy {
     /// highest dimension down.
     fn subnotations(&self, wanted: &Wanted, accept: &mut dyn FnMut(&Place) -> bool) -> bool {
         let grid = self.grid();
-        let extents = wanted.extents.iter().copied().filter(|&extent| extent > 1);
-        let mut extents: Vec<u32> = extents.collect();
+        let mut extents = wanted.extents.clone();
+        let is_laid_as_named = !wanted.may_rotate
+            && grid.dimensions() == 2
+            && !grid.is_cube()
+            && !matches!(self.kind, StrategyKind::Sniffing | StrategyKind::Partner);
+        match is_laid_as_named {
+            true => extents.resize(2, 1),
+            false => extents.retain(|&extent| extent > 1),
+        }
         // What is asked of a cube is read like an address; elsewhere x comes first.
         if !grid.is_cube() {
             extents.reverse();

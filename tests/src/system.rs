@@ -292,7 +292,6 @@ impl System {
         request: Request,
         grants: &mut Vec<ExpectedGrant>,
     ) -> Result<Reply, Error> {
-        self.strategy.arrived(&request);
         let jobs = self.jobs();
         let refused = match self.strategy.check(&request) {
             Err(refusal) => Some(refusal),
@@ -300,6 +299,10 @@ impl System {
             Ok(_) if jobs.len() as u32 >= self.capacity.jobs => Some(Refusal::TableFull),
             Ok(_) => None,
         };
+        // A name that is taken says nothing of what will be asked for.
+        if refused != Some(Refusal::DuplicateJob) {
+            self.strategy.arrived(&request);
+        }
         if let Some(refusal) = refused {
             self.counts.refused += 1;
             return Err(refusal.into());

@@ -165,9 +165,10 @@ impl View<'_, '_> {
     fn occupancy_chunk(&self, from: NodeId, reply: Sink<'_>) -> Result<(), Error> {
         let occupancy = self.occupancy;
         let nodes = occupancy.grid().nodes();
-        if from.0 >= nodes || !from.0.is_multiple_of(8) {
+        if from.0 >= nodes {
             return Err(Error::UnknownNode(from));
         }
+        let from = NodeId(from.0 / 8 * 8);
         let bytes = ((nodes - from.0).div_ceil(8) as usize).min(OCCUPANCY_BYTES_MAX);
         let pack = |is_faulty| {
             let mut bits = Vec::new();

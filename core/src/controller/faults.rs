@@ -10,7 +10,8 @@ use crate::request::Ticks;
 use crate::scheduler::Event;
 
 impl Controller<'_> {
-    /// The processors of the block are faulty. Jobs that hold some of them keep running.
+    /// The processors of the block are faulty. Jobs that hold some of them keep running. `granted` is called for every job that is granted:
+    /// by a pass that was under way, or in consequence of a lease that has ended.
     ///
     /// # Errors
     ///
@@ -19,11 +20,15 @@ impl Controller<'_> {
     /// # Time complexity
     ///
     /// That of [`Allocator::mark_faulty`](crate::Allocator::mark_faulty), and O(blocks held).
-    pub fn mark_faulty(&mut self, block: Block, now: Ticks) -> Result<FaultReport, Error> {
-        check_block(self.machine(), block)?;
-        self.finish(&mut |_| ());
+    pub fn mark_faulty(
+        &mut self,
+        block: Block,
+        now: Ticks,
+        granted: Grants<'_>,
+    ) -> Result<FaultReport, Error> {
+        self.finish(granted);
         let report = self.begin_set_faulty(block, true, now, &mut Interrupts::never())?;
-        self.settle(&mut |_| ());
+        self.settle(granted);
         Ok(report)
     }
 

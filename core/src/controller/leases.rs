@@ -56,12 +56,32 @@ impl Controller<'_> {
     }
 
     /// The job has a lease of so many ticks from now on, in place of the one it had; with 0 ticks, or so many that it would last until the end of
-    /// time, it has none.
+    /// time, it has none. `granted` is called for every job that is granted: by a pass that was under way, or in consequence of a lease
+    /// that has ended.
     ///
     /// # Errors
     ///
     /// [`Error::UnknownJob`].
-    pub fn lease(&mut self, job: JobId, ticks: Ticks, now: Ticks) -> Result<(), Error> {
+    pub fn lease(
+        &mut self,
+        job: JobId,
+        ticks: Ticks,
+        now: Ticks,
+        granted: Grants<'_>,
+    ) -> Result<(), Error> {
+        self.finish(granted);
+        self.begin_lease(job, ticks, now)?;
+        self.settle(granted);
+        Ok(())
+    }
+
+    /// [`Controller::lease`], but for what follows from it.
+    pub(super) fn begin_lease(
+        &mut self,
+        job: JobId,
+        ticks: Ticks,
+        now: Ticks,
+    ) -> Result<(), Error> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         self.clock = self.clock.max(now);
         let ends = (ticks > 0).then(|| self.clock.saturating_add(ticks));

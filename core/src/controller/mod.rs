@@ -186,6 +186,8 @@ impl<'m> Controller<'m> {
     ///
     /// A submission that never waits is decided in one attempt, so that is made here and it is settled when this returns.
     ///
+    /// Queries are for [`Controller::answer`]: here one changes nothing, and the reply is [`Reply::Done`].
+    ///
     /// # Errors
     ///
     /// As a reply: those of the command, and [`Error::Busy`] while an earlier pass is under way.
@@ -247,13 +249,13 @@ impl<'m> Controller<'m> {
                 ticks,
             } => {
                 let slot = self.begin_submit(job, request, now, granted, interrupts)?;
-                self.lease(job, ticks, now)?;
+                self.begin_lease(job, ticks, now)?;
                 let state = self.state_of_latest(slot);
                 Reply::Submitted { job, state }
             }
             #[cfg(feature = "leases")]
             Command::Lease { job, ticks } => {
-                self.lease(job, ticks, now)?;
+                self.begin_lease(job, ticks, now)?;
                 Reply::Done
             }
             #[cfg(feature = "leases")]
@@ -261,10 +263,16 @@ impl<'m> Controller<'m> {
                 let LeaseEnded { processors, .. } = self.begin_end_lease(job, now, interrupts)?;
                 Reply::Released { job, processors }
             }
-            _ => {
+            Command::Reset => {
                 self.reset(now);
                 Reply::Done
             }
+            // Queries, which are answered elsewhere.
+            Command::QueryJob { .. }
+            | Command::Blocks { .. }
+            | Command::ListJobs { .. }
+            | Command::Occupancy { .. }
+            | Command::Statistics => Reply::Done,
         })
     }
 
@@ -402,9 +410,7 @@ impl<'m> Controller<'m> {
     ) -> Result<Slot, Refusal> {
         let now = self.clock.max(now);
         let slot = self
-            .allocator
-            .arrived(&request)
-            .and_then(|demand| self.jobs.submit(job, &request, demand, now))
+            .enter(job, &request, now)
             .inspect_err(|_| self.counts.refused += 1)?;
         if request.flags.contains(Flags::NO_WAIT) {
             self.try_only(slot, now, granted, interrupts)?;
@@ -414,6 +420,18 @@ impl<'m> Controller<'m> {
         }
         self.counts.submitted += 1;
         Ok(slot)
+    }
+
+    /// Enters a job into the table. For strategies that look at the latest requests it has arrived then, and also where there is no room for it; one
+    /// that could never be granted, or whose name is taken, has not.
+    #[inline(always)]
+    fn enter(&mut self, job: JobId, request: &Request, now: Ticks) -> Result<Slot, Refusal> {
+        let demand = self.allocator.demand(request)?;
+        let entered = self.jobs.submit(job, request, demand, now);
+        if entered != Err(Refusal::DuplicateJob) {
+            self.allocator.arrived(request);
+        }
+        entered
     }
 
     /// The job has ended, or no longer waits. Returns the number of processors it held. `granted` is

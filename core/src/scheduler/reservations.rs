@@ -35,6 +35,8 @@ impl<'m> World<'_, 'm> {
     }
 
     /// What the strategy finds for a job that must leave free what is reserved for others from before its own estimated end on.
+    ///
+    /// For a job that is refused because of that one search more is made without it: it says whether the job would have fitted.
     #[inline]
     pub(super) fn find_around_reservations(&mut self, job: Slot) -> Result<Chain, Refusal> {
         let end = self.would_end(job, self.now);
@@ -49,9 +51,19 @@ impl<'m> World<'_, 'm> {
             return Err(Refusal::TooFewFree);
         }
         match self.is_short_between(self.now, end, demand) {
-            true => Err(Refusal::Reserved),
+            true => Err(self.refusal_but_for_reservations(job)),
             // Any will do.
             false => self.find(job),
+        }
+    }
+
+    /// Why a job is refused that would take what is reserved: it would fit into that, or not even then.
+    fn refusal_but_for_reservations(&mut self, job: Slot) -> Refusal {
+        let request = self.jobs.get(job).request();
+        let watch = self.watcher.beside(self.jobs);
+        match self.allocator.fits_watched(request, watch) {
+            true => Refusal::Reserved,
+            false => Refusal::Fragmented,
         }
     }
 
@@ -253,7 +265,7 @@ fn withhold(jobs: &JobTable<'_>, supposition: &mut Supposition<'_, '_>, from: Ti
         if let Some(block) = job.reserved_block()
             && !is_over
         {
-            supposition.withhold(block);
+            supposition.withhold_block(block);
         }
     }
 }

@@ -35,8 +35,7 @@ impl Failed {
         let mut searches = self.searches.iter();
         searches.any(|&(failed, tried)| match (tried, orders) {
             (Orders::All, _) => fits_within(failed, shape),
-            (Orders::AsRequested, Orders::AsRequested) => failed == shape,
-            (Orders::AsRequested, Orders::All) => false,
+            _ => tried == orders && failed == shape,
         })
     }
 

@@ -1,5 +1,6 @@
 //! The orders in which the extents of a request are laid along the dimensions: [`Orders`].
 
+use crate::grid::Grid;
 use crate::request::Request;
 
 /// Which orders of a request's radices are laid along the dimensions of a notation.
@@ -7,15 +8,27 @@ use crate::request::Request;
 pub(crate) enum Orders {
     /// The request's own alone.
     AsRequested,
+    /// The request's own alone, extents of 1 included: each extent along the dimension for which it is named.
+    AsNamed,
     /// The request's own, then every other, each once.
     All,
 }
 
 impl Orders {
     /// Those that may serve the request.
-    pub(crate) const fn of(request: &Request) -> Orders {
+    pub(crate) fn of(request: &Request, grid: &Grid) -> Orders {
         match request.may_rotate() {
             true => Orders::All,
+            false => Orders::requested(request, grid),
+        }
+    }
+
+    /// The one that was requested. In two dimensions `1 x a` and `a x 1` are the same but for their extents of 1, so a request that must not be
+    /// rotated is laid as it is named. On a cube, whose requests name radices above 1, and in more dimensions it is the order of these that is kept.
+    pub(crate) fn requested(request: &Request, grid: &Grid) -> Orders {
+        let is_named = grid.dimensions() == 2 && !grid.is_written_high_first();
+        match is_named && !request.may_rotate() {
+            true => Orders::AsNamed,
             false => Orders::AsRequested,
         }
     }

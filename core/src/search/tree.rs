@@ -22,10 +22,17 @@ pub(crate) enum Starts {
     Unwrapped,
 }
 
-/// The radices of a shape, its extents above 1, the one for the highest dimension first: as they are named where
-/// coordinates are written the highest dimension first, else the last one named first.
-pub(crate) fn radices(grid: &Grid, shape: Shape) -> Tuple {
-    let named = shape.extents().filtered(|extent| extent > 1);
+/// The radices of a shape, the one for the highest dimension first: as they are named where
+/// coordinates are written the highest dimension first, else the last one named first. They are its extents above 1; with [`Orders::AsNamed`], where there
+/// are two dimensions, both.
+pub(crate) fn radices(grid: &Grid, shape: Shape, orders: Orders) -> Tuple {
+    let named = match orders {
+        Orders::AsNamed => {
+            let (first, second) = shape.first_two();
+            Tuple::new(2, |at| if at == 0 { first } else { second })
+        }
+        _ => shape.extents().filtered(|extent| extent > 1),
+    };
     match grid.is_written_high_first() {
         true => named,
         false => named.reversed(),
@@ -73,7 +80,7 @@ impl TreeSearch {
         draft: &mut Draft<'_, '_>,
     ) -> Option<Block> {
         self.unless_known(occupancy, shape, orders, |grid| {
-            let radices = radices(grid, shape);
+            let radices = radices(grid, shape, orders);
             first_in_tree(occupancy, radices, orders, starts, scratch, draft)
         })
     }
@@ -117,9 +124,7 @@ fn first_in_tree(
                 Ok(block) => return Some(block),
                 Err(NoneLeft { dimensions }) => {
                     exhausted = exhausted.max(dimensions);
-                    if orders == Orders::AsRequested
-                        || !next_around(&mut order, &radices, dimensions)
-                    {
+                    if orders != Orders::All || !next_around(&mut order, &radices, dimensions) {
                         break;
                     }
                 }

@@ -16,7 +16,7 @@
 //!
 //! # Complexity and memory
 //!
-//! Two searches of first fit, O(H * ceil(W / word) * (log a + log b)); on any other grid one for each assignment that does
+//! Two searches of first fit: O(H * ceil(W / word) * (log a + log b)) in ordinary occupancies, O(H * ceil(W / word) * (a + b)) in the worst case; on any other grid one for each assignment that does
 //! not begin like one for which no node was left. A release takes nothing. Scratch: as that of first fit.
 //!
 //! # Recognition

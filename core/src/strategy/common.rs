@@ -4,6 +4,7 @@ use crate::error::Refusal;
 use crate::grid::{Grid, Shape};
 use crate::mesh::{Mesh, Sides};
 use crate::request::Request;
+use crate::search::orders::Orders;
 use crate::search::tree::{TreeSearch, radices};
 
 /// What a strategy keeps of the grid that it serves.
@@ -174,11 +175,11 @@ pub(super) fn demand_of_extents(shape: Shape, grid: &Grid) -> Result<u32, Refusa
 
 /// The demand of a strategy that lays the radices along the dimensions of a notation from left to right.
 #[inline(never)]
-pub(super) fn demand_left_to_right(shape: Shape, grid: &Grid) -> Result<u32, Refusal> {
+pub(super) fn demand_left_to_right(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
     let mut sides = grid.sides().iter().rev();
-    let radices = radices(grid, shape);
+    let radices = radices(grid, request.shape, Orders::requested(request, grid));
     match radices.iter().all(|radix| sides.any(|side| radix <= side)) {
-        true => Ok(shape.area()),
+        true => Ok(request.shape.area()),
         false => Err(Refusal::NeverFits),
     }
 }

@@ -13,7 +13,8 @@
 //!
 //! # Complexity and memory
 //!
-//! One search of first fit, O(H * ceil(W / word) * log a); a release takes nothing. Scratch: as many
+//! One search of first fit for `a x b`: O(H * ceil(W / word) * log a) in ordinary occupancies, O(H * ceil(W / word) * (log a + b)) in the worst
+//! case; a release takes nothing. Scratch: as many
 //! words as the occupancy.
 //!
 //! # Recognition

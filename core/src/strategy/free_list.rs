@@ -70,7 +70,8 @@ impl Strategy for FreeList<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let (orders, starts) = (Orders::of(request), Starts::Anywhere);
+        let orders = Orders::of(request, self.search.grid());
+        let starts = Starts::Anywhere;
         let scratch = &mut *self.workspace.words;
         let found = rounded(request).ok().and_then(|shape| {
             let search = &mut self.search;

@@ -12,7 +12,7 @@
 //! # Definition
 //!
 //! *Expected requests* are the last 64 that arrived, at first the sides `(i mod 8 + 1) W / 8` by `(i / 8 + 1) H / 8` for i = 0 .. 63, at least 1; and the
-//! first 8 that wait, without the job that is placed and a head that is blocked. The *value* of what is free is the number of recent
+//! first 8 that wait, without the job that is placed and the head of the queue. The *value* of what is free is the number of recent
 //! requests that fit, plus 128, 90, 63, 44, 31, 22, 15, 11 for the waiting requests that fit, in their order.
 //!
 //! With a budget E and k running jobs, K = k + 1, and S(T) the number of sets of at most T of the k:
@@ -30,6 +30,10 @@
 //! # Decisions
 //!
 //! - A request that must not be rotated fits only as it is; the prototype knew none.
+//! - The head of the queue is none of the waiting requests whichever scheduler there is: under shortest job first a job from behind it may be placed
+//!   before the head has tried. It counts among the recent requests like any other.
+//! - A request that is refused because its name is taken, or because it could never be granted, is none of the recent requests; one that is refused
+//!   for lack of room is.
 //! - No more candidates are kept than processors are free.
 //! - Faulty processors stay busy when their job leaves, and so does what is withheld from the job that is placed.
 //! - Without jobs ([`Allocator`](crate::Allocator)) nothing waits, and the order of grants is that of the blocks in memory.

@@ -55,7 +55,7 @@ impl Strategy for Partner<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let grid = self.search.grid();
         let demand = demand_of_extents(request.shape, grid)?;
-        let radices = radices(grid, request.shape);
+        let radices = radices(grid, request.shape, Orders::All);
         match radices.iter().all(|&radix| radix == grid.side(0)) {
             true => Ok(demand),
             false => Err(Refusal::ExtentBelowSide),
@@ -72,7 +72,7 @@ impl Strategy for Partner<'_> {
         let (search, scratch) = (&mut self.search, &mut *self.workspace.words);
         // All radices are k, so their order says nothing.
         let found = search.unless_known(occupancy, shape, Orders::All, |grid| {
-            let radices = radices(grid, shape);
+            let radices = radices(grid, shape, Orders::All);
             let (n, m) = (grid.dimensions(), radices.len());
             // Without a radix there is one notation.
             let mut others = m.saturating_sub(1)..if m == 0 { 1 } else { n };

@@ -47,7 +47,7 @@ macro_rules! table {
         }
         /// Frame sliding.
         FrameSliding in frame_sliding = "frame-sliding" {
-            aliases: ["fs"], serves: Mesh, complete: false, holds: OneBlock, needs: Scratch,
+            aliases: ["fs"], serves: Mesh, complete: false, holds: OneBlock, needs: Nothing,
             source: "Chuang and Tzeng 1991, An Efficient Submesh Allocation Strategy for Mesh Computer Systems, Int. Conf. on Distributed Computing Systems"
         }
         /// Best fit.

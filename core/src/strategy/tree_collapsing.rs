@@ -12,7 +12,8 @@
 //!   [`TreeCollapsingPrinted`](super::TreeCollapsingPrinted)). Here each notation is tried with
 //!   every distinct order of the radices: the one that was requested, then the others in lexicographic order,
 //!   the first following the last. A request with
-//!   [`Flags::FIXED_ORIENTATION`](crate::Flags::FIXED_ORIENTATION) keeps its order.
+//!   [`Flags::FIXED_ORIENTATION`](crate::Flags::FIXED_ORIENTATION) keeps its order; on a grid
+//!   of two dimensions that is no k-ary n-cube its extents of 1 as well, since `1 x a` would else be served by `a x 1`.
 //! - The paper tries one subcube after the other. Here a notation with an order of radices is tried at all nodes at
 //!   once in a bitmap, and the first subcube in the paper's order is taken: start positions lexicographic, then
 //!   select digits.
@@ -69,9 +70,9 @@ simple_strategy! {
 impl Strategy for TreeCollapsing<'_> {
     #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        match Orders::of(request) {
-            Orders::All => demand_of_extents(request.shape, self.search.grid()),
-            Orders::AsRequested => demand_left_to_right(request.shape, self.search.grid()),
+        match request.may_rotate() {
+            true => demand_of_extents(request.shape, self.search.grid()),
+            false => demand_left_to_right(request, self.search.grid()),
         }
     }
 
@@ -85,7 +86,8 @@ impl Strategy for TreeCollapsing<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let (orders, starts) = (Orders::of(request), Starts::Anywhere);
+        let orders = Orders::of(request, self.search.grid());
+        let starts = Starts::Anywhere;
         let scratch = &mut *self.workspace.words;
         let found = self
             .search

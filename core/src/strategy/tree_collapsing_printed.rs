@@ -10,7 +10,7 @@
 //!
 //! The paper tries one subcube after the other; here those of a notation are found at once, and the first in the
 //! paper's order is taken. The decisions are the same. Grids other than k-ary n-cubes are served as by
-//! [`TreeCollapsing`](super::TreeCollapsing).
+//! [`TreeCollapsing`](super::TreeCollapsing) with one order of the radices; a request that must not be rotated keeps its extents of 1 there, too.
 //!
 //! # Complexity and memory
 //!
@@ -68,7 +68,7 @@ simple_strategy! {
 impl Strategy for TreeCollapsingPrinted<'_> {
     #[inline(never)]
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
-        demand_left_to_right(request.shape, self.search.grid())
+        demand_left_to_right(request, self.search.grid())
     }
 
     fn propose(
@@ -77,7 +77,8 @@ impl Strategy for TreeCollapsingPrinted<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let (orders, starts) = (Orders::AsRequested, Starts::Anywhere);
+        let orders = Orders::requested(request, self.search.grid());
+        let starts = Starts::Anywhere;
         let scratch = &mut *self.workspace.words;
         let found = self
             .search

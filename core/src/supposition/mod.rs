@@ -60,7 +60,8 @@ impl<'a, 'm> Supposition<'a, 'm> {
         }
     }
 
-    /// What is held is free, but for faulty processors. Nothing that is withheld may be given back afterwards.
+    /// What is held is free, but for faulty processors. An allocation is given back once at most, and nothing that is withheld is given back
+    /// afterwards: processors would be counted as free twice.
     ///
     /// # Time complexity
     ///
@@ -76,8 +77,15 @@ impl<'a, 'm> Supposition<'a, 'm> {
         }
     }
 
-    /// The processors of the block are busy, whatever they were. O(words) of the block.
+    /// The processors of the block are busy, whatever they were. A block that is not within the machine changes nothing. O(words) of the block.
     pub fn withhold(&mut self, block: Block) {
+        if self.supposed.grid().contains(block) {
+            self.withhold_block(block);
+        }
+    }
+
+    /// [`Supposition::withhold`] of a block of the machine.
+    pub(crate) fn withhold_block(&mut self, block: Block) {
         self.supposed.withhold(block);
         self.watch.visited(block, self.occupancy, self.pool);
     }

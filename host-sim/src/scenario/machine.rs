@@ -25,7 +25,7 @@ pub struct MachineArgs {
         conflicts_with_all = ["mesh", "wrap"])]
     pub torus: Option<Shape>,
 
-    /// A k-ary n-cube: k at least 2, n at least 1, k^n at most 1048576
+    /// A k-ary n-cube: k at least 2, n 1 to 16, k^n at most 1048576
     #[arg(long, value_name = "k=K,n=N", value_parser = names::cube, help_heading = HEADING,
         conflicts_with_all = ["mesh", "wrap", "torus"])]
     pub cube: Option<Cube>,

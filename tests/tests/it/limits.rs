@@ -164,10 +164,6 @@ fn what_fails_changes_nothing() {
                 Error::UnknownNode(NodeId(40)),
             ),
             (
-                Command::Occupancy { from: NodeId(3) },
-                Error::UnknownNode(NodeId(3)),
-            ),
-            (
                 Command::Configure(controller.configuration()),
                 Error::Configure(ConfigureError::JobsPresent),
             ),

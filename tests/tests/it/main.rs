@@ -4,6 +4,7 @@
 mod alshdefat;
 mod backfilling;
 mod chuang_wu;
+mod contracts;
 mod counter_examples;
 mod cubes;
 mod every_occupancy;

@@ -35,7 +35,7 @@ impl<'a> Fits<'a> {
         value(&self.masks[state * candidates + candidate])
     }
 
-    /// In the state fits what fits in any of these, which have other numbers.
+    /// In the state fits what fits in any of these states, which have been computed.
     pub(super) fn begin(&mut self, state: usize, from: &[usize], candidates: usize) {
         for at in 0..candidates {
             let mut mask = [0; MASK_WORDS];
