@@ -154,11 +154,11 @@ pub(crate) fn run(
     match plot {
         Plot::Map(moment) => {
             let maps = map::maps(&experiment, moment, backends);
-            show.maps(&maps.map_err(|error| error.to_string())?, &subtitle, output)
+            show.maps(&maps.map_err(failure::of_one)?, &subtitle, output)
         }
         Plot::Links => {
             let maps = map::link_maps(&experiment, backends);
-            show.links(&maps.map_err(|error| error.to_string())?, &subtitle, output)
+            show.links(&maps.map_err(failure::of_one)?, &subtitle, output)
         }
         Plot::Gantt | Plot::Timeline => {
             let histories = history::histories(&experiment, backends, &bar);

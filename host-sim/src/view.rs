@@ -6,8 +6,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::ValueHint;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
 use maud::{Markup, PreEscaped, html};
 
 use crate::backend::line::LineBackends;
@@ -49,6 +50,30 @@ pub(crate) struct ViewArgs {
     /// Where the page goes (HTML); its folder is made if need be
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = OUTPUT_DEFAULT, help_heading = "Where and how")]
     pub(crate) output: PathBuf,
+}
+
+/// Options of a scenario that a page of the first replication has no use for.
+const UNUSED: [(&str, &str); 4] = [
+    ("format", "format"),
+    ("replications", "replications"),
+    ("until_rel_error", "until-rel-error"),
+    ("max_replications", "max-replications"),
+];
+
+/// Refuses options that would do nothing here. A scenario file, which other commands read as well, may have them.
+///
+/// # Errors
+///
+/// When one is on the command line.
+pub(crate) fn check(matches: &ArgMatches) -> Result<(), String> {
+    for (id, option) in UNUSED {
+        if matches.value_source(id) == Some(ValueSource::CommandLine) {
+            return Err(format!(
+                "--{option} does nothing here: view writes a page of the first replication"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Runs the first replication of each strategy and writes the page.
