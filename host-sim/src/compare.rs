@@ -216,7 +216,7 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     if let (Some((moment, show)), Some(&load)) = (show, compared.loads.last()) {
         let experiment = compared.experiment(load, compared.schedulers[0]);
         let maps = map::maps(&experiment, moment, &mut InProcessBackends::default());
-        let maps = maps.map_err(failure::of_one)?;
+        let maps = maps.map_err(Failure::from)?;
         let parameters = compared.parameters_under(&compared.scheduler_names()[0]);
         show.maps(
             &maps,

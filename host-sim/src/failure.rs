@@ -99,18 +99,20 @@ fn code(reason: &ExperimentError) -> u8 {
     }
 }
 
-/// A run that ended early, where nothing is shown of what is incomplete.
-pub(crate) fn of_one(error: ExperimentError) -> Failure {
-    let reason = error.to_string();
-    match code(&error) {
-        EXIT_FAILURE => Failure::Message(reason),
-        code => Failure::Incomplete(Incomplete { reason, code }),
+impl From<ExperimentError> for Failure {
+    /// Of a run that ended early, where nothing is shown of what is incomplete.
+    fn from(error: ExperimentError) -> Self {
+        let reason = error.to_string();
+        match code(&error) {
+            EXIT_FAILURE => Failure::Message(reason),
+            code => Failure::Incomplete(Incomplete { reason, code }),
+        }
     }
 }
 
 impl From<BackendError> for Failure {
     fn from(error: BackendError) -> Self {
-        of_one(error.into())
+        ExperimentError::from(error).into()
     }
 }
 
@@ -184,8 +186,8 @@ mod tests {
         let failures = [
             Failure::from(lost()),
             Failure::from(SimulationError::from(lost())),
-            of_one(lost().into()),
-            of_one(ExperimentError::Run {
+            ExperimentError::from(lost()).into(),
+            Failure::from(ExperimentError::Run {
                 strategy: meshalloc::StrategyKind::FirstFit,
                 replication: 1,
                 reason: Box::new(lost().into()),
@@ -197,7 +199,7 @@ mod tests {
         let other = Failure::from(SimulationError::NoRoom);
         assert_eq!(other.ending().0, EXIT_FAILURE);
         assert_eq!(
-            of_one(ExperimentError::Interrupted).ending().0,
+            Failure::from(ExperimentError::Interrupted).ending().0,
             EXIT_INTERRUPTED
         );
     }

@@ -13,7 +13,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::file;
 use crate::history;
 use crate::html;
@@ -101,7 +101,7 @@ pub(crate) fn view(
     let bar = Bar::interruptible()?;
     let histories = history::histories(&experiment, backends, &bar);
     bar.clear();
-    let histories = histories.map_err(failure::of_one)?;
+    let histories = histories.map_err(Failure::from)?;
     let data = data::data(&experiment, &histories);
     let title = format!("Jobs on a {}", scenario.machine);
     let page = page(&title, &report::subtitle(scenario), &data);

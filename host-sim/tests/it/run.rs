@@ -444,8 +444,7 @@ fn jobs_behind_a_long_queue_are_backfilled() {
     let folder = tempfile::tempdir().unwrap();
     let job = |number: u32, size: u32, seconds: u32| {
         format!(
-            "{number} {} -1 {seconds} {size} -1 -1 {size} {seconds} -1 1 1 1 -1 -1 1 -1 -1\n",
-            number
+            "{number} {number} -1 {seconds} {size} -1 -1 {size} {seconds} -1 1 1 1 -1 -1 1 -1 -1\n"
         )
     };
     let mut log = job(1, 1, 10_000);
