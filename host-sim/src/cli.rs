@@ -251,26 +251,31 @@ fn carry_out(
     output: &mut impl Write,
 ) -> Result<(), Failure> {
     match command {
-        Command::Run(args) => run::run(
-            &scenario::read(matches, &args.options, args.scenario.as_deref())?,
-            &RunHow {
+        Command::Run(args) => {
+            let scenario = scenario::read(matches, &args.options, args.scenario.as_deref())?;
+            let how = RunHow {
                 threads: args.threads.count,
                 search_time: args.search_time,
                 jobs_output: args.jobs_output.as_deref(),
                 map: &args.map,
-            },
-            output,
-        ),
+            };
+            failure::files_first(output, |output| run::run(&scenario, &how, output))
+        }
         Command::View(args) => {
+            view::check(matches)?;
             let scenario = scenario::read(matches, &args.options, args.scenario.as_deref())?;
             view::view(&scenario, &args.output, output)
         }
         Command::Sweep(args) => sweep::sweep(args, output),
         Command::Slurm(args) => slurm::slurm(args, output),
         Command::Replay(args) => replay_file(args, output),
-        Command::Compare(args) => compare::compare(args, output),
+        Command::Compare(args) => {
+            failure::files_first(output, |output| compare::compare(args, output))
+        }
         Command::Saturation(args) => saturation::saturation(args, output),
-        Command::Traffic(args) => traffic::traffic(args, output),
+        Command::Traffic(args) => {
+            failure::files_first(output, |output| traffic::traffic(args, output))
+        }
         Command::Reproduce(args) => reproduce::reproduce(args, output),
         Command::Log(args) => log::log(args, output),
         Command::List(args) => Ok(list::list(args.what, args.format, output)?),
@@ -345,9 +350,10 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
             snapshot = Some(Snapshot::read(backend, machine));
         }
     });
-    ready.map_err(|error| error.to_string())?;
+    ready?;
     match outcome {
         Some(Err(ReplayError::Write(error))) => return Err(error.into()),
+        Some(Err(ReplayError::Backend(error))) => return Err(error.into()),
         Some(Err(error)) => return Err(error.to_string().into()),
         Some(Ok(counts)) if args.quiet => {
             let trips = line.map(|line| line.round_trips(&[strategy]));
@@ -356,12 +362,13 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         _ => {}
     }
     if let (Some(show), Some(snapshot)) = (show, snapshot) {
+        let snapshot = snapshot?;
         let map = Map {
             strategy,
             at: None,
             unit: TimeUnit::default(),
-            waiting: 0,
-            snapshot: snapshot.map_err(|error| error.to_string())?,
+            waiting: snapshot.waiting,
+            snapshot,
         };
         show.maps(&[map], &format!("at the end of {name}"), output)?;
     }

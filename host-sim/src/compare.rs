@@ -108,7 +108,10 @@ pub struct CompareArgs {
     #[command(flatten)]
     threads: ThreadsArgs,
 
-    #[command(flatten, next_help_heading = "Map, under the highest load")]
+    #[command(
+        flatten,
+        next_help_heading = "Map, under the first scheduler and the highest load"
+    )]
     map: MapArgs,
 }
 
@@ -130,8 +133,8 @@ pub(crate) struct CompareContent {
 /// All results at one load.
 #[derive(Serialize, JsonSchema)]
 struct PointJson {
-    /// The offered load.
-    load: f64,
+    /// The offered load; `null` if it is not known, of a log whose jobs all arrive at once.
+    load: Option<f64>,
     /// One for each scheduler and strategy.
     results: Vec<ResultJson>,
 }
@@ -213,10 +216,11 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     if let (Some((moment, show)), Some(&load)) = (show, compared.loads.last()) {
         let experiment = compared.experiment(load, compared.schedulers[0]);
         let maps = map::maps(&experiment, moment, &mut InProcessBackends::default());
-        let maps = maps.map_err(|error| error.to_string())?;
+        let maps = maps.map_err(Failure::from)?;
+        let parameters = compared.parameters_under(&compared.scheduler_names()[0]);
         show.maps(
             &maps,
-            &format!("load {load}, {}", compared.parameters()),
+            &format!("load {}, {parameters}", load_text(load)),
             output,
         )?;
     }
@@ -338,6 +342,11 @@ impl<'a> Comparison<'a> {
 
     /// All parameters but the loads.
     fn parameters(&self) -> String {
+        self.parameters_under(&self.scheduler_names().join(" and "))
+    }
+
+    /// The same, where these are the schedulers.
+    fn parameters_under(&self, schedulers: &str) -> String {
         let args = self.args;
         let workload = match &self.source {
             Source::Synthetic(requests) => {
@@ -360,14 +369,22 @@ impl<'a> Comparison<'a> {
             Source::Log(_, log) => log.jobs.len(),
         };
         format!(
-            "{}, {workload}, {}, {} x {}, seed {}",
+            "{}, {workload}, {schedulers}, {} x {}, seed {}",
             self.machine,
-            self.scheduler_names().join(" and "),
             self.replications,
             counted(jobs, "job"),
             args.seed
         )
     }
+}
+
+/// The load of a row, unless it is that of a log which has none.
+fn known(load: f64) -> Option<f64> {
+    (load > 0.0).then_some(load)
+}
+
+fn load_text(load: f64) -> String {
+    known(load).map_or_else(|| "-".into(), |load| load.to_string())
 }
 
 /// Every strategy at every load, over all processors.
@@ -478,7 +495,8 @@ fn write_tables(
                 for row in rows {
                     let results = row.results[under][columns.clone()].iter();
                     let cells = results.map(|result| cell(result, metric));
-                    table.add_row(std::iter::once(row.load.to_string()).chain(cells));
+                    let load = load_text(row.load);
+                    table.add_row(std::iter::once(load).chain(cells));
                 }
                 trimmed(&table)
             };
@@ -536,7 +554,7 @@ fn write_tables(
     let count = |row: &Row| row.all().map(|result| result.runs.len()).min().unwrap_or(0);
     let counts = rows
         .iter()
-        .map(|row| format!("{} at {}", count(row), row.load));
+        .map(|row| format!("{} at {}", count(row), load_text(row.load)));
     let counts = counts.collect::<Vec<_>>().join(", ");
     let line = report::incomplete_line(incomplete, &counts);
     writeln!(output, "{line}")?;
@@ -554,7 +572,7 @@ fn write_json(
         results.iter().map(result).collect()
     };
     let points = rows.iter().map(|row| PointJson {
-        load: row.load,
+        load: known(row.load),
         results: row.results.iter().flat_map(of_scheduler).collect(),
     });
     let args = compared.args;

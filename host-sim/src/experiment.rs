@@ -158,8 +158,8 @@ pub struct StrategyResult {
     pub decisions: u64,
     /// Measured jobs refused, in all replications.
     pub refused: Refusals,
-    /// How often, in all replications, jobs were kept from an idle queue because the controller's table was
-    /// full of running jobs; see [`RunResult::table_limited`].
+    /// How often, in all replications, the scheduler did not see a job that it might have chosen, because the controller's table was
+    /// full; see [`RunResult::table_limited`].
     pub table_limited: u64,
     /// Each replication.
     pub runs: Vec<RunResult>,

@@ -1,6 +1,6 @@
 //! Why a command was not carried out.
 
-use std::io;
+use std::io::{self, Write};
 
 use crate::backend::BackendError;
 use crate::experiment::{ExperimentError, Failed, StrategyResult};
@@ -49,15 +49,7 @@ pub(crate) type Early = (Vec<(usize, Vec<StrategyResult>)>, Incomplete);
 ///
 /// When not one replication is complete.
 pub(crate) fn complete(failed: Failed, others: bool) -> Result<Early, Failure> {
-    let lost = |error: &BackendError| matches!(error, BackendError::Line { .. });
-    let in_run =
-        |error: &SimulationError| matches!(error, SimulationError::Backend(error) if lost(error));
-    let code = match &failed.reason {
-        ExperimentError::Interrupted => EXIT_INTERRUPTED,
-        ExperimentError::Backend(error) if lost(error) => EXIT_INCOMPLETE,
-        ExperimentError::Run { reason, .. } if in_run(reason) => EXIT_INCOMPLETE,
-        _ => EXIT_FAILURE,
-    };
+    let code = code(&failed.reason);
     let reason = failed.reason.to_string();
     let mut results = failed.complete.iter().flat_map(|(_, results)| results);
     if others || results.any(|result| !result.runs.is_empty()) {
@@ -94,11 +86,42 @@ pub(crate) fn complete_of_one(
     }
 }
 
-/// A run that ended early, where nothing is shown of what is incomplete.
-pub(crate) fn of_one(error: ExperimentError) -> Failure {
-    match error {
-        ExperimentError::Interrupted => interrupted(),
-        error => Failure::Message(error.to_string()),
+/// The exit code of experiments that ended early before anything was complete.
+fn code(reason: &ExperimentError) -> u8 {
+    match reason {
+        ExperimentError::Interrupted => EXIT_INTERRUPTED,
+        ExperimentError::Backend(BackendError::Line { .. }) => EXIT_INCOMPLETE,
+        ExperimentError::Run { reason, .. } => match **reason {
+            SimulationError::Backend(BackendError::Line { .. }) => EXIT_INCOMPLETE,
+            _ => EXIT_FAILURE,
+        },
+        _ => EXIT_FAILURE,
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    /// Of a run that ended early, where nothing is shown of what is incomplete.
+    fn from(error: ExperimentError) -> Self {
+        let reason = error.to_string();
+        match code(&error) {
+            EXIT_FAILURE => Failure::Message(reason),
+            code => Failure::Incomplete(Incomplete { reason, code }),
+        }
+    }
+}
+
+impl From<BackendError> for Failure {
+    fn from(error: BackendError) -> Self {
+        ExperimentError::from(error).into()
+    }
+}
+
+impl From<SimulationError> for Failure {
+    fn from(error: SimulationError) -> Self {
+        match error {
+            SimulationError::Backend(error) => error.into(),
+            error => Failure::Message(error.to_string()),
+        }
     }
 }
 
@@ -108,6 +131,18 @@ pub(crate) fn interrupted() -> Failure {
         reason: ExperimentError::Interrupted.to_string(),
         code: EXIT_INTERRUPTED,
     })
+}
+
+/// Carries out a command that writes files, and its report after them: no file is lost when standard output is closed early.
+pub(crate) fn files_first(
+    output: &mut dyn Write,
+    command: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut report = Vec::new();
+    let outcome = command(&mut report);
+    let written = output.write_all(&report).and_then(|()| output.flush());
+    outcome?;
+    Ok(written?)
 }
 
 impl Failure {
@@ -135,5 +170,37 @@ impl From<io::Error> for Failure {
         } else {
             Failure::Message(format!("standard output: cannot write: {error}"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_line_has_its_code_everywhere() {
+        let lost = || BackendError::Line {
+            endpoint: "tcp:host:1".into(),
+            reason: "gone".into(),
+        };
+        let failures = [
+            Failure::from(lost()),
+            Failure::from(SimulationError::from(lost())),
+            ExperimentError::from(lost()).into(),
+            Failure::from(ExperimentError::Run {
+                strategy: meshalloc::StrategyKind::FirstFit,
+                replication: 1,
+                reason: Box::new(lost().into()),
+            }),
+        ];
+        for failure in failures {
+            assert_eq!(failure.ending().0, EXIT_INCOMPLETE, "{failure:?}");
+        }
+        let other = Failure::from(SimulationError::NoRoom);
+        assert_eq!(other.ending().0, EXIT_FAILURE);
+        assert_eq!(
+            Failure::from(ExperimentError::Interrupted).ending().0,
+            EXIT_INTERRUPTED
+        );
     }
 }

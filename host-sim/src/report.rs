@@ -235,9 +235,7 @@ impl Report<'_> {
                     Some(_) => EstimateModel::Log,
                 };
                 let mut text = format!("a log, {}", log_text(source, estimates));
-                if messages.is_some() || source.has_random_numbers() {
-                    let _ = write!(text, ", seed {seed}");
-                }
+                let _ = write!(text, ", seed {seed}");
                 if let Some(sent) = messages {
                     let _ = write!(text, "\n{}", messages_text(&sent.messages));
                 }
@@ -361,7 +359,8 @@ pub(crate) fn subtitle(scenario: &Scenario) -> String {
             source, estimates, ..
         } => {
             let text = log_text(source, *estimates);
-            format!("{}, {text}, {scheduler}", source.file.display())
+            let (file, seed) = (source.file.display(), scenario.seed);
+            format!("{file}, {text}, {scheduler}, seed {seed}")
         }
     }
 }

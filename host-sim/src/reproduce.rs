@@ -160,12 +160,12 @@ impl ReproduceArgs {
         Ok(known.into_iter().filter(chosen).collect())
     }
 
-    /// The command that reproduces the same results, but for the folder and the number of threads.
-    fn command(&self) -> String {
+    /// The command that reproduces the same results, but for the folders and the number of threads, where these figures are made.
+    fn command(&self, made: &[u32]) -> String {
         let mut command = format!("host-sim reproduce {}", self.paper.name);
         command.push_str(if self.full { " --full" } else { " --quick" });
-        for number in self.figures().unwrap_or_default() {
-            if !self.figure.is_empty() {
+        for number in made {
+            if !self.figure.is_empty() || made != self.paper.numbers() {
                 command.push_str(&format!(" --figure {number}"));
             }
         }
@@ -187,7 +187,7 @@ impl ReproduceArgs {
 /// Measures, judges, and writes everything down; of one shard it only measures.
 pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let part = args.part.part()?;
-    let numbers = args.figures()?;
+    let mut numbers = args.figures()?;
     let paper_file = args.paper;
     if let Some(machines) = paper_file
         .machines
@@ -208,9 +208,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         return Err(reason.clone().into());
     }
     if !left_out.is_empty() {
-        let is_left = |number: &u32| !left_out.iter().any(|(without, _)| without == number);
-        let at_hand: Vec<u32> = numbers.into_iter().filter(is_left).collect();
-        paper = paper_file.paper(&at_hand, largest_mesh)?;
+        numbers.retain(|number| !left_out.iter().any(|(without, _)| without == number));
+        paper = paper_file.paper(&numbers, largest_mesh)?;
     }
     let left_out: Vec<String> = left_out.into_iter().map(|(_, reason)| reason).collect();
     let default = || Path::new("out").join(&paper_file.name);
@@ -218,7 +217,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     let made = fs::create_dir_all(&folder);
     made.map_err(|error| format!("{}: cannot make the folder: {error}", folder.display()))?;
 
-    let command = args.command();
+    let command = args.command(&numbers);
     let record = folder.join(format!("{}.command", paper_file.name));
     let known = check_folder(&folder, &record, &paper.figures, &command);
     if !args.replace {
@@ -241,7 +240,7 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     }
     let measurements = sweep.measurements(finished, &extent, &logs)?;
     let claims = judge(&paper, &measurements);
-    if known.is_err() {
+    if args.replace {
         remove_recorded(&folder, &record)?;
     }
     let page_name = format!("{}.html", paper_file.name);

@@ -154,15 +154,15 @@ pub(crate) fn run(
     match plot {
         Plot::Map(moment) => {
             let maps = map::maps(&experiment, moment, backends);
-            show.maps(&maps.map_err(|error| error.to_string())?, &subtitle, output)
+            show.maps(&maps.map_err(Failure::from)?, &subtitle, output)
         }
         Plot::Links => {
             let maps = map::link_maps(&experiment, backends);
-            show.links(&maps.map_err(|error| error.to_string())?, &subtitle, output)
+            show.links(&maps.map_err(Failure::from)?, &subtitle, output)
         }
         Plot::Gantt | Plot::Timeline => {
             let histories = history::histories(&experiment, backends, &bar);
-            let histories = histories.map_err(failure::of_one)?;
+            let histories = histories.map_err(Failure::from)?;
             let draw = match plot {
                 Plot::Gantt => over_time::gantt,
                 _ => over_time::timeline,

@@ -10,7 +10,12 @@
 //! # A controller with little room
 //!
 //! A controller holds a bounded number of jobs, a board perhaps 512. What does not fit is kept here, in
-//! order of arrival, and submitted as soon as a release has made room. Under first come, first served
+//! order of arrival, and submitted as soon as a release has made room. A scheduler that chooses among the waiting jobs
+//! does not see what is kept. So under any but first come, first served a controller in this process gets more memory instead
+//! ([`Backend::make_room`]). One at the end of a line cannot; there each event after which
+//! jobs are kept is counted ([`RunResult::table_limited`]). 0 means that the decisions were exact.
+//!
+//! Under first come, first served
 //! the decisions are still those of a controller with unlimited room, as long as some job waits in the
 //! controller whenever one is kept here:
 //!
@@ -23,8 +28,7 @@
 //!
 //! The condition fails only when the table is full of *running* jobs: then a kept job that might start
 //! cannot try. A table with one more place than processors never gets there, as each running job holds a
-//! processor. In a smaller table it is counted ([`RunResult::table_limited`]); 0 means that the decisions
-//! were exact.
+//! processor. In a smaller table it is counted in the same way.
 //!
 //! # Saturation
 //!
@@ -49,14 +53,17 @@
 //!
 //! # Memory
 //!
-//! Jobs go on arriving until the last measured job has left, and far above saturation millions would. So an arrival
+//! Jobs go on arriving until the last measured job has left, and far above saturation millions would. So under first come, first served an arrival
 //! after the last measured one is put off while more than [`KEPT_MAX`] jobs are kept: it would only join their end, so
 //! nothing that is measured or decided depends on when it does. What is kept is at most that or the measured jobs,
 //! whichever are more, and a run takes no longer than serving the measured jobs does.
+//!
+//! Under another scheduler such an arrival might be served before a measured job. It is put off while [`WAITING_MAX`] jobs wait, or
+//! as many as the table had room for at the beginning if that is more, and each departure at which one is put off is counted as above.
 
 use std::num::NonZero;
 
-use meshalloc::{Command, Error, Grid, JobId, Refusal, Reply, Ticks};
+use meshalloc::{Command, Error, Grid, JobId, Refusal, Reply, SchedulerKind, Ticks};
 
 use serde::{Deserialize, Serialize};
 
@@ -105,9 +112,9 @@ pub struct RunResult {
     pub decision_hash: u64,
     /// The number of grants, of measured and other jobs.
     pub decisions: u64,
-    /// The number of events after which jobs were kept here although none waited in the controller, its
-    /// table being full of running jobs. If it is not 0, jobs may have waited for a place in the
-    /// table and not for processors.
+    /// The number of events at which the scheduler did not see a job that it might have chosen: one was kept here, or its arrival
+    /// put off; under first come, first served only while none waited in the controller, its table being full of running jobs.
+    /// If it is not 0, jobs may have waited for a place in the table and not for processors.
     pub table_limited: u64,
 }
 
@@ -149,6 +156,10 @@ pub enum SimulationError {
 /// The number of jobs kept outside the controller from which on later arrivals than the measured ones are put off. Far more than the
 /// events of one moment submit.
 pub const KEPT_MAX: u32 = 1 << 16;
+
+/// The number of waiting jobs from which on later arrivals than the measured ones are put off under a scheduler that chooses among
+/// the waiting jobs. Such a scheduler takes time for each of them, at every event.
+pub const WAITING_MAX: u32 = 1 << 12;
 
 /// How many measured jobs leave between two calls of `advance`.
 const ADVANCE_JOBS: u64 = 1024;
@@ -197,6 +208,10 @@ struct Run<'b, J, E> {
     execution: E,
     /// Jobs the controller can hold.
     room: u32,
+    /// Only the first of the waiting jobs may try, so the others need not be in the controller.
+    is_in_order: bool,
+    /// Later arrivals than the measured ones are put off while so many jobs wait; where `is_in_order`, are kept.
+    put_off_from: u32,
     /// Jobs submitted for good: those from here to the last that arrived are kept.
     submitted: u32,
     state: State<'b>,
@@ -217,11 +232,18 @@ enum Outcome {
 impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn new(execution: E, backend: &'b mut dyn Backend, mut state: State<'b>, mut jobs: J) -> Self {
         let room = backend.capacity().jobs;
+        let is_in_order = backend.scheduler() == SchedulerKind::Fcfs;
+        let put_off_from = match is_in_order {
+            true => KEPT_MAX,
+            false => room.max(WAITING_MAX),
+        };
         let next = jobs.next().map(|job| (state.sequence(), job));
         Run {
             backend,
             execution,
             room,
+            is_in_order,
+            put_off_from,
             submitted: 0,
             state,
             table_limited: 0,
@@ -279,13 +301,21 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             // Before any other event of this time.
             Some(backlog) if self.waiting() < backlog.get() => EventKey { at: now, order: 0 },
             None if arrived < self.state.measured.needed() => EventKey { at, order },
-            None if arrived - self.submitted < KEPT_MAX => EventKey {
+            None if self.crowd() < self.put_off_from => EventKey {
                 at: at.max(now),
                 order,
             },
             _ => return None,
         };
         Some(key)
+    }
+
+    /// What [`Run::put_off_from`] is about.
+    fn crowd(&self) -> u32 {
+        match self.is_in_order {
+            true => self.state.arrived - self.submitted,
+            false => self.waiting(),
+        }
     }
 
     /// Jobs that wait, in the controller or here.
@@ -307,6 +337,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn depart(&mut self, completion: Completion) -> Result<(), SimulationError> {
         let number = completion.number;
         self.state.pass_to(completion.key.at)?;
+        self.table_limited += u64::from(self.puts_off());
         self.state.depart(number, completion.messages);
         let command = Command::Release { job: JobId(number) };
         self.call(&command, |reply| {
@@ -318,7 +349,10 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
 
     /// Submits jobs in order of arrival while there are any and the controller has room.
     fn submit_kept(&mut self) -> Result<(), SimulationError> {
-        while self.submitted < self.state.arrived && self.state.on_controller() < self.room {
+        while self.submitted < self.state.arrived {
+            if self.state.on_controller() >= self.room && !self.make_room() {
+                break;
+            }
             let number = self.submitted;
             match self.submit(number)? {
                 Outcome::Taken => self.state.taken(number),
@@ -334,10 +368,30 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         if self.room == 0 {
             return Err(SimulationError::NoRoom);
         }
-        if self.submitted < self.state.arrived && self.state.waiting == 0 {
-            self.table_limited += 1;
-        }
+        let is_hidden = match self.is_in_order {
+            true => self.submitted < self.state.arrived && self.state.waiting == 0,
+            false => self.submitted < self.state.arrived,
+        };
+        self.table_limited += u64::from(is_hidden);
         Ok(())
+    }
+
+    /// Has the controller get more room, where jobs that are kept here would change what it decides.
+    fn make_room(&mut self) -> bool {
+        let has_more = !self.is_in_order && self.backend.make_room();
+        if has_more {
+            self.room = self.backend.capacity().jobs;
+        }
+        has_more
+    }
+
+    /// Whether a job should have arrived that has not, and the scheduler might have chosen it.
+    fn puts_off(&self) -> bool {
+        let is_due = |(_, job): &(u64, Job)| job.arrival <= self.state.now;
+        !self.is_in_order
+            && self.backlog.is_none()
+            && self.next.as_ref().is_some_and(is_due)
+            && self.next_arrival().is_none()
     }
 
     fn submit(&mut self, number: u32) -> Result<Outcome, SimulationError> {

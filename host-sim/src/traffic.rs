@@ -236,6 +236,12 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
     Ok(output.flush()?)
 }
 
+/// The number of threads: as many as given or as there are processors, and no more than runs.
+fn threads(given: Option<NonZero<usize>>, runs: usize) -> usize {
+    let given = given.or_else(|| std::thread::available_parallelism().ok());
+    given.map_or(1, NonZero::get).min(runs).max(1)
+}
+
 impl TrafficArgs {
     /// All runs.
     fn rows(&self, grid: Grid, bar: &Bar) -> Result<Vec<Row>, Failure> {
@@ -258,7 +264,7 @@ impl TrafficArgs {
             bar.advance(1);
             Ok((place, measured))
         };
-        let threads = self.threads.count.map_or(0, NonZero::get);
+        let threads = threads(self.threads.count, runs.len());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| format!("cannot start threads: {error}"))?;
         let measured: Result<Vec<_>, String> = pool.install(|| runs.par_iter().map(run).collect());
@@ -395,5 +401,19 @@ impl TrafficArgs {
             results: rows.iter().map(row).collect(),
         };
         Document::new(scenario, self.seed, None, content)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_threads_than_runs() {
+        for (given, runs, expected) in [(7, 3, 3), (2, 3, 2), (1, 3, 1), (500_000, 1, 1), (4, 0, 1)]
+        {
+            assert_eq!(threads(NonZero::new(given), runs), expected);
+        }
+        assert_eq!(threads(None, 1), 1);
     }
 }

@@ -6,13 +6,14 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::ValueHint;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args};
 use maud::{Markup, PreEscaped, html};
 
 use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
-use crate::failure::{self, Failure};
+use crate::failure::Failure;
 use crate::file;
 use crate::history;
 use crate::html;
@@ -51,6 +52,30 @@ pub(crate) struct ViewArgs {
     pub(crate) output: PathBuf,
 }
 
+/// Options of a scenario that a page of the first replication has no use for.
+const UNUSED: [(&str, &str); 4] = [
+    ("format", "format"),
+    ("replications", "replications"),
+    ("until_rel_error", "until-rel-error"),
+    ("max_replications", "max-replications"),
+];
+
+/// Refuses options that would do nothing here. A scenario file, which other commands read as well, may have them.
+///
+/// # Errors
+///
+/// When one is on the command line.
+pub(crate) fn check(matches: &ArgMatches) -> Result<(), String> {
+    for (id, option) in UNUSED {
+        if matches.value_source(id) == Some(ValueSource::CommandLine) {
+            return Err(format!(
+                "--{option} does nothing here: view writes a page of the first replication"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Runs the first replication of each strategy and writes the page.
 ///
 /// # Errors
@@ -76,7 +101,7 @@ pub(crate) fn view(
     let bar = Bar::interruptible()?;
     let histories = history::histories(&experiment, backends, &bar);
     bar.clear();
-    let histories = histories.map_err(failure::of_one)?;
+    let histories = histories.map_err(Failure::from)?;
     let data = data::data(&experiment, &histories);
     let title = format!("Jobs on a {}", scenario.machine);
     let page = page(&title, &report::subtitle(scenario), &data);

@@ -105,6 +105,14 @@ impl Backend for Recorder<'_, '_> {
     fn capacity(&self) -> Capacity {
         self.inner.capacity()
     }
+
+    fn scheduler(&self) -> SchedulerKind {
+        self.inner.scheduler()
+    }
+
+    fn make_room(&mut self) -> bool {
+        self.inner.make_room()
+    }
 }
 
 #[derive(Default)]

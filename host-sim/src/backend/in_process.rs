@@ -1,14 +1,18 @@
 //! A controller in this process.
 
+use std::slice::IterMut;
+
 use meshalloc::jobs::{BlockCell, JobSlot, Link};
 use meshalloc::message::Capacity;
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    Command, Configuration, Controller, Grid, Memory, Reply, StrategyKind, Ticks, Workspace,
+    Command, Configuration, Controller, Grid, Memory, Reply, SchedulerKind, StrategyKind, Ticks,
+    Workspace,
 };
 
 use super::{Backend, BackendError, Backends};
+use crate::workload::JOBS_MAX;
 
 /// Owns a controller's memory on the heap, for machines whose size is known only at run time.
 #[derive(Debug)]
@@ -61,9 +65,20 @@ impl HeapStorage {
     }
 }
 
+/// How often a table can double: from the smallest on, to more jobs than a run has.
+const DOUBLINGS: usize = 24;
+
+/// Memory for a controller whose table grows: [`InProcess::growing`]. Nothing is allocated before it is used.
+#[derive(Debug, Default)]
+pub struct GrowingStorage([Option<HeapStorage>; DOUBLINGS]);
+
 /// A [`Controller`] in this process.
 #[derive(Debug)]
-pub struct InProcess<'m>(Controller<'m>);
+pub struct InProcess<'m> {
+    controller: Controller<'m>,
+    /// Places for the memories that are still to come, if the table may grow.
+    larger: IterMut<'m, Option<HeapStorage>>,
+}
 
 impl<'m> InProcess<'m> {
     /// A controller in this memory.
@@ -72,14 +87,43 @@ impl<'m> InProcess<'m> {
     ///
     /// When it does not take the configuration.
     pub fn new(memory: Memory<'m>, configuration: Configuration) -> Result<Self, BackendError> {
-        let controller = Controller::new(memory, configuration);
-        controller
-            .map(InProcess)
-            .map_err(|reason| BackendError::Configure {
-                configuration,
-                reason,
-            })
+        Ok(InProcess {
+            controller: controller(memory, configuration)?,
+            larger: IterMut::default(),
+        })
     }
+
+    /// A controller whose table has room for so many jobs, and for twice as many each time that
+    /// [`Backend::make_room`] is called.
+    ///
+    /// # Errors
+    ///
+    /// When it does not take the configuration.
+    pub fn growing(
+        storage: &'m mut GrowingStorage,
+        jobs: usize,
+        configuration: Configuration,
+    ) -> Result<Self, BackendError> {
+        let [first, larger @ ..] = &mut storage.0;
+        let Configuration {
+            machine, strategy, ..
+        } = configuration;
+        let first = first.insert(HeapStorage::new(machine, strategy, jobs));
+        Ok(InProcess {
+            controller: controller(first.memory(), configuration)?,
+            larger: larger.iter_mut(),
+        })
+    }
+}
+
+fn controller(
+    memory: Memory<'_>,
+    configuration: Configuration,
+) -> Result<Controller<'_>, BackendError> {
+    Controller::new(memory, configuration).map_err(|reason| BackendError::Configure {
+        configuration,
+        reason,
+    })
 }
 
 impl Backend for InProcess<'_> {
@@ -90,34 +134,69 @@ impl Backend for InProcess<'_> {
         now: Ticks,
         on_reply: &mut dyn FnMut(&Reply),
     ) -> Result<(), BackendError> {
-        self.0.handle(command, now, on_reply);
+        self.controller.handle(command, now, on_reply);
         Ok(())
     }
 
     fn capacity(&self) -> Capacity {
-        self.0.capacity()
+        self.controller.capacity()
+    }
+
+    fn scheduler(&self) -> SchedulerKind {
+        self.controller.configuration().scheduler
+    }
+
+    /// Restores a checkpoint of the controller in twice the memory.
+    fn make_room(&mut self) -> bool {
+        let jobs = self.controller.capacity().jobs;
+        let Some(place) = self.larger.next().filter(|_| jobs < JOBS_MAX) else {
+            return false;
+        };
+        let configuration = self.controller.configuration();
+        let Configuration {
+            machine, strategy, ..
+        } = configuration;
+        let storage = place.insert(HeapStorage::new(machine, strategy, 2 * jobs as usize));
+        let larger = controller(storage.memory(), configuration);
+        let mut larger = larger.expect("a larger memory suffices, too");
+        let mut restoring = larger.restore();
+        self.controller
+            .save(&mut |part| restoring.part(part))
+            .expect("between commands there is a checkpoint, and it fits into a larger memory");
+        restoring.finish().expect("a checkpoint is complete");
+        self.controller = larger;
+        true
     }
 }
 
 /// Makes controllers in this process, each in memory of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InProcessBackends {
-    /// Room for jobs, waiting and running together; `None` chooses by the machine.
+    /// Room for jobs, waiting and running together, which then stays as it is; `None` chooses by the machine, and the table grows where
+    /// that matters ([`Backend::make_room`]).
     pub jobs: Option<usize>,
 }
 
-/// Room for jobs beyond one for each processor. The simulation keeps what does not fit, so this need not
+/// Room for jobs beyond one for each processor. The simulation keeps what does not fit, or has the table grow, so this need not
 /// hold the longest queue; a small table stays in the processor's cache.
 const QUEUE_ROOM: usize = 1024;
 
 impl InProcessBackends {
-    /// The memory of one controller.
-    pub(super) fn storage(&self, configuration: &Configuration) -> HeapStorage {
-        let Configuration {
-            machine, strategy, ..
-        } = *configuration;
+    /// Calls `body` with a controller in memory of its own.
+    pub(super) fn lend(
+        &self,
+        configuration: Configuration,
+        body: impl FnOnce(InProcess<'_>),
+    ) -> Result<(), BackendError> {
+        let machine = configuration.machine;
         let jobs = self.jobs.unwrap_or(machine.nodes() as usize + QUEUE_ROOM);
-        HeapStorage::new(machine, strategy, jobs)
+        let mut storage = GrowingStorage::default();
+        let mut controller = InProcess::growing(&mut storage, jobs, configuration)?;
+        if self.jobs.is_some() {
+            controller.larger = IterMut::default();
+        }
+        body(controller);
+        Ok(())
     }
 }
 
@@ -127,8 +206,6 @@ impl Backends for InProcessBackends {
         configuration: Configuration,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
-        let mut storage = self.storage(&configuration);
-        body(&mut InProcess::new(storage.memory(), configuration)?);
-        Ok(())
+        self.lend(configuration, |mut controller| body(&mut controller))
     }
 }

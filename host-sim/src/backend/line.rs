@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use meshalloc::message::Capacity;
-use meshalloc::{Command, Configuration, Error, Reply, StrategyKind, Ticks};
+use meshalloc::{Command, Configuration, Error, Reply, SchedulerKind, StrategyKind, Ticks};
 use meshalloc_firmware::BAUD_DEFAULT;
 use meshalloc_firmware::client::{Client, ClientError, IoLine, Line, Options};
 use meshalloc_firmware::protocol::Greeting;
@@ -119,6 +119,8 @@ pub struct LineBackends {
     client: Client<Box<dyn Line>>,
     /// Of the configurations so far, the latest last.
     round_trips: Vec<(StrategyKind, RoundTrips)>,
+    /// Of the latest configuration.
+    scheduler: SchedulerKind,
 }
 
 impl LineBackends {
@@ -153,6 +155,7 @@ impl LineBackends {
             endpoint: endpoint.clone(),
             client,
             round_trips: Vec::new(),
+            scheduler: SchedulerKind::Fcfs,
         })
     }
 
@@ -274,6 +277,10 @@ impl Backend for LineBackends {
     fn capacity(&self) -> Capacity {
         self.client.greeting().capacity
     }
+
+    fn scheduler(&self) -> SchedulerKind {
+        self.scheduler
+    }
 }
 
 impl Backends for LineBackends {
@@ -287,6 +294,7 @@ impl Backends for LineBackends {
             .map_err(|error| self.unexpected(&error))?;
         match self.prepare(&Command::Configure(configuration))? {
             Ok(()) => {
+                self.scheduler = configuration.scheduler;
                 let round_trips = RoundTrips::default();
                 self.round_trips.push((configuration.strategy, round_trips));
                 body(self);

@@ -9,7 +9,7 @@ pub mod in_process;
 pub mod line;
 pub mod stopwatch;
 
-pub use in_process::{HeapStorage, InProcess, InProcessBackends};
+pub use in_process::{GrowingStorage, HeapStorage, InProcess, InProcessBackends};
 pub use stopwatch::{Stopwatch, StopwatchBackends};
 
 /// Something that carries commands out: a [`meshalloc::Controller`], wherever it runs.
@@ -33,6 +33,15 @@ pub trait Backend {
 
     /// What the controller has room for.
     fn capacity(&self) -> Capacity;
+
+    /// Who decides which waiting job may try.
+    fn scheduler(&self) -> SchedulerKind;
+
+    /// Makes room for more jobs than [`Backend::capacity`] said until now; the state of the controller stays. False if there is no more,
+    /// as on a board.
+    fn make_room(&mut self) -> bool {
+        false
+    }
 
     /// What the controller took for the latest command, in seconds on the wall clock; `None` where it
     /// is not measured. Very short times may come out a little under 0.

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use meshalloc::message::Capacity;
-use meshalloc::{Command, Configuration, Reply, Ticks};
+use meshalloc::{Command, Configuration, Reply, SchedulerKind, Ticks};
 
 use super::{Backend, BackendError, Backends, InProcess, InProcessBackends};
 
@@ -63,6 +63,14 @@ impl Backend for Stopwatch<'_> {
         self.inner.capacity()
     }
 
+    fn scheduler(&self) -> SchedulerKind {
+        self.inner.scheduler()
+    }
+
+    fn make_room(&mut self) -> bool {
+        self.inner.make_room()
+    }
+
     fn latest_seconds(&self) -> Option<f64> {
         Some(self.latest_seconds)
     }
@@ -92,10 +100,8 @@ impl Backends for StopwatchBackends {
         configuration: Configuration,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
-        let mut storage = self.0.storage(&configuration);
-        let controller = InProcess::new(storage.memory(), configuration)?;
-        body(&mut Stopwatch::new(controller));
-        Ok(())
+        self.0
+            .lend(configuration, |inner| body(&mut Stopwatch::new(inner)))
     }
 }
 

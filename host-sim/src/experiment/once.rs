@@ -1,7 +1,7 @@
 //! One replication of one strategy.
 
 use meshalloc::message::Capacity;
-use meshalloc::{Command, Reply, StrategyKind, Ticks};
+use meshalloc::{Command, Reply, SchedulerKind, StrategyKind, Ticks};
 
 use super::execution::AnyExecution;
 use super::{Experiment, ExperimentError, Progress};
@@ -139,6 +139,14 @@ impl Backend for Interruptible<'_> {
 
     fn capacity(&self) -> Capacity {
         self.backend.capacity()
+    }
+
+    fn scheduler(&self) -> SchedulerKind {
+        self.backend.scheduler()
+    }
+
+    fn make_room(&mut self) -> bool {
+        self.backend.make_room()
     }
 
     fn latest_seconds(&self) -> Option<f64> {

@@ -23,6 +23,8 @@ pub struct Snapshot {
     pub machine: Grid,
     /// The running jobs, by name.
     pub jobs: Vec<MapJob>,
+    /// The number of jobs that wait.
+    pub waiting: u32,
     /// The faulty processors, by number. A job may hold some of them still.
     pub faulty: Vec<NodeId>,
 }
@@ -80,6 +82,7 @@ impl Snapshot {
     /// When the controller is lost or gives a reply that does not belong to the command.
     pub fn read(backend: &mut dyn Backend, machine: Grid) -> Result<Self, SimulationError> {
         let mut ids = Vec::new();
+        let mut waiting = 0;
         let mut from = Some(0);
         while let Some(begin) = from {
             let command = Command::ListJobs {
@@ -89,6 +92,7 @@ impl Snapshot {
             let Reply::Jobs(list) = ask(backend, &command, &mut |_| {})? else {
                 return Err(odd(&command, "another kind of reply"));
             };
+            waiting += list.jobs.iter().filter(|job| job.1 == 0).count() as u32;
             let running = list.jobs.iter().filter(|(_, processors)| *processors > 0);
             ids.extend(running.map(|(id, _)| *id));
             from = list.next;
@@ -131,6 +135,7 @@ impl Snapshot {
         Ok(Snapshot {
             machine,
             jobs,
+            waiting,
             faulty,
         })
     }

@@ -293,7 +293,7 @@ pub(crate) struct ResultJson {
     /// Gains over the other strategies, where neither mean depends on the length of the run.
     waiting_delay_gains: Vec<GainJson>,
     refused: RefusedJson,
-    /// How often jobs were kept from an idle queue because the controller's table was full.
+    /// How often the scheduler did not see a job that it might have chosen, because the controller's table was full.
     table_limited: u64,
     /// Jobs granted in all replications.
     decisions: u64,

@@ -207,6 +207,7 @@ fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, String> {
             for (given, key) in [
                 (args.jobs.is_some(), "jobs"),
                 (args.warmup.is_some(), "warmup"),
+                (args.measure.is_some(), "measure"),
             ] {
                 if given {
                     return Err(format!(
@@ -474,6 +475,15 @@ mod tests {
         let record = serde_json::to_value(dynamic).unwrap();
         assert_eq!(record["jobs"], JOBS_DEFAULT);
         assert_eq!(record["mean-service"], MEAN_SERVICE_DEFAULT);
+    }
+
+    #[test]
+    fn tasks_at_once_are_all_measured() {
+        for line in ["", "--tasks 7"] {
+            let error = scenario(&format!("--cube k=4,n=3 --measure arrivals {line}")).unwrap_err();
+            assert!(error.contains("measure"), "{error}");
+        }
+        assert!(scenario("--cube k=4,n=3 --load .3 --measure departures").is_ok());
     }
 
     #[test]

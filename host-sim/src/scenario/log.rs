@@ -60,7 +60,7 @@ impl WindowArgs {
 pub struct LogArgs {
     /// A log in the Standard Workload Format, plain or .gz, measured whole; - reads standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = HEADING,
-        conflicts_with_all = ["sizes", "dims", "radices", "load", "mean_service"])]
+        conflicts_with_all = ["sizes", "widths", "heights", "dims", "radices", "load", "mean_service"])]
     pub swf: Option<PathBuf>,
 
     /// Which of its jobs.
@@ -152,11 +152,6 @@ impl LogSource {
             ("shape", options.shape.to_string().into()),
         ];
         all.into_iter().chain(given).collect()
-    }
-
-    /// Whether its jobs depend on the seed.
-    pub(crate) fn has_random_numbers(&self) -> bool {
-        self.resample.is_some() || matches!(self.options.shape, ShapeRule::Drawn(_))
     }
 
     /// Reads the log; its jobs have run times.

@@ -13,6 +13,7 @@ mod departures;
 mod execution;
 mod phases;
 mod phases_of_messages;
+mod room;
 mod ways;
 
 /// Room for any number of jobs of these tests.
@@ -121,6 +122,14 @@ impl Backend for Spy<'_> {
 
     fn capacity(&self) -> Capacity {
         self.inner.capacity()
+    }
+
+    fn scheduler(&self) -> SchedulerKind {
+        self.inner.scheduler()
+    }
+
+    fn make_room(&mut self) -> bool {
+        self.inner.make_room()
     }
 }
 
@@ -347,6 +356,9 @@ fn a_controller_with_less_room_than_its_capacity_is_used() {
                 jobs: u32::MAX,
                 ..self.0.capacity()
             }
+        }
+        fn scheduler(&self) -> SchedulerKind {
+            self.0.scheduler()
         }
     }
     let machine = mesh(8, 8);

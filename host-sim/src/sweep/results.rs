@@ -78,7 +78,7 @@ const AFTER_METRICS: [(&str, &str); 4] = [
     ),
     (
         "table_limited",
-        "how often jobs were kept from an idle queue because the controller's table was full",
+        "how often the scheduler did not see a job that it might have chosen, because the controller's table was full",
     ),
     ("decisions", "jobs granted in all replications"),
     ("decision_hash", "all decisions as one number, hexadecimal"),

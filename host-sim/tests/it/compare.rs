@@ -130,3 +130,16 @@ fn each_scheduler_has_the_same_jobs_and_gains_of_its_own() {
     let alone = host_sim_in(folder.path(), &format!("{line} --scheduler easy")).json();
     assert_eq!(alone["points"][0]["results"][0], results[2]);
 }
+
+#[test]
+fn a_log_without_a_load_has_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "1 0 -1 10 2 -1 -1 2 20 -1 1 1 1 -1 -1 1 -1 -1\n";
+    fs::write(folder.path().join("log.swf"), log).unwrap();
+    let line = "compare --mesh 4x4 --swf log.swf --strategy ff --scheduler fcfs";
+    let json = host_sim_in(folder.path(), &format!("{line} --format json")).json();
+    assert!(json["points"][0]["load"].is_null(), "{json}");
+    let table = host_sim_in(folder.path(), line).good();
+    let row = table.lines().find(|line| line.starts_with("- "));
+    assert!(row.is_some(), "{table}");
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::program::{host_sim_fed, host_sim_in};
+use crate::program::{host_sim, host_sim_fed, host_sim_in};
 
 /// A job as (submit time, run time, processors, requested time), in seconds.
 type Line = (u64, u64, u32, i64);
@@ -337,5 +337,24 @@ fn log_shows_what_is_in_a_log() {
     assert!(
         shown.contains("1 job, 1 of other partitions, 4 outside the window"),
         "{shown}"
+    );
+}
+
+#[test]
+fn sides_beside_a_log_are_refused() {
+    for (side, command) in [("widths", "run"), ("heights", "run"), ("widths", "compare")] {
+        let ended = host_sim(&format!("{command} --mesh 8x8 --swf log.swf --{side} 1..2"));
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(side),
+            "{ended}"
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let text = "swf = \"log.swf\"\nmesh = \"8x8\"\n[grid]\nwidths = [\"1..2\", \"1..4\"]\n";
+    fs::write(folder.path().join("s.toml"), text).unwrap();
+    let ended = host_sim_in(folder.path(), "sweep s.toml --output o");
+    assert!(
+        ended.code == Some(2) && ended.stderr.contains("widths contradicts swf"),
+        "{ended}"
     );
 }

@@ -177,3 +177,26 @@ fn what_cannot_be_shown_is_an_error() {
         assert!(ended.stdout.is_empty(), "{line}: {ended}");
     }
 }
+
+#[test]
+fn replay_shows_how_many_jobs_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let operations = "alloc 1 4 4\nalloc 2 2 2\nalloc 3 1 1\n";
+    fs::write(folder.path().join("ops"), operations).unwrap();
+    let line = "replay ops --mesh 4x4 --scheduler fcfs --plot map --plot-output m.svg";
+    host_sim_in(folder.path(), line).good();
+    let picture = fs::read_to_string(folder.path().join("m.svg")).unwrap();
+    assert!(picture.contains("2 waiting"), "{picture}");
+}
+
+#[test]
+fn the_map_of_a_comparison_names_its_scheduler() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "compare --mesh 4x4 --jobs 60 --replications 2 --load .4 --scheduler easy,fcfs --plot map --plot-output m.svg";
+    host_sim_in(folder.path(), line).good();
+    let picture = fs::read_to_string(folder.path().join("m.svg")).unwrap();
+    assert!(
+        picture.contains("easy") && !picture.contains("fcfs"),
+        "{picture}"
+    );
+}

@@ -460,4 +460,14 @@ fn figures_about_logs_are_made_of_resampled_weeks_of_the_logs_at_hand() {
         ended.code == Some(2) && ended.stderr.contains(reason),
         "{ended}"
     );
+    // Results made with a log are not replaced by those made without it, unless that is asked for.
+    let without = line.replace(" --traces logs", "");
+    let ended = host_sim_in(folder.path(), &without);
+    assert!(
+        ended.code == Some(2) && ended.stderr.contains("--replace"),
+        "{ended}"
+    );
+    assert!(folder.path().join("all/figure-08.csv").exists());
+    host_sim_in(folder.path(), &format!("{without} --replace")).good();
+    assert!(!folder.path().join("all/figure-08.csv").exists());
 }

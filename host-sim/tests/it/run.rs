@@ -399,3 +399,76 @@ fn slowdown_and_quantiles_stand_beside_the_means() {
         assert!(list.contains(metric), "{list}");
     }
 }
+
+#[test]
+fn a_closed_output_loses_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for (line, files) in [
+        (
+            "run --mesh 8x8 --jobs 60 --replications 40 --strategy ff,bf,as --format json --jobs-output jobs.csv \
+             --plot timeline --plot-output timeline.svg",
+            &["jobs.csv", "timeline.svg"][..],
+        ),
+        (
+            "compare --mesh 8x8 --jobs 60 --replications 3 --format json --plot map --plot-output map.svg",
+            &["map.svg"],
+        ),
+        (
+            "traffic --mesh 4x4 --rate 0.001,0.002,0.003,0.004,0.005,0.006,0.007,0.008,0.009,0.010,0.011,0.012 \
+             --warm-up 10 --cycles 100 --format json --plot links --plot-output links.svg",
+            &["links.svg"],
+        ),
+    ] {
+        let mut child = command(folder.path(), line)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            output.status.success() && stderr.is_empty(),
+            "{line}: {stderr}"
+        );
+        for file in files {
+            assert!(folder.path().join(file).is_file(), "{line}: {file}");
+        }
+    }
+}
+
+#[test]
+fn jobs_behind_a_long_queue_are_backfilled() {
+    // A job holds a processor of two for long, one that needs both waits, more than a table holds wait behind it, and the last one
+    // can be served beside the first.
+    let folder = tempfile::tempdir().unwrap();
+    let job = |number: u32, size: u32, seconds: u32| {
+        format!(
+            "{number} {number} -1 {seconds} {size} -1 -1 {size} {seconds} -1 1 1 1 -1 -1 1 -1 -1\n"
+        )
+    };
+    let mut log = job(1, 1, 10_000);
+    log.extend((2..1_200).map(|number| job(number, 2, 10)));
+    log += &job(1_200, 1, 10);
+    fs::write(folder.path().join("log.swf"), log).unwrap();
+    let line = "run --mesh 2x1 --swf log.swf --scheduler easy --jobs-output jobs.csv --format json";
+    let json = host_sim_in(folder.path(), line).json();
+    assert_eq!(json["results"][0]["table_limited"], 0);
+    let jobs = fs::read_to_string(folder.path().join("jobs.csv")).unwrap();
+    let header: Vec<_> = jobs.lines().next().unwrap().split(',').collect();
+    let last: Vec<_> = jobs.lines().last().unwrap().split(',').collect();
+    let waited = header.iter().position(|&name| name == "waiting_time");
+    assert_eq!(last[waited.unwrap()], "0", "{last:?}");
+}
+
+#[test]
+fn the_seed_of_a_log_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "1 0 -1 10 2 -1 -1 2 20 -1 1 1 1 -1 -1 1 -1 -1\n";
+    fs::write(folder.path().join("log.swf"), log).unwrap();
+    let line = "run --mesh 4x4 --swf log.swf --estimates factor:1..5 --seed 7 --plot timeline --plot-output t.svg";
+    let text = host_sim_in(folder.path(), line).good();
+    assert!(text.contains(", seed 7"), "{text}");
+    let picture = fs::read_to_string(folder.path().join("t.svg")).unwrap();
+    assert!(picture.contains(", seed 7"));
+}

@@ -33,3 +33,19 @@ fn the_page_is_valid_and_needs_no_network() {
         assert!(!without_names.contains(address), "{address}");
     }
 }
+
+#[test]
+fn options_that_do_nothing_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for option in ["--format json", "--replications 3", "--until-rel-error .1"] {
+        let ended = host_sim_in(folder.path(), &format!("view --mesh 4x4 {option}"));
+        let name = option.split(' ').next().unwrap();
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(name),
+            "{ended}"
+        );
+    }
+    let scenario = "mesh = \"8x8\"\njobs = 50\nwarmup = 0\nreplications = 3\nformat = \"json\"\n";
+    fs::write(folder.path().join("s.toml"), scenario).unwrap();
+    page(folder.path(), "--scenario s.toml");
+}

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use meshalloc::{
-    Capacity, Command, Error, JobId, Mesh, Refusal, Reply, Request, StrategyKind, Ticks,
+    Capacity, Command, Error, JobId, Mesh, Refusal, Reply, Request, SchedulerKind, StrategyKind,
+    Ticks,
 };
 use meshalloc_host_sim::backend::{Backend, BackendError, Backends, InProcessBackends};
 use meshalloc_host_sim::metrics::Metric;
@@ -142,6 +143,14 @@ impl Backend for Recorder<'_, '_> {
 
     fn capacity(&self) -> Capacity {
         self.backend.capacity()
+    }
+
+    fn scheduler(&self) -> SchedulerKind {
+        self.backend.scheduler()
+    }
+
+    fn make_room(&mut self) -> bool {
+        self.backend.make_room()
     }
 }
 

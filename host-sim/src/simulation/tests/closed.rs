@@ -226,6 +226,14 @@ impl Backend for Grants<'_> {
     fn capacity(&self) -> Capacity {
         self.inner.capacity()
     }
+
+    fn scheduler(&self) -> SchedulerKind {
+        self.inner.scheduler()
+    }
+
+    fn make_room(&mut self) -> bool {
+        self.inner.make_room()
+    }
 }
 
 #[test]

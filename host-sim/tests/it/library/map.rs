@@ -39,6 +39,7 @@ fn small() -> Map {
         unit: TimeUnit::Second,
         waiting: 1,
         snapshot: Snapshot {
+            waiting: 0,
             machine: mesh(6, 4).into(),
             jobs: vec![
                 job(1, &[(0, 0, 2, 3)]),
@@ -119,6 +120,7 @@ fn touching_is_along_edges_and_at_corners() {
         .collect();
     assert_eq!(places, [vec![1], vec![0, 2], vec![1]]);
     let corner = Snapshot {
+        waiting: 0,
         machine: mesh(4, 4).into(),
         jobs: vec![
             job(1, &[(0, 2, 2, 2)]),
@@ -264,6 +266,7 @@ fn a_large_mesh_makes_no_large_picture() {
         jobs.push(job(id, &[(x, 0, 64, 300)]));
     }
     let snapshot = Snapshot {
+        waiting: 0,
         machine: mesh.into(),
         jobs,
         faulty: Vec::new(),

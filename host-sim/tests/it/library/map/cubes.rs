@@ -27,6 +27,7 @@ fn cube(k: u16, n: u8, jobs: &[(u32, &[u16], &[u16])], faulty: &[&[u16]]) -> Map
         unit: TimeUnit::Second,
         waiting: 2,
         snapshot: Snapshot {
+            waiting: 0,
             machine,
             jobs: jobs.collect(),
             faulty,
