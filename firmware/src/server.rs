@@ -20,8 +20,6 @@
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
-#[cfg(feature = "durable")]
-use meshalloc::Pauses;
 use meshalloc::{Command, Controller, Interrupts, Ticks, View};
 
 use crate::frame::{Decoder, Header, ServerFrameBuffer};
@@ -142,7 +140,7 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Journal<F, REGIONS>> {
         boot: u64,
         mut journal: Journal<F, REGIONS>,
         recovered: Recovered,
-        pauses: &mut dyn Pauses,
+        pauses: &mut dyn meshalloc::Pauses,
     ) -> Self {
         let mut sessions = Sessions::new();
         let (origin, is_read) = journal.restore(recovered, &mut controller, &mut sessions, pauses);
