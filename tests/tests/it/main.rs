@@ -26,4 +26,5 @@ mod scattered;
 mod schedulers;
 #[cfg(feature = "host-sim")]
 mod simulator;
+mod texts;
 mod word_lengths;
