@@ -461,7 +461,8 @@ fn figures_about_logs_are_made_of_resampled_weeks_of_the_logs_at_hand() {
         "{ended}"
     );
     // Results made with a log are not replaced by those made without it, unless that is asked for.
-    let without = line.replace(" --traces logs", "");
+    fs::create_dir(folder.path().join("none")).unwrap();
+    let without = line.replace("--traces logs", "--traces none");
     let ended = host_sim_in(folder.path(), &without);
     assert!(
         ended.code == Some(2) && ended.stderr.contains("--replace"),
