@@ -26,10 +26,7 @@ impl Controller<'_> {
         now: Ticks,
         granted: Grants<'_>,
     ) -> Result<FaultReport, Error> {
-        self.finish(granted);
-        let report = self.begin_set_faulty(block, true, now, &mut Interrupts::never())?;
-        self.settle(granted);
-        Ok(report)
+        self.set_faulty(block, true, now, granted)
     }
 
     /// The processors of the block work again. `granted` is called for every job that is granted in consequence.
@@ -47,8 +44,18 @@ impl Controller<'_> {
         now: Ticks,
         granted: Grants<'_>,
     ) -> Result<FaultReport, Error> {
+        self.set_faulty(block, false, now, granted)
+    }
+
+    fn set_faulty(
+        &mut self,
+        block: Block,
+        faulty: bool,
+        now: Ticks,
+        granted: Grants<'_>,
+    ) -> Result<FaultReport, Error> {
         self.finish(granted);
-        let report = self.begin_set_faulty(block, false, now, &mut Interrupts::never())?;
+        let report = self.begin_set_faulty(block, faulty, now, &mut Interrupts::never())?;
         self.settle(granted);
         Ok(report)
     }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use meshalloc::{
-    Command, Configuration, Controller, Error, JobId, Memory, Pauses, Refusal, Reply, Request,
-    SchedulerKind, Storage, StrategyKind, Ticks, View,
+    Command, Configuration, Controller, Error, JobId, Memory, Pauses, Request, SchedulerKind,
+    Storage, StrategyKind, Ticks, View,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX};
 use meshalloc_firmware::journal::Journal;
@@ -363,20 +363,4 @@ fn where_a_client_names_the_time_it_stands_still_after_a_reset_too() {
     assert_eq!(life.jobs(), [2, 3]);
     life.let_time_pass(10);
     assert_eq!(life.jobs(), [2]);
-}
-
-#[test]
-fn a_refusal_that_never_waits_leaves_no_trace() {
-    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
-    life.outcome(submit(1, 16, 16));
-    let request = Request::submesh(1, 1).with_flags(meshalloc::Flags::NO_WAIT);
-    let job = JobId(2);
-    let refused = Outcome::Error(Error::Refused(Refusal::TooFewFree));
-    assert_eq!(life.outcome(Command::Submit { job, request }), refused);
-    let mut replies = Vec::new();
-    let view = life.server.controller().view();
-    view.answer(&Command::QueryJob { job }, &mut |reply| {
-        replies.push(reply.clone());
-    });
-    assert_eq!(replies, [Reply::Error(Error::UnknownJob)]);
 }
