@@ -573,20 +573,16 @@ impl<'m> Occupancy<'m> {
         assert!(self.unmarked_max > 0 || pending == 0, "nothing is pending");
         assert_eq!(pending, self.pending_area, "of what is pending");
         let mut faulty = 0;
+        let len = self.grid().row_len();
         for row in 0..self.layout.rows() {
-            for (bad, busy) in self.faulty_row(row).iter().zip(self.marked_row(row)) {
+            let words = self.faulty_row(row).iter().zip(self.marked_row(row));
+            for (first, (bad, busy)) in (0..).step_by(WORD_BITS as usize).zip(words) {
                 assert_eq!(bad & !busy, 0, "a faulty processor is busy");
                 faulty += bad.count_ones();
-            }
-            let len = self.grid().row_len();
-            for at in len..self.stride() as u32 * WORD_BITS {
-                let (word, bit) = ((at / WORD_BITS) as usize, at % WORD_BITS);
-                assert_eq!(self.marked_row(row)[word] >> bit & 1, 1, "padding is busy");
-                assert_eq!(
-                    self.faulty_row(row)[word] >> bit & 1,
-                    0,
-                    "padding is not faulty"
-                );
+                let nodes = len.saturating_sub(first);
+                let padding = Word::MAX.checked_shl(nodes).unwrap_or(0);
+                assert_eq!(busy & padding, padding, "padding is busy");
+                assert_eq!(bad & padding, 0, "padding is not faulty");
             }
         }
         assert_eq!(faulty, self.faulty_count, "faulty count");
