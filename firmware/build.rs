@@ -36,8 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         fs::write(out.join("memory.x"), memory)?;
         println!("cargo::rustc-link-search={}", out.display());
-        // --nmagic: do not align sections to pages, there are none.
-        for argument in ["--nmagic", "-Tlink.x", "-Tdefmt.x"] {
+        // --nmagic: do not align sections to pages, there are none. --icf: functions of the same instructions are there once.
+        for argument in ["--nmagic", "--icf=all", "-Tlink.x", "-Tdefmt.x"] {
             println!("cargo::rustc-link-arg-bins={argument}");
         }
     }

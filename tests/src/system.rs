@@ -133,8 +133,8 @@ pub struct System {
     waiting: Vec<Job>,
     /// In the order of their grants.
     running: Vec<Job>,
-    /// The free and the faulty nodes when the first reservation was made.
-    reserved_with: (u32, usize),
+    /// How many nodes were free when the first reservation was made, and which were faulty.
+    reserved_with: (u32, Vec<bool>),
     clock: Ticks,
     next_serial: u64,
     counts: Counts,
@@ -152,7 +152,7 @@ impl System {
             faulty: vec![false; grid.nodes() as usize],
             waiting: Vec::new(),
             running: Vec::new(),
-            reserved_with: (0, 0),
+            reserved_with: (0, Vec::new()),
             clock: 0,
             next_serial: 0,
             counts: Counts::default(),
@@ -546,7 +546,7 @@ impl System {
     }
 
     /// The jobs from this place in the queue on try in order, around what is reserved. The first so many of the queue that have to wait
-    /// hold a reservation. If a job runs longer than expected, or fewer nodes are free or more are faulty than when the first reservation
+    /// hold a reservation. If a job runs longer than expected, or fewer nodes are free or others are faulty than when the first reservation
     /// was made, all begin anew. Returns the last job that was refused, and why.
     fn backfill(
         &mut self,
@@ -556,8 +556,9 @@ impl System {
     ) -> Option<(u64, Refusal)> {
         let now = self.clock;
         let is_overdue = |job: &Job| end_of(&job.request, job.granted_at) <= now;
-        let others = (self.machine().free(), self.faulty_nodes().len());
-        let begins_anew = others != self.reserved_with || self.running.iter().any(is_overdue);
+        let (free, faulty) = &self.reserved_with;
+        let are_others = *free != self.machine().free() || *faulty != self.faulty;
+        let begins_anew = are_others || self.running.iter().any(is_overdue);
         let mut at = if begins_anew { 0 } else { from };
         for job in &mut self.waiting[at..] {
             job.reserved = None;
@@ -568,7 +569,7 @@ impl System {
             if let Err(refusal) = self.attempt(at, grants) {
                 last = Some((serial, refusal));
                 if at == 0 {
-                    self.reserved_with = (self.machine().free(), self.faulty_nodes().len());
+                    self.reserved_with = (self.machine().free(), self.faulty.clone());
                 }
                 if (at as u64) < reservations {
                     let reserved = self.situation().reservation(&self.waiting[at].request);

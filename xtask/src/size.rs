@@ -22,10 +22,13 @@ pub(crate) struct Options {
     check: bool,
 }
 
-/// The names of the image with all strategies and schedulers, and of that with the journal as well.
+/// The names of the images with the first [`FIRST`] strategies, with all strategies and schedulers, and of that with the journal as well.
+const SIXTEEN: &str = "sixteen";
 const ALL: &str = "all";
 const JOURNAL: &str = "all+journal";
-/// The scheduler of the images with one strategy.
+/// The strategies that are to fit into 64 KB of flash together.
+const FIRST: usize = 16;
+/// The scheduler of the images without others.
 const SCHEDULER: SchedulerKind = SchedulerKind::Fcfs;
 /// The scheduler under which the stack is the deepest.
 const DEEPEST: SchedulerKind = SchedulerKind::Easy { reservations: 2 };
@@ -183,6 +186,8 @@ enum Contents {
     Strategy(StrategyKind),
     /// This scheduler, and [`STRATEGY`].
     Scheduler(SchedulerKind),
+    /// The first [`FIRST`] strategies, and [`SCHEDULER`].
+    Sixteen,
     /// All strategies and schedulers.
     All,
     /// The same, and the journal.
@@ -195,6 +200,7 @@ impl Contents {
         match self {
             Contents::Strategy(strategy) => strategy.name().to_owned(),
             Contents::Scheduler(scheduler) => format!("{}+{}", STRATEGY.name(), scheduler.name()),
+            Contents::Sixteen => SIXTEEN.to_owned(),
             Contents::All => ALL.to_owned(),
             Contents::Journal => JOURNAL.to_owned(),
         }
@@ -205,6 +211,7 @@ impl Contents {
         match *self {
             Contents::Strategy(strategy) => (vec![strategy], vec![SCHEDULER]),
             Contents::Scheduler(scheduler) => (vec![STRATEGY], vec![scheduler]),
+            Contents::Sixteen => (StrategyKind::ALL[..FIRST].to_vec(), vec![SCHEDULER]),
             Contents::All | Contents::Journal => (StrategyKind::ALL.to_vec(), vec![DEEPEST]),
         }
     }
@@ -238,9 +245,11 @@ fn first_forms() -> impl Iterator<Item = SchedulerKind> {
 fn images() -> impl Iterator<Item = Contents> {
     let strategies = StrategyKind::ALL.iter().copied().map(Contents::Strategy);
     let others = first_forms().filter(|scheduler| *scheduler != SCHEDULER);
-    strategies
-        .chain(others.map(Contents::Scheduler))
-        .chain([Contents::All, Contents::Journal])
+    strategies.chain(others.map(Contents::Scheduler)).chain([
+        Contents::Sixteen,
+        Contents::All,
+        Contents::Journal,
+    ])
 }
 
 fn measure(images: impl Iterator<Item = Contents>) -> Result<Vec<Row>> {
@@ -298,7 +307,7 @@ fn table(rows: &[Row]) -> String {
     write!(
         text,
         "\nBytes; the board has {FLASH_BYTES} of flash and {RAM_BYTES} of RAM. Each image has room for 4,096 processors. One that is named after a \
-         strategy\nhas the scheduler `{}`, `{}+` one the scheduler behind it, and `{ALL}` all of both, `{JOURNAL}` the journal as well. The deepest stack was measured in QEMU while \
+         strategy\nhas the scheduler `{}`, `{}+` one the scheduler behind it, `{SIXTEEN}` the first {FIRST} strategies, `{ALL}` all of both, `{JOURNAL}` the journal as well. The deepest stack was measured in QEMU while \
          the\nimage placed {} jobs with each of its strategies on those of these machines that it serves:\n{}; of those with all strategies under `{}`.\n",
         SCHEDULER.name(),
         STRATEGY.name(),

@@ -7,7 +7,7 @@ use crate::grid::{Block, Grid};
 use crate::jobs::JobSlot;
 use crate::message::FaultReport;
 use crate::request::Ticks;
-use crate::scheduler::Event;
+use crate::scheduler::{Event, Scheduler};
 
 impl Controller<'_> {
     /// The processors of the block are faulty. Jobs that hold some of them keep running. `granted` is called for every job that is granted:
@@ -91,6 +91,9 @@ impl Controller<'_> {
             jobs: u32::from(first.is_some()) + jobs.count() as u32,
             first,
         };
+        if changed > 0 {
+            self.scheduler.faults_changed();
+        }
         if self.occupancy().free() > before {
             self.schedule(Event::Departure);
         }

@@ -144,6 +144,13 @@ macro_rules! schedulers {
                 }
             }
 
+            fn faults_changed(&mut self) {
+                match self {
+                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.faults_changed(),)*
+                    AnyScheduler::Never(never) => never.faults_changed(),
+                }
+            }
+
             #[cfg(feature = "restore")]
             fn save(&self, state: &mut Writer<'_>) {
                 match self {

@@ -68,6 +68,10 @@ impl Scheduler for Conservative {
         self.0.next(world, attempt)
     }
 
+    fn faults_changed(&mut self) {
+        self.0.faults_changed();
+    }
+
     #[cfg(feature = "restore")]
     fn save(&self, state: &mut Writer<'_>) {
         self.0.save(state);

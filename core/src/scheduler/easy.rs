@@ -15,9 +15,9 @@
 //! A running job that has used up its estimate is expected to end at once. A job without an estimate counts as one that never ends:
 //! where it holds something nothing is reserved before it has ended, and it begins only beside all that is reserved.
 //!
-//! Reservations are made anew after every departure, and at an arrival if they could become others: if a job has begun or a
-//! processor has become faulty since the first of them was made, or a running job has used up its estimate. Otherwise only the new job
-//! tries, as all others would be refused again.
+//! Reservations are made anew after every departure, and at an arrival if they could become others: if a job has begun, or a
+//! processor has become faulty or was repaired, since the first of them was made, or a running job has used up its estimate. Otherwise
+//! only the new job tries, as all others would be refused again.
 //!
 //! # No starvation
 //!
@@ -95,8 +95,8 @@ pub struct Easy {
     reservations_max: u64,
     /// Jobs before the one that tries: those of this pass that were refused, in the order of the queue.
     refused: u64,
-    /// The free and the faulty processors when the first reservation was made.
-    reserved_with: (u32, u32),
+    /// The free processors when the first reservation was made; `None` if faults are others since then.
+    reserved_with: Option<u32>,
 }
 
 impl Easy {
@@ -105,14 +105,14 @@ impl Easy {
         Easy {
             reservations_max,
             refused: 0,
-            reserved_with: (0, 0),
+            reserved_with: None,
         }
     }
 
     /// Whether reservations would be the same if they were made anew: nothing has been taken since then, and every running job may yet end
     /// in time. What becomes free is a departure.
     fn are_reservations_valid(&self, world: &World<'_, '_>) -> bool {
-        self.reserved_with == (world.free(), world.faulty()) && !world.is_any_overdue()
+        self.reserved_with == Some(world.free()) && !world.is_any_overdue()
     }
 }
 
@@ -140,7 +140,7 @@ impl Scheduler for Easy {
         let reserves = self.refused < self.reservations_max;
         if attempt.outcome.is_err() {
             if self.refused == 0 {
-                self.reserved_with = (world.free(), world.faulty());
+                self.reserved_with = Some(world.free());
             }
             self.refused += 1;
             if reserves {
@@ -151,6 +151,10 @@ impl Scheduler for Easy {
             return None;
         }
         attempt.following.map(Try::AroundReservations)
+    }
+
+    fn faults_changed(&mut self) {
+        self.reserved_with = None;
     }
 
     #[cfg(feature = "restore")]

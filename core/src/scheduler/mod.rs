@@ -92,6 +92,9 @@ pub trait Scheduler {
         queue.len() - queue.ahead(next)
     }
 
+    /// Processors have become faulty or work again, between two passes. If some are free now a pass begins behind this.
+    fn faults_changed(&mut self) {}
+
     /// Saves what it knows between two passes, beside what is reserved: items, as many as it likes. Nothing for some.
     #[cfg(feature = "restore")]
     fn save(&self, state: &mut Writer<'_>) {

@@ -41,11 +41,6 @@ impl<'m> World<'_, 'm> {
         self.allocator.occupancy().free()
     }
 
-    /// The number of faulty processors.
-    pub const fn faulty(&self) -> u32 {
-        self.allocator.occupancy().faulty_count()
-    }
-
     /// The jobs that wait, in the order of their arrival.
     #[inline]
     pub fn queue(&self) -> Queue<'_> {

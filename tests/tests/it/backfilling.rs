@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use meshalloc::{
     Allocation, Allocator, Command, Configuration, Controller, Grid, JobId, NodeId, Request,
-    SchedulerKind, StrategyKind, Ticks,
+    SchedulerKind, StrategyKind, Submesh, Ticks,
 };
 use meshalloc_tests::backfilling::{Situation, Use, end_of, reserves_boxes};
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, ask_at, clear_faulty, cube, mark_faulty, mesh};
+use meshalloc_tests::rig::{
+    HeapMemory, ask_at, clear_faulty, cube, mark_faulty, mesh, release, set_faulty, submit,
+};
 use meshalloc_tests::strategy::{Held, Strategy, places_anywhere};
 
 #[cfg(feature = "host-sim")]
@@ -334,6 +336,28 @@ fn no_head_starts_later_than_was_first_reserved_for_it() {
                 assert!(is_exact, "{strategy}, {scheduler:?} on {machine}: {later}");
             }
         }
+    }
+}
+
+/// As many processors are faulty, and as many are free, but the head has to be elsewhere.
+#[test]
+fn a_fault_that_moves_between_held_processors_moves_the_reservation() {
+    for scheduler in [EASY, SchedulerKind::Conservative] {
+        let mut memory = HeapMemory::new(mesh(6, 1), 4);
+        let configuration = configuration(mesh(6, 1), StrategyKind::FirstFit, scheduler);
+        let mut controller = Controller::new(memory.memory(), configuration).unwrap();
+        let lasting = |w, estimate| Request::submesh(w, 1).with_estimate(estimate);
+        assert_eq!(submit(&mut controller, 1, lasting(4, 100)).grants.len(), 1);
+        set_faulty(&mut controller, 0, true);
+        // From 100 on: 1 to 3, which are held now.
+        assert_eq!(submit(&mut controller, 2, lasting(3, 50)).grants, []);
+        set_faulty(&mut controller, 0, false);
+        set_faulty(&mut controller, 2, true);
+        // Now it has to be 3 to 5.
+        assert_eq!(submit(&mut controller, 3, lasting(2, 1000)).grants, []);
+        let granted = release(&mut controller, 1).grants;
+        let blocks = granted.first().map(|granted| &*granted.blocks);
+        assert_eq!(blocks, Some(&[Submesh::new(3, 0, 3, 1).into()][..]));
     }
 }
 
