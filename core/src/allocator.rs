@@ -358,7 +358,7 @@ impl<'m> Allocator<'m> {
     ///
     /// # Time complexity
     ///
-    /// O(words) of the block and of the held blocks that overlap it, O(blocks held); a strategy that keeps a list makes it anew unless the block is
+    /// O(words) of the machine and of the held blocks that overlap the block, O(blocks held); a strategy that keeps a list makes it anew unless the block is
     /// one processor.
     pub fn clear_faulty(&mut self, block: Block) -> u32 {
         match self.occupancy.grid().contains(block) {

@@ -96,7 +96,8 @@ impl fmt::Display for Sides {
     }
 }
 
-/// A rectangle of processors: base node (lower left) and side lengths, both at least 1.
+/// A rectangle of processors: base node (lower left) and side lengths, both at least 1. Along each dimension the two make at most 65,535: of another
+/// one its methods make no sense, and panic where overflow is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Submesh {
@@ -107,7 +108,7 @@ pub struct Submesh {
 }
 
 impl Submesh {
-    /// No processor at all: what unused memory is filled with.
+    /// No processor at all: what unused memory is filled with. It has no upper right corner, so it cannot be shown either.
     pub const EMPTY: Submesh = Submesh::new(0, 0, 0, 0);
 
     /// The submesh with the base node `<x, y>` and the sides `w` by `h`.

@@ -56,7 +56,7 @@ impl Notation {
         }
     }
 
-    /// Whether a subcube extends in this dimension.
+    /// Whether a subcube extends in this dimension, which is below [`DIMENSIONS_MAX`].
     pub const fn extends_in(self, dimension: usize) -> bool {
         self.stars >> dimension & 1 == 1
     }

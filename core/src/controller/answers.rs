@@ -98,7 +98,7 @@ fn state(job: &JobSlot, ahead: impl FnOnce() -> u32) -> JobState {
 }
 
 impl View<'_, '_> {
-    /// Answers a query.
+    /// Answers a query. Any other command is answered with the statistics, and not carried out.
     pub fn answer(&self, query: &Command, reply: Sink<'_>) {
         let outcome = match *query {
             Command::QueryJob { job } => self.query(job, reply),

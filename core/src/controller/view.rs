@@ -79,7 +79,7 @@ impl<'a, 'm> View<'a, 'm> {
 }
 
 impl<'m> Controller<'m> {
-    /// Answers a query.
+    /// Answers a query. Any other command is answered with the statistics, and not carried out.
     pub fn answer(&self, query: &Command, reply: Sink<'_>) {
         self.view().answer(query, reply);
     }

@@ -132,7 +132,7 @@ impl Grid {
         Tuple::new(self.dimensions(), |at| self.sides[at]).descending()
     }
 
-    /// Whether the dimension wraps: its last position is followed by its first.
+    /// Whether a dimension below [`DIMENSIONS_MAX`] wraps: its last position is followed by its first.
     #[inline]
     pub const fn wraps(&self, dimension: usize) -> bool {
         self.wraps >> dimension & 1 == 1

@@ -136,7 +136,8 @@ impl<'a, 'm> Supposition<'a, 'm> {
         self.strategy.end_supposing(self.occupancy, &mut worked);
     }
 
-    /// The block that the strategy would give to a request; `None` if it finds no place, or several blocks.
+    /// The block that the strategy would give to a request; `None` if it finds no place, or several blocks, or if as many blocks are held as there is
+    /// room for.
     ///
     /// # Time complexity
     ///
