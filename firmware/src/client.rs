@@ -3,6 +3,20 @@
 //! A client has one exchange at a time: it sends a frame and listens for the reply. When that is missing, damaged or late it
 //! sends *the same* frame again, which the server does not carry out twice. Whatever the line does, the caller sees each grant once, and
 //! learns of each reset of the server once.
+//!
+//! ```no_run
+//! use meshalloc::{Command, JobId, Request};
+//! use meshalloc_firmware::{Client, IoLine, Options};
+//!
+//! // A serial port is a line as well: `IoLine::new(port, |port, timeout| ..)`, which sets the timeout of its reads.
+//! let line = IoLine::tcp(std::net::TcpStream::connect("127.0.0.1:4000")?)?;
+//! let mut client = Client::connect(line, Options::default())?;
+//! println!("{:?}", client.greeting());
+//! let submit = Command::Submit { job: JobId(1), request: Request::submesh(5, 3) };
+//! // The grants, this one and those that others' commands have brought about, then Submitted, or an error.
+//! client.call(&submit, None, &mut |reply| println!("{reply:?}"))?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 mod exchange;

@@ -15,6 +15,9 @@ pub(crate) struct QemuOptions {
     /// The TCP port on 127.0.0.1 that stands for the serial line.
     #[arg(long, default_value_t = 4000, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
+    /// Keep a journal, in the file meshalloc-journal.bin of this folder.
+    #[arg(long)]
+    journal: bool,
 }
 
 /// The options of `cargo xtask flash`.
@@ -23,6 +26,9 @@ pub(crate) struct FlashOptions {
     /// Leave the board alone once it runs; without this its log is shown until Ctrl-C.
     #[arg(long)]
     detach: bool,
+    /// Keep a journal in the flash.
+    #[arg(long)]
+    journal: bool,
 }
 
 /// The command that runs an image in QEMU, with its serial line on a socket, named as QEMU does, and its log on standard output.
@@ -42,7 +48,10 @@ pub(crate) fn qemu_command(image: &Path, socket: &str) -> Cmd {
 pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
     setup::target()?;
     setup::qemu()?;
-    image::build(&image::build_command("board,qemu"))?;
+    image::build(&image::build_command(match options.journal {
+        true => "board,qemu,journal",
+        false => "board,qemu",
+    }))?;
 
     let image = image::path();
     let port = options.port;
@@ -97,7 +106,10 @@ pub(crate) fn flash(options: &FlashOptions) -> Result<()> {
         );
     }
     setup::target()?;
-    image::build(&image::build_command("board"))?;
+    image::build(&image::build_command(match options.journal {
+        true => "board,journal",
+        false => "board",
+    }))?;
     let image = image::path().display().to_string();
     let probe = |verb: &str| Cmd::new(&format!("probe-rs {verb} --chip {CHIP}"));
     if options.detach {
