@@ -163,3 +163,35 @@ impl<'a> View<'a, '_> {
         self.jobs.leases_ended_since(number)
     }
 }
+
+#[cfg(all(test, feature = "restore", feature = "first-fit", feature = "fcfs"))]
+mod tests {
+    use super::*;
+    use crate::{Configuration, Mesh, Request, SchedulerKind, Storage, StrategyKind};
+
+    #[test]
+    fn a_lease_is_restored_once_and_with_an_end() {
+        let mut storage = Storage::<8, 4>::new();
+        let configuration = Configuration {
+            machine: Mesh::new(8, 8).unwrap().into(),
+            strategy: StrategyKind::FirstFit,
+            scheduler: SchedulerKind::Fcfs,
+        };
+        let mut controller = Controller::new(storage.memory(), configuration).unwrap();
+        let job = JobId(1);
+        let submitted = controller.submit(job, Request::submesh(2, 2), 0, &mut |_| ());
+        assert!(submitted.is_ok());
+        let mut restore =
+            |job, ends| controller.restore_lease(SavedLease::Runs { job, ends }, (0, 1));
+        for ends in [0, Ticks::MAX] {
+            assert_eq!(
+                restore(job, ends),
+                Err(RestoreError::Inconsistent),
+                "{ends}"
+            );
+        }
+        assert_eq!(restore(JobId(2), 5), Err(RestoreError::Inconsistent));
+        assert_eq!(restore(job, 5), Ok(0));
+        assert_eq!(restore(job, 6), Err(RestoreError::Inconsistent));
+    }
+}
