@@ -140,6 +140,9 @@ pub struct Journal<F, const REGIONS: usize> {
     /// The regions that were erased when the journal was opened and were not written since.
     erased: [bool; REGIONS],
     sectors_erased: u32,
+    /// How much longer the state may become that is kept here.
+    #[cfg(feature = "durable")]
+    growth: keep::Growth,
     buffer: Buffer,
 }
 
@@ -167,7 +170,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             let overlaps = regions.iter().skip(index + 1).any(|r| r.overlaps(region));
             if overlaps
                 || !region.is_made_of(F::ERASE_SIZE, flash.capacity())
-                || region.capacity() - checkpoint_max(region) < ENTRY_MAX
+                || region.capacity() / 4 < ENTRY_MAX
             {
                 return Err(JournalError::Regions);
             }
@@ -181,6 +184,8 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             latest: None,
             erased: [false; REGIONS],
             sectors_erased: 0,
+            #[cfg(feature = "durable")]
+            growth: keep::Growth::UNKNOWN,
             buffer: Buffer::new(),
         };
         let recovered = journal.recover()?;
@@ -505,9 +510,9 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
     }
 }
 
-/// The most bytes that a checkpoint takes in a region, with its first and last entry.
-const fn checkpoint_max(region: &Region) -> usize {
-    region.capacity() - region.capacity() / 4
+/// The most bytes that a checkpoint takes in a region, with its first and last entry. The rest is for records.
+fn checkpoint_max(region: &Region) -> usize {
+    region.capacity() - (region.capacity() / 8).max(ENTRY_MAX)
 }
 
 /// The later of two regions with their generations.

@@ -36,17 +36,18 @@ pub struct NotKept;
 
 /// Something that outlives a reset.
 pub trait Keep {
-    /// Writes a record down. When it returns, a reset does not lose it.
+    /// Writes a record down, which the controller has not carried out yet. When it returns, a reset does not lose it.
     ///
     /// # Errors
     ///
-    /// When there is no room for it or the memory fails; a checkpoint may make room.
-    fn append(&mut self, record: &Record) -> Result<(), NotKept>;
+    /// When there is no room for it, or none for the state to which it may lead, or the memory fails; a checkpoint may make room.
+    fn append(&mut self, controller: &Controller<'_>, record: &Record) -> Result<(), NotKept>;
 
     /// Whether the next quiet moment is one for a checkpoint.
     fn is_due(&self) -> bool;
 
-    /// Writes the whole state down, in place of all records so far. No scheduling pass is under way. It pauses now and then.
+    /// Sees how much room the state takes, and writes it down in place of all records so far if there is little room left for these. No scheduling pass is under way. It pauses
+    /// now and then.
     ///
     /// # Errors
     ///
@@ -81,7 +82,7 @@ impl Meantime for Sessions {
 pub struct Forgetful;
 
 impl Keep for Forgetful {
-    fn append(&mut self, _: &Record) -> Result<(), NotKept> {
+    fn append(&mut self, _: &Controller<'_>, _: &Record) -> Result<(), NotKept> {
         Ok(())
     }
 

@@ -67,7 +67,9 @@ pub struct Server<'m, K = Forgetful> {
     started: Ticks,
     /// Whether the last checkpoint has failed, or would be of a state in place of one that could not be read; it is not tried before the next
     /// command.
-    is_stuck: bool,
+    has_no_checkpoint: bool,
+    /// Whether the end of a lease could not be written down; it is not tried before something else was.
+    has_no_lease_end: bool,
     /// After about so many instructions of an attempt its command is answered; the line is looked at several times as often.
     slice: u32,
     front: Front,
@@ -146,7 +148,10 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Journal<F, REGIONS>> {
         let (origin, is_read) = journal.restore(recovered, &mut controller, &mut sessions, pauses);
         let mut server = Server::with(controller, boot, journal, sessions, origin);
         server.started = server.controller.clock();
-        server.is_stuck = server.keep.is_due() && (!is_read || server.checkpoint().is_err());
+        server.has_no_checkpoint = !is_read;
+        if is_read {
+            let _ = server.checkpoint();
+        }
         server
     }
 
@@ -173,7 +178,8 @@ impl<'m, K> Server<'m, K> {
             controller,
             keep,
             started: 0,
-            is_stuck: false,
+            has_no_checkpoint: false,
+            has_no_lease_end: false,
             slice: SLICE_INSTRUCTIONS,
             front: Front {
                 decoder: Decoder::new(),
@@ -235,8 +241,7 @@ impl<'m, K> Server<'m, K> {
 impl<K: Keep> Server<'_, K> {
     /// Whether commands have left something to be done between frames.
     pub fn has_work(&self) -> bool {
-        self.controller.is_scheduling()
-            || (!self.is_stuck && (self.may_lease_have_ended() || self.keep.is_due()))
+        self.controller.is_scheduling() || self.is_lease_due() || self.is_checkpoint_due()
     }
 
     /// Goes on with what commands and time have left to be done: tries one job, ends a lease, or writes a checkpoint. Returns whether there is more to do. In pauses it serves the
@@ -252,7 +257,7 @@ impl<K: Keep> Server<'_, K> {
             let interrupts = Interrupts::by(&mut meanwhile);
             self.controller.advance(&mut |_| (), interrupts);
             result = meanwhile.result;
-        } else if !self.is_stuck && self.may_lease_have_ended() {
+        } else if self.is_lease_due() {
             result = self.end_lease(port);
         } else if self.is_checkpoint_due() {
             result = self.checkpoint_between(port);
@@ -273,12 +278,12 @@ impl<K: Keep> Server<'_, K> {
 
     /// Whether there is a lease to end, as far as is known.
     fn is_lease_due(&self) -> bool {
-        !self.is_stuck && self.may_lease_have_ended()
+        !self.has_no_lease_end && self.may_lease_have_ended()
     }
 
     /// Whether a checkpoint is to be written between frames.
     fn is_checkpoint_due(&self) -> bool {
-        !self.is_stuck && self.keep.is_due()
+        !self.has_no_checkpoint && self.keep.is_due()
     }
 
     /// Writes the checkpoint that is due. In pauses it serves the port.
@@ -289,29 +294,27 @@ impl<K: Keep> Server<'_, K> {
             view: &view,
         };
         let kept = self.keep.checkpoint(&self.controller, &mut saving);
-        self.is_stuck = kept.is_err();
+        self.has_no_checkpoint = kept.is_err();
         saving.meanwhile.result
     }
 
     /// Writes a checkpoint in one go.
     fn checkpoint(&mut self) -> Result<(), NotKept> {
-        self.keep
-            .checkpoint(&self.controller, &mut self.front.sessions)
+        let kept = self
+            .keep
+            .checkpoint(&self.controller, &mut self.front.sessions);
+        self.has_no_checkpoint = kept.is_err();
+        kept
     }
 
     /// Writes a command down before it is carried out.
     ///
-    /// While the state has no room in a checkpoint, what makes it larger is refused, and what is left of the room for records is for commands
-    /// that make it smaller. A reset makes room for itself: it is carried out, and then what it has led to is written down.
+    /// A reset makes room for itself: it is carried out, and then what it has led to is written down.
     fn keep(&mut self, record: &Record) -> Result<(), NotKept> {
-        let is_last_room = self.keep.is_due() && makes_larger(&record.command);
-        let appended = match is_last_room {
-            true => Err(NotKept),
-            false => self.keep.append(record),
-        };
+        let appended = self.keep.append(&self.controller, record);
         let kept = appended.or_else(|NotKept| {
             self.checkpoint()?;
-            self.keep.append(record)
+            self.keep.append(&self.controller, record)
         });
         let kept = kept.or_else(|NotKept| match record.command {
             Command::Reset => {
@@ -321,7 +324,10 @@ impl<K: Keep> Server<'_, K> {
             }
             _ => Err(NotKept),
         });
-        self.is_stuck = kept.is_err();
+        if kept.is_ok() {
+            self.has_no_checkpoint = false;
+            self.has_no_lease_end = false;
+        }
         kept
     }
 
@@ -425,16 +431,6 @@ impl<K: Keep> Server<'_, K> {
         }
         let view = view(&self.controller, self.is_lease_due());
         result.and(self.front.settle(change, outcome, &view, port))
-    }
-}
-
-/// Whether the state may be larger after the command.
-const fn makes_larger(command: &Command) -> bool {
-    match command {
-        Command::Submit { .. } | Command::MarkFaulty { .. } => true,
-        #[cfg(feature = "leases")]
-        Command::SubmitLeased { .. } => true,
-        _ => false,
     }
 }
 

@@ -5,6 +5,8 @@
 
 mod answers;
 mod faults;
+#[cfg(feature = "restore")]
+mod growth;
 mod interrupts;
 mod invariants;
 #[cfg(feature = "leases")]

@@ -3,6 +3,14 @@
 //! A record is a [`Record`] in postcard. A chunk of a checkpoint is a byte and what follows: [`CONTROLLER`] and a part of the controller's
 //! state, or in postcard [`SESSION`] and one of the sessions, or [`SERVER`] and [`Serving`].
 //!
+//! # The state always has room in a checkpoint
+//!
+//! Were it not so, nobody could write down the release that would make the state smaller, once the room for records is used up. So a command is not written down if
+//! the state to which it may lead, with all that jobs may hold when they are granted ([`Controller::growth`]), could take more than three quarters of a region. What
+//! there is left to grow is counted with each checkpoint, and again when little is left. A checkpoint may take seven eighths, as times and counts become longer by themselves.
+//!
+//! # Records need the room that they had
+//!
 //! A command that was refused for lack of room may find some in another image, and the other way round. So records are carried out again
 //! where there is the same room as there was when they were written; elsewhere the journal cannot be read.
 
@@ -31,20 +39,51 @@ struct Serving {
     is_client_time: bool,
 }
 
+/// How much longer the state may become.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Growth {
+    /// By so many bytes of entries at least: as was counted last, less what was written down since.
+    left: usize,
+    /// Whether something was written down since then.
+    is_old: bool,
+}
+
+impl Growth {
+    /// Nothing was counted.
+    pub(super) const UNKNOWN: Growth = Growth {
+        left: 0,
+        is_old: true,
+    };
+}
+
+/// At most so many bytes of entries do these bytes of a state take. A part may have a quarter less in it than there is room for.
+const fn entry_bytes(bytes: usize) -> usize {
+    bytes + bytes / 8 + if bytes > 0 { 16 } else { 0 }
+}
+
 /// About so many instructions it takes to make a chunk and to write it.
 const CHUNK_INSTRUCTIONS: u32 = 60_000;
 /// About so many instructions it takes to read a record, and to carry it out where that pauses.
 const RECORD_INSTRUCTIONS: u32 = 20_000;
 
 impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
-    fn append(&mut self, record: &Record) -> Result<(), NotKept> {
+    fn append(&mut self, controller: &Controller<'_>, record: &Record) -> Result<(), NotKept> {
+        let growth = entry_bytes(controller.growth(&record.command));
+        let left = match growth {
+            0 => self.growth.left,
+            _ => self.growth.left.checked_sub(growth).ok_or(NotKept)?,
+        };
+        self.growth.is_old = true;
         let mut room = [0; PAYLOAD_MAX];
         let bytes = postcard::to_slice(record, &mut room).map_err(|_| NotKept)?;
-        Journal::append(self, bytes).map_err(|_| NotKept)
+        Journal::append(self, bytes).map_err(|_| NotKept)?;
+        self.growth.left = left;
+        Ok(())
     }
 
     fn is_due(&self) -> bool {
-        self.is_due_for_checkpoint()
+        let is_little_left = self.growth.left < self.checkpoint_room() / 16;
+        self.growth.is_old && (is_little_left || self.is_due_for_checkpoint())
     }
 
     fn checkpoint(
@@ -52,22 +91,36 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
         controller: &Controller<'_>,
         meantime: &mut dyn Meantime,
     ) -> Result<(), NotKept> {
-        // A sector is not erased for a state that has no room.
+        if !self.growth.is_old {
+            return Ok(());
+        }
         let mut bytes = 0;
         for_each_chunk(controller, meantime, &mut |chunk| {
             bytes += Self::chunk_bytes(chunk.len());
             Ok(())
         })?;
-        if bytes > self.checkpoint_room() {
+        let room = self.checkpoint_room();
+        // A sector is not erased for a state that has no room.
+        if bytes > room {
             return Err(NotKept);
         }
+        let with_queue = bytes + entry_bytes(controller.growth_of_queue());
+        self.growth = Growth {
+            left: (room - room / 7).saturating_sub(with_queue),
+            is_old: false,
+        };
+        if !self.is_due_for_checkpoint() {
+            return Ok(());
+        }
+        self.growth.is_old = true;
         self.begin_checkpoint().map_err(|_| NotKept)?;
         let written = for_each_chunk(controller, meantime, &mut |chunk| {
             self.chunk(chunk).map_err(|_| NotKept)
         });
         let committed = written.and_then(|()| self.commit_checkpoint().map_err(|_| NotKept));
-        if committed.is_err() {
-            self.abandon_checkpoint();
+        match committed {
+            Ok(()) => self.growth.is_old = false,
+            Err(NotKept) => self.abandon_checkpoint(),
         }
         committed
     }

@@ -35,7 +35,8 @@ impl<K: Keep> Server<'_, K> {
             is_client_time: false,
             command,
         };
-        if self.keep(&record).is_err() {
+        self.has_no_lease_end = self.keep(&record).is_err();
+        if self.has_no_lease_end {
             return Ok(());
         }
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);

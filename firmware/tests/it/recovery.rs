@@ -229,20 +229,20 @@ fn long(job: u32) -> Command {
     }
 }
 
-/// A server whose state has no room in a checkpoint, and the next job to submit.
-fn overfull() -> (Life<1024>, u32) {
+/// A server whose state has no room for another job, and the next job to submit.
+fn full() -> (Life<1024>, u32) {
     let mut life = Life::begin(MemoryFlash::new(3), 1, first_fit());
     let mut job = 0;
     while !matches!(life.call(1, long(job), None), NOT_KEPT) {
         job += 1;
-        assert!(job < 24, "the state never outgrows a checkpoint");
+        assert!(job < 24, "there is always room");
     }
     (life, job)
 }
 
 #[test]
-fn where_a_state_has_no_room_it_can_become_smaller_again() {
-    let (mut life, next) = overfull();
+fn a_full_state_becomes_smaller_whatever_comes_before() {
+    let (mut life, next) = full();
     assert_eq!(life.jobs(), (0..next).collect::<Vec<u32>>());
     let erased = life.sectors_erased();
     assert_eq!(life.call(1, long(next), None), NOT_KEPT);
@@ -252,35 +252,103 @@ fn where_a_state_has_no_room_it_can_become_smaller_again() {
     let mut life = Life::begin(life.into_flash(), 2, first_fit());
     assert_eq!(life.jobs(), (0..next).collect::<Vec<u32>>());
     assert_eq!(life.call(1, long(next), None), NOT_KEPT);
-    let mut released = 0;
-    while life.sectors_erased() == 0 {
-        let processors = 4;
-        let job = JobId(released);
-        let expected = Outcome::Released { job, processors };
-        assert_eq!(life.outcome(release(released)), expected);
-        released += 1;
+    // Records that change nothing take room as well.
+    for _ in 0..200 {
+        assert_eq!(
+            life.outcome(release(500)),
+            Outcome::Error(Error::UnknownJob)
+        );
     }
-    assert!(released < next);
+    for job in 0..next {
+        let processors = 4;
+        let expected = Outcome::Released {
+            job: JobId(job),
+            processors,
+        };
+        assert_eq!(life.outcome(release(job)), expected);
+    }
     assert!(matches!(
         life.outcome(long(next)),
         Outcome::Submitted { .. }
     ));
     let life = Life::begin(life.into_flash(), 3, first_fit());
-    assert_eq!(life.jobs(), (released..=next).collect::<Vec<u32>>());
+    assert_eq!(life.jobs(), [next]);
+}
+
+/// Jobs whose processors are granted one by one, and that wait first.
+#[test]
+fn what_waiting_jobs_will_hold_has_room_before_they_hold_it() {
+    let scattered = configuration(16, 16, StrategyKind::Naive);
+    let mut life = Life::begin(MemoryFlash::<2048>::new(3), 1, scattered);
+    life.outcome(submit(0, 16, 16));
+    let mut job = 1;
+    while !matches!(life.call(1, submit(job, 5, 5), None), NOT_KEPT) {
+        job += 1;
+        assert!(job < 64, "there is always room");
+    }
+    for _ in 0..200 {
+        assert_eq!(
+            life.outcome(release(500)),
+            Outcome::Error(Error::UnknownJob)
+        );
+    }
+    for job in 0..job {
+        assert!(matches!(
+            life.outcome(release(job)),
+            Outcome::Released { .. }
+        ));
+    }
+    assert_eq!(life.jobs(), []);
+}
+
+#[test]
+fn leases_of_a_full_state_end() {
+    let mut life = Life::begin(MemoryFlash::<1024>::new(3), 1, first_fit());
+    let mut job = 0;
+    while !matches!(life.call(1, lease(job, 1000), None), NOT_KEPT) {
+        job += 1;
+        assert!(job < 24, "there is always room");
+    }
+    // Renewals take room for records, but none of the state.
+    for _ in 0..200 {
+        let renewal = Command::Lease {
+            job: JobId(0),
+            ticks: 1000,
+        };
+        assert_eq!(life.outcome(renewal), Outcome::Done);
+    }
+    life.let_time_pass(5000);
+    assert_eq!(life.jobs(), []);
+}
+
+/// A state that has become longer by itself than a checkpoint may be: times are long now.
+fn overfull() -> (Life<1024>, u32) {
+    let (mut life, mut next) = (Life::begin(MemoryFlash::new(3), 1, first_fit()), 0);
+    while !matches!(life.call(1, submit(next, 1, 1), None), NOT_KEPT) {
+        next += 1;
+        assert!(next < 30, "there is always room");
+    }
+    next -= 1;
+    life.call(1, release(next), Some(1 << 60));
+    assert_eq!(life.jobs(), (0..next).collect::<Vec<u32>>());
+    (life, next)
 }
 
 #[test]
 fn a_reset_makes_room_for_itself() {
     let (mut life, next) = overfull();
     // Up to the last byte with what changes nothing: such records are kept, too.
+    let erased = life.sectors_erased();
     let mut refused = 0;
     loop {
         match life.call(1, release(500), None) {
             NOT_KEPT => break,
             _ => refused += 1,
         }
+        assert!(refused < 100, "it has room in a checkpoint");
     }
     assert!(refused > 0);
+    assert_eq!(life.sectors_erased(), erased, "no sector is erased in vain");
     assert_eq!(life.call(1, release(0), None), NOT_KEPT);
     assert_eq!(life.jobs(), (0..next).collect::<Vec<u32>>());
     assert_eq!(life.outcome(Command::Reset), Outcome::Done);
@@ -292,7 +360,7 @@ fn a_reset_makes_room_for_itself() {
 
 #[test]
 fn a_late_copy_of_what_was_not_kept_is_too_old() {
-    let (mut life, next) = overfull();
+    let (mut life, next) = full();
     let message = life.message(1, long(next), None);
     life.seq += 1;
     let seq = life.seq;
