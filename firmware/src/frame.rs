@@ -190,6 +190,11 @@ impl<const CONTENT: usize> Decoder<CONTENT> {
         }
     }
 
+    /// Whether no frame has begun: a 00 says nothing then.
+    pub const fn is_idle(&self) -> bool {
+        matches!(self.state, DecoderState::Idle)
+    }
+
     /// Takes one byte from the line. Returns a frame, or what was to be one, when the byte ends it.
     pub fn push(&mut self, byte: u8) -> Option<Result<Frame<'_>, DamagedFrame>> {
         match self.state.feed(byte) {

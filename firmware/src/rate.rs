@@ -4,11 +4,11 @@
 //!               Rate { baud }, once the reply has left
 //!   115,200 ────────────────────────────────────────▶ another, on trial ──a frame──▶ another
 //!      ▲                                                     │                          │
-//!      └───────────────── 1 s without a frame ───────────────┴── 1 s of bytes without a frame
+//!      └──────────────── 2.5 s without a frame ──────────────┴── 2.5 s of bytes without a frame
 //! ```
 //!
-//! A client that hears nothing goes back to 115,200 baud too and is heard there a second later, whatever it was that failed: the line, the
-//! client, which may be another by now, or the board, which is at 115,200 baud after each reset.
+//! So a client that asks again after a second is heard at the rate that there is. One that hears nothing twice goes back to 115,200 baud too and is heard there soon, whatever it
+//! was that failed: the line, the client, which may be another by now, or the board, which is at 115,200 baud after each reset.
 
 use meshalloc::Ticks;
 
@@ -17,7 +17,7 @@ use crate::BAUD_DEFAULT;
 /// The rates there are, in bits a second, 8N1.
 pub const BAUDS: [u32; 5] = [BAUD_DEFAULT, 230_400, 460_800, 921_600, 1_000_000];
 /// How long a rate stays without a frame, in milliseconds: after it was set, and after the first byte since the last frame.
-pub const PATIENCE_MS: Ticks = 1000;
+pub const PATIENCE_MS: Ticks = 2500;
 
 /// The server's side of it.
 #[derive(Clone, Copy, Debug)]

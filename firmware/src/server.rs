@@ -155,6 +155,17 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Journal<F, REGIONS>> {
         server
     }
 
+    /// The same, but what is in the journal is not read: reading it has brought the program down, say. It stays as it is until a command changes something.
+    pub fn unread(controller: Controller<'m>, boot: u64, mut journal: Journal<F, REGIONS>) -> Self {
+        journal.require_checkpoint();
+        let origin = Origin::Damaged {
+            at: controller.clock(),
+        };
+        let mut server = Server::with(controller, boot, journal, Sessions::new(), origin);
+        server.has_no_checkpoint = true;
+        server
+    }
+
     /// The journal.
     pub const fn journal(&mut self) -> &mut Journal<F, REGIONS> {
         &mut self.keep

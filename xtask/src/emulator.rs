@@ -58,6 +58,17 @@ impl Emulator {
         Ok((emulator, Client::connect(line, options)?))
     }
 
+    /// Resets the machine: the image starts anew, and QEMU writes into memory again what its options say.
+    ///
+    /// # Errors
+    ///
+    /// When QEMU does not take it.
+    pub(crate) fn reset(&mut self) -> Result<()> {
+        let monitor = self.child.stdin.as_mut().context("QEMU has no monitor")?;
+        writeln!(monitor, "system_reset")?;
+        Ok(monitor.flush()?)
+    }
+
     /// These bytes of the image's memory as they are.
     ///
     /// # Errors

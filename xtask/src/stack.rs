@@ -2,7 +2,8 @@
 //!
 //! Before the image starts, QEMU fills the room for its stack with a pattern; after some work the
 //! lowest byte that differs tells how far the stack has grown. The image itself needs no change for it.
-//! Interrupts use the same stack and are in the figure. A path that the work does not take is not.
+//! Interrupts use the same stack and are in the figure. A path that the work does not take is not. An image with a journal is reset after the
+//! work, and restores what it has done.
 
 use std::fs;
 
@@ -11,7 +12,8 @@ use meshalloc::{
     Command, Configuration, Cube, Error, Flags, Grid, JobId, NodeId, Reply, Request, SchedulerKind,
     Shape, StrategyKind,
 };
-use meshalloc_firmware::{Client, Line};
+use meshalloc_firmware::protocol::Origin;
+use meshalloc_firmware::{Client, ClientError, Line};
 
 use crate::command::in_parallel;
 use crate::emulator::Emulator;
@@ -72,7 +74,8 @@ fn high_water(image: &Image, strategy: StrategyKind, schedulers: &[SchedulerKind
         paint.path().display(),
         image.stack_end
     );
-    let (emulator, mut client) = Emulator::start(&["-device", &loader])?;
+    let (mut emulator, mut client) = Emulator::start(&["-device", &loader])?;
+    let mut deepest = 0;
     for machine in MACHINES {
         if !strategy.serves().includes(&machine) {
             continue;
@@ -85,15 +88,29 @@ fn high_water(image: &Image, strategy: StrategyKind, schedulers: &[SchedulerKind
             };
             do_work(&mut client, configuration)
                 .with_context(|| format!("the work on a {machine} under {scheduler:?}"))?;
+            deepest = deepest.max(used(&mut emulator, image)?);
+            if client.greeting().origin == Origin::Forgetful {
+                continue;
+            }
+            // Commands are carried out again below all that the start has on the stack.
+            emulator.reset()?;
+            match client.hello() {
+                Err(ClientError::ControllerReset {
+                    origin: Origin::Restored { .. },
+                }) => deepest = deepest.max(used(&mut emulator, image)?),
+                other => bail!("not restored after a reset: {other:?}"),
+            }
         }
     }
-    let stack = emulator.memory(image.stack_end, image.stack_room())?;
+    Ok(deepest)
+}
+
+/// The bytes of the stack that were used since QEMU has painted them.
+fn used(emulator: &mut Emulator, image: &Image) -> Result<u64> {
+    let stack = emulator.peek(image.stack_end, image.stack_room())?;
     let untouched = stack.iter().take_while(|&&byte| byte == PAINT).count();
     if untouched == 0 {
-        bail!(
-            "{strategy}: the stack has used all of its {} bytes",
-            image.stack_room()
-        );
+        bail!("the stack has used all of its {} bytes", image.stack_room());
     }
     Ok(image.stack_room() - untouched as u64)
 }

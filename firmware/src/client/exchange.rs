@@ -14,9 +14,9 @@ use crate::protocol::{ClientMessage, PROTOCOL_VERSION, ProtocolError, ServerMess
 const SETTLE: Duration = Duration::from_millis(50);
 
 /// How often a frame is sent at another rate than [`BAUD_DEFAULT`] before the client goes back to that; and at least there, where the server may need
-/// a second to follow.
+/// two and a half seconds to follow.
 const TRIES_FAST: u32 = 2;
-const TRIES_BACK: u32 = 3;
+const TRIES_BACK: u32 = 4;
 /// How long the server may take to set another rate.
 const SWITCHING: Duration = Duration::from_millis(100);
 

@@ -186,7 +186,9 @@ impl Front {
     #[inline(never)]
     pub(super) fn push(&mut self, byte: u8) -> Option<Incoming> {
         #[cfg(feature = "rates")]
-        self.rate.hear(self.now);
+        if byte != 0 || !self.decoder.is_idle() {
+            self.rate.hear(self.now);
+        }
         self.decoder.push(byte).map(Incoming::from)
     }
 
@@ -199,12 +201,14 @@ impl Front {
         view: &View<'_, '_>,
         line: &mut W,
     ) -> Result<Option<Change<'a>>, W::Error> {
+        #[cfg(feature = "rates")]
+        if !matches!(incoming, Incoming::Damaged(_)) {
+            self.rate.hear_frame();
+        }
         let counters = &mut self.counters;
         let (counter, header, error) = match *incoming {
             Incoming::Message(header, ref message) => {
                 increment(&mut counters.frames);
-                #[cfg(feature = "rates")]
-                self.rate.hear_frame();
                 return self.answer(header, message, view, line);
             }
             Incoming::WrongVersion(header) => (

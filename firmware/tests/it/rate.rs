@@ -6,8 +6,9 @@ use std::io;
 use std::time::Duration;
 
 use meshalloc::Command;
+use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
 use meshalloc_firmware::rate::{BAUDS, PATIENCE_MS, Rate};
-use meshalloc_firmware::{BAUD_DEFAULT, Client, ClientError, Line, Options, Server};
+use meshalloc_firmware::{BAUD_DEFAULT, Client, ClientError, ClientMessage, Line, Options, Server};
 
 use crate::board::{Board, at_reset, release, submit};
 use crate::line::{Random, call};
@@ -321,12 +322,35 @@ fn a_rate_stays_with_frames_and_with_silence_and_not_with_bytes_alone() {
     assert_eq!(rate.next(1_000_000, || true), None, "silence after a frame");
     rate.hear(1_000_000);
     rate.hear(1_000_900);
-    assert_eq!(rate.next(1_000_999, || true), None);
-    assert_eq!(rate.next(1_001_000, || true), Some(BAUD_DEFAULT));
+    let late = 1_000_000 + PATIENCE_MS;
+    assert_eq!(rate.next(late - 1, || true), None);
+    assert_eq!(rate.next(late, || true), Some(BAUD_DEFAULT));
 
     // At the default nothing is ever due.
-    rate.hear(1_002_000);
+    rate.hear(late + 1000);
     assert_eq!(rate.next(9_000_000, || true), None);
     assert_eq!(rate.ask(250_000), BAUD_DEFAULT);
     assert_eq!(rate.next(9_000_000, || true), None);
+}
+
+#[test]
+fn frames_that_are_not_understood_and_zeros_between_frames_do_not_end_a_rate() {
+    let mut board = Board::new();
+    let mut server = Server::new(at_reset(&mut board), 1);
+    let mut buffer = ClientFrameBuffer::new();
+    let mut line = Vec::new();
+    let ask = ClientMessage::Rate { baud: 1_000_000 };
+    let frame = buffer.encode(Header::new(7, 1), &ask).unwrap();
+    server.receive(frame, 0, &mut line).unwrap();
+    assert_eq!(server.next_rate(0, || true), Some(1_000_000));
+    // A message of a later protocol, whole.
+    let frame = buffer.encode(Header::new(7, 2), &250_u8).unwrap();
+    server.receive(frame, 10, &mut line).unwrap();
+    assert_eq!(server.counters().bad_message, 1);
+    server.receive(&[0, 0, 0], 20, &mut line).unwrap();
+    assert_eq!(server.next_rate(100_000, || true), None);
+    // The first byte of a frame that does not come.
+    server.receive(&[5], 100_000, &mut line).unwrap();
+    let late = 100_000 + PATIENCE_MS;
+    assert_eq!(server.next_rate(late, || true), Some(BAUD_DEFAULT));
 }

@@ -432,3 +432,33 @@ fn where_a_client_names_the_time_it_stands_still_after_a_reset_too() {
     life.let_time_pass(10);
     assert_eq!(life.jobs(), [2]);
 }
+
+#[test]
+fn a_journal_that_is_not_to_be_read_stays_until_something_is_changed() {
+    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
+    life.outcome(submit(1, 2, 2));
+    let regions: [Range<u32>; REGIONS] =
+        std::array::from_fn(|at| at as u32 * 4096..(at as u32 + 1) * 4096);
+    let unread = |flash, boot| {
+        let board = Box::leak(Box::new(Board::new()));
+        let controller = Controller::new(board.memory(), first_fit()).expect("it fits");
+        let (journal, _) = Journal::open(flash, &regions).expect("it has power");
+        let server = Server::unread(controller, boot, journal);
+        assert!(matches!(server.origin(), Origin::Damaged { .. }));
+        assert!(!server.has_work());
+        Life {
+            server,
+            boot,
+            now: 0,
+            seq: 100 * boot as u32,
+        }
+    };
+    let life = unread(life.into_flash(), 2);
+    assert_eq!(life.jobs(), []);
+    let life = Life::begin(life.into_flash(), 3, first_fit());
+    assert_eq!(life.jobs(), [1]);
+    let mut life = unread(life.into_flash(), 4);
+    life.outcome(submit(2, 2, 2));
+    let life = Life::begin(life.into_flash(), 5, first_fit());
+    assert_eq!(life.jobs(), [2]);
+}

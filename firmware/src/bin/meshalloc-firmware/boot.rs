@@ -17,6 +17,37 @@ use stm32f4xx_hal::rcc::{Enable, Rcc};
 #[unsafe(link_section = ".uninit.BOOTS")]
 static BOOTS: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 
+/// Begun restores in a row that have not come to their end, and the complement of their number: anything else, as at power on, is none.
+#[cfg(feature = "journal")]
+#[expect(unsafe_code, reason = "the name of a section is an unsafe attribute")]
+#[unsafe(link_section = ".uninit.RESTORES")]
+static RESTORES: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+
+/// So many restores in a row that end in a reset are enough: something in the journal brings the image down.
+#[cfg(feature = "journal")]
+const RESTORES_MAX: u32 = 3;
+
+/// Whether to restore the state that the journal has. To be told of the end by [`restored`].
+#[cfg(feature = "journal")]
+pub(crate) fn may_restore() -> bool {
+    let [count, complement] = RESTORES.each_ref().map(|word| word.load(Ordering::Relaxed));
+    let count = if complement == !count { count } else { 0 };
+    keep_restores(count.saturating_add(1));
+    count < RESTORES_MAX
+}
+
+/// The restore has come to its end.
+#[cfg(feature = "journal")]
+pub(crate) fn restored() {
+    keep_restores(0);
+}
+
+#[cfg(feature = "journal")]
+fn keep_restores(count: u32) {
+    RESTORES[0].store(count, Ordering::Relaxed);
+    RESTORES[1].store(!count, Ordering::Relaxed);
+}
+
 /// Samples of the sensor, of which the lowest bits are noise.
 #[cfg(not(feature = "qemu"))]
 const SAMPLES: usize = 256;

@@ -36,6 +36,16 @@ pub(crate) fn now_ms() -> u64 {
     interrupt::free(|cs| NOW_MS.borrow(cs).get())
 }
 
+/// Makes up for so many cycles in which the core has stood still: of the interrupts only the last one is still to come.
+#[cfg(all(feature = "journal", not(feature = "qemu")))]
+pub(crate) fn catch_up(cycles: u32) {
+    let missed = (cycles / (SYSTICK_HZ / 1_000)).saturating_sub(1);
+    interrupt::free(|cs| {
+        let now = NOW_MS.borrow(cs);
+        now.set(now.get() + u64::from(missed));
+    });
+}
+
 /// Ticks of SysTick since the reset.
 #[cfg(feature = "qemu")]
 pub(crate) fn ticks() -> u64 {

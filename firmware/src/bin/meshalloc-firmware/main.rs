@@ -135,7 +135,11 @@ mod board {
 
     #[entry]
     fn main() -> ! {
-        let core = defmt::unwrap!(cortex_m::Peripherals::take());
+        #[cfg_attr(
+            any(not(feature = "journal"), feature = "qemu"),
+            expect(unused_mut, reason = "only a sector's erase is timed")
+        )]
+        let mut core = defmt::unwrap!(cortex_m::Peripherals::take());
         let device = defmt::unwrap!(pac::Peripherals::take());
 
         let by_watchdog = device.RCC.csr().read().wdgrstf().bit_is_set();
@@ -160,6 +164,11 @@ mod board {
         let mut led = gpio.pa5.into_push_pull_output();
         let (receiver, transmitter) = serial::start(device.USART2, gpio.pa2, gpio.pa3, &mut rcc);
         clock::start(core.SYST);
+        #[cfg(all(feature = "journal", not(feature = "qemu")))]
+        {
+            core.DCB.enable_trace();
+            core.DWT.enable_cycle_counter();
+        }
 
         let Ok(controller) = Controller::new(STORAGE.take().memory(), AT_RESET) else {
             defmt::panic!("no room for the machine");
@@ -235,7 +244,17 @@ mod board {
     ) -> Server<'static, Journal<Area, { REGIONS.len() }>> {
         let (journal, recovered) = defmt::unwrap!(Journal::open(area, &REGIONS));
         defmt::info!("journal: {}", recovered);
-        let server = Server::restored(controller, boot, journal, recovered, &mut Feeding(watchdog));
+        let server = match boot::may_restore() {
+            true => {
+                let pauses = &mut Feeding(watchdog);
+                Server::restored(controller, boot, journal, recovered, pauses)
+            }
+            false => {
+                defmt::error!("the journal is not read: each time the chip was reset");
+                Server::unread(controller, boot, journal)
+            }
+        };
+        boot::restored();
         if let Origin::Damaged { .. } = server.origin() {
             defmt::error!("the journal was damaged: {}", server.origin());
         }

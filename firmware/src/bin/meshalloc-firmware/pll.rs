@@ -29,7 +29,10 @@ pub(crate) fn start(rcc: &rcc::RegisterBlock, power: &PWR, flash: &FLASH) {
     rcc.cr()
         .modify(|_, w| w.hsebyp().set_bit().hseon().set_bit());
     let is_external = (0..LOOKS).any(|_| rcc.cr().read().hserdy().bit_is_set());
-    if !is_external {
+    if is_external {
+        // Without it the PLL would go on at any rate, and nobody would notice that the line does not understand anything.
+        rcc.cr().modify(|_, w| w.csson().set_bit());
+    } else {
         rcc.cr().modify(|_, w| w.hseon().clear_bit());
         defmt::warn!("no clock of 8 MHz: the internal oscillator is within 1 % at 25 degrees only");
     }

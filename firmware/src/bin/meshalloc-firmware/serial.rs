@@ -51,7 +51,8 @@ pub(crate) struct Transmitter;
 /// Sets up the port and begins to receive.
 pub(crate) fn start(usart: USART2, tx: PA2, rx: PA3, rcc: &mut Rcc) -> (Receiver, Transmitter) {
     let _ = tx.into_alternate::<7>();
-    let _ = rx.into_alternate::<7>();
+    // A line that nobody drives is at rest.
+    let _ = rx.into_alternate::<7>().internal_pull_up(true);
     USART2::enable(rcc);
     let (incoming, ring) = RING.init_with(Queue::new).split();
     let registers = Registers(usart);
