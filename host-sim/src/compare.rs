@@ -29,8 +29,8 @@ use crate::scenario::{
 };
 use crate::wording::{Number, counted};
 use crate::workload::{
-    Arrivals, EstimateModel, Log, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit,
-    WorkDistribution, Workload,
+    Arrivals, EstimateModel, Log, Rate, Requests, ServiceDistribution, SharedLogs, Synthetic,
+    TimeUnit, WorkDistribution, Workload,
 };
 
 /// What to compare; the defaults take well under a minute on two processors.
@@ -237,7 +237,7 @@ impl<'a> Comparison<'a> {
         let is_log = log.is_some();
         let source = match log {
             Some(source) => {
-                let log = source.read(machine)?;
+                let log = source.read(machine, &SharedLogs::default())?;
                 loads = match log.load {
                     Some(_) => args.log_load.clone(),
                     // As it is.

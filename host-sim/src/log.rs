@@ -78,7 +78,8 @@ struct Distribution {
 
 /// Jobs of similar size.
 struct Size {
-    processors: RangeInclusive<u32>,
+    /// Up to 2^32, which is over what a job can have.
+    processors: RangeInclusive<u64>,
     jobs: usize,
     work: u128,
 }
@@ -161,13 +162,14 @@ impl<'l> Statistics<'l> {
             ("interarrival_seconds", Distribution::of(steps, second)),
             ("offered_load_of_a_week", Distribution::of(weeks, 1e6)),
         ];
-        let largest = jobs().map(|job| job.processors).max().unwrap_or(1);
+        let processors = |job: &LogJob| u64::from(job.processors);
+        let largest = jobs().map(processors).max().unwrap_or(1);
         let sizes = (0..=largest.next_power_of_two().ilog2()).map(|exponent| {
-            let last = 1_u32 << exponent;
-            let processors = last / 2 + 1..=last;
-            let (count, work) = total(jobs().filter(|job| processors.contains(&job.processors)));
+            let last = 1_u64 << exponent;
+            let all = last / 2 + 1..=last;
+            let (count, work) = total(jobs().filter(|job| all.contains(&processors(job))));
             Size {
-                processors,
+                processors: all,
                 jobs: count,
                 work,
             }
@@ -394,9 +396,9 @@ impl DistributionJson {
 #[derive(Serialize, JsonSchema)]
 struct SizeJson {
     /// The least number of processors.
-    from: u32,
+    from: u64,
     /// The greatest.
-    to: u32,
+    to: u64,
     /// The jobs.
     jobs: usize,
     /// Their part of the work of all, 0 to 1.

@@ -169,10 +169,16 @@ struct Recorder<'f> {
     /// The first job that has not left; `ahead[0]` is its place.
     first: u32,
     /// Lines of jobs that left before it; empty lines of jobs that are not measured.
-    ahead: VecDeque<Option<Vec<u8>>>,
+    ahead: VecDeque<Option<Box<[u8]>>>,
 }
 
 impl Recorder<'_> {
+    /// The first job's line is written.
+    fn advance(&mut self) {
+        self.ahead.pop_front();
+        self.first += 1;
+    }
+
     fn write(&mut self, line: &[u8]) {
         let (Some(Ok(part)), Some(writer)) = (&mut self.part, &mut self.writer) else {
             return;
@@ -195,11 +201,16 @@ impl Observer for Recorder<'_> {
         if place >= self.ahead.len() {
             self.ahead.resize(place + 1, None);
         }
-        self.ahead[place] = Some(line);
+        if place > 0 {
+            // It may be there for long, so in memory of its own size; shrunk, it would leave gaps that no other line fits in.
+            self.ahead[place] = Some(line.as_slice().into());
+            return;
+        }
+        self.write(&line);
+        self.advance();
         while let Some(Some(line)) = self.ahead.front_mut().map(Option::take) {
             self.write(&line);
-            self.ahead.pop_front();
-            self.first += 1;
+            self.advance();
         }
     }
 

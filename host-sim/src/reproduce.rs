@@ -20,8 +20,8 @@ use crate::file;
 use crate::names;
 use crate::progress::Bar;
 use crate::scenario::{self, ThreadsArgs};
-use crate::simulation::Fnv1a;
 use crate::sweep;
+use crate::sweep::digest::digest;
 use crate::sweep::part::{Part, PartArgs};
 use crate::wording::counted;
 
@@ -225,10 +225,11 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     }
 
     let sweep = Sweep::new(&paper, &extent, &logs)?;
+    // Other options have another journal: what was interrupted goes on only as what it was.
     let journal = folder.join(format!(
         "{}-{:016x}.journal",
         paper_file.name,
-        sweep.digest()
+        digest(&sweep.points)
     ));
     let finished = part.carry_out(&sweep.points, &journal, args.threads.count, false);
     let finished = finished.map_err(|error| error.to_string())?;
@@ -351,15 +352,6 @@ impl Sweep {
             simulated,
             clocked,
         })
-    }
-
-    /// Other options have another journal: what was interrupted goes on only as what it was.
-    fn digest(&self) -> u64 {
-        let mut digest = Fnv1a::default();
-        for point in &self.points {
-            digest.write(format!("{:?}", point.experiment).as_bytes());
-        }
-        digest.0
     }
 
     /// The results of the points, and what is measured with a clock, here and now.

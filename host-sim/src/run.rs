@@ -19,7 +19,7 @@ use crate::progress::Bar;
 use crate::records::{JobsFile, Recorded};
 use crate::report::{self, Report, Timing};
 use crate::scenario::{BackendChoice, Format, Scenario};
-use crate::workload::Workload;
+use crate::workload::{SharedLogs, Workload};
 
 /// The error when the clock would be around a line.
 const SEARCH_TIME_NEEDS_IN_PROCESS: &str = "--search-time is the controller's own time (expected --backend in-process; over a line, the \
@@ -62,7 +62,7 @@ pub(crate) fn run(
     if search_time && scenario.backend != BackendChoice::InProcess {
         return Err(SEARCH_TIME_NEEDS_IN_PROCESS.to_owned().into());
     }
-    let experiment = scenario.experiment()?;
+    let experiment = scenario.experiment(&SharedLogs::default())?;
     let show = map.show(scenario.format == Format::Table)?;
     if let Some((Plot::Links, _)) = show {
         if experiment.workload.messages().is_none() {

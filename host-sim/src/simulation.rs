@@ -81,6 +81,7 @@ mod observer;
 mod phases;
 mod phases_of_messages;
 mod placement;
+mod present;
 mod record;
 mod state;
 mod tally;
@@ -168,7 +169,7 @@ const ADVANCE_JOBS: u64 = 1024;
 /// ones have left. `observer` receives what happens.
 ///
 /// Takes time proportional to the number of jobs, beside the controller's own, and times the logarithm
-/// of the number that run at once. Memory grows with the jobs present at once, and with nothing else.
+/// of the number that run at once. Memory grows with the jobs present at once, and by one number for each measured job.
 ///
 /// # Errors
 ///

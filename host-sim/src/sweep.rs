@@ -16,6 +16,7 @@ use crate::experiment::{self, Experiment, ExperimentError, Progress, StrategyRes
 use crate::identity::label_text;
 
 pub(crate) mod command;
+pub(crate) mod digest;
 pub mod journal;
 mod merge;
 pub(crate) mod part;

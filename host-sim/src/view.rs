@@ -22,6 +22,7 @@ use crate::progress::Bar;
 use crate::report;
 use crate::scenario::{BackendChoice, Scenario, ScenarioArgs};
 use crate::wording::counted;
+use crate::workload::SharedLogs;
 
 mod data;
 
@@ -88,7 +89,7 @@ pub(crate) fn view(
 ) -> Result<(), Failure> {
     let failed = |error| format!("{}: cannot write the page: {error}", path.display());
     file::check(path).map_err(failed)?;
-    let experiment = scenario.experiment()?;
+    let experiment = scenario.experiment(&SharedLogs::default())?;
     let mut line;
     let mut in_process = InProcessBackends::default();
     let backends: &mut dyn Backends = match &scenario.backend {

@@ -13,7 +13,7 @@ pub(super) struct Look {
     marker: Marker,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Marker {
     Circle,
     Square,
@@ -21,11 +21,13 @@ enum Marker {
     Diamond,
     Cross,
     Plus,
+    TriangleDown,
 }
 
 impl Look {
-    /// Markers and dashes have different periods, so the first 30 lines all differ without colour. The
-    /// colours are Okabe and Ito's, which the colour-blind can tell apart.
+    /// Colours, markers and dashes have periods without a common factor: the first 42 series differ in colour and marker
+    /// alone, as bars and saturated points have no dashes, and the first 35 lines without colour. The colours are Okabe and
+    /// Ito's, which the colour-blind can tell apart.
     pub(super) fn of(index: usize) -> Look {
         const COLORS: [RGBColor; 6] = [
             RGBColor(0, 114, 178),
@@ -42,13 +44,14 @@ impl Look {
             Some((16, 4)),
             Some((5, 3)),
         ];
-        const MARKERS: [Marker; 6] = [
+        const MARKERS: [Marker; 7] = [
             Marker::Circle,
             Marker::Square,
             Marker::Triangle,
             Marker::Diamond,
             Marker::Cross,
             Marker::Plus,
+            Marker::TriangleDown,
         ];
         Look {
             color: COLORS[index % COLORS.len()],
@@ -94,6 +97,10 @@ pub(super) fn draw_marker(area: &Area<'_>, (x, y): (i32, i32), look: &Look) -> D
             let corners = closed(&[(-m - PIXEL, m), (m + PIXEL, m), (0, -m - PIXEL)]);
             area.draw(&Polygon::new(corners, look.color.filled()))?;
         }
+        Marker::TriangleDown => {
+            let r = m + 2 * PIXEL;
+            hollow(&[(-r, -m), (r, -m), (0, r), (-r, -m)])?;
+        }
         Marker::Diamond => {
             let r = m + 2 * PIXEL;
             hollow(&[(-r, 0), (0, r), (r, 0), (0, -r), (-r, 0)])?;
@@ -128,4 +135,28 @@ pub(super) fn draw_arrow(area: &Area<'_>, (x, y): (i32, i32), color: RGBColor) -
         area.draw(&PathElement::new(line, color.stroke_width(THICK)))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn differ(count: usize, same: impl Fn(&Look, &Look) -> bool) {
+        let looks: Vec<Look> = (0..count).map(Look::of).collect();
+        for (i, look) in looks.iter().enumerate() {
+            for (j, other) in looks[..i].iter().enumerate() {
+                assert!(!same(look, other), "series {j} and {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn series_differ_without_dashes_and_without_colour() {
+        differ(42, |one, other| {
+            (one.color, one.marker) == (other.color, other.marker)
+        });
+        differ(35, |one, other| {
+            (one.dashes, one.marker) == (other.dashes, other.marker)
+        });
+    }
 }

@@ -1,12 +1,11 @@
 //! The logs that a paper's figures need, which are no part of this program.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use meshalloc::Grid;
 
 use crate::scenario::LogSource;
-use crate::workload::{EstimateModel, Log, LogOptions, Resample};
+use crate::workload::{EstimateModel, Log, LogOptions, Resample, SharedLogs};
 
 /// The environment variable that names the folder of the logs unless another is given.
 pub const FOLDER_VARIABLE: &str = "MESHALLOC_TRACES";
@@ -46,7 +45,7 @@ impl LogSetting {
 #[derive(Debug, Default)]
 pub struct Logs {
     folder: Option<PathBuf>,
-    read: RefCell<Vec<(LogSetting, Log)>>,
+    shared: SharedLogs,
 }
 
 impl Logs {
@@ -55,7 +54,7 @@ impl Logs {
         let named = || std::env::var_os(FOLDER_VARIABLE).map(PathBuf::from);
         Logs {
             folder: folder.map(Path::to_owned).or_else(named),
-            read: RefCell::default(),
+            shared: SharedLogs::default(),
         }
     }
 
@@ -71,23 +70,10 @@ impl Logs {
     ///
     /// When it cannot be read.
     pub fn read(&self, setting: &LogSetting) -> Result<Log, String> {
-        let known = |known: &LogSetting| {
-            let key = |it: &LogSetting| (it.file, it.machine, it.options);
-            key(known) == key(setting)
-        };
-        let mut read = self.read.borrow_mut();
-        let place = read.iter().position(|(of, _)| known(of));
-        let log = match place {
-            Some(place) => read[place].1.clone(),
-            None => {
-                let folder = self.folder.clone().unwrap_or_default();
-                let path = folder.join(setting.file);
-                let log = Log::read(&path, setting.options, setting.machine);
-                let log = log.map_err(|error| error.to_string())?;
-                read.push((*setting, log.clone()));
-                log
-            }
-        };
+        let folder = self.folder.clone().unwrap_or_default();
+        let path = folder.join(setting.file);
+        let log = self.shared.read(&path, setting.options, setting.machine);
+        let log = log.map_err(|error| error.to_string())?;
         Ok(Log {
             load: setting.load,
             resample: setting.resample,

@@ -13,7 +13,7 @@ use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::workload::{
     Arrivals, Counts, EstimateModel, JOBS_MAX, Log, LogMessages, Messages, Rate, Requests,
-    ServiceDistribution, ShapeRule, Synthetic, TimeUnit, WorkDistribution, Workload,
+    ServiceDistribution, ShapeRule, SharedLogs, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
 mod record;
@@ -126,12 +126,12 @@ impl Scenario {
         }
     }
 
-    /// The experiment; reads the log, if there is one.
+    /// The experiment; its log, if there is one, is of `logs`.
     ///
     /// # Errors
     ///
     /// When the log cannot be read or the distributions cannot be used.
-    pub fn experiment(&self) -> Result<Experiment, String> {
+    pub fn experiment(&self, logs: &SharedLogs) -> Result<Experiment, String> {
         let machine = self.machine;
         let (workload, jobs, measure, replications) = match &self.jobs {
             JobSource::Synthetic {
@@ -154,7 +154,7 @@ impl Scenario {
                 let log = Log {
                     messages: *messages,
                     estimates: *estimates,
-                    ..source.read(machine)?
+                    ..source.read(machine, logs)?
                 };
                 let usable = log.jobs(self.seed, 0);
                 usable.map_err(|error| format!("{}: {error}", log.path.display()))?;

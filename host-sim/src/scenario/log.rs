@@ -8,7 +8,7 @@ use meshalloc::{Grid, Ticks};
 use serde_json::Value;
 
 use crate::names;
-use crate::workload::{Log, LogOptions, Resample, ShapeRule, TimeUnit};
+use crate::workload::{Log, LogOptions, Resample, ShapeRule, SharedLogs, TimeUnit};
 
 /// Under which options about logs stand in the help.
 pub(super) const HEADING: &str = "Workload log (in place of a synthetic workload)";
@@ -154,13 +154,13 @@ impl LogSource {
         all.into_iter().chain(given).collect()
     }
 
-    /// Reads the log; its jobs have run times.
+    /// The log of `logs`; its jobs have run times.
     ///
     /// # Errors
     ///
     /// Those of [`Log::read`].
-    pub(crate) fn read(&self, machine: Grid) -> Result<Log, String> {
-        let log = Log::read(&self.file, self.options, machine);
+    pub(crate) fn read(&self, machine: Grid, logs: &SharedLogs) -> Result<Log, String> {
+        let log = logs.read(&self.file, self.options, machine);
         Ok(Log {
             load: self.load,
             resample: self.resample,

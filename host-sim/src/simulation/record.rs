@@ -30,6 +30,12 @@ pub(super) struct Record {
 }
 
 impl Record {
+    /// Whether it has arrived and has no processors yet.
+    #[inline]
+    pub(super) const fn waits(&self) -> bool {
+        matches!(self.stage, Stage::Kept | Stage::Waits)
+    }
+
     /// What an observer receives of it; `end` is when it left.
     pub(super) fn seen<'r>(
         &'r self,

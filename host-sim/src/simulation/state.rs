@@ -1,13 +1,12 @@
 //! The state of a run: the clock, the jobs in the system, and the coming events.
 
-use std::collections::VecDeque;
-
 use meshalloc::{Block, Grant, Grid, Refusal, Request, Ticks};
 
 use super::execution::{Execution, MessageSums, Start};
-use super::held::{Held, Lists};
+use super::held::Lists;
 use super::observer::Observer;
-use super::record::{Record, Stage};
+use super::present::Present;
+use super::record::Stage;
 use super::tally::{Edge, Fnv1a, Tally};
 use super::{Conditions, Measured, SimulationError};
 use crate::dispersal::Disperser;
@@ -24,9 +23,8 @@ pub(super) struct State<'o> {
     pub(super) now: Ticks,
     /// The number of events inserted so far.
     sequence: u64,
-    /// Jobs that have arrived and not all left, `records[0]` being job number `gone`.
-    records: VecDeque<Record>,
-    gone: u32,
+    /// Jobs that have arrived and not left.
+    present: Present,
     lists: Lists,
     disperser: Disperser,
     pub(super) arrived: u32,
@@ -63,8 +61,7 @@ impl<'o> State<'o> {
             observer,
             now: 0,
             sequence: 0,
-            records: VecDeque::new(),
-            gone: 0,
+            present: Present::default(),
             lists: Lists::default(),
             disperser: Disperser::new(machine),
             arrived: 0,
@@ -93,14 +90,9 @@ impl<'o> State<'o> {
         self.waiting + self.running
     }
 
-    fn record(&mut self, number: u32) -> Option<&mut Record> {
-        let place = number.checked_sub(self.gone)?;
-        self.records.get_mut(place as usize)
-    }
-
     /// What a job that has not left asks for.
-    pub(super) fn request(&self, number: u32) -> Request {
-        self.records[(number - self.gone) as usize].job.request
+    pub(super) fn request(&mut self, number: u32) -> Request {
+        self.present.here(number).job.request
     }
 
     /// Moves the clock, and the integrals with it.
@@ -129,16 +121,10 @@ impl<'o> State<'o> {
 
     /// Finds the first job that waits behind the head, which does so no more.
     fn pass_head(&mut self) {
-        self.head_wants = NOTHING_WAITS;
-        for number in self.head + 1..self.arrived {
-            let record = &self.records[(number - self.gone) as usize];
-            if matches!(record.stage, Stage::Kept | Stage::Waits) {
-                self.head = number;
-                self.head_wants = record.job.request.processors.into();
-                return;
-            }
-        }
-        self.head = self.arrived;
+        (self.head, self.head_wants) = match self.present.first_waiting_behind(self.head) {
+            Some((number, record)) => (number, record.job.request.processors.into()),
+            None => (self.arrived, NOTHING_WAITS),
+        };
     }
 
     /// A job arrives; `waiting` others wait.
@@ -150,14 +136,7 @@ impl<'o> State<'o> {
         if number == self.head {
             self.head_wants = job.request.processors.into();
         }
-        self.records.push_back(Record {
-            job,
-            granted: 0,
-            held: 0,
-            misses: 0,
-            stage: Stage::Kept,
-            blocks: Held::Nothing,
-        });
+        self.present.push(job);
         if let Measured::Arrivals { first, end } = self.measured {
             if number == first {
                 self.tally.window.0 = self.edge();
@@ -183,13 +162,13 @@ impl<'o> State<'o> {
 
     /// Whether the job has processors.
     pub(super) fn runs(&mut self, number: u32) -> bool {
-        let record = self.record(number);
+        let record = self.present.get(number);
         record.is_some_and(|record| record.stage == Stage::Runs)
     }
 
     /// The controller has taken the job.
     pub(super) fn taken(&mut self, number: u32) {
-        let record = self.record(number).expect("a job being submitted is here");
+        let record = self.present.here(number);
         if record.stage == Stage::Kept {
             record.stage = Stage::Waits;
             self.waiting += 1;
@@ -198,13 +177,12 @@ impl<'o> State<'o> {
 
     /// The controller has refused the job for good.
     pub(super) fn refuse(&mut self, number: u32, reason: Refusal) {
-        let record = self.record(number).expect("a job being submitted is here");
-        record.stage = Stage::Gone;
         if number == self.head {
             self.pass_head();
         }
         let is_measured = self.measured.includes(number);
-        let record = &self.records[(number - self.gone) as usize];
+        let record = self.present.here(number);
+        record.stage = Stage::Gone;
         let end = Some(self.now);
         let seen = record.seen(number, &self.lists, is_measured, end, Some(reason));
         self.observer.job(&seen);
@@ -215,25 +193,23 @@ impl<'o> State<'o> {
                 self.tally.window.1 = self.edge();
             }
         }
-        self.forget_gone();
+        self.present.remove(number);
     }
 
     /// Takes a grant, or a part of one; the job starts with the last part. False if it makes no sense.
     pub(super) fn grant(&mut self, grant: &Grant, execution: &mut impl Execution) -> bool {
         let number = grant.job.0;
         let (now, partial) = (self.now, self.partial);
-        let Some(record) = self.record(number) else {
+        let Some(record) = self.present.get(number) else {
             return false;
         };
         if let Some(job) = partial {
-            let known = self
-                .lists
-                .get(&self.records[(number - self.gone) as usize].blocks);
+            let known = self.lists.get(&record.blocks);
             if job != number || grant.first as usize != known.len() {
                 return false;
             }
         } else {
-            if grant.first != 0 || !matches!(record.stage, Stage::Kept | Stage::Waits) {
+            if grant.first != 0 || !record.waits() {
                 return false;
             }
             let waited = std::mem::replace(&mut record.stage, Stage::Runs) == Stage::Waits;
@@ -251,7 +227,7 @@ impl<'o> State<'o> {
             self.hash_block(block);
         }
         self.free -= i64::from(held);
-        let record = &mut self.records[(number - self.gone) as usize];
+        let record = self.present.here(number);
         record.held = record.held.saturating_add(held);
         self.lists.add(&mut record.blocks, &grant.blocks);
         if grant.is_last() {
@@ -294,7 +270,7 @@ impl<'o> State<'o> {
     #[inline]
     pub(super) fn depart(&mut self, number: u32, messages: MessageSums) {
         let now = self.now;
-        let record = &mut self.records[(number - self.gone) as usize];
+        let record = self.present.here(number);
         record.stage = Stage::Gone;
         self.running -= 1;
         self.in_use -= u64::from(record.job.request.processors);
@@ -314,27 +290,15 @@ impl<'o> State<'o> {
             }
         }
         self.lists.remove(blocks);
-        self.forget_gone();
+        self.present.remove(number);
     }
 
     /// The run ends: the jobs that are still here are not measured.
     pub(super) fn end(&mut self) {
-        for (number, record) in (self.gone..).zip(&self.records) {
-            if record.stage != Stage::Gone {
-                let seen = record.seen(number, &self.lists, false, None, None);
-                self.observer.job(&seen);
-            }
+        for (number, record) in self.present.iter() {
+            let seen = record.seen(number, &self.lists, false, None, None);
+            self.observer.job(&seen);
         }
         self.observer.end(self.now);
-    }
-
-    fn forget_gone(&mut self) {
-        while let Some(record) = self.records.front() {
-            if record.stage != Stage::Gone {
-                break;
-            }
-            self.records.pop_front();
-            self.gone += 1;
-        }
     }
 }

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::file;
 use crate::identity::label_text;
 use crate::scenario::{self, GridPoint, ThreadsArgs};
+use crate::workload::SharedLogs;
 
 /// What to sweep, and where the results go.
 #[derive(Args, Clone, Debug)]
@@ -41,18 +42,19 @@ pub(crate) fn default_folder(file: &Path) -> PathBuf {
     Path::new("out/sweep").join(file.file_stem().unwrap_or_default())
 }
 
-/// The points of a file, and their scenarios.
+/// The points of a file, and their scenarios. Each log is read once.
 ///
 /// # Errors
 ///
 /// When the file is wrong.
 pub(crate) fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String> {
     let grid = scenario::grid(file)?;
+    let logs = SharedLogs::default();
     let points = grid.iter().map(|point| {
         let label = point.label.clone();
         let experiment = point
             .scenario
-            .experiment()
+            .experiment(&logs)
             .map_err(|reason| format!("{}: {}: {reason}", file.display(), label_text(&label)))?;
         Ok(Point { label, experiment })
     });
@@ -109,4 +111,76 @@ pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Fail
         writeln!(output, "{}", path.display())?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::sweep::digest::digest;
+    use crate::workload::{Log, LogJob, Workload};
+
+    /// A log, and a grid over it with these keys and these axes.
+    fn write(folder: &Path, text: &str, axes: &str) {
+        let job =
+            |number: u32| format!("{number} {number} -1 10 4 -1 -1 4 20 -1 1 1 1 -1 -1 1 -1 -1\n");
+        fs::write(folder.join("log.swf"), (1..9).map(job).collect::<String>()).unwrap();
+        let text = format!("swf = \"log.swf\"\n{text}\n[grid]\n{axes}");
+        fs::write(folder.join("g.toml"), text).unwrap();
+    }
+
+    fn list(point: &Point) -> &Arc<[LogJob]> {
+        match &point.experiment.workload {
+            Workload::Log(log) => &log.jobs,
+            Workload::Synthetic(_) => panic!("{point:?}"),
+        }
+    }
+
+    #[test]
+    fn points_that_differ_in_other_things_than_their_jobs_share_one_list() {
+        let folder = tempfile::tempdir().unwrap();
+        let axes = "jobs = [5, 8]\nlog-load = [0.3, 0.4]\nestimates = [\"log\", \"none\"]\n";
+        write(folder.path(), "mesh = \"4x4\"", axes);
+        let (_, points) = points(&folder.path().join("g.toml")).unwrap();
+        let [fewer, all] = [&points[..4], &points[4..]];
+        for (points, jobs) in [(fewer, 5), (all, 8)] {
+            assert_eq!((points.len(), list(&points[0]).len()), (4, jobs));
+            for point in points {
+                assert!(Arc::ptr_eq(list(point), list(&points[0])));
+            }
+        }
+    }
+
+    #[test]
+    fn every_job_and_every_field_of_a_log_is_in_the_digest_but_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "mesh = \"4x4\"", "log-load = [0.3, 0.4]\n");
+        let (_, read) = points(&folder.path().join("g.toml")).unwrap();
+        let changed = |change: &dyn Fn(&mut Log)| {
+            let mut points = read.clone();
+            let Workload::Log(log) = &mut points[1].experiment.workload else {
+                panic!("a log");
+            };
+            change(log);
+            digest(&points)
+        };
+        let known = digest(&read);
+        assert_eq!(changed(&|_| ()), known);
+        assert_eq!(changed(&|log| log.path = "elsewhere".into()), known);
+        // Shared or not, the jobs are the same.
+        assert_eq!(changed(&|log| log.jobs = log.jobs.to_vec().into()), known);
+        assert_ne!(changed(&|log| log.load = None), known);
+        assert_ne!(changed(&|log| log.end += 1), known);
+        let one_job = |log: &mut Log| {
+            let mut jobs = log.jobs.to_vec();
+            jobs[7].run_time += 1;
+            log.jobs = jobs.into();
+        };
+        assert_ne!(changed(&one_job), known);
+        let mut others = read.clone();
+        others[0].experiment.seed += 1;
+        assert_ne!(digest(&others), known);
+    }
 }

@@ -1,6 +1,6 @@
 //! The journal of a sweep: JSON, one line for each point that has ended, in the order in which they ended.
 //!
-//! The first line identifies what the others belong to: the version of the program and a digest of all points. A line
+//! The first line identifies what the others belong to: the version of the program and a digest of all points (`digest.rs`). A line
 //! is written whole and brought to the disk before the next one, so a process that is killed leaves at most
 //! its last line torn. Each line has the values of every run as they were measured, to the last bit; what is derived
 //! from them is derived anew.
@@ -11,7 +11,7 @@
 //! While a process writes a journal it holds a lock on it.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -19,11 +19,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Point;
+use super::digest::digest;
 use super::record::{sealed, unsealed};
 use crate::experiment::{Stop, StrategyResult};
 use crate::file;
 use crate::identity::{PROGRAM, VERSION, hash, label_text};
-use crate::simulation::{Fnv1a, RunResult};
+use crate::simulation::RunResult;
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -144,7 +145,7 @@ impl<'p> Format<'p> {
         let header = Header {
             program: PROGRAM.to_owned(),
             version: VERSION.to_owned(),
-            digest: digest(points),
+            digest: hash(digest(points)),
             points: points.len(),
         };
         Format { points, header }
@@ -347,23 +348,4 @@ impl Journal<'_> {
         self.file.write_all(line)?;
         self.file.sync_data()
     }
-}
-
-/// A number that changes with anything that the results of these points depend on: every field of their
-/// experiments, which `Debug` shows without exception, the jobs of a log too.
-fn digest(points: &[Point]) -> String {
-    struct Sink(Fnv1a);
-
-    impl fmt::Write for Sink {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0.write(text.as_bytes());
-            Ok(())
-        }
-    }
-
-    let mut sink = Sink(Fnv1a::default());
-    for Point { label, experiment } in points {
-        write!(sink, "{label:?}{experiment:?}").expect("the sink takes everything");
-    }
-    hash(sink.0.0)
 }

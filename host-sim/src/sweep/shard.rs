@@ -183,6 +183,7 @@ fn sent(messages: &Messages, processors: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::scenario;
+    use crate::workload::SharedLogs;
 
     /// A point for each choice of these values of these keys, the last changing fastest, beside the keys of all.
     fn points(fixed: &[(&str, &str)], axes: &[(&str, &[&str])]) -> Vec<Point> {
@@ -201,7 +202,8 @@ mod tests {
         let points = choices.into_iter().map(|label| {
             let mut keys: Vec<_> = fixed.iter().map(|(key, value)| pair(key, value)).collect();
             keys.extend_from_slice(&label);
-            let experiment = scenario::of_keys(&keys).unwrap().experiment().unwrap();
+            let scenario = scenario::of_keys(&keys).unwrap();
+            let experiment = scenario.experiment(&SharedLogs::default()).unwrap();
             Point { label, experiment }
         });
         points.collect()

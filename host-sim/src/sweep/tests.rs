@@ -237,8 +237,8 @@ fn the_journal_of_something_else_is_left_alone_without_restart() {
 
     let mut other_seed = mine.clone();
     other_seed[1].experiment.seed = 2;
-    let mut other_label = mine.clone();
-    other_label[0].label[0].1 = "0.30".to_owned();
+    let mut other_key = mine.clone();
+    other_key[0].label[0].0 = "log-load".to_owned();
     let header = |program: &str, version: &str| {
         let header = serde_json::json!({
             "program": program, "version": version, "digest": "0", "points": 2,
@@ -249,7 +249,7 @@ fn the_journal_of_something_else_is_left_alone_without_restart() {
     let other_program = header("host-sin", crate::identity::VERSION);
     for (points, content, part) in [
         (&other_seed, text.as_str(), "another scenario"),
-        (&other_label, &text, "another scenario"),
+        (&other_key, &text, "another scenario"),
         (&points(&[0.3]), &text, "another scenario"),
         (&points(&[0.4, 0.3]), &text, "another scenario"),
         (&mine, &other_version, "version 0.0.1 (expected"),
@@ -275,6 +275,19 @@ fn the_journal_of_something_else_is_left_alone_without_restart() {
         let finished = run(points, &path, ONE_THREAD).unwrap();
         assert_eq!(resumed(&finished), points.len());
     }
+}
+
+/// A file may be spelled in several ways, in a label, too.
+#[test]
+fn values_in_labels_leave_the_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("points.jsonl");
+    let mut points = points(&[0.3, 0.4]);
+    run(&points, &path, ONE_THREAD).unwrap();
+    points[0].label[0].1 = "0.30".to_owned();
+    let finished = run(&points, &path, ONE_THREAD).unwrap();
+    assert_eq!(resumed(&finished), 2);
+    assert_eq!(finished[0].label, points[0].label);
 }
 
 #[test]

@@ -5,8 +5,10 @@
 const JOB_COLOURS = ["#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2"];
 /** Whether black is easier to read on them than white. */
 const JOB_IS_LIGHT = [true, true, false, true, true, false, false];
-/** Dashes of the runs' curves, so that they differ without colour, too. */
-const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
+/** Colours and dashes of the runs' curves, so that they differ without colour, too. Their numbers have no common factor, so the
+ * first 20 curves all differ. */
+const RUN_COLOURS = ["run0", "run1", "run2", "run3"];
+const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [14, 4]];
 /** Gaps between planes, in processors. */
 const GAP = 0.7;
 
@@ -16,7 +18,7 @@ const colourOf = (job) => JOB_COLOURS[job % JOB_COLOURS.length];
 function palette() {
   const style = getComputedStyle(document.documentElement);
   const get = (name) => style.getPropertyValue(name).trim();
-  const names = ["ink", "soft", "paper", "free", "line", "run0", "run1", "run2", "run3"];
+  const names = ["ink", "soft", "paper", "free", "line", ...RUN_COLOURS];
   return Object.fromEntries(names.map((name) => [name, get(`--${name}`)]));
 }
 
@@ -157,6 +159,12 @@ function drawQueue(canvas, run, state, places, sizes, colours, chosen) {
   return drawn;
 }
 
+/** Colour and dashes of the run in this place. */
+function styleRun(context, place, colours) {
+  context.strokeStyle = colours[RUN_COLOURS[place % RUN_COLOURS.length]];
+  context.setLineDash(DASHES[place % DASHES.length]);
+}
+
 /** A curve for each run, and what is marked: the present, and a job's time. */
 function drawChart(canvas, chart, runs, now, end, mark, colours) {
   const width = canvas.clientWidth;
@@ -175,8 +183,7 @@ function drawChart(canvas, chart, runs, now, end, mark, colours) {
   }
   for (const [place, run] of runs.entries()) {
     const values = run[chart.name];
-    context.strokeStyle = colours[`run${place % 4}`];
-    context.setLineDash(DASHES[place % 4]);
+    styleRun(context, place, colours);
     context.lineWidth = 1.5;
     context.beginPath();
     // A point for every six pixels, the mean of what lies there.
@@ -196,8 +203,7 @@ function drawChart(canvas, chart, runs, now, end, mark, colours) {
 /** The line of a run in the charts, for its heading. */
 function drawSwatch(canvas, place, colours) {
   const context = fitted(canvas, 30, 10);
-  context.strokeStyle = colours[`run${place % 4}`];
-  context.setLineDash(DASHES[place % 4]);
+  styleRun(context, place, colours);
   context.lineWidth = 2.5;
   context.beginPath();
   context.moveTo(0, 5);

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::program::host_sim_in;
+use crate::program::{host_sim_in, skipped};
 
 /// The rows of a table of jobs, by the names of the columns.
 fn rows(path: &Path) -> Vec<BTreeMap<String, String>> {
@@ -227,7 +227,9 @@ fn evalys_reads_the_jobs_and_finds_the_same_mean_waiting_time() {
         run(python.to_str().unwrap(), &install)
     });
     if let Err(error) = installed {
-        eprintln!("SKIPPED: evalys reads the jobs: it cannot be installed: {error}");
+        skipped(format_args!(
+            "evalys reads the jobs: it cannot be installed: {error}"
+        ));
         return;
     }
     let line = "run --mesh 16x16 --strategy ff --load .35 --jobs 500 --replications 1 --format json --jobs-output jobs.csv";

@@ -340,6 +340,28 @@ fn log_shows_what_is_in_a_log() {
     );
 }
 
+/// The last class of sizes goes up to 2^32, which is over every number of processors.
+#[test]
+fn log_counts_jobs_of_every_size() {
+    let text = swf(&[
+        (0, 10, 4, 10),
+        (5, 10, 1 << 31, 10),
+        (10, 20, 3_000_000_000, 20),
+        (20, 20, 4_000_000_000, 20),
+    ]);
+    let show =
+        |options: &str| host_sim_fed(Path::new("."), &format!("log - --mesh 4x4{options}"), &text);
+    let shown = show("").good();
+    assert!(shown.contains("jobs larger than that: 3, "), "{shown}");
+    assert!(shown.contains("2147483649 to 4294967296"), "{shown}");
+    let json = show(" --format json").json();
+    let sizes = json["sizes"].as_array().unwrap();
+    let jobs = sizes.iter().map(|size| size["jobs"].as_u64().unwrap());
+    assert_eq!((sizes.len(), jobs.sum::<u64>()), (33, 4));
+    assert_eq!(sizes[32]["to"], 1_u64 << 32);
+    assert_eq!(sizes[32]["jobs"], 2);
+}
+
 #[test]
 fn sides_beside_a_log_are_refused() {
     for (side, command) in [("widths", "run"), ("heights", "run"), ("widths", "compare")] {

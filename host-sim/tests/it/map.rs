@@ -127,6 +127,28 @@ fn strategies_beside_each_other() {
     }
 }
 
+/// Strategies that differ in a parameter alone have panels of different titles.
+#[test]
+fn parameters_of_strategies_are_in_the_titles() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["leb:16", "leb:32", "random:seed=1", "random:seed=2"];
+    let line = format!(
+        "run --mesh 8x8 --jobs 20 --replications 1 --strategy {} --plot map --plot-output p.svg",
+        names.join(",")
+    );
+    host_sim_in(folder.path(), &line).good();
+    let svg = svg(folder.path(), "p.svg");
+    for title in [
+        "least-expected-blocking:16",
+        "least-expected-blocking:32",
+        "random:seed=1",
+        "random:seed=2",
+    ] {
+        let titles = svg.lines().filter(|line| line.trim() == title).count();
+        assert_eq!(titles, 1, "{title}: {svg}");
+    }
+}
+
 #[test]
 fn colours_only_where_they_are_wanted() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use scraper::{Html, Selector};
 
-use crate::program::host_sim_in;
+use crate::program::{host_sim_in, skipped};
 
 /// A paper and what its page has.
 #[derive(Clone, Copy)]
@@ -234,7 +234,9 @@ fn opens_in_chromium(paper: Paper) {
         let lines = match console(folder.path(), &file, width) {
             Ok(lines) => lines,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                eprintln!("SKIPPED: the page in a browser: chromium cannot be started: {error}");
+                skipped(format_args!(
+                    "the page in a browser: chromium cannot be started: {error}"
+                ));
                 return;
             }
             Err(error) => panic!("chromium: {error}"),

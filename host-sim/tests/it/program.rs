@@ -81,6 +81,11 @@ pub(crate) fn host_sim_fed(folder: &Path, line: &str, input: &str) -> Ended {
     }
 }
 
+/// A test leaves out a part for this reason, in the form that `cargo xtask test` counts and repeats.
+pub(crate) fn skipped(reason: impl fmt::Display) {
+    println!("SKIPPED: {reason}");
+}
+
 /// The name of the log of the KTH SP2.
 pub(crate) const KTH: &str = "KTH-SP2-1996-2.1-cln.swf.gz";
 

@@ -130,6 +130,33 @@ seed = [1, 2, 3, 4, 5, 6, 7, 8]
 }
 
 #[test]
+fn a_file_that_is_spelled_otherwise_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "1 0 -1 10 4 -1 -1 4 20 -1 1 1 1 -1 -1 1 -1 -1\n";
+    for name in ["a.swf", "b.swf"] {
+        fs::write(folder.path().join(name), line).unwrap();
+    }
+    for (output, text) in [
+        (
+            "fixed",
+            "mesh = \"4x4\"\nswf = \"a.swf\"\n[grid]\nseed = [1, 2]\n",
+        ),
+        (
+            "axis",
+            "mesh = \"4x4\"\n[grid]\nswf = [\"a.swf\", \"b.swf\"]\n",
+        ),
+    ] {
+        fs::write(folder.path().join("g.toml"), text).unwrap();
+        for (file, known) in [("g.toml", 0), ("./g.toml", 2)] {
+            let line = format!("sweep {file} --output {output}");
+            let said = host_sim_in(folder.path(), &line).good();
+            let expected = format!("2 points, {known} of them from the journal\n");
+            assert!(said.starts_with(&expected), "{said}");
+        }
+    }
+}
+
+#[test]
 fn a_torn_journal_and_half_written_results_do_not_show() {
     let folder = tempfile::tempdir().unwrap();
     let (_, whole) = sweep(folder.path(), SMALL, "", "out");

@@ -34,6 +34,39 @@ fn the_page_is_valid_and_needs_no_network() {
     }
 }
 
+/// Colours and dashes of the curves have periods without a common factor.
+#[test]
+fn the_curves_of_twenty_strategies_differ() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = page(folder.path(), "--mesh 4x4 --jobs 5 --warmup 0");
+    let list = |name: &str| -> Vec<serde_json::Value> {
+        let start = format!("const {name} = ");
+        let (_, rest) = text.split_once(&start).unwrap();
+        let (list, _) = rest.split_once(';').unwrap();
+        serde_json::from_str(list).unwrap()
+    };
+    let (colours, dashes) = (list("RUN_COLOURS"), list("DASHES"));
+    for name in &colours {
+        let value = format!("--{}:", name.as_str().unwrap());
+        assert!(text.contains(&value), "{value}");
+    }
+    let looks: Vec<_> = (0..20)
+        .map(|place| {
+            (
+                &colours[place % colours.len()],
+                &dashes[place % dashes.len()],
+            )
+        })
+        .collect();
+    for (place, look) in looks.iter().enumerate() {
+        assert!(!looks[..place].contains(look), "{place}: {look:?}");
+    }
+    for name in ["RUN_COLOURS", "DASHES"] {
+        let period = format!("{name}[place % {name}.length]");
+        assert!(text.contains(&period), "{period}");
+    }
+}
+
 #[test]
 fn options_that_do_nothing_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -29,7 +29,7 @@ impl Content for Map {
     }
 
     fn name(&self) -> String {
-        self.strategy.name().to_owned()
+        self.strategy.to_string()
     }
 
     fn caption(&self) -> Vec<String> {

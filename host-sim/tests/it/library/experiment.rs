@@ -13,6 +13,7 @@ use meshalloc_host_sim::workload::{
 };
 
 use super::{AS, FSL};
+use crate::program::skipped;
 
 fn synthetic(side: u16, load: f64, jobs: u32, strategies: &[StrategyKind]) -> Experiment {
     Experiment {
@@ -244,7 +245,7 @@ fn a_log_is_measured_whole_and_once() {
 #[test]
 fn the_kth_log_has_its_independent_value() {
     let Some(folder) = std::env::var_os("MESHALLOC_TRACES") else {
-        println!("skipped: MESHALLOC_TRACES does not name the folder of the KTH-SP2 log");
+        skipped("the KTH-SP2 log, since MESHALLOC_TRACES is unset");
         return;
     };
     let path = Path::new(&folder).join("KTH-SP2-1996-2.1-cln.swf.gz");

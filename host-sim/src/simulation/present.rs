@@ -1,0 +1,235 @@
+//! The jobs that are present, by number.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::held::Held;
+use super::record::{Record, Stage};
+use crate::workload::Job;
+
+/// A window of so many jobs is always kept.
+const WINDOW_MIN: usize = 1024;
+
+/// Jobs that have arrived and not left. The latest stand in a window in order of arrival; those before which almost all that
+/// is there has left are set aside, so that memory follows the jobs that are present at once, however long one stays.
+#[derive(Default)]
+pub(super) struct Present {
+    /// `window[0]` is job number `first`. Jobs that have left stay in it until none before them is there; at most as many
+    /// as [`Present::window_max`] in all.
+    window: VecDeque<Record>,
+    first: u32,
+    /// Those in the window that have not left.
+    in_window: usize,
+    /// Those before the window; none of them has left.
+    aside: BTreeMap<u32, Record>,
+}
+
+impl Present {
+    /// The next job arrives.
+    #[inline]
+    pub(super) fn push(&mut self, job: Job) {
+        self.in_window += 1;
+        self.window.push_back(Record {
+            job,
+            granted: 0,
+            held: 0,
+            misses: 0,
+            stage: Stage::Kept,
+            blocks: Held::Nothing,
+        });
+    }
+
+    /// A job by its number; `None` if it has left for good or not arrived.
+    #[inline]
+    pub(super) fn get(&mut self, number: u32) -> Option<&mut Record> {
+        match number.checked_sub(self.first) {
+            Some(place) => self.window.get_mut(place as usize),
+            None => self.get_aside(number),
+        }
+    }
+
+    #[cold]
+    fn get_aside(&mut self, number: u32) -> Option<&mut Record> {
+        self.aside.get_mut(&number)
+    }
+
+    /// The same of a job that is there.
+    #[inline]
+    pub(super) fn here(&mut self, number: u32) -> &mut Record {
+        self.get(number).expect("a job that has not left is here")
+    }
+
+    /// The first job behind one that has arrived, in order of arrival, that is kept or waits.
+    #[inline]
+    pub(super) fn first_waiting_behind(&self, number: u32) -> Option<(u32, &Record)> {
+        let mut behind = number + 1;
+        if behind < self.first {
+            if let Some((&number, record)) = self.waiting_aside(behind) {
+                return Some((number, record));
+            }
+            behind = self.first;
+        }
+        while let Some(record) = self.window.get((behind - self.first) as usize) {
+            if record.waits() {
+                return Some((behind, record));
+            }
+            behind += 1;
+        }
+        None
+    }
+
+    #[cold]
+    fn waiting_aside(&self, from: u32) -> Option<(&u32, &Record)> {
+        let mut aside = self.aside.range(from..);
+        aside.find(|(_, record)| record.waits())
+    }
+
+    /// A job leaves, whose stage says so.
+    #[inline]
+    pub(super) fn remove(&mut self, number: u32) {
+        if number < self.first {
+            self.remove_aside(number);
+            return;
+        }
+        self.in_window -= 1;
+        self.forget_gone();
+        if self.window.len() > self.window_max() {
+            self.set_aside();
+        }
+    }
+
+    #[inline]
+    fn forget_gone(&mut self) {
+        while let Some(record) = self.window.front() {
+            if record.stage != Stage::Gone {
+                break;
+            }
+            self.window.pop_front();
+            self.first += 1;
+        }
+    }
+
+    #[cold]
+    fn remove_aside(&mut self, number: u32) {
+        self.aside.remove(&number);
+    }
+
+    /// Shortens the window.
+    #[cold]
+    fn set_aside(&mut self) {
+        while self.window.len() > self.window_max() {
+            let first = self.window.pop_front();
+            let first = first.expect("it is longer than that");
+            self.aside.insert(self.first, first);
+            self.first += 1;
+            self.in_window -= 1;
+            self.forget_gone();
+        }
+    }
+
+    /// All in order of arrival.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Record)> {
+        let aside = self.aside.iter().map(|(&number, record)| (number, record));
+        let window = (self.first..).zip(&self.window);
+        aside.chain(window.filter(|(_, record)| record.stage != Stage::Gone))
+    }
+
+    const fn window_max(&self) -> usize {
+        4 * self.in_window + WINDOW_MIN
+    }
+
+    /// How many records are kept.
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.window.len() + self.aside.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use meshalloc::Request;
+
+    use super::*;
+    use crate::workload::Work;
+
+    fn job(number: u32) -> Job {
+        Job {
+            arrival: number.into(),
+            request: Request::submesh(1, 1),
+            work: Work::Service(1),
+        }
+    }
+
+    fn leave(present: &mut Present, number: u32) {
+        present.here(number).stage = Stage::Gone;
+        present.remove(number);
+    }
+
+    fn numbers(present: &Present) -> Vec<u32> {
+        let check = |(number, record): (u32, &Record)| {
+            assert_eq!(record.job.arrival, u64::from(number));
+            number
+        };
+        present.iter().map(check).collect()
+    }
+
+    #[test]
+    fn memory_follows_the_jobs_that_are_there() {
+        let mut present = Present::default();
+        // Every 1,000th job stays.
+        for number in 0..100_000 {
+            present.push(job(number));
+            if number % 1_000 != 0 {
+                leave(&mut present, number);
+            }
+            let there = number as usize / 1_000 + 1;
+            assert!(present.len() <= 5 * there + WINDOW_MIN, "{}", present.len());
+        }
+        let stay: Vec<u32> = (0..100_000).step_by(1_000).collect();
+        assert_eq!(numbers(&present), stay);
+        assert_eq!(present.window.len(), present.in_window + 999);
+        for number in stay {
+            assert_eq!(present.here(number).job, job(number));
+            leave(&mut present, number);
+        }
+        assert_eq!((present.len(), present.in_window), (0, 0));
+    }
+
+    /// Beside a set of numbers, whatever leaves in whatever order.
+    #[test]
+    fn jobs_are_found_wherever_they_are() {
+        let mut present = Present::default();
+        let (mut there, mut waiting) = (BTreeSet::new(), BTreeSet::new());
+        let mut draw = 1_u64;
+        for number in 0..20_000_u32 {
+            draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            present.push(job(number));
+            there.insert(number);
+            if draw >> 62 == 0 {
+                waiting.insert(number);
+            } else {
+                present.here(number).stage = Stage::Runs;
+            }
+            // Old ones seldom, others soon.
+            let leaves = match (draw >> 40) % 64 {
+                0 => there.first().copied(),
+                1..60 => there.range(number.saturating_sub(40)..).next().copied(),
+                _ => None,
+            };
+            if let Some(leaves) = leaves {
+                leave(&mut present, leaves);
+                there.remove(&leaves);
+                waiting.remove(&leaves);
+            }
+            let some = (draw >> 20) as u32 % (number + 1);
+            let found = present.get(some).is_some_and(|it| it.stage != Stage::Gone);
+            assert_eq!(found, there.contains(&some), "{some} of {number}");
+            let behind = present.first_waiting_behind(some).map(|(number, _)| number);
+            assert_eq!(behind, waiting.range(some + 1..).next().copied());
+        }
+        assert!(present.aside.len() > 10, "{}", present.aside.len());
+        assert_eq!(numbers(&present), Vec::from_iter(there));
+        assert!(present.get(20_000).is_none());
+    }
+}
