@@ -346,7 +346,7 @@ impl Evidence<'_> {
     /// `None` where it still grows with the length of the run.
     fn mean(&self, point: &Point) -> Option<Estimate> {
         match self.measurements.reading(&point.own, self.metric) {
-            Reading::Values(values) => Estimate::of(&values),
+            Reading::Values(sample) => sample.estimate(),
             Reading::Growing(_) | Reading::Saturated | Reading::Missing => None,
         }
     }
