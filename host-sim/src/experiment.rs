@@ -29,7 +29,8 @@ pub(crate) use execution::AnyExecution;
 pub use once::{network_after, run_observed, run_once};
 pub use parallel::{Failed, run, run_all, run_parallel};
 
-/// How often a run is repeated with new jobs. A log that is not resampled has the same ones every time and is run once.
+/// How often a run is repeated with new jobs. A log that is not resampled has the same ones every time and is run once. An error is reached by
+/// replications that are [independent](Sampling::Independent); with resampled ones it is refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Replications {
     /// This number of times.
