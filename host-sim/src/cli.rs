@@ -47,8 +47,9 @@ pub struct Cli {
 enum Command {
     /// Run one scenario: a workload through one or several strategies
     ///
-    /// Times are in seconds of virtual time, or in cycles where jobs send messages (--pattern). Results have 95 % confidence intervals over independent
-    /// replications; all strategies get the same jobs.
+    /// Times are in seconds of virtual time, or in cycles where jobs send messages (--pattern). Results have 95 % confidence intervals over
+    /// replications, which are independent, or drawn from the one log that is resampled: then more of them do not narrow an interval. All strategies
+    /// get the same jobs.
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
     /// Make a page (HTML) of the mesh over time, strategies side by side: play, pause, step, scrub

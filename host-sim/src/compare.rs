@@ -531,8 +531,13 @@ fn write_tables(
             writeln!(output, "\n{title}, {scheduler}\n{shown}")?;
         }
     }
-    if compared.replications > 1 {
-        writeln!(output, "±: half-width of the 95 % confidence interval.")?;
+    let sampling = rows
+        .iter()
+        .flat_map(Row::all)
+        .next()
+        .map(|result| result.sampling);
+    if let (Some(sampling), true) = (sampling, compared.replications > 1) {
+        writeln!(output, "{}", sampling.interval_meaning())?;
     }
     let saturated = |row: &Row| row.all().any(|result| result.saturated);
     if rows.iter().any(saturated) {

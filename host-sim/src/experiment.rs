@@ -9,10 +9,10 @@ use std::num::NonZero;
 use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
 
 use crate::backend::BackendError;
-use crate::metrics::{Estimates, Metric, PerMetric, Refusals, SLOWDOWN_THRESHOLD};
+use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
-use crate::simulation::{self, Conditions, Measured, Observer, RunResult, SimulationError};
-use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias, sample_target};
+use crate::simulation::{Conditions, Measured, Observer, RunResult, SimulationError};
+use crate::statistics::{Estimate, Sample, Sampling};
 use crate::wording::Number;
 use crate::workload::{
     Arrivals, JOBS_MAX, Synthetic, TIME_MAX, TimeUnit, WorkDistribution, Workload, WorkloadError,
@@ -22,13 +22,15 @@ use crate::workload::{
 mod execution;
 mod once;
 mod parallel;
+mod summary;
 
 pub use crate::statistics::REPLICATIONS_MIN;
 pub(crate) use execution::AnyExecution;
 pub use once::{network_after, run_observed, run_once};
 pub use parallel::{Failed, run, run_all, run_parallel};
 
-/// How often a run is repeated with new jobs. A log that is not resampled has the same ones every time and is run once.
+/// How often a run is repeated with new jobs. A log that is not resampled has the same ones every time and is run once. An error is reached by
+/// replications that are [independent](Sampling::Independent); with resampled ones it is refused.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Replications {
     /// This number of times.
@@ -51,6 +53,9 @@ pub enum Replications {
         max: u32,
     },
 }
+
+/// What is expected in place of an error to reach where replications are [resampled](Sampling::Resampled).
+const NOT_NARROWED: &str = "none, but a number of replications: they are resampled from one log, and more of them do not narrow its interval";
 
 /// An absolute error is checked each time this number of replications has been added.
 pub const REPLICATIONS_STEP: u32 = 4;
@@ -139,6 +144,8 @@ pub struct StrategyResult {
     pub scheduler: SchedulerKind,
     /// The estimates, over all replications.
     pub metrics: Estimates,
+    /// How replications come about.
+    pub sampling: Sampling,
     /// The unit of its times.
     pub time_unit: TimeUnit,
     /// Whether the backlog grew in most replications.
@@ -146,7 +153,7 @@ pub struct StrategyResult {
     /// Whether mean delays have a value: where the backlog grew they depend on the length of the run, or of the log. They
     /// have one even so where departures are measured ([`Measure::Departures`]): that of so many.
     pub has_delays: bool,
-    /// Whether mean delays still grow with the length of the run, by more than [`EMPTY_START_BIAS_MAX`] of the
+    /// Whether mean delays still grow with the length of the run, by more than [`EMPTY_START_BIAS_MAX`](crate::statistics::EMPTY_START_BIAS_MAX) of the
     /// long-run value: the run is too short, and the mean decides no claim. Not where
     /// `saturated`, and never for a log, for measured departures or a backlog that is kept up.
     pub grows_with_length: bool,
@@ -169,13 +176,19 @@ impl StrategyResult {
     /// By what part this strategy's metric is below that of `other`, as 1 minus the ratio of the means over
     /// paired replications. `None` when either has no values.
     pub fn gain_over(&self, other: &StrategyResult, metric: Metric) -> Option<Estimate> {
-        let values = |result: &StrategyResult| -> Option<Vec<f64>> {
-            result.runs.iter().map(|run| run.values[metric]).collect()
-        };
-        let ratio = Estimate::paired_ratio(&values(self)?, &values(other)?)?;
+        let ratio = self.sample(metric)?.ratio_to(&other.sample(metric)?)?;
         Some(Estimate {
             mean: 1.0 - ratio.mean,
             ..ratio
+        })
+    }
+
+    /// The value of each replication; `None` when one of them has none.
+    pub fn sample(&self, metric: Metric) -> Option<Sample> {
+        let values = self.runs.iter().map(|run| run.values[metric]);
+        Some(Sample {
+            values: values.collect::<Option<_>>()?,
+            sampling: self.sampling,
         })
     }
 }
@@ -381,6 +394,10 @@ impl Experiment {
         };
         match target {
             _ if most == 0 => bad("the number of replications", "0".into(), "at least 1"),
+            Some(target) if self.workload.sampling() == Sampling::Resampled => {
+                let given = target.to_string();
+                bad("the error to reach", given, NOT_NARROWED)
+            }
             Some(target) if !(target > 0.0 && target < 1.0) => {
                 let given = target.to_string();
                 bad("the error to reach", given, "over 0 and less than 1")
@@ -388,137 +405,4 @@ impl Experiment {
             _ => Ok(most),
         }
     }
-
-    /// The stop rule: whether no strategy needs another replication before the cap.
-    fn is_exact(&self, runs: &[Vec<RunResult>]) -> bool {
-        runs.iter().all(|runs| {
-            let count = runs.len() as u32;
-            count == self.enough(count) && self.reached(runs).is_some()
-        })
-    }
-
-    /// The least number of replications, from `count` on, after which the error is checked.
-    fn enough(&self, count: u32) -> u32 {
-        match self.replications {
-            Replications::Fixed(given) => given,
-            Replications::UntilRelativeError { .. } => count.max(REPLICATIONS_MIN),
-            Replications::UntilAbsoluteError { .. } => count
-                .max(REPLICATIONS_MIN)
-                .next_multiple_of(REPLICATIONS_STEP),
-        }
-    }
-
-    /// Why these replications are enough, if they are.
-    fn reached(&self, runs: &[RunResult]) -> Option<Stop> {
-        if !self.has_delays(runs) {
-            return Some(Stop::Saturated);
-        }
-        let least = self.enough(0) as usize;
-        let exact = self.error(runs).is_some_and(|error| error <= 1.0);
-        (runs.len() >= least && exact).then_some(Stop::ErrorReached)
-    }
-
-    /// The error that decides about more replications, as a multiple of the one asked for.
-    fn error(&self, runs: &[RunResult]) -> Option<f64> {
-        match self.replications {
-            Replications::Fixed(_) => None,
-            Replications::UntilRelativeError { target, .. } => {
-                let error = estimate(runs, self.judged())?.relative_error()?;
-                Some(error / sample_target(target))
-            }
-            Replications::UntilAbsoluteError { target, .. } => {
-                Some(estimate(runs, Metric::Utilization)?.ci95? / target)
-            }
-        }
-    }
-
-    /// More than half of the runs, and never a backlog that is kept up.
-    fn is_saturated(&self, runs: &[RunResult]) -> bool {
-        let saturated = runs.iter().filter(|run| run.saturated).count();
-        self.backlog.is_none() && 2 * saturated > runs.len()
-    }
-
-    /// Whether mean delays have a value.
-    fn has_delays(&self, runs: &[RunResult]) -> bool {
-        self.measures_departures() || !self.is_saturated(runs)
-    }
-
-    fn measures_departures(&self) -> bool {
-        match &self.workload {
-            Workload::Synthetic(workload) => match workload.arrivals {
-                Arrivals::Poisson(_) => self.measure == Measure::Departures,
-                Arrivals::AtOnce { .. } => true,
-            },
-            Workload::Log(_) => false,
-        }
-    }
-
-    /// What is to be as exact as asked. A waiting delay near 0, of the first to leave, would take for ever.
-    fn judged(&self) -> Metric {
-        match self.measures_departures() {
-            true => Metric::Turnaround,
-            false => Metric::WaitingDelay,
-        }
-    }
-
-    /// Whether the waiting delay is too low by more than it may be, for runs start empty.
-    fn grows_with_length(&self, runs: &[RunResult]) -> bool {
-        let bias = empty_start_bias(&values(runs, Metric::WaitingDelay));
-        self.workload.is_endless()
-            && !self.measures_departures()
-            && self.backlog.is_none()
-            && !self.is_saturated(runs)
-            && bias.is_some_and(|bias| bias > EMPTY_START_BIAS_MAX)
-    }
-
-    /// What all runs amount to, given by strategy.
-    pub(crate) fn summaries(&self, runs: Vec<Vec<RunResult>>) -> Vec<StrategyResult> {
-        let strategies = self.strategies.iter().zip(runs);
-        strategies
-            .map(|(&strategy, runs)| self.summary(strategy, runs))
-            .collect()
-    }
-
-    fn summary(&self, strategy: StrategyKind, runs: Vec<RunResult>) -> StrategyResult {
-        let saturated = self.is_saturated(&runs);
-        let (count, most) = (runs.len(), self.replications_max());
-        let is_cut_short = most.is_ok_and(|most| count < most as usize);
-        let cut_or = |stop| match is_cut_short {
-            true => Stop::Incomplete,
-            false => stop,
-        };
-        let stop = match (&self.workload, self.replications) {
-            (workload, _) if !workload.is_replicated() => cut_or(Stop::Fixed),
-            (_, Replications::Fixed(_)) => cut_or(Stop::Fixed),
-            _ => self.reached(&runs).unwrap_or(cut_or(Stop::CapReached)),
-        };
-        let mut refused = Refusals::default();
-        for run in &runs {
-            refused.merge(&run.refused);
-        }
-        StrategyResult {
-            strategy,
-            scheduler: self.scheduler,
-            metrics: PerMetric::from_fn(|metric| estimate(&runs, metric)),
-            time_unit: self.workload.time_unit(),
-            saturated,
-            has_delays: self.has_delays(&runs),
-            grows_with_length: self.grows_with_length(&runs),
-            stop,
-            decision_hash: simulation::hash_of_hashes(&runs),
-            decisions: runs.iter().map(|run| run.decisions).sum(),
-            refused,
-            table_limited: runs.iter().map(|run| run.table_limited).sum(),
-            runs,
-        }
-    }
-}
-
-/// Of the runs in which there was something to measure.
-fn values(runs: &[RunResult], metric: Metric) -> Vec<f64> {
-    runs.iter().filter_map(|run| run.values[metric]).collect()
-}
-
-fn estimate(runs: &[RunResult], metric: Metric) -> Option<Estimate> {
-    Estimate::of(&values(runs, metric))
 }

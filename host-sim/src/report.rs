@@ -288,8 +288,8 @@ impl Report<'_> {
     /// The lines below the tables.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.results.iter().any(|result| result.runs.len() > 1) {
-            notes.push("±: half-width of the 95 % confidence interval.".to_owned());
+        if let Some(result) = self.results.iter().find(|result| result.runs.len() > 1) {
+            notes.push(result.sampling.interval_meaning().to_owned());
         }
         if self.results.iter().any(|result| result.grows_with_length) {
             notes.push(GROWS_MEANING.to_owned());

@@ -241,8 +241,15 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     }
     let measurements = sweep.measurements(finished, &extent, &logs)?;
     let claims = judge(&paper, &measurements);
-    if args.replace {
-        remove_recorded(&folder, &record)?;
+    // Another command may have written there since.
+    let known = check_folder(&folder, &record, &paper.figures, &command);
+    match known {
+        _ if args.replace => remove_recorded(&folder, &record)?,
+        Ok(()) => {}
+        Err(reason) => {
+            let kept = journal.display();
+            return Err(format!("{reason}; that was written while this command measured, whose runs are kept: with --replace it goes on from {kept}").into());
+        }
     }
     let page_name = format!("{}.html", paper_file.name);
     let stems = paper.figures.iter().map(Figure::file_stem);

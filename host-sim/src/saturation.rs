@@ -27,7 +27,7 @@ use crate::report::{
 use crate::scenario::{
     self, EstimateArgs, Format, RequestArgs, SEED_DEFAULT, StrategyChoice, ThreadsArgs,
 };
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, Sampling};
 use crate::wording::counted;
 use crate::workload::{
     Arrivals, EstimateModel, JOBS_MAX, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit,
@@ -247,7 +247,7 @@ fn write_table(
     }
     writeln!(output, "{}", trimmed(&table))?;
     if results.iter().any(|result| result.runs.len() > 1) {
-        writeln!(output, "±: half-width of the 95 % confidence interval.")?;
+        writeln!(output, "{}", Sampling::Independent.interval_meaning())?;
     }
     for result in results {
         let name = result.strategy;

@@ -239,7 +239,8 @@ pub struct ScenarioArgs {
     pub replications: Option<u32>,
 
     /// Replicate, at least 10 times, until the mean waiting delay is within this part of the true one, with a confidence
-    /// of 95 %; where departures are measured, the mean turnaround
+    /// of 95 %; where departures are measured, the mean turnaround. Not of a log: more replications do not narrow the
+    /// interval of a resampled one
     #[arg(long, value_name = "FRACTION", value_parser = names::fraction, allow_negative_numbers = true, help_heading = REPLICATION)]
     pub until_rel_error: Option<f64>,
 

@@ -24,7 +24,7 @@ use crate::network::Parameters;
 use crate::progress::Bar;
 use crate::report::{Document, EstimateJson, number, table, trimmed};
 use crate::scenario::{self, Format, MachineArgs, NetworkArgs, SEED_DEFAULT, ThreadsArgs};
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, Sampling};
 use crate::wording::counted;
 
 mod open_loop;
@@ -151,7 +151,7 @@ impl Row {
     /// Over the replications; `None` if one has no value.
     fn estimate(&self, value: impl Fn(&Measured) -> Option<f64>) -> Option<Estimate> {
         let values: Option<Vec<f64>> = self.runs.iter().map(value).collect();
-        Estimate::of(&values?)
+        Estimate::of(&values?, Sampling::Independent)
     }
 
     /// Whether the backlog grew in most replications.
@@ -350,7 +350,7 @@ impl TrafficArgs {
             "Latency and blocked time in cycles; flits offered and accepted a processor and cycle, on the busiest link a cycle."
         )?;
         if self.replications.get() > 1 {
-            writeln!(output, "±: half-width of the 95 % confidence interval.")?;
+            writeln!(output, "{}", Sampling::Independent.interval_meaning())?;
         }
         Ok(())
     }

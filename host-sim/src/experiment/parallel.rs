@@ -15,9 +15,7 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::{
-    Experiment, ExperimentError, Progress, REPLICATIONS_MIN, Replications, StrategyResult, run_once,
-};
+use super::{Experiment, ExperimentError, Progress, REPLICATIONS_MIN, StrategyResult, run_once};
 use crate::backend::Backends;
 use crate::simulation::RunResult;
 
@@ -286,7 +284,7 @@ impl<'e> Board<'e> {
         let runs = std::mem::take(&mut point.runs);
         let results = point.experiment.summaries(runs);
         let replications = results.first().map_or(0, |result| result.runs.len());
-        if point.is_open_ended() && self.usual != replications as u32 {
+        if point.experiment.is_open_ended() && self.usual != replications as u32 {
             self.usual = replications as u32;
             for point in &mut self.points[self.first_open..] {
                 point.announce(self.usual, progress);
@@ -370,7 +368,7 @@ impl<'e> Point<'e> {
 
     /// Whether the next run is needed whatever comes of those under way.
     fn next_is_certain(&self) -> bool {
-        let certain = if self.is_open_ended() {
+        let certain = if self.experiment.is_open_ended() {
             self.most.min(self.experiment.enough(self.complete() + 1))
         } else {
             self.most
@@ -405,15 +403,9 @@ impl<'e> Point<'e> {
         self.experiment.summaries(self.runs)
     }
 
-    /// Whether the number of replications depends on what comes of them.
-    fn is_open_ended(&self) -> bool {
-        let given = matches!(self.experiment.replications, Replications::Fixed(_));
-        !given && self.experiment.workload.is_replicated()
-    }
-
     /// How many runs there will be, by what is known now; `usual` replications where nothing is.
     fn forecast(&self, usual: u32) -> u64 {
-        let replications = if self.is_open_ended() {
+        let replications = if self.experiment.is_open_ended() {
             let needed = self.runs.iter().map(|runs| self.needed(runs));
             let needed = needed.collect::<Option<Vec<_>>>();
             let needed = needed.and_then(|needed| needed.into_iter().max());

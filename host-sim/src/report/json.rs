@@ -137,7 +137,8 @@ impl Report<'_> {
 pub(crate) struct EstimateJson {
     /// The mean; `null` where it would depend on the length of the run, as the backlog grew.
     mean: Option<f64>,
-    /// Half the width of the 95 % confidence interval; `null` with a single replication.
+    /// Half the width of the 95 % confidence interval; `null` with a single replication. Where a log is resampled its standard error is the
+    /// standard deviation of the replications, and more of them do not narrow it.
     ci95: Option<f64>,
     /// The replications that had something to measure.
     replications: usize,

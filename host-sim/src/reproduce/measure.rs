@@ -11,7 +11,7 @@ use super::setting::Setting;
 use crate::experiment::StrategyResult;
 use crate::metrics::Metric;
 use crate::report::{self, depends_on_length};
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, Sample};
 
 /// One strategy under one setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,9 +78,9 @@ impl Plan {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reading {
     /// The values, in the order of replications.
-    Values(Vec<f64>),
+    Values(Sample),
     /// The same, but their mean still grows with the length of the run: they are shown and decide no claim.
-    Growing(Vec<f64>),
+    Growing(Sample),
     /// Saturated, and the measure depends on the length of the run.
     Saturated,
     /// Not measured, or nothing was there to measure.
@@ -91,8 +91,8 @@ impl Reading {
     /// Mean and interval over the first `replications`; `None` where there are fewer values.
     pub fn estimate_of_first(&self, replications: usize) -> Option<Estimate> {
         match self {
-            Reading::Values(values) | Reading::Growing(values) => {
-                Estimate::of(values.get(..replications)?)
+            Reading::Values(sample) | Reading::Growing(sample) => {
+                Estimate::of(sample.values.get(..replications)?, sample.sampling)
             }
             Reading::Saturated | Reading::Missing => None,
         }
@@ -101,7 +101,7 @@ impl Reading {
     /// Mean and interval; `None` without values.
     pub fn estimate(&self) -> Option<Estimate> {
         match self {
-            Reading::Values(values) | Reading::Growing(values) => Estimate::of(values),
+            Reading::Values(sample) | Reading::Growing(sample) => sample.estimate(),
             Reading::Saturated | Reading::Missing => None,
         }
     }
@@ -186,10 +186,9 @@ impl Measurements {
         if !result.has_delays && grows_with_backlog(metric, cell.setting.scheduler) {
             return Reading::Saturated;
         }
-        let values: Option<Vec<f64>> = result.runs.iter().map(|run| run.values[metric]).collect();
-        match values {
-            Some(values) if report::grows(result, metric) => Reading::Growing(values),
-            Some(values) => Reading::Values(values),
+        match result.sample(metric) {
+            Some(sample) if report::grows(result, metric) => Reading::Growing(sample),
+            Some(sample) => Reading::Values(sample),
             None => Reading::Missing,
         }
     }
@@ -211,8 +210,8 @@ impl Measurements {
             ) => (own, other),
         };
         let (estimate, offset, scale) = match against {
-            None => (Estimate::of(&own), 0.0, metric.scale()),
-            Some(_) => (paired_ratio(&own, &other), 1.0, 100.0),
+            None => (own.estimate(), 0.0, metric.scale()),
+            Some(_) => (own.ratio_to(&other), 1.0, 100.0),
         };
         estimate.map_or(Shown::Missing, |estimate| Shown::Number {
             estimate: Estimate {
@@ -240,7 +239,7 @@ impl Measurements {
             (_, Reading::Saturated) => Some(Gain::OtherSaturated),
             (Reading::Growing(_), _) | (_, Reading::Growing(_)) => Some(Gain::Growing),
             (Reading::Values(own), Reading::Values(other)) => {
-                let ratio = paired_ratio(&own, &other)?;
+                let ratio = own.ratio_to(&other)?;
                 Some(Gain::By(Estimate {
                     mean: 1.0 - ratio.mean,
                     ..ratio
@@ -251,19 +250,19 @@ impl Measurements {
 
     /// By how much `own` is over `other`, in the unit of the metric; `None` where one of them has no number.
     pub fn difference(&self, own: &Cell, other: &Cell, metric: Metric) -> Option<Estimate> {
-        Estimate::of(&self.differences(own, other, metric)?)
+        self.differences(own, other, metric)?.estimate()
     }
 
     /// By how much the difference at the first point is over that at the second.
     pub fn rise(&self, to: &Point, from: &Point, metric: Metric) -> Option<Estimate> {
         let to = self.differences(&to.own, &to.other, metric)?;
         let from = self.differences(&from.own, &from.other, metric)?;
-        Estimate::of(&differences(&to, &from))
+        to.minus(&from).estimate()
     }
 
-    fn differences(&self, own: &Cell, other: &Cell, metric: Metric) -> Option<Vec<f64>> {
+    fn differences(&self, own: &Cell, other: &Cell, metric: Metric) -> Option<Sample> {
         match (self.reading(own, metric), self.reading(other, metric)) {
-            (Reading::Values(own), Reading::Values(other)) => Some(differences(&own, &other)),
+            (Reading::Values(own), Reading::Values(other)) => Some(own.minus(&other)),
             _ => None,
         }
     }
@@ -276,7 +275,9 @@ impl Measurements {
         block: usize,
     ) -> Option<Estimate> {
         match self.reading(cell, metric) {
-            Reading::Values(values) => Estimate::in_blocks(&values, block),
+            Reading::Values(Sample { values, sampling }) => {
+                Estimate::in_blocks(&values, block, sampling)
+            }
             Reading::Growing(_) | Reading::Saturated | Reading::Missing => None,
         }
     }
@@ -284,22 +285,8 @@ impl Measurements {
     /// The ratio of `own` to `other`; `None` where there is none.
     pub fn ratio(&self, own: &Cell, other: &Cell, metric: Metric) -> Option<Estimate> {
         match (self.reading(own, metric), self.reading(other, metric)) {
-            (Reading::Values(own), Reading::Values(other)) => paired_ratio(&own, &other),
+            (Reading::Values(own), Reading::Values(other)) => own.ratio_to(&other),
             _ => None,
         }
     }
-}
-
-/// Over the replications that both have: where an error is asked for, one may have needed more than the other.
-fn paired_ratio(own: &[f64], other: &[f64]) -> Option<Estimate> {
-    let both = own.len().min(other.len());
-    Estimate::paired_ratio(&own[..both], &other[..both])
-}
-
-/// The same of differences.
-fn differences(own: &[f64], other: &[f64]) -> Vec<f64> {
-    own.iter()
-        .zip(other)
-        .map(|(own, other)| own - other)
-        .collect()
 }

@@ -15,6 +15,7 @@ use crate::identity::{PROGRAM, VERSION};
 use crate::metrics::Metric;
 use crate::plot;
 use crate::report;
+use crate::statistics::Sampling;
 use crate::wording::counted;
 
 /// What the page shows.
@@ -155,7 +156,7 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
         ("seed", extent.length.seed.to_string()),
         (
             "intervals",
-            "95 %, over independent replications, corrected for skewness (Hall 1992)".to_owned(),
+            intervals(content.figures),
         ),
         (
             "gains",
@@ -165,6 +166,25 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
         ),
     ]);
     facts
+}
+
+/// What the intervals are, by how the replications of these figures come about.
+fn intervals(figures: &[Figure]) -> String {
+    let any = |sampling| {
+        let mut cells = figures.iter().flat_map(Figure::cells);
+        cells.any(|cell| cell.setting.sampling() == sampling)
+    };
+    let mut kinds = Vec::new();
+    if any(Sampling::Independent) {
+        kinds.push("over independent replications, corrected for skewness (Hall 1992)");
+    }
+    if any(Sampling::Resampled) {
+        kinds.push(
+            "of logs over replications resampled from one sample, whose standard deviation is the standard error (Carlstein 1986): more of \
+             them do not narrow it",
+        );
+    }
+    format!("95 %, {}", kinds.join("; "))
 }
 
 fn replications(replications: Replications) -> String {

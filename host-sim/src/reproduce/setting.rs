@@ -7,6 +7,7 @@ use super::logs::{LogSetting, Logs};
 use crate::experiment::{Experiment, Measure};
 use crate::names;
 use crate::report;
+use crate::statistics::Sampling;
 use crate::workload::{
     Arrivals, EstimateModel, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
@@ -79,6 +80,14 @@ impl Setting {
         match &self.workload {
             Offered::Synthetic(_) => None,
             Offered::Log(log) => Some(log),
+        }
+    }
+
+    /// How its replications come about.
+    pub const fn sampling(&self) -> Sampling {
+        match &self.workload {
+            Offered::Log(log) if log.resample.is_some() => Sampling::Resampled,
+            _ => Sampling::Independent,
         }
     }
 

@@ -242,7 +242,7 @@ fn cubes_are_described_by_columns_of_their_own() {
 fn measurements_are_compared_pair_by_pair() {
     use crate::backend::InProcessBackends;
     use crate::statistics::BLOCKS_MIN;
-    use crate::statistics::Estimate;
+    use crate::statistics::{Estimate, Sampling};
     use measure::{Cell, Point, Reading};
 
     let metric = crate::metrics::Metric::Utilization;
@@ -270,13 +270,16 @@ fn measurements_are_compared_pair_by_pair() {
     let mine = mean(&own);
 
     let values = |cell| match measurements.reading(cell, metric) {
-        Reading::Values(values) => values,
+        Reading::Values(sample) => sample.values,
         other => panic!("{other:?}"),
     };
     let pairs = values(&own).into_iter().zip(values(&other));
     let differences: Vec<f64> = pairs.map(|(own, other)| own - other).collect();
     let difference = measurements.difference(&own, &other, metric);
-    assert_eq!(difference, Estimate::of(&differences));
+    assert_eq!(
+        difference,
+        Estimate::of(&differences, Sampling::Independent)
+    );
     let pair = Point {
         at: String::new(),
         place: None,

@@ -295,8 +295,7 @@ fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, Stri
     let machine = requests.machine();
     let messages = messages(args)?;
     let source = args.log.source(machine, args.log_load, args.jobs)?;
-    let is_replicated = source.as_ref().is_none_or(|log| log.resample.is_some());
-    let replications = replications(args, is_replicated)?;
+    let replications = replications(args, source.as_ref())?;
     if let Some(source) = source {
         let default = match messages {
             None => EstimateModel::Log,
@@ -364,18 +363,22 @@ fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, Stri
 }
 
 /// How often it is repeated.
-fn replications(args: &ScenarioArgs, is_replicated: bool) -> Result<Replications, String> {
-    if !is_replicated {
+fn replications(args: &ScenarioArgs, log: Option<&LogSource>) -> Result<Replications, String> {
+    if let Some(log) = log {
         for (given, key) in [
-            (args.replications.is_some(), "replications"),
             (args.until_rel_error.is_some(), "until-rel-error"),
             (args.max_replications.is_some(), "max-replications"),
         ] {
             if given {
-                return Err(format!("{key} {NOT_REPLICATED}"));
+                return Err(format!("{key} {NOT_NARROWED}"));
             }
         }
-        return Ok(Replications::Fixed(1));
+        if log.resample.is_none() && args.replications.is_some() {
+            return Err(format!("replications {NOT_REPLICATED}"));
+        }
+        if log.resample.is_none() {
+            return Ok(Replications::Fixed(1));
+        }
     }
     match (args.replications, args.until_rel_error) {
         (count, None) => {
@@ -392,6 +395,10 @@ fn replications(args: &ScenarioArgs, is_replicated: bool) -> Result<Replications
         }),
     }
 }
+
+/// Why a log has no error to reach.
+const NOT_NARROWED: &str = "is about independent replications, and those of a log are drawn from one sample: more of them do not \
+     narrow an interval (expected replications and resample = weeks in place of it)";
 
 /// Why a log has no replications.
 pub(crate) const NOT_REPLICATED: &str = "is about new jobs, and a log has the same ones every time (expected resample = weeks beside it)";
@@ -446,7 +453,7 @@ mod tests {
             "--swf log.swf --estimates perfect --scheduler conservative",
             "--swf log.swf --pattern ring",
             "--swf log.swf --from 4w --to 8.5w --log-load 0.7 --shape drawn:normal:var --mesh 10x10",
-            "--swf log.swf --resample weeks --shape flat --until-rel-error 0.1 --seed 3 --jobs 70",
+            "--swf log.swf --resample weeks --shape flat --replications 12 --seed 3 --jobs 70",
             "--swf - --resample weeks --replications 20 --shape power-of-two",
         ] {
             let record = serde_json::to_value(scenario(line).unwrap()).unwrap();

@@ -4,7 +4,7 @@ use meshalloc::{Configuration, Grant, Mesh, Request, SchedulerKind, StrategyKind
 use super::*;
 use crate::backend::{HeapStorage, InProcess};
 use crate::metrics::Metric;
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, Sampling};
 use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, TimeUnit, Work};
 
 mod closed;
@@ -279,7 +279,7 @@ fn a_single_server_waits_as_queueing_theory_says() {
         (Metric::Utilization, rho),
     ] {
         let values: Vec<f64> = runs.iter().map(|run| run.values[metric].unwrap()).collect();
-        let estimate = Estimate::of(&values).unwrap();
+        let estimate = Estimate::of(&values, Sampling::Independent).unwrap();
         // A margin over the interval keeps one seed in twenty from failing; it stays under 12 %.
         let margin = 1.5 * estimate.ci95.unwrap();
         assert!(margin < 0.12 * expected, "{}: {estimate:?}", metric.name());

@@ -19,6 +19,12 @@
 //! who resample the jobs of single users. Weeks are counted from the first submit time, or from the beginning of the window; what is left
 //! at the end is not used. The load is then that of all whole weeks: what a replication offers is that in the mean.
 //!
+//! A replication is as long as the log, so the standard deviation of the replications is itself the standard error of what the log says, and
+//! more replications do not narrow an interval: [`Sampling::Resampled`](crate::statistics::Sampling::Resampled).
+//!
+//! A week without jobs is drawn like any other. A draw of nothing but such weeks cannot be simulated, and all weeks are drawn again from
+//! the same stream.
+//!
 //! Dependence over more than a week is lost: a log whose load rises over months has replications in which it does not.
 //!
 //! # Random numbers
@@ -278,24 +284,35 @@ impl Log {
             }]);
         };
         let weeks = self.whole_weeks();
+        let bad = |what: &str, given: usize, least: usize| WorkloadError::OutOfRange {
+            what: what.into(),
+            given: given.to_string(),
+            expected: format!("at least {least}, or no resample"),
+        };
         if weeks.len() < WEEKS_MIN {
-            return Err(WorkloadError::OutOfRange {
-                what: "the number of whole weeks to resample".into(),
-                given: weeks.len().to_string(),
-                expected: format!("at least {WEEKS_MIN}, or no resample"),
-            });
+            let what = "the number of whole weeks to resample";
+            return Err(bad(what, weeks.len(), WEEKS_MIN));
+        }
+        if weeks.iter().all(Range::is_empty) {
+            return Err(bad("the number of jobs in whole weeks to resample", 0, 1));
         }
         let any = Uniform::new(0, weeks.len()).expect("there are weeks");
         let mut source = Stream::new(seed, replication, WEEKS).with(any);
-        let parts = (0..weeks.len() as u64).map(|place| {
-            let week = source.distribution.sample(&mut source.rng);
-            Part {
-                jobs: weeks[week].clone(),
-                begin: self.first_week() + week as u64 * WEEK,
-                at: place * WEEK,
+        loop {
+            let parts = (0..weeks.len() as u64).map(|place| {
+                let week = source.distribution.sample(&mut source.rng);
+                Part {
+                    jobs: weeks[week].clone(),
+                    begin: self.first_week() + week as u64 * WEEK,
+                    at: place * WEEK,
+                }
+            });
+            let parts: Vec<Part> = parts.collect();
+            // With jobs in a single one of k weeks (1 - 1/k)^k of the draws have none, less than 1/e.
+            if parts.iter().any(|part| !part.jobs.is_empty()) {
+                return Ok(parts);
             }
-        });
-        Ok(parts.collect())
+        }
     }
 
     /// The number of jobs of a replication.

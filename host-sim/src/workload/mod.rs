@@ -7,6 +7,8 @@
 use meshalloc::{Request, Ticks};
 
 use crate::io::IoTasks;
+use crate::statistics::Sampling;
+
 mod counts;
 pub mod distributions;
 pub mod error;
@@ -126,6 +128,14 @@ impl Workload {
         match self {
             Workload::Synthetic(_) => true,
             Workload::Log(log) => log.is_resampled(),
+        }
+    }
+
+    /// How replications come about.
+    pub const fn sampling(&self) -> Sampling {
+        match self {
+            Workload::Log(log) if log.is_resampled() => Sampling::Resampled,
+            _ => Sampling::Independent,
         }
     }
 

@@ -13,7 +13,7 @@ use meshalloc_host_sim::experiment::{
     self, Experiment, Measure, Replications, Stop, StrategyResult,
 };
 use meshalloc_host_sim::metrics::{Metric, SLOWDOWN_THRESHOLD};
-use meshalloc_host_sim::statistics::Estimate;
+use meshalloc_host_sim::statistics::{Estimate, Sampling};
 use meshalloc_host_sim::workload::{
     Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload,
 };
@@ -74,7 +74,7 @@ impl Case {
             let values: Vec<f64> = runs
                 .map(|run| run.values[Metric::WaitingDelay].unwrap())
                 .collect();
-            Estimate::of(&values).unwrap()
+            Estimate::of(&values, Sampling::Independent).unwrap()
         };
         let until = |result: &StrategyResult| {
             assert_eq!(result.stop, Stop::ErrorReached);

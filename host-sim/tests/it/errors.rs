@@ -344,7 +344,19 @@ fn what_cannot_be_done_is_one_line() {
         ),
         (
             "run --swf x --until-rel-error .1",
-            &["until-rel-error is about new jobs"],
+            &["until-rel-error is about independent replications"],
+        ),
+        (
+            "run --swf x --resample weeks --until-rel-error .1",
+            &[
+                "until-rel-error is about independent replications",
+                "do not narrow an interval",
+                "expected replications and resample = weeks in place of it",
+            ],
+        ),
+        (
+            "run --swf x --resample weeks --max-replications 20",
+            &["max-replications is about independent replications"],
         ),
         (
             "run --shape near-square",

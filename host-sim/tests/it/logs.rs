@@ -110,13 +110,8 @@ fn a_resampled_log_has_intervals_that_no_number_of_threads_changes() {
     assert_eq!(one["scenario"]["resample"], "weeks");
     let other = run("--resample weeks --log-load .5 --replications 6 --seed 2");
     assert_ne!(timeless(&one), timeless(&other));
-    // Ten unless asked otherwise; as many as an error takes.
+    // Ten unless asked otherwise.
     assert_eq!(results(&run("--resample weeks"))[0]["replications"], 10);
-    let exact = run("--resample weeks --until-rel-error .5 --max-replications 12");
-    assert!(matches!(
-        results(&exact)[0]["stop"].as_str(),
-        Some("error-reached" | "cap-reached" | "saturated")
-    ));
     assert_eq!(results(&run("--log-load .5"))[0]["replications"], 1);
     let shown = host_sim_in(
         folder.path(),
@@ -126,6 +121,58 @@ fn a_resampled_log_has_intervals_that_no_number_of_threads_changes() {
     let text =
         "a log, shapes near-square, from 1w, to 4w, stretched to load 0.5, weeks resampled, seed 1";
     assert!(shown.contains(text), "{shown}");
+    assert!(shown.contains("more of them do not narrow it."), "{shown}");
+}
+
+#[test]
+fn more_replications_do_not_narrow_the_interval_of_a_resampled_log() {
+    let folder = folder();
+    let widths = |replications: u32| -> Vec<f64> {
+        let line = format!(
+            "run --swf log.swf --mesh 4x4 --strategy ff,naive --resample weeks --log-load .4 --replications {replications} --format json"
+        );
+        let json = host_sim_in(folder.path(), &line).json();
+        let results = results(&json);
+        let of_delays = results
+            .iter()
+            .map(|result| &result["metrics"]["waiting_delay"]);
+        let of_gains = results
+            .iter()
+            .map(|result| &result["waiting_delay_gains"][0]);
+        let estimates = of_delays.chain(of_gains).filter(|it| it.is_object());
+        estimates.map(|it| it["ci95"].as_f64().unwrap()).collect()
+    };
+    let (few, many) = (widths(10), widths(160));
+    assert_eq!((few.len(), many.len()), (4, 4));
+    for (few, many) in few.iter().zip(many) {
+        // Student's quantile falls by 13 %, and a standard deviation of ten values is itself a quarter off as a rule. Over the square
+        // root of the number of replications it would be a quarter of that.
+        let ratio = many / few;
+        assert!((0.55..1.6).contains(&ratio), "{few} {many}");
+    }
+}
+
+#[test]
+fn weeks_without_jobs_are_drawn_but_not_all_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    // Jobs in the first of seven weeks and in the last.
+    let mut jobs = Vec::new();
+    for week in [0, 6] {
+        jobs.extend((0..200).map(|job| (week * 604_800 + job * 600, 900, 4, -1)));
+    }
+    jobs.push((7 * 604_800, 1, 1, -1));
+    fs::write(folder.path().join("gap.swf"), swf(&jobs)).unwrap();
+    let line = "run --mesh 8x8 --strategy ff --swf gap.swf --resample weeks --replications 60 --format json";
+    let json = host_sim_in(folder.path(), line).json();
+    let jobs = &results(&json)[0]["metrics"]["jobs"];
+    assert_eq!(jobs["replications"], 60);
+    // Two weeks of seven would have 400 jobs in the mean; given that there are any, 400 / (1 - (5/7)^7) = 442.
+    let mean = jobs["mean"].as_f64().unwrap();
+    assert!((380.0..510.0).contains(&mean), "{mean}");
+
+    let line = "run --mesh 8x8 --swf gap.swf --resample weeks --from 1w --to 5w";
+    let none = host_sim_in(folder.path(), line);
+    assert_eq!(none.code, Some(2), "{none}");
 }
 
 #[test]

@@ -1,8 +1,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
-use crate::program::{KTH, host_sim, host_sim_in, write_kth};
+use crate::program::{KTH, command, host_sim, host_sim_in, write_kth};
 
 /// A tenth of a second or so.
 const KIM_YOON: &str = "reproduce kim-yoon --jobs 200 --replications 3 --largest-mesh 32";
@@ -324,6 +327,50 @@ fn what_was_measured_is_kept_until_all_is_written() {
     fs::remove_dir(&page).unwrap();
     host_sim_in(folder.path(), &line).good();
     assert_eq!(journals(), 0);
+}
+
+#[test]
+fn results_written_meanwhile_are_not_replaced_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("o");
+    let long = "reproduce chang-mohapatra --figure 5 --jobs 20000 --replications 10 --output o";
+    let mut slower = command(folder.path(), long)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It has looked at the folder.
+    let is_journal = |name: &String| name.ends_with(".journal");
+    let begun = || output.is_dir() && files(&output).keys().any(is_journal);
+    while !begun() {
+        assert!(slower.try_wait().unwrap().is_none());
+        thread::sleep(Duration::from_millis(5));
+    }
+    let short = format!("{CHANG_MOHAPATRA} --figure 5 --output o");
+    host_sim_in(folder.path(), &short).good();
+    assert!(slower.try_wait().unwrap().is_none(), "too quick to tell");
+    let first = files(&output)["figure-05.csv"].clone();
+    let ended = slower.wait_with_output().unwrap();
+    let error = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(2), "{error}");
+    for part in [
+        "the folder has the results of",
+        "while this command measured",
+        ".journal",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert_eq!(files(&output)["figure-05.csv"], first);
+    assert_eq!(
+        files(&output)
+            .keys()
+            .filter(|name| is_journal(name))
+            .count(),
+        1
+    );
+    host_sim_in(folder.path(), &format!("{long} --replace")).good();
+    assert_ne!(files(&output)["figure-05.csv"], first);
+    assert!(!files(&output).keys().any(is_journal));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use rand_core::{Rng, SeedableRng};
 
 use super::*;
 use crate::backend::InProcessBackends;
-use crate::experiment::{Measure, Stop, run};
+use crate::experiment::{Measure, Replications, Stop, run};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, Workload};
 

@@ -32,17 +32,23 @@ pub(super) fn difference(found: &[At<Estimate>], paper: f64, error: f64) -> Judg
 }
 
 /// A half-width of more than so many times the paper's error decides nothing.
-const WIDTH_MAX: f64 = 3.0;
+pub(super) const WIDTH_MAX: f64 = 3.0;
+
+/// Whether an interval meets the paper's number give or take its error.
+pub(super) fn meets((low, high): (f64, f64), paper: f64, error: f64) -> Verdict {
+    match () {
+        () if high - low > 2.0 * WIDTH_MAX * error => Verdict::NotDecided,
+        () if low <= paper + error && high >= paper - error => Verdict::Holds,
+        () => Verdict::DoesNotHold,
+    }
+}
 
 /// The means are the paper's, which has an error of `error`, a part of it.
 pub(super) fn value(found: &[At<Estimate>], paper: f64, error: f64) -> Judgement {
-    let verdict = |estimate: &Estimate| match interval(estimate) {
-        None => Verdict::NotDecided,
-        Some((low, high)) if high - low > 2.0 * WIDTH_MAX * error * paper => Verdict::NotDecided,
-        Some((low, high)) if low <= paper * (1.0 + error) && high >= paper * (1.0 - error) => {
-            Verdict::Holds
-        }
-        Some(_) => Verdict::DoesNotHold,
+    let verdict = |estimate: &Estimate| {
+        interval(estimate).map_or(Verdict::NotDecided, |ends| {
+            meets(ends, paper, error * paper)
+        })
     };
     let rule = format!(
         "holds if the interval meets the paper's number give or take {:.0} % at every point; does not hold otherwise; not decided if \

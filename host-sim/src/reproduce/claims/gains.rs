@@ -18,14 +18,15 @@ enum Side {
     Open,
 }
 
-fn side(gain: &Gain) -> Option<Side> {
+/// The side of a gain; those within `level` of 0 are level.
+fn side(gain: &Gain, level: f64) -> Option<Side> {
     Some(match gain {
         Gain::OtherSaturated => Side::Over,
         Gain::OwnSaturated => Side::Below,
         Gain::BothSaturated => return None,
         Gain::Growing => Side::Open,
         Gain::By(estimate) => match interval(estimate) {
-            Some((low, high)) if low > -LEVEL && high < LEVEL => Side::Level,
+            Some((low, high)) if low > -level && high < level => Side::Level,
             Some((low, _)) if low > 0.0 => Side::Over,
             Some((_, high)) if high < 0.0 => Side::Below,
             _ => Side::Open,
@@ -43,7 +44,7 @@ pub(super) fn range(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
         Gain::By(estimate) => estimate.ci95.is_none_or(|width| width > HALF_WIDTH_MAX),
         _ => false,
     };
-    let sides = sides(gains);
+    let sides = sides(gains, 0.0);
     let verdict = if sides.is_empty() {
         Verdict::NotDecided
     } else if sides.contains(&Side::Below) {
@@ -71,7 +72,7 @@ pub(super) fn range(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
 
 /// One is below the other wherever both were measured.
 pub(super) fn everywhere(gains: &[At<Gain>]) -> Judgement {
-    let sides = sides(gains);
+    let sides = sides(gains, LEVEL);
     let count = |side| sides.iter().filter(|&&other| other == side).count();
     let (over, below, open) = (count(Side::Over), count(Side::Below), count(Side::Open));
     let verdict = match (over, below) {
@@ -184,8 +185,9 @@ pub(super) fn mean_gain(gains: &[At<Gain>]) -> Option<Estimate> {
     })
 }
 
-fn sides(gains: &[At<Gain>]) -> Vec<Side> {
-    gains.iter().filter_map(|gain| side(&gain.value)).collect()
+fn sides(gains: &[At<Gain>], level: f64) -> Vec<Side> {
+    let sides = gains.iter().map(|gain| side(&gain.value, level));
+    sides.flatten().collect()
 }
 
 /// A gain in a table.

@@ -1,11 +1,25 @@
 //! Rules about one number of a paper, and about its error.
 
+use super::difference::{WIDTH_MAX, meets};
 use super::judgement::{At, HALF_WIDTH_MAX, Judgement, LEVEL, Verdict, interval, percent};
 use crate::report;
 use crate::statistics::{BLOCKS_MIN, Estimate};
 
-/// A share, or a difference of shares, is the paper's statement: `paper`, which has itself an error of plus or minus
-/// `error`; all as parts of 1. `unit` is `points` or `%`.
+/// A share is the paper's statement: `paper`, which has itself an error of plus or minus `error`; all as parts of 1. `unit` is `points` or
+/// `%`.
+pub(super) fn share(found: Option<Estimate>, paper: f64, error: f64, unit: &str) -> Judgement {
+    let rule = format!(
+        "holds if the interval meets the paper's number give or take its own error, {error:.1} {unit}; does not hold otherwise; not \
+         decided if its half-width is over {width:.1} {unit}",
+        error = error * 100.0,
+        width = WIDTH_MAX * error * 100.0,
+    );
+    compared(found, paper, error, unit, rule, |ends| {
+        meets(ends, paper, error)
+    })
+}
+
+/// A difference of shares is the paper's statement; the rest as in [`share`].
 pub(super) fn number(found: Option<Estimate>, paper: f64, error: f64, unit: &str) -> Judgement {
     let rule = format!(
         "holds if the interval reaches the paper's number less its own error, {error:.1} {unit}; weaker if it is over 0 \
@@ -14,6 +28,24 @@ pub(super) fn number(found: Option<Estimate>, paper: f64, error: f64, unit: &str
         error = error * 100.0,
         width = HALF_WIDTH_MAX * 100.0,
     );
+    compared(found, paper, error, unit, rule, |(low, high)| match () {
+        () if high - low > 2.0 * HALF_WIDTH_MAX => Verdict::NotDecided,
+        () if high <= 0.0 => Verdict::DoesNotHold,
+        () if low <= 0.0 => Verdict::NotDecided,
+        () if high >= paper - error => Verdict::Holds,
+        () => Verdict::Weaker,
+    })
+}
+
+/// What is found beside the paper's number; `verdict` is that of the interval.
+fn compared(
+    found: Option<Estimate>,
+    paper: f64,
+    error: f64,
+    unit: &str,
+    rule: String,
+    verdict: impl Fn((f64, f64)) -> Verdict,
+) -> Judgement {
     let Some((estimate, (low, high))) =
         found.and_then(|estimate| Some((estimate, interval(&estimate)?)))
     else {
@@ -28,13 +60,7 @@ pub(super) fn number(found: Option<Estimate>, paper: f64, error: f64, unit: &str
             rule,
         };
     };
-    let verdict = match () {
-        () if high - low > 2.0 * HALF_WIDTH_MAX => Verdict::NotDecided,
-        () if high <= 0.0 => Verdict::DoesNotHold,
-        () if low <= 0.0 => Verdict::NotDecided,
-        () if high >= paper - error => Verdict::Holds,
-        () => Verdict::Weaker,
-    };
+    let verdict = verdict((low, high));
     let compared = match () {
         () if low > paper + error => "more than the paper's",
         () if high < paper - error => "less than the paper's",

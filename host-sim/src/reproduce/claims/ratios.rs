@@ -94,7 +94,8 @@ pub(super) fn least_affected(all_own: &[At<Ratio>], others: &[At<Ratio>]) -> Jud
     }
 }
 
-/// The ratio is near 1: within `tight` of it for "holds", within `loose` for "weaker".
+/// The ratio is near 1: within `tight` of it for "holds", within `loose` for "weaker". A number beside a saturated one is farther away than
+/// any limit; where there is nothing to compare, the point is left out and named.
 pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
     let ratios = known(all);
     let distance = |ratio: &At<Estimate>| (ratio.value.mean - 1.0).abs();
@@ -104,7 +105,8 @@ pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
         ratios.all(|ratio| distance(ratio) + half_width(ratio) <= limit)
     };
     let beyond = |ratio: &At<Estimate>| distance(ratio) - half_width(ratio) > loose;
-    let verdict = if ratios.iter().any(beyond) {
+    let one_saturated = all.iter().any(|ratio| ratio.value == Ratio::Saturated);
+    let verdict = if one_saturated || ratios.iter().any(beyond) {
         Verdict::DoesNotHold
     } else if ratios.is_empty() || !all_within(loose) {
         Verdict::NotDecided
@@ -135,13 +137,26 @@ pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
         (Some(only), _) => format!("ratio {} ({})", report::number(&only.value, 1.0), only.at),
         _ => "no point where both have a number".to_owned(),
     };
+    let mut parts = vec![ours];
+    for (kind, text) in [
+        (Ratio::Saturated, "only one of the two saturated"),
+        (Ratio::BothSaturated, "left out, as both are saturated"),
+        (Ratio::Missing, "left out, as not measured"),
+    ] {
+        let places = all.iter().filter(|ratio| ratio.value == kind);
+        let places: Vec<_> = places.map(|ratio| ratio.at.as_str()).collect();
+        if !places.is_empty() {
+            parts.push(format!("{text}: {}", places.join(", ")));
+        }
+    }
     Judgement {
         verdict,
-        ours,
+        ours: parts.join("; "),
         details: details.collect(),
         rule: format!(
             "holds if every ratio is within {} % of 1, weaker within {} %, does not hold if one is \
-             farther away; not decided if an interval goes across the limit",
+             farther away or only one of the two is saturated; not decided if an interval goes across the limit. Points where both are \
+             saturated are left out",
             percent(tight),
             percent(loose)
         ),

@@ -6,7 +6,7 @@ use super::difference::{difference, value};
 use super::gains::{average, everywhere, grows, range};
 use super::growth::{nearly_constant, proportional};
 use super::judgement::{At, Gain, Judgement};
-use super::number::{between, exact, nothing, number};
+use super::number::{between, exact, nothing, number, share};
 use super::ratios::{Ratio, close, least_affected};
 use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
 use crate::metrics::{Metric, Unit};
@@ -62,8 +62,8 @@ pub enum Rule {
     },
     /// Each system sustains a higher load than the rival.
     SaturatesLater {},
-    /// The number at the only point, or the difference of own and other, or how much that difference is larger at the
-    /// first of two points, is the paper's.
+    /// The number at the only point is the paper's; or the difference of own and other is, or how much that difference is larger at the
+    /// first of two points, where more than the paper's also holds.
     Number {
         /// The paper's, in percent.
         number: f64,
@@ -217,8 +217,16 @@ impl Rule {
                 error,
                 unit,
             } => {
-                let (found, error) = evidence.number(part(paper), part(error));
-                number(found, part(paper), error, unit)
+                let paper = part(paper);
+                match evidence.points() {
+                    [only] if only.own == only.other => {
+                        share(evidence.mean(only), paper, part(error) * paper, unit)
+                    }
+                    points => {
+                        let (found, error) = evidence.differences(points, part(error));
+                        number(found, paper, error, unit)
+                    }
+                }
             }
             Rule::Difference { number, error } => difference(
                 &evidence.each(|point| evidence.difference(point)),
@@ -346,7 +354,7 @@ impl Evidence<'_> {
     /// `None` where it still grows with the length of the run.
     fn mean(&self, point: &Point) -> Option<Estimate> {
         match self.measurements.reading(&point.own, self.metric) {
-            Reading::Values(values) => Estimate::of(&values),
+            Reading::Values(sample) => sample.estimate(),
             Reading::Growing(_) | Reading::Saturated | Reading::Missing => None,
         }
     }
@@ -380,11 +388,10 @@ impl Evidence<'_> {
         lines.iter().map(ladder).collect()
     }
 
-    /// Our number, and the error of the paper's, `error` being a part of each number that went into it.
-    fn number(&self, paper: f64, error: f64) -> (Option<Estimate>, f64) {
-        let points = self.points();
+    /// The difference at the only point, or how much it is larger at the first of two, and the error of the paper's, `error` being a part
+    /// of each number that went into it.
+    fn differences(&self, points: &[Point], error: f64) -> (Option<Estimate>, f64) {
         let found = match points {
-            [only] if only.own == only.other => return (self.mean(only), error * paper),
             [to, from] => self.measurements.rise(to, from, self.metric),
             [only, ..] => self
                 .measurements

@@ -86,47 +86,68 @@ impl Ladder {
         sustained.last().map(|step| step.0)
     }
 
-    /// Whether the load at which it saturates is unknown: at a load that is open, or over all that were offered.
-    fn is_open(&self) -> bool {
-        let end = self.steps.iter().find(|step| step.1 != Backlog::Level);
-        end.is_none_or(|step| step.1 == Backlog::Open)
+    /// The highest load that it may sustain: those that are open count, and where it was saturated nowhere there is no limit.
+    fn limit(&self) -> f64 {
+        let first = self.steps.iter().position(|step| step.1 == Backlog::Grows);
+        first.map_or(f64::INFINITY, |first| {
+            let below = self.steps[..first].last();
+            below.map_or(0.0, |step| step.0)
+        })
+    }
+
+    /// Whether it sustains a higher load than `other`; `None` where that depends on loads that are open.
+    fn is_above(&self, other: &Ladder) -> Option<bool> {
+        let top = |ladder: &Ladder| ladder.top().unwrap_or(0.0);
+        match () {
+            () if top(self) > other.limit() => Some(true),
+            () if self.limit() <= top(other) => Some(false),
+            () => None,
+        }
     }
 
     fn text(&self) -> String {
-        let first = self.steps.iter().find(|step| step.1 == Backlog::Grows);
-        let sustained = match self.top() {
+        let has = |backlog| move |step: &&(f64, Backlog)| step.1 == backlog;
+        let first = self.steps.iter().find(has(Backlog::Grows));
+        let mut text = match self.top() {
             Some(top) => format!("{} sustains {top}", self.name),
             None => format!("{} sustains none of them", self.name),
         };
+        let open = self.steps.iter().filter(has(Backlog::Open));
+        let open: Vec<String> = open.map(|step| step.0.to_string()).collect();
+        if !open.is_empty() {
+            text.push_str(&format!(", is open at {}", open.join(", ")));
+        }
         match first {
-            Some(first) => format!("{sustained}, is saturated at {}", first.0),
-            None => format!("{sustained}, is saturated nowhere"),
+            Some(first) => format!("{text}, is saturated at {}", first.0),
+            None => format!("{text}, is saturated nowhere"),
         }
     }
 }
 
 /// One system alone sustains loads over `over`, up to `nearly`.
 pub(super) fn alone_sustains(own: &Ladder, others: &[Ladder], over: f64, nearly: f64) -> Judgement {
-    let all = |ladder: &Ladder, wanted: Backlog, from: f64, to: f64| {
+    let beyond = |ladder: &Ladder, wanted: Backlog| {
         let mut steps = ladder.steps.iter();
-        steps.all(|step| step.0 <= from || step.0 > to || step.1 == wanted)
+        steps.any(|step| step.0 > over && step.1 == wanted)
     };
-    let reaches = all(own, Backlog::Level, over, nearly);
-    let alone = others
-        .iter()
-        .all(|other| all(other, Backlog::Grows, over, f64::INFINITY));
-    let rival = others.iter().filter_map(Ladder::top).fold(0.0, f64::max);
+    let reaches = {
+        let mut steps = own.steps.iter();
+        steps.all(|step| step.0 <= over || step.0 > nearly || step.1 == Backlog::Level)
+    };
+    let rivals_reach = others.iter().any(|other| beyond(other, Backlog::Level));
+    let rivals_open = others.iter().any(|other| beyond(other, Backlog::Open));
+    let above = || others.iter().map(|other| own.is_above(other));
     let top = own.top().unwrap_or(0.0);
     let offered = own.steps.iter().any(|step| step.0 > over);
-    let rivals_open = others
-        .iter()
-        .any(|other| other.is_open() && other.top().unwrap_or(0.0) >= top);
     let verdict = match () {
         () if !offered || others.is_empty() => Verdict::NotDecided,
-        () if reaches && alone => Verdict::Holds,
-        () if top > rival && top > over => Verdict::Weaker,
-        () if own.is_open() || rivals_open => Verdict::NotDecided,
-        () => Verdict::DoesNotHold,
+        () if reaches && !rivals_reach && rivals_open => Verdict::NotDecided,
+        () if reaches && !rivals_reach => Verdict::Holds,
+        () if top > over && above().all(|above| above == Some(true)) => Verdict::Weaker,
+        () if own.limit() <= over || above().any(|above| above == Some(false)) => {
+            Verdict::DoesNotHold
+        }
+        () => Verdict::NotDecided,
     };
     let details: Vec<_> = std::iter::once(own)
         .chain(others)
@@ -139,25 +160,21 @@ pub(super) fn alone_sustains(own: &Ladder, others: &[Ladder], over: f64, nearly:
         rule: format!(
             "holds if it sustains every load offered over {over} up to {nearly} and the others are saturated at every load \
              over {over}; weaker if it sustains a higher load than each of them; does not hold otherwise; not decided where \
-             replications disagree or nothing was saturated"
+             that depends on loads at which replications disagree, or nothing was saturated"
         ),
     }
 }
 
 /// Each of `own` sustains a higher load than `other`.
 pub(super) fn saturates_later(own: &[Ladder], other: &Ladder) -> Judgement {
-    let rival = other.top().unwrap_or(0.0);
-    let later = |own: &Ladder| own.top().unwrap_or(0.0) > rival;
-    let verdict = if own.is_empty() || other.steps.is_empty() {
-        Verdict::NotDecided
-    } else if own.iter().all(later) {
-        Verdict::Holds
-    } else if own.iter().any(later) {
-        Verdict::Weaker
-    } else if own.iter().any(Ladder::is_open) {
-        Verdict::NotDecided
-    } else {
-        Verdict::DoesNotHold
+    let later: Vec<Option<bool>> = own.iter().map(|own| own.is_above(other)).collect();
+    let has = |it| later.contains(&it);
+    let verdict = match () {
+        () if own.is_empty() || other.steps.is_empty() => Verdict::NotDecided,
+        () if has(Some(true)) && has(Some(false)) => Verdict::Weaker,
+        () if has(None) => Verdict::NotDecided,
+        () if has(Some(true)) => Verdict::Holds,
+        () => Verdict::DoesNotHold,
     };
     let top = |ladder: &Ladder| match ladder.top() {
         Some(top) => format!("{} up to {top}", ladder.name),
@@ -169,7 +186,7 @@ pub(super) fn saturates_later(own: &[Ladder], other: &Ladder) -> Judgement {
         ours: format!("sustained: {}; {}", mine.join(", "), top(other)),
         details: own.iter().chain([other]).map(Ladder::text).collect(),
         rule: "holds if it sustains a higher of the loads offered in every variant, weaker if in some, does not hold \
-               if in none; not decided where replications disagree or nothing was saturated"
+               if in none; not decided where that depends on loads at which replications disagree, or nothing was saturated"
             .to_owned(),
     }
 }

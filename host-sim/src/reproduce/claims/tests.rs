@@ -2,7 +2,7 @@
 
 use super::gains::{average, everywhere, grows, range};
 use super::growth::{nearly_constant, proportional};
-use super::number::{between, exact, nothing, number};
+use super::number::{between, exact, nothing, number, share};
 use super::ratios::{Ratio, close, least_affected};
 use super::saturation::{alone_sustains, saturates, saturates_later};
 use super::{At, Backlog, Gain, Ladder, Verdict};
@@ -59,6 +59,28 @@ fn range_compares_every_interval_with_the_lower_end() {
         assert_eq!(judgement.verdict, verdict, "{gains:?}: {judgement:?}");
         assert_eq!(judgement.details.len(), gains.len());
     }
+}
+
+#[test]
+fn a_gain_just_below_0_is_below_it() {
+    // Level for a claim about the side alone, which compares no numbers.
+    for (gain, verdict) in [
+        (by(-0.003, 0.001), Verdict::DoesNotHold),
+        (by(0.001, 0.002), Verdict::NotDecided),
+        (by(0.003, 0.001), Verdict::Weaker),
+    ] {
+        for judgement in [
+            range(&at([gain]), 0.05, 0.15),
+            range(&at([gain, by(0.10, 0.01)]), 0.05, 0.15),
+            average(&at([gain, gain]), 0.05, 0.15),
+        ] {
+            assert_eq!(judgement.verdict, verdict, "{gain:?}: {judgement:?}");
+        }
+    }
+    assert_eq!(
+        range(&at([by(0.0, 0.0)]), 0.05, 0.15).verdict,
+        Verdict::NotDecided
+    );
 }
 
 #[test]
@@ -132,6 +154,31 @@ fn close_has_a_tight_and_a_loose_limit() {
         let judgement = close(&at(ratios.iter().copied().map(Ratio::Of)), 0.10, 0.25);
         assert_eq!(judgement.verdict, verdict, "{ratios:?}: {judgement:?}");
     }
+    let near = Ratio::Of(estimate(1.02, 0.02));
+    for (without, verdict, text) in [
+        (
+            Ratio::Saturated,
+            DoesNotHold,
+            "only one of the two saturated: point 1",
+        ),
+        (
+            Ratio::BothSaturated,
+            Holds,
+            "left out, as both are saturated: point 1",
+        ),
+        (Ratio::Missing, Holds, "left out, as not measured: point 1"),
+    ] {
+        let judgement = close(&at([near, without]), 0.10, 0.25);
+        assert_eq!(judgement.verdict, verdict, "{judgement:?}");
+        assert!(judgement.ours.ends_with(text), "{judgement:?}");
+        let nothing_else = match verdict {
+            DoesNotHold => DoesNotHold,
+            _ => NotDecided,
+        };
+        let judgement = close(&at([without]), 0.10, 0.25);
+        assert_eq!(judgement.verdict, nothing_else, "{judgement:?}");
+    }
+    assert_eq!(close(&at([Ratio::Growing]), 0.10, 0.25).verdict, NotDecided);
 }
 
 #[test]
@@ -238,6 +285,8 @@ fn alone_sustains_what_the_others_do_not() {
     let none = ladder([Level, Grows, Grows, Grows]);
     let some = ladder([Level, Level, Grows, Grows]);
     let open = ladder([Level, Level, Open, Grows]);
+    let early = ladder([Level, Open, Grows, Grows]);
+    let nowhere = ladder([Level, Open, Open, Open]);
     for (own, other, verdict) in [
         (&all, &none, Verdict::Holds),
         (&all, &some, Verdict::Weaker),
@@ -245,8 +294,16 @@ fn alone_sustains_what_the_others_do_not() {
         (&open, &none, Verdict::Weaker),
         (&some, &some, Verdict::DoesNotHold),
         (&none, &some, Verdict::DoesNotHold),
-        (&some, &open, Verdict::NotDecided),
+        // The rival sustains as much, whatever it does at .54.
+        (&some, &open, Verdict::DoesNotHold),
         (&open, &some, Verdict::NotDecided),
+        // The rival may sustain what this one does, so it may not be alone.
+        (&all, &open, Verdict::NotDecided),
+        (&all, &early, Verdict::NotDecided),
+        // Not decided between "holds" and "weaker" there; here it does not reach .54, so that is "weaker" in any case.
+        (&some, &ladder([Open, Grows, Grows, Grows]), Verdict::Weaker),
+        (&all, &nowhere, Verdict::NotDecided),
+        (&some, &all, Verdict::DoesNotHold),
     ] {
         let judgement = alone_sustains(own, std::slice::from_ref(other), 0.5, 0.54);
         assert_eq!(judgement.verdict, verdict, "{judgement:?}");
@@ -269,14 +326,36 @@ fn saturates_later_in_all_some_or_no_variants() {
     let open = ladder([Level, Open, Grows, Grows]);
     for (own, verdict) in [
         (vec![high.clone(), high.clone()], Verdict::Holds),
-        (vec![low.clone(), high], Verdict::Weaker),
+        (vec![low.clone(), high.clone()], Verdict::Weaker),
         (vec![low.clone(), low.clone()], Verdict::DoesNotHold),
-        (vec![low.clone(), open], Verdict::NotDecided),
+        (vec![low.clone(), open.clone()], Verdict::NotDecided),
         (vec![], Verdict::NotDecided),
     ] {
         let judgement = saturates_later(&own, &low);
         assert_eq!(judgement.verdict, verdict, "{judgement:?}");
     }
+    let some = ladder([Level, Level, Grows, Grows]);
+    let long_open = ladder([Level, Open, Open, Grows]);
+    let nowhere = ladder([Level, Level, Open, Open]);
+    for (own, rival, verdict) in [
+        // The rival may sustain .54, as this one does.
+        (&high, &long_open, Verdict::NotDecided),
+        (&some, &open, Verdict::NotDecided),
+        (&high, &nowhere, Verdict::NotDecided),
+        // It is saturated at .54, whatever it does at .52.
+        (&high, &open, Verdict::Holds),
+        (&some, &nowhere, Verdict::DoesNotHold),
+        (&low, &open, Verdict::DoesNotHold),
+    ] {
+        let judgement = saturates_later(std::slice::from_ref(own), rival);
+        assert_eq!(judgement.verdict, verdict, "{judgement:?}");
+    }
+    let judgement = saturates_later(&[high], &long_open);
+    let text = "it sustains 0.5, is open at 0.52, 0.54, is saturated at 0.55";
+    assert!(
+        judgement.details.iter().any(|it| it == text),
+        "{judgement:?}"
+    );
 }
 
 #[test]
@@ -351,6 +430,31 @@ fn a_number_is_compared_with_the_papers_less_its_error() {
         judgement.rule.contains("its own error, 2.0 points"),
         "{judgement:?}"
     );
+}
+
+#[test]
+fn a_share_is_compared_with_the_papers_on_both_sides() {
+    use Verdict::{DoesNotHold, Holds, NotDecided};
+    for (found, verdict, compared) in [
+        (Some(estimate(0.62, 0.01)), Holds, "fits the paper's"),
+        (Some(estimate(0.58, 0.02)), Holds, "fits the paper's"),
+        (
+            Some(estimate(0.95, 0.01)),
+            DoesNotHold,
+            "more than the paper's",
+        ),
+        (
+            Some(estimate(0.05, 0.01)),
+            DoesNotHold,
+            "less than the paper's",
+        ),
+        (Some(estimate(0.62, 0.10)), NotDecided, "fits the paper's"),
+        (None, NotDecided, "not measured"),
+    ] {
+        let judgement = share(found, 0.62, 0.031, "points");
+        assert_eq!(judgement.verdict, verdict, "{judgement:?}");
+        assert!(judgement.ours.ends_with(compared), "{judgement:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use meshalloc::{Cube, Mesh, StrategyKind};
 use meshalloc_host_sim::backend::InProcessBackends;
@@ -124,6 +124,37 @@ fn saturated_strategies_do_not_hold_up_the_others() {
     assert_eq!(results[0].stop, Stop::Saturated);
     assert!(!results[1].saturated);
     assert!(results[0].runs.len() < 20);
+}
+
+#[test]
+fn fewer_replications_than_the_least_are_incomplete_even_where_saturated() {
+    struct After(AtomicU32);
+    impl Progress for After {
+        fn run_ended(&self, _: StrategyKind, _: u32, _: &RunResult) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        fn is_interrupted(&self) -> bool {
+            self.0.load(Ordering::Relaxed) >= 4
+        }
+    }
+    let mut experiment = synthetic(16, 1.5, 500, &[AS]);
+    let until = |max| Replications::UntilRelativeError { target: 0.05, max };
+    experiment.replications = until(100);
+    let progress = After(AtomicU32::new(0));
+    let failed = run(&experiment, &mut InProcessBackends::default(), &progress).unwrap_err();
+    let (_, complete) = &failed.complete[0];
+    assert_eq!(complete[0].runs.len(), 4);
+    assert!(complete[0].saturated);
+    assert_eq!(complete[0].stop, Stop::Incomplete);
+    // The least number, and a cap below it.
+    for (max, expected) in [(100, 10), (4, 4)] {
+        experiment.replications = until(max);
+        let result = results(&experiment).remove(0);
+        assert_eq!(
+            (result.runs.len(), result.stop),
+            (expected, Stop::Saturated)
+        );
+    }
 }
 
 #[test]

@@ -3,9 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use meshalloc::{Mesh, Ticks};
+use meshalloc::{Mesh, SchedulerKind, StrategyKind, Ticks};
+use meshalloc_host_sim::backend::InProcessBackends;
+use meshalloc_host_sim::experiment::{self, Experiment, Measure, Replications};
+use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
+use meshalloc_host_sim::statistics::{Estimate, Sampling};
 use meshalloc_host_sim::workload::log::WEEK;
-use meshalloc_host_sim::workload::{Job, Log, LogOptions, Resample};
+use meshalloc_host_sim::workload::{Job, Log, LogOptions, Resample, Workload};
 
 const SECOND: Ticks = 1_000_000;
 const DAY: Ticks = 24 * 60 * 60;
@@ -208,10 +212,67 @@ fn resampled_weeks_offer_the_load_in_the_mean() {
         jobs(&log, 1, replication).iter().map(work).sum::<f64>() / (100.0 * stretched)
     });
     let loads: Vec<f64> = loads.collect();
-    let estimate = meshalloc_host_sim::statistics::Estimate::of(&loads).unwrap();
+    let estimate = Estimate::of(&loads, Sampling::Independent).unwrap();
     assert!(
         (estimate.mean - 0.25).abs() < 2.0 * estimate.ci95.unwrap(),
         "{estimate:?}"
+    );
+}
+
+#[test]
+fn a_draw_of_empty_weeks_is_drawn_again() {
+    let options = LogOptions {
+        from: Some(0),
+        ..LogOptions::default()
+    };
+    // Jobs in the second of five weeks alone; with one in the sixth, which is not whole, in none.
+    let gap = |submit| [(submit, 60, 1), (5 * 7 * DAY, 60, 1)];
+    let resampled = |submit| Log {
+        resample: Some(Resample::Weeks),
+        ..log(&gap(submit), options).unwrap()
+    };
+    let one = resampled(8 * DAY);
+    assert_eq!(one.whole_weeks().len(), 5);
+    let counts = (0..300).map(|replication| jobs(&one, 1, replication).len());
+    let counts: Vec<usize> = counts.collect();
+    assert!(counts.iter().all(|&count| count > 0));
+    // How often a draw with jobs has exactly one: 5 * .2 * .8^4 / (1 - .8^5) = .61.
+    let single = counts.iter().filter(|&&count| count == 1).count();
+    assert!((150..216).contains(&single), "{single}");
+
+    let error = resampled(5 * 7 * DAY + 1).jobs(1, 0).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the number of jobs in whole weeks to resample is 0: expected at least 1, or no resample"
+    );
+}
+
+#[test]
+fn a_resampled_log_has_no_error_to_reach() {
+    let log = Log {
+        resample: Some(Resample::Weeks),
+        ..log(&weeks(), LogOptions::default()).unwrap()
+    };
+    let experiment = Experiment {
+        machine: log.machine,
+        strategies: vec![StrategyKind::FirstFit],
+        scheduler: SchedulerKind::Fcfs,
+        workload: Workload::Log(log),
+        jobs: 0,
+        measure: Measure::Departures,
+        backlog: None,
+        slowdown_threshold: SLOWDOWN_THRESHOLD,
+        replications: Replications::UntilRelativeError {
+            target: 0.1,
+            max: 20,
+        },
+        seed: 1,
+    };
+    let failed = experiment::run(&experiment, &mut InProcessBackends::default(), &());
+    let error = failed.unwrap_err().to_string();
+    assert!(
+        error.starts_with("the error to reach is 0.1: expected none, but a number of replications"),
+        "{error}"
     );
 }
 

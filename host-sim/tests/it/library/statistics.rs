@@ -1,4 +1,6 @@
-use meshalloc_host_sim::statistics::{Delays, Estimate, Moments, Trend, empty_start_bias};
+use meshalloc_host_sim::statistics::{
+    Delays, Estimate, Moments, Sampling, Trend, empty_start_bias,
+};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 #[test]
@@ -8,14 +10,20 @@ fn interval_uses_students_quantiles() {
         // Deviations of +-1 in pairs: squares add up to n.
         let values: Vec<f64> = (0..n).map(|i| f64::from(i % 2 * 2)).collect();
         let expected = quantile / f64::from(n - 1).sqrt();
-        let width = Estimate::of(&values).unwrap().ci95.unwrap();
+        let width = Estimate::of(&values, Sampling::Independent)
+            .unwrap()
+            .ci95
+            .unwrap();
         assert!(
             (width / expected - 1.0).abs() < 5e-4,
             "{n}: {width} {expected}"
         );
     }
-    assert_eq!(Estimate::of(&[]), None);
-    assert_eq!(Estimate::of(&[3.0]).unwrap().ci95, None);
+    assert_eq!(Estimate::of(&[], Sampling::Independent), None);
+    assert_eq!(
+        Estimate::of(&[3.0], Sampling::Independent).unwrap().ci95,
+        None
+    );
 }
 
 #[test]
@@ -25,7 +33,10 @@ fn skewness_lengthens_an_interval() {
     let mut values = [0.0; 10];
     for far in [10.0, -10.0] {
         values[9] = far;
-        let width = Estimate::of(&values).unwrap().ci95.unwrap();
+        let width = Estimate::of(&values, Sampling::Independent)
+            .unwrap()
+            .ci95
+            .unwrap();
         assert!((width - 6.379).abs() < 5e-3, "{width}");
     }
 }
@@ -40,7 +51,10 @@ fn no_interval_is_narrower_than_students() {
             let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
             let student = StudentsT::new(0.0, 1.0, count - 1.0).unwrap();
             let least = student.inverse_cdf(0.975) * (squares / (count - 1.0) / count).sqrt();
-            let width = Estimate::of(&values).unwrap().ci95.unwrap();
+            let width = Estimate::of(&values, Sampling::Independent)
+                .unwrap()
+                .ci95
+                .unwrap();
             assert!(
                 width >= least * (1.0 - 1e-12),
                 "{n} {power}: {width} {least}"
@@ -61,11 +75,23 @@ fn bias_of_the_empty_start_needs_a_spread() {
 fn paired_ratio_profits_from_pairs() {
     let b = [10.0, 20.0, 30.0];
     let a = [5.0, 10.0, 15.0];
-    let ratio = Estimate::paired_ratio(&a, &b).unwrap();
+    let ratio = Estimate::paired_ratio(&a, &b, Sampling::Independent).unwrap();
     assert_eq!((ratio.mean, ratio.ci95), (0.5, Some(0.0)));
-    assert!(Estimate::of(&a).unwrap().ci95.unwrap() > 10.0);
-    assert_eq!(Estimate::paired_ratio(&a, &b[..2]), None);
-    assert_eq!(Estimate::paired_ratio(&a, &[0.0; 3]), None);
+    assert!(
+        Estimate::of(&a, Sampling::Independent)
+            .unwrap()
+            .ci95
+            .unwrap()
+            > 10.0
+    );
+    assert_eq!(
+        Estimate::paired_ratio(&a, &b[..2], Sampling::Independent),
+        None
+    );
+    assert_eq!(
+        Estimate::paired_ratio(&a, &[0.0; 3], Sampling::Independent),
+        None
+    );
 }
 
 #[test]
