@@ -8,11 +8,11 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::backend::line::RoundTrips;
-use crate::experiment::{Measure, Replications, Stop, StrategyResult};
+use crate::experiment::{Measure, Replications, Stop, StrategyResult, WARMUP_FRACTION};
 use crate::failure::Incomplete;
 use crate::identity::hash;
 use crate::io::{Bandwidths, IoNetwork, IoTasks};
-use crate::metrics::{Metric, Unit};
+use crate::metrics::{Metric, SLOWDOWN_THRESHOLD, Unit};
 use crate::names;
 use crate::scenario::{JobSource, LogSource, Scenario};
 use crate::statistics::Estimate;
@@ -207,8 +207,10 @@ impl Report<'_> {
             machine,
             scheduler,
             seed,
+            slowdown_threshold,
             ..
         } = self.scenario;
+        let slowdown = slowdown_text(*slowdown_threshold, self.scenario.time_unit());
         let jobs = match &self.scenario.jobs {
             JobSource::Synthetic {
                 workload,
@@ -218,11 +220,15 @@ impl Report<'_> {
             } => {
                 let workload = workload_text(workload);
                 let jobs = match measure {
-                    _ if self.scenario.is_closed() => None,
-                    Measure::Arrivals { .. } => Some(format!(", {} a run", counted(*jobs, "job"))),
-                    Measure::Departures => Some(format!(", {} a run", counted(*jobs, "departure"))),
+                    _ if self.scenario.is_closed() => String::new(),
+                    Measure::Arrivals { warmup_fraction } => format!(
+                        ", {} a run{}",
+                        counted(*jobs, "job"),
+                        unless(*warmup_fraction, WARMUP_FRACTION, "warm-up", "")
+                    ),
+                    Measure::Departures => format!(", {} a run", counted(*jobs, "departure")),
                 };
-                format!("seed {seed}{}\n{workload}", jobs.unwrap_or_default())
+                format!("seed {seed}{jobs}{slowdown}\n{workload}")
             }
             JobSource::Log {
                 source,
@@ -235,7 +241,7 @@ impl Report<'_> {
                     Some(_) => EstimateModel::Log,
                 };
                 let mut text = format!("a log, {}", log_text(source, estimates));
-                let _ = write!(text, ", seed {seed}");
+                let _ = write!(text, ", seed {seed}{slowdown}");
                 if let Some(sent) = messages {
                     let _ = write!(text, "\n{}", messages_text(&sent.messages));
                 }
@@ -420,6 +426,20 @@ pub fn estimates_text(estimates: EstimateModel, default: EstimateModel) -> Strin
     }
 }
 
+/// The threshold of the bounded slowdown, where it is not the default.
+pub(crate) fn slowdown_text(threshold: f64, unit: TimeUnit) -> String {
+    let unit = format!(" {}", unit.symbol());
+    unless(threshold, SLOWDOWN_THRESHOLD, "slowdown threshold", &unit)
+}
+
+/// The value of a parameter in words, where it is not the default.
+fn unless(value: f64, default: f64, what: &str, unit: &str) -> String {
+    match value == default {
+        true => String::new(),
+        false => format!(", {what} {}{unit}", Number(value)),
+    }
+}
+
 /// The messages of jobs, in a few words.
 pub fn messages_text(messages: &Messages) -> String {
     let Messages {
@@ -463,7 +483,17 @@ pub fn io_text(io: &IoTasks) -> String {
 /// What jobs ask for, in a few words.
 pub fn requests_text(requests: &Requests) -> String {
     match requests {
-        Requests::Submeshes(submeshes) => format!("{} sides", submeshes.sizes),
+        Requests::Submeshes(submeshes) => {
+            let mut text = format!("{} sides", submeshes.sizes);
+            let longest = submeshes.machine.sides();
+            let sides = submeshes.sides.iter().zip(longest);
+            for (what, (range, &longest)) in ["widths", "heights"].into_iter().zip(sides) {
+                if (range.min(), range.max()) != (1, longest) {
+                    let _ = write!(text, ", {what} {}..{}", range.min(), range.max());
+                }
+            }
+            text
+        }
         Requests::Subcubes(subcubes) => {
             format!("{} dimensions, {} radices", subcubes.dims, subcubes.radices)
         }
