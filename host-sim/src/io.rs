@@ -13,7 +13,8 @@
 //!   D-I - P - P - P - P      nodes; a read goes right along the uppermost row, then down column 2.
 //! ```
 //!
-//! In an *I/O phase* every processor of a task sends a message of 1 MB to each I/O node (a write: files are striped over all disks)
+//! A task runs on as many of its job's processors as the job requests; what the job holds beyond takes part in nothing. In an
+//! *I/O phase* every processor of a task sends a message of 1 MB to each I/O node (a write: files are striped over all disks)
 //! or receives one from each (a read). In a *communication phase* the processors of a task send 1 MB to each other. A
 //! disk's load is one message for each processor of the task, in both directions.
 //!
@@ -25,7 +26,7 @@
 //! While tasks hold most of the mesh, reads are bound by the disks, whatever the layout: each column then takes a part of the
 //! traffic. A small task alone is not: all that one processor reads comes over a link or two.
 
-use meshalloc::{Block, Grid};
+use meshalloc::{Grid, MESH_SIDE_MAX, NodeId};
 
 use crate::sharing::Load;
 use crate::workload::error::WorkloadError;
@@ -142,10 +143,23 @@ impl IoMesh {
         capacities
     }
 
-    /// The mesh with the I/O nodes.
-    pub fn grid(&self) -> Grid {
+    /// The mesh with the I/O nodes as one grid.
+    ///
+    /// # Errors
+    ///
+    /// When a side is the longest that a mesh has, and the I/O nodes make it longer.
+    pub fn grid(&self) -> Result<Grid, WorkloadError> {
         let sides = [self.w, self.h].map(|side| side as u16);
-        Grid::mesh(&sides).expect("a side more than a mesh has")
+        Grid::mesh(&sides).map_err(|_| {
+            let IoMesh { w, h, .. } = self;
+            WorkloadError::OutOfRange {
+                what: "the machine whose I/O nodes are a part of its network".into(),
+                given: self.processors.to_string(),
+                expected: format!(
+                    "sides of at most {MESH_SIDE_MAX} with the I/O nodes; with them it is {w}x{h}"
+                ),
+            }
+        })
     }
 
     /// The I/O nodes.
@@ -157,15 +171,17 @@ impl IoMesh {
         4 * self.w * self.h
     }
 
-    /// The nodes of a task that holds these blocks of processors.
-    pub fn cells(&self, blocks: &[Block]) -> Cells {
+    /// The nodes of a task on these processors.
+    ///
+    /// # Panics
+    ///
+    /// When one of them is no processor of the mesh.
+    pub fn cells(&self, processors: &[NodeId]) -> Cells {
         let mut cells = Cells::new(self.w, self.h);
-        for &block in blocks {
-            let (start, extent) = (self.processors.start(block), self.processors.extent(block));
-            let from = |at: usize, origin| origin + usize::from(start[at]);
-            let (x, y) = (from(0, self.origin.0), from(1, self.origin.1));
-            let (w, h) = (usize::from(extent[0]), usize::from(extent[1]));
-            cells.fill(x..x + w, y..y + h);
+        let w = usize::from(self.processors.side(0));
+        for &NodeId(processor) in processors {
+            let (x, y) = (processor as usize % w, processor as usize / w);
+            cells.insert(self.origin.0 + x, self.origin.1 + y);
         }
         cells
     }

@@ -8,30 +8,30 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::backend::line::RoundTrips;
-use crate::experiment::{Measure, Replications, Stop, StrategyResult};
+use crate::experiment::{Measure, Replications, Stop, StrategyResult, WARMUP_FRACTION};
 use crate::failure::Incomplete;
 use crate::identity::hash;
-use crate::io::{Bandwidths, IoNetwork, IoTasks};
 use crate::metrics::{Metric, Unit};
 use crate::names;
-use crate::scenario::{JobSource, LogSource, Scenario};
+use crate::scenario::{JobSource, Scenario};
 use crate::statistics::Estimate;
-use crate::wording::{Number, counted};
-use crate::workload::{
-    Arrivals, EstimateModel, Log, LogOptions, Messages, Rate, Requests, Synthetic, TimeUnit,
-    WorkDistribution,
-};
+use crate::wording::counted;
+use crate::workload::{EstimateModel, Log, TimeUnit};
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
 /// The width of a terminal, in characters.
 pub(crate) const WIDTH_MAX: usize = 80;
 
 mod json;
+mod words;
 
 pub(crate) use json::{
     Document, EstimateJson, LogJson, MetricsJson, Recorded, RefusedJson, ResultJson, RunContent,
     write_json,
 };
+pub(crate) use words::slowdown_text;
+use words::unless;
+pub use words::{estimates_text, io_text, log_text, messages_text, requests_text, workload_text};
 
 /// The wall-clock time of a strategy's runs.
 #[derive(Clone, Debug, Default)]
@@ -207,8 +207,10 @@ impl Report<'_> {
             machine,
             scheduler,
             seed,
+            slowdown_threshold,
             ..
         } = self.scenario;
+        let slowdown = slowdown_text(*slowdown_threshold, self.scenario.time_unit());
         let jobs = match &self.scenario.jobs {
             JobSource::Synthetic {
                 workload,
@@ -218,11 +220,15 @@ impl Report<'_> {
             } => {
                 let workload = workload_text(workload);
                 let jobs = match measure {
-                    _ if self.scenario.is_closed() => None,
-                    Measure::Arrivals { .. } => Some(format!(", {} a run", counted(*jobs, "job"))),
-                    Measure::Departures => Some(format!(", {} a run", counted(*jobs, "departure"))),
+                    _ if self.scenario.is_closed() => String::new(),
+                    Measure::Arrivals { warmup_fraction } => format!(
+                        ", {} a run{}",
+                        counted(*jobs, "job"),
+                        unless(*warmup_fraction, WARMUP_FRACTION, "warm-up", "")
+                    ),
+                    Measure::Departures => format!(", {} a run", counted(*jobs, "departure")),
                 };
-                format!("seed {seed}{}\n{workload}", jobs.unwrap_or_default())
+                format!("seed {seed}{jobs}{slowdown}\n{workload}")
             }
             JobSource::Log {
                 source,
@@ -235,7 +241,7 @@ impl Report<'_> {
                     Some(_) => EstimateModel::Log,
                 };
                 let mut text = format!("a log, {}", log_text(source, estimates));
-                let _ = write!(text, ", seed {seed}");
+                let _ = write!(text, ", seed {seed}{slowdown}");
                 if let Some(sent) = messages {
                     let _ = write!(text, "\n{}", messages_text(&sent.messages));
                 }
@@ -361,117 +367,6 @@ pub(crate) fn subtitle(scenario: &Scenario) -> String {
             let text = log_text(source, *estimates);
             let (file, seed) = (source.file.display(), scenario.seed);
             format!("{file}, {text}, {scheduler}, seed {seed}")
-        }
-    }
-}
-
-/// A synthetic workload in a few words.
-pub fn workload_text(workload: &Synthetic) -> String {
-    let arrivals = match workload.arrivals {
-        Arrivals::Poisson(Rate::Load(load)) => format!("load {}", Number(load)),
-        Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic ratio {}", Number(traffic)),
-        Arrivals::Poisson(Rate::Arrivals(rate)) => {
-            format!(
-                "{} jobs a {}",
-                Number(rate),
-                workload.work.time_unit().name()
-            )
-        }
-        Arrivals::AtOnce { tasks } => format!("{} at time 0", counted(tasks, "task")),
-    };
-    let requests = requests_text(&workload.requests);
-    let estimates = estimates_text(workload.estimates, EstimateModel::of(&workload.work));
-    match &workload.work {
-        WorkDistribution::Service(service) => {
-            format!("{requests}, {arrivals}, service {service} s{estimates}")
-        }
-        WorkDistribution::Messages(messages) => {
-            format!("{requests}, {arrivals},\n{}", messages_text(messages))
-        }
-        WorkDistribution::Io(io) => format!("{requests}, {arrivals},\n{}", io_text(io)),
-    }
-}
-
-/// What is made of a log, in a few words.
-pub fn log_text(source: &LogSource, estimates: EstimateModel) -> String {
-    let LogOptions {
-        from, to, shape, ..
-    } = source.options;
-    let mut text = format!("shapes {shape}");
-    for (word, time) in [("from", from), ("to", to)] {
-        if let Some(time) = time {
-            let _ = write!(text, ", {word} {}", names::span_text(time));
-        }
-    }
-    if let Some(load) = source.load {
-        let _ = write!(text, ", stretched to load {load}");
-    }
-    if let Some(by) = source.resample {
-        let _ = write!(text, ", {by} resampled");
-    }
-    text + &estimates_text(estimates, EstimateModel::Log)
-}
-
-/// Estimates in a few words, where they are not the default.
-pub fn estimates_text(estimates: EstimateModel, default: EstimateModel) -> String {
-    match estimates == default {
-        true => String::new(),
-        false => format!(", estimates {estimates}"),
-    }
-}
-
-/// The messages of jobs, in a few words.
-pub fn messages_text(messages: &Messages) -> String {
-    let Messages {
-        patterns,
-        per_pair,
-        iterations,
-        blocking,
-        network,
-    } = messages;
-    let count = |count: &u32, what: &str| match count {
-        1 => String::new(),
-        count => format!(", {count} {what}"),
-    };
-    format!(
-        "{patterns}{}{}{}, {} flits, routing delay {}",
-        count(per_pair, "messages a pair"),
-        count(iterations, "iterations"),
-        if *blocking { ", blocking" } else { "" },
-        network.flits,
-        network.routing_delay
-    )
-}
-
-/// Communication and I/O of jobs, in a few words.
-pub fn io_text(io: &IoTasks) -> String {
-    let communications = match io.communications {
-        0 => "no communication".to_owned(),
-        count => format!("{count} x {} communication", io.pattern),
-    };
-    let Bandwidths { link, disk } = io.bandwidths;
-    let network = match io.network {
-        IoNetwork::FairShares => String::new(),
-        IoNetwork::Wormhole { flits } => format!(", wormhole network, {flits} flits a MB"),
-    };
-    format!(
-        "{communications}, then a {}, I/O nodes {}, links {link} MB/s, disks {disk} MB/s{network}",
-        io.direction, io.nodes
-    )
-}
-
-/// What jobs ask for, in a few words.
-pub fn requests_text(requests: &Requests) -> String {
-    match requests {
-        Requests::Submeshes(submeshes) => format!("{} sides", submeshes.sizes),
-        Requests::Subcubes(subcubes) => {
-            format!("{} dimensions, {} radices", subcubes.dims, subcubes.radices)
-        }
-        Requests::Counts(counts) => {
-            format!(
-                "{} processors, shapes {}",
-                counts.distribution, counts.shape
-            )
         }
     }
 }

@@ -22,14 +22,16 @@ use crate::map::{self, PictureFile};
 use crate::names;
 use crate::network::Parameters;
 use crate::progress::Bar;
-use crate::report::{Document, EstimateJson, number, table, trimmed};
+use crate::report::{Document, EstimateJson, table, trimmed};
 use crate::scenario::{self, Format, MachineArgs, NetworkArgs, SEED_DEFAULT, ThreadsArgs};
 use crate::statistics::{Estimate, Sampling};
-use crate::wording::counted;
+use crate::wording::{Number, counted};
 
+mod number;
 mod open_loop;
 mod pattern;
 
+use number::number;
 pub use open_loop::{Measured, OpenLoop};
 pub use pattern::{Destinations, Pattern};
 
@@ -54,7 +56,7 @@ pub(crate) struct TrafficArgs {
 
     /// Cycles before those that are measured
     #[arg(long, value_name = "CYCLES", value_parser = cycles, allow_negative_numbers = true, default_value = "5000")]
-    warm_up: Ticks,
+    warmup: Ticks,
 
     /// Cycles that are measured
     #[arg(long, value_name = "CYCLES", value_parser = some_cycles, allow_negative_numbers = true, default_value = "20000")]
@@ -97,8 +99,11 @@ struct TrafficResult {
     /// Messages that a processor generates in a cycle.
     rate: f64,
     metrics: TrafficMetrics,
-    /// Whether the backlog of messages grew in most replications.
+    /// Whether the number of messages on their way grew without end in most replications.
     saturated: bool,
+    /// Whether the run, warm-up included, is shorter than the longest route takes in an empty network. Unless it is saturated even
+    /// so, nothing is known of that.
+    too_short: bool,
     /// Messages measured in all replications.
     messages: u64,
     /// The number of replications.
@@ -107,11 +112,13 @@ struct TrafficResult {
 
 #[derive(Serialize, JsonSchema)]
 struct TrafficMetrics {
-    /// Mean cycles from generation to the delivery of the last flit; no value above saturation.
+    /// Mean cycles from generation to the delivery of the last flit; no value above saturation, nor
+    /// in a run that is too short.
     message_latency: EstimateJson,
-    /// Mean number of channels between processors that a message crosses.
+    /// Mean number of channels between processors that a message crosses; no value in a run that is too short.
     hops: EstimateJson,
-    /// Mean cycles by which a message is later than in an empty network.
+    /// Mean cycles for which a message stands still in the network: its header waits for a channel behind the one into the
+    /// network. The wait for that first channel is a part of the latency alone. No value in a run that is too short.
     blocked_time: EstimateJson,
     /// Flits generated a processor and cycle.
     offered: EstimateJson,
@@ -160,13 +167,23 @@ impl Row {
         2 * saturated > self.runs.len()
     }
 
-    /// The metrics by name, with those that mean nothing above saturation left out there.
+    /// Whether the runs say nothing about saturation, nor about messages with long routes.
+    fn is_too_short(&self) -> bool {
+        !self.is_saturated() && self.runs.iter().any(|run| run.too_short)
+    }
+
+    /// The metrics by name, with those that mean nothing above saturation or in a short run left out there.
     fn metrics(&self) -> [(&'static str, Option<Estimate>); 7] {
-        let latency = self.estimate(|run| run.latency);
+        let is_long = !self.is_too_short();
+        let of_messages = |value: fn(&Measured) -> Option<f64>| {
+            let estimate = self.estimate(value);
+            estimate.filter(|_| is_long)
+        };
+        let latency = of_messages(|run| run.latency);
         [
             ("message_latency", latency.filter(|_| !self.is_saturated())),
-            ("hops", self.estimate(|run| run.hops)),
-            ("blocked_time", self.estimate(|run| run.blocked)),
+            ("hops", of_messages(|run| run.hops)),
+            ("blocked_time", of_messages(|run| run.blocked)),
             ("offered", self.estimate(|run| Some(run.offered))),
             ("accepted", self.estimate(|run| Some(run.accepted))),
             (
@@ -193,14 +210,12 @@ impl Row {
         }
         let accepted = self.estimate(|run| Some(run.accepted));
         let accepted = accepted.map(|accepted| {
-            format!(
-                "accepted {} flits a processor and cycle",
-                number(&accepted, 1.0)
-            )
+            let accepted = number(&accepted);
+            format!("accepted {accepted} flits a processor and cycle")
         });
         LinkMap {
             machine: grid,
-            name: format!("rate {}", self.rate),
+            name: format!("rate {}", Number(self.rate)),
             caption: accepted.into_iter().collect(),
             links,
             most: 0.0,
@@ -257,7 +272,7 @@ impl TrafficArgs {
                 parameters: self.network.parameters(),
                 pattern: self.pattern,
                 rate,
-                warm_up: self.warm_up,
+                warmup: self.warmup,
                 cycles: self.cycles,
             };
             let measured = run.run(self.seed, replication, &|| bar.is_interrupted())?;
@@ -317,8 +332,11 @@ impl TrafficArgs {
             self.parameters_text(),
             counted(self.replications.get(), "run"),
             counted(self.cycles, "cycle"),
-            self.warm_up
+            self.warmup
         )?;
+        let cell = |estimate: Option<Estimate>| {
+            estimate.map_or("-".to_owned(), |estimate| number(&estimate))
+        };
         let mut table = table([
             "rate",
             "latency",
@@ -332,23 +350,24 @@ impl TrafficArgs {
             let [latency, rest @ .., _] = row.metrics();
             let latency = match latency.1 {
                 _ if row.is_saturated() => "saturated".to_owned(),
-                latency => latency.map_or("-".to_owned(), |latency| number(&latency, 1.0)),
+                _ if row.is_too_short() => "too short".to_owned(),
+                latency => cell(latency),
             };
-            let rest = rest.map(|(_, estimate)| match estimate {
-                // Flits a processor and cycle are small numbers.
-                Some(Estimate {
-                    mean, ci95: None, ..
-                }) => format!("{mean:.4}"),
-                Some(estimate) => number(&estimate, 1.0),
-                None => "-".to_owned(),
-            });
-            table.add_row([row.rate.to_string(), latency].into_iter().chain(rest));
+            let rest = rest.map(|(_, estimate)| cell(estimate));
+            let rate = Number(row.rate).to_string();
+            table.add_row([rate, latency].into_iter().chain(rest));
         }
         writeln!(output, "{}", trimmed(&table))?;
         writeln!(
             output,
             "Latency and blocked time in cycles; flits offered and accepted a processor and cycle, on the busiest link a cycle."
         )?;
+        if rows.iter().any(Row::is_too_short) {
+            writeln!(
+                output,
+                "too short: the run ends before the longest route is crossed; it takes more --cycles."
+            )?;
+        }
         if self.replications.get() > 1 {
             writeln!(output, "{}", Sampling::Independent.interval_meaning())?;
         }
@@ -365,7 +384,7 @@ impl TrafficArgs {
         scenario["flits"] = parameters.flits.into();
         scenario["routing-delay"] = parameters.routing_delay.into();
         scenario["rate"] = self.rate.clone().into();
-        scenario["warm-up"] = self.warm_up.into();
+        scenario["warmup"] = self.warmup.into();
         scenario["cycles"] = self.cycles.into();
         scenario["replications"] = self.replications.get().into();
         let row = |row: &Row| {
@@ -393,6 +412,7 @@ impl TrafficArgs {
                     link_utilization: mean,
                 },
                 saturated: row.is_saturated(),
+                too_short: row.is_too_short(),
                 messages: row.runs.iter().map(|run| run.messages).sum(),
                 replications: row.runs.len(),
             }

@@ -34,6 +34,15 @@ impl Cells {
         }
     }
 
+    /// Adds a node.
+    ///
+    /// # Panics
+    ///
+    /// When it is not in the mesh.
+    pub fn insert(&mut self, column: usize, row: usize) {
+        self.fill(column..column + 1, row..row + 1);
+    }
+
     /// The number of nodes.
     pub fn count(&self) -> usize {
         self.marks.iter().map(|&mark| usize::from(mark)).sum()

@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 
-use meshalloc::Submesh;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
@@ -63,16 +62,19 @@ fn named(mesh: &IoMesh, loads: &[Load]) -> (Links, Vec<f64>) {
     (links, disks)
 }
 
-/// Some processors, as blocks and one by one in row-major order.
-fn drawn(rng: &mut ChaCha8Rng, w: u16, h: u16) -> (Vec<Block>, Vec<(i32, i32)>) {
+/// Some processors by their numbers and by their places, in row-major order.
+fn drawn(rng: &mut ChaCha8Rng, w: u16, h: u16) -> (Vec<NodeId>, Vec<(i32, i32)>) {
     let one_in = 1 + rng.next_u32() % 6;
     let nodes = (0..h).flat_map(|y| (0..w).map(move |x| (x, y)));
     let nodes: Vec<_> = nodes
         .filter(|_| rng.next_u32().is_multiple_of(one_in))
         .collect();
-    let blocks = nodes.iter().map(|&(x, y)| Submesh::new(x, y, 1, 1).into());
+    let number = |&(x, y): &(u16, u16)| NodeId(u32::from(y) * u32::from(w) + u32::from(x));
     let wide = |&(x, y): &(u16, u16)| (i32::from(x), i32::from(y));
-    (blocks.collect(), nodes.iter().map(wide).collect())
+    (
+        nodes.iter().map(number).collect(),
+        nodes.iter().map(wide).collect(),
+    )
 }
 
 #[test]
@@ -82,8 +84,8 @@ fn counting_gives_what_sending_every_message_gives() {
         let (w, h) = [(16, 16), (5, 9), (1, 7), (8, 1), (12, 3)][round % 5];
         for side in SIDES {
             let io_mesh = IoMesh::new(mesh(w, h), side).unwrap();
-            let (blocks, task) = drawn(&mut rng, w, h);
-            let cells = io_mesh.cells(&blocks);
+            let (processors, task) = drawn(&mut rng, w, h);
+            let cells = io_mesh.cells(&processors);
             let io_nodes = io_nodes(w.into(), h.into(), side);
             let pairs = |from: &[(i32, i32)], to: &[(i32, i32)]| {
                 let mut walk = Walk::default();
@@ -124,7 +126,7 @@ fn resources_have_the_capacity_of_links_and_disks() {
             disk: 2.0,
         };
         let capacities = io_mesh.capacities(bandwidths);
-        let task = io_mesh.cells(&[Submesh::new(1, 1, 3, 2).into()]);
+        let task = io_mesh.cells(&[7, 8, 9, 13, 14, 15].map(NodeId));
         let loads = io_mesh.io(&task, Direction::Write);
         let (links, disks) = named(&io_mesh, &loads);
         let of = |load: &Load| capacities[load.resource as usize];
@@ -152,4 +154,19 @@ fn only_two_dimensional_meshes_have_sides() {
         let error = IoMesh::new(other, IoSide::Left).unwrap_err().to_string();
         assert!(error.contains("expected a two-dimensional mesh"), "{error}");
     }
+}
+
+#[test]
+fn a_network_beside_the_longest_side_is_refused() {
+    let longest = mesh(1024, 4);
+    for (side, has_grid) in SIDES.into_iter().zip([false, false, true, true]) {
+        let grid = IoMesh::new(longest, side).unwrap().grid();
+        assert_eq!(grid.is_ok(), has_grid, "{side:?}");
+    }
+    let error = IoMesh::new(longest, IoSide::Left).unwrap().grid();
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "the machine whose I/O nodes are a part of its network is mesh 1024x4: \
+         expected sides of at most 1024 with the I/O nodes; with them it is 1025x4"
+    );
 }

@@ -8,7 +8,7 @@ use super::{
     RESIDENCE_DEFAULT, ScenarioArgs, TASKS_DEFAULT, default_strategy, strategies,
 };
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
-use crate::io::{IoMesh, IoTasks};
+use crate::io::{IoMesh, IoNetwork, IoTasks};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::workload::{
@@ -263,10 +263,11 @@ fn io(args: &ScenarioArgs, machine: Grid) -> Result<Option<IoTasks>, String> {
         nodes: args.io_nodes.unwrap_or_default(),
         ..args.io.unwrap_or_default()
     };
-    match IoMesh::new(machine, io.nodes) {
-        Ok(_) => Ok(Some(io)),
-        Err(error) => Err(error.to_string()),
+    let mesh = IoMesh::new(machine, io.nodes).map_err(|error| error.to_string())?;
+    if let IoNetwork::Wormhole { .. } = io.network {
+        mesh.grid().map_err(|error| error.to_string())?;
     }
+    Ok(Some(io))
 }
 
 /// Which jobs of a synthetic workload are measured.

@@ -1,8 +1,9 @@
 //! Tasks that communicate and then do I/O, and share links and disks.
 
-use meshalloc::{Grid, Ticks};
+use meshalloc::{Grid, NodeId, Ticks};
 
 use super::execution::{Completion, EventKey, Execution, MessageSums, Start};
+use super::placement::place;
 use crate::io::{Cells, Communication, IoMesh, IoTasks};
 use crate::sharing::{Load, Sharing};
 use crate::workload::{TimeUnit, Work, WorkloadError};
@@ -21,6 +22,7 @@ use crate::workload::{TimeUnit, Work, WorkloadError};
 /// For each phase that begins O(nodes of the mesh), and then a filling: [`Sharing::rates`].
 #[derive(Clone, Debug)]
 pub struct Phases {
+    machine: Grid,
     mesh: IoMesh,
     tasks: IoTasks,
     sharing: Sharing,
@@ -30,6 +32,8 @@ pub struct Phases {
     now: Ticks,
     /// Whether the ends are those of the present phases.
     is_current: bool,
+    /// The processors of the processes of the task that starts.
+    places: Vec<NodeId>,
 }
 
 /// A task that runs.
@@ -51,7 +55,7 @@ enum Phase {
     /// All that are still to be carried out, as one.
     AllToAll,
     /// One of them, by its number from 0.
-    Permutation(u16),
+    Permutation(u32),
     Io,
 }
 
@@ -64,12 +68,14 @@ impl Phases {
     pub fn new(machine: Grid, tasks: IoTasks) -> Result<Self, WorkloadError> {
         let mesh = IoMesh::new(machine, tasks.nodes)?;
         Ok(Phases {
+            machine,
             sharing: Sharing::new(mesh.capacities(tasks.bandwidths)),
             mesh,
             tasks,
             running: Vec::new(),
             now: 0,
             is_current: true,
+            places: Vec::new(),
         })
     }
 
@@ -99,7 +105,7 @@ impl Phases {
     /// `None`: it was the last one.
     fn next_phase(&self, phase: Phase) -> Option<Phase> {
         match phase {
-            Phase::Permutation(phase) if phase + 1 < self.tasks.communications => {
+            Phase::Permutation(phase) if phase + 1 < u32::from(self.tasks.communications) => {
                 Some(Phase::Permutation(phase + 1))
             }
             Phase::AllToAll | Phase::Permutation(_) => Some(Phase::Io),
@@ -145,7 +151,9 @@ impl Execution for Phases {
             panic!("a job without I/O is executed in another way");
         };
         self.pass_to(start.at);
-        let cells = self.mesh.cells(start.blocks);
+        let request = &start.job.request;
+        place(&self.machine, request, start.blocks, &mut self.places);
+        let cells = self.mesh.cells(&self.places);
         let phase = self.first_phase();
         let (loads, left) = self.loads(&cells, draw, phase);
         self.sharing.insert(loads);
@@ -193,7 +201,7 @@ impl Execution for Phases {
 }
 
 /// A permutation of the numbers below `n`, each equally likely (Fisher and Yates), the same wherever and whenever it is asked for.
-pub(super) fn permutation(n: u32, draw: u32, phase: u16) -> Vec<u32> {
+pub(super) fn permutation(n: u32, draw: u32, phase: u32) -> Vec<u32> {
     let mut to: Vec<u32> = (0..n).collect();
     let mut state = (u64::from(draw) << 32) | u64::from(phase);
     for last in (1..to.len()).rev() {

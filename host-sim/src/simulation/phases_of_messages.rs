@@ -8,6 +8,7 @@ use meshalloc::{Grid, NodeId, Ticks};
 
 use super::execution::{Completion, EventKey, Execution, MessageSums, Start};
 use super::phases::permutation;
+use super::placement::place;
 use crate::io::{Cells, Communication, Direction, IoMesh, IoTasks};
 use crate::network::{Delivery, Message, Network, Parameters, Requests, Traffic};
 use crate::workload::{TimeUnit, Work, WorkloadError};
@@ -34,6 +35,7 @@ use crate::workload::{TimeUnit, Work, WorkloadError};
 /// That of the [network](Network), and logarithmic in the number of running tasks for each message.
 #[derive(Clone, Debug)]
 pub struct PhasesOfMessages {
+    machine: Grid,
     mesh: IoMesh,
     network: Network,
     seconds_each: f64,
@@ -45,10 +47,10 @@ impl PhasesOfMessages {
     ///
     /// # Errors
     ///
-    /// When the machine is no two-dimensional mesh, or there is no such network.
+    /// When the machine is no two-dimensional mesh, or it and its I/O nodes make no [network](IoMesh::grid).
     pub fn new(machine: Grid, tasks: IoTasks, flits: u32) -> Result<Self, WorkloadError> {
         let mesh = IoMesh::new(machine, tasks.nodes)?;
-        let grid = mesh.grid();
+        let grid = mesh.grid()?;
         let parameters = Parameters {
             flits,
             routing_delay: 0,
@@ -62,6 +64,7 @@ impl PhasesOfMessages {
         let io_nodes = node_ids(mesh.io_nodes(), grid);
         let cycles = f64::from(flits) * tasks.bandwidths.link / tasks.bandwidths.disk;
         Ok(PhasesOfMessages {
+            machine,
             network,
             seconds_each: 1.0 / (tasks.bandwidths.link * f64::from(flits)),
             tasks: Tasks {
@@ -107,7 +110,10 @@ impl Execution for PhasesOfMessages {
         };
         // It is there already unless it was empty.
         let _ = self.network.advance(self.cycle(start.at), &mut self.tasks);
-        let places = node_ids(&self.mesh.cells(start.blocks), self.network.grid());
+        let mut processors = Vec::new();
+        let request = &start.job.request;
+        place(&self.machine, request, start.blocks, &mut processors);
+        let places = node_ids(&self.mesh.cells(&processors), self.network.grid());
         for (number, node) in (0..).zip(&places) {
             self.tasks.processes[node.0 as usize] = Process { number, step: 0 };
         }
@@ -213,7 +219,7 @@ struct Task {
     /// The processor of each process.
     places: Vec<NodeId>,
     /// Communication phases, then the I/O phase.
-    phase: u16,
+    phase: u32,
     /// The permutation of this phase, if it has one.
     to: Vec<u32>,
     /// Messages. When there is none, each process has sent all of its own.
@@ -226,16 +232,17 @@ impl Tasks {
     /// Begins the present phase of a task, or the next one in which there is something to send; returns the first
     /// messages. Without such a phase the task completes.
     fn begin(&mut self, number: u32, now: Ticks) -> Vec<Message> {
+        let communications = u32::from(self.kind.communications);
         loop {
             let task = self.running.get_mut(&number).expect("it runs");
             let processes = task.places.len() as u32;
-            if task.phase > self.kind.communications {
+            if task.phase > communications {
                 let end = task.end.max(now);
                 self.completed.push(Reverse((end, task.order, number)));
                 self.running.remove(&number);
                 return Vec::new();
             }
-            if task.phase == self.kind.communications && self.kind.direction == Direction::Read {
+            if task.phase == communications && self.kind.direction == Direction::Read {
                 self.read(number, now);
                 return Vec::new();
             }
@@ -261,7 +268,7 @@ impl Tasks {
     fn next(&mut self, number: u32, source: NodeId) -> Option<Message> {
         let process = &mut self.processes[source.0 as usize];
         let task = self.running.get_mut(&number)?;
-        let is_io = task.phase == self.kind.communications;
+        let is_io = task.phase == u32::from(self.kind.communications);
         let pick = |from: &[NodeId], at: u32| from[at as usize % from.len()];
         let destination = match self.kind.pattern {
             _ if is_io => ((process.step as usize) < self.io_nodes.len())

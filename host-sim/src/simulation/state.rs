@@ -175,12 +175,17 @@ impl<'o> State<'o> {
         }
     }
 
+    /// Whether a job that leaves now is measured. Where departures are measured, jobs may leave in the event of the last one.
+    fn is_measured(&self, number: u32) -> bool {
+        self.left > 0 && self.measured.includes(number)
+    }
+
     /// The controller has refused the job for good.
     pub(super) fn refuse(&mut self, number: u32, reason: Refusal) {
         if number == self.head {
             self.pass_head();
         }
-        let is_measured = self.measured.includes(number);
+        let is_measured = self.is_measured(number);
         let record = self.present.here(number);
         record.stage = Stage::Gone;
         let end = Some(self.now);
@@ -270,13 +275,13 @@ impl<'o> State<'o> {
     #[inline]
     pub(super) fn depart(&mut self, number: u32, messages: MessageSums) {
         let now = self.now;
+        let is_measured = self.is_measured(number);
         let record = self.present.here(number);
         record.stage = Stage::Gone;
         self.running -= 1;
         self.in_use -= u64::from(record.job.request.processors);
         self.free += i64::from(record.held);
         let blocks = record.blocks;
-        let is_measured = self.measured.includes(number);
         let seen = record.seen(number, &self.lists, is_measured, Some(now), None);
         self.observer.job(&seen);
         if is_measured {

@@ -140,6 +140,27 @@ pub struct Destinations {
 }
 
 impl Destinations {
+    /// The most links on the route of a message.
+    pub(super) fn hops_max(&self) -> u32 {
+        let dimensions = self.grid.dimensions();
+        let across = |dimension: usize| {
+            let side = u32::from(self.grid.side(dimension));
+            match self.grid.wraps(dimension) {
+                true => side / 2,
+                false => side - 1,
+            }
+        };
+        match self.pattern {
+            Pattern::NearestNeighbor => 1,
+            // In the middle one of an odd number of dimensions the coordinate stays.
+            Pattern::Transpose => (0..dimensions)
+                .filter(|dimension| 2 * dimension + 1 != dimensions)
+                .map(across)
+                .sum(),
+            Pattern::UniformRandom | Pattern::HotSpot { .. } => (0..dimensions).map(across).sum(),
+        }
+    }
+
     /// The destination of a message; `None` if the processor sends nothing.
     pub(super) fn draw(&self, source: NodeId, rng: &mut ChaCha8Rng) -> Option<NodeId> {
         let uniform = |rng: &mut ChaCha8Rng| {

@@ -240,7 +240,7 @@ impl fmt::Display for Patterns {
 ///
 /// # Memory
 ///
-/// Some 80 bytes, whatever the number of processes and messages.
+/// Some 160 bytes, whatever the number of processes and messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steps {
     pattern: Pattern,

@@ -230,7 +230,7 @@ fn drawn(
         let most = u32::from(side).min(left) as u16;
         let extent = match dimension + 1 == sides.len() {
             true => least,
-            false => least + draw((most + 1).checked_sub(least)?)? - 1,
+            false => least + (draw(most.checked_sub(least)? + 1)? - 1),
         };
         extents.push(extent);
         left = left.div_ceil(extent.into());

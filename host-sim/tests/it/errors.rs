@@ -370,6 +370,10 @@ fn what_cannot_be_done_is_one_line() {
             "run --io-nodes left --torus 8x8 --tasks 3",
             &["torus 8x8", "expected a two-dimensional mesh"],
         ),
+        (
+            "run --mesh 1024x4 --io network=wormhole:1 --tasks 1",
+            &["mesh 1024x4", "expected sides of at most 1024", "1025x4"],
+        ),
         ("run --mesh 8x16 --heights 17", &["at most 16"]),
         ("run --mesh 8x16 --widths 1..9", &["widths", "at most 8"]),
         ("run --jobs 4294967295", &["expected at most"]),

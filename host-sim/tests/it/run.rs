@@ -415,7 +415,7 @@ fn a_closed_output_loses_no_file() {
         ),
         (
             "traffic --mesh 4x4 --rate 0.001,0.002,0.003,0.004,0.005,0.006,0.007,0.008,0.009,0.010,0.011,0.012 \
-             --warm-up 10 --cycles 100 --format json --plot links --plot-output links.svg",
+             --warmup 10 --cycles 100 --format json --plot links --plot-output links.svg",
             &["links.svg"],
         ),
     ] {
@@ -471,4 +471,31 @@ fn the_seed_of_a_log_is_shown() {
     assert!(text.contains(", seed 7"), "{text}");
     let picture = fs::read_to_string(folder.path().join("t.svg")).unwrap();
     assert!(picture.contains(", seed 7"));
+}
+
+/// Two runs that differ by a parameter have headings that differ.
+#[test]
+fn headings_name_what_is_not_the_default() {
+    let line = "run --mesh 8x8 --jobs 50 --replications 1";
+    let heading = |more: &str| {
+        let table = host_sim(&format!("{line} {more}")).good();
+        let lines = table.lines().take_while(|line| !line.is_empty());
+        lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
+    };
+    let plain = heading("");
+    for (option, words) in [
+        ("--widths 2..5", ", widths 2..5"),
+        ("--heights 3", ", heights 1..3"),
+        ("--warmup 0.2", ", 50 jobs a run, warm-up 0.2"),
+        ("--slowdown-threshold 20", ", slowdown threshold 20 s"),
+    ] {
+        let found = heading(option);
+        assert!(found.contains(words), "{words} is missing in {found}");
+        assert!(!plain.contains(words), "{plain}");
+    }
+    assert_eq!(heading("--widths 1..8 --warmup 0.05"), plain);
+    let table =
+        host_sim("saturation --mesh 8x8 --strategy ff --jobs 100 --replications 1 --widths 2..5")
+            .good();
+    assert!(table.contains("uniform sides, widths 2..5"), "{table}");
 }

@@ -157,3 +157,64 @@ fn what_makes_no_sense_is_refused() {
         );
     }
 }
+
+/// Little traffic whose messages take longer than the run, or nearly: nothing is saturated.
+#[test]
+fn a_nearly_idle_network_is_not_saturated() {
+    for (line, is_too_short) in [
+        ("--torus 20000 --rate 1e-6 --replications 2", true),
+        (
+            "--mesh 64x64 --rate 0.0003 --warmup 0 --cycles 200 --replications 3",
+            true,
+        ),
+        (
+            "--mesh 64x64 --rate 0.0003 --warmup 0 --cycles 600 --replications 3",
+            false,
+        ),
+        (
+            "--mesh 64x64 --rate 0.0003 --warmup 600 --cycles 200 --replications 3",
+            false,
+        ),
+    ] {
+        let row = host_sim(&format!("traffic {line} --format json")).json()["results"][0].clone();
+        assert_eq!(row["saturated"], false, "{line}: {row}");
+        assert_eq!(row["too_short"], is_too_short, "{line}: {row}");
+        for name in ["message_latency", "hops", "blocked_time"] {
+            let has_value = metric(&row, name).is_finite();
+            assert_eq!(has_value, !is_too_short, "{line}: {row}");
+        }
+        let table = host_sim(&format!("traffic {line}")).good();
+        assert_eq!(table.contains("too short"), is_too_short, "{table}");
+    }
+}
+
+/// After a long warm-up, too.
+#[test]
+fn a_saturated_network_is_saturated_after_any_warmup() {
+    for warmup in [0, 2000, 20_000] {
+        let line = format!(
+            "traffic --mesh 16x16 --rate 0.006 --warmup {warmup} --cycles 5000 --replications 2 --format json"
+        );
+        let json = host_sim(&line).json();
+        assert_eq!(json["results"][0]["saturated"], true, "{warmup}");
+    }
+}
+
+#[test]
+fn numbers_of_any_size_stand_in_narrow_columns() {
+    let table =
+        host_sim("traffic --rate 1e-300,0.000001 --mesh 4x4 --replications 2 --cycles 1000000")
+            .good();
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 120),
+        "{table}"
+    );
+    let row = |rate: &str| {
+        let line = table.lines().find(|line| line.starts_with(rate));
+        line.unwrap_or_else(|| panic!("{table}")).to_owned()
+    };
+    row("1e-300 ");
+    // 8 flits a message.
+    let row = row("0.000001 ");
+    assert_eq!(row.matches(")e-5").count(), 3, "{table}");
+}

@@ -68,6 +68,37 @@ fn jobs_that_are_refused_leave() {
 }
 
 #[test]
+fn jobs_that_leave_in_the_event_of_the_last_departure_are_not_measured() {
+    // With the departure of the first job the others are submitted, and all refused.
+    let too_large = (1..5).map(|arrival| job(arrival, 5, 9, 9));
+    let jobs: Vec<Job> = [job(0, 5, 8, 8)].into_iter().chain(too_large).collect();
+    let machine = mesh(8, 8);
+    for count in 1..=5 {
+        let mut seen = Seen::default();
+        let result = with_backend(machine, StrategyKind::FirstFit, 1, |backend| {
+            let (jobs, measured) = (jobs.iter().copied(), Measured::Departures(count));
+            run(backend, machine, jobs, measured, &mut seen).unwrap()
+        });
+        assert_eq!(result.refused.total(), u64::from(count) - 1);
+        assert_eq!((seen.measured, seen.left), (count, 5));
+    }
+}
+
+/// Counts jobs that left, and those of them that are measured.
+#[derive(Default)]
+struct Seen {
+    left: u32,
+    measured: u32,
+}
+
+impl Observer for Seen {
+    fn job(&mut self, record: &JobRecord<'_>) {
+        self.left += u32::from(record.end.is_some());
+        self.measured += u32::from(record.is_measured);
+    }
+}
+
+#[test]
 fn a_backlog_that_grows_is_seen_in_departures_too() {
     // Jobs of 2 s for all processors, one each second.
     let jobs: Vec<Job> = (0..4000).map(|i| job(i, 2, 8, 8)).collect();

@@ -25,14 +25,25 @@ pub(super) fn io(communications: u16) -> IoTasks {
 pub(super) struct Task {
     at: Ticks,
     draw: u32,
+    request: Request,
     blocks: Vec<Block>,
+}
+
+impl Task {
+    /// The same, but it has asked for so many of its processors.
+    pub(super) fn asking(mut self, processors: u32) -> Task {
+        self.request = self.request.with_processors(processors);
+        self
+    }
 }
 
 pub(super) fn task(at: Ticks, blocks: &[(u16, u16, u16, u16)]) -> Task {
     let block = |&(x, y, w, h): &(u16, u16, u16, u16)| Submesh::new(x, y, w, h).into();
+    let processors = blocks.iter().map(|&(_, _, w, h)| w * h).sum();
     Task {
         at,
         draw: 0,
+        request: Request::submesh(processors, 1),
         blocks: blocks.iter().map(block).collect(),
     }
 }
@@ -40,7 +51,7 @@ pub(super) fn task(at: Ticks, blocks: &[(u16, u16, u16, u16)]) -> Task {
 pub(super) fn start(phases: &mut impl Execution, number: u32, task: &Task) {
     let job = Job {
         arrival: 0,
-        request: Request::submesh(1, 1),
+        request: task.request,
         work: Work::Io { draw: task.draw },
     };
     phases.start(Start {
@@ -147,6 +158,18 @@ fn communication_comes_first_and_every_phase_takes_its_time() {
     let exchanges = (alone(permutation, &[(4, 0, 2, 1)]) - 32.0 / link) * link;
     assert!((70.0..130.0).contains(&exchanges), "{exchanges}");
     assert!((exchanges - exchanges.round()).abs() < 2e-3, "{exchanges}");
+}
+
+#[test]
+fn processors_beyond_the_request_send_nothing() {
+    for pattern in [Communication::AllToAll, Communication::Permutation] {
+        let io = IoTasks { pattern, ..io(3) };
+        let seconds = |task| completions(mesh(16, 16), io, &[task], Ticks::MAX);
+        // 10 of 12 processors: two whole rows and a half.
+        let part = seconds(task(0, &[(2, 5, 4, 3)]).asking(10));
+        assert_eq!(part, seconds(task(0, &[(2, 5, 4, 2), (2, 7, 2, 1)])));
+        assert!(part < seconds(task(0, &[(2, 5, 4, 3)])));
+    }
 }
 
 #[test]
@@ -358,11 +381,15 @@ fn drawn(rng: &mut ChaCha8Rng) -> Vec<Task> {
     let owners: Vec<u32> = (0..20).map(|_| below(5)).collect();
     let mut tasks: Vec<Task> = (0..4)
         .map(|task| {
-            let nodes = (0..20u16).filter(|&node| owners[usize::from(node)] == task);
-            let blocks = nodes.map(|node| Submesh::new(node % 5, node / 5, 1, 1).into());
+            let nodes = (0..20).filter(|&node| owners[usize::from(node)] == task);
+            let nodes: Vec<u16> = nodes.collect();
+            let blocks = nodes
+                .iter()
+                .map(|node| Submesh::new(node % 5, node / 5, 1, 1).into());
             Task {
                 at: u64::from(below(2)) * u64::from(below(6_000_000)),
                 draw: below(1000),
+                request: Request::submesh(nodes.len() as u16, 1),
                 blocks: blocks.collect(),
             }
         })

@@ -91,6 +91,39 @@ fn a_phase_of_two_neighbours_takes_one_message() {
     assert!((exchanges - exchanges.round()).abs() < 0.01 && (30.0..70.0).contains(&exchanges));
 }
 
+#[test]
+fn processors_beyond_the_request_send_nothing() {
+    for pattern in [Communication::AllToAll, Communication::Permutation] {
+        for direction in [Direction::Write, Direction::Read] {
+            let io = IoTasks {
+                pattern,
+                direction,
+                ..io(3)
+            };
+            // 10 of 12 processors: two whole rows and a half.
+            let part = by_messages(io, L, &[task(0, &[(2, 5, 4, 3)]).asking(10)]);
+            let rows = [task(0, &[(2, 5, 4, 2), (2, 7, 2, 1)])];
+            assert_eq!(part, by_messages(io, L, &rows));
+            assert_ne!(part, by_messages(io, L, &[task(0, &[(2, 5, 4, 3)])]));
+        }
+    }
+}
+
+#[test]
+fn the_most_phases_end() {
+    let pair = [task(0, &[(0, 0, 2, 1)])];
+    let most = by_messages(io(u16::MAX), 1, &pair)[0] - by_messages(io(0), 1, &pair)[0];
+    // A message of a flit over one link takes 3 cycles.
+    let cycles = most * 11.65;
+    assert!((cycles - 3.0 * 65535.0).abs() < 1.0, "{cycles}");
+    // One processor has no one to send to: the phases take no time.
+    let single = [task(0, &[(0, 0, 1, 1)])];
+    assert_eq!(
+        by_messages(io(u16::MAX), L, &single),
+        by_messages(io(0), L, &single)
+    );
+}
+
 /// Tasks whose messages have no link in common at any time do not change each other.
 #[test]
 fn disjoint_tasks_take_as_long_as_alone() {

@@ -252,3 +252,9 @@ fn patterns_are_read_as_they_are_written() {
         [Pattern::Ring, Pattern::Fft, Pattern::NBody, Pattern::Ring]
     );
 }
+
+#[test]
+fn the_steps_of_a_job_have_the_size_that_is_documented() {
+    let bytes = size_of::<Steps>();
+    assert!((140..=160).contains(&bytes), "{bytes}");
+}

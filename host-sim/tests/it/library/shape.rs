@@ -285,3 +285,23 @@ fn drawn_shapes_fit_and_hold_no_more_than_they_must() {
         }
     }
 }
+
+#[test]
+fn shapes_are_drawn_on_the_longest_sides() {
+    let rule: ShapeRule = "drawn:uniform".parse().unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    for sides in [&[65535, 16, 1], &[65535, 1, 16], &[16, 65535, 1]] {
+        let machine = Grid::mesh(sides).unwrap();
+        for processors in [1, 65534, 65535, 65536, 200_000, 16 * 65535] {
+            for _ in 0..20 {
+                let request = rule.request(processors, machine, &mut rng).unwrap();
+                let extents = request.shape.extents();
+                let fits = extents
+                    .iter()
+                    .zip(sides)
+                    .all(|(extent, side)| extent <= side);
+                assert!(fits, "{} for {processors} on {machine}", request.shape);
+            }
+        }
+    }
+}

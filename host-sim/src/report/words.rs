@@ -1,0 +1,148 @@
+//! Parameters in a few words, as headings have them.
+
+use std::fmt::Write as _;
+
+use crate::io::{Bandwidths, IoNetwork, IoTasks};
+use crate::metrics::SLOWDOWN_THRESHOLD;
+use crate::names;
+use crate::scenario::LogSource;
+use crate::wording::{Number, counted};
+use crate::workload::{
+    Arrivals, EstimateModel, LogOptions, Messages, Rate, Requests, Synthetic, TimeUnit,
+    WorkDistribution,
+};
+
+/// A synthetic workload in a few words.
+pub fn workload_text(workload: &Synthetic) -> String {
+    let arrivals = match workload.arrivals {
+        Arrivals::Poisson(Rate::Load(load)) => format!("load {}", Number(load)),
+        Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic ratio {}", Number(traffic)),
+        Arrivals::Poisson(Rate::Arrivals(rate)) => {
+            format!(
+                "{} jobs a {}",
+                Number(rate),
+                workload.work.time_unit().name()
+            )
+        }
+        Arrivals::AtOnce { tasks } => format!("{} at time 0", counted(tasks, "task")),
+    };
+    let requests = requests_text(&workload.requests);
+    let estimates = estimates_text(workload.estimates, EstimateModel::of(&workload.work));
+    match &workload.work {
+        WorkDistribution::Service(service) => {
+            format!("{requests}, {arrivals}, service {service} s{estimates}")
+        }
+        WorkDistribution::Messages(messages) => {
+            format!("{requests}, {arrivals},\n{}", messages_text(messages))
+        }
+        WorkDistribution::Io(io) => format!("{requests}, {arrivals},\n{}", io_text(io)),
+    }
+}
+
+/// What is made of a log, in a few words.
+pub fn log_text(source: &LogSource, estimates: EstimateModel) -> String {
+    let LogOptions {
+        from, to, shape, ..
+    } = source.options;
+    let mut text = format!("shapes {shape}");
+    for (word, time) in [("from", from), ("to", to)] {
+        if let Some(time) = time {
+            let _ = write!(text, ", {word} {}", names::span_text(time));
+        }
+    }
+    if let Some(load) = source.load {
+        let _ = write!(text, ", stretched to load {}", Number(load));
+    }
+    if let Some(by) = source.resample {
+        let _ = write!(text, ", {by} resampled");
+    }
+    text + &estimates_text(estimates, EstimateModel::Log)
+}
+
+/// Estimates in a few words, where they are not the default.
+pub fn estimates_text(estimates: EstimateModel, default: EstimateModel) -> String {
+    match estimates == default {
+        true => String::new(),
+        false => format!(", estimates {estimates}"),
+    }
+}
+
+/// The threshold of the bounded slowdown, where it is not the default.
+pub(crate) fn slowdown_text(threshold: f64, unit: TimeUnit) -> String {
+    let unit = format!(" {}", unit.symbol());
+    unless(threshold, SLOWDOWN_THRESHOLD, "slowdown threshold", &unit)
+}
+
+/// The value of a parameter in words, where it is not the default.
+pub(super) fn unless(value: f64, default: f64, what: &str, unit: &str) -> String {
+    match value == default {
+        true => String::new(),
+        false => format!(", {what} {}{unit}", Number(value)),
+    }
+}
+
+/// The messages of jobs, in a few words.
+pub fn messages_text(messages: &Messages) -> String {
+    let Messages {
+        patterns,
+        per_pair,
+        iterations,
+        blocking,
+        network,
+    } = messages;
+    let count = |count: &u32, what: &str| match count {
+        1 => String::new(),
+        count => format!(", {count} {what}"),
+    };
+    format!(
+        "{patterns}{}{}{}, {} flits, routing delay {}",
+        count(per_pair, "messages a pair"),
+        count(iterations, "iterations"),
+        if *blocking { ", blocking" } else { "" },
+        network.flits,
+        network.routing_delay
+    )
+}
+
+/// Communication and I/O of jobs, in a few words.
+pub fn io_text(io: &IoTasks) -> String {
+    let communications = match io.communications {
+        0 => "no communication".to_owned(),
+        count => format!("{count} x {} communication", io.pattern),
+    };
+    let Bandwidths { link, disk } = io.bandwidths;
+    let network = match io.network {
+        IoNetwork::FairShares => String::new(),
+        IoNetwork::Wormhole { flits } => format!(", wormhole network, {flits} flits a MB"),
+    };
+    format!(
+        "{communications}, then a {}, I/O nodes {}, links {link} MB/s, disks {disk} MB/s{network}",
+        io.direction, io.nodes
+    )
+}
+
+/// What jobs ask for, in a few words.
+pub fn requests_text(requests: &Requests) -> String {
+    match requests {
+        Requests::Submeshes(submeshes) => {
+            let mut text = format!("{} sides", submeshes.sizes);
+            let longest = submeshes.machine.sides();
+            let sides = submeshes.sides.iter().zip(longest);
+            for (what, (range, &longest)) in ["widths", "heights"].into_iter().zip(sides) {
+                if (range.min(), range.max()) != (1, longest) {
+                    let _ = write!(text, ", {what} {}..{}", range.min(), range.max());
+                }
+            }
+            text
+        }
+        Requests::Subcubes(subcubes) => {
+            format!("{} dimensions, {} radices", subcubes.dims, subcubes.radices)
+        }
+        Requests::Counts(counts) => {
+            format!(
+                "{} processors, shapes {}",
+                counts.distribution, counts.shape
+            )
+        }
+    }
+}
