@@ -374,11 +374,10 @@ fn replications(args: &ScenarioArgs, log: Option<&LogSource>) -> Result<Replicat
                 return Err(format!("{key} {NOT_NARROWED}"));
             }
         }
-        if log.resample.is_none() && args.replications.is_some() {
-            return Err(format!("replications {NOT_REPLICATED}"));
-        }
-        if log.resample.is_none() {
-            return Ok(Replications::Fixed(1));
+        match (log.resample, args.replications) {
+            (None, None) => return Ok(Replications::Fixed(1)),
+            (None, Some(_)) => return Err(format!("replications {NOT_REPLICATED}")),
+            (Some(_), _) => {}
         }
     }
     match (args.replications, args.until_rel_error) {

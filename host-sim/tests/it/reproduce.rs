@@ -1,11 +1,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
-use std::thread;
-use std::time::Duration;
 
-use crate::program::{KTH, command, host_sim, host_sim_in, write_kth};
+use crate::program::{KTH, host_sim, host_sim_in, write_kth};
+
+mod folder;
 
 /// A tenth of a second or so.
 const KIM_YOON: &str = "reproduce kim-yoon --jobs 200 --replications 3 --largest-mesh 32";
@@ -264,113 +263,6 @@ fn the_same_seed_gives_the_same_bytes_with_any_number_of_threads() {
         assert_eq!(one, run("--seed 4 --threads 2"));
         assert_ne!(one.1[table], run("--seed 5").1[table]);
     }
-}
-
-#[test]
-fn figures_share_their_points() {
-    let folder = tempfile::tempdir().unwrap();
-    let line = |figures: &str| format!("{CHANG_MOHAPATRA} {figures} --output o");
-    let all = line("--figure 3 --figure 5 --figure 6");
-    let table = || files(&folder.path().join("o"))["figure-05.csv"].clone();
-    host_sim_in(folder.path(), &all).good();
-    let shared = table();
-    // The results of more figures are not replaced without being asked to.
-    let ended = host_sim_in(folder.path(), &line("--figure 5"));
-    assert_eq!(ended.code, Some(2), "{ended}");
-    assert!(ended.stderr.contains("--figure 6"), "{ended}");
-    host_sim_in(folder.path(), &all).good();
-    fs::write(folder.path().join("o/mine"), "").unwrap();
-    host_sim_in(folder.path(), &line("--figure 5 --replace")).good();
-    assert_eq!(table(), shared);
-    // Nothing of the other command is left, and nothing else is gone.
-    let left: Vec<_> = files(&folder.path().join("o")).into_keys().collect();
-    let of_paper = ["chang-mohapatra.command", "chang-mohapatra.html"];
-    let of_figure = ["figure-05.csv", "figure-05.svg"];
-    assert_eq!(left, [&of_paper[..], &of_figure, &["mine"]].concat());
-}
-
-#[test]
-fn a_table_of_no_known_command_is_left_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let table = folder.path().join("figure-05.csv");
-    fs::write(&table, "mine").unwrap();
-    let line = format!("{CHANG_MOHAPATRA} --figure 5 --output .");
-    let ended = host_sim_in(folder.path(), &line);
-    assert_eq!(ended.code, Some(2), "{ended}");
-    assert!(ended.stderr.contains("figure-05.csv: is there"), "{ended}");
-    assert_eq!(files(folder.path()).len(), 1);
-    assert_eq!(fs::read_to_string(&table).unwrap(), "mine");
-    host_sim_in(folder.path(), &format!("{line} --replace")).good();
-    assert_ne!(fs::read_to_string(&table).unwrap(), "mine");
-}
-
-#[test]
-fn what_was_measured_is_kept_until_all_is_written() {
-    let folder = tempfile::tempdir().unwrap();
-    let line = format!("{CHANG_MOHAPATRA} --figure 5 --output o");
-    let output = folder.path().join("o");
-    let journals = || {
-        let names = fs::read_dir(&output).unwrap().map(|e| e.unwrap().path());
-        names
-            .filter(|name| name.extension().is_some_and(|e| e == "journal"))
-            .count()
-    };
-    let page = output.join("chang-mohapatra.html");
-    fs::create_dir_all(&page).unwrap();
-    let ended = host_sim_in(folder.path(), &line);
-    assert_eq!(ended.code, Some(2), "{ended}");
-    assert!(
-        ended.stderr.contains("chang-mohapatra.html: cannot write"),
-        "{ended}"
-    );
-    assert_eq!(journals(), 1);
-    fs::remove_dir(&page).unwrap();
-    host_sim_in(folder.path(), &line).good();
-    assert_eq!(journals(), 0);
-}
-
-#[test]
-fn results_written_meanwhile_are_not_replaced_unasked() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = folder.path().join("o");
-    let long = "reproduce chang-mohapatra --figure 5 --jobs 20000 --replications 10 --output o";
-    let mut slower = command(folder.path(), long)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // It has looked at the folder.
-    let is_journal = |name: &String| name.ends_with(".journal");
-    let begun = || output.is_dir() && files(&output).keys().any(is_journal);
-    while !begun() {
-        assert!(slower.try_wait().unwrap().is_none());
-        thread::sleep(Duration::from_millis(5));
-    }
-    let short = format!("{CHANG_MOHAPATRA} --figure 5 --output o");
-    host_sim_in(folder.path(), &short).good();
-    assert!(slower.try_wait().unwrap().is_none(), "too quick to tell");
-    let first = files(&output)["figure-05.csv"].clone();
-    let ended = slower.wait_with_output().unwrap();
-    let error = String::from_utf8(ended.stderr).unwrap();
-    assert_eq!(ended.status.code(), Some(2), "{error}");
-    for part in [
-        "the folder has the results of",
-        "while this command measured",
-        ".journal",
-    ] {
-        assert!(error.contains(part), "{part}: {error}");
-    }
-    assert_eq!(files(&output)["figure-05.csv"], first);
-    assert_eq!(
-        files(&output)
-            .keys()
-            .filter(|name| is_journal(name))
-            .count(),
-        1
-    );
-    host_sim_in(folder.path(), &format!("{long} --replace")).good();
-    assert_ne!(files(&output)["figure-05.csv"], first);
-    assert!(!files(&output).keys().any(is_journal));
 }
 
 #[test]
