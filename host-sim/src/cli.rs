@@ -17,10 +17,11 @@ use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
 use crate::compare::{self, CompareArgs};
 use crate::failure::{self, Failure};
+use crate::file;
 use crate::identity::PROGRAM;
 use crate::list;
 use crate::log::{self, LogStatisticsArgs};
-use crate::map::{Map, MapArgs, MapMoment, Snapshot};
+use crate::map::{EndMapArgs, Map, PlotArgs, Snapshot};
 use crate::names;
 use crate::replay::{self, ReplayError, Waiting};
 use crate::reproduce::{self, ReproduceArgs};
@@ -176,8 +177,8 @@ struct RunArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Where and how")]
     jobs_output: Option<PathBuf>,
 
-    #[command(flatten, next_help_heading = "Map")]
-    map: MapArgs,
+    #[command(flatten, next_help_heading = "Picture")]
+    plot: PlotArgs,
 }
 
 #[derive(Args, Debug)]
@@ -207,11 +208,8 @@ struct ReplayArgs {
     #[arg(long)]
     quiet: bool,
 
-    #[command(
-        flatten,
-        next_help_heading = "Map (--plot map: at the end of the file)"
-    )]
-    map: MapArgs,
+    #[command(flatten, next_help_heading = "Map")]
+    map: EndMapArgs,
 }
 
 #[derive(Args, Debug)]
@@ -240,7 +238,7 @@ pub fn main() -> ExitCode {
     };
     let (code, message) = failure.ending();
     if let Some(message) = message {
-        eprintln!("error: {message}");
+        failure::to_stderr(&format_args!("error: {message}"));
     }
     ExitCode::from(code)
 }
@@ -257,13 +255,27 @@ fn carry_out(
                 threads: args.threads.count,
                 search_time: args.search_time,
                 jobs_output: args.jobs_output.as_deref(),
-                map: &args.map,
+                plot: &args.plot,
             };
+            let picture = args.plot.path();
+            let files = [
+                ("--scenario", args.scenario.as_deref()),
+                ("--swf", scenario.log_file()),
+                ("--jobs-output", args.jobs_output.as_deref()),
+                ("--plot-output", picture.as_deref()),
+            ];
+            file::distinct(&files)?;
             failure::files_first(output, |output| run::run(&scenario, &how, output))
         }
         Command::View(args) => {
             view::check(matches)?;
             let scenario = scenario::read(matches, &args.options, args.scenario.as_deref())?;
+            let files = [
+                ("--scenario", args.scenario.as_deref()),
+                ("--swf", scenario.log_file()),
+                ("--output", Some(&*args.output)),
+            ];
+            file::distinct(&files)?;
             view::view(&scenario, &args.output, output)
         }
         Command::Sweep(args) => sweep::sweep(args, output),
@@ -307,14 +319,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     scenario::check_serves(machine, strategy)?;
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = args.quiet || io::stdout().is_terminal();
-    let show = match args.map.show_map(for_people)? {
-        Some((MapMoment::LastArrival, show)) => Some(show),
-        Some((other, _)) => {
-            let reason = format!("--plot {other}: replay draws the end of the file (expected map)");
-            return Err(reason.into());
-        }
-        None => None,
-    };
+    let show = args.map.show(for_people)?;
     let (name, input) = open(&args.operations)?;
     let waiting = match args.scheduler {
         Some(_) => Waiting::Queue,

@@ -18,6 +18,7 @@ use crate::experiment::{
     self, Experiment, Measure, REPLICATIONS_MIN, Replications, StrategyResult, WARMUP_FRACTION,
 };
 use crate::failure::{self, Failure, Incomplete};
+use crate::file;
 use crate::map::{self, MapArgs, PictureFile};
 use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use crate::names;
@@ -197,10 +198,20 @@ struct Comparison<'a> {
 /// When the workload cannot be used, or the picture or the report cannot be written.
 pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let compared = Comparison::new(args)?;
+    if let (Some(moment), Some(&load)) = (args.map.plot, compared.loads.last()) {
+        map::check(moment, &compared.experiment(load, compared.schedulers[0]))?;
+    }
+    let map_path = args.map.path();
+    let files = [
+        ("--swf", compared.args.log.swf.as_deref()),
+        ("--output", compared.picture_path()),
+        ("--plot-output", map_path.as_deref()),
+    ];
+    file::distinct(&files)?;
     // Now rather than after a minute's work.
     let file = compared.picture_path().map(PictureFile::open);
     let file = file.transpose()?;
-    let show = args.map.show_map(args.format == Format::Table)?;
+    let show = args.map.show(args.format == Format::Table)?;
     let (rows, incomplete) = measure(&compared)?;
     if let (Some(file), None) = (file, &incomplete) {
         file.write(&plot::svg(&picture(&compared, &rows))?)?;
@@ -216,13 +227,11 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     if let (Some((moment, show)), Some(&load)) = (show, compared.loads.last()) {
         let experiment = compared.experiment(load, compared.schedulers[0]);
         let maps = map::maps(&experiment, moment, &mut InProcessBackends::default());
-        let maps = maps.map_err(Failure::from)?;
         let parameters = compared.parameters_under(&compared.scheduler_names()[0]);
-        show.maps(
-            &maps,
-            &format!("load {}, {parameters}", load_text(load)),
-            output,
-        )?;
+        let subtitle = format!("load {}, {parameters}", load_text(load));
+        let shown = maps.map_err(Failure::from);
+        let shown = shown.and_then(|maps| show.maps(&maps, &subtitle, output));
+        shown.map_err(|failure| failure.after_results(&format_args!("--plot {moment}")))?;
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! A scenario with its defaults filled in: what is run, and what a result records.
 
+use std::path::Path;
+
 use meshalloc::{Grid, SchedulerKind, StrategyKind};
 
 use super::{
@@ -105,6 +107,14 @@ impl Scenario {
         };
         scenario.scheduler = names::scheduler_in(scenario.scheduler, scenario.time_unit());
         Ok(scenario)
+    }
+
+    /// The log that it reads, if it does.
+    pub fn log_file(&self) -> Option<&Path> {
+        match &self.jobs {
+            JobSource::Synthetic { .. } => None,
+            JobSource::Log { source, .. } => Some(&source.file),
+        }
     }
 
     /// The unit of its times.

@@ -8,6 +8,7 @@ use clap::Args;
 use super::journal::Damage;
 use super::merge::chosen;
 use super::{Finished, Point, Shard, SweepError, SweepOptions, merge, run_points};
+use crate::failure;
 use crate::names;
 use crate::progress::Bar;
 use crate::wording::counted;
@@ -75,7 +76,7 @@ impl Part {
         threads: Option<NonZero<usize>>,
         restart: bool,
     ) -> Result<Vec<Finished>, SweepError> {
-        let mut damaged = |damage: &Damage| eprintln!("warning: {damage}");
+        let mut damaged = |damage: &Damage| failure::to_stderr(&format_args!("warning: {damage}"));
         let shard = match self {
             Part::Whole => None,
             Part::Shard(shard) => Some(shard),

@@ -27,6 +27,7 @@ mod run;
 mod saturation;
 mod schema;
 mod shards;
+mod stderr;
 mod sweep;
 mod traffic;
 mod view;
