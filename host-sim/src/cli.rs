@@ -223,6 +223,18 @@ struct ListArgs {
     format: Format,
 }
 
+/// Whether a command that reads a scenario file has this option beside the keys of the file.
+pub(crate) fn has_option(name: &str) -> bool {
+    let command = Cli::command();
+    let commands = command.get_subcommands();
+    let mut reading = commands.filter(|command| ["run", "sweep"].contains(&command.get_name()));
+    reading.any(|command| {
+        command
+            .get_arguments()
+            .any(|arg| arg.get_long() == Some(name))
+    })
+}
+
 /// Reads the command line of this process and carries it out.
 pub fn main() -> ExitCode {
     let matches = Cli::command().get_matches();

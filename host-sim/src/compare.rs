@@ -255,7 +255,7 @@ impl<'a> Comparison<'a> {
                 Source::Log(Box::new(source), Box::new(log))
             }
             None if args.log.shape.is_some() => {
-                return Err("shape is about logs (expected swf beside it)".into());
+                return Err("--shape is about logs (expected --swf beside it)".into());
             }
             None => Source::Synthetic(requests),
         };
@@ -270,7 +270,7 @@ impl<'a> Comparison<'a> {
             None if is_replicated => REPLICATIONS_MIN,
             None => 1,
             Some(_) if !is_replicated => {
-                return Err(format!("replications {}", scenario::NOT_REPLICATED));
+                return Err(scenario::not_replicated("replications").into());
             }
             Some(count) => count,
         };

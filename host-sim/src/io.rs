@@ -106,6 +106,7 @@ impl IoMesh {
         if !processors.is_plane() || processors.wraps(0) || processors.wraps(1) {
             return Err(WorkloadError::OutOfRange {
                 what: "the machine beside which I/O nodes stand".into(),
+                options: &["io-nodes", "io"],
                 given: processors.to_string(),
                 expected: "a two-dimensional mesh".into(),
             });

@@ -13,6 +13,7 @@ use crate::workload::{
 };
 
 mod effective;
+mod error;
 mod file;
 mod grid;
 mod log;
@@ -21,8 +22,11 @@ mod network;
 mod requests;
 mod threads;
 
-pub(crate) use effective::NOT_REPLICATED;
+use error::{FileOrigin, Origin};
+
+pub(crate) use effective::not_replicated;
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
+pub use error::OptionError;
 pub(crate) use grid::of_keys;
 pub use grid::{GridPoint, grid, grid_of};
 pub use log::{LogArgs, LogSource, WindowArgs};
@@ -356,11 +360,13 @@ pub(crate) fn read(
     given: &ScenarioArgs,
     file: Option<&std::path::Path>,
 ) -> Result<Scenario, String> {
-    match file {
-        None => Scenario::new(given),
-        Some(path) => {
-            Scenario::new(&merged(matches, path)?).map_err(|reason| file::placed(path, &reason))
-        }
+    let Some(path) = file else {
+        return Ok(Scenario::new(given)?);
+    };
+    let (args, origin) = merged(matches, path)?;
+    match Scenario::new(&args) {
+        Ok(scenario) => Ok(Scenario { origin, ..scenario }),
+        Err(error) => Err(origin.place(&error)),
     }
 }
 
@@ -370,7 +376,7 @@ pub(crate) fn read(
 /// # Errors
 ///
 /// One line about what is wrong with the file.
-fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<ScenarioArgs, String> {
+fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<(ScenarioArgs, Origin), String> {
     let command = options();
     let given = |id: &str| {
         let source = matches.value_source(id);
@@ -387,16 +393,29 @@ fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<ScenarioArgs, 
     let options = file::Options::new(command.clone());
     let mut entries = file::read(path, &options)?;
     entries.retain(|entry| !overridden(&entry.key));
+    let line = |entry: &file::Entry| Some((entry.key.clone(), entry.line?));
+    let keys = given.iter().filter_map(|arg| arg.get_long());
+    let origin = Origin::of_file(FileOrigin {
+        name: path.display().to_string(),
+        lines: entries.iter().filter_map(line).collect(),
+        given: keys.map(str::to_owned).collect(),
+        label: String::new(),
+    });
     for arg in &given {
         let id = arg.get_id().as_str();
         let separator = arg.get_value_delimiter().unwrap_or(',').to_string();
         let raw: Vec<_> = matches.get_raw(id).into_iter().flatten().collect();
         let value = raw.join(std::ffi::OsStr::new(&separator));
         let key = arg.get_long().unwrap_or(id).to_owned();
-        entries.push(file::Entry { key, value });
+        entries.push(file::Entry {
+            key,
+            value,
+            line: None,
+        });
     }
     let merged = options.read(&entries);
-    merged
+    let args = merged
         .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
-        .map_err(|error| format!("{}: {error}", path.display()))
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok((args, origin))
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use meshalloc::{Grid, SchedulerKind, StrategyKind};
 
+use super::error::{OptionError, Origin};
 use super::{
     BackendChoice, Format, JOBS_DEFAULT, JOBS_OF_MESSAGES_DEFAULT, LOAD_DEFAULT, LogSource,
     MEAN_SERVICE_DEFAULT, Measured, REPLICATIONS_DEFAULT, REPLICATIONS_MAX_DEFAULT,
@@ -14,7 +15,7 @@ use crate::io::{IoMesh, IoTasks};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::workload::{
-    Arrivals, Counts, EstimateModel, JOBS_MAX, Log, LogMessages, Messages, Rate, Requests,
+    Arrivals, Counts, EstimateModel, Log, LogMessages, Messages, Rate, Requests,
     ServiceDistribution, ShapeRule, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
@@ -42,6 +43,8 @@ pub struct Scenario {
     pub backend: BackendChoice,
     /// How results are written.
     pub format: Format,
+    /// Where its options were given.
+    pub(super) origin: Origin,
 }
 
 /// Where the jobs come from.
@@ -88,10 +91,7 @@ impl Scenario {
     /// # Errors
     ///
     /// When options need others that were not given, or a number does not go with the mesh.
-    pub fn new(args: &ScenarioArgs) -> Result<Self, String> {
-        if let Some(jobs) = args.jobs.filter(|&jobs| jobs > JOBS_MAX) {
-            return Err(format!("jobs is {jobs} (expected at most {JOBS_MAX})"));
-        }
+    pub fn new(args: &ScenarioArgs) -> Result<Self, OptionError> {
         let requests = requests(args)?;
         let machine = requests.machine();
         let default = default_strategy(machine);
@@ -104,6 +104,7 @@ impl Scenario {
             backend: args.backend.clone().unwrap_or_default(),
             format: args.format.unwrap_or_default(),
             jobs: job_source(args, requests)?,
+            origin: Origin::default(),
         };
         scenario.scheduler = names::scheduler_in(scenario.scheduler, scenario.time_unit());
         Ok(scenario)
@@ -140,8 +141,14 @@ impl Scenario {
     ///
     /// # Errors
     ///
-    /// When the log cannot be read or the distributions cannot be used.
+    /// When the log cannot be read, or the distributions or the conditions cannot be used: one line, with the place in the
+    /// scenario's file if there is one.
     pub fn experiment(&self) -> Result<Experiment, String> {
+        let experiment = self.made();
+        experiment.map_err(|error| self.origin.place(&error))
+    }
+
+    fn made(&self) -> Result<Experiment, OptionError> {
         let machine = self.machine;
         let (workload, jobs, measure, replications) = match &self.jobs {
             JobSource::Synthetic {
@@ -150,8 +157,7 @@ impl Scenario {
                 measure,
                 replications,
             } => {
-                let usable = workload.jobs(self.seed, 0);
-                usable.map_err(|error| error.to_string())?;
+                workload.jobs(self.seed, 0)?;
                 let workload = Workload::Synthetic(*workload);
                 (workload, *jobs, *measure, *replications)
             }
@@ -167,12 +173,13 @@ impl Scenario {
                     ..source.read(machine)?
                 };
                 let usable = log.jobs(self.seed, 0);
-                usable.map_err(|error| format!("{}: {error}", log.path.display()))?;
+                let path = log.path.display();
+                usable.map_err(|error| OptionError::of_file("swf", &path, error))?;
                 let workload = Workload::Log(log);
                 (workload, JOBS_DEFAULT, Measure::Departures, *replications)
             }
         };
-        Ok(Experiment {
+        let experiment = Experiment {
             machine,
             strategies: self.strategies.clone(),
             scheduler: self.scheduler,
@@ -183,17 +190,20 @@ impl Scenario {
             slowdown_threshold: self.slowdown_threshold,
             replications,
             seed: self.seed,
-        })
+        };
+        experiment.conditions(0)?;
+        Ok(experiment)
     }
 }
 
 /// The machine and what is asked of it.
-fn requests(args: &ScenarioArgs) -> Result<Requests, String> {
+fn requests(args: &ScenarioArgs) -> Result<Requests, OptionError> {
     let requests = args.requests.requests()?;
     if let Some(distribution) = args.task_processors {
         let machine = requests.machine();
         let shape = args.log.shape.unwrap_or(ShapeRule::of(&machine));
-        shape.check(machine)?;
+        let usable = shape.check(machine);
+        usable.map_err(|reason| OptionError::unquoted(&["shape"], &reason))?;
         return Ok(Requests::Counts(Counts {
             machine,
             distribution,
@@ -204,12 +214,16 @@ fn requests(args: &ScenarioArgs) -> Result<Requests, String> {
 }
 
 /// When jobs arrive.
-fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, String> {
+fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, OptionError> {
     let rate = match (args.tasks, args.load, args.traffic) {
         (Some(tasks), ..) => return Ok(Arrivals::AtOnce { tasks }),
         _ if args.arrival_rate.is_some() => Rate::Arrivals(args.arrival_rate.unwrap_or_default()),
         _ if args.pattern.is_some() || args.io.is_some() || args.io_nodes.is_some() => {
-            return Err("the load of jobs that send messages is not known beforehand (expected arrival-rate or tasks beside pattern, io or io-nodes)".into());
+            return Err(OptionError::new(
+                &["pattern", "io", "io-nodes"],
+                "the load of jobs that send messages is not known beforehand (expected `arrival-rate` or `tasks` beside \
+                 `pattern`, `io` or `io-nodes`)",
+            ));
         }
         (None, _, Some(traffic)) => Rate::Traffic(traffic),
         (None, Some(load), None) => Rate::Load(load),
@@ -220,10 +234,11 @@ fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, String> {
                 (args.measure.is_some(), "measure"),
             ] {
                 if given {
-                    return Err(format!(
-                        "{key} is about jobs that go on arriving (expected load or traffic beside it, or \
-                         tasks in place of it)"
-                    ));
+                    let reason = format!(
+                        "`{key}` is about jobs that go on arriving (expected `load` or `traffic` beside it, or \
+                         `tasks` in place of it)"
+                    );
+                    return Err(OptionError::new(&[key], reason));
                 }
             }
             let tasks = TASKS_DEFAULT;
@@ -235,7 +250,7 @@ fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, String> {
 }
 
 /// What jobs send, if they do.
-fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, String> {
+fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, OptionError> {
     let Some(patterns) = args.pattern else {
         for (given, key) in [
             (args.network.flits.is_some(), "flits"),
@@ -247,9 +262,10 @@ fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, String> {
             (args.blocking.is_some(), "blocking"),
         ] {
             if given {
-                return Err(format!(
-                    "{key} is about jobs that send messages (expected pattern beside it)"
-                ));
+                let reason = format!(
+                    "`{key}` is about jobs that send messages (expected `pattern` beside it)"
+                );
+                return Err(OptionError::new(&[key], reason));
             }
         }
         return Ok(None);
@@ -265,7 +281,7 @@ fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, String> {
 }
 
 /// What jobs communicate, read and write, if they do.
-fn io(args: &ScenarioArgs, machine: Grid) -> Result<Option<IoTasks>, String> {
+fn io(args: &ScenarioArgs, machine: Grid) -> Result<Option<IoTasks>, OptionError> {
     if args.io.is_none() && args.io_nodes.is_none() {
         return Ok(None);
     }
@@ -273,14 +289,12 @@ fn io(args: &ScenarioArgs, machine: Grid) -> Result<Option<IoTasks>, String> {
         nodes: args.io_nodes.unwrap_or_default(),
         ..args.io.unwrap_or_default()
     };
-    match IoMesh::new(machine, io.nodes) {
-        Ok(_) => Ok(Some(io)),
-        Err(error) => Err(error.to_string()),
-    }
+    IoMesh::new(machine, io.nodes)?;
+    Ok(Some(io))
 }
 
 /// Which jobs of a synthetic workload are measured.
-fn measure(args: &ScenarioArgs, workload: &Synthetic) -> Result<Measure, String> {
+fn measure(args: &ScenarioArgs, workload: &Synthetic) -> Result<Measure, OptionError> {
     let default = Measure::of(workload);
     let measure = match args.measure {
         None => default,
@@ -294,14 +308,14 @@ fn measure(args: &ScenarioArgs, workload: &Synthetic) -> Result<Measure, String>
         (Measure::Arrivals { .. }, Some(warmup_fraction)) => {
             Ok(Measure::Arrivals { warmup_fraction })
         }
-        (Measure::Departures, Some(_)) => Err(
-            "warmup is about the first jobs to arrive (expected measure = arrivals beside it)"
-                .into(),
-        ),
+        (Measure::Departures, Some(_)) => Err(OptionError::new(
+            &["warmup"],
+            "`warmup` is about the first jobs to arrive (expected `measure` arrivals beside it)",
+        )),
     }
 }
 
-fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, String> {
+fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, OptionError> {
     let machine = requests.machine();
     let messages = messages(args)?;
     let source = args.log.source(machine, args.log_load, args.jobs)?;
@@ -313,8 +327,7 @@ fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, Stri
             Some(_) => EstimateModel::None,
         };
         let estimates = args.estimates.unwrap_or(default);
-        let usable = estimates.check(messages.is_none(), true);
-        usable.map_err(|error| error.to_string())?;
+        estimates.check(messages.is_none(), true)?;
         return Ok(JobSource::Log {
             source,
             messages: messages.map(|messages| LogMessages {
@@ -331,14 +344,15 @@ fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, Stri
         (args.cycles_per_second.is_some(), "cycles-per-second"),
     ] {
         if given {
-            return Err(format!("{key} is about logs (expected swf beside it)"));
+            let reason = format!("`{key}` is about logs (expected `swf` beside it)");
+            return Err(OptionError::new(&[key], reason));
         }
     }
     if args.log.shape.is_some() && args.task_processors.is_none() {
-        return Err(
-            "shape is about numbers of processors (expected swf or task-processors beside it)"
-                .into(),
-        );
+        return Err(OptionError::new(
+            &["shape"],
+            "`shape` is about numbers of processors (expected `swf` or `task-processors` beside it)",
+        ));
     }
     let io = io(args, machine)?;
     let arrivals = arrivals(args, machine)?;
@@ -359,8 +373,7 @@ fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, Stri
         arrivals,
         estimates: args.estimates.unwrap_or(EstimateModel::of(&work)),
     };
-    let usable = workload.check_estimates();
-    usable.map_err(|error| error.to_string())?;
+    workload.check_estimates()?;
     let jobs_default = match messages {
         Some(_) => JOBS_OF_MESSAGES_DEFAULT,
         None => JOBS_DEFAULT,
@@ -374,7 +387,7 @@ fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, Stri
 }
 
 /// How often it is repeated.
-fn replications(args: &ScenarioArgs, is_replicated: bool) -> Result<Replications, String> {
+fn replications(args: &ScenarioArgs, is_replicated: bool) -> Result<Replications, OptionError> {
     if !is_replicated {
         for (given, key) in [
             (args.replications.is_some(), "replications"),
@@ -382,7 +395,7 @@ fn replications(args: &ScenarioArgs, is_replicated: bool) -> Result<Replications
             (args.max_replications.is_some(), "max-replications"),
         ] {
             if given {
-                return Err(format!("{key} {NOT_REPLICATED}"));
+                return Err(not_replicated(key));
             }
         }
         return Ok(Replications::Fixed(1));
@@ -390,9 +403,10 @@ fn replications(args: &ScenarioArgs, is_replicated: bool) -> Result<Replications
     match (args.replications, args.until_rel_error) {
         (count, None) => {
             if args.max_replications.is_some() {
-                return Err(
-                    "max-replications is a cap (expected until-rel-error beside it)".into(),
-                );
+                return Err(OptionError::new(
+                    &["max-replications"],
+                    "`max-replications` is a cap (expected `until-rel-error` beside it)",
+                ));
             }
             Ok(Replications::Fixed(count.unwrap_or(REPLICATIONS_DEFAULT)))
         }
@@ -403,8 +417,13 @@ fn replications(args: &ScenarioArgs, is_replicated: bool) -> Result<Replications
     }
 }
 
-/// Why a log has no replications.
-pub(crate) const NOT_REPLICATED: &str = "is about new jobs, and a log has the same ones every time (expected resample = weeks beside it)";
+/// The error about an option of replications where a log has none.
+pub(crate) fn not_replicated(option: &'static str) -> OptionError {
+    let reason = format!(
+        "`{option}` is about new jobs, and a log has the same ones every time (expected `resample` weeks beside it)"
+    );
+    OptionError::new(&[option], reason)
+}
 
 #[cfg(test)]
 mod tests {
@@ -417,7 +436,9 @@ mod tests {
         let matches = options()
             .try_get_matches_from(argv)
             .map_err(|error| error.to_string())?;
-        Scenario::new(&ScenarioArgs::from_arg_matches(&matches).unwrap())
+        Ok(Scenario::new(
+            &ScenarioArgs::from_arg_matches(&matches).unwrap(),
+        )?)
     }
 
     #[test]

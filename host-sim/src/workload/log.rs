@@ -39,6 +39,7 @@ use super::estimates::Estimator;
 use super::stream::{Source, Stream};
 use super::synthetic::DRAWS;
 use super::{EstimateModel, Job, Messages, ShapeRule, TIME_MAX, TimeUnit, Work, WorkloadError};
+use crate::wording::Number;
 
 /// The numbers of the sources of weeks and of drawn shapes.
 const WEEKS: u8 = 23;
@@ -232,8 +233,9 @@ impl Log {
             return Ok(1.0);
         };
         let bad = |expected: String| WorkloadError::OutOfRange {
-            what: "the load of the log (log-load)".into(),
-            given: load.to_string(),
+            what: "the load of the log".into(),
+            options: &["log-load"],
+            given: Number(load).to_string(),
             expected,
         };
         if !(load.is_finite() && load > 0.0) {
@@ -241,7 +243,7 @@ impl Log {
         }
         if self.messages.is_some() {
             return Err(bad(
-                "none where jobs send messages, whose load is not known beforehand; cycles-per-second stretches the log".into(),
+                "none where jobs send messages, whose load is not known beforehand; the number of cycles in a second stretches the log".into(),
             ));
         }
         let offered = self.offered_load().ok_or_else(|| {
@@ -281,8 +283,9 @@ impl Log {
         if weeks.len() < WEEKS_MIN {
             return Err(WorkloadError::OutOfRange {
                 what: "the number of whole weeks to resample".into(),
+                options: &["resample"],
                 given: weeks.len().to_string(),
-                expected: format!("at least {WEEKS_MIN}, or no resample"),
+                expected: format!("at least {WEEKS_MIN}, or the log as it is"),
             });
         }
         let any = Uniform::new(0, weeks.len()).expect("there are weeks");
