@@ -114,7 +114,9 @@ Examples:
   host-sim run --mesh 16x16 --strategy ff,as --pattern all-to-all --arrival-rate 0.00005
   host-sim run --scenario paper.toml --seed 7
 
-A scenario file is TOML; its keys are the options above without the dashes:
+A scenario file is TOML; its keys are the options above without the dashes, but for --scenario,
+--threads, --search-time, --jobs-output, --plot and --plot-output, which stand on the command
+line only:
   mesh = \"64x64\"
   strategy = [\"fsl\", \"as\"]
   load = 0.47";
@@ -125,8 +127,9 @@ Examples:
   host-sim view --mesh 10x10 --swf log.swf.gz --strategy ff,as,fsl --output log.html";
 
 const SWEEP_FORMAT: &str = "\
-A sweep is a scenario file with a table [grid] at its end: keys of a scenario, each with a list of
-values. Every combination of them is a point; all strategies at a point get the same jobs.
+A sweep is a scenario file, without backend and format, with a table [grid] at its end: keys of a
+scenario, each with a list of values. Every combination of them is a point; all strategies at a
+point get the same jobs.
   mean-service = 10
   until-rel-error = 0.03
   [grid]
@@ -144,20 +147,25 @@ On several machines that share DIR, each computes one shard, into points.I-of-N.
 
 const REPLAY_FORMAT: &str = "\
 One operation a line; `#` begins a comment:
-  alloc ID AxBx...      job ID asks for A by B by ... processors, now or never unless --scheduler is given; A B is short for AxB;
-                        est=TIME behind it: it is expected to be freed TIME operations later; lease=TIME: it has a lease for TIME operations
-  lease ID TIME         job ID has a lease for TIME operations from now on; when that ends it is released; 0: no lease
+  alloc ID AxBx...      job ID asks for A by B by ... processors, now or never
+                        unless --scheduler is given; A B is short for AxB
+    ... est=TIME        behind it: expected to be freed TIME operations later
+    ... lease=TIME      behind it: with a lease for TIME operations
+  lease ID TIME         job ID has a lease for TIME operations from now on; when
+                        that ends it is released; 0: no lease
   free ID               job ID gives its processors back
-  fault X Y ...         the processor with these coordinates becomes faulty; A..B in place of a coordinate is all from A to B, * all there are
+  fault X Y ...         the processor with these coordinates becomes faulty;
+                        A..B in place of a coordinate: all from A to B; *: all
   repair X Y ...        these processors work again
 
-Coordinates are those of dimension 0 (x) and on; on a cube (--cube) the digits of the address, A[n-1] .. A[0].
-A grant on a two-dimensional mesh lists {\"x\":..,\"y\":..,\"w\":..,\"h\":..} for each submesh, on any other
-grid {\"start\":[..],\"extent\":[..]}, with the numbers in the order of coordinates.";
+Coordinates are those of dimension 0 (x) and on; on a cube (--cube) the digits
+of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists
+{\"x\":..,\"y\":..,\"w\":..,\"h\":..} for each submesh, on any other grid
+{\"start\":[..],\"extent\":[..]}, with the numbers in the order of coordinates.";
 
 #[derive(Args, Debug)]
 struct RunArgs {
-    /// A TOML file with these options as keys; the command line overrides it
+    /// A TOML file with options as keys (below: which); the command line overrides it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     scenario: Option<PathBuf>,
 
@@ -411,5 +419,22 @@ mod tests {
     #[test]
     fn the_definitions_are_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// A longer line would go on at the left margin, where operations and keys stand.
+    #[test]
+    fn no_line_below_the_options_is_wrapped() {
+        for command in Cli::command().get_subcommands() {
+            let Some(text) = command.get_after_help() else {
+                continue;
+            };
+            for line in text.to_string().lines() {
+                assert!(
+                    line.chars().count() <= 100,
+                    "{}: {line}",
+                    command.get_name()
+                );
+            }
+        }
     }
 }

@@ -404,7 +404,7 @@ pub fn log_text(source: &LogSource, estimates: EstimateModel) -> String {
         }
     }
     if let Some(load) = source.load {
-        let _ = write!(text, ", stretched to load {load}");
+        let _ = write!(text, ", stretched to load {}", Number(load));
     }
     if let Some(by) = source.resample {
         let _ = write!(text, ", {by} resampled");

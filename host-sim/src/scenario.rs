@@ -20,6 +20,7 @@ mod log;
 mod machine;
 mod network;
 mod requests;
+mod service;
 mod threads;
 
 use error::{FileOrigin, Origin};
@@ -36,6 +37,7 @@ pub(crate) use requests::{
     EstimateArgs, check_serves, default_strategy, record, record_log, strategies, strategy_choice,
 };
 pub use requests::{RequestArgs, StrategyChoice};
+pub(crate) use service::ServiceArgs;
 pub(crate) use threads::ThreadsArgs;
 
 /// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
@@ -168,13 +170,13 @@ pub struct ScenarioArgs {
     pub mean_service: Option<f64>,
 
     /// Another service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
-    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC, conflicts_with = "swf")]
+    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC)]
     pub service: Option<ServiceDistribution>,
 
     /// Uniform service time, in seconds: short for --service uniform:LO,HI [default with tasks on a
     /// cube: 5,10]
     #[arg(long, value_name = "LO,HI", value_parser = residence, allow_negative_numbers = true, help_heading = SYNTHETIC,
-        conflicts_with_all = ["mean_service", "service", "swf"])]
+        conflicts_with_all = ["mean_service", "service"])]
     pub residence: Option<ServiceDistribution>,
 
     /// Which jobs are measured: arrivals, the first to arrive but for the warm-up; departures, the first to leave, from the
@@ -227,7 +229,7 @@ pub struct ScenarioArgs {
     pub io_nodes: Option<IoSide>,
 
     /// Jobs go through communication phases, then an I/O phase, and share links and disks:
-    /// communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S
+    /// communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S,network=fair-shares|wormhole:FLITS
     /// [default with --io-nodes: communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares]
     #[arg(long, value_name = "KEY=VALUE,...", help_heading = IO,
         conflicts_with_all = ["pattern", "load", "traffic", "mean_service", "service", "residence", "swf"])]
@@ -235,7 +237,7 @@ pub struct ScenarioArgs {
 
     /// Jobs in one replication, those not measured included [default: 40000; with --pattern: 1000]; of a log, its first
     /// jobs [default: all]
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = REPLICATION)]
+    #[arg(long, value_name = "COUNT", value_parser = names::jobs, allow_negative_numbers = true, help_heading = REPLICATION)]
     pub jobs: Option<u32>,
 
     /// Runs of each strategy, each with new jobs; of a log with --resample [default: 10]
@@ -282,9 +284,12 @@ pub struct ScenarioArgs {
 /// Reads a size distribution.
 pub(crate) fn sizes(text: &str) -> Result<SizeDistribution, String> {
     text.parse::<SizeDistribution>().map_err(|error| {
-        let names = SizeDistribution::LIST.iter().map(|info| info.name);
-        match names::nearest(text, names) {
-            Some(near) if near != text => format!("{error}; did you mean {near:?}?"),
+        let name = |text: &'static str| text.split(':').next().unwrap_or(text);
+        let names = SizeDistribution::LIST.iter().map(|info| name(info.name));
+        let given = text.split(':').next().unwrap_or(text);
+        match names::nearest(given, names) {
+            // What follows a name that is known is no slip.
+            Some(near) if near != given => format!("{error}; did you mean {near:?}?"),
             _ => error.to_string(),
         }
     })

@@ -23,7 +23,7 @@ use crate::progress::Bar;
 use crate::report::{Document, EstimateJson, number, table, trimmed};
 use crate::scenario::{self, Format, MachineArgs, NetworkArgs, SEED_DEFAULT, ThreadsArgs};
 use crate::statistics::Estimate;
-use crate::wording::counted;
+use crate::wording::{Number, counted};
 
 mod open_loop;
 mod pattern;
@@ -52,7 +52,7 @@ pub(crate) struct TrafficArgs {
 
     /// Cycles before those that are measured
     #[arg(long, value_name = "CYCLES", value_parser = cycles, allow_negative_numbers = true, default_value = "5000")]
-    warm_up: Ticks,
+    warmup: Ticks,
 
     /// Cycles that are measured
     #[arg(long, value_name = "CYCLES", value_parser = some_cycles, allow_negative_numbers = true, default_value = "20000")]
@@ -93,6 +93,7 @@ pub(crate) struct TrafficContent {
 struct TrafficResult {
     /// Messages that a processor generates in a cycle.
     rate: f64,
+    /// Metrics by name.
     metrics: TrafficMetrics,
     /// Whether the backlog of messages grew in most replications.
     saturated: bool,
@@ -197,7 +198,7 @@ impl Row {
         });
         LinkMap {
             machine: grid,
-            name: format!("rate {}", self.rate),
+            name: format!("rate {}", Number(self.rate)),
             caption: accepted.into_iter().collect(),
             links,
             most: 0.0,
@@ -254,7 +255,7 @@ impl TrafficArgs {
                 parameters: self.network.parameters(),
                 pattern: self.pattern,
                 rate,
-                warm_up: self.warm_up,
+                warm_up: self.warmup,
                 cycles: self.cycles,
             };
             let measured = run.run(self.seed, replication, &|| bar.is_interrupted())?;
@@ -314,7 +315,7 @@ impl TrafficArgs {
             self.parameters_text(),
             counted(self.replications.get(), "run"),
             counted(self.cycles, "cycle"),
-            self.warm_up
+            self.warmup
         )?;
         let mut table = table([
             "rate",
@@ -339,7 +340,11 @@ impl TrafficArgs {
                 Some(estimate) => number(&estimate, 1.0),
                 None => "-".to_owned(),
             });
-            table.add_row([row.rate.to_string(), latency].into_iter().chain(rest));
+            table.add_row(
+                [Number(row.rate).to_string(), latency]
+                    .into_iter()
+                    .chain(rest),
+            );
         }
         writeln!(output, "{}", trimmed(&table))?;
         writeln!(
@@ -362,7 +367,7 @@ impl TrafficArgs {
         scenario["flits"] = parameters.flits.into();
         scenario["routing-delay"] = parameters.routing_delay.into();
         scenario["rate"] = self.rate.clone().into();
-        scenario["warm-up"] = self.warm_up.into();
+        scenario["warmup"] = self.warmup.into();
         scenario["cycles"] = self.cycles.into();
         scenario["replications"] = self.replications.get().into();
         let row = |row: &Row| {

@@ -9,7 +9,7 @@ use crate::workload::WorkloadError;
 
 /// What is wrong with options, and which of them it is about.
 ///
-/// It is shown as on the command line, with dashes before options, unless [`Origin`] knows that they stand in a file.
+/// It is shown as on the command line, with dashes before options, unless they are known to stand in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionError {
     /// Without the dashes; that of which the place is shown first.
@@ -43,12 +43,6 @@ impl OptionError {
         let file = file.to_string().replace('`', "'");
         error.reason = format!("{file}: {}", error.reason);
         error
-    }
-
-    /// Whether it is about this option.
-    #[cfg(test)]
-    pub(crate) fn is_about(&self, option: &str) -> bool {
-        self.options.contains(&option)
     }
 }
 

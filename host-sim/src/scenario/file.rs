@@ -424,7 +424,7 @@ mod tests {
             ("mesh = [\"8x8\"]", 1, "of type array"),
             ("load = true", 1, "of type boolean"),
             ("load = 0", 1, "over 0"),
-            ("jobs = -5", 1, "at least 1"),
+            ("jobs = -5", 1, "jobs = -5: expected a whole number, 1 to"),
             ("strategy = \"fits\"", 1, "known: "),
             (
                 "load = 0.4\n# and\ntraffic = 1.5",

@@ -60,7 +60,7 @@ impl WindowArgs {
 pub struct LogArgs {
     /// A log in the Standard Workload Format, plain or .gz, measured whole; - reads standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = HEADING,
-        conflicts_with_all = ["sizes", "widths", "heights", "dims", "radices", "load", "mean_service"])]
+        conflicts_with_all = ["sizes", "widths", "heights", "dims", "radices", "load", "mean_service", "service", "residence"])]
     pub swf: Option<PathBuf>,
 
     /// Which of its jobs.

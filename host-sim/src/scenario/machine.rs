@@ -12,8 +12,8 @@ pub const MESH_DEFAULT: Shape = Shape::sides(64, 64);
 /// The machine of a command.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct MachineArgs {
-    /// Sides of a mesh of 1 to 16 dimensions, the first along dimension 0 (x): up to 1048576 processors, in two
-    /// dimensions 1 to 1024 along each [default: 64x64]
+    /// Sides of a mesh of 1 to 16 dimensions, the first along dimension 0 (x): each 1 to 65535, in two dimensions 1 to 1024,
+    /// and up to 1048576 processors [default: 64x64]
     #[arg(long, value_name = "WxH...", value_parser = names::sides, help_heading = HEADING)]
     pub mesh: Option<Shape>,
 

@@ -17,11 +17,11 @@ use crate::wording::counted;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PartArgs {
     /// Divide the points into this number of shards, of about equal expected cost, for as many machines
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, help_heading = "Several machines")]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<NonZero<u32>>, allow_negative_numbers = true, help_heading = "Several machines")]
     shards: Option<NonZero<u32>>,
 
     /// Compute only this shard, from 1, into a journal of its own; the same command goes on after an interruption
-    #[arg(long, value_name = "NUMBER", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, requires = "shards", conflicts_with = "merge", help_heading = "Several machines")]
+    #[arg(long, value_name = "NUMBER", value_parser = names::count::<NonZero<u32>>, allow_negative_numbers = true, requires = "shards", conflicts_with = "merge", help_heading = "Several machines")]
     shard: Option<NonZero<u32>>,
 
     /// Unite the journals of all shards into the files that one machine would have written
@@ -52,12 +52,12 @@ impl PartArgs {
             (Some(count), Some(number)) => {
                 let shard = Shard::new(number, count).map(Part::Shard);
                 shard.ok_or_else(|| {
-                    format!("shard {number} (expected 1 to {count}, the number of shards)")
+                    format!("--shard {number} (expected 1 to {count}, the number of --shards)")
                 })
             }
-            (Some(_), None) => {
-                Err("shards without a shard (expected --shard NUMBER, or --merge)".to_owned())
-            }
+            (Some(_), None) => Err(
+                "--shards is given alone (expected --shard NUMBER or --merge beside it)".to_owned(),
+            ),
             (None, _) => Ok(Part::Whole),
         }
     }

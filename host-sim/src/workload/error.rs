@@ -30,6 +30,26 @@ pub enum WorkloadError {
     },
 }
 
+impl WorkloadError {
+    /// The same where the option is known, as its value is being read.
+    pub(super) fn without_options(self) -> Self {
+        match self {
+            WorkloadError::OutOfRange {
+                what,
+                given,
+                expected,
+                ..
+            } => WorkloadError::OutOfRange {
+                what,
+                options: &[],
+                given,
+                expected,
+            },
+            other => other,
+        }
+    }
+}
+
 /// The message about a number that is out of its range.
 struct OutOfRange<'e> {
     what: &'e str,

@@ -125,7 +125,8 @@ impl FromStr for ServiceDistribution {
                 });
             }
         };
-        distribution.sampler().map(|_| distribution)
+        let usable = distribution.sampler().map(|_| distribution);
+        usable.map_err(WorkloadError::without_options)
     }
 }
 

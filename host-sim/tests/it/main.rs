@@ -19,6 +19,7 @@ mod messages;
 mod options;
 mod over_time;
 mod page;
+mod placed;
 mod program;
 mod replay;
 mod replay_in_process;

@@ -415,7 +415,7 @@ fn a_closed_output_loses_no_file() {
         ),
         (
             "traffic --mesh 4x4 --rate 0.001,0.002,0.003,0.004,0.005,0.006,0.007,0.008,0.009,0.010,0.011,0.012 \
-             --warm-up 10 --cycles 100 --format json --plot links --plot-output links.svg",
+             --warmup 10 --cycles 100 --format json --plot links --plot-output links.svg",
             &["links.svg"],
         ),
     ] {

@@ -225,6 +225,6 @@ fn fewer_than_two_whole_weeks_are_not_resampled() {
     let error = log.jobs(1, 0).unwrap_err().to_string();
     assert_eq!(
         error,
-        "the number of whole weeks to resample is 1: expected at least 2, or no resample"
+        "the number of whole weeks to resample (--resample) is 1: expected at least 2, or the log as it is"
     );
 }
