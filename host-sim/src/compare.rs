@@ -585,7 +585,7 @@ fn write_json(
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     let of_scheduler = |results: &Vec<StrategyResult>| -> Vec<ResultJson> {
-        let result = |result| ResultJson::new(result, results, None);
+        let result = |result| ResultJson::new(result, results);
         results.iter().map(result).collect()
     };
     let points = rows.iter().map(|row| PointJson {
