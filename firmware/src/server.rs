@@ -132,38 +132,52 @@ impl<'m> Server<'m> {
 
 #[cfg(feature = "durable")]
 impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Journal<F, REGIONS>> {
-    /// The controller behind a line on which no frame has come yet, in the state that the journal has; if there is none in it, as the
-    /// controller is, which has no job. A journal of which this image can make nothing stays as it is until a command changes something.
-    ///
-    /// Commands that were carried out since the last checkpoint are carried out again, which may take as long as it did then; `pauses` is told of the progress. See
+    /// The controller behind a line on which no frame has come yet, in the state that the journal has ([`Server::restore`]). See
     /// [`Server::new`] for `boot`.
     pub fn restored(
-        mut controller: Controller<'m>,
+        controller: Controller<'m>,
         boot: u64,
-        mut journal: Journal<F, REGIONS>,
+        journal: Journal<F, REGIONS>,
         recovered: Recovered,
         pauses: &mut dyn meshalloc::Pauses,
     ) -> Self {
-        let mut sessions = Sessions::new();
-        let (origin, is_read) = journal.restore(recovered, &mut controller, &mut sessions, pauses);
-        let mut server = Server::with(controller, boot, journal, sessions, origin);
-        server.started = server.controller.clock();
-        server.has_no_checkpoint = !is_read;
-        if is_read {
-            let _ = server.checkpoint();
-        }
+        let mut server = Server::unrestored(controller, boot, journal);
+        server.restore(recovered, pauses);
         server
     }
 
-    /// The same, but what is in the journal is not read: reading it has brought the program down, say. It stays as it is until a command changes something.
-    pub fn unread(controller: Controller<'m>, boot: u64, mut journal: Journal<F, REGIONS>) -> Self {
-        journal.require_checkpoint();
-        let origin = Origin::Damaged {
-            at: controller.clock(),
-        };
-        let mut server = Server::with(controller, boot, journal, Sessions::new(), origin);
-        server.has_no_checkpoint = true;
-        server
+    /// The same before anything is restored: [`Server::restore`] or [`Server::leave_unread`] comes before the first byte. Where the stack is short the server is in its
+    /// place then, and not on the way to it.
+    pub const fn unrestored(
+        controller: Controller<'m>,
+        boot: u64,
+        journal: Journal<F, REGIONS>,
+    ) -> Self {
+        Server::with(controller, boot, journal, Sessions::new(), Origin::New)
+    }
+
+    /// Brings the server into the state that the journal has; if there is none in it, the controller, which has no job, stays as it is. A journal of which this image can make
+    /// nothing stays as it is until a command changes something.
+    ///
+    /// Commands that were carried out since the last checkpoint are carried out again, which may take as long as it did then; `pauses` is told of the progress.
+    pub fn restore(&mut self, recovered: Recovered, pauses: &mut dyn meshalloc::Pauses) {
+        let sessions = &mut self.front.sessions;
+        let (origin, is_read) =
+            self.keep
+                .restore(recovered, &mut self.controller, sessions, pauses);
+        self.front.origin = origin;
+        self.started = self.controller.clock();
+        self.has_no_checkpoint = !is_read;
+        if is_read {
+            let _ = self.checkpoint();
+        }
+    }
+
+    /// What is in the journal is not read: reading it has brought the program down, say. It stays as it is until a command changes something.
+    pub const fn leave_unread(&mut self) {
+        self.keep.require_checkpoint();
+        self.front.origin = Origin::Damaged { at: 0 };
+        self.has_no_checkpoint = true;
     }
 
     /// The journal.

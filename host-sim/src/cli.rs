@@ -17,10 +17,11 @@ use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
 use crate::compare::{self, CompareArgs};
 use crate::failure::{self, Failure};
+use crate::file;
 use crate::identity::PROGRAM;
 use crate::list;
 use crate::log::{self, LogStatisticsArgs};
-use crate::map::{Map, MapArgs, MapMoment, Snapshot};
+use crate::map::{EndMapArgs, Map, PlotArgs, Snapshot};
 use crate::names;
 use crate::replay::{self, ReplayError, Waiting};
 use crate::reproduce::{self, ReproduceArgs};
@@ -114,7 +115,9 @@ Examples:
   host-sim run --mesh 16x16 --strategy ff,as --pattern all-to-all --arrival-rate 0.00005
   host-sim run --scenario paper.toml --seed 7
 
-A scenario file is TOML; its keys are the options above without the dashes:
+A scenario file is TOML; its keys are the options above without the dashes, but for --scenario,
+--threads, --search-time, --jobs-output, --plot and --plot-output, which stand on the command
+line only:
   mesh = \"64x64\"
   strategy = [\"fsl\", \"as\"]
   load = 0.47";
@@ -125,8 +128,9 @@ Examples:
   host-sim view --mesh 10x10 --swf log.swf.gz --strategy ff,as,fsl --output log.html";
 
 const SWEEP_FORMAT: &str = "\
-A sweep is a scenario file with a table [grid] at its end: keys of a scenario, each with a list of
-values. Every combination of them is a point; all strategies at a point get the same jobs.
+A sweep is a scenario file, without backend and format, with a table [grid] at its end: keys of a
+scenario, each with a list of values. Every combination of them is a point; all strategies at a
+point get the same jobs.
   mean-service = 10
   until-rel-error = 0.03
   [grid]
@@ -144,20 +148,25 @@ On several machines that share DIR, each computes one shard, into points.I-of-N.
 
 const REPLAY_FORMAT: &str = "\
 One operation a line; `#` begins a comment:
-  alloc ID AxBx...      job ID asks for A by B by ... processors, now or never unless --scheduler is given; A B is short for AxB;
-                        est=TIME behind it: it is expected to be freed TIME operations later; lease=TIME: it has a lease for TIME operations
-  lease ID TIME         job ID has a lease for TIME operations from now on; when that ends it is released; 0: no lease
+  alloc ID AxBx...      job ID asks for A by B by ... processors, now or never
+                        unless --scheduler is given; A B is short for AxB
+    ... est=TIME        behind it: expected to be freed TIME operations later
+    ... lease=TIME      behind it: with a lease for TIME operations
+  lease ID TIME         job ID has a lease for TIME operations from now on; when
+                        that ends it is released; 0: no lease
   free ID               job ID gives its processors back
-  fault X Y ...         the processor with these coordinates becomes faulty; A..B in place of a coordinate is all from A to B, * all there are
+  fault X Y ...         the processor with these coordinates becomes faulty;
+                        A..B in place of a coordinate: all from A to B; *: all
   repair X Y ...        these processors work again
 
-Coordinates are those of dimension 0 (x) and on; on a cube (--cube) the digits of the address, A[n-1] .. A[0].
-A grant on a two-dimensional mesh lists {\"x\":..,\"y\":..,\"w\":..,\"h\":..} for each submesh, on any other
-grid {\"start\":[..],\"extent\":[..]}, with the numbers in the order of coordinates.";
+Coordinates are those of dimension 0 (x) and on; on a cube (--cube) the digits
+of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists
+{\"x\":..,\"y\":..,\"w\":..,\"h\":..} for each submesh, on any other grid
+{\"start\":[..],\"extent\":[..]}, with the numbers in the order of coordinates.";
 
 #[derive(Args, Debug)]
 struct RunArgs {
-    /// A TOML file with these options as keys; the command line overrides it
+    /// A TOML file with options as keys (below: which); the command line overrides it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     scenario: Option<PathBuf>,
 
@@ -177,8 +186,8 @@ struct RunArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Where and how")]
     jobs_output: Option<PathBuf>,
 
-    #[command(flatten, next_help_heading = "Map")]
-    map: MapArgs,
+    #[command(flatten, next_help_heading = "Picture")]
+    plot: PlotArgs,
 }
 
 #[derive(Args, Debug)]
@@ -208,11 +217,8 @@ struct ReplayArgs {
     #[arg(long)]
     quiet: bool,
 
-    #[command(
-        flatten,
-        next_help_heading = "Map (--plot map: at the end of the file)"
-    )]
-    map: MapArgs,
+    #[command(flatten, next_help_heading = "Map")]
+    map: EndMapArgs,
 }
 
 #[derive(Args, Debug)]
@@ -224,6 +230,18 @@ struct ListArgs {
     /// How the list is written: table or json
     #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
     format: Format,
+}
+
+/// Whether a command that reads a scenario file has this option beside the keys of the file.
+pub(crate) fn has_option(name: &str) -> bool {
+    let command = Cli::command();
+    let commands = command.get_subcommands();
+    let mut reading = commands.filter(|command| ["run", "sweep"].contains(&command.get_name()));
+    reading.any(|command| {
+        command
+            .get_arguments()
+            .any(|arg| arg.get_long() == Some(name))
+    })
 }
 
 /// Reads the command line of this process and carries it out.
@@ -241,7 +259,7 @@ pub fn main() -> ExitCode {
     };
     let (code, message) = failure.ending();
     if let Some(message) = message {
-        eprintln!("error: {message}");
+        failure::to_stderr(&format_args!("error: {message}"));
     }
     ExitCode::from(code)
 }
@@ -258,13 +276,27 @@ fn carry_out(
                 threads: args.threads.count,
                 search_time: args.search_time,
                 jobs_output: args.jobs_output.as_deref(),
-                map: &args.map,
+                plot: &args.plot,
             };
+            let picture = args.plot.path();
+            let files = [
+                ("--scenario", args.scenario.as_deref()),
+                ("--swf", scenario.log_file()),
+                ("--jobs-output", args.jobs_output.as_deref()),
+                ("--plot-output", picture.as_deref()),
+            ];
+            file::distinct(&files)?;
             failure::files_first(output, |output| run::run(&scenario, &how, output))
         }
         Command::View(args) => {
             view::check(matches)?;
             let scenario = scenario::read(matches, &args.options, args.scenario.as_deref())?;
+            let files = [
+                ("--scenario", args.scenario.as_deref()),
+                ("--swf", scenario.log_file()),
+                ("--output", Some(&*args.output)),
+            ];
+            file::distinct(&files)?;
             view::view(&scenario, &args.output, output)
         }
         Command::Sweep(args) => sweep::sweep(args, output),
@@ -308,14 +340,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     scenario::check_serves(machine, strategy)?;
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = args.quiet || io::stdout().is_terminal();
-    let show = match args.map.show_map(for_people)? {
-        Some((MapMoment::LastArrival, show)) => Some(show),
-        Some((other, _)) => {
-            let reason = format!("--plot {other}: replay draws the end of the file (expected map)");
-            return Err(reason.into());
-        }
-        None => None,
-    };
+    let show = args.map.show(for_people)?;
     let (name, input) = open(&args.operations)?;
     let waiting = match args.scheduler {
         Some(_) => Waiting::Queue,
@@ -395,5 +420,22 @@ mod tests {
     #[test]
     fn the_definitions_are_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// A longer line would go on at the left margin, where operations and keys stand.
+    #[test]
+    fn no_line_below_the_options_is_wrapped() {
+        for command in Cli::command().get_subcommands() {
+            let Some(text) = command.get_after_help() else {
+                continue;
+            };
+            for line in text.to_string().lines() {
+                assert!(
+                    line.chars().count() <= 100,
+                    "{}: {line}",
+                    command.get_name()
+                );
+            }
+        }
     }
 }

@@ -18,6 +18,7 @@ use crate::experiment::{
     self, Experiment, Measure, REPLICATIONS_MIN, Replications, StrategyResult, WARMUP_FRACTION,
 };
 use crate::failure::{self, Failure, Incomplete};
+use crate::file;
 use crate::map::{self, MapArgs, PictureFile};
 use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use crate::names;
@@ -25,7 +26,8 @@ use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
 use crate::report::{self, Document, LogJson, ResultJson, cell, shown, table, trimmed};
 use crate::scenario::{
-    self, Format, JOBS_DEFAULT, LogArgs, LogSource, RequestArgs, StrategyChoice, ThreadsArgs,
+    self, Format, JOBS_DEFAULT, LogArgs, LogSource, RequestArgs, ServiceArgs, StrategyChoice,
+    ThreadsArgs,
 };
 use crate::wording::{Number, counted};
 use crate::workload::{
@@ -71,13 +73,12 @@ pub struct CompareArgs {
     )]
     load: Vec<f64>,
 
-    /// Mean of the exponential service time, in seconds
-    #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, default_value = "10")]
-    mean_service: f64,
+    #[command(flatten)]
+    service: ServiceArgs,
 
     /// Jobs in one replication, the first 5 % of which are not measured [default: 40000]; of a log, its first jobs, all measured
     /// [default: all]
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", value_parser = names::jobs, allow_negative_numbers = true)]
     jobs: Option<u32>,
 
     /// Runs of each strategy at each load, each with new jobs; of a log with --resample [default: 10]
@@ -197,10 +198,20 @@ struct Comparison<'a> {
 /// When the workload cannot be used, or the picture or the report cannot be written.
 pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), Failure> {
     let compared = Comparison::new(args)?;
+    if let (Some(moment), Some(&load)) = (args.map.plot, compared.loads.last()) {
+        map::check(moment, &compared.experiment(load, compared.schedulers[0]))?;
+    }
+    let map_path = args.map.path();
+    let files = [
+        ("--swf", compared.args.log.swf.as_deref()),
+        ("--output", compared.picture_path()),
+        ("--plot-output", map_path.as_deref()),
+    ];
+    file::distinct(&files)?;
     // Now rather than after a minute's work.
     let file = compared.picture_path().map(PictureFile::open);
     let file = file.transpose()?;
-    let show = args.map.show_map(args.format == Format::Table)?;
+    let show = args.map.show(args.format == Format::Table)?;
     let (rows, incomplete) = measure(&compared)?;
     if let (Some(file), None) = (file, &incomplete) {
         file.write(&plot::svg(&picture(&compared, &rows))?)?;
@@ -216,13 +227,11 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
     if let (Some((moment, show)), Some(&load)) = (show, compared.loads.last()) {
         let experiment = compared.experiment(load, compared.schedulers[0]);
         let maps = map::maps(&experiment, moment, &mut InProcessBackends::default());
-        let maps = maps.map_err(Failure::from)?;
         let parameters = compared.parameters_under(&compared.scheduler_names()[0]);
-        show.maps(
-            &maps,
-            &format!("load {}, {parameters}", load_text(load)),
-            output,
-        )?;
+        let subtitle = format!("load {}, {parameters}", compared.load_text(load));
+        let shown = maps.map_err(Failure::from);
+        let shown = shown.and_then(|maps| show.maps(&maps, &subtitle, output));
+        shown.map_err(|failure| failure.after_results(&format_args!("--plot {moment}")))?;
     }
     Ok(())
 }
@@ -246,7 +255,7 @@ impl<'a> Comparison<'a> {
                 Source::Log(Box::new(source), Box::new(log))
             }
             None if args.log.shape.is_some() => {
-                return Err("shape is about logs (expected swf beside it)".into());
+                return Err("--shape is about logs (expected --swf beside it)".into());
             }
             None => Source::Synthetic(requests),
         };
@@ -261,7 +270,7 @@ impl<'a> Comparison<'a> {
             None if is_replicated => REPLICATIONS_MIN,
             None => 1,
             Some(_) if !is_replicated => {
-                return Err(format!("replications {}", scenario::NOT_REPLICATED));
+                return Err(scenario::not_replicated("replications").into());
             }
             Some(count) => count,
         };
@@ -297,9 +306,7 @@ impl<'a> Comparison<'a> {
         let workload = match &self.source {
             Source::Synthetic(requests) => Workload::Synthetic(Synthetic {
                 requests: *requests,
-                work: WorkDistribution::Service(ServiceDistribution::Exponential {
-                    mean_seconds: args.mean_service,
-                }),
+                work: WorkDistribution::Service(args.service.distribution()),
                 arrivals: Arrivals::Poisson(Rate::Load(load)),
                 estimates: self.estimates,
             }),
@@ -340,6 +347,15 @@ impl<'a> Comparison<'a> {
         self.schedulers.iter().map(text).collect()
     }
 
+    /// A load as it was given, or rounded as it was found in a log.
+    fn load_text(&self, load: f64) -> String {
+        match &self.source {
+            _ if known(load).is_none() => "-".to_owned(),
+            Source::Log(_, log) if log.load.is_none() => format!("{load:.3}"),
+            _ => Number(load).to_string(),
+        }
+    }
+
     /// All parameters but the loads.
     fn parameters(&self) -> String {
         self.parameters_under(&self.scheduler_names().join(" and "))
@@ -352,8 +368,13 @@ impl<'a> Comparison<'a> {
             Source::Synthetic(requests) => {
                 let requests = report::requests_text(requests);
                 let estimates = report::estimates_text(self.estimates, EstimateModel::Perfect);
-                let mean = Number(args.mean_service);
-                format!("{requests}, mean service {mean} s{estimates}")
+                let service = match args.service.distribution() {
+                    ServiceDistribution::Exponential { mean_seconds } => {
+                        format!("mean service {} s", Number(mean_seconds))
+                    }
+                    other => format!("service {other} s"),
+                };
+                format!("{requests}, {service}{estimates}")
             }
             Source::Log(source, log) => {
                 let unstretched = LogSource {
@@ -381,10 +402,6 @@ impl<'a> Comparison<'a> {
 /// The load of a row, unless it is that of a log which has none.
 fn known(load: f64) -> Option<f64> {
     (load > 0.0).then_some(load)
-}
-
-fn load_text(load: f64) -> String {
-    known(load).map_or_else(|| "-".into(), |load| load.to_string())
 }
 
 /// Every strategy at every load, over all processors.
@@ -495,7 +512,7 @@ fn write_tables(
                 for row in rows {
                     let results = row.results[under][columns.clone()].iter();
                     let cells = results.map(|result| cell(result, metric));
-                    let load = load_text(row.load);
+                    let load = compared.load_text(row.load);
                     table.add_row(std::iter::once(load).chain(cells));
                 }
                 trimmed(&table)
@@ -559,7 +576,7 @@ fn write_tables(
     let count = |row: &Row| row.all().map(|result| result.runs.len()).min().unwrap_or(0);
     let counts = rows
         .iter()
-        .map(|row| format!("{} at {}", count(row), load_text(row.load)));
+        .map(|row| format!("{} at {}", count(row), compared.load_text(row.load)));
     let counts = counts.collect::<Vec<_>>().join(", ");
     let line = report::incomplete_line(incomplete, &counts);
     writeln!(output, "{line}")?;
@@ -573,7 +590,7 @@ fn write_json(
     output: &mut dyn Write,
 ) -> Result<(), Failure> {
     let of_scheduler = |results: &Vec<StrategyResult>| -> Vec<ResultJson> {
-        let result = |result| ResultJson::new(result, results, None);
+        let result = |result| ResultJson::new(result, results);
         results.iter().map(result).collect()
     };
     let points = rows.iter().map(|row| PointJson {
@@ -591,7 +608,8 @@ fn write_json(
                 compared.estimates,
             );
             scenario["load"] = loads.into();
-            scenario["mean-service"] = args.mean_service.into();
+            let (option, value) = args.service.record();
+            scenario[option] = value;
             scenario["warmup"] = WARMUP_FRACTION.into();
             scenario["jobs"] = args.jobs.unwrap_or(JOBS_DEFAULT).into();
             scenario

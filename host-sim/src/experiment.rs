@@ -329,6 +329,7 @@ impl Experiment {
         if !(1..=JOBS_MAX).contains(&jobs) {
             return Err(WorkloadError::OutOfRange {
                 what: "the number of jobs".into(),
+                options: &["jobs"],
                 given: jobs.to_string(),
                 expected: format!("1 to {JOBS_MAX}"),
             });
@@ -341,6 +342,7 @@ impl Experiment {
             }
             Measure::Arrivals { warmup_fraction } => Err(WorkloadError::OutOfRange {
                 what: "the part of the jobs that is not measured".into(),
+                options: &["warmup"],
                 given: warmup_fraction.to_string(),
                 expected: "0 or more, and less than 1".into(),
             }),
@@ -359,7 +361,8 @@ impl Experiment {
         let [least, most] = [1, TIME_MAX].map(|ticks| unit.of(ticks));
         if !(least..=most).contains(&threshold) {
             return Err(WorkloadError::OutOfRange {
-                what: "the threshold of the bounded slowdown (slowdown-threshold)".into(),
+                what: "the threshold of the bounded slowdown".into(),
+                options: &["slowdown-threshold"],
                 given: Number(threshold).to_string(),
                 expected: format!("{least} to {most:.0} {}s", unit.name()),
             });
@@ -388,6 +391,7 @@ impl Experiment {
         let bad = |what: &str, given: String, expected: &str| {
             Err(WorkloadError::OutOfRange {
                 what: what.into(),
+                options: &[],
                 given,
                 expected: expected.into(),
             })

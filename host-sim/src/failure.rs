@@ -1,5 +1,6 @@
 //! Why a command was not carried out.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use crate::backend::BackendError;
@@ -10,16 +11,23 @@ use crate::simulation::SimulationError;
 /// Exit code of everything that could not be done.
 const EXIT_FAILURE: u8 = 2;
 
-/// Exit code when the controller was lost, or a run failed after others were complete.
+/// Exit code when the controller was lost, a run failed after others were complete, or the picture of results failed that are written.
 const EXIT_INCOMPLETE: u8 = 1;
 
 /// The exit codes, for the help.
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
   0    done, or standard output was closed by its reader
-  1    the controller was lost, or a run failed: what is complete has been written, marked INCOMPLETE
+  1    the controller was lost, or a run failed: what is complete has been written, marked INCOMPLETE; or the picture of
+       --plot could not be drawn: the results have been written
   2    nothing was done: a wrong option or file, or a result that cannot be written; standard error says why
   130  after Ctrl-C: what is complete has been written, marked INCOMPLETE";
+
+/// Writes a line to standard error, as far as it can be written: a reader that has closed it changes neither what is done nor the
+/// exit code.
+pub(crate) fn to_stderr(line: &dyn fmt::Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
 
 /// Why a command was not carried out.
 #[derive(Debug)]
@@ -30,6 +38,8 @@ pub enum Failure {
     OutputClosed,
     /// The experiments ended early. What is complete has been printed.
     Incomplete(Incomplete),
+    /// The results have been written, but something that was to be made of them was not: the line on standard error.
+    AfterResults(String),
 }
 
 /// Why experiments ended early.
@@ -146,12 +156,25 @@ pub(crate) fn files_first(
 }
 
 impl Failure {
+    /// The same of what this option was to make of results that have been written.
+    pub(crate) fn after_results(self, option: &dyn fmt::Display) -> Self {
+        match self {
+            Failure::Message(reason) => Failure::AfterResults(format!("{option}: {reason}")),
+            Failure::Incomplete(Incomplete { reason, code }) => {
+                let reason = format!("{option}: {reason}");
+                Failure::Incomplete(Incomplete { reason, code })
+            }
+            other => other,
+        }
+    }
+
     /// The exit code, and the line on standard error.
     pub(crate) fn ending(&self) -> (u8, Option<&str>) {
         match self {
             Failure::Message(message) => (EXIT_FAILURE, Some(message)),
             Failure::OutputClosed => (0, None),
             Failure::Incomplete(Incomplete { reason, code }) => (*code, Some(reason)),
+            Failure::AfterResults(message) => (EXIT_INCOMPLETE, Some(message)),
         }
     }
 }

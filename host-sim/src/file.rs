@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
@@ -80,6 +80,42 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether the files of these options are different ones: of two that are the same, one would take the place of the other. What is
+/// no regular file, such as a pipe, may be named twice.
+///
+/// # Errors
+///
+/// The first option with the file of an earlier one.
+pub(crate) fn distinct(paths: &[(&str, Option<&Path>)]) -> Result<(), String> {
+    let mut seen: Vec<(&str, PathBuf)> = Vec::new();
+    for &(option, path) in paths {
+        let Some(path) = path else { continue };
+        if fs::metadata(path).is_ok_and(|known| !known.is_file()) {
+            continue;
+        }
+        let place = place(path);
+        if let Some((earlier, _)) = seen.iter().find(|(_, other)| *other == place) {
+            return Err(format!(
+                "{option} {} is the file of {earlier}, too (expected another file)",
+                path.display()
+            ));
+        }
+        seen.push((option, place));
+    }
+    Ok(())
+}
+
+/// The one path of a file that there is, or is to be.
+fn place(path: &Path) -> PathBuf {
+    let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let of_folder = || {
+        let folder = folder_of(path).canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    let whole = path.canonicalize().ok();
+    whole.or_else(of_folder).unwrap_or_else(absolute)
+}
+
 /// The folder that a file is in.
 pub(crate) fn folder_of(file: &Path) -> &Path {
     let parent = file.parent();
@@ -118,6 +154,31 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path().join("a")).unwrap().count(), 1);
         assert!(check(folder.path()).is_err());
         assert!(write(&path.join("c"), b"").is_err());
+    }
+
+    #[test]
+    fn the_same_file_under_two_names_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("there"), "").unwrap();
+        fs::create_dir(path("inner")).unwrap();
+        for (one, other, same) in [
+            ("there", "there", true),
+            ("there", "inner/../there", true),
+            ("new", "./new", true),
+            ("new", "inner/../new", true),
+            ("missing/new", "missing/./new", true),
+            ("new", "inner/new", false),
+            ("there", "new", false),
+        ] {
+            let [one, other] = [one, other].map(path);
+            let outcome = distinct(&[("--one", Some(&one)), ("--other", Some(&other))]);
+            assert_eq!(outcome.is_err(), same, "{one:?} {other:?} {outcome:?}");
+        }
+        if cfg!(unix) {
+            let null = Some(Path::new("/dev/null"));
+            assert_eq!(distinct(&[("--one", null), ("--other", null)]), Ok(()));
+        }
     }
 
     #[cfg(unix)]

@@ -107,6 +107,7 @@ impl IoMesh {
         if !processors.is_plane() || processors.wraps(0) || processors.wraps(1) {
             return Err(WorkloadError::OutOfRange {
                 what: "the machine beside which I/O nodes stand".into(),
+                options: &["io-nodes", "io"],
                 given: processors.to_string(),
                 expected: "a two-dimensional mesh".into(),
             });
@@ -153,6 +154,7 @@ impl IoMesh {
         Grid::mesh(&sides).map_err(|_| {
             let IoMesh { w, h, .. } = self;
             WorkloadError::OutOfRange {
+                options: &["mesh", "io"],
                 what: "the machine whose I/O nodes are a part of its network".into(),
                 given: self.processors.to_string(),
                 expected: format!(

@@ -14,6 +14,9 @@
 //! - [`traffic`]: messages of processors that do not wait for each other, on the bare network;
 //! - [`report`], [`compare`], [`replay`], [`list`], [`plot`], [`map`]: what the commands of `host-sim` show.
 
+// Where nobody reads standard error, `eprintln!` panics; `failure::to_stderr` does not.
+#![warn(clippy::print_stderr)]
+
 pub mod backend;
 pub mod cli;
 pub mod compare;

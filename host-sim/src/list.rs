@@ -5,16 +5,17 @@ use std::io::{self, Write};
 use clap::ValueEnum;
 use meshalloc::scheduler::SchedulerInfo;
 use meshalloc::{SchedulerKind, StrategyKind};
-use serde_json::{Value, json};
 
-use crate::identity::{PROGRAM, VERSION};
 use crate::metrics::Metric;
 use crate::scenario::Format;
-use crate::workload::distributions::DistributionInfo;
 use crate::workload::{
     CountDistribution, EstimateModel, Pattern, ServiceDistribution, ShapeRule, SizeDistribution,
     TaskDistribution,
 };
+
+mod document;
+
+pub(crate) use document::ListDocument;
 
 /// Columns of a terminal.
 const WIDTH: usize = 80;
@@ -44,24 +45,6 @@ pub enum Part {
     Shapes,
 }
 
-impl Part {
-    /// Its keys in the JSON object.
-    const fn keys(self) -> &'static [&'static str] {
-        match self {
-            Part::Strategies => &["strategies"],
-            Part::Schedulers => &["schedulers"],
-            Part::Sizes => &["sizes"],
-            Part::Service => &["service"],
-            Part::Dims => &["dims", "radices"],
-            Part::Patterns => &["patterns"],
-            Part::TaskProcessors => &["task_processors"],
-            Part::Estimates => &["estimates"],
-            Part::Metrics => &["metrics"],
-            Part::Shapes => &["shapes"],
-        }
-    }
-}
-
 /// Writes the list, or a part of it.
 ///
 /// # Errors
@@ -71,7 +54,7 @@ pub fn list(part: Option<Part>, format: Format, output: &mut dyn Write) -> io::R
     match format {
         Format::Table => text(part, output),
         Format::Json => {
-            serde_json::to_writer_pretty(&mut *output, &json(part))?;
+            serde_json::to_writer_pretty(&mut *output, &ListDocument::new(part))?;
             writeln!(output)
         }
     }
@@ -134,9 +117,9 @@ fn strategies(output: &mut dyn Write) -> io::Result<()> {
             .copied()
             .collect();
         let complete = if info.complete {
-            "recognises completely"
+            "finds a place whenever there is one"
         } else {
-            "does not recognise completely"
+            "may miss a place that there is"
         };
         let contiguous = if info.holds.is_contiguous() {
             "contiguous"
@@ -162,8 +145,9 @@ fn strategies(output: &mut dyn Write) -> io::Result<()> {
 fn schedulers(output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "Schedulers (--scheduler)")?;
     for info in SchedulerKind::INFO {
-        let parameters = scheduler_parameters(info).join(", ");
-        item(output, info.name, &[&parameters, info.source])?;
+        let written = format!("Written {}.", info.forms.join(" or "));
+        let (meaning, source) = about_scheduler(info);
+        item(output, info.name, &[meaning, &written, source])?;
     }
     Ok(())
 }
@@ -200,15 +184,43 @@ fn strategy_parameters(kind: StrategyKind) -> Vec<&'static str> {
     parameters(kind.info().forms.iter().map(|form| form.text))
 }
 
-/// What may follow the scheduler's name and a colon.
-fn scheduler_parameters(info: &SchedulerInfo) -> Vec<&'static str> {
-    parameters(info.forms.iter().copied())
+/// What a scheduler does, and where it comes from.
+fn about_scheduler(info: &SchedulerInfo) -> (&'static str, &'static str) {
+    let meaning = match info.name {
+        // Its source says what it does: it is as old as queues.
+        "fcfs" => {
+            return (
+                "First come, first served: only the head of the queue may try.",
+                "",
+            );
+        }
+        "modified-fcfs" => {
+            "When the head of the queue does not fit, later jobs try in order, until the head has waited too long: dynamic, more seconds \
+             than the mean delay times the arrival rate; count, more jobs than that have passed it; static, so many seconds."
+        }
+        "bypass-queue" => {
+            "After a departure all jobs that wait try in order, unless the head has waited for so many seconds; then only it may."
+        }
+        "easy" => {
+            "The head of the queue, or the first COUNT jobs that do not fit, hold reservations; later jobs begin where they are expected \
+             to delay none of these. By estimates of run times."
+        }
+        "conservative" => {
+            "Every job that does not fit holds a reservation; later jobs begin where they are expected to delay none. By estimates of \
+             run times."
+        }
+        "sjf" => {
+            "Shortest job first, by estimates of run times; once the head of the queue has waited for so many seconds, it goes first."
+        }
+        _ => "",
+    };
+    (meaning, info.source)
 }
 
 /// A name and paragraphs about it.
 fn item(output: &mut dyn Write, name: &str, texts: &[&str]) -> io::Result<()> {
     writeln!(output, "  {name}")?;
-    for text in texts {
+    for text in texts.iter().filter(|text| !text.is_empty()) {
         for line in wrapped(text, WIDTH - 6) {
             writeln!(output, "      {line}")?;
         }
@@ -229,65 +241,4 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-fn json(part: Option<Part>) -> Value {
-    let strategies: Vec<_> = StrategyKind::ALL
-        .iter()
-        .map(|kind| {
-            let info = kind.info();
-            json!({
-                "name": info.name,
-                "aliases": info.aliases,
-                "source": info.source,
-                "serves": kind.serves().to_string(),
-                "complete": info.complete,
-                "contiguous": info.holds.is_contiguous(),
-                "built": info.built,
-                "parameters": strategy_parameters(*kind),
-            })
-        })
-        .collect();
-    let schedulers: Vec<_> = SchedulerKind::INFO
-        .iter()
-        .map(
-            |info| json!({"name": info.name, "parameters": scheduler_parameters(info), "source": info.source}),
-        )
-        .collect();
-    let distributions = |infos: &[DistributionInfo]| -> Vec<Value> {
-        let info = |info: &DistributionInfo| json!({"name": info.name, "meaning": info.meaning, "source": info.source});
-        infos.iter().map(info).collect()
-    };
-    let metrics: Vec<_> = Metric::ALL
-        .into_iter()
-        .map(|metric| {
-            json!({
-                "name": metric.name(),
-                "meaning": metric.meaning(),
-                "unit": metric.unit().words(),
-                "source": metric.source(),
-            })
-        })
-        .collect();
-    let mut list = json!({
-        "program": PROGRAM,
-        "version": VERSION,
-        "strategies": strategies,
-        "schedulers": schedulers,
-        "sizes": distributions(SizeDistribution::LIST),
-        "service": distributions(ServiceDistribution::LIST),
-        "patterns": distributions(Pattern::LIST),
-        "task_processors": distributions(CountDistribution::LIST),
-        "estimates": distributions(EstimateModel::LIST),
-        "dims": distributions(TaskDistribution::LIST),
-        "radices": distributions(TaskDistribution::LIST),
-        "shapes": distributions(ShapeRule::LIST),
-        "metrics": metrics,
-    });
-    if let (Some(part), Value::Object(list)) = (part, &mut list) {
-        let wanted =
-            |key: &str| part.keys().contains(&key) || ["program", "version"].contains(&key);
-        list.retain(|key, _| wanted(key));
-    }
-    list
 }

@@ -5,32 +5,28 @@
 //! touch differ in [colour](colouring).
 
 use std::fmt;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::Args;
-use clap::builder::ValueHint;
 use meshalloc::{Block, Grid, StrategyKind, Ticks};
 
 use crate::backend::Backends;
 use crate::experiment::{self, AnyExecution, Experiment, ExperimentError};
-use crate::file;
-use crate::simulation::{self, Interrupted, Moment};
+use crate::simulation::{self, Interrupted, Moment, SimulationError};
+use crate::simulation::{JobRecord, Observer};
+use crate::wording::counted;
 use crate::workload::{JOBS_MAX, TIME_MAX, TimeUnit};
 
 pub mod colouring;
 pub mod largest;
 pub mod layout;
+mod show;
 pub mod snapshot;
 pub mod svg;
 pub mod terminal;
 
+pub(crate) use show::{EndMapArgs, MapArgs, NO_LINKS, PictureArgs, PictureFile, PlotArgs, Show};
 pub use snapshot::{MapJob, Snapshot};
 pub use svg::LinkMap;
-
-/// Where the picture goes by default.
-pub const OUTPUT_DEFAULT: &str = "out/map.svg";
 
 /// The moment that is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -74,13 +70,23 @@ impl FromStr for Plot {
     }
 }
 
+impl Plot {
+    /// The kind of picture, which its file is called after.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Plot::Map(_) => "map",
+            Plot::Links => "links",
+            Plot::Gantt => "gantt",
+            Plot::Timeline => "timeline",
+        }
+    }
+}
+
 impl fmt::Display for Plot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Plot::Map(moment) => moment.fmt(f),
-            Plot::Links => f.write_str("links"),
-            Plot::Gantt => f.write_str("gantt"),
-            Plot::Timeline => f.write_str("timeline"),
+            other => f.write_str(other.kind()),
         }
     }
 }
@@ -172,7 +178,7 @@ fn asked(machine: &Grid, block: Block) -> String {
 ///
 /// # Errors
 ///
-/// When the workload cannot be used, a controller cannot be made ready, or the moment never comes.
+/// When the workload cannot be used, a controller cannot be made ready, or the moment never comes or is after the end of all runs.
 pub fn maps(
     experiment: &Experiment,
     moment: MapMoment,
@@ -183,6 +189,9 @@ pub fn maps(
         MapMoment::Time(at) => Moment::Time(experiment.workload.time_unit().ticks(at)),
         MapMoment::Jobs(count) => Moment::Grants(count),
     };
+    if let Moment::Time(at) = moment {
+        check_end(experiment, at, backends)?;
+    }
     let mut maps = Vec::new();
     for &strategy in &experiment.strategies {
         let map = map(experiment, strategy, moment, backends)?;
@@ -190,6 +199,61 @@ pub fn maps(
         maps.push(map);
     }
     Ok(maps)
+}
+
+/// Whether a run has not ended by this time, of one strategy at least. Runs are made for it only where the last job has arrived by then.
+fn check_end(
+    experiment: &Experiment,
+    at: Ticks,
+    backends: &mut dyn Backends,
+) -> Result<(), ExperimentError> {
+    struct End(Ticks);
+    impl Observer for End {
+        fn job(&mut self, _: &JobRecord<'_>) {}
+
+        fn end(&mut self, at: Ticks) {
+            self.0 = at;
+        }
+    }
+    if at <= last_arrival(experiment)? {
+        return Ok(());
+    }
+    let mut ends = Vec::new();
+    for &strategy in &experiment.strategies {
+        let mut end = End(0);
+        experiment::run_observed(experiment, strategy, backends, &(), &mut end)?;
+        ends.push((end.0, strategy));
+    }
+    match ends.into_iter().max_by_key(|(end, _)| *end) {
+        Some((end, strategy)) if end < at => Err(ExperimentError::Run {
+            strategy,
+            replication: 1,
+            reason: Box::new(SimulationError::Over {
+                end,
+                unit: experiment.workload.time_unit(),
+            }),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a moment may come in an experiment.
+///
+/// # Errors
+///
+/// When its runs have fewer jobs than the moment is about, or the workload cannot be used.
+pub(crate) fn check(moment: MapMoment, experiment: &Experiment) -> Result<(), String> {
+    let MapMoment::Jobs(count) = moment else {
+        return Ok(());
+    };
+    let jobs = experiment.measured(0).map_err(|error| error.to_string())?;
+    match jobs.needed() {
+        jobs if count > jobs.into() => Err(format!(
+            "--plot {moment}: a run has {} (expected map:jobs=N, N from 1 to {jobs})",
+            counted(jobs, "job")
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// For each strategy, how much the links carried in its first replication, which is run again.
@@ -269,130 +333,6 @@ fn map(
         waiting,
         snapshot,
     })
-}
-
-/// A file for a picture, looked at before the work that it shows and written after it.
-#[derive(Debug)]
-pub(crate) struct PictureFile(PathBuf);
-
-impl PictureFile {
-    /// Whether the file can be written; makes its folder if need be.
-    pub(crate) fn open(path: &Path) -> Result<Self, String> {
-        match file::check(path) {
-            Ok(()) => Ok(PictureFile(path.to_owned())),
-            Err(error) => Err(failed(path, &error)),
-        }
-    }
-
-    /// Puts the picture in the place of what was there.
-    pub(crate) fn write(&self, svg: &str) -> Result<(), String> {
-        file::write(&self.0, svg.as_bytes()).map_err(|error| failed(&self.0, &error))
-    }
-}
-
-fn failed(path: &Path, error: &io::Error) -> String {
-    format!("{}: cannot write the picture: {error}", path.display())
-}
-
-/// The options of commands that can show maps.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct MapArgs {
-    /// Also draw a picture. Who holds which processors: map, when the last measured job arrives; map:SECONDS, at
-    /// that time (seconds; cycles where jobs send messages); map:jobs=N, when N jobs have been granted. How much
-    /// each link of the network carries: links, of jobs that send messages. Over the first replication, with run: gantt, which
-    /// jobs hold which processors; timeline, processors in use and fragmented, and jobs that wait
-    #[arg(long, value_name = "map[:WHEN]|links|gantt|timeline", value_parser = Plot::from_str)]
-    pub(crate) plot: Option<Plot>,
-
-    /// Where the picture goes (SVG); its folder is made if need be
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = OUTPUT_DEFAULT, requires = "plot")]
-    pub(crate) plot_output: PathBuf,
-}
-
-/// The error where no messages are sent.
-pub(crate) const NO_LINKS: &str =
-    "--plot links is about jobs that send messages (expected run with --pattern, or traffic)";
-
-impl MapArgs {
-    /// What is to be shown and where, if anything. Opens the file: now rather than after a minute's work.
-    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<(Plot, Show)>, String> {
-        let Some(plot) = self.plot else {
-            return Ok(None);
-        };
-        let show = Show::open(&self.plot_output, on_terminal)?;
-        Ok(Some((plot, show)))
-    }
-
-    /// The same of commands whose jobs do not send messages.
-    pub(crate) fn show_map(&self, on_terminal: bool) -> Result<Option<(MapMoment, Show)>, String> {
-        match self.plot {
-            Some(Plot::Links) => Err(NO_LINKS.to_owned()),
-            Some(plot @ (Plot::Gantt | Plot::Timeline)) => Err(format!(
-                "--plot {plot} is about a run over time (expected run; here map or map:WHEN)"
-            )),
-            Some(Plot::Map(moment)) => {
-                let show = Show::open(&self.plot_output, on_terminal)?;
-                Ok(Some((moment, show)))
-            }
-            None => Ok(None),
-        }
-    }
-}
-
-/// What the commands need to show maps.
-#[derive(Debug)]
-pub(crate) struct Show {
-    file: PictureFile,
-    on_terminal: bool,
-}
-
-impl Show {
-    /// Opens the file of the picture. The terminal gets one too if `on_terminal`.
-    fn open(path: &Path, on_terminal: bool) -> Result<Self, String> {
-        let file = PictureFile::open(path)?;
-        Ok(Show { file, on_terminal })
-    }
-
-    /// Draws the maps; `subtitle` has the parameters that all of them share.
-    pub(crate) fn maps(
-        self,
-        maps: &[Map],
-        subtitle: &str,
-        output: &mut dyn Write,
-    ) -> Result<(), crate::failure::Failure> {
-        let path = &self.file.0;
-        self.file.write(&svg::svg(maps, subtitle)?)?;
-        if self.on_terminal {
-            writeln!(output)?;
-            terminal::draw(maps, terminal::Look::of_stdout(), output)?;
-            writeln!(output, "map: {}", path.display())?;
-        }
-        Ok(())
-    }
-
-    /// Writes a picture that is drawn already, of this kind.
-    pub(crate) fn drawn(
-        self,
-        kind: &str,
-        svg: &str,
-        output: &mut dyn Write,
-    ) -> Result<(), crate::failure::Failure> {
-        self.file.write(svg)?;
-        if self.on_terminal {
-            writeln!(output, "\n{kind}: {}", self.file.0.display())?;
-        }
-        Ok(())
-    }
-
-    /// Draws maps of links.
-    pub(crate) fn links(
-        self,
-        maps: &[LinkMap],
-        subtitle: &str,
-        output: &mut dyn Write,
-    ) -> Result<(), crate::failure::Failure> {
-        self.drawn("links", &svg::svg(maps, subtitle)?, output)
-    }
 }
 
 impl fmt::Display for MapMoment {

@@ -2,14 +2,19 @@
 //! about one that cannot be read.
 
 use std::fmt::Display;
-use std::str::FromStr;
 
 use meshalloc::{
-    Cube, DIMENSIONS_MAX, Grid, NODES_MAX, SchedulerKind, Shape, StrategyKind, StrategyTextError,
-    Ticks, Tuple,
+    Cube, DIMENSIONS_MAX, Grid, NODES_MAX, SchedulerKind, Shape, ShapeError, StrategyKind,
+    StrategyTextError, Ticks, Tuple,
 };
 
 use crate::workload::{TIME_MAX, TimeUnit};
+
+mod numbers;
+
+pub(crate) use numbers::value;
+use numbers::whole;
+pub use numbers::{REPLICATIONS_MAX, count, fraction, jobs, positive, replications, threads};
 
 /// The known name that is most like `given`, if any is like it at all: one that a slip or two away (letters missing, too many, wrong or
 /// swapped, a third of them at most) makes the same, else the most similar one.
@@ -53,6 +58,9 @@ fn wrong_parameter(what: &str, name: &str, parameter: Option<&str>, forms: &[&st
     )
 }
 
+const SIDES_EXPECTED: &str =
+    "expected WxH or the sides of more dimensions, each 1 to 65535, such as 64x64 or 8x8x16";
+
 /// Reads the sides of a machine, dimension 0 (x) first, with an `x` between them.
 ///
 /// # Errors
@@ -65,11 +73,12 @@ fn wrong_parameter(what: &str, name: &str, parameter: Option<&str>, forms: &[&st
 /// assert!(sides("4x4x0x4").unwrap_err().contains("dimension 2 is 0"));
 /// ```
 pub fn sides(text: &str) -> Result<Shape, String> {
-    let wrong = |error: &dyn Display| {
-        format!("{error} (expected WxH or the sides of more dimensions, such as 64x64 or 8x8x16)")
-    };
+    let wrong = |error: &dyn Display| format!("{error} ({SIDES_EXPECTED})");
     let sides = text.to_ascii_lowercase().parse::<Tuple>();
-    let sides = sides.map_err(|error| wrong(&error))?;
+    let sides = sides.map_err(|error| match error {
+        ShapeError::NotNumbers => SIDES_EXPECTED.to_owned(),
+        other => wrong(&other),
+    })?;
     // No more is allowed of any machine with these sides.
     Grid::torus(&sides).map_err(|error| wrong(&error))?;
     Shape::new(&sides).map_err(|error| wrong(&error))
@@ -161,12 +170,6 @@ pub fn dimension(machine: Grid, dimension: usize) -> String {
         0..3 => ["x", "y", "z"][dimension].to_owned(),
         _ => format!("d{dimension}"),
     }
-}
-
-/// Reads decimal digits and nothing else.
-fn whole<N: FromStr>(text: &str) -> Option<N> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| digits)
 }
 
 /// Reads a strategy's name or its abbreviation and, after a colon, its parameters.
@@ -288,16 +291,6 @@ fn duration(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("\"{text}\" is not a time: expected seconds, 0 to {SECONDS_MAX}"))
 }
 
-/// Reads a value that `is_good` accepts; the error is what was `expected`.
-pub(crate) fn value<T: FromStr>(
-    text: &str,
-    expected: &str,
-    is_good: impl FnOnce(&T) -> bool,
-) -> Result<T, String> {
-    let read = text.parse().ok().filter(is_good);
-    read.ok_or_else(|| format!("expected {expected}"))
-}
-
 /// Units of spans of time, and seconds in each.
 const SPANS: [(char, f64); 5] = [
     ('s', 1.0),
@@ -347,59 +340,6 @@ pub fn span_text(ticks: Ticks) -> String {
     let whole = units.find(|(_, each)| seconds > 0.0 && seconds % each == 0.0);
     let (unit, each) = whole.unwrap_or(&SPANS[0]);
     format!("{}{unit}", seconds / each)
-}
-
-/// Reads a whole number of at least 1.
-///
-/// # Errors
-///
-/// When it is zero, has other characters than digits or is too large for `T`.
-pub fn count<T: FromStr + Default + PartialOrd>(text: &str) -> Result<T, String> {
-    let is_good = |number: &T| *number > T::default();
-    value(text, "a whole number of at least 1", is_good)
-}
-
-/// Reads a whole number of at least 1 as a `NonZero`.
-///
-/// # Errors
-///
-/// When it is not.
-pub fn not_zero<T: FromStr>(text: &str) -> Result<T, String> {
-    value(text, "a whole number of at least 1", |_| true)
-}
-
-/// The most replications: memory holds what each of them gave.
-pub const REPLICATIONS_MAX: u32 = 1_000_000;
-
-/// Reads a number of replications.
-///
-/// # Errors
-///
-/// When it is not 1 to [`REPLICATIONS_MAX`].
-pub fn replications<T: FromStr + Copy + Into<u32>>(text: &str) -> Result<T, String> {
-    let expected = format!("a whole number, 1 to {REPLICATIONS_MAX}");
-    let is_good = |number: &T| (1..=REPLICATIONS_MAX).contains(&(*number).into());
-    value(text, &expected, is_good)
-}
-
-/// Reads a number over 0, not infinite.
-///
-/// # Errors
-///
-/// When it is anything else.
-pub fn positive(text: &str) -> Result<f64, String> {
-    let is_good = |number: &f64| number.is_finite() && *number > 0.0;
-    value(text, "a number over 0", is_good)
-}
-
-/// Reads a number between 0 and 1, both left out.
-///
-/// # Errors
-///
-/// When it is anything else.
-pub fn fraction(text: &str) -> Result<f64, String> {
-    let is_good = |number: &f64| *number > 0.0 && *number < 1.0;
-    value(text, "a number between 0 and 1, both excluded", is_good)
 }
 
 #[cfg(test)]
@@ -523,21 +463,5 @@ mod tests {
             error.contains("unknown strategy \"rand\"; did you mean \"random\"?"),
             "{error}"
         );
-    }
-
-    #[test]
-    fn numbers_out_of_range_are_errors() {
-        assert_eq!(count::<u32>("8"), Ok(8));
-        for wrong in ["0", "-1", "1.5", "", "4294967296"] {
-            assert!(count::<u32>(wrong).is_err(), "{wrong}");
-        }
-        assert_eq!(positive(".47"), Ok(0.47));
-        for wrong in ["0", "-1", "nan", "inf", "1e999", "x"] {
-            assert!(positive(wrong).is_err(), "{wrong}");
-        }
-        assert_eq!(fraction("0.03"), Ok(0.03));
-        for wrong in ["0", "1", "nan", "-0.1"] {
-            assert!(fraction(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -84,7 +84,7 @@ pub struct ReproduceArgs {
 
     /// Jobs in one replication, the first 5 % of which are not measured, in place of the chosen length's; the 100 tasks
     /// that chuang-wu has at time 0 in its Fig. 2 stay 100
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", value_parser = names::jobs, allow_negative_numbers = true)]
     jobs: Option<u32>,
 
     /// Replications of every point, in place of the chosen length's
@@ -200,6 +200,12 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     let largest_mesh = args.largest_mesh.or(args.lengths().largest_mesh);
     let mut paper = paper_file.paper(&numbers, largest_mesh)?;
     let logs = Logs::new(args.traces.as_deref());
+    let is_about_logs = |figure: &Figure| figure.cells().any(|cell| cell.setting.log().is_some());
+    if args.traces.is_some() && !paper.figures.iter().any(is_about_logs) {
+        let reason =
+            "--traces is about figures that run a log, and none of these does (expected none)";
+        return Err(reason.to_owned().into());
+    }
     let left_out = without_log(&paper, &logs);
     if let Some((_, reason)) = left_out
         .iter()

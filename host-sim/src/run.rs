@@ -10,10 +10,10 @@ use meshalloc::{Configuration, StrategyKind};
 
 use crate::backend::line::LineBackends;
 use crate::backend::{Backend, BackendError, Backends, InProcessBackends, StopwatchBackends};
-use crate::experiment::{self, StrategyResult};
+use crate::experiment::{self, Experiment, StrategyResult};
 use crate::failure::{self, Failure};
 use crate::history;
-use crate::map::{self, LinkMap, MapArgs, Plot};
+use crate::map::{self, LinkMap, Plot, PlotArgs, Show};
 use crate::plot::over_time;
 use crate::progress::Bar;
 use crate::records::{JobsFile, Recorded};
@@ -36,8 +36,8 @@ pub(crate) struct RunHow<'a> {
     pub(crate) search_time: bool,
     /// Where the single jobs go.
     pub(crate) jobs_output: Option<&'a Path>,
-    /// Whether a map is drawn.
-    pub(crate) map: &'a MapArgs,
+    /// Whether a picture is drawn.
+    pub(crate) plot: &'a PlotArgs,
 }
 
 /// Runs a scenario and writes its report.
@@ -54,7 +54,7 @@ pub(crate) fn run(
         threads,
         search_time,
         jobs_output,
-        map,
+        plot,
     } = how;
     if threads.is_some() && scenario.backend != BackendChoice::InProcess {
         return Err(THREADS_NEED_IN_PROCESS.to_owned().into());
@@ -63,13 +63,10 @@ pub(crate) fn run(
         return Err(SEARCH_TIME_NEEDS_IN_PROCESS.to_owned().into());
     }
     let experiment = scenario.experiment(&SharedLogs::default())?;
-    let show = map.show(scenario.format == Format::Table)?;
-    if let Some((Plot::Links, _)) = show {
-        if experiment.workload.messages().is_none() {
-            return Err(map::NO_LINKS.to_owned().into());
-        }
-        LinkMap::check(experiment.machine)?;
+    if let Some(plot) = plot.plot {
+        check_plot(plot, &experiment)?;
     }
+    let show = plot.show(scenario.format == Format::Table)?;
     let mut line = match &scenario.backend {
         BackendChoice::InProcess => None,
         BackendChoice::Line(endpoint) => {
@@ -145,29 +142,60 @@ pub(crate) fn run(
     let Some((plot, show)) = show else {
         return Ok(());
     };
-    let subtitle = report::subtitle(scenario);
     let mut in_process = InProcessBackends::default();
     let backends: &mut dyn Backends = match &mut line {
         Some(line) => line,
         None => &mut in_process,
     };
+    let subtitle = report::subtitle(scenario);
+    let drawn = draw(plot, show, &experiment, &subtitle, backends, &bar, output);
+    drawn.map_err(|failure| failure.after_results(&format_args!("--plot {plot}")))
+}
+
+/// What is known of a picture before the runs.
+///
+/// # Errors
+///
+/// When it cannot be drawn of this experiment.
+fn check_plot(plot: Plot, experiment: &Experiment) -> Result<(), String> {
+    match plot {
+        Plot::Map(moment) => map::check(moment, experiment),
+        Plot::Links if experiment.workload.messages().is_none() => Err(map::NO_LINKS.to_owned()),
+        Plot::Links => LinkMap::check(experiment.machine),
+        Plot::Gantt => {
+            over_time::check_gantt(experiment).map_err(|error| format!("--plot {plot}: {error}"))
+        }
+        Plot::Timeline => Ok(()),
+    }
+}
+
+/// Draws what runs of the first replication show.
+fn draw(
+    plot: Plot,
+    show: Show,
+    experiment: &Experiment,
+    subtitle: &str,
+    backends: &mut dyn Backends,
+    bar: &Bar,
+    output: &mut dyn Write,
+) -> Result<(), Failure> {
     match plot {
         Plot::Map(moment) => {
-            let maps = map::maps(&experiment, moment, backends);
-            show.maps(&maps.map_err(Failure::from)?, &subtitle, output)
+            let maps = map::maps(experiment, moment, backends);
+            show.maps(&maps.map_err(Failure::from)?, subtitle, output)
         }
         Plot::Links => {
-            let maps = map::link_maps(&experiment, backends);
-            show.links(&maps.map_err(Failure::from)?, &subtitle, output)
+            let maps = map::link_maps(experiment, backends);
+            show.links(&maps.map_err(Failure::from)?, subtitle, output)
         }
         Plot::Gantt | Plot::Timeline => {
-            let histories = history::histories(&experiment, backends, &bar);
+            let histories = history::histories(experiment, backends, bar);
             let histories = histories.map_err(Failure::from)?;
             let draw = match plot {
                 Plot::Gantt => over_time::gantt,
                 _ => over_time::timeline,
             };
-            show.drawn(&plot.to_string(), &draw(&histories, &subtitle)?, output)
+            show.drawn(plot.kind(), &draw(&histories, subtitle)?, output)
         }
     }
 }

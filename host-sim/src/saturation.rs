@@ -25,13 +25,12 @@ use crate::report::{
     self, Document, EstimateJson, MetricsJson, RefusedJson, number, table, trimmed,
 };
 use crate::scenario::{
-    self, EstimateArgs, Format, RequestArgs, SEED_DEFAULT, StrategyChoice, ThreadsArgs,
+    self, EstimateArgs, Format, RequestArgs, SEED_DEFAULT, ServiceArgs, StrategyChoice, ThreadsArgs,
 };
 use crate::statistics::{Estimate, Sampling};
 use crate::wording::counted;
 use crate::workload::{
-    Arrivals, EstimateModel, JOBS_MAX, Rate, Requests, ServiceDistribution, Synthetic, TimeUnit,
-    WorkDistribution, Workload,
+    Arrivals, EstimateModel, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
 /// Jobs that wait at all times by default. First come, first served needs 1 only; others
@@ -58,16 +57,15 @@ pub(crate) struct SaturationArgs {
     #[arg(long, value_name = "NAME", value_parser = names::scheduler, default_value = "fcfs")]
     scheduler: SchedulerKind,
 
-    /// Service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
-    #[arg(long, value_name = "DISTRIBUTION", default_value = "exponential:10")]
-    service: ServiceDistribution,
+    #[command(flatten)]
+    service: ServiceArgs,
 
     /// Jobs that wait at all times; a new one arrives as soon as fewer do
     #[arg(long, value_name = "COUNT", value_parser = backlog, allow_negative_numbers = true, default_value_t = BACKLOG_DEFAULT)]
     backlog: NonZero<u32>,
 
     /// Jobs in one replication, the first 5 % of which are not measured
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, default_value = "40000")]
+    #[arg(long, value_name = "COUNT", value_parser = names::jobs, allow_negative_numbers = true, default_value = "40000")]
     jobs: u32,
 
     /// Runs of each strategy, each with new jobs [default: 10]
@@ -159,15 +157,9 @@ pub(crate) fn saturation(args: &SaturationArgs, output: &mut dyn Write) -> Resul
 
 impl SaturationArgs {
     fn experiment(&self, requests: Requests) -> Result<Experiment, String> {
-        if self.jobs > JOBS_MAX {
-            return Err(format!(
-                "jobs is {} (expected at most {JOBS_MAX})",
-                self.jobs
-            ));
-        }
         let workload = Synthetic {
             requests,
-            work: WorkDistribution::Service(self.service),
+            work: WorkDistribution::Service(self.service.distribution()),
             // Any rate gives the same run: jobs arrive when fewer than the backlog wait.
             arrivals: Arrivals::Poisson(Rate::Traffic(1.0)),
             estimates: self.estimates.model,
@@ -211,7 +203,7 @@ impl SaturationArgs {
             counted(self.jobs, "job"),
             self.seed,
             report::requests_text(requests),
-            self.service,
+            self.service.distribution(),
             report::estimates_text(self.estimates.model, EstimateModel::Perfect)
         )
     }
@@ -300,7 +292,8 @@ fn write_json(
         args.scheduler,
         args.estimates.model,
     );
-    scenario["service"] = args.service.to_string().into();
+    let (option, value) = args.service.record();
+    scenario[option] = value;
     scenario["backlog"] = args.backlog.get().into();
     scenario["warmup"] = WARMUP_FRACTION.into();
     scenario["jobs"] = args.jobs.into();

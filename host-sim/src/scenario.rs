@@ -13,16 +13,21 @@ use crate::workload::{
 };
 
 mod effective;
+mod error;
 mod file;
 mod grid;
 mod log;
 mod machine;
 mod network;
 mod requests;
+mod service;
 mod threads;
 
-pub(crate) use effective::NOT_REPLICATED;
+use error::{FileOrigin, Origin};
+
+pub(crate) use effective::not_replicated;
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
+pub use error::OptionError;
 pub(crate) use grid::of_keys;
 pub use grid::{GridPoint, grid, grid_of};
 pub use log::{LogArgs, LogSource, WindowArgs};
@@ -32,6 +37,7 @@ pub(crate) use requests::{
     EstimateArgs, check_serves, default_strategy, record, record_log, strategies, strategy_choice,
 };
 pub use requests::{RequestArgs, StrategyChoice};
+pub(crate) use service::ServiceArgs;
 pub(crate) use threads::ThreadsArgs;
 
 /// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
@@ -164,13 +170,13 @@ pub struct ScenarioArgs {
     pub mean_service: Option<f64>,
 
     /// Another service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
-    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC, conflicts_with = "swf")]
+    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC)]
     pub service: Option<ServiceDistribution>,
 
     /// Uniform service time, in seconds: short for --service uniform:LO,HI [default with tasks on a
     /// cube: 5,10]
     #[arg(long, value_name = "LO,HI", value_parser = residence, allow_negative_numbers = true, help_heading = SYNTHETIC,
-        conflicts_with_all = ["mean_service", "service", "swf"])]
+        conflicts_with_all = ["mean_service", "service"])]
     pub residence: Option<ServiceDistribution>,
 
     /// Which jobs are measured: arrivals, the first to arrive but for the warm-up; departures, the first to leave, from the
@@ -223,7 +229,7 @@ pub struct ScenarioArgs {
     pub io_nodes: Option<IoSide>,
 
     /// Jobs go through communication phases, then an I/O phase, and share links and disks:
-    /// communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S
+    /// communications=COUNT,pattern=all-to-all|permutation,direction=write|read,link=MB/S,disk=MB/S,network=fair-shares|wormhole:FLITS
     /// [default with --io-nodes: communications=0,pattern=all-to-all,direction=write,link=11.65,disk=4.545,network=fair-shares]
     #[arg(long, value_name = "KEY=VALUE,...", help_heading = IO,
         conflicts_with_all = ["pattern", "load", "traffic", "mean_service", "service", "residence", "swf"])]
@@ -231,7 +237,7 @@ pub struct ScenarioArgs {
 
     /// Jobs in one replication, those not measured included [default: 40000; with --pattern: 1000]; of a log, its first
     /// jobs [default: all]
-    #[arg(long, value_name = "COUNT", value_parser = names::count::<u32>, allow_negative_numbers = true, help_heading = REPLICATION)]
+    #[arg(long, value_name = "COUNT", value_parser = names::jobs, allow_negative_numbers = true, help_heading = REPLICATION)]
     pub jobs: Option<u32>,
 
     /// Runs of each strategy, each with new jobs; of a log with --resample [default: 10]
@@ -279,9 +285,12 @@ pub struct ScenarioArgs {
 /// Reads a size distribution.
 pub(crate) fn sizes(text: &str) -> Result<SizeDistribution, String> {
     text.parse::<SizeDistribution>().map_err(|error| {
-        let names = SizeDistribution::LIST.iter().map(|info| info.name);
-        match names::nearest(text, names) {
-            Some(near) if near != text => format!("{error}; did you mean {near:?}?"),
+        let name = |text: &'static str| text.split(':').next().unwrap_or(text);
+        let names = SizeDistribution::LIST.iter().map(|info| name(info.name));
+        let given = text.split(':').next().unwrap_or(text);
+        match names::nearest(given, names) {
+            // What follows a name that is known is no slip.
+            Some(near) if near != given => format!("{error}; did you mean {near:?}?"),
             _ => error.to_string(),
         }
     })
@@ -357,11 +366,13 @@ pub(crate) fn read(
     given: &ScenarioArgs,
     file: Option<&std::path::Path>,
 ) -> Result<Scenario, String> {
-    match file {
-        None => Scenario::new(given),
-        Some(path) => {
-            Scenario::new(&merged(matches, path)?).map_err(|reason| file::placed(path, &reason))
-        }
+    let Some(path) = file else {
+        return Ok(Scenario::new(given)?);
+    };
+    let (args, origin) = merged(matches, path)?;
+    match Scenario::new(&args) {
+        Ok(scenario) => Ok(Scenario { origin, ..scenario }),
+        Err(error) => Err(origin.place(&error)),
     }
 }
 
@@ -371,7 +382,7 @@ pub(crate) fn read(
 /// # Errors
 ///
 /// One line about what is wrong with the file.
-fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<ScenarioArgs, String> {
+fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<(ScenarioArgs, Origin), String> {
     let command = options();
     let given = |id: &str| {
         let source = matches.value_source(id);
@@ -388,16 +399,29 @@ fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<ScenarioArgs, 
     let options = file::Options::new(command.clone());
     let mut entries = file::read(path, &options)?;
     entries.retain(|entry| !overridden(&entry.key));
+    let line = |entry: &file::Entry| Some((entry.key.clone(), entry.line?));
+    let keys = given.iter().filter_map(|arg| arg.get_long());
+    let origin = Origin::of_file(FileOrigin {
+        name: path.display().to_string(),
+        lines: entries.iter().filter_map(line).collect(),
+        given: keys.map(str::to_owned).collect(),
+        label: String::new(),
+    });
     for arg in &given {
         let id = arg.get_id().as_str();
         let separator = arg.get_value_delimiter().unwrap_or(',').to_string();
         let raw: Vec<_> = matches.get_raw(id).into_iter().flatten().collect();
         let value = raw.join(std::ffi::OsStr::new(&separator));
         let key = arg.get_long().unwrap_or(id).to_owned();
-        entries.push(file::Entry { key, value });
+        entries.push(file::Entry {
+            key,
+            value,
+            line: None,
+        });
     }
     let merged = options.read(&entries);
-    merged
+    let args = merged
         .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
-        .map_err(|error| format!("{}: {error}", path.display()))
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok((args, origin))
 }

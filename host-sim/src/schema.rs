@@ -8,9 +8,10 @@ use std::io::{self, Write};
 use clap::{Args, ValueEnum};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::compare::CompareContent;
+use crate::list::ListDocument;
 use crate::log::LogDocument;
 use crate::records;
 use crate::replay::{ServedObject, SetObject};
@@ -45,6 +46,8 @@ enum Json {
     Sweep,
     /// A line of `replay`.
     Replay,
+    /// `list --format json`.
+    List,
 }
 
 /// A line of `replay`.
@@ -68,6 +71,7 @@ impl Json {
             Json::Log => generator.into_root_schema_for::<LogDocument>(),
             Json::Sweep => generator.into_root_schema_for::<results::Document<'_>>(),
             Json::Replay => generator.into_root_schema_for::<ReplayLine<'_>>(),
+            Json::List => generator.into_root_schema_for::<ListDocument>(),
         }
     }
 
@@ -80,6 +84,7 @@ impl Json {
             Json::Log => "`log --format json`",
             Json::Sweep => "`results.json` of `sweep`",
             Json::Replay => "`replay`, an object on each line",
+            Json::List => "`list --format json`",
         }
     }
 }
@@ -115,7 +120,7 @@ fn page(output: &mut dyn Write) -> io::Result<()> {
             output,
             "### {title}\n\n| key | type | meaning |\n|---|---|---|"
         )?;
-        rows(value, value, "", output)?;
+        rows(value, value, "", &Alternative::default(), output)?;
         writeln!(output)?;
     }
     writeln!(output, "## CSV\n")?;
@@ -149,44 +154,68 @@ fn cell(text: &str) -> String {
     words.join(" ").replace('|', "\\|")
 }
 
+/// What is known of an object that is one of several forms of a value.
+#[derive(Default)]
+struct Alternative<'s> {
+    /// Whether its keys are missing in other forms.
+    is_one_of_several: bool,
+    /// What it means, if it has one key only.
+    meaning: Option<&'s str>,
+}
+
 /// A row for each key of an object, and of the objects in it; `before` is the path to it.
-fn rows(schema: &Value, root: &Value, before: &str, output: &mut dyn Write) -> io::Result<()> {
+fn rows(
+    schema: &Value,
+    root: &Value,
+    before: &str,
+    alternative: &Alternative<'_>,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let whole = Alternative::default();
     let schema = resolved(schema, root);
     let required: Vec<&str> = schema["required"].as_array().map_or_else(Vec::new, |keys| {
         keys.iter().filter_map(Value::as_str).collect()
     });
     let is_metrics = before.ends_with("metrics.");
     for (key, of_key) in schema["properties"].as_object().into_iter().flatten() {
-        let mark = if required.contains(&key.as_str()) || required.is_empty() {
-            ""
-        } else {
-            "?"
+        let is_required = required.contains(&key.as_str()) || required.is_empty();
+        let mark = match is_required && !alternative.is_one_of_several {
+            true => "",
+            false => "?",
         };
         let path = format!("{before}{key}");
         let inner = resolved(of_key, root);
         let description = [of_key, inner]
             .into_iter()
-            .find_map(|of| of["description"].as_str());
+            .find_map(|of| of["description"].as_str())
+            .or(alternative.meaning);
         let meaning = cell(description.unwrap_or_default());
         let kind = kind(of_key, root);
         writeln!(output, "| `{path}`{mark} | {kind} | {meaning} |")?;
         match &inner["items"] {
             // The options of commands are in their help; all metrics have the same keys.
             _ if key == "scenario" || is_metrics => {}
-            Value::Null => rows(of_key, root, &format!("{path}."), output)?,
-            items => rows(items, root, &format!("{path}[]."), output)?,
+            Value::Null => rows(of_key, root, &format!("{path}."), &whole, output)?,
+            items => rows(items, root, &format!("{path}[]."), &whole, output)?,
         }
     }
     if let (true, Some(properties)) = (is_metrics, schema["properties"].as_object())
         && let Some(metric) = properties.values().next()
     {
-        rows(metric, root, &format!("{before}*."), output)?;
+        rows(metric, root, &format!("{before}*."), &whole, output)?;
     }
     for part in ["anyOf", "oneOf", "allOf"] {
         let parts = schema[part].as_array().into_iter().flatten();
         // Of a value that may be null the other part has the keys.
-        for part in parts.filter(|part| part["type"] != "null") {
-            rows(part, root, before, output)?;
+        let parts: Vec<_> = parts.filter(|part| part["type"] != "null").collect();
+        for form in &parts {
+            let keys = form["properties"].as_object().map_or(0, Map::len);
+            let alternative = Alternative {
+                // Where there is `anyOf`, each form is an object of its own.
+                is_one_of_several: part == "oneOf" && parts.len() > 1,
+                meaning: form["description"].as_str().filter(|_| keys == 1),
+            };
+            rows(form, root, before, &alternative, output)?;
         }
     }
     Ok(())
@@ -208,9 +237,13 @@ fn kind(schema: &Value, root: &Value) -> String {
             vec![format!("array of {}", kind_of_items(items, root))]
         }
         (Value::String(kind), _) => vec![kind.clone()],
-        (Value::Array(kinds), _) => {
+        (Value::Array(kinds), items) => {
             let kinds = kinds.iter().filter_map(Value::as_str);
-            kinds.map(str::to_owned).collect()
+            let kinds = kinds.map(|kind| match kind {
+                "array" => format!("array of {}", kind_of_items(items, root)),
+                other => other.to_owned(),
+            });
+            kinds.collect()
         }
         _ => {
             let parts = ["anyOf", "oneOf", "allOf"].into_iter();

@@ -70,7 +70,7 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Backend, BackendError};
 use crate::metrics::{Refusals, RunValues};
 use crate::wording::counted;
-use crate::workload::{JOBS_MAX, Job, TIME_MAX};
+use crate::workload::{JOBS_MAX, Job, TIME_MAX, TimeUnit};
 
 mod contention;
 mod execution;
@@ -138,7 +138,7 @@ pub enum SimulationError {
     #[error("the controller has no room for a single job")]
     NoRoom,
     /// The run ends before that number of jobs has been granted.
-    #[error("only {} granted in the whole run", counted(*granted, "job"))]
+    #[error("only {} granted in the whole run (expected no more)", counted(*granted, "job"))]
     TooFewGrants {
         /// How many were.
         granted: u64,
@@ -149,9 +149,22 @@ pub enum SimulationError {
         /// How many.
         waiting: u32,
     },
-    /// Virtual time or the number of jobs is beyond what is counted exactly.
-    #[error("the run goes on beyond {TIME_MAX} ticks of virtual time or {JOBS_MAX} jobs")]
+    /// Virtual time is beyond what is counted exactly.
+    #[error(
+        "virtual time goes on beyond its end, {TIME_MAX} ticks (microseconds; cycles where jobs send messages)"
+    )]
     TooLong,
+    /// The number of jobs is beyond what is counted exactly.
+    #[error("more than {JOBS_MAX} jobs arrive, the most of a run")]
+    TooManyJobs,
+    /// The run is over before that moment.
+    #[error("the run ends at {} {}s (expected a time up to then)", unit.of(*end), unit.name())]
+    Over {
+        /// When.
+        end: Ticks,
+        /// The unit of its times.
+        unit: TimeUnit,
+    },
 }
 
 /// The number of jobs kept outside the controller from which on later arrivals than the measured ones are put off. Far more than the
@@ -258,7 +271,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn carry_out(mut self) -> Result<RunResult, SimulationError> {
         let measured = self.state.measured;
         if measured.needed() > JOBS_MAX {
-            return Err(SimulationError::TooLong);
+            return Err(SimulationError::TooManyJobs);
         }
         let mut reported = 0;
         while self.state.left > 0 {

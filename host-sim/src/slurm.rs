@@ -33,11 +33,11 @@ pub(crate) struct SlurmArgs {
     reproduce: Option<String>,
 
     /// The number of tasks; each computes a shard of about equal expected cost
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<NonZero<u32>>, allow_negative_numbers = true)]
     tasks: NonZero<u32>,
 
     /// The processors of each task
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, default_value = "1")]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<NonZero<u32>>, allow_negative_numbers = true, default_value = "1")]
     cpus: NonZero<u32>,
 
     /// The folder of results, scripts and logs, which all nodes share [default: that of the same command without Slurm]
@@ -118,7 +118,7 @@ impl<'a> Job<'a> {
                 let tasks = args.tasks.get() as usize;
                 if tasks > points {
                     return Err(format!(
-                        "tasks: {tasks} (expected at most the number of points, {points})"
+                        "--tasks {tasks} (expected at most the number of points, {points})"
                     ));
                 }
                 let path = absolute(file)?.display().to_string();
@@ -164,12 +164,7 @@ impl<'a> Job<'a> {
         ];
         lines.extend_from_slice(options);
         for option in &self.args.sbatch {
-            if !option.starts_with('-') || option.contains('\n') {
-                return Err(format!(
-                    "sbatch: {option:?} (expected an option in one line)"
-                ));
-            }
-            lines.push(option.clone());
+            lines.push(directive(option)?);
         }
         let mut script = "#!/bin/sh\n".to_owned();
         for line in lines {
@@ -211,6 +206,26 @@ exit "$code"
             "{head}\n# Unites what the tasks of the array have computed.\nexec {command} --shards {} --merge\n",
             args.tasks
         ))
+    }
+}
+
+/// An option as a line of a script has it: Slurm splits these lines at blanks that are not in quotes.
+fn directive(option: &str) -> Result<String, String> {
+    let has_quotes = option.contains(['"', '\\', '\'']);
+    let has_blanks = option.contains([' ', '\t']);
+    if !option.starts_with('-') || option.contains('\n') || (has_blanks && has_quotes) {
+        return Err(format!(
+            "--sbatch {option:?} (expected an option in one line; with blanks in its value, without quotes in it)"
+        ));
+    }
+    match option.split_once('=') {
+        Some((name, value)) if has_blanks && !name.contains([' ', '\t']) => {
+            Ok(format!("{name}=\"{value}\""))
+        }
+        _ if has_blanks => Err(format!(
+            "--sbatch {option:?} (expected NAME=VALUE where there are blanks in the value)"
+        )),
+        _ => Ok(option.to_owned()),
     }
 }
 

@@ -5,10 +5,8 @@
 
 use std::io::Write;
 use std::num::NonZero;
-use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::ValueHint;
 use meshalloc::{Grid, Ticks};
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -18,7 +16,7 @@ use serde_json::json;
 use crate::experiment::{Progress, REPLICATIONS_MIN};
 use crate::failure::{self, Failure};
 use crate::map::svg::LinkMap;
-use crate::map::{self, PictureFile};
+use crate::map::{self, PictureArgs, PictureFile};
 use crate::names;
 use crate::network::Parameters;
 use crate::progress::Bar;
@@ -77,9 +75,8 @@ pub(crate) struct TrafficArgs {
     #[arg(long, value_name = "links", value_parser = ["links"])]
     plot: Option<String>,
 
-    /// Where the picture goes (SVG); its folder is made if need be
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "out/links.svg", requires = "plot")]
-    plot_output: PathBuf,
+    #[command(flatten)]
+    picture: PictureArgs,
 
     /// How results are written: table or json
     #[arg(long, value_name = "FORMAT", value_parser = scenario::format, default_value = "table")]
@@ -98,6 +95,7 @@ pub(crate) struct TrafficContent {
 struct TrafficResult {
     /// Messages that a processor generates in a cycle.
     rate: f64,
+    /// Metrics by name.
     metrics: TrafficMetrics,
     /// Whether the number of messages on their way grew without end in most replications.
     saturated: bool,
@@ -299,11 +297,11 @@ impl TrafficArgs {
 
     /// The file of the picture, if there is to be one.
     fn picture(&self, grid: Grid) -> Result<Option<PictureFile>, String> {
-        if self.plot.is_none() {
+        let Some(kind) = &self.plot else {
             return Ok(None);
-        }
+        };
         LinkMap::check(grid)?;
-        PictureFile::open(&self.plot_output).map(Some)
+        PictureFile::open(&self.picture.path(kind)).map(Some)
     }
 
     /// A map of the links for each rate, the means of all replications.

@@ -40,6 +40,10 @@ const SCRIPTS: [&str; 4] = [
 
 /// The options of `view`.
 #[derive(Args, Clone, Debug)]
+#[command(mut_args(|arg| {
+    let is_unused = UNUSED.iter().any(|(id, _)| arg.get_id() == id);
+    arg.hide(is_unused)
+}))]
 pub(crate) struct ViewArgs {
     /// A TOML file with these options as keys; the command line overrides it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -66,7 +66,10 @@ impl Emulator {
     pub(crate) fn reset(&mut self) -> Result<()> {
         let monitor = self.child.stdin.as_mut().context("QEMU has no monitor")?;
         writeln!(monitor, "system_reset")?;
-        Ok(monitor.flush()?)
+        monitor.flush()?;
+        // A frame that comes before would be lost, and missed for as long as the client is patient.
+        thread::sleep(Duration::from_millis(100));
+        Ok(())
     }
 
     /// These bytes of the image's memory as they are.

@@ -443,7 +443,8 @@ fn a_journal_that_is_not_to_be_read_stays_until_something_is_changed() {
         let board = Box::leak(Box::new(Board::new()));
         let controller = Controller::new(board.memory(), first_fit()).expect("it fits");
         let (journal, _) = Journal::open(flash, &regions).expect("it has power");
-        let server = Server::unread(controller, boot, journal);
+        let mut server = Server::unrestored(controller, boot, journal);
+        server.leave_unread();
         assert!(matches!(server.origin(), Origin::Damaged { .. }));
         assert!(!server.has_work());
         Life {

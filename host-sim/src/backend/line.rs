@@ -17,6 +17,7 @@ use meshalloc_firmware::rate::BAUDS;
 use serialport::SerialPort;
 
 use super::{Backend, BackendError, Backends};
+use crate::failure;
 
 /// How long to wait for a TCP connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -146,10 +147,10 @@ impl LineBackends {
         let client = Client::connect(line, options);
         let client = client.map_err(|error| failed(format!("{error}{}", hint(&error))))?;
         if client.baud() != baud {
-            eprintln!(
-                "{endpoint}: this rate does not work here, the line stays at {}",
-                client.baud()
-            );
+            let stays = client.baud();
+            failure::to_stderr(&format_args!(
+                "{endpoint}: this rate does not work here, the line stays at {stays}"
+            ));
         }
         Ok(LineBackends {
             endpoint: endpoint.clone(),

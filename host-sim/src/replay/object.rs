@@ -49,17 +49,35 @@ impl JsonSchema for BlockSchema {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let object = |keys: &[&str], value: serde_json::Value| {
-            let properties = keys.iter().map(|key| ((*key).to_owned(), value.clone()));
-            let properties: serde_json::Map<_, _> = properties.collect();
+        let object = |keys: &[(&str, &str)], value: &serde_json::Value| {
+            let property = |&(key, meaning): &(&str, &str)| {
+                let mut value = value.clone();
+                value["description"] = meaning.into();
+                (key.to_owned(), value)
+            };
+            let properties: serde_json::Map<_, _> = keys.iter().map(property).collect();
+            let keys: Vec<_> = keys.iter().map(|(key, _)| key).collect();
             json!({"type": "object", "properties": properties, "required": keys, "additionalProperties": false})
         };
         let number = json!({"type": "integer", "minimum": 0});
-        let plane = object(&["x", "y", "w", "h"], number.clone());
-        let grid = object(
-            &["start", "extent"],
-            json!({"type": "array", "items": number}),
-        );
+        let plane = [
+            (
+                "x",
+                "On a two-dimensional mesh: the least coordinate along x.",
+            ),
+            ("y", "The same along y."),
+            ("w", "Processors along x."),
+            ("h", "Processors along y."),
+        ];
+        let plane = object(&plane, &number);
+        let grid = [
+            (
+                "start",
+                "On any other grid: the first coordinate in each dimension, from dimension 0 on.",
+            ),
+            ("extent", "Processors along each dimension."),
+        ];
+        let grid = object(&grid, &json!({"type": "array", "items": number}));
         json_schema!({"oneOf": [plane, grid]})
     }
 }

@@ -110,7 +110,37 @@ pub(crate) struct RunContent {
     #[serde(skip_serializing_if = "Option::is_none")]
     controller: Option<String>,
     /// One for each strategy.
-    results: Vec<ResultJson>,
+    results: Vec<TimedResultJson>,
+}
+
+/// A result with what the runs took on the wall clock.
+#[derive(Serialize, JsonSchema)]
+struct TimedResultJson {
+    #[serde(flatten)]
+    result: ResultJson,
+    /// What all runs took on the wall clock.
+    elapsed_seconds: f64,
+    /// Jobs granted per second of that; `null` if no time passed.
+    jobs_per_second: Option<f64>,
+    /// Of a controller at the end of a line; not there of one in the simulator's process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    round_trip: Option<RoundTripJson>,
+}
+
+impl TimedResultJson {
+    fn new(result: &StrategyResult, all: &[StrategyResult], timing: &Timing) -> Self {
+        let round_trip = timing.round_trips.clone();
+        TimedResultJson {
+            result: ResultJson::new(result, all),
+            elapsed_seconds: timing.elapsed.as_secs_f64(),
+            jobs_per_second: jobs_per_second(result, timing),
+            round_trip: round_trip.map(|mut trips| RoundTripJson {
+                commands: trips.len(),
+                median_seconds: trips.quantile_seconds(0.5),
+                p99_seconds: trips.quantile_seconds(0.99),
+            }),
+        }
+    }
 }
 
 impl Report<'_> {
@@ -121,7 +151,7 @@ impl Report<'_> {
     /// When `output` does not take it.
     pub fn json(&self, output: &mut dyn Write) -> io::Result<()> {
         let rows = self.results.iter().zip(self.timings);
-        let rows = rows.map(|(result, timing)| ResultJson::new(result, self.results, Some(timing)));
+        let rows = rows.map(|(result, timing)| TimedResultJson::new(result, self.results, timing));
         let content = RunContent {
             log: self.log.map(LogJson::new),
             controller: self.controller.clone(),
@@ -300,24 +330,11 @@ pub(crate) struct ResultJson {
     decisions: u64,
     /// All decisions as one number, hexadecimal.
     decision_hash: String,
-    /// What all runs took on the wall clock; of `run` only, like the following.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    elapsed_seconds: Option<f64>,
-    /// Jobs granted per second of that; `null` if no time passed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    jobs_per_second: Option<Option<f64>>,
-    /// Of a controller at the end of a line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    round_trip: Option<RoundTripJson>,
 }
 
 impl ResultJson {
     /// One strategy's results; `all` are those it is compared with.
-    pub(crate) fn new(
-        result: &StrategyResult,
-        all: &[StrategyResult],
-        timing: Option<&Timing>,
-    ) -> Self {
+    pub(crate) fn new(result: &StrategyResult, all: &[StrategyResult]) -> Self {
         // Results of the same seed must be the same unless a clock was asked for, and not all jobs send messages.
         let is_there = |metric: Metric, estimate: &Option<Estimate>| {
             estimate.is_some() || (metric.is_reproducible() && metric.is_of_all_jobs())
@@ -327,7 +344,6 @@ impl ResultJson {
         let metrics = metrics.map(|(metric, estimate)| {
             (metric, EstimateJson::new(shown(result, metric), *estimate))
         });
-        let round_trip = timing.and_then(|timing| timing.round_trips.clone());
         ResultJson {
             strategy: result.strategy.to_string(),
             scheduler: names::scheduler_text(result.scheduler, result.time_unit),
@@ -342,13 +358,6 @@ impl ResultJson {
             table_limited: result.table_limited,
             decisions: result.decisions,
             decision_hash: hash(result.decision_hash),
-            elapsed_seconds: timing.map(|timing| timing.elapsed.as_secs_f64()),
-            jobs_per_second: timing.map(|timing| jobs_per_second(result, timing)),
-            round_trip: round_trip.map(|mut trips| RoundTripJson {
-                commands: trips.len(),
-                median_seconds: trips.quantile_seconds(0.5),
-                p99_seconds: trips.quantile_seconds(0.99),
-            }),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! A scenario with its defaults filled in: what is run, and what a result records.
 
+use std::path::Path;
+
 use meshalloc::{Grid, SchedulerKind, StrategyKind};
 
+use super::error::{OptionError, Origin};
 use super::{
     BackendChoice, Format, JOBS_DEFAULT, JOBS_OF_MESSAGES_DEFAULT, LOAD_DEFAULT, LogSource,
     MEAN_SERVICE_DEFAULT, Measured, REPLICATIONS_DEFAULT, REPLICATIONS_MAX_DEFAULT,
@@ -12,7 +15,7 @@ use crate::io::{IoMesh, IoNetwork, IoTasks};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
 use crate::workload::{
-    Arrivals, Counts, EstimateModel, JOBS_MAX, Log, LogMessages, Messages, Rate, Requests,
+    Arrivals, Counts, EstimateModel, Log, LogMessages, Messages, Rate, Requests,
     ServiceDistribution, ShapeRule, SharedLogs, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
@@ -40,6 +43,8 @@ pub struct Scenario {
     pub backend: BackendChoice,
     /// How results are written.
     pub format: Format,
+    /// Where its options were given.
+    pub(super) origin: Origin,
 }
 
 /// Where the jobs come from.
@@ -86,10 +91,7 @@ impl Scenario {
     /// # Errors
     ///
     /// When options need others that were not given, or a number does not go with the mesh.
-    pub fn new(args: &ScenarioArgs) -> Result<Self, String> {
-        if let Some(jobs) = args.jobs.filter(|&jobs| jobs > JOBS_MAX) {
-            return Err(format!("jobs is {jobs} (expected at most {JOBS_MAX})"));
-        }
+    pub fn new(args: &ScenarioArgs) -> Result<Self, OptionError> {
         let requests = requests(args)?;
         let machine = requests.machine();
         let default = default_strategy(machine);
@@ -102,9 +104,18 @@ impl Scenario {
             backend: args.backend.clone().unwrap_or_default(),
             format: args.format.unwrap_or_default(),
             jobs: job_source(args, requests)?,
+            origin: Origin::default(),
         };
         scenario.scheduler = names::scheduler_in(scenario.scheduler, scenario.time_unit());
         Ok(scenario)
+    }
+
+    /// The log that it reads, if it does.
+    pub fn log_file(&self) -> Option<&Path> {
+        match &self.jobs {
+            JobSource::Synthetic { .. } => None,
+            JobSource::Log { source, .. } => Some(&source.file),
+        }
     }
 
     /// The unit of its times.
@@ -130,8 +141,14 @@ impl Scenario {
     ///
     /// # Errors
     ///
-    /// When the log cannot be read or the distributions cannot be used.
+    /// When the log cannot be read, or the distributions or the conditions cannot be used: one line, with the place in the
+    /// scenario's file if there is one.
     pub fn experiment(&self, logs: &SharedLogs) -> Result<Experiment, String> {
+        let experiment = self.made(logs);
+        experiment.map_err(|error| self.origin.place(&error))
+    }
+
+    fn made(&self, logs: &SharedLogs) -> Result<Experiment, OptionError> {
         let machine = self.machine;
         let (workload, jobs, measure, replications) = match &self.jobs {
             JobSource::Synthetic {
@@ -140,8 +157,7 @@ impl Scenario {
                 measure,
                 replications,
             } => {
-                let usable = workload.jobs(self.seed, 0);
-                usable.map_err(|error| error.to_string())?;
+                workload.jobs(self.seed, 0)?;
                 let workload = Workload::Synthetic(*workload);
                 (workload, *jobs, *measure, *replications)
             }
@@ -157,12 +173,13 @@ impl Scenario {
                     ..source.read(machine, logs)?
                 };
                 let usable = log.jobs(self.seed, 0);
-                usable.map_err(|error| format!("{}: {error}", log.path.display()))?;
+                let path = log.path.display();
+                usable.map_err(|error| OptionError::of_file("swf", &path, error))?;
                 let workload = Workload::Log(log);
                 (workload, JOBS_DEFAULT, Measure::Departures, *replications)
             }
         };
-        Ok(Experiment {
+        let experiment = Experiment {
             machine,
             strategies: self.strategies.clone(),
             scheduler: self.scheduler,
@@ -173,17 +190,20 @@ impl Scenario {
             slowdown_threshold: self.slowdown_threshold,
             replications,
             seed: self.seed,
-        })
+        };
+        experiment.conditions(0)?;
+        Ok(experiment)
     }
 }
 
 /// The machine and what is asked of it.
-fn requests(args: &ScenarioArgs) -> Result<Requests, String> {
+fn requests(args: &ScenarioArgs) -> Result<Requests, OptionError> {
     let requests = args.requests.requests()?;
     if let Some(distribution) = args.task_processors {
         let machine = requests.machine();
         let shape = args.log.shape.unwrap_or(ShapeRule::of(&machine));
-        shape.check(machine)?;
+        let usable = shape.check(machine);
+        usable.map_err(|reason| OptionError::unquoted(&["shape"], &reason))?;
         return Ok(Requests::Counts(Counts {
             machine,
             distribution,
@@ -194,12 +214,16 @@ fn requests(args: &ScenarioArgs) -> Result<Requests, String> {
 }
 
 /// When jobs arrive.
-fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, String> {
+fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, OptionError> {
     let rate = match (args.tasks, args.load, args.traffic) {
         (Some(tasks), ..) => return Ok(Arrivals::AtOnce { tasks }),
         _ if args.arrival_rate.is_some() => Rate::Arrivals(args.arrival_rate.unwrap_or_default()),
         _ if args.pattern.is_some() || args.io.is_some() || args.io_nodes.is_some() => {
-            return Err("the load of jobs that send messages is not known beforehand (expected arrival-rate or tasks beside pattern, io or io-nodes)".into());
+            return Err(OptionError::new(
+                &["pattern", "io", "io-nodes"],
+                "the load of jobs that send messages is not known beforehand (expected `arrival-rate` or `tasks` beside \
+                 `pattern`, `io` or `io-nodes`)",
+            ));
         }
         (None, _, Some(traffic)) => Rate::Traffic(traffic),
         (None, Some(load), None) => Rate::Load(load),
@@ -210,10 +234,11 @@ fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, String> {
                 (args.measure.is_some(), "measure"),
             ] {
                 if given {
-                    return Err(format!(
-                        "{key} is about jobs that go on arriving (expected load or traffic beside it, or \
-                         tasks in place of it)"
-                    ));
+                    let reason = format!(
+                        "`{key}` is about jobs that go on arriving (expected `load` or `traffic` beside it, or \
+                         `tasks` in place of it)"
+                    );
+                    return Err(OptionError::new(&[key], reason));
                 }
             }
             let tasks = TASKS_DEFAULT;
@@ -225,7 +250,7 @@ fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, String> {
 }
 
 /// What jobs send, if they do.
-fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, String> {
+fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, OptionError> {
     let Some(patterns) = args.pattern else {
         for (given, key) in [
             (args.network.flits.is_some(), "flits"),
@@ -237,9 +262,10 @@ fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, String> {
             (args.blocking.is_some(), "blocking"),
         ] {
             if given {
-                return Err(format!(
-                    "{key} is about jobs that send messages (expected pattern beside it)"
-                ));
+                let reason = format!(
+                    "`{key}` is about jobs that send messages (expected `pattern` beside it)"
+                );
+                return Err(OptionError::new(&[key], reason));
             }
         }
         return Ok(None);
@@ -255,7 +281,7 @@ fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, String> {
 }
 
 /// What jobs communicate, read and write, if they do.
-fn io(args: &ScenarioArgs, machine: Grid) -> Result<Option<IoTasks>, String> {
+fn io(args: &ScenarioArgs, machine: Grid) -> Result<Option<IoTasks>, OptionError> {
     if args.io.is_none() && args.io_nodes.is_none() {
         return Ok(None);
     }
@@ -263,15 +289,15 @@ fn io(args: &ScenarioArgs, machine: Grid) -> Result<Option<IoTasks>, String> {
         nodes: args.io_nodes.unwrap_or_default(),
         ..args.io.unwrap_or_default()
     };
-    let mesh = IoMesh::new(machine, io.nodes).map_err(|error| error.to_string())?;
+    let mesh = IoMesh::new(machine, io.nodes)?;
     if let IoNetwork::Wormhole { .. } = io.network {
-        mesh.grid().map_err(|error| error.to_string())?;
+        mesh.grid()?;
     }
     Ok(Some(io))
 }
 
 /// Which jobs of a synthetic workload are measured.
-fn measure(args: &ScenarioArgs, workload: &Synthetic) -> Result<Measure, String> {
+fn measure(args: &ScenarioArgs, workload: &Synthetic) -> Result<Measure, OptionError> {
     let default = Measure::of(workload);
     let measure = match args.measure {
         None => default,
@@ -285,14 +311,14 @@ fn measure(args: &ScenarioArgs, workload: &Synthetic) -> Result<Measure, String>
         (Measure::Arrivals { .. }, Some(warmup_fraction)) => {
             Ok(Measure::Arrivals { warmup_fraction })
         }
-        (Measure::Departures, Some(_)) => Err(
-            "warmup is about the first jobs to arrive (expected measure = arrivals beside it)"
-                .into(),
-        ),
+        (Measure::Departures, Some(_)) => Err(OptionError::new(
+            &["warmup"],
+            "`warmup` is about the first jobs to arrive (expected `measure` arrivals beside it)",
+        )),
     }
 }
 
-fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, String> {
+fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, OptionError> {
     let machine = requests.machine();
     let messages = messages(args)?;
     let source = args.log.source(machine, args.log_load, args.jobs)?;
@@ -303,8 +329,7 @@ fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, Stri
             Some(_) => EstimateModel::None,
         };
         let estimates = args.estimates.unwrap_or(default);
-        let usable = estimates.check(messages.is_none(), true);
-        usable.map_err(|error| error.to_string())?;
+        estimates.check(messages.is_none(), true)?;
         return Ok(JobSource::Log {
             source,
             messages: messages.map(|messages| LogMessages {
@@ -321,14 +346,15 @@ fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, Stri
         (args.cycles_per_second.is_some(), "cycles-per-second"),
     ] {
         if given {
-            return Err(format!("{key} is about logs (expected swf beside it)"));
+            let reason = format!("`{key}` is about logs (expected `swf` beside it)");
+            return Err(OptionError::new(&[key], reason));
         }
     }
     if args.log.shape.is_some() && args.task_processors.is_none() {
-        return Err(
-            "shape is about numbers of processors (expected swf or task-processors beside it)"
-                .into(),
-        );
+        return Err(OptionError::new(
+            &["shape"],
+            "`shape` is about numbers of processors (expected `swf` or `task-processors` beside it)",
+        ));
     }
     let io = io(args, machine)?;
     let arrivals = arrivals(args, machine)?;
@@ -349,8 +375,7 @@ fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, Stri
         arrivals,
         estimates: args.estimates.unwrap_or(EstimateModel::of(&work)),
     };
-    let usable = workload.check_estimates();
-    usable.map_err(|error| error.to_string())?;
+    workload.check_estimates()?;
     let jobs_default = match messages {
         Some(_) => JOBS_OF_MESSAGES_DEFAULT,
         None => JOBS_DEFAULT,
@@ -364,28 +389,29 @@ fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, Stri
 }
 
 /// How often it is repeated.
-fn replications(args: &ScenarioArgs, log: Option<&LogSource>) -> Result<Replications, String> {
+fn replications(args: &ScenarioArgs, log: Option<&LogSource>) -> Result<Replications, OptionError> {
     if let Some(log) = log {
         for (given, key) in [
             (args.until_rel_error.is_some(), "until-rel-error"),
             (args.max_replications.is_some(), "max-replications"),
         ] {
             if given {
-                return Err(format!("{key} {NOT_NARROWED}"));
+                return Err(not_narrowed(key));
             }
         }
         match (log.resample, args.replications) {
             (None, None) => return Ok(Replications::Fixed(1)),
-            (None, Some(_)) => return Err(format!("replications {NOT_REPLICATED}")),
+            (None, Some(_)) => return Err(not_replicated("replications")),
             (Some(_), _) => {}
         }
     }
     match (args.replications, args.until_rel_error) {
         (count, None) => {
             if args.max_replications.is_some() {
-                return Err(
-                    "max-replications is a cap (expected until-rel-error beside it)".into(),
-                );
+                return Err(OptionError::new(
+                    &["max-replications"],
+                    "`max-replications` is a cap (expected `until-rel-error` beside it)",
+                ));
             }
             Ok(Replications::Fixed(count.unwrap_or(REPLICATIONS_DEFAULT)))
         }
@@ -396,107 +422,22 @@ fn replications(args: &ScenarioArgs, log: Option<&LogSource>) -> Result<Replicat
     }
 }
 
-/// Why a log has no error to reach.
-const NOT_NARROWED: &str = "is about independent replications, and those of a log are drawn from one sample: more of them do not \
-     narrow an interval (expected replications and resample = weeks in place of it)";
+/// The error about an error to reach of a log.
+fn not_narrowed(option: &'static str) -> OptionError {
+    let reason = format!(
+        "`{option}` is about independent replications, and those of a log are drawn from one sample: more of them do not narrow an interval \
+         (expected `replications` and `resample` weeks in place of it)"
+    );
+    OptionError::new(&[option], reason)
+}
 
-/// Why a log has no replications.
-pub(crate) const NOT_REPLICATED: &str = "is about new jobs, and a log has the same ones every time (expected resample = weeks beside it)";
+/// The error about an option of replications where a log has none.
+pub(crate) fn not_replicated(option: &'static str) -> OptionError {
+    let reason = format!(
+        "`{option}` is about new jobs, and a log has the same ones every time (expected `resample` weeks beside it)"
+    );
+    OptionError::new(&[option], reason)
+}
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scenario::options;
-    use clap::FromArgMatches;
-
-    fn scenario(line: &str) -> Result<Scenario, String> {
-        let argv = std::iter::once("scenario").chain(line.split_whitespace());
-        let matches = options()
-            .try_get_matches_from(argv)
-            .map_err(|error| error.to_string())?;
-        Scenario::new(&ScenarioArgs::from_arg_matches(&matches).unwrap())
-    }
-
-    #[test]
-    fn defaults_are_recorded() {
-        let record = serde_json::to_value(scenario("").unwrap()).unwrap();
-        let expected = serde_json::json!({
-            "mesh": "64x64", "strategy": ["first-fit"], "scheduler": "fcfs", "sizes": "uniform",
-            "widths": "1..64", "heights": "1..64", "load": 0.4, "mean-service": 10.0, "warmup": 0.05,
-            "estimates": "perfect", "jobs": 40000, "replications": 10, "slowdown-threshold": 10.0, "seed": 1, "backend": "in-process"
-        });
-        assert_eq!(record, expected);
-    }
-
-    #[test]
-    fn what_is_recorded_is_the_same_scenario_again() {
-        for line in [
-            "--mesh 16x22 --strategy fsl,as,naive --sizes exponential --traffic 1.5 --seed 7",
-            "--service uniform:5,10 --widths 2..9 --heights 4 --until-rel-error 0.03",
-            "--until-rel-error 0.05 --max-replications 12 --jobs 99 --warmup 0",
-            "--swf a/log.swf.gz --partition 2 --jobs 50 --backend tcp:127.0.0.1:4000",
-            "--mesh 8x8 --tasks 20 --residence 5,10",
-            "--mesh 8x8x16 --wrap 0,2 --strategy as,tc --widths 2..3",
-            "--torus 16",
-            "--torus 4x4x4 --swf log.swf",
-            "--cube k=4,n=3 --swf log.swf",
-            "--cube k=4,n=3",
-            "--cube k=16,n=3 --strategy tc,sniffing --dims normal --tasks 7 --residence 10,15",
-            "--cube k=2,n=12 --tasks 7 --mean-service 3 --until-rel-error 0.1",
-            "--cube k=8,n=3 --radices normal --load 0.3 --service uniform:5,10 --jobs 50",
-            "--cube k=8,n=3 --traffic 2 --warmup 0.1",
-            "--mesh 16x16 --io-nodes left --io communications=4 --tasks 16 --task-processors exponential:16",
-            "--mesh 8x4 --io-nodes top --arrival-rate 0.5 --sizes exponential --jobs 70",
-            "--mesh 8x8 --task-processors exponential:3.5 --shape near-cubic --load 0.5",
-            "--estimates factor:0.5..5 --scheduler easy",
-            "--slowdown-threshold 1 --estimates none --scheduler easy:reservations=3",
-            "--swf log.swf --estimates perfect --scheduler conservative",
-            "--swf log.swf --pattern ring",
-            "--swf log.swf --from 4w --to 8.5w --log-load 0.7 --shape drawn:normal:var --mesh 10x10",
-            "--swf log.swf --resample weeks --shape flat --replications 12 --seed 3 --jobs 70",
-            "--swf - --resample weeks --replications 20 --shape power-of-two",
-        ] {
-            let record = serde_json::to_value(scenario(line).unwrap()).unwrap();
-            let options: Vec<String> = record
-                .as_object()
-                .unwrap()
-                .iter()
-                .map(|(key, value)| match value {
-                    serde_json::Value::Array(items) => {
-                        let items: Vec<_> = items.iter().filter_map(|item| item.as_str()).collect();
-                        format!("--{key}={}", items.join(","))
-                    }
-                    serde_json::Value::String(text) => format!("--{key}={text}"),
-                    other => format!("--{key}={other}"),
-                })
-                .collect();
-            let again = serde_json::to_value(scenario(&options.join(" ")).unwrap()).unwrap();
-            assert_eq!(record, again);
-        }
-    }
-
-    #[test]
-    fn jobs_that_arrive_on_a_cube_have_the_defaults_of_a_mesh() {
-        let dynamic = scenario("--cube k=4,n=3 --load .4").unwrap();
-        assert!(!dynamic.is_closed());
-        let record = serde_json::to_value(dynamic).unwrap();
-        assert_eq!(record["jobs"], JOBS_DEFAULT);
-        assert_eq!(record["mean-service"], MEAN_SERVICE_DEFAULT);
-    }
-
-    #[test]
-    fn tasks_at_once_are_all_measured() {
-        for line in ["", "--tasks 7"] {
-            let error = scenario(&format!("--cube k=4,n=3 --measure arrivals {line}")).unwrap_err();
-            assert!(error.contains("measure"), "{error}");
-        }
-        assert!(scenario("--cube k=4,n=3 --load .3 --measure departures").is_ok());
-    }
-
-    #[test]
-    fn a_strategy_named_twice_runs_once() {
-        let scenario = scenario("--strategy ff,first-fit,as,ff").unwrap();
-        let expected = [StrategyKind::FirstFit, StrategyKind::AdaptiveScan];
-        assert_eq!(scenario.strategies, expected);
-    }
-}
+mod tests;

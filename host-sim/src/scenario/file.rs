@@ -3,15 +3,14 @@
 //! Each value goes through the parser of its option, so files and options take the same values.
 
 use std::cell::{Ref, RefCell};
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, Command};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use toml::{Spanned, Value};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
+use crate::cli;
 use crate::names::nearest;
 use crate::wording::Number;
 
@@ -25,22 +24,39 @@ pub(super) struct Entry {
     pub(super) key: String,
     /// Its value; several are separated by commas.
     pub(super) value: OsString,
+    /// The line of the value, or of the first of several; `None` if it stands in no file.
+    pub(super) line: Option<usize>,
 }
 
 /// The values of options, read by the options' own parsers.
 ///
 /// A command that clap has parsed with is used again, as making one takes longer than reading a value.
-pub(super) struct Options(RefCell<Command>);
+pub(super) struct Options {
+    command: RefCell<Command>,
+    /// Options of other commands that these have no use for, and why.
+    useless: &'static [(&'static str, &'static str)],
+}
 
 impl Options {
     /// Those of this command, which is built.
     pub(super) fn new(command: Command) -> Self {
-        Options(RefCell::new(command))
+        Options::without(command, &[])
+    }
+
+    /// The same; options of other commands, and why there is no use for them here.
+    pub(super) fn without(
+        command: Command,
+        useless: &'static [(&'static str, &'static str)],
+    ) -> Self {
+        Options {
+            command: RefCell::new(command),
+            useless,
+        }
     }
 
     /// The command.
     pub(super) fn command(&self) -> Ref<'_, Command> {
-        self.0.borrow()
+        self.command.borrow()
     }
 
     /// Reads these values together.
@@ -52,7 +68,7 @@ impl Options {
         &self,
         entries: impl IntoIterator<Item = &'e Entry>,
     ) -> Result<ArgMatches, clap::Error> {
-        let mut command = self.0.borrow_mut();
+        let mut command = self.command.borrow_mut();
         let name = OsString::from(command.get_name());
         let entries = entries.into_iter().map(argument);
         command.try_get_matches_from_mut(std::iter::once(name).chain(entries))
@@ -89,67 +105,169 @@ pub(super) fn beside(scenario: &Path, file: &str) -> PathBuf {
     }
 }
 
-/// Keys and values, with their places in the file.
-pub(super) type Pairs = BTreeMap<Spanned<String>, Spanned<Value>>;
-
-/// The number of the line, from 1, in which the byte `at` is.
-pub(super) fn line_of(text: &str, at: usize) -> usize {
-    1 + text.bytes().take(at).filter(|&byte| byte == b'\n').count()
-}
-
-/// Reads TOML.
-pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, Wrong> {
-    toml::from_str(text).map_err(|error| Wrong {
-        line: line_of(text, error.span().map_or(0, |span| span.start)),
-        reason: error.message().replace('\n', ", "),
-    })
-}
-
-/// What is wrong with the scenario of a file, with its place: that of the key which the reason begins with, if the file has it.
-pub(super) fn placed(path: &Path, reason: &str) -> String {
-    #[derive(Deserialize)]
-    struct WithGrid {
-        #[serde(default)]
-        grid: Pairs,
-    }
-    let name = path.display();
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    let known = reason.split([' ', ':']).next().unwrap_or_default();
-    let pairs = toml(&text).map(|pairs| in_order(&text, pairs));
-    let of_grid = toml(&text).map(|WithGrid { grid }| in_order(&text, grid));
-    let entries = pairs.into_iter().chain(of_grid).flatten();
-    match { entries }.find(|(_, key, _)| key == known) {
-        Some((line, ..)) => format!("{name}:{line}: {reason}"),
-        None => format!("{name}: {reason}"),
-    }
-}
-
 /// The entries in the order of the file.
 fn parse(
     text: &str,
     options: &Options,
     locate: &dyn Fn(&str) -> PathBuf,
 ) -> Result<Vec<Entry>, Wrong> {
+    let reader = Reader::new(text, options, locate);
     let mut entries: Vec<(usize, Entry)> = Vec::new();
-    for (line, key, value) in in_order(text, toml(text)?) {
-        let wrong = |reason| Wrong { line, reason };
-        let entry = entry(&key, &value, options, locate).map_err(wrong)?;
+    for (line, key, value) in reader.in_order(&reader.table()?) {
+        let entry = reader.entry(key, line, value)?;
         let earlier = entries.iter().map(|(line, entry)| (*line, &*entry.key));
-        agree(&options.command(), earlier, &entry.key).map_err(wrong)?;
+        agree(&options.command(), earlier, &entry.key).map_err(|reason| Wrong { line, reason })?;
         entries.push((line, entry));
     }
     Ok(entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
-/// Lines, keys and values in the order of the file.
-pub(super) fn in_order(text: &str, pairs: Pairs) -> Vec<(usize, String, Value)> {
-    let mut pairs: Vec<_> = pairs.into_iter().collect();
-    pairs.sort_by_key(|(key, _)| key.span().start);
-    let pairs = pairs.into_iter().map(|(key, value)| {
-        let line = line_of(text, key.span().start);
-        (line, key.into_inner(), value.into_inner())
-    });
-    pairs.collect()
+/// What the values of a scenario file are read with.
+pub(super) struct Reader<'r> {
+    text: &'r str,
+    /// Where lines begin, but for the first.
+    lines: Vec<usize>,
+    pub(super) options: &'r Options,
+    locate: &'r dyn Fn(&str) -> PathBuf,
+}
+
+impl<'r> Reader<'r> {
+    /// Of a file with this text; files that it names are found by `locate`.
+    pub(super) fn new(
+        text: &'r str,
+        options: &'r Options,
+        locate: &'r dyn Fn(&str) -> PathBuf,
+    ) -> Self {
+        let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
+        Reader {
+            text,
+            lines: ends.map(|(at, _)| at + 1).collect(),
+            options,
+            locate,
+        }
+    }
+
+    /// The whole file.
+    ///
+    /// # Errors
+    ///
+    /// When it is no TOML.
+    pub(super) fn table(&self) -> Result<DeTable<'r>, Wrong> {
+        let table = DeTable::parse(self.text).map_err(|error| Wrong {
+            line: self.line(error.span().map_or(0, |span| span.start)),
+            reason: error.message().replace('\n', ", "),
+        })?;
+        Ok(table.into_inner())
+    }
+
+    /// The number of the line, from 1, in which the byte `at` is.
+    fn line(&self, at: usize) -> usize {
+        1 + self.lines.partition_point(|&begin| begin <= at)
+    }
+
+    /// The line in which a value begins.
+    pub(super) fn line_of(&self, value: &Spanned<DeValue<'_>>) -> usize {
+        self.line(value.span().start)
+    }
+
+    /// Lines, keys and values in the order of the file.
+    pub(super) fn in_order<'t, 'v>(
+        &self,
+        table: &'t DeTable<'v>,
+    ) -> Vec<(usize, &'t str, &'t Spanned<DeValue<'v>>)> {
+        let mut pairs: Vec<_> = table.iter().collect();
+        pairs.sort_by_key(|(key, _)| key.span().start);
+        let pairs = pairs.into_iter().map(|(key, value)| {
+            let line = self.line(key.span().start);
+            (line, &**key.get_ref(), value)
+        });
+        pairs.collect()
+    }
+
+    /// Reads the value of a key in this line through the parser of its option.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such option, or it does not take the value; the line is that of the value, among several of the wrong one.
+    pub(super) fn entry(
+        &self,
+        key: &str,
+        line: usize,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Entry, Wrong> {
+        let command = self.options.command();
+        let Some(arg) = find(&command, key).cloned() else {
+            let reason = unknown(key, self.options, &command);
+            return Err(Wrong { line, reason });
+        };
+        drop(command);
+        match value.get_ref() {
+            DeValue::Array(items) if arg.get_value_delimiter().is_some() && !items.is_empty() => {
+                let items = items.iter().map(|item| self.single(&arg, key, item));
+                let items = items.collect::<Result<Vec<_>, Wrong>>()?;
+                let values: Vec<_> = items.into_iter().map(|entry| entry.value).collect();
+                Ok(Entry {
+                    key: key.to_owned(),
+                    value: values.join(std::ffi::OsStr::new(",")),
+                    line: Some(self.line_of(value)),
+                })
+            }
+            _ => self.single(&arg, key, value),
+        }
+    }
+
+    /// One value.
+    fn single(&self, arg: &Arg, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Entry, Wrong> {
+        let line = self.line_of(value);
+        let wrong = |reason| Wrong { line, reason };
+        let text = match value.get_ref() {
+            DeValue::Boolean(choice) if is_switch(arg) => choice.to_string(),
+            other => scalar(key, other).map_err(wrong)?,
+        };
+        let is_path = arg.get_value_hint() == clap::ValueHint::FilePath;
+        if is_path && text == "-" {
+            return Err(wrong(format!(
+                "`{key}` is standard input (expected a file; --{key} - on the command line takes it)"
+            )));
+        }
+        let value_text = if is_path {
+            (self.locate)(&text).into_os_string()
+        } else {
+            OsString::from(text)
+        };
+        let entry = Entry {
+            key: key.to_owned(),
+            value: value_text,
+            line: Some(line),
+        };
+        // As it is written in the file.
+        let shown = &self.text[value.span()];
+        check(
+            &entry,
+            shown.lines().next().unwrap_or_default(),
+            self.options,
+        )
+        .map_err(wrong)?;
+        Ok(entry)
+    }
+}
+
+/// The message about a key that is no option here.
+fn unknown(key: &str, options: &Options, command: &Command) -> String {
+    if key == GRID {
+        return format!("a scenario has no `{GRID}` (`host-sim sweep` runs files with one)");
+    }
+    if let Some((_, reason)) = options.useless.iter().find(|(option, _)| *option == key) {
+        return format!("`{key}` has no use here: {reason}");
+    }
+    if cli::has_option(key) {
+        return format!("`{key}` is an option of the command line only (expected --{key} there)");
+    }
+    let keys: Vec<_> = command.get_arguments().filter_map(Arg::get_long).collect();
+    match nearest(key, keys.iter().copied()) {
+        Some(near) => format!("unknown key {key:?}; did you mean {near:?}?"),
+        None => format!("unknown key {key:?} (known: {})", keys.join(", ")),
+    }
 }
 
 /// Whether `key` goes with all earlier ones, which come with their lines.
@@ -160,58 +278,10 @@ pub(super) fn agree<'k>(
 ) -> Result<(), String> {
     match earlier.find(|(_, other)| contradict(command, other, key)) {
         Some((line, other)) => Err(format!(
-            "{key} contradicts {other} in line {line} (expected only one of them)"
+            "`{key}` contradicts `{other}` in line {line} (expected only one of them)"
         )),
         None => Ok(()),
     }
-}
-
-/// Reads one value through the parser of its option.
-pub(super) fn entry(
-    key: &str,
-    value: &Value,
-    options: &Options,
-    locate: &dyn Fn(&str) -> PathBuf,
-) -> Result<Entry, String> {
-    let command = options.command();
-    let Some(arg) = find(&command, key) else {
-        if key == GRID {
-            return Err(format!(
-                "a scenario has no {GRID} (`host-sim sweep` runs files with one)"
-            ));
-        }
-        let keys: Vec<_> = command.get_arguments().filter_map(Arg::get_long).collect();
-        return Err(match nearest(key, keys.iter().copied()) {
-            Some(near) => format!("unknown key {key:?}; did you mean {near:?}?"),
-            None => format!("unknown key {key:?} (known: {})", keys.join(", ")),
-        });
-    };
-    let text = match value {
-        Value::Array(items) if arg.get_value_delimiter().is_some() => {
-            let items: Result<Vec<_>, _> = items.iter().map(|item| scalar(key, item)).collect();
-            items?.join(",")
-        }
-        Value::Boolean(choice) if is_switch(arg) => choice.to_string(),
-        single => scalar(key, single)?,
-    };
-    let is_path = arg.get_value_hint() == clap::ValueHint::FilePath;
-    if is_path && text == "-" {
-        return Err(format!(
-            "{key} is standard input (expected a file; --{key} - on the command line takes it)"
-        ));
-    }
-    let value = if is_path {
-        locate(&text).into_os_string()
-    } else {
-        OsString::from(text)
-    };
-    let entry = Entry {
-        key: key.to_owned(),
-        value,
-    };
-    drop(command);
-    check(&entry, options)?;
-    Ok(entry)
 }
 
 /// Whether the option takes true and false.
@@ -223,27 +293,34 @@ fn is_switch(arg: &Arg) -> bool {
         .eq(["true", "false"])
 }
 
-fn scalar(key: &str, value: &Value) -> Result<String, String> {
-    match value {
-        Value::String(text) => Ok(text.clone()),
-        Value::Integer(number) => Ok(number.to_string()),
-        Value::Float(number) => Ok(Number(*number).to_string()),
-        other => Err(format!(
-            "{key} is of type {} (expected a string or a number)",
-            other.type_str()
-        )),
-    }
+/// A value as an option has it.
+fn scalar(key: &str, value: &DeValue<'_>) -> Result<String, String> {
+    let number = |text: &str| text.parse().map(|number: f64| Number(number).to_string());
+    let text = match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(digits) => {
+            let number = i128::from_str_radix(digits.as_str(), digits.radix()).ok();
+            number.map(|number| number.to_string())
+        }
+        DeValue::Float(digits) => number(digits.as_str()).ok(),
+        _ => None,
+    };
+    text.ok_or_else(|| {
+        format!(
+            "`{key}` is of type {} (expected a string or a number)",
+            value.type_str()
+        )
+    })
 }
 
-/// Lets the option's own parser look at the value.
-fn check(entry: &Entry, options: &Options) -> Result<(), String> {
+/// Lets the option's own parser look at the value, which is shown like this.
+fn check(entry: &Entry, shown: &str, options: &Options) -> Result<(), String> {
     let Err(error) = options.read([entry]) else {
         return Ok(());
     };
-    let shown = entry.value.to_string_lossy();
     let reason = std::error::Error::source(&error)
         .map_or_else(|| error.kind().to_string(), ToString::to_string);
-    Err(format!("{} = {shown:?}: {reason}", entry.key))
+    Err(format!("{} = {shown}: {reason}", entry.key))
 }
 
 /// `--key=value`.
@@ -320,22 +397,44 @@ mod tests {
                 "did you mean \"replications\"?",
             ),
             ("zzz = 1", 1, "unknown key \"zzz\" (known: mesh, "),
+            ("\nmesh = \"8by8\"", 2, "mesh = \"8by8\": "),
             ("\nmesh = \"8by8\"", 2, "expected WxH"),
+            ("\nreplications = 2.5", 2, "replications = 2.5: expected"),
+            (
+                "load = 1e-400",
+                1,
+                "load = 1e-400: expected a number over 0",
+            ),
+            (
+                "strategy = [\n  \"ff\",\n  \"fits\",\n  \"as\",\n]",
+                3,
+                "strategy = \"fits\": unknown strategy",
+            ),
+            (
+                "threads = 2",
+                1,
+                "`threads` is an option of the command line only (expected --threads there)",
+            ),
+            (
+                "search-time = true",
+                1,
+                "`search-time` is an option of the command line only",
+            ),
             ("mesh = 0", 1, "expected WxH"),
             ("mesh = [\"8x8\"]", 1, "of type array"),
             ("load = true", 1, "of type boolean"),
             ("load = 0", 1, "over 0"),
-            ("jobs = -5", 1, "at least 1"),
+            ("jobs = -5", 1, "jobs = -5: expected a whole number, 1 to"),
             ("strategy = \"fits\"", 1, "known: "),
             (
                 "load = 0.4\n# and\ntraffic = 1.5",
                 3,
-                "contradicts load in line 1",
+                "contradicts `load` in line 1",
             ),
             (
                 "swf = \"a.swf\"\nsizes = \"uniform\"",
                 2,
-                "contradicts swf in line 1",
+                "contradicts `swf` in line 1",
             ),
             ("load = 0.4\nload = 0.5", 2, "duplicate"),
             ("mesh = \"8x8\"\nload 0.4", 2, ""),

@@ -16,10 +16,11 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Command, FromArgMatches};
-use serde::Deserialize;
-use toml::Value;
+use toml::Spanned;
+use toml::de::DeValue;
 
-use super::file::{self, Entry, GRID, Options, Pairs, Wrong};
+use super::error::{FileOrigin, OptionError, Origin};
+use super::file::{self, Entry, GRID, Options, Reader, Wrong};
 use super::{Scenario, ScenarioArgs, options};
 
 /// The most points of a grid: more are a slip, or ought to be several files.
@@ -58,17 +59,10 @@ pub fn grid_of(text: &str, path: &Path, points_max: usize) -> Result<Vec<GridPoi
     let grid = Grid::parse(text, points_max, &|file| file::beside(path, file))
         .map_err(|Wrong { line, reason }| format!("{name}:{line}: {reason}"))?;
     let options = Options::new(options());
+    let name = name.to_string();
     let points = grid.points().into_iter().map(|choice| {
         let label: Vec<_> = choice.iter().map(|entry| pair(entry)).collect();
-        let scenario = grid
-            .scenario(&options, &choice)
-            .map_err(|reason| match &label[..] {
-                [] => file::placed(path, &reason),
-                label => {
-                    let placed = file::placed(path, &reason);
-                    format!("{placed} ({})", crate::identity::label_text(label))
-                }
-            })?;
+        let scenario = grid.scenario(&options, &choice, &name)?;
         Ok(GridPoint { label, scenario })
     });
     points.collect()
@@ -79,10 +73,16 @@ fn pair(entry: &Entry) -> (String, String) {
     (entry.key.clone(), value)
 }
 
-/// The keys of a scenario but for those that a sweep decides itself.
+/// Keys of a scenario that a sweep decides itself, and how.
+const DECIDED: [(&str, &str); 2] = [
+    ("backend", "a sweep runs in the process that is started"),
+    ("format", "a sweep writes results.csv and results.json"),
+];
+
+/// The other keys.
 fn keys() -> Command {
     let all = options();
-    let own = |arg: &clap::Arg| matches!(arg.get_long(), Some("backend" | "format"));
+    let own = |arg: &clap::Arg| DECIDED.iter().any(|(key, _)| arg.get_long() == Some(key));
     let arguments = all.get_arguments().filter(|arg| !own(arg)).cloned();
     let mut command = Command::new("sweep")
         .disable_help_flag(true)
@@ -106,53 +106,54 @@ impl Grid {
         points_max: usize,
         locate: &dyn Fn(&str) -> PathBuf,
     ) -> Result<Self, Wrong> {
-        #[derive(Deserialize)]
-        struct WithGrid {
-            #[serde(default)]
-            grid: Pairs,
-        }
-
-        let options = Options::new(keys());
+        let options = Options::without(keys(), &DECIDED);
+        let reader = Reader::new(text, &options, locate);
         let mut grid = Grid {
             fixed: Vec::new(),
             axes: Vec::new(),
         };
         let mut lines: Vec<(usize, String)> = Vec::new();
-        for (line, key, value) in file::in_order(text, file::toml(text)?) {
+        let table = reader.table()?;
+        let mut pairs = Vec::new();
+        for (line, key, value) in reader.in_order(&table) {
             let wrong = |reason| Wrong { line, reason };
-            match &value {
-                Value::Table(_) if key == GRID => continue,
-                Value::Table(_) => {
+            match value.get_ref() {
+                DeValue::Table(table) if key == GRID => {
+                    pairs = reader.in_order(table);
+                    continue;
+                }
+                DeValue::Table(_) => {
                     return Err(wrong(format!("unknown table [{key}] (expected [{GRID}])")));
                 }
                 other if key == GRID => {
-                    let reason =
-                        format!("{GRID} is of type {} (expected a table)", other.type_str());
+                    let reason = format!(
+                        "`{GRID}` is of type {} (expected a table)",
+                        other.type_str()
+                    );
                     return Err(wrong(reason));
                 }
                 _ => {}
             }
-            let entry = file::entry(&key, &value, &options, locate).map_err(wrong)?;
-            file::agree(&options.command(), borrowed(&lines), &key).map_err(wrong)?;
+            let entry = reader.entry(key, line, value)?;
+            file::agree(&options.command(), borrowed(&lines), key).map_err(wrong)?;
             grid.fixed.push(entry);
-            lines.push((line, key));
+            lines.push((line, key.to_owned()));
         }
-        let WithGrid { grid: pairs } = file::toml(text)?;
-        for (line, key, value) in file::in_order(text, pairs) {
+        for (line, key, value) in pairs {
             let wrong = |reason| Wrong { line, reason };
-            if let Some((other, _)) = lines.iter().find(|(_, earlier)| *earlier == key) {
+            if let Some((other, _)) = lines.iter().find(|(_, earlier)| earlier == key) {
                 let reason =
-                    format!("{key} stands in line {other} too (expected only one of them)");
+                    format!("`{key}` stands in line {other} too (expected only one of them)");
                 return Err(wrong(reason));
             }
-            let mut values = values(&key, &value, &options, locate).map_err(wrong)?;
-            file::agree(&options.command(), borrowed(&lines), &key).map_err(wrong)?;
-            if shared(&options.command(), &key) {
+            let mut values = values(key, line, value, &reader)?;
+            file::agree(&options.command(), borrowed(&lines), key).map_err(wrong)?;
+            if shared(&options.command(), key) {
                 grid.fixed.append(&mut values);
             } else {
                 grid.axes.push(values);
             }
-            lines.push((line, key));
+            lines.push((line, key.to_owned()));
             let sizes = grid.axes.iter().map(Vec::len);
             let points = sizes.fold(1, usize::saturating_mul);
             if points > points_max {
@@ -181,19 +182,37 @@ impl Grid {
         points
     }
 
-    fn scenario(&self, options: &Options, choice: &[&Entry]) -> Result<Scenario, String> {
-        read(options, self.fixed.iter().chain(choice.iter().copied()))
+    /// The scenario of a point of the file of this name.
+    fn scenario(
+        &self,
+        options: &Options,
+        choice: &[&Entry],
+        name: &str,
+    ) -> Result<Scenario, String> {
+        let entries = || self.fixed.iter().chain(choice.iter().copied());
+        let label: Vec<_> = choice.iter().map(|entry| pair(entry)).collect();
+        let line = |entry: &Entry| Some((entry.key.clone(), entry.line?));
+        let origin = Origin::of_file(FileOrigin {
+            name: name.to_owned(),
+            lines: entries().filter_map(line).collect(),
+            given: Vec::new(),
+            label: crate::identity::label_text(&label),
+        });
+        match read(options, entries()) {
+            Ok(scenario) => Ok(Scenario { origin, ..scenario }),
+            Err(error) => Err(origin.place(&error)),
+        }
     }
 }
 
 fn read<'e>(
     options: &Options,
     entries: impl Iterator<Item = &'e Entry>,
-) -> Result<Scenario, String> {
+) -> Result<Scenario, OptionError> {
     let args = options
         .read(entries)
         .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| OptionError::unquoted(&[], &error))?;
     Scenario::new(&args)
 }
 
@@ -206,9 +225,10 @@ pub(crate) fn of_keys(keys: &[(String, String)]) -> Result<Scenario, String> {
     let entry = |(key, value): &(String, String)| Entry {
         key: key.clone(),
         value: value.into(),
+        line: None,
     };
     let entries: Vec<Entry> = keys.iter().map(entry).collect();
-    read(&Options::new(options()), entries.iter())
+    Ok(read(&Options::new(options()), entries.iter())?)
 }
 
 fn borrowed(lines: &[(usize, String)]) -> impl Iterator<Item = (usize, &str)> {
@@ -220,37 +240,41 @@ fn shared(command: &Command, key: &str) -> bool {
     file::find(command, key).is_some_and(|arg| arg.get_value_delimiter().is_some())
 }
 
-/// The values of a key of the grid; a single entry for all of them if they are shared.
+/// The values of a key of the grid in this line; a single entry for all of them if they are shared.
 fn values(
     key: &str,
-    value: &Value,
-    options: &Options,
-    locate: &dyn Fn(&str) -> PathBuf,
-) -> Result<Vec<Entry>, String> {
-    let items = match value {
-        Value::Array(items) if !items.is_empty() => items,
-        Value::Array(_) => {
-            return Err(format!("{key} has no values (expected at least one)"));
+    line: usize,
+    value: &Spanned<DeValue<'_>>,
+    reader: &Reader<'_>,
+) -> Result<Vec<Entry>, Wrong> {
+    let wrong = |reason| Wrong { line, reason };
+    let items = match value.get_ref() {
+        DeValue::Array(items) if !items.is_empty() => items,
+        DeValue::Array(_) => {
+            let reason = format!("`{key}` has no values (expected at least one)");
+            return Err(wrong(reason));
         }
         other => {
             // An unknown key is worse than a value of another type.
-            file::entry(key, other, options, locate)?;
-            return Err(format!(
-                "{key} is of type {} (expected a list of values, or the key above [{GRID}])",
+            reader.entry(key, line, value)?;
+            return Err(wrong(format!(
+                "`{key}` is of type {} (expected a list of values, or the key above [{GRID}])",
                 other.type_str()
-            ));
+            )));
         }
     };
-    if shared(&options.command(), key) {
-        return Ok(vec![file::entry(key, value, options, locate)?]);
+    if shared(&reader.options.command(), key) {
+        return Ok(vec![reader.entry(key, line, value)?]);
     }
     let mut entries: Vec<Entry> = Vec::with_capacity(items.len());
     let mut seen = HashSet::with_capacity(items.len());
     for item in items {
-        let entry = file::entry(key, item, options, locate)?;
+        let entry = reader.entry(key, line, item)?;
         if !seen.insert(entry.value.clone()) {
             let (_, value) = pair(&entry);
-            return Err(format!("{key} has the value {value} twice (expected once)"));
+            let line = reader.line_of(item);
+            let reason = format!("`{key}` has the value {value} twice (expected once)");
+            return Err(Wrong { line, reason });
         }
         entries.push(entry);
     }
@@ -298,7 +322,7 @@ mod tests {
             assert_eq!(labels(text), ["seed = 1", "seed = 2"]);
             let grid = parse(text).unwrap();
             let options = Options::new(options());
-            let scenario = grid.scenario(&options, &grid.points()[1]).unwrap();
+            let scenario = grid.scenario(&options, &grid.points()[1], "s").unwrap();
             assert_eq!(scenario.strategies.len(), 2);
             assert_eq!(scenario.seed, 2);
         }
@@ -332,19 +356,34 @@ mod tests {
             (
                 "load = 0.4\n[grid]\ntraffic = [0.5]",
                 3,
-                "contradicts load in line 1",
+                "contradicts `load` in line 1",
             ),
             (
                 "[grid]\nload = [0.5]\ntraffic = [0.5]",
                 3,
-                "contradicts load in line 2",
+                "contradicts `load` in line 2",
             ),
-            ("format = \"json\"\n[grid]", 1, "unknown key \"format\""),
+            (
+                "format = \"json\"\n[grid]",
+                1,
+                "`format` has no use here: a sweep writes results.csv and results.json",
+            ),
+            (
+                "threads = 2\n[grid]",
+                1,
+                "`threads` is an option of the command line only",
+            ),
+            (
+                "[grid]\nload = [\n  0.4,\n  -1,\n]",
+                4,
+                "load = -1: expected a number over 0",
+            ),
+            ("[grid]\nload = [\n  0.4,\n  0.40,\n]", 4, "0.4 twice"),
             ("help = \"x\"\n[grid]", 1, "unknown key \"help\""),
             (
                 "[grid]\nbackend = [\"tcp:a:1\"]",
                 2,
-                "unknown key \"backend\"",
+                "`backend` has no use here: a sweep runs in the process",
             ),
             ("[grid]\nload = [0.4]\nload = [0.5]", 3, "duplicate"),
             ("jobs = 3\n[grid", 2, ""),

@@ -7,6 +7,7 @@ use clap::builder::ValueHint;
 use meshalloc::{Grid, Ticks};
 use serde_json::Value;
 
+use super::OptionError;
 use crate::names;
 use crate::workload::{Log, LogOptions, Resample, ShapeRule, SharedLogs, TimeUnit};
 
@@ -36,14 +37,13 @@ impl WindowArgs {
     /// # Errors
     ///
     /// When the window is empty.
-    pub(crate) fn options(&self, machine: &Grid) -> Result<LogOptions, String> {
+    pub(crate) fn options(&self, machine: &Grid) -> Result<LogOptions, OptionError> {
         if let (Some(from), Some(to)) = (self.from, self.to)
             && to <= from
         {
             let [from, to] = [from, to].map(names::span_text);
-            return Err(format!(
-                "to is {to}, not after from, {from} (expected a later time)"
-            ));
+            let reason = format!("`to` is {to}, not after `from`, {from} (expected a later time)");
+            return Err(OptionError::new(&["to", "from"], reason));
         }
         Ok(LogOptions {
             partition: self.partition,
@@ -60,7 +60,7 @@ impl WindowArgs {
 pub struct LogArgs {
     /// A log in the Standard Workload Format, plain or .gz, measured whole; - reads standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = HEADING,
-        conflicts_with_all = ["sizes", "widths", "heights", "dims", "radices", "load", "mean_service"])]
+        conflicts_with_all = ["sizes", "widths", "heights", "dims", "radices", "load", "mean_service", "service", "residence"])]
     pub swf: Option<PathBuf>,
 
     /// Which of its jobs.
@@ -103,7 +103,7 @@ impl LogArgs {
         machine: Grid,
         load: Option<f64>,
         jobs: Option<u32>,
-    ) -> Result<Option<LogSource>, String> {
+    ) -> Result<Option<LogSource>, OptionError> {
         let Some(file) = &self.swf else {
             for (given, key) in [
                 (self.window.partition.is_some(), "partition"),
@@ -113,7 +113,8 @@ impl LogArgs {
                 (self.resample.is_some(), "resample"),
             ] {
                 if given {
-                    return Err(format!("{key} is about logs (expected swf beside it)"));
+                    let reason = format!("`{key}` is about logs (expected `swf` beside it)");
+                    return Err(OptionError::new(&[key], reason));
                 }
             }
             return Ok(None);
@@ -121,7 +122,8 @@ impl LogArgs {
         let mut options = self.window.options(&machine)?;
         options.limit = jobs.map(|jobs| jobs as usize);
         options.shape = self.shape.unwrap_or(options.shape);
-        options.shape.check(machine)?;
+        let usable = options.shape.check(machine);
+        usable.map_err(|reason| OptionError::unquoted(&["shape"], &reason))?;
         Ok(Some(LogSource {
             file: file.clone(),
             options,
@@ -159,12 +161,12 @@ impl LogSource {
     /// # Errors
     ///
     /// Those of [`Log::read`].
-    pub(crate) fn read(&self, machine: Grid, logs: &SharedLogs) -> Result<Log, String> {
+    pub(crate) fn read(&self, machine: Grid, logs: &SharedLogs) -> Result<Log, OptionError> {
         let log = logs.read(&self.file, self.options, machine);
         Ok(Log {
             load: self.load,
             resample: self.resample,
-            ..log.map_err(|error| error.to_string())?
+            ..log.map_err(|error| OptionError::unquoted(&["swf"], &error))?
         })
     }
 }

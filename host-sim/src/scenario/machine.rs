@@ -3,6 +3,7 @@
 use clap::Args;
 use meshalloc::{Cube, Grid, Shape};
 
+use super::OptionError;
 use crate::names;
 
 /// The sides of the mesh of a scenario that names no machine.
@@ -11,8 +12,8 @@ pub const MESH_DEFAULT: Shape = Shape::sides(64, 64);
 /// The machine of a command.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct MachineArgs {
-    /// Sides of a mesh of 1 to 16 dimensions, the first along dimension 0 (x): up to 1048576 processors, in two
-    /// dimensions 1 to 1024 along each [default: 64x64]
+    /// Sides of a mesh of 1 to 16 dimensions, the first along dimension 0 (x): each 1 to 65535, in two dimensions 1 to 1024,
+    /// and up to 1048576 processors [default: 64x64]
     #[arg(long, value_name = "WxH...", value_parser = names::sides, help_heading = HEADING)]
     pub mesh: Option<Shape>,
 
@@ -39,16 +40,20 @@ impl MachineArgs {
     /// # Errors
     ///
     /// When there is none of these sides, or a dimension is to wrap that it does not have.
-    pub fn machine(&self) -> Result<Grid, String> {
+    pub fn machine(&self) -> Result<Grid, OptionError> {
         if let Some(cube) = self.cube {
             return Ok(cube.into());
         }
         if let Some(sides) = self.torus {
-            return Grid::torus(&sides.extents())
-                .map_err(|error| format!("torus {sides}: {error}"));
+            let grid = Grid::torus(&sides.extents());
+            return grid.map_err(|error| {
+                OptionError::new(&["torus"], format!("`torus` {sides}: {error}"))
+            });
         }
         let sides = self.mesh.unwrap_or(MESH_DEFAULT);
         let grid = Grid::new(&sides.extents(), self.wrap.unwrap_or(0));
-        grid.map_err(|error| format!("mesh {sides}: {error}"))
+        grid.map_err(|error| {
+            OptionError::new(&["wrap", "mesh"], format!("`mesh` {sides}: {error}"))
+        })
     }
 }

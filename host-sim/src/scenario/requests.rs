@@ -4,7 +4,7 @@ use clap::Args;
 use meshalloc::{Grid, SchedulerKind, StrategyKind};
 use serde_json::{Value, json};
 
-use super::{LogSource, MachineArgs, SYNTHETIC, side_range, sizes};
+use super::{LogSource, MachineArgs, OptionError, SYNTHETIC, side_range, sizes};
 use crate::names;
 use crate::workload::{
     EstimateModel, Requests, SideRange, SizeDistribution, Subcubes, Submeshes, TaskDistribution,
@@ -62,7 +62,7 @@ impl RequestArgs {
     /// # Errors
     ///
     /// When there is no such machine, an option is about another one, or sides are longer than the machine's.
-    pub fn requests(&self) -> Result<Requests, String> {
+    pub fn requests(&self) -> Result<Requests, OptionError> {
         if let Some(cube) = self.machine.cube {
             return Ok(Requests::Subcubes(Subcubes {
                 cube,
@@ -75,7 +75,8 @@ impl RequestArgs {
             (self.radices.is_some(), "radices"),
         ] {
             if given {
-                return Err(format!("{key} is about cubes (expected cube beside it)"));
+                let reason = format!("`{key}` is about cubes (expected `cube` beside it)");
+                return Err(OptionError::new(&[key], reason));
             }
         }
         let machine = self.machine.machine()?;
@@ -85,10 +86,11 @@ impl RequestArgs {
             let Some(range) = range else { continue };
             let side = machine.side(dimension);
             if range.max() > side {
-                return Err(format!(
-                    "{key} go to {} (expected at most {side} on {machine})",
+                let reason = format!(
+                    "`{key}` go to {} (expected at most {side} on {machine})",
                     range.max()
-                ));
+                );
+                return Err(OptionError::new(&[key], reason));
             }
             submeshes.sides[dimension] = range;
         }
@@ -130,7 +132,7 @@ pub(crate) fn strategies(
     machine: Grid,
     named: Option<&[StrategyChoice]>,
     default: &[StrategyKind],
-) -> Result<Vec<StrategyKind>, String> {
+) -> Result<Vec<StrategyKind>, OptionError> {
     let of_choice = |&choice: &StrategyChoice| match choice {
         StrategyChoice::All => suitable(machine).collect(),
         StrategyChoice::One(kind) => vec![kind],
@@ -159,16 +161,17 @@ fn suitable(machine: Grid) -> impl Iterator<Item = StrategyKind> {
 /// # Errors
 ///
 /// When it does not: what it serves, and which strategies would do.
-pub(crate) fn check_serves(machine: Grid, strategy: StrategyKind) -> Result<(), String> {
+pub(crate) fn check_serves(machine: Grid, strategy: StrategyKind) -> Result<(), OptionError> {
     let serves = strategy.serves();
     if serves.includes(&machine) {
         return Ok(());
     }
     let suitable: Vec<_> = suitable(machine).map(StrategyKind::name).collect();
-    Err(format!(
-        "{strategy} serves {serves}, not {machine} (expected one of {})",
+    let reason = format!(
+        "`strategy` {strategy} serves {serves}, not {machine} (expected one of {})",
         suitable.join(", ")
-    ))
+    );
+    Err(OptionError::new(&["strategy"], reason))
 }
 
 /// What a command that runs a log records of it: options and their values.

@@ -10,7 +10,7 @@ use crate::names;
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ThreadsArgs {
     /// Threads that share the runs; their number does not change any result [default: all processors]
-    #[arg(long = "threads", value_name = "COUNT", value_parser = names::not_zero::<NonZero<usize>>, allow_negative_numbers = true,
+    #[arg(long = "threads", value_name = "COUNT", value_parser = names::threads, allow_negative_numbers = true,
         help_heading = "Where and how")]
     pub(crate) count: Option<NonZero<usize>>,
 }

@@ -59,7 +59,7 @@ pub fn run_until(
     };
     while run.step(at)? {
         if run.state.arrived > JOBS_MAX {
-            return Err(SimulationError::TooLong);
+            return Err(SimulationError::TooManyJobs);
         }
     }
     // Those that were put off wait, too.
@@ -68,7 +68,7 @@ pub fn run_until(
     let put_off = later.take_while(|job| job.arrival <= at);
     let put_off = put_off.take(JOBS_MAX as usize).count() as u32;
     if arrived + put_off > JOBS_MAX {
-        return Err(SimulationError::TooLong);
+        return Err(SimulationError::TooManyJobs);
     }
     Ok(Interrupted {
         at,

@@ -58,6 +58,7 @@ impl PhasesOfMessages {
         let network = Network::new(grid, parameters);
         let network = network.map_err(|error| WorkloadError::OutOfRange {
             what: "a message of 1 MB".into(),
+            options: &["io"],
             given: error.to_string(),
             expected: "fewer flits".into(),
         })?;

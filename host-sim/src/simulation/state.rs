@@ -132,7 +132,7 @@ impl<'o> State<'o> {
     pub(super) fn arrive(&mut self, job: Job, waiting: u32) -> Result<(), SimulationError> {
         self.pass_to(job.arrival)?;
         let number = self.arrived;
-        self.arrived = number.checked_add(1).ok_or(SimulationError::TooLong)?;
+        self.arrived = number.checked_add(1).ok_or(SimulationError::TooManyJobs)?;
         if number == self.head {
             self.head_wants = job.request.processors.into();
         }

@@ -11,7 +11,6 @@ use super::part::{Part, PartArgs};
 use super::{Point, SweepError, results};
 use crate::failure::Failure;
 use crate::file;
-use crate::identity::label_text;
 use crate::scenario::{self, GridPoint, ThreadsArgs};
 use crate::workload::SharedLogs;
 
@@ -52,10 +51,7 @@ pub(crate) fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String
     let logs = SharedLogs::default();
     let points = grid.iter().map(|point| {
         let label = point.label.clone();
-        let experiment = point
-            .scenario
-            .experiment(&logs)
-            .map_err(|reason| format!("{}: {}: {reason}", file.display(), label_text(&label)))?;
+        let experiment = point.scenario.experiment(&logs)?;
         Ok(Point { label, experiment })
     });
     let points = points.collect::<Result<Vec<_>, String>>()?;

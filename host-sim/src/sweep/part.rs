@@ -8,6 +8,7 @@ use clap::Args;
 use super::journal::Damage;
 use super::merge::chosen;
 use super::{Finished, Point, Shard, SweepError, SweepOptions, merge, run_points};
+use crate::failure;
 use crate::names;
 use crate::progress::Bar;
 use crate::wording::counted;
@@ -16,11 +17,11 @@ use crate::wording::counted;
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PartArgs {
     /// Divide the points into this number of shards, of about equal expected cost, for as many machines
-    #[arg(long, value_name = "COUNT", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, help_heading = "Several machines")]
+    #[arg(long, value_name = "COUNT", value_parser = names::count::<NonZero<u32>>, allow_negative_numbers = true, help_heading = "Several machines")]
     shards: Option<NonZero<u32>>,
 
     /// Compute only this shard, from 1, into a journal of its own; the same command goes on after an interruption
-    #[arg(long, value_name = "NUMBER", value_parser = names::not_zero::<NonZero<u32>>, allow_negative_numbers = true, requires = "shards", conflicts_with = "merge", help_heading = "Several machines")]
+    #[arg(long, value_name = "NUMBER", value_parser = names::count::<NonZero<u32>>, allow_negative_numbers = true, requires = "shards", conflicts_with = "merge", help_heading = "Several machines")]
     shard: Option<NonZero<u32>>,
 
     /// Unite the journals of all shards into the files that one machine would have written
@@ -51,12 +52,12 @@ impl PartArgs {
             (Some(count), Some(number)) => {
                 let shard = Shard::new(number, count).map(Part::Shard);
                 shard.ok_or_else(|| {
-                    format!("shard {number} (expected 1 to {count}, the number of shards)")
+                    format!("--shard {number} (expected 1 to {count}, the number of --shards)")
                 })
             }
-            (Some(_), None) => {
-                Err("shards without a shard (expected --shard NUMBER, or --merge)".to_owned())
-            }
+            (Some(_), None) => Err(
+                "--shards is given alone (expected --shard NUMBER or --merge beside it)".to_owned(),
+            ),
             (None, _) => Ok(Part::Whole),
         }
     }
@@ -75,7 +76,7 @@ impl Part {
         threads: Option<NonZero<usize>>,
         restart: bool,
     ) -> Result<Vec<Finished>, SweepError> {
-        let mut damaged = |damage: &Damage| eprintln!("warning: {damage}");
+        let mut damaged = |damage: &Damage| failure::to_stderr(&format_args!("warning: {damage}"));
         let shard = match self {
             Part::Whole => None,
             Part::Shard(shard) => Some(shard),

@@ -221,7 +221,7 @@ fn document(
     finished: &Finished,
 ) -> serde_json::Result<PointDocument> {
     let results = finished.results.iter();
-    let results = results.map(|result| ResultJson::new(result, &finished.results, None));
+    let results = results.map(|result| ResultJson::new(result, &finished.results));
     Ok(PointDocument {
         scenario: Recorded(serde_json::to_value(&point.scenario)?),
         log: match &run.experiment.workload {

@@ -89,8 +89,9 @@ pub(super) struct CountSampler {
 impl Counts {
     pub(super) fn sampler(self) -> Result<CountSampler, WorkloadError> {
         let CountDistribution::Exponential { mean } = self.distribution;
-        let out_of_range = |what: &str, given: String, expected: &str| WorkloadError::OutOfRange {
+        let out_of_range = |what: &str, options, given, expected: &str| WorkloadError::OutOfRange {
             what: what.into(),
+            options,
             given,
             expected: expected.into(),
         };
@@ -100,13 +101,16 @@ impl Counts {
         let exponential = rate.ok_or_else(|| {
             out_of_range(
                 "the mean number of processors",
+                &["task-processors"],
                 Number(mean).to_string(),
                 "a number over 0",
             )
         })?;
         // Any rule has a shape for any number of processors that there are.
         let is_good = self.shape.check(self.machine);
-        is_good.map_err(|error| out_of_range("the shape rule", self.shape.to_string(), &error))?;
+        is_good.map_err(|error| {
+            out_of_range("the shape rule", &["shape"], self.shape.to_string(), &error)
+        })?;
         Ok(CountSampler {
             counts: self,
             exponential,

@@ -29,6 +29,7 @@ impl SideRange {
         if min == 0 || min > max {
             return Err(WorkloadError::OutOfRange {
                 what: "the range of side lengths".into(),
+                options: &[],
                 given: format!("{min} to {max}"),
                 expected: "at least 1, and the smallest not over the largest".into(),
             });
@@ -163,6 +164,7 @@ impl SizeDistribution {
                     "the probability that a side from {self} is {} to {}",
                     range.min, range.max
                 ),
+                options: &["sizes"],
                 given: format!("{inside:.2e}"),
                 expected: format!("at least {MASS_MIN}"),
             });
@@ -178,6 +180,7 @@ impl SizeDistribution {
                 if count < 8 {
                     return Err(WorkloadError::OutOfRange {
                         what: "the number of side lengths for uniform-decreasing".into(),
+                        options: &["sizes"],
                         given: count.to_string(),
                         expected: "at least 8".into(),
                     });
@@ -200,6 +203,7 @@ impl SizeDistribution {
                 };
                 let bad = |expected: String| WorkloadError::OutOfRange {
                     what: "a normal distribution's mean and standard deviation".into(),
+                    options: &["sizes"],
                     given: format!("{} and {}", Number(mean), Number(deviation)),
                     expected,
                 };
@@ -282,6 +286,7 @@ pub(super) fn positive(name: &str, key: &str, value: &str) -> Result<f64, Worklo
         .filter(|number| number.is_finite() && *number > 0.0)
         .ok_or_else(|| WorkloadError::OutOfRange {
             what: format!("{name}: {key}"),
+            options: &[],
             given: format!("{value:?}"),
             expected: "a number over 0".into(),
         })

@@ -90,9 +90,7 @@ impl EstimateModel {
             _ if !has_service => {
                 "none: a job that sends messages or does I/O ends when these are delivered, which is not known beforehand"
             }
-            EstimateModel::Log if !is_log => {
-                "perfect, factor:LOW..HIGH or none without a log (swf)"
-            }
+            EstimateModel::Log if !is_log => "perfect, factor:LOW..HIGH or none, without a log",
             EstimateModel::Perfect | EstimateModel::Log | EstimateModel::Factor { .. } => {
                 return Ok(());
             }
@@ -102,7 +100,8 @@ impl EstimateModel {
 
     fn out_of_range(self, expected: &str) -> WorkloadError {
         WorkloadError::OutOfRange {
-            what: "the estimate of run times (estimates)".into(),
+            what: "the estimate of run times".into(),
+            options: &["estimates"],
             given: self.to_string(),
             expected: expected.into(),
         }

@@ -45,6 +45,7 @@ use super::estimates::Estimator;
 use super::stream::{Source, Stream};
 use super::synthetic::DRAWS;
 use super::{EstimateModel, Job, Messages, ShapeRule, TIME_MAX, TimeUnit, Work, WorkloadError};
+use crate::wording::Number;
 
 /// The numbers of the sources of weeks and of drawn shapes.
 const WEEKS: u8 = 23;
@@ -238,8 +239,9 @@ impl Log {
             return Ok(1.0);
         };
         let bad = |expected: String| WorkloadError::OutOfRange {
-            what: "the load of the log (log-load)".into(),
-            given: load.to_string(),
+            what: "the load of the log".into(),
+            options: &["log-load"],
+            given: Number(load).to_string(),
             expected,
         };
         if !(load.is_finite() && load > 0.0) {
@@ -247,7 +249,7 @@ impl Log {
         }
         if self.messages.is_some() {
             return Err(bad(
-                "none where jobs send messages, whose load is not known beforehand; cycles-per-second stretches the log".into(),
+                "none where jobs send messages, whose load is not known beforehand; the number of cycles in a second stretches the log".into(),
             ));
         }
         let offered = self.offered_load().ok_or_else(|| {
@@ -286,8 +288,9 @@ impl Log {
         let weeks = self.whole_weeks();
         let bad = |what: &str, given: usize, least: usize| WorkloadError::OutOfRange {
             what: what.into(),
+            options: &["resample"],
             given: given.to_string(),
-            expected: format!("at least {least}, or no resample"),
+            expected: format!("at least {least}, or the log as it is"),
         };
         if weeks.len() < WEEKS_MIN {
             let what = "the number of whole weeks to resample";

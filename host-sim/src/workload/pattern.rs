@@ -216,6 +216,7 @@ impl FromStr for Patterns {
             let place = list.get_mut(len);
             *place.ok_or_else(|| WorkloadError::OutOfRange {
                 what: "the number of patterns".into(),
+                options: &[],
                 given: text.split('+').count().to_string(),
                 expected: format!("at most {PATTERNS_MAX}"),
             })? = name.parse()?;

@@ -69,7 +69,8 @@ impl ServiceDistribution {
     pub fn sampler(self) -> Result<ServiceSampler, WorkloadError> {
         let time = 0.0..TimeUnit::Second.of(TIME_MAX);
         let bad = || WorkloadError::OutOfRange {
-            what: "the service time (mean-service, service or residence)".into(),
+            what: "the service time".into(),
+            options: &["mean-service", "service", "residence"],
             given: self.to_string(),
             expected: format!(
                 "seconds over 0, {SERVICE_MEAN_SECONDS_MIN} or more and less than {:.0} on average, the shortest not over the longest",
@@ -124,7 +125,8 @@ impl FromStr for ServiceDistribution {
                 });
             }
         };
-        distribution.sampler().map(|_| distribution)
+        let usable = distribution.sampler().map(|_| distribution);
+        usable.map_err(WorkloadError::without_options)
     }
 }
 

@@ -119,6 +119,7 @@ impl Synthetic {
         let Requests::Submeshes(submeshes) = &mut self.requests else {
             return Err(WorkloadError::OutOfRange {
                 what: "what jobs ask for".into(),
+                options: &[],
                 given: given.into(),
                 expected: "sides".into(),
             });
@@ -127,6 +128,7 @@ impl Synthetic {
         if max > shortest {
             return Err(WorkloadError::OutOfRange {
                 what: "the longest side of a job".into(),
+                options: &[],
                 given: max.to_string(),
                 expected: format!("at most {shortest}, on {machine}"),
             });
@@ -207,14 +209,19 @@ impl Synthetic {
 
     /// The error about a rate that cannot be used.
     fn rate_error(&self, expected: String) -> WorkloadError {
-        let (what, given) = match self.arrivals {
-            Arrivals::AtOnce { tasks } => ("the number of tasks (tasks)", f64::from(tasks)),
-            Arrivals::Poisson(Rate::Load(load)) => ("the load (load)", load),
-            Arrivals::Poisson(Rate::Traffic(traffic)) => ("the traffic ratio (traffic)", traffic),
-            Arrivals::Poisson(Rate::Arrivals(rate)) => ("the arrival rate (arrival-rate)", rate),
+        let (what, options, given): (_, &[_], _) = match self.arrivals {
+            Arrivals::AtOnce { tasks } => ("the number of tasks", &["tasks"], tasks.into()),
+            Arrivals::Poisson(Rate::Load(load)) => ("the load", &["load"], load),
+            Arrivals::Poisson(Rate::Traffic(traffic)) => {
+                ("the traffic ratio", &["traffic"], traffic)
+            }
+            Arrivals::Poisson(Rate::Arrivals(rate)) => {
+                ("the arrival rate", &["arrival-rate"], rate)
+            }
         };
         WorkloadError::OutOfRange {
             what: what.into(),
+            options,
             given: Number(given).to_string(),
             expected,
         }

@@ -218,18 +218,18 @@ fn options_of_the_other_kind_of_machine_are_explained() {
     for (line, parts) in [
         (
             "run --dims normal",
-            &["dims is about cubes (expected cube"][..],
+            &["--dims is about cubes (expected --cube"][..],
         ),
         (
             "compare --radices normal",
-            &["radices is about cubes (expected cube"],
+            &["--radices is about cubes (expected --cube"],
         ),
         ("saturation --dims normal", &["dims is about cubes"]),
         (
             "run --cube k=4,n=3 --jobs 500",
             &[
                 "jobs is about jobs that go on arriving",
-                "expected load or traffic",
+                "expected --load or --traffic",
             ],
         ),
         (
@@ -357,7 +357,7 @@ fn a_scenario_file_is_the_command_line() {
     )
     .unwrap();
     let line = "run --scenario wrong.toml";
-    let parts = ["wrong.toml:3: mesh contradicts cube in line 1"];
+    let parts = ["wrong.toml:3: `mesh` contradicts `cube` in line 1"];
     refused(line, &host_sim_in(folder.path(), line), &parts);
 }
 

@@ -55,8 +55,23 @@ fn json_has_everything_with_its_source() {
         "patterns",
     ] {
         for item in list[kind].as_array().unwrap() {
-            assert!(!item["source"].as_str().unwrap().is_empty(), "{item}");
+            let is_fcfs = item["name"] == "fcfs";
+            assert_eq!(
+                item["source"].as_str().unwrap().is_empty(),
+                is_fcfs,
+                "{item}"
+            );
         }
+    }
+    for scheduler in list["schedulers"].as_array().unwrap() {
+        assert!(
+            !scheduler["meaning"].as_str().unwrap().is_empty(),
+            "{scheduler}"
+        );
+        assert!(
+            !scheduler["forms"].as_array().unwrap().is_empty(),
+            "{scheduler}"
+        );
     }
     assert_eq!(list["schedulers"][0]["name"], "fcfs");
     assert_eq!(of("first-fit")["parameters"], serde_json::json!([]));
@@ -97,8 +112,10 @@ fn the_table_fits_a_terminal() {
     for name in [
         "free-submesh-list, fsl",
         "tree-collapsing, tc",
-        "for any grid: contiguous, recognises completely",
-        "for k-ary n-cubes: contiguous, does not recognise completely",
+        "for any grid: contiguous, finds a place whenever there is one",
+        "for k-ary n-cubes: contiguous, may miss a place that there is",
+        "Written sjf or sjf:SECONDS.",
+        "Written bypass-queue:SECONDS.",
         "(--dims, --radices)",
         "(--pattern)",
         "fcfs",

@@ -227,32 +227,32 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
     for (text, expected) in [
         (
             "mesh = \"4x4\"\nfrom = \"2w\"\n",
-            "a.toml:2: from is about logs (expected swf beside it)",
+            "a.toml:2: `from` is about logs (expected `swf` beside it)",
         ),
         (
             "mesh = \"4x4\"\n\nlog-load = 0.5\n",
-            "a.toml:3: log-load is about logs",
+            "a.toml:3: `log-load` is about logs",
         ),
         (
             "swf = \"log.swf\"\nfrom = \"2w\"\nto = \"1w\"\n",
-            "a.toml:3: to is 1w, not after from, 2w",
+            "a.toml:3: `to` is 1w, not after `from`, 2w",
         ),
         (
             "swf = \"log.swf\"\nreplications = 3\n",
-            "a.toml:2: replications is about new jobs",
+            "a.toml:2: `replications` is about new jobs",
         ),
-        ("swf = \"-\"\n", "a.toml:1: swf is standard input"),
+        ("swf = \"-\"\n", "a.toml:1: `swf` is standard input"),
         (
             "swf = \"log.swf\"\nresample = \"days\"\n",
             "a.toml:2: resample = \"days\": unknown way to resample",
         ),
         (
             "swf = \"log.swf\"\nto = -3\n",
-            "a.toml:2: to = \"-3\": expected seconds",
+            "a.toml:2: to = -3: expected seconds",
         ),
         (
             "swf = \"log.swf\"\nlog-load = 0\n",
-            "a.toml:2: log-load = \"0\": expected a number over 0",
+            "a.toml:2: log-load = 0: expected a number over 0",
         ),
         (
             "swf = \"log.swf\"\nshape = \"round\"\n",
@@ -260,7 +260,7 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
         ),
         (
             "swf = \"log.swf\"\n[grid]\nload = [0.5]\n",
-            "a.toml:3: load contradicts swf in line 1",
+            "a.toml:3: `load` contradicts `swf` in line 1",
         ),
     ] {
         fs::write(folder.path().join("a.toml"), text).unwrap();
@@ -278,12 +278,12 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
     .unwrap();
     let error = fails("sweep a.toml --output out");
     assert!(
-        error.contains("a.toml:4: replications is about new jobs"),
+        error.contains("a.toml:4: `replications` is about new jobs"),
         "{error}"
     );
     let error = fails("run --swf log.swf --mesh 4x4 --resample weeks --to 10d");
     assert!(
-        error.contains("log.swf: the number of whole weeks to resample is 1"),
+        error.contains("log.swf: the number of whole weeks to resample (--resample) is 1"),
         "{error}"
     );
     let error = fails("compare --swf log.swf --mesh 4x4 --replications 2");
@@ -423,7 +423,7 @@ fn sides_beside_a_log_are_refused() {
     fs::write(folder.path().join("s.toml"), text).unwrap();
     let ended = host_sim_in(folder.path(), "sweep s.toml --output o");
     assert!(
-        ended.code == Some(2) && ended.stderr.contains("widths contradicts swf"),
+        ended.code == Some(2) && ended.stderr.contains("`widths` contradicts `swf`"),
         "{ended}"
     );
 }

@@ -185,7 +185,18 @@ fn what_cannot_be_shown_is_an_error() {
             "run --plot map --plot-output file/m.svg",
             "cannot write the picture",
         ),
-        ("replay ops --plot map:3", "expected map)"),
+        ("replay ops --plot map:3", "[possible values: map]"),
+        ("replay ops --plot gantt", "[possible values: map]"),
+        (
+            "compare --plot links",
+            "links is a picture of run (expected map, map:SECONDS or map:jobs=N)",
+        ),
+        ("compare --plot gant", "expected map, map:SECONDS"),
+        (
+            "run --tasks 50 --plot map:jobs=51",
+            "--plot map:jobs=51: a run has 50 jobs (expected map:jobs=N, N from 1 to 50)",
+        ),
+        ("compare --jobs 50 --plot map:jobs=51", "a run has 50 jobs"),
         (
             "run --search-time --backend tcp:127.0.0.1:1",
             "expected --backend in-process",
@@ -220,5 +231,92 @@ fn the_map_of_a_comparison_names_its_scheduler() {
     assert!(
         picture.contains("easy") && !picture.contains("fcfs"),
         "{picture}"
+    );
+}
+
+/// The end of a run is known only when it has been reached; its results are there then.
+#[test]
+fn a_map_after_the_end_is_refused_behind_the_results() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in [
+        "run --tasks 50",
+        "run --jobs 50",
+        "compare --load .3 --strategy ff,naive --jobs 50",
+    ] {
+        let line = format!("{command} --mesh 8x8 --replications 1 --plot map:1e9");
+        let ended = host_sim_in(folder.path(), &line);
+        assert_eq!(ended.code, Some(1), "{line}: {ended}");
+        assert!(ended.stdout.contains("first-fit"), "{line}: {ended}");
+        for part in [
+            "--plot map:1000000000: ",
+            "the run ends at ",
+            "(expected a time up to then)",
+        ] {
+            assert!(ended.stderr.contains(part), "{line}: {ended}");
+        }
+    }
+}
+
+#[test]
+fn a_picture_is_called_after_its_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = "run --mesh 8x8 --tasks 20 --replications 1 --plot";
+    for kind in ["gantt", "timeline", "map"] {
+        let shown = host_sim_in(folder.path(), &format!("{small} {kind}")).good();
+        assert!(
+            shown.ends_with(&format!("{kind}: out/{kind}.svg\n")),
+            "{shown}"
+        );
+    }
+    let messages = "run --mesh 8x8 --pattern ring --tasks 20 --replications 1 --plot links";
+    host_sim_in(folder.path(), messages).good();
+    for kind in ["gantt", "timeline", "map", "links"] {
+        svg(folder.path(), &format!("out/{kind}.svg"));
+    }
+}
+
+#[test]
+fn no_output_takes_the_place_of_another_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "1 0 -1 10 4 -1 -1 4 10 -1 1 1 1 -1 -1 1 -1 -1\n";
+    fs::write(folder.path().join("l.swf"), log).unwrap();
+    fs::write(folder.path().join("s.toml"), "tasks = 9\n").unwrap();
+    let run = "run --mesh 8x8 --replications 1 --jobs 20";
+    for (line, part) in [
+        (
+            format!("{run} --jobs-output same.csv --plot map --plot-output ./same.csv"),
+            "--plot-output ./same.csv is the file of --jobs-output, too",
+        ),
+        (
+            format!("{run} --jobs-output out/map.svg --plot map"),
+            "--plot-output out/map.svg is the file of --jobs-output, too",
+        ),
+        (
+            "run --mesh 8x8 --swf l.swf --jobs-output l.swf".to_owned(),
+            "--jobs-output l.swf is the file of --swf, too",
+        ),
+        (
+            "run --scenario s.toml --jobs-output s.toml".to_owned(),
+            "--jobs-output s.toml is the file of --scenario, too",
+        ),
+        (
+            "view --mesh 8x8 --swf l.swf --output l.swf".to_owned(),
+            "--output l.swf is the file of --swf, too",
+        ),
+        (
+            "compare --plot map --plot-output out/compare.svg".to_owned(),
+            "--plot-output out/compare.svg is the file of --output, too",
+        ),
+    ] {
+        let ended = host_sim_in(folder.path(), &line);
+        assert!(
+            ended.code == Some(2) && ended.stdout.is_empty() && ended.stderr.contains(part),
+            "{line}: {ended}"
+        );
+        assert!(!folder.path().join("out").exists(), "{line}");
+    }
+    assert_eq!(
+        fs::read_to_string(folder.path().join("l.swf")).unwrap(),
+        log
     );
 }

@@ -131,3 +131,159 @@ fn external_fragmentation_stands_in_the_table() {
     let shown = host_sim("run --mesh 8x8 --jobs 400 --replications 2").good();
     assert!(shown.contains("ext. frag-"), "{shown}");
 }
+
+/// The service time is written in the same ways everywhere.
+#[test]
+fn service_times_are_options_of_all_that_have_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in [
+        "run",
+        "saturation",
+        "compare --no-picture --scheduler fcfs --load .3",
+    ] {
+        let line =
+            format!("{command} --mesh 8x8 --jobs 100 --replications 1 --strategy ff --format json");
+        let of = |more: &str| host_sim_in(folder.path(), &format!("{line} {more}")).json();
+        assert_eq!(of("")["scenario"]["mean-service"], 10.0, "{command}");
+        let mean = of("--mean-service 7");
+        assert_eq!(mean["scenario"]["mean-service"], 7.0, "{command}");
+        let same = of("--service exponential:7");
+        let hash = |document: &Value| {
+            let results = document
+                .pointer("/results/0")
+                .or(document.pointer("/points/0/results/0"));
+            results.unwrap()["decision_hash"].clone()
+        };
+        assert_eq!(same["scenario"], mean["scenario"], "{command}");
+        assert_eq!(hash(&same), hash(&mean), "{command}");
+        let uniform = of("--residence 5,10");
+        assert_eq!(uniform["scenario"]["service"], "uniform:5,10", "{command}");
+        assert_eq!(
+            of("--service uniform:5,10")["scenario"],
+            uniform["scenario"],
+            "{command}"
+        );
+        let both = host_sim_in(
+            folder.path(),
+            &format!("{line} --service uniform:1,2 --mean-service 3"),
+        );
+        assert!(
+            both.code == Some(2) && both.stderr.contains("cannot be used with"),
+            "{both}"
+        );
+    }
+    for command in ["run", "compare"] {
+        let line = format!("{command} --swf log.swf --service uniform:1,2");
+        let ended = host_sim_in(folder.path(), &line);
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains("cannot be used with"),
+            "{ended}"
+        );
+    }
+}
+
+#[test]
+fn options_that_do_nothing_are_not_offered() {
+    let view = host_sim("view --help").good();
+    assert!(view.contains("--mesh") && view.contains("--seed"), "{view}");
+    for option in [
+        "--format <",
+        "--replications <",
+        "--until-rel-error <",
+        "--max-replications <",
+    ] {
+        assert!(!view.contains(option), "{option}: {view}");
+    }
+    for (command, plot) in [
+        ("replay", "--plot <map>"),
+        ("compare", "--plot <map[:WHEN]>"),
+    ] {
+        let help = host_sim(&format!("{command} --help")).good();
+        assert!(help.contains(plot) && !help.contains("gantt"), "{help}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let ended = host_sim_in(folder.path(), "reproduce kim-yoon --traces logs");
+    assert!(
+        ended.code == Some(2)
+            && ended
+                .stderr
+                .contains("--traces is about figures that run a log"),
+        "{ended}"
+    );
+    let io = host_sim("run --help").good();
+    assert!(io.contains("network=fair-shares|wormhole:FLITS"), "{io}");
+    for option in [
+        "--scenario,",
+        "--threads,",
+        "--search-time,",
+        "--jobs-output,",
+        "--plot and --plot-output",
+    ] {
+        assert!(io.contains(option), "{option}: {io}");
+    }
+}
+
+#[test]
+fn numbers_in_tables_and_messages_are_short() {
+    let folder = tempfile::tempdir().unwrap();
+    let jobs = (0..30).map(|job| {
+        format!(
+            "{job} {} -1 10 4 -1 -1 4 10 -1 1 1 1 -1 -1 1 -1 -1\n",
+            7 * job
+        )
+    });
+    fs::write(folder.path().join("l.swf"), jobs.collect::<String>()).unwrap();
+    for line in [
+        "compare --swf l.swf --mesh 10x10 --scheduler fcfs --strategy ff",
+        "compare --swf l.swf --mesh 10x10 --log-load 1e-6 --scheduler fcfs --strategy ff",
+        "traffic --rate 1e-300 --mesh 4x4 --cycles 100 --warmup 10 --replications 2",
+    ] {
+        let shown = host_sim_in(folder.path(), line).good();
+        let longest = shown.lines().map(|line| line.chars().count()).max();
+        assert!(longest < Some(140), "{line}: {shown}");
+        assert!(!shown.contains("0.0000000"), "{line}: {shown}");
+    }
+    let shown = host_sim_in(
+        folder.path(),
+        "compare --swf l.swf --mesh 10x10 --scheduler fcfs --strategy ff",
+    )
+    .good();
+    let load = shown
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix("0."));
+    let digits = load
+        .unwrap()
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .count();
+    assert_eq!(digits, 3, "{shown}");
+    let ended = host_sim_in(
+        folder.path(),
+        "run --swf l.swf --mesh 10x10 --log-load 1e-300",
+    );
+    assert!(ended.stderr.contains("(--log-load) is 1e-300: "), "{ended}");
+}
+
+/// Another name is offered for one that is misspelt, not for a value that is out of range.
+#[test]
+fn a_distribution_with_a_wrong_value_has_no_other_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for (sizes, hint) in [
+        ("normal:mean=-500,sd=1", None),
+        ("normal:mean=5", None),
+        ("normal:mean=5,dev=1", None),
+        ("nromal:var", Some("did you mean \"normal\"?")),
+        ("unifrm", Some("did you mean \"uniform\"?")),
+    ] {
+        let ended = host_sim_in(
+            folder.path(),
+            &format!("run --mesh 8x8 --jobs 30 --replications 1 --sizes {sizes}"),
+        );
+        let said = ended.stderr.contains("did you mean");
+        assert_eq!(said, hint.is_some(), "{sizes}: {ended}");
+        assert!(
+            hint.is_none_or(|hint| ended.stderr.contains(hint)),
+            "{sizes}: {ended}"
+        );
+    }
+}

@@ -84,19 +84,27 @@ fn the_area_of_processors_in_use_is_the_utilization() {
 #[test]
 fn what_cannot_be_drawn_over_time_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    for (line, reason) in [
+    for (line, code, reason) in [
         (
             "run --mesh 64x64 --jobs 4000 --replications 1 --plot gantt",
-            "rectangles are too many",
+            1,
+            "error: --plot gantt: ",
+        ),
+        (
+            "run --jobs 30001 --strategy ff,naive --plot gantt",
+            2,
+            "error: --plot gantt: 60002 rectangles or more are too many to be told apart (expected at most 60000: fewer --jobs, or",
         ),
         (
             "compare --plot gantt",
-            "--plot gantt is about a run over time (expected run",
+            2,
+            "gantt is a picture of run (expected map, ",
         ),
-        ("run --plot gant", "links, gantt or timeline"),
+        ("run --plot gant", 2, "links, gantt or timeline"),
     ] {
         let ended = host_sim_in(folder.path(), line);
-        assert_eq!(ended.code, Some(2), "{ended}");
+        assert_eq!(ended.code, Some(code), "{ended}");
         assert!(ended.stderr.contains(reason), "{ended}");
+        assert_eq!(ended.stdout.is_empty(), code == 2, "{ended}");
     }
 }

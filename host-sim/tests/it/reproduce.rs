@@ -285,7 +285,7 @@ fn what_is_not_known_ends_with_exit_code_2() {
         ),
         ("reproduce kim-yun", "kim-yoon"),
         ("reproduce kim-yoon --quick --full", "cannot be used with"),
-        ("reproduce kim-yoon --jobs 0", "at least 1"),
+        ("reproduce kim-yoon --jobs 0", "1 to 16777216"),
     ] {
         let ended = host_sim(line);
         assert_eq!(ended.code, Some(2), "{line}: {ended}");

@@ -97,7 +97,7 @@ fn what_makes_no_sense_is_refused() {
             "expected a whole number, 1 to 1000",
         ),
         ("saturation --replications 0", "1 to 1000000"),
-        ("saturation --jobs 4294967295", "expected at most"),
+        ("saturation --jobs 4294967295", "1 to 16777216"),
         ("saturation --until-abs-error 2", "expected"),
         ("saturation --max-replications 3", "--until-abs-error"),
         ("saturation --strategy al", "unknown strategy"),

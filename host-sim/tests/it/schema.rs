@@ -70,6 +70,8 @@ fn documents_are_valid() {
         ("compare", "compare --swf log.swf --mesh 4x4 --format json".to_owned()),
         ("log", "log log.swf --mesh 4x4 --format json".to_owned()),
         ("saturation", format!("saturation --strategy ff,naive {small}")),
+        ("list", "list --format json".to_owned()),
+        ("list", "list dims --format json".to_owned()),
         ("traffic", "traffic --mesh 4x4 --rate .01,.9 --replications 2 --format json".to_owned()),
     ] {
         assert_valid(output, &host_sim_in(folder.path(), &line).json());
@@ -122,6 +124,23 @@ fn lines_of_a_replay_are_valid() {
             assert!(errors.is_empty(), "{line}: {errors:?}");
         }
         assert!(!validator.is_valid(&serde_json::json!({"line": 1, "op": "alloc"})));
+    }
+}
+
+#[test]
+fn every_key_of_the_page_has_a_meaning() {
+    let page = host_sim("schema").good();
+    for row in page.lines().filter(|line| line.starts_with("| `")) {
+        let meaning = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        assert!(!meaning.is_empty() && !meaning.ends_with('|'), "{row}");
+    }
+    // What the clock measures is of `run` alone.
+    assert_eq!(page.matches("elapsed_seconds`").count(), 1);
+    for row in [
+        "| `waits`? | integer | The job waits, behind so many others. |",
+        "| `granted[].x`? | integer | On a two-dimensional mesh: ",
+    ] {
+        assert!(page.contains(row), "{row} is missing in {page}");
     }
 }
 

@@ -243,15 +243,18 @@ fn a_part_that_is_not_there_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("grid.toml"), FIXED).unwrap();
     for (options, part) in [
-        ("--shards 4 --shard 5", "shard 5 (expected 1 to 4"),
-        ("--shards 4", "expected --shard NUMBER, or --merge"),
+        ("--shards 4 --shard 5", "--shard 5 (expected 1 to 4"),
+        (
+            "--shards 4",
+            "--shards is given alone (expected --shard NUMBER or --merge",
+        ),
         (
             "--shards 4 --shard 0",
-            "expected a whole number of at least 1",
+            "expected a whole number, 1 to 4294967295",
         ),
         (
             "--shards 0 --shard 0",
-            "expected a whole number of at least 1",
+            "expected a whole number, 1 to 4294967295",
         ),
         ("--shard 1", "--shards <COUNT>"),
         (
@@ -355,6 +358,34 @@ mod slurm {
         }
         run("merge", "");
         assert_eq!(files(&out), whole);
+    }
+
+    /// Slurm splits a line at blanks that stand in no quotes.
+    #[test]
+    fn a_value_with_blanks_is_quoted() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("grid.toml"), FIXED).unwrap();
+        let slurm = |option: &str| {
+            let mut command = command(folder.path(), "slurm grid.toml --tasks 2 --output out");
+            let output = command.arg(format!("--sbatch={option}")).output().unwrap();
+            (
+                output.status.code(),
+                String::from_utf8(output.stderr).unwrap(),
+            )
+        };
+        assert_eq!(slurm("--comment=a b").0, Some(0));
+        for name in ["array", "merge"] {
+            let script = folder.path().join(format!("out/slurm-{name}.sh"));
+            let script = fs::read_to_string(script).unwrap();
+            assert!(script.contains("\n#SBATCH --comment=\"a b\"\n"), "{script}");
+        }
+        for wrong in ["--comment a b", "--comment=a \"b\"", "--comment=a\\ b"] {
+            let (code, error) = slurm(wrong);
+            assert!(
+                code == Some(2) && error.starts_with("error: --sbatch "),
+                "{wrong}: {error}"
+            );
+        }
     }
 
     #[test]
@@ -461,7 +492,7 @@ mod slurm {
             ("grid.toml --tasks 0", "expected a whole number"),
             (
                 "grid.toml --tasks 13",
-                "tasks: 13 (expected at most the number of points, 12)",
+                "--tasks 13 (expected at most the number of points, 12)",
             ),
             ("none.toml --tasks 2", "none.toml: cannot read"),
             (

@@ -60,7 +60,10 @@ mod board {
     use meshalloc::{Pauses, View};
     use meshalloc_firmware::{BUILD, Port, SOFTWARE, Server};
     #[cfg(feature = "journal")]
-    use meshalloc_firmware::{journal::Journal, protocol::Origin};
+    use meshalloc_firmware::{
+        journal::{Journal, Recovered},
+        protocol::Origin,
+    };
     use static_cell::ConstStaticCell;
     use stm32f4xx_hal::gpio::GpioExt;
     use stm32f4xx_hal::pac;
@@ -181,7 +184,10 @@ mod board {
             let area = Area::new(device.FLASH);
             #[cfg(feature = "qemu")]
             let area = defmt::unwrap!(Area::open().ok(), "the journal's file");
-            restored(controller, boot, area, &mut watchdog)
+            let (journal, recovered) = defmt::unwrap!(Journal::open(area, &REGIONS));
+            let mut server = Server::unrestored(controller, boot, journal);
+            restore(&mut server, recovered, &mut watchdog);
+            server
         };
         show_running(&mut led, server.controller());
 
@@ -232,33 +238,26 @@ mod board {
         }
     }
 
-    /// A server that goes on with what is in the journal.
-    // Apart: what is moved here would stay on the stack of the program, some thousand bytes.
+    /// Has the server go on with what is in the journal.
+    // Apart: what this takes of the stack is free again when the server is at work.
     #[cfg(feature = "journal")]
     #[inline(never)]
-    fn restored(
-        controller: Controller<'static>,
-        boot: u64,
-        area: Area,
+    fn restore(
+        server: &mut Server<'static, Journal<Area, { REGIONS.len() }>>,
+        recovered: Recovered,
         watchdog: &mut IndependentWatchdog,
-    ) -> Server<'static, Journal<Area, { REGIONS.len() }>> {
-        let (journal, recovered) = defmt::unwrap!(Journal::open(area, &REGIONS));
+    ) {
         defmt::info!("journal: {}", recovered);
-        let server = match boot::may_restore() {
-            true => {
-                let pauses = &mut Feeding(watchdog);
-                Server::restored(controller, boot, journal, recovered, pauses)
-            }
-            false => {
-                defmt::error!("the journal is not read: each time the chip was reset");
-                Server::unread(controller, boot, journal)
-            }
-        };
+        if boot::may_restore() {
+            server.restore(recovered, &mut Feeding(watchdog));
+        } else {
+            defmt::error!("the journal is not read: each time the chip was reset");
+            server.leave_unread();
+        }
         boot::restored();
         if let Origin::Damaged { .. } = server.origin() {
             defmt::error!("the journal was damaged: {}", server.origin());
         }
-        server
     }
 
     /// Feeds the watchdog while work goes on of which nobody looks at the line.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::{JobSource, Scenario};
 use crate::experiment::{Measure, Replications};
 use crate::names;
+use crate::scenario::service;
 use crate::workload::{
     Arrivals, Messages, Rate, Requests, ServiceDistribution, SideRange, Synthetic, WorkDistribution,
 };
@@ -132,12 +133,11 @@ fn of_times(workload: &Synthetic) -> Entries {
         WorkDistribution::Service(service) => service,
     };
     let service = match service {
-        ServiceDistribution::Exponential { mean_seconds } => ("mean-service", mean_seconds.into()),
         ServiceDistribution::Uniform {
             lo_seconds,
             hi_seconds,
         } if arrivals.0 == "tasks" => ("residence", format!("{lo_seconds},{hi_seconds}").into()),
-        other => ("service", other.to_string().into()),
+        other => service::record(other),
     };
     vec![arrivals, service]
 }

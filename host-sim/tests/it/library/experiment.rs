@@ -211,7 +211,7 @@ fn what_cannot_be_run_is_an_error() {
                 jobs: 0,
                 ..good.clone()
             },
-            "number of jobs is 0",
+            "number of jobs (--jobs) is 0",
         ),
         (
             Experiment {
@@ -237,9 +237,12 @@ fn what_cannot_be_run_is_an_error() {
                 },
                 ..good.clone()
             },
-            "not measured is 1",
+            "not measured (--warmup) is 1",
         ),
-        (synthetic(8, -0.4, 1_000, &[AS]), "the load (load) is -0.4"),
+        (
+            synthetic(8, -0.4, 1_000, &[AS]),
+            "the load (--load) is -0.4",
+        ),
     ] {
         let error = error(&experiment);
         assert!(error.contains(part), "{error}");

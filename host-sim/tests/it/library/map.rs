@@ -93,7 +93,7 @@ fn jobs_that_touch_differ() {
     let experiment = experiment(mesh, &strategies);
     let mut pairs = 0;
     for second in 1..20 {
-        let moment = MapMoment::Time(f64::from(second) * 30.0);
+        let moment = MapMoment::Time(f64::from(second) * 10.0);
         for map in maps(&experiment, moment, backends).unwrap() {
             let neighbours = colouring::neighbours(&map.snapshot);
             // So few are never enough, and there are others then.

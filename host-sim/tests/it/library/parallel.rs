@@ -273,5 +273,8 @@ fn a_failure_says_which() {
     };
     let error = failed(&[&bad, &empty]);
     assert_eq!(error.place, 1);
-    assert!(error.to_string().contains("number of jobs is 0"), "{error}");
+    assert!(
+        error.to_string().contains("number of jobs (--jobs) is 0"),
+        "{error}"
+    );
 }

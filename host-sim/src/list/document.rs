@@ -1,0 +1,185 @@
+//! The list for programs: the types are what [`schema`](crate::schema) describes.
+
+use meshalloc::{SchedulerKind, StrategyKind};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Part, about_scheduler, strategy_parameters};
+use crate::identity::{PROGRAM, VERSION};
+use crate::metrics::Metric;
+use crate::workload::distributions::DistributionInfo;
+use crate::workload::{
+    CountDistribution, EstimateModel, Pattern, ServiceDistribution, ShapeRule, SizeDistribution,
+    TaskDistribution,
+};
+
+/// What there is to choose from; of a part of the list only the keys of this part are there.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ListDocument {
+    /// The program's name.
+    program: &'static str,
+    /// The program's version.
+    version: &'static str,
+    /// Allocation strategies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strategies: Option<Vec<StrategyJson>>,
+    /// Schedulers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedulers: Option<Vec<SchedulerJson>>,
+    /// Distributions of side lengths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sizes: Option<Vec<NamedJson>>,
+    /// Distributions of service times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service: Option<Vec<NamedJson>>,
+    /// Communication patterns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patterns: Option<Vec<NamedJson>>,
+    /// Distributions of numbers of processors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_processors: Option<Vec<NamedJson>>,
+    /// Estimates of run times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimates: Option<Vec<NamedJson>>,
+    /// Distributions of numbers of dimensions on a cube.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dims: Option<Vec<NamedJson>>,
+    /// Distributions of radices on a cube.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    radices: Option<Vec<NamedJson>>,
+    /// Rules that give a number of processors a shape.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shapes: Option<Vec<NamedJson>>,
+    /// Metrics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metrics: Option<Vec<MetricJson>>,
+}
+
+/// A strategy.
+#[derive(Serialize, JsonSchema)]
+struct StrategyJson {
+    /// The name.
+    name: &'static str,
+    /// Other names of it.
+    aliases: &'static [&'static str],
+    /// Where it comes from.
+    source: &'static str,
+    /// The machines that it serves.
+    serves: String,
+    /// Whether it finds a place whenever there is one.
+    complete: bool,
+    /// Whether the processors of a job are one block.
+    contiguous: bool,
+    /// Whether it is in this build.
+    built: bool,
+    /// What may follow the name and a colon.
+    parameters: Vec<&'static str>,
+}
+
+/// A scheduler.
+#[derive(Serialize, JsonSchema)]
+struct SchedulerJson {
+    /// The name.
+    name: &'static str,
+    /// What it does.
+    meaning: &'static str,
+    /// How it is written; `SECONDS` and `COUNT` stand for numbers.
+    forms: &'static [&'static str],
+    /// Where it comes from; empty where it has no author.
+    source: &'static str,
+}
+
+/// Something with a name.
+#[derive(Serialize, JsonSchema)]
+struct NamedJson {
+    /// The name.
+    name: &'static str,
+    /// What it means.
+    meaning: &'static str,
+    /// Where it comes from; empty where it has no author.
+    source: &'static str,
+}
+
+/// A metric.
+#[derive(Serialize, JsonSchema)]
+struct MetricJson {
+    /// The name.
+    name: &'static str,
+    /// What it means.
+    meaning: &'static str,
+    /// The unit, in words.
+    unit: &'static str,
+    /// Where it comes from.
+    source: &'static str,
+}
+
+impl ListDocument {
+    /// The whole list, or a part of it.
+    pub(crate) fn new(part: Option<Part>) -> Self {
+        let is_wanted = |of| part.is_none_or(|part| part == of);
+        let named = |of, infos: &[DistributionInfo]| {
+            let info = |info: &DistributionInfo| NamedJson {
+                name: info.name,
+                meaning: info.meaning,
+                source: info.source,
+            };
+            is_wanted(of).then(|| infos.iter().map(info).collect())
+        };
+        ListDocument {
+            program: PROGRAM,
+            version: VERSION,
+            strategies: is_wanted(Part::Strategies).then(strategies),
+            schedulers: is_wanted(Part::Schedulers).then(schedulers),
+            sizes: named(Part::Sizes, SizeDistribution::LIST),
+            service: named(Part::Service, ServiceDistribution::LIST),
+            patterns: named(Part::Patterns, Pattern::LIST),
+            task_processors: named(Part::TaskProcessors, CountDistribution::LIST),
+            estimates: named(Part::Estimates, EstimateModel::LIST),
+            dims: named(Part::Dims, TaskDistribution::LIST),
+            radices: named(Part::Dims, TaskDistribution::LIST),
+            shapes: named(Part::Shapes, ShapeRule::LIST),
+            metrics: is_wanted(Part::Metrics).then(metrics),
+        }
+    }
+}
+
+fn strategies() -> Vec<StrategyJson> {
+    let strategy = |kind: &StrategyKind| {
+        let info = kind.info();
+        StrategyJson {
+            name: info.name,
+            aliases: info.aliases,
+            source: info.source,
+            serves: kind.serves().to_string(),
+            complete: info.complete,
+            contiguous: info.holds.is_contiguous(),
+            built: info.built,
+            parameters: strategy_parameters(*kind),
+        }
+    };
+    StrategyKind::ALL.iter().map(strategy).collect()
+}
+
+fn schedulers() -> Vec<SchedulerJson> {
+    let infos = SchedulerKind::INFO.iter();
+    let scheduler = infos.map(|info| {
+        let (meaning, source) = about_scheduler(info);
+        SchedulerJson {
+            name: info.name,
+            meaning,
+            forms: info.forms,
+            source,
+        }
+    });
+    scheduler.collect()
+}
+
+fn metrics() -> Vec<MetricJson> {
+    let metric = |metric: Metric| MetricJson {
+        name: metric.name(),
+        meaning: metric.meaning(),
+        unit: metric.unit().words(),
+        source: metric.source(),
+    };
+    Metric::ALL.into_iter().map(metric).collect()
+}

@@ -1,0 +1,195 @@
+//! The options of commands that draw pictures, and the files that these go into.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::Args;
+use clap::builder::ValueHint;
+
+use super::{LinkMap, Map, MapMoment, Plot, svg, terminal};
+use crate::failure::Failure;
+use crate::file;
+
+/// A file for a picture, looked at before the work that it shows and written after it.
+#[derive(Debug)]
+pub(crate) struct PictureFile(PathBuf);
+
+impl PictureFile {
+    /// Whether the file can be written; makes its folder if need be.
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        match file::check(path) {
+            Ok(()) => Ok(PictureFile(path.to_owned())),
+            Err(error) => Err(failed(path, &error)),
+        }
+    }
+
+    /// Puts the picture in the place of what was there.
+    pub(crate) fn write(&self, svg: &str) -> Result<(), String> {
+        file::write(&self.0, svg.as_bytes()).map_err(|error| failed(&self.0, &error))
+    }
+}
+
+fn failed(path: &Path, error: &io::Error) -> String {
+    format!("{}: cannot write the picture: {error}", path.display())
+}
+
+/// Where the picture of a `--plot` goes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PictureArgs {
+    /// Where the picture goes (SVG); its folder is made if need be [default: out/ and what is drawn, such as out/map.svg]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "plot")]
+    plot_output: Option<PathBuf>,
+}
+
+impl PictureArgs {
+    /// The file of a picture of this kind.
+    pub(crate) fn path(&self, kind: &str) -> PathBuf {
+        let default = || PathBuf::from(format!("out/{kind}.svg"));
+        self.plot_output.clone().unwrap_or_else(default)
+    }
+}
+
+/// The error where no messages are sent.
+pub(crate) const NO_LINKS: &str =
+    "--plot links is about jobs that send messages (expected run with --pattern, or traffic)";
+
+/// The pictures of `run`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlotArgs {
+    /// Also draw a picture of the first replication. Who holds which processors: map, when the last measured job arrives;
+    /// map:SECONDS, at that time (seconds; cycles where jobs send messages); map:jobs=N, when N jobs have been granted. How much
+    /// each link of the network carries: links, of jobs that send messages. Over time: gantt, which jobs hold which processors;
+    /// timeline, processors in use and fragmented, and jobs that wait
+    #[arg(long, value_name = "map[:WHEN]|links|gantt|timeline", value_parser = Plot::from_str)]
+    pub(crate) plot: Option<Plot>,
+
+    #[command(flatten)]
+    picture: PictureArgs,
+}
+
+impl PlotArgs {
+    /// The file of the picture, if there is to be one.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        self.plot.map(|plot| self.picture.path(plot.kind()))
+    }
+
+    /// What is to be shown and where, if anything. Opens the file: now rather than after a minute's work.
+    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<(Plot, Show)>, String> {
+        let shown = self.plot.zip(self.path());
+        let open = |(plot, path): (Plot, PathBuf)| Ok((plot, Show::open(&path, on_terminal)?));
+        shown.map(open).transpose()
+    }
+}
+
+/// The pictures of commands that draw maps only, at any moment.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct MapArgs {
+    /// Also draw a picture of who holds which processors: map, when the last measured job arrives; map:SECONDS, at that time;
+    /// map:jobs=N, when N jobs have been granted
+    #[arg(long, value_name = "map[:WHEN]", value_parser = moment)]
+    pub(crate) plot: Option<MapMoment>,
+
+    #[command(flatten)]
+    picture: PictureArgs,
+}
+
+impl MapArgs {
+    /// The file of the picture, if there is to be one.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        self.plot.map(|_| self.picture.path("map"))
+    }
+
+    /// When, and where it is shown, if it is. Opens the file: now rather than after a minute's work.
+    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<(MapMoment, Show)>, String> {
+        let shown = self.plot.zip(self.path());
+        let open = |(at, path): (MapMoment, PathBuf)| Ok((at, Show::open(&path, on_terminal)?));
+        shown.map(open).transpose()
+    }
+}
+
+/// Reads the moment of a map; other pictures are those of `run`.
+fn moment(text: &str) -> Result<MapMoment, String> {
+    match text.parse::<Plot>() {
+        Ok(Plot::Map(moment)) => Ok(moment),
+        Ok(other) => Err(format!(
+            "{other} is a picture of run (expected map, map:SECONDS or map:jobs=N)"
+        )),
+        Err(_) => text.parse(),
+    }
+}
+
+/// The picture of a command that draws the end only.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct EndMapArgs {
+    /// Also draw a picture of who holds which processors at the end of the file
+    #[arg(long, value_name = "map", value_parser = ["map"])]
+    plot: Option<String>,
+
+    #[command(flatten)]
+    picture: PictureArgs,
+}
+
+impl EndMapArgs {
+    /// Where it is shown, if it is. Opens the file: now rather than after the work.
+    pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<Show>, String> {
+        let path = self.plot.as_ref().map(|kind| self.picture.path(kind));
+        path.map(|path| Show::open(&path, on_terminal)).transpose()
+    }
+}
+
+/// What the commands need to show maps.
+#[derive(Debug)]
+pub(crate) struct Show {
+    file: PictureFile,
+    on_terminal: bool,
+}
+
+impl Show {
+    /// Opens the file of the picture. The terminal gets one too if `on_terminal`.
+    fn open(path: &Path, on_terminal: bool) -> Result<Self, String> {
+        let file = PictureFile::open(path)?;
+        Ok(Show { file, on_terminal })
+    }
+
+    /// Draws the maps; `subtitle` has the parameters that all of them share.
+    pub(crate) fn maps(
+        self,
+        maps: &[Map],
+        subtitle: &str,
+        output: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let path = &self.file.0;
+        self.file.write(&svg::svg(maps, subtitle)?)?;
+        if self.on_terminal {
+            writeln!(output)?;
+            terminal::draw(maps, terminal::Look::of_stdout(), output)?;
+            writeln!(output, "map: {}", path.display())?;
+        }
+        Ok(())
+    }
+
+    /// Writes a picture that is drawn already, of this kind.
+    pub(crate) fn drawn(
+        self,
+        kind: &str,
+        svg: &str,
+        output: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        self.file.write(svg)?;
+        if self.on_terminal {
+            writeln!(output, "\n{kind}: {}", self.file.0.display())?;
+        }
+        Ok(())
+    }
+
+    /// Draws maps of links.
+    pub(crate) fn links(
+        self,
+        maps: &[LinkMap],
+        subtitle: &str,
+        output: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        self.drawn("links", &svg::svg(maps, subtitle)?, output)
+    }
+}

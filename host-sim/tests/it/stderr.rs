@@ -1,0 +1,53 @@
+//! Standard error that nobody reads changes neither what is done nor how the program ends.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::program::{command, host_sim_in};
+
+/// Runs the program with a standard error whose reader is gone; gives the exit code.
+fn unread(folder: &Path, line: &str) -> Option<i32> {
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let mut command = command(folder, line);
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(writer).status().unwrap().code()
+}
+
+#[test]
+fn an_error_that_nobody_reads_has_its_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    for line in [
+        "run --mesh 2000x3",
+        "run --mesh 8by8",
+        "run --scenario missing.toml",
+        "replay missing",
+    ] {
+        assert_eq!(unread(folder.path(), line), Some(2), "{line}");
+    }
+}
+
+#[test]
+fn a_warning_that_nobody_reads_stops_no_sweep() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "mesh = \"8x8\"\njobs = 40\nreplications = 1\n[grid]\nload = [0.3, 0.4]\n";
+    fs::write(folder.path().join("s.toml"), text).unwrap();
+    let line = "sweep s.toml --output o";
+    host_sim_in(folder.path(), line).good();
+    let journal = folder.path().join("o/points.jsonl");
+    let lines = fs::read_to_string(&journal).unwrap();
+    let damaged: Vec<_> = lines.lines().collect();
+    let damaged = format!(
+        "{}\n{}\n{}\n",
+        damaged[0],
+        &damaged[1][..40],
+        damaged[2..].join("\n")
+    );
+    fs::write(&journal, &damaged).unwrap();
+    let warned = host_sim_in(folder.path(), line);
+    assert!(warned.stderr.starts_with("warning: "), "{warned}");
+    fs::write(&journal, &damaged).unwrap();
+    assert_eq!(unread(folder.path(), line), Some(0));
+}
