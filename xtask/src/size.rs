@@ -308,7 +308,7 @@ fn table(rows: &[Row]) -> String {
         text,
         "\nBytes; the board has {FLASH_BYTES} of flash and {RAM_BYTES} of RAM. Each image has room for 4,096 processors. One that is named after a \
          strategy\nhas the scheduler `{}`, `{}+` one the scheduler behind it, `{SIXTEEN}` the first {FIRST} strategies, `{ALL}` all of both, `{JOURNAL}` the journal as well. The deepest stack was measured in QEMU while \
-         the\nimage placed {} jobs with each of its strategies on those of these machines that it serves:\n{}; of those with all strategies under `{}`.\n",
+         the\nimage placed {} jobs with each of its strategies on those of these machines that it serves:\n{}; of those with all strategies under `{}`. That with a journal was reset after each, and has restored it.\n",
         SCHEDULER.name(),
         STRATEGY.name(),
         stack::JOBS,
