@@ -20,8 +20,8 @@
 //!   the older region is closed, so that a lost checkpoint is noticed and the older state not taken for the latest.
 //! - **Nothing is appended behind anything that is not whole.** After a cut, damage or an error a checkpoint has to come
 //!   first ([`JournalError::NeedsCheckpoint`]).
-//! - **A checkpoint takes at most three quarters of its region**, and is due when an eighth of it is left for records. So no region is
-//!   erased for less than an eighth of its size in records.
+//! - **A checkpoint takes at most seven eighths of its region**, and is due when an eighth of it is left for records, or half of what was left behind a checkpoint that
+//!   is that long. So no region is erased for less than a sixteenth of its size in records.
 //! - **Wear is even**: a region is erased for each checkpoint, all in turn. [`Journal::sectors_erased`] counts.
 //!
 //! Time: opening reads every region once; appending and a chunk take the time of writing their own bytes. Memory: one entry.
@@ -114,6 +114,8 @@ struct Active {
     end: u32,
     /// Whether the next entry may be written there.
     appendable: bool,
+    /// The room for records that there was behind its checkpoint, as far as is known.
+    room: usize,
 }
 
 /// The checkpoint that is being written.
@@ -244,6 +246,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
                     generation,
                     end,
                     appendable: tail == Tail::Erased && !closed,
+                    room: region.capacity(),
                 });
                 of_active = match tail {
                     _ if closed => Recovered::Damaged(Loss::Checkpoint),
@@ -295,8 +298,13 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         }
         if let Some(superseded) = self.superseded {
             let region = self.region(superseded)?;
-            self.flash
-                .write(region.address(region.closed_at()), &[0; WORD])?;
+            let closed = self
+                .flash
+                .write(region.address(region.closed_at()), &[0; WORD]);
+            if let Err(error) = closed {
+                self.require_checkpoint();
+                return Err(error.into());
+            }
             self.superseded = None;
         }
         let written = self.write(&region, active.end, active.generation, Kind::Record, record);
@@ -317,12 +325,14 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         })
     }
 
-    /// True when the next quiet moment is the one for a checkpoint: an eighth of the region is left, or nothing can be appended.
+    /// True when the next quiet moment is the one for a checkpoint: an eighth of the region is left, or half of the room behind a long checkpoint, or nothing can be
+    /// appended.
     pub fn is_due_for_checkpoint(&self) -> bool {
-        let region = self
-            .active
-            .and_then(|active| self.regions.get(active.region));
-        region.is_none_or(|region| self.room() < (region.capacity() / 8).max(ENTRY_MAX))
+        self.active.is_none_or(|active| {
+            let region = self.regions.get(active.region);
+            let eighth = region.map_or(0, |region| region.capacity() / 8);
+            self.room() < eighth.min(active.room / 2).max(ENTRY_MAX)
+        })
     }
 
     /// Begins a checkpoint in the region whose turn it is, which is erased first. On the F446 the processor stands still meanwhile.
@@ -421,6 +431,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
                     generation,
                     end,
                     appendable: true,
+                    room: region.room(end),
                 });
                 Ok(())
             }

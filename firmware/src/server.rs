@@ -334,7 +334,7 @@ impl<K: Keep> Server<'_, K> {
 
     /// Writes a command down before it is carried out.
     ///
-    /// A reset makes room for itself: it is carried out, and then what it has led to is written down.
+    /// Whatever has used up the room, a reset makes some: it is carried out, and then what it has led to is written down.
     fn keep(&mut self, record: &Record) -> Result<(), NotKept> {
         let appended = self.keep.append(&self.controller, record);
         let kept = appended.or_else(|NotKept| {

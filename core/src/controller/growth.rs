@@ -2,18 +2,23 @@
 //! then be saved at any later time.
 
 use super::Controller;
+use crate::jobs::JobSlot;
 use crate::message::Command;
-use crate::request::Request;
+use crate::request::{Request, Ticks};
 use crate::strategy::Holds;
 
-/// Bytes of a saved job beside its request: kind, slot, name, how long ago it came, and how often it tried; 2^42 ticks, 2^21 times.
-const JOB: usize = 1 + 3 + 5 + 6 + 3 + 3;
+/// The most bytes of a time, of a number of attempts, and of how many events came later: 2^42 ticks, 2^21 attempts, 2^35 events.
+const TIME: usize = 6;
+const ATTEMPTS: usize = 3;
+const EVENTS: usize = 5;
+/// Bytes of a saved job beside its request: kind, slot, name, how long ago it came, and how often it tried in vain and otherwise.
+const JOB: usize = 1 + 3 + 5 + TIME + 2 * ATTEMPTS;
 /// Bytes of a request beside its extents: the processors, flags, and an estimate.
 const REQUEST: usize = 1 + 4 + 1 + 11;
 /// Bytes of an extent.
 const EXTENT: usize = 3;
-/// Bytes of a grant beside its blocks, or of a reservation: since when, and the number of the event or two nodes.
-const GRANT: usize = 6 + 8;
+/// Bytes of a grant beside its blocks, or of a reservation beside its two nodes.
+const GRANT: usize = TIME + EVENTS + 3;
 /// Bytes of a lease: kind, variant, name and end.
 #[cfg(feature = "leases")]
 const LEASE: usize = 1 + 1 + 5 + 10;
@@ -23,9 +28,11 @@ const ITEM: usize = 2;
 
 impl Controller<'_> {
     /// At most about so many bytes longer becomes what [`Controller::save`] hands over by this command and all that follows from it later on, be it that a job is granted, or
-    /// that something is reserved for it. 0 for a command that makes nothing longer for good.
+    /// that something is reserved for it, beside what [`Controller::growth_by_time`] says. 0 for a command that makes nothing longer for good.
     ///
-    /// Times that grow by factors and counts beyond millions may add some bytes a job.
+    /// # Time complexity
+    ///
+    /// O(waiting jobs) for a job, else O(1).
     pub fn growth(&self, command: &Command) -> usize {
         match command {
             Command::Submit { request, .. } => self.growth_of_job(request),
@@ -38,46 +45,91 @@ impl Controller<'_> {
                 _ => 0,
             },
             Command::MarkFaulty { block } if self.machine().contains(*block) => {
-                self.bytes_of_nodes(self.machine().area(*block) as usize)
+                let working = self.machine().nodes() - self.occupancy().faulty_count();
+                self.bytes_of_nodes(self.machine().area(*block).min(working) as usize)
             }
             _ => 0,
         }
     }
 
-    /// The same for what the jobs that wait have before them.
+    /// At most so many bytes longer it becomes without a further command: by what is granted to the jobs that wait, and as times and counts become longer.
     ///
     /// # Time complexity
     ///
-    /// O(waiting jobs).
-    pub fn growth_of_queue(&self) -> usize {
+    /// O(jobs).
+    pub fn growth_by_time(&self) -> usize {
+        let age = |since: Ticks| TIME.saturating_sub(bytes_of(self.clock.saturating_sub(since)));
+        let job = |job: &JobSlot| {
+            let counts = [job.attempts(), job.misses()];
+            let counts = counts.map(|count| ATTEMPTS.saturating_sub(bytes_of(count.into())));
+            age(job.submitted()) + counts.iter().sum::<usize>()
+        };
+        let running = self.jobs.running().map(|slot| {
+            let later = self.events.saturating_sub(slot.grant_number());
+            job(slot) + age(slot.granted_at()) + EVENTS.saturating_sub(bytes_of(later))
+        });
         let queue = self.jobs.queue();
-        let jobs = queue.slots().map(|slot| queue.get(slot));
-        jobs.map(|job| self.growth_of_grant(job.request())).sum()
+        let waiting = queue
+            .slots()
+            .map(|slot| job(queue.get(slot)) + GRANT + ITEM);
+        let growth = running.sum::<usize>() + waiting.sum::<usize>();
+        growth + self.bytes_of_nodes(self.nodes_of_queue())
     }
 
     fn growth_of_job(&self, request: &Request) -> usize {
         let extents = self.machine().dimensions().max(2);
+        let nodes = match self.configuration.strategy.holds() {
+            Holds::Processors => {
+                let left = self.nodes_to_grant().saturating_sub(self.nodes_of_queue());
+                self.nodes_of(request).min(left)
+            }
+            _ => self.nodes_of(request),
+        };
         // Strategies with foresight remember the request as well.
-        JOB + 2 * (REQUEST + EXTENT * extents) + self.growth_of_grant(request)
+        JOB + 2 * (REQUEST + EXTENT * extents) + GRANT + ITEM + self.bytes_of_nodes(nodes)
     }
 
-    fn growth_of_grant(&self, request: &Request) -> usize {
-        let nodes = match self.configuration.strategy.holds() {
+    /// The numbers of nodes in the blocks that a request may be granted.
+    fn nodes_of(&self, request: &Request) -> usize {
+        match self.configuration.strategy.holds() {
             Holds::OneBlock => 2,
             Holds::TwoBlocks => 4,
             // A block has two numbers, and two processors or more, or one.
-            Holds::Processors => {
-                let asked = request.processors.min(self.machine().nodes());
-                asked as usize
-            }
-        };
-        GRANT + self.bytes_of_nodes(nodes)
+            Holds::Processors => request.processors.min(self.machine().nodes()) as usize,
+        }
+    }
+
+    /// The same of all jobs that wait.
+    fn nodes_of_queue(&self) -> usize {
+        let queue = self.jobs.queue();
+        let jobs = queue.slots().map(|slot| queue.get(slot).request());
+        let nodes = jobs.map(|request| self.nodes_of(request)).sum();
+        match self.configuration.strategy.holds() {
+            Holds::Processors => self.nodes_to_grant().min(nodes),
+            _ => nodes,
+        }
+    }
+
+    /// All jobs together have no more numbers than there are nodes, as blocks are disjoint; those that run have one for each block, or two.
+    fn nodes_to_grant(&self) -> usize {
+        let blocks = self.jobs.running().map(JobSlot::blocks_len).sum::<u32>();
+        self.machine().nodes().saturating_sub(blocks) as usize
     }
 
     /// Of so many numbers of nodes.
     fn bytes_of_nodes(&self, numbers: usize) -> usize {
-        // Twice the node and 1 more, seven bits a byte.
-        let bits = (2 * self.machine().nodes()).ilog2() + 1;
-        numbers * bits.div_ceil(7) as usize + numbers.div_ceil(NUMBERS) * ITEM
+        // Twice the node and 1 more.
+        let each = bytes_of(2 * u64::from(self.machine().nodes()));
+        numbers * each + numbers.div_ceil(NUMBERS) * ITEM
+    }
+}
+
+/// The bytes of a number, seven bits each.
+const fn bytes_of(number: u64) -> usize {
+    let bits = u64::BITS - number.leading_zeros();
+    if bits == 0 {
+        1
+    } else {
+        bits.div_ceil(7) as usize
     }
 }

@@ -6,8 +6,9 @@
 //! # The state always has room in a checkpoint
 //!
 //! Were it not so, nobody could write down the release that would make the state smaller, once the room for records is used up. So a command is not written down if
-//! the state to which it may lead, with all that jobs may hold when they are granted ([`Controller::growth`]), could take more than three quarters of a region. What
-//! there is left to grow is counted with each checkpoint, and again when little is left. A checkpoint may take seven eighths, as times and counts become longer by themselves.
+//! the state to which it may lead, with all that jobs may hold when they are granted and as long as times become in years ([`Controller::growth`],
+//! [`Controller::growth_by_time`]), could take more than three quarters of a region. What there is left to grow is counted with each checkpoint, and again when little is left. A
+//! checkpoint may take seven eighths: sessions, ends of leases, and what strategies remember of requests become longer, too, by some hundred bytes.
 //!
 //! # Records need the room that they had
 //!
@@ -15,7 +16,7 @@
 //! where there is the same room as there was when they were written; elsewhere the journal cannot be read.
 
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Capacity, Controller, Interrupts, Pauses};
+use meshalloc::{Capacity, Command, Controller, Interrupts, Pauses};
 use serde::{Deserialize, Serialize};
 
 use super::{Journal, JournalError, PAYLOAD_MAX, Recovered, Replayed};
@@ -46,6 +47,8 @@ pub(super) struct Growth {
     left: usize,
     /// Whether something was written down since then.
     is_old: bool,
+    /// Whether it may have changed how much room the state takes.
+    is_other: bool,
 }
 
 impl Growth {
@@ -53,6 +56,7 @@ impl Growth {
     pub(super) const UNKNOWN: Growth = Growth {
         left: 0,
         is_old: true,
+        is_other: true,
     };
 }
 
@@ -74,6 +78,8 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
             _ => self.growth.left.checked_sub(growth).ok_or(NotKept)?,
         };
         self.growth.is_old = true;
+        // All but renewals of leases: whoever gives a sign of life does so often.
+        self.growth.is_other |= growth > 0 || !matches!(record.command, Command::Lease { .. });
         let mut room = [0; PAYLOAD_MAX];
         let bytes = postcard::to_slice(record, &mut room).map_err(|_| NotKept)?;
         Journal::append(self, bytes).map_err(|_| NotKept)?;
@@ -83,7 +89,8 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
 
     fn is_due(&self) -> bool {
         let is_little_left = self.growth.left < self.checkpoint_room() / 16;
-        self.growth.is_old && (is_little_left || self.is_due_for_checkpoint())
+        (self.growth.is_other && is_little_left)
+            || (self.growth.is_old && self.is_due_for_checkpoint())
     }
 
     fn checkpoint(
@@ -102,12 +109,14 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
         let room = self.checkpoint_room();
         // A sector is not erased for a state that has no room.
         if bytes > room {
+            self.growth.left = 0;
             return Err(NotKept);
         }
-        let with_queue = bytes + entry_bytes(controller.growth_of_queue());
+        let some_day = bytes + entry_bytes(controller.growth_by_time());
         self.growth = Growth {
-            left: (room - room / 7).saturating_sub(with_queue),
+            left: (room - room / 7).saturating_sub(some_day),
             is_old: false,
+            is_other: false,
         };
         if !self.is_due_for_checkpoint() {
             return Ok(());

@@ -385,6 +385,28 @@ fn arbitrary_bytes_are_reported_and_the_journal_works_after_a_checkpoint() {
 }
 
 #[test]
+fn where_the_older_region_cannot_be_closed_a_checkpoint_is_due() {
+    let mut pair = Pair::<3>::new(1);
+    for operation in [Operation::Begin, Operation::Commit].repeat(2) {
+        pair.run(&operation).expect("there is power");
+    }
+    assert!(!pair.journal.is_due_for_checkpoint());
+    // The first step of the first record closes it.
+    pair.journal.flash_mut().cut_power_after(0, 1);
+    assert!(pair.journal.append(&[1]).is_err());
+    pair.journal.flash_mut().power_on();
+    assert_eq!(
+        pair.journal.append(&[1]),
+        Err(JournalError::NeedsCheckpoint)
+    );
+    assert!(pair.journal.is_due_for_checkpoint());
+    for operation in [Operation::Begin, Operation::Commit] {
+        pair.run(&operation).expect("there is power");
+    }
+    assert_eq!(pair.journal.append(&[1]), Ok(()));
+}
+
+#[test]
 fn a_full_region_refuses_and_loses_nothing() {
     let mut pair = Pair::<2>::new(1);
     assert_eq!(

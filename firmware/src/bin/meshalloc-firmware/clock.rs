@@ -36,13 +36,13 @@ pub(crate) fn now_ms() -> u64 {
     interrupt::free(|cs| NOW_MS.borrow(cs).get())
 }
 
-/// Makes up for so many cycles in which the core has stood still: of the interrupts only the last one is still to come.
+/// Makes up for interrupts that were lost while the core stood still: so many cycles have gone by since it was `began`.
 #[cfg(all(feature = "journal", not(feature = "qemu")))]
-pub(crate) fn catch_up(cycles: u32) {
-    let missed = (cycles / (SYSTICK_HZ / 1_000)).saturating_sub(1);
+pub(crate) fn catch_up(began: u64, cycles: u32) {
+    let elapsed = u64::from(cycles / (SYSTICK_HZ / 1_000));
     interrupt::free(|cs| {
         let now = NOW_MS.borrow(cs);
-        now.set(now.get() + u64::from(missed));
+        now.set(now.get().max(began + elapsed));
     });
 }
 

@@ -81,11 +81,11 @@ impl NorFlash for Area {
     fn erase(&mut self, from: u32, to: u32) -> Result<(), NorFlashErrorKind> {
         check_erase(self, from, to)?;
         self.clear_errors();
-        let before = DWT::cycle_count();
+        let (began, before) = (clock::now_ms(), DWT::cycle_count());
         let erased = (from as usize / SECTOR_LEN..to as usize / SECTOR_LEN)
             .try_for_each(|index| self.0.unlocked().erase(FIRST_SECTOR + index as u8));
         // Two erases take less than the 23 s after which the counter begins again.
-        clock::catch_up(DWT::cycle_count().wrapping_sub(before));
+        clock::catch_up(began, DWT::cycle_count().wrapping_sub(before));
         self.empty_cache();
         erased.map_err(|_| NorFlashErrorKind::Other)
     }
