@@ -387,8 +387,13 @@ fn arbitrary_bytes_are_reported_and_the_journal_works_after_a_checkpoint() {
 #[test]
 fn where_the_older_region_cannot_be_closed_a_checkpoint_is_due() {
     let mut pair = Pair::<3>::new(1);
-    for operation in [Operation::Begin, Operation::Commit].repeat(2) {
-        pair.run(&operation).expect("there is power");
+    for operation in [
+        &Operation::Begin,
+        &Operation::Commit,
+        &Operation::Begin,
+        &Operation::Commit,
+    ] {
+        pair.run(operation).expect("there is power");
     }
     assert!(!pair.journal.is_due_for_checkpoint());
     // The first step of the first record closes it.
