@@ -43,6 +43,9 @@ pub trait Keep {
     /// When there is no room for it, or none for the state to which it may lead, or the memory fails; a checkpoint may make room.
     fn append(&mut self, controller: &Controller<'_>, record: &Record) -> Result<(), NotKept>;
 
+    /// Whether it can be said at once whether there is room for what the command may lead to. If not a checkpoint is due, after which it can.
+    fn can_tell(&mut self, controller: &Controller<'_>, command: &Command) -> bool;
+
     /// Whether the next quiet moment is one for a checkpoint.
     fn is_due(&self) -> bool;
 
@@ -84,6 +87,10 @@ pub struct Forgetful;
 impl Keep for Forgetful {
     fn append(&mut self, _: &Controller<'_>, _: &Record) -> Result<(), NotKept> {
         Ok(())
+    }
+
+    fn can_tell(&mut self, _: &Controller<'_>, _: &Command) -> bool {
+        true
     }
 
     fn is_due(&self) -> bool {

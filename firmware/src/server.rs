@@ -412,7 +412,9 @@ impl<K: Keep> Server<'_, K> {
             ..
         } = *change;
         let time = at.unwrap_or(self.started.saturating_add(self.front.now));
-        if self.has_work() {
+        // To count what room there is takes long; it pauses between frames.
+        let can_tell = self.has_no_checkpoint || self.keep.can_tell(&self.controller, command);
+        if !can_tell || self.has_work() {
             let view = view(&self.controller, true);
             return self.front.refuse(change, &view, port);
         }

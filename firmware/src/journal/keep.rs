@@ -49,6 +49,8 @@ pub(super) struct Growth {
     is_old: bool,
     /// Whether it may have changed how much room the state takes.
     is_other: bool,
+    /// Whether a command waits until it is counted again.
+    is_asked: bool,
 }
 
 impl Growth {
@@ -57,6 +59,7 @@ impl Growth {
         left: 0,
         is_old: true,
         is_other: true,
+        is_asked: false,
     };
 }
 
@@ -87,9 +90,16 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
         Ok(())
     }
 
+    fn can_tell(&mut self, controller: &Controller<'_>, command: &Command) -> bool {
+        let has_room = entry_bytes(controller.growth(command)) <= self.growth.left;
+        let can_tell = has_room || !self.growth.is_other;
+        self.growth.is_asked = !can_tell;
+        can_tell
+    }
+
     fn is_due(&self) -> bool {
         let is_little_left = self.growth.left < self.checkpoint_room() / 16;
-        (self.growth.is_other && is_little_left)
+        (self.growth.is_other && (is_little_left || self.growth.is_asked))
             || (self.growth.is_old && self.is_due_for_checkpoint())
     }
 
@@ -109,7 +119,11 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
         let room = self.checkpoint_room();
         // A sector is not erased for a state that has no room.
         if bytes > room {
-            self.growth.left = 0;
+            self.growth = Growth {
+                left: 0,
+                is_other: false,
+                ..self.growth
+            };
             return Err(NotKept);
         }
         let some_day = bytes + entry_bytes(controller.growth_by_time());
@@ -117,6 +131,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
             left: (room - room / 7).saturating_sub(some_day),
             is_old: false,
             is_other: false,
+            is_asked: false,
         };
         if !self.is_due_for_checkpoint() {
             return Ok(());
