@@ -232,18 +232,6 @@ struct ListArgs {
     format: Format,
 }
 
-/// Whether a command that reads a scenario file has this option beside the keys of the file.
-pub(crate) fn has_option(name: &str) -> bool {
-    let command = Cli::command();
-    let commands = command.get_subcommands();
-    let mut reading = commands.filter(|command| ["run", "sweep"].contains(&command.get_name()));
-    reading.any(|command| {
-        command
-            .get_arguments()
-            .any(|arg| arg.get_long() == Some(name))
-    })
-}
-
 /// Reads the command line of this process and carries it out.
 pub fn main() -> ExitCode {
     let matches = Cli::command().get_matches();
@@ -415,11 +403,29 @@ fn open(path: &Path) -> Result<(String, Box<dyn Read>), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn the_definitions_are_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn what_is_no_key_of_a_scenario_is_known_as_such() {
+        let mut command = Cli::command();
+        command.build();
+        let keys = scenario::options();
+        let is_key = |name: &&str| keys.get_arguments().any(|arg| arg.get_long() == Some(name));
+        let commands = command.get_subcommands();
+        let reading = commands.filter(|command| ["run", "sweep"].contains(&command.get_name()));
+        let options = reading.flat_map(|command| command.get_arguments());
+        let names = options.filter_map(clap::Arg::get_long);
+        let others: BTreeSet<&str> = names
+            .filter(|name| *name != "help" && !is_key(name))
+            .collect();
+        assert!(others.into_iter().eq(scenario::COMMAND_LINE_ONLY));
     }
 
     /// A longer line would go on at the left margin, where operations and keys stand.

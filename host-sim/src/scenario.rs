@@ -28,6 +28,8 @@ use error::{FileOrigin, Origin};
 pub(crate) use effective::not_replicated;
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
 pub use error::OptionError;
+#[cfg(test)]
+pub(crate) use file::COMMAND_LINE_ONLY;
 pub(crate) use grid::of_keys;
 pub use grid::{GridPoint, grid, grid_of};
 pub use log::{LogArgs, LogSource, WindowArgs};

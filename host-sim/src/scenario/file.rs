@@ -10,12 +10,26 @@ use clap::{Arg, ArgMatches, Command};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::cli;
 use crate::names::nearest;
 use crate::wording::Number;
 
 /// The name of the table of a sweep.
 pub(super) const GRID: &str = "grid";
+
+/// The options of the commands that read scenario files which are no keys of these.
+pub(crate) const COMMAND_LINE_ONLY: [&str; 11] = [
+    "jobs-output",
+    "merge",
+    "output",
+    "plot",
+    "plot-output",
+    "restart",
+    "scenario",
+    "search-time",
+    "shard",
+    "shards",
+    "threads",
+];
 
 /// An option with its value as text, as if it stood on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -260,7 +274,7 @@ fn unknown(key: &str, options: &Options, command: &Command) -> String {
     if let Some((_, reason)) = options.useless.iter().find(|(option, _)| *option == key) {
         return format!("`{key}` has no use here: {reason}");
     }
-    if cli::has_option(key) {
+    if COMMAND_LINE_ONLY.contains(&key) {
         return format!("`{key}` is an option of the command line only (expected --{key} there)");
     }
     let keys: Vec<_> = command.get_arguments().filter_map(Arg::get_long).collect();
