@@ -420,7 +420,7 @@ mod tests {
         let is_key = |name: &&str| keys.get_arguments().any(|arg| arg.get_long() == Some(name));
         let commands = command.get_subcommands();
         let reading = commands.filter(|command| ["run", "sweep"].contains(&command.get_name()));
-        let options = reading.flat_map(|command| command.get_arguments());
+        let options = reading.flat_map(clap::Command::get_arguments);
         let names = options.filter_map(clap::Arg::get_long);
         let others: BTreeSet<&str> = names
             .filter(|name| *name != "help" && !is_key(name))
