@@ -4,19 +4,17 @@
 use super::Controller;
 use crate::jobs::JobSlot;
 use crate::message::Command;
-use crate::request::{Request, Ticks};
-use crate::strategy::Holds;
+use crate::request::{JobId, Request, Ticks};
+use crate::strategy::{Holds, Strategy};
 
 /// The most bytes of a time, of a number of attempts, and of how many events came later: 2^42 ticks, 2^21 attempts, 2^35 events.
 const TIME: usize = 6;
 const ATTEMPTS: usize = 3;
 const EVENTS: usize = 5;
-/// Bytes of a saved job beside its request: kind, slot, name, how long ago it came, and how often it tried in vain and otherwise.
-const JOB: usize = 1 + 3 + 5 + TIME + 2 * ATTEMPTS;
-/// Bytes of a request beside its extents: the processors, flags, and an estimate.
-const REQUEST: usize = 1 + 4 + 1 + 11;
-/// Bytes of an extent.
-const EXTENT: usize = 3;
+/// Bytes of a saved job beside its name and its request: kind, slot, how long ago it came, and how often it tried in vain and otherwise.
+const JOB: usize = 1 + 3 + TIME + 2 * ATTEMPTS;
+/// Bytes of what a strategy that looks ahead remembers of a request: kind, two sides, and whether they may be rotated.
+const WANTED: usize = 1 + 3 + 3 + 1;
 /// Bytes of a grant beside its blocks, or of a reservation beside its two nodes.
 const GRANT: usize = TIME + EVENTS + 3;
 /// Bytes of a lease: kind, variant, name and end.
@@ -35,9 +33,9 @@ impl Controller<'_> {
     /// O(waiting jobs) for a job, else O(1).
     pub fn growth(&self, command: &Command) -> usize {
         match command {
-            Command::Submit { request, .. } => self.growth_of_job(request),
+            Command::Submit { job, request } => self.growth_of_job(*job, request),
             #[cfg(feature = "leases")]
-            Command::SubmitLeased { request, .. } => self.growth_of_job(request) + LEASE,
+            Command::SubmitLeased { job, request, .. } => self.growth_of_job(*job, request) + LEASE,
             #[cfg(feature = "leases")]
             Command::Lease { job, .. } => match self.jobs.find(*job) {
                 Some(slot) if self.jobs.lease(slot).is_none() => LEASE,
@@ -76,8 +74,7 @@ impl Controller<'_> {
         growth + self.bytes_of_nodes(self.nodes_of_queue())
     }
 
-    fn growth_of_job(&self, request: &Request) -> usize {
-        let extents = self.machine().dimensions().max(2);
+    fn growth_of_job(&self, job: JobId, request: &Request) -> usize {
         let nodes = match self.configuration.strategy.holds() {
             Holds::Processors => {
                 let left = self.nodes_to_grant().saturating_sub(self.nodes_of_queue());
@@ -85,8 +82,12 @@ impl Controller<'_> {
             }
             _ => self.nodes_of(request),
         };
-        // Strategies with foresight remember the request as well.
-        JOB + 2 * (REQUEST + EXTENT * extents) + GRANT + ITEM + self.bytes_of_nodes(nodes)
+        let wanted = match self.strategy().looks_ahead() {
+            true => WANTED,
+            false => 0,
+        };
+        let job = JOB + bytes_of(job.0.into()) + bytes_of_request(request);
+        job + GRANT + wanted + ITEM + self.bytes_of_nodes(nodes)
     }
 
     /// The numbers of nodes in the blocks that a request may be granted.
@@ -122,6 +123,15 @@ impl Controller<'_> {
         let each = bytes_of(2 * u64::from(self.machine().nodes()));
         numbers * each + numbers.div_ceil(NUMBERS) * ITEM
     }
+}
+
+/// At most: its extents and their number, the processors, flags, and an estimate.
+fn bytes_of_request(request: &Request) -> usize {
+    let extents = request.shape.extents();
+    let extents = extents.iter().map(|&extent| bytes_of(extent.into()));
+    let estimate = request.estimate.map_or(0, |ticks| bytes_of(ticks.get()));
+    let processors = bytes_of(request.processors.into());
+    1 + extents.sum::<usize>() + processors + 1 + 1 + estimate
 }
 
 /// The bytes of a number, seven bits each.

@@ -308,6 +308,34 @@ fn what_waiting_jobs_will_hold_has_room_before_they_hold_it() {
     assert_eq!(life.jobs(), []);
 }
 
+/// As README says: as many jobs as a board's sectors have room for, the first on the whole machine, and all of them released again.
+#[test]
+fn sectors_of_a_board_have_room_for_so_many_jobs() {
+    for (strategy, expected) in [(StrategyKind::FirstFit, 240), (StrategyKind::Naive, 50)] {
+        let storage = Storage::<256, 256, 256, 4096, 4096>::new();
+        let board = Box::leak(Box::new(storage));
+        let mut life = Life::<{ 16 * 1024 }>::begin_in(
+            board.memory(),
+            MemoryFlash::new(3),
+            1,
+            configuration(64, 64, strategy),
+            &mut (),
+        );
+        life.outcome(submit(0, 64, 64));
+        let waiting = (1..256)
+            .take_while(|&job| !matches!(life.call(1, submit(job, 16, 16), None), NOT_KEPT));
+        let waiting = waiting.count() as u32;
+        assert!(waiting >= expected, "{strategy}: {waiting}");
+        for job in 0..=waiting {
+            let outcome = life.outcome(release(job));
+            assert!(
+                matches!(outcome, Outcome::Released { .. }),
+                "{strategy}: {job}"
+            );
+        }
+    }
+}
+
 #[test]
 fn leases_of_a_full_state_end() {
     let mut life = Life::begin(MemoryFlash::<1024>::new(3), 1, first_fit());

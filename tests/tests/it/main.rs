@@ -11,6 +11,7 @@ mod every_occupancy;
 mod few_blocks;
 mod free_submesh_list;
 mod grids;
+mod growth;
 mod io_processors;
 mod kim_yoon;
 mod least_expected_blocking;
