@@ -174,3 +174,61 @@ fn qemu_keeps_every_acknowledged_job_over_resets_and_kills() {
         "{next} jobs; commands not answered: {in_doubt_and_done:?} (not carried out, carried out)"
     );
 }
+
+/// Commands that QEMU takes a good while to carry out again: many jobs wait, and something is reserved for each of them anew as often as one leaves.
+fn make_long_restore(client: &mut Client<impl Line>) {
+    let configuration = Configuration {
+        machine: Mesh::new(64, 64).expect("a mesh").grid(),
+        strategy: StrategyKind::FirstFit,
+        scheduler: SchedulerKind::Conservative,
+    };
+    let configured = call_at(client, Command::Configure(configuration), None);
+    assert_eq!(configured.expect("it answers"), [Reply::Done]);
+    let mut random = Random::new(7);
+    for job in 0..60 {
+        let mut side = || random.between(5, 40) as u16;
+        let request = Request::submesh(side(), side()).with_estimate(1000 + u64::from(job));
+        let submit = Command::Submit {
+            job: JobId(job),
+            request,
+        };
+        call_at(client, submit, None).expect("it answers");
+        if let Some(job) = job.checked_sub(30).map(JobId) {
+            call_at(client, Command::Release { job }, None).expect("it answers");
+        }
+    }
+}
+
+/// Where the client is told that the state comes from.
+fn origin(client: &mut Client<impl Line>) -> Origin {
+    match client.hello() {
+        Ok(_) | Err(ClientError::ControllerReset { .. }) => client.greeting().origin,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn qemu_leaves_a_journal_alone_after_three_resets_while_it_restores() {
+    let folder = tempdir().expect("there is a folder for temporary files");
+    let Some(mut qemu) = Qemu::start_with_journal(folder.path()) else {
+        return;
+    };
+    let mut client = qemu.client().expect("it has started");
+    make_long_restore(&mut client);
+    let before = jobs(&mut client).expect("it answers");
+    assert_eq!(before.len(), 30);
+    // Two are not enough: the third restore comes to its end.
+    let mut reset = |times| (0..times).for_each(|_| qemu.reset_chip().expect("it starts again"));
+    reset(3);
+    assert_eq!(after_reset(&mut client), before);
+    // Where this machine stops between two of them, a restore may come to its end.
+    let is_left_alone = (0..5).any(|_| {
+        reset(4);
+        matches!(origin(&mut client), Origin::Damaged { .. })
+    });
+    assert!(is_left_alone);
+    assert_eq!(jobs(&mut client).expect("it answers"), Jobs::new());
+    // It was left as it is.
+    reset(1);
+    assert_eq!(after_reset(&mut client), before);
+}
