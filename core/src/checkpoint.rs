@@ -34,7 +34,7 @@ pub(crate) const FORMAT: u32 = 0x6d63_7004;
 pub(crate) const COUNT_MAX: u64 = u64::MAX >> 1;
 
 /// The most numbers in one item.
-const NUMBERS_MAX: usize = 16;
+pub(crate) const NUMBERS_MAX: usize = 16;
 
 /// Several numbers in one item.
 pub(crate) type Numbers = heapless::Vec<u32, NUMBERS_MAX>;
@@ -90,14 +90,9 @@ impl<'a> Writer<'a> {
     }
 
     fn append<T: Serialize>(&mut self, item: &T) -> bool {
-        let room = &mut self.part[self.len..];
-        match postcard::to_slice(&(self.kind, item), room) {
-            Ok(written) => {
-                self.len += written.len();
-                true
-            }
-            Err(_) => false,
-        }
+        let written = encode(self.kind, item, &mut self.part[self.len..]);
+        self.len += written.unwrap_or(0);
+        written.is_some()
     }
 
     /// There is something in the part.
@@ -137,6 +132,17 @@ impl fmt::Debug for Writer<'_> {
             .field("items", &self.items)
             .finish_non_exhaustive()
     }
+}
+
+/// Writes kind and value; returns how many bytes that takes, `None` if there is no room.
+fn encode<T: Serialize>(kind: Kind, item: &T, room: &mut [u8]) -> Option<usize> {
+    let written = postcard::to_slice(&(kind, item), room);
+    written.ok().map(|written| written.len())
+}
+
+/// The bytes of this item in a checkpoint.
+pub(crate) fn item_len<T: Serialize>(item: &T) -> usize {
+    encode(Kind::End, item, &mut [0; PART_MAX]).unwrap_or(PART_MAX)
 }
 
 /// Reads the items of a part.

@@ -2,43 +2,48 @@
 //! then be saved at any later time.
 
 use super::Controller;
+#[cfg(feature = "leases")]
+use super::leases::SavedLease;
+use super::state::SavedRunning;
+use crate::checkpoint::{NUMBERS_MAX, item_len};
 use crate::jobs::JobSlot;
 use crate::message::Command;
 use crate::request::{JobId, Request, Ticks};
 use crate::strategy::{Holds, Strategy};
 
-/// The most bytes of a time, of a number of attempts, and of how many events came later: 2^42 ticks, 2^21 attempts, 2^35 events.
-const TIME: usize = 6;
-const ATTEMPTS: usize = 3;
-const EVENTS: usize = 5;
-/// Bytes of a saved job beside its name and its request: kind, slot, how long ago it came, and how often it tried in vain and otherwise.
-const JOB: usize = 1 + 3 + TIME + 2 * ATTEMPTS;
+/// The longest time, the most attempts, and the most events that came later, for which room is left. What is beyond is longer than was said.
+const TIME: Ticks = (1 << 42) - 1;
+const ATTEMPTS: u32 = (1 << 21) - 1;
+const EVENTS: u64 = (1 << 35) - 1;
+/// Bytes that are added by a reservation, a time that may be any and two nodes; a job that begins to run has fewer, beside its blocks.
+const GRANT: usize = bytes_of(Ticks::MAX) + 2 * 3;
 /// Bytes of what a strategy that looks ahead remembers of a request: kind, two sides, and whether they may be rotated.
 const WANTED: usize = 1 + 3 + 3 + 1;
-/// Bytes of a grant beside its blocks, or of a reservation beside its two nodes.
-const GRANT: usize = TIME + EVENTS + 3;
-/// Bytes of a lease: kind, variant, name and end.
-#[cfg(feature = "leases")]
-const LEASE: usize = 1 + 1 + 5 + 10;
 /// Numbers of an item, at least, and the bytes of the item beside them.
-const NUMBERS: usize = 14;
+const NUMBERS: usize = NUMBERS_MAX - 2;
 const ITEM: usize = 2;
 
 impl Controller<'_> {
-    /// At most about so many bytes longer becomes what [`Controller::save`] hands over by this command and all that follows from it later on, be it that a job is granted, or
-    /// that something is reserved for it, beside what [`Controller::growth_by_time`] says. 0 for a command that makes nothing longer for good.
+    /// At most so many bytes may be added to a checkpoint ([`Controller::save`]) by this command and by what follows from it: a grant, or a reservation, but not longer times, which
+    /// [`Controller::growth_by_time`] counts. 0 for a command that adds nothing for good.
     ///
     /// # Time complexity
     ///
     /// O(waiting jobs) for a job, else O(1).
     pub fn growth(&self, command: &Command) -> usize {
         match command {
+            // It is refused.
+            Command::Submit { job, .. } if self.jobs.find(*job).is_some() => 0,
             Command::Submit { job, request } => self.growth_of_job(*job, request),
             #[cfg(feature = "leases")]
-            Command::SubmitLeased { job, request, .. } => self.growth_of_job(*job, request) + LEASE,
+            Command::SubmitLeased { job, .. } if self.jobs.find(*job).is_some() => 0,
+            #[cfg(feature = "leases")]
+            Command::SubmitLeased { job, request, .. } => {
+                self.growth_of_job(*job, request) + lease_len(*job)
+            }
             #[cfg(feature = "leases")]
             Command::Lease { job, .. } => match self.jobs.find(*job) {
-                Some(slot) if self.jobs.lease(slot).is_none() => LEASE,
+                Some(slot) if self.jobs.lease(slot).is_none() => lease_len(*job),
                 // None, or a renewal.
                 _ => 0,
             },
@@ -50,27 +55,34 @@ impl Controller<'_> {
         }
     }
 
-    /// At most so many bytes longer it becomes without a further command: by what is granted to the jobs that wait, and as times and counts become longer.
+    /// At most so many bytes are added to a checkpoint without a further command, or by commands of which [`Controller::growth`] says 0: by what is granted to the jobs that wait,
+    /// and as times and counts become longer.
     ///
     /// # Time complexity
     ///
     /// O(jobs).
     pub fn growth_by_time(&self) -> usize {
-        let age = |since: Ticks| TIME.saturating_sub(bytes_of(self.clock.saturating_sub(since)));
+        let age = |since: Ticks| spare(TIME, self.clock.saturating_sub(since));
         let job = |job: &JobSlot| {
             let counts = [job.attempts(), job.misses()];
-            let counts = counts.map(|count| ATTEMPTS.saturating_sub(bytes_of(count.into())));
+            let counts = counts.map(|count| spare(ATTEMPTS.into(), count.into()));
             age(job.submitted()) + counts.iter().sum::<usize>()
         };
         let running = self.jobs.running().map(|slot| {
             let later = self.events.saturating_sub(slot.grant_number());
-            job(slot) + age(slot.granted_at()) + EVENTS.saturating_sub(bytes_of(later))
+            job(slot) + age(slot.granted_at()) + spare(EVENTS, later)
         });
         let queue = self.jobs.queue();
         let waiting = queue
             .slots()
             .map(|slot| job(queue.get(slot)) + GRANT + ITEM);
-        let growth = running.sum::<usize>() + waiting.sum::<usize>();
+        let growth = spare(TIME, self.clock) + running.sum::<usize>() + waiting.sum::<usize>();
+        // A renewal may be for any time.
+        #[cfg(feature = "leases")]
+        let growth = {
+            let ends = self.jobs.save_leases().map(|(_, ends)| ends);
+            growth + ends.map(|ends| spare(Ticks::MAX, ends)).sum::<usize>()
+        };
         growth + self.bytes_of_nodes(self.nodes_of_queue())
     }
 
@@ -86,8 +98,12 @@ impl Controller<'_> {
             true => WANTED,
             false => 0,
         };
-        let job = JOB + bytes_of(job.0.into()) + bytes_of_request(request);
-        job + GRANT + wanted + ITEM + self.bytes_of_nodes(nodes)
+        let running = SavedRunning {
+            job: self.jobs.longest(job, *request, TIME, ATTEMPTS),
+            age: TIME,
+            later: EVENTS,
+        };
+        item_len(&running) + ITEM + self.bytes_of_nodes(nodes) + wanted
     }
 
     /// The numbers of nodes in the blocks that a request may be granted.
@@ -125,21 +141,19 @@ impl Controller<'_> {
     }
 }
 
-/// At most: its extents and their number, the processors, flags, and an estimate.
-fn bytes_of_request(request: &Request) -> usize {
-    let extents = request.shape.extents();
-    let extents = extents.iter().map(|&extent| bytes_of(extent.into()));
-    let estimate = request.estimate.map_or(0, |ticks| bytes_of(ticks.get()));
-    let processors = bytes_of(request.processors.into());
-    1 + extents.sum::<usize>() + processors + 1 + 1 + estimate
+/// The bytes of an item with the end of a lease, at most.
+#[cfg(feature = "leases")]
+fn lease_len(job: JobId) -> usize {
+    let ends = Ticks::MAX;
+    item_len(&SavedLease::Runs { job, ends })
+}
+
+/// So many bytes longer is the one number than the other.
+const fn spare(most: u64, now: u64) -> usize {
+    bytes_of(most).saturating_sub(bytes_of(now))
 }
 
 /// The bytes of a number, seven bits each.
 const fn bytes_of(number: u64) -> usize {
-    let bits = u64::BITS - number.leading_zeros();
-    if bits == 0 {
-        1
-    } else {
-        bits.div_ceil(7) as usize
-    }
+    (u64::BITS - (number | 1).leading_zeros()).div_ceil(7) as usize
 }

@@ -48,12 +48,12 @@ struct Head {
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct SavedRunning {
-    job: SavedJob,
+pub(super) struct SavedRunning {
+    pub(super) job: SavedJob,
     /// How long ago it was granted.
-    age: Ticks,
+    pub(super) age: Ticks,
     /// How many grants came after it.
-    later: u64,
+    pub(super) later: u64,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

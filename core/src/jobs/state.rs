@@ -51,6 +51,24 @@ impl JobTable<'_> {
         })
     }
 
+    /// A job as it is saved when it has become as old and was tried as often; in the last slot, whose number is the longest.
+    pub(crate) const fn longest(
+        &self,
+        id: JobId,
+        request: Request,
+        age: Ticks,
+        tries: u32,
+    ) -> SavedJob {
+        SavedJob {
+            slot: self.slots.len() as u32,
+            id,
+            request,
+            age,
+            attempts: tries,
+            misses: tries,
+        }
+    }
+
     /// The slots that were given back, in the order in which they are used again.
     pub(crate) fn save_free(&self) -> impl Iterator<Item = u32> {
         let free = List {

@@ -1,7 +1,9 @@
 //! How long a checkpoint becomes against what was said before: [`Controller::growth`] and [`Controller::growth_by_time`].
 
 use meshalloc::scheduler::Threshold;
-use meshalloc::{Configuration, Controller, Grid, SchedulerKind, StrategyKind};
+use meshalloc::{
+    Command, Configuration, Controller, Grid, JobId, Request, SchedulerKind, StrategyKind, Ticks,
+};
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{HeapMemory, ask_at, cube, mesh};
 use meshalloc_tests::saved::{Commands, save};
@@ -13,22 +15,47 @@ fn saved_bytes(controller: &Controller<'_>) -> usize {
     save(controller).iter().map(Vec::len).sum()
 }
 
-/// From one count on, however many commands follow, a checkpoint is never longer than that count and what each command was said to add.
+/// The command with another estimate or length of a lease.
+fn lengthened(command: Command, length: Ticks) -> Command {
+    match command {
+        Command::Submit { job, request } => Command::Submit {
+            job,
+            request: request.with_estimate(length),
+        },
+        Command::SubmitLeased { job, request, .. } => Command::SubmitLeased {
+            job,
+            request,
+            ticks: length,
+        },
+        Command::Lease { job, .. } => Command::Lease { job, ticks: length },
+        other => other,
+    }
+}
+
+/// From one count on a checkpoint is never longer than that count and what each command since was said to add. Counted again soon, as jobs that
+/// have left are not taken off.
 fn check(configuration: Configuration, seed: u64) {
     let mut commands = Commands::new(seed);
     let mut memory = HeapMemory::new(configuration.machine, JOBS_MAX);
     let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
-    let mut most = 0;
-    let mut counted_for = 0;
+    let (mut most, mut counted_for, mut passed) = (0, 0, 0);
     for given in 0..COMMANDS {
+        let (command, now) = commands.next(&mut controller);
+        let random = commands.random();
         if counted_for == 0 {
             most = saved_bytes(&controller) + controller.growth_by_time();
-            counted_for = commands.random().between(1, 100);
+            counted_for = random.between(1, 4);
         }
         counted_for -= 1;
-        let (command, now) = commands.next(&mut controller);
+        // As long as there may be, from time to time.
+        passed = match command {
+            Command::Configure(_) | Command::Reset => 0,
+            _ if random.percent(5) => (1 << 42) - (1 << 20),
+            _ => passed,
+        };
+        let command = lengthened(command, 1 << random.below(64));
         most += controller.growth(&command);
-        ask_at(&mut controller, &command, now);
+        ask_at(&mut controller, &command, now + passed);
         let seen = saved_bytes(&controller);
         let context = format!("{configuration:?}, seed {seed}, {given}: {command:?}");
         assert!(seen <= most, "{context}: {seen} bytes for {most}");
@@ -60,4 +87,49 @@ fn no_checkpoint_is_longer_than_was_said() {
     check_all(mesh(13, 11).into());
     check_all(mesh(200, 3).into());
     check_all(cube(4, 3).into());
+}
+
+/// What is said is what comes, but for counts that no test can bring about.
+#[test]
+fn times_and_leases_become_as_long_as_was_said() {
+    const JOBS: u32 = 12;
+    let machine: Grid = mesh(16, 16).into();
+    let configuration = Configuration {
+        machine,
+        strategy: StrategyKind::FirstFit,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    let mut memory = HeapMemory::new(machine, JOBS_MAX);
+    let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
+    for job in (0..JOBS).map(JobId) {
+        let request = Request::submesh(2, 2);
+        let ticks = 1 << 42;
+        let command = Command::SubmitLeased {
+            job,
+            request,
+            ticks,
+        };
+        ask_at(&mut controller, &command, 0);
+    }
+    let said = saved_bytes(&controller) + controller.growth_by_time();
+    for job in (0..JOBS).map(JobId) {
+        let ticks = 1 << 63;
+        let renewal = Command::Lease { job, ticks };
+        assert_eq!(controller.growth(&renewal), 0);
+        ask_at(&mut controller, &renewal, (1 << 42) - 1);
+    }
+    let unknown = JobId(JOBS);
+    ask_at(
+        &mut controller,
+        &Command::QueryJob { job: unknown },
+        (1 << 42) - 1,
+    );
+    ask_at(
+        &mut controller,
+        &Command::Release { job: unknown },
+        (1 << 42) - 1,
+    );
+    // Of each job two numbers of attempts and the number of later events have one byte, and not three and five.
+    let counts = JOBS as usize * (2 + 2 + 4);
+    assert_eq!(said - saved_bytes(&controller), counts);
 }
