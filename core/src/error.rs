@@ -164,9 +164,9 @@ pub enum Error {
         /// How many it holds; 0 while it waits.
         held: u32,
     },
-    /// An earlier command is not yet carried out to its end: jobs are still tried in consequence.
+    /// An earlier command is not yet carried out to its end: jobs are still tried in consequence, or what it has led to is written down.
     Busy {
-        /// The most jobs that may still be tried.
+        /// The most jobs that may still be tried, 1 if there is only other work.
         left: u32,
     },
     /// The job has no lease, or one that has not ended.
@@ -188,7 +188,10 @@ impl fmt::Display for Error {
             Error::Configure(error) => error.fmt(f),
             Error::NoBlock { held } => write!(f, "the job holds {held} blocks"),
             Error::LeaseRuns => f.write_str("the job has no lease, or one that has not ended"),
-            Error::Busy { left } => write!(f, "busy: up to {left} jobs are still to be tried"),
+            Error::Busy { left } => write!(
+                f,
+                "busy: {left} jobs at most are still to be tried, or there is other work"
+            ),
         }
     }
 }

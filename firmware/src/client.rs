@@ -85,21 +85,7 @@ pub struct ClientCounters {
     pub damaged: u64,
 }
 
-/// A connection to a [`Server`](crate::Server).
-///
-/// ```no_run
-/// use std::net::TcpStream;
-/// use meshalloc::{Command, JobId, Request};
-/// use meshalloc_firmware::{Client, IoLine, Options};
-///
-/// let line = IoLine::tcp(TcpStream::connect("127.0.0.1:4000")?)?;
-/// let mut client = Client::connect(line, Options::default())?;
-/// println!("{}", client.greeting().build);
-///
-/// let command = Command::Submit { job: JobId(1), request: Request::submesh(4, 3) };
-/// client.call(&command, None, &mut |reply| println!("{reply:?}"))?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// A connection to a [`Server`](crate::Server). The [module](self) has an example.
 #[derive(Debug)]
 pub struct Client<L> {
     exchange: Exchange<L>,

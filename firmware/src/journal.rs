@@ -21,7 +21,7 @@
 //! - **Nothing is appended behind anything that is not whole.** After a cut, damage or an error a checkpoint has to come
 //!   first ([`JournalError::NeedsCheckpoint`]).
 //! - **A checkpoint takes at most seven eighths of its region**, and is due when an eighth of it is left for records, or half of what was left behind a checkpoint that
-//!   is that long. So no region is erased for less than a sixteenth of its size in records.
+//!   is that long. So between two resets no region is erased for less than a sixteenth of its size in records.
 //! - **Wear is even**: a region is erased for each checkpoint, all in turn. [`Journal::sectors_erased`] counts.
 //!
 //! Time: opening reads every region once; appending and a chunk take the time of writing their own bytes. Memory: one entry.
@@ -32,8 +32,6 @@ use core::ops::Range;
 use embedded_storage::nor_flash::NorFlash;
 
 mod entry;
-#[cfg(feature = "durable")]
-mod keep;
 #[cfg(feature = "memory-flash")]
 pub mod memory;
 mod region;
@@ -83,7 +81,7 @@ pub enum JournalError<E> {
     Flash(E),
     /// The flash has something else than was written, or than was read before.
     Unverified,
-    /// The regions are no whole sectors, overlap, or have no room for an entry.
+    /// The regions are no whole sectors, overlap, or have no room for four entries.
     Regions,
     /// The active region is full: a checkpoint makes room.
     Full,
@@ -104,6 +102,9 @@ impl<E> From<E> for JournalError<E> {
         JournalError::Flash(error)
     }
 }
+
+/// The bytes of the smallest region: three of the longest entries for a checkpoint, one for records.
+const CAPACITY_MIN: usize = 4 * ENTRY_MAX;
 
 /// The active region.
 #[derive(Clone, Copy, Debug)]
@@ -142,9 +143,6 @@ pub struct Journal<F, const REGIONS: usize> {
     /// The regions that were erased when the journal was opened and were not written since.
     erased: [bool; REGIONS],
     sectors_erased: u32,
-    /// How much longer the state may become that is kept here.
-    #[cfg(feature = "durable")]
-    growth: keep::Growth,
     buffer: Buffer,
 }
 
@@ -172,7 +170,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             let overlaps = regions.iter().skip(index + 1).any(|r| r.overlaps(region));
             if overlaps
                 || !region.is_made_of(F::ERASE_SIZE, flash.capacity())
-                || region.capacity() / 4 < ENTRY_MAX
+                || region.capacity() < CAPACITY_MIN
             {
                 return Err(JournalError::Regions);
             }
@@ -186,8 +184,6 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
             latest: None,
             erased: [false; REGIONS],
             sectors_erased: 0,
-            #[cfg(feature = "durable")]
-            growth: keep::Growth::UNKNOWN,
             buffer: Buffer::new(),
         };
         let recovered = journal.recover()?;

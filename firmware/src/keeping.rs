@@ -1,4 +1,4 @@
-//! What a server keeps over resets: [`Keep`], and [`Forgetful`] for one that keeps nothing.
+//! What a server keeps over resets: [`Keep`], and [`Forgetful`] for one that keeps nothing; `durable` (feature `durable`) for one that keeps a journal.
 //!
 //! A command that changes something is written down as a [`Record`] before it is carried out, and so before its reply leaves. As the
 //! controller decides deterministically, the last checkpoint and the records after it lead to the same state again: grid,
@@ -9,6 +9,9 @@ use meshalloc::{Command, Controller, Ticks};
 use serde::{Deserialize, Serialize};
 
 use crate::sessions::Sessions;
+
+#[cfg(feature = "durable")]
+pub mod durable;
 
 /// A command that is carried out, and for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,8 +46,8 @@ pub trait Keep {
     /// When there is no room for it, or none for the state to which it may lead, or the memory fails; a checkpoint may make room.
     fn append(&mut self, controller: &Controller<'_>, record: &Record) -> Result<(), NotKept>;
 
-    /// Whether it can be said at once whether there is room for what the command may lead to. If not a checkpoint is due, after which it can.
-    fn can_tell(&mut self, controller: &Controller<'_>, command: &Command) -> bool;
+    /// Whether it is known whether there is room for what the command may lead to. If not a checkpoint is due, after which it is.
+    fn knows_room_for(&mut self, controller: &Controller<'_>, command: &Command) -> bool;
 
     /// Whether the next quiet moment is one for a checkpoint.
     fn is_due(&self) -> bool;
@@ -89,7 +92,7 @@ impl Keep for Forgetful {
         Ok(())
     }
 
-    fn can_tell(&mut self, _: &Controller<'_>, _: &Command) -> bool {
+    fn knows_room_for(&mut self, _: &Controller<'_>, _: &Command) -> bool {
         true
     }
 

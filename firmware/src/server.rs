@@ -25,6 +25,8 @@ use meshalloc::{Command, Controller, Interrupts, Ticks, View};
 use crate::frame::{Decoder, Header, ServerFrameBuffer};
 #[cfg(feature = "durable")]
 use crate::journal::{Journal, Recovered};
+#[cfg(feature = "durable")]
+use crate::keeping::durable::Durable;
 use crate::keeping::{Forgetful, Keep, NotKept, Record};
 use crate::protocol::{LineCounters, Origin, Outcome, ProtocolError};
 #[cfg(feature = "rates")]
@@ -131,7 +133,7 @@ impl<'m> Server<'m> {
 }
 
 #[cfg(feature = "durable")]
-impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Journal<F, REGIONS>> {
+impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
     /// The controller behind a line on which no frame has come yet, in the state that the journal has ([`Server::restore`]). See
     /// [`Server::new`] for `boot`.
     pub fn restored(
@@ -146,14 +148,15 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Journal<F, REGIONS>> {
         server
     }
 
-    /// The same before anything is restored: [`Server::restore`] or [`Server::leave_unread`] comes before the first byte. Where the stack is short the server is in its
-    /// place then, and not on the way to it.
+    /// A server that has not read its journal yet: [`Server::restore`] or [`Server::leave_unread`] comes before the first byte. Where the stack is short the server is in its
+    /// place when it restores, and not on the way to it.
     pub const fn unrestored(
         controller: Controller<'m>,
         boot: u64,
         journal: Journal<F, REGIONS>,
     ) -> Self {
-        Server::with(controller, boot, journal, Sessions::new(), Origin::New)
+        let keep = Durable::new(journal);
+        Server::with(controller, boot, keep, Sessions::new(), Origin::New)
     }
 
     /// Brings the server into the state that the journal has; if there is none in it, the controller, which has no job, stays as it is. A journal of which this image can make
@@ -175,19 +178,19 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Journal<F, REGIONS>> {
 
     /// What is in the journal is not read: reading it has brought the program down, say. It stays as it is until a command changes something.
     pub const fn leave_unread(&mut self) {
-        self.keep.require_checkpoint();
+        self.keep.journal().require_checkpoint();
         self.front.origin = Origin::Damaged { at: 0 };
         self.has_no_checkpoint = true;
     }
 
     /// The journal.
     pub const fn journal(&mut self) -> &mut Journal<F, REGIONS> {
-        &mut self.keep
+        self.keep.journal()
     }
 
     /// Gives the journal back.
     pub fn into_journal(self) -> Journal<F, REGIONS> {
-        self.keep
+        self.keep.into_journal()
     }
 }
 
@@ -393,7 +396,7 @@ impl<K: Keep> Server<'_, K> {
             return Ok(None);
         };
         if let Some(incoming) = self.front.push(byte) {
-            let view = view(&self.controller, self.is_lease_due());
+            let view = view(&self.controller, self.has_work());
             if let Some(change) = self.front.serve(&incoming, &view, port)? {
                 self.change(&change, port)?;
             }
@@ -413,8 +416,9 @@ impl<K: Keep> Server<'_, K> {
         } = *change;
         let time = at.unwrap_or(self.started.saturating_add(self.front.now));
         // To count what room there is takes long; it pauses between frames.
-        let can_tell = self.has_no_checkpoint || self.keep.can_tell(&self.controller, command);
-        if !can_tell || self.has_work() {
+        let knows_room =
+            self.has_no_checkpoint || self.keep.knows_room_for(&self.controller, command);
+        if !knows_room || self.has_work() {
             let view = view(&self.controller, true);
             return self.front.refuse(change, &view, port);
         }
@@ -456,7 +460,7 @@ impl<K: Keep> Server<'_, K> {
         if is_answered {
             return result;
         }
-        let view = view(&self.controller, self.is_lease_due());
+        let view = view(&self.controller, self.has_work());
         result.and(self.front.settle(change, outcome, &view, port))
     }
 }
@@ -466,4 +470,69 @@ fn view<'a, 'm>(controller: &'a Controller<'m>, has_more: bool) -> View<'a, 'm> 
     let mut view = controller.view();
     view.status.left = view.status.left.max(has_more.into());
     view
+}
+
+#[cfg(test)]
+mod tests {
+    use meshalloc::{Configuration, JobId, Mesh, Request, SchedulerKind, Storage, StrategyKind};
+
+    use super::*;
+    use crate::keeping::{Meantime, NO_SESSION};
+
+    /// Has room for checkpoints, but for no record.
+    #[derive(Debug, Default)]
+    struct Full {
+        checkpoints: u32,
+    }
+
+    impl Keep for Full {
+        fn append(&mut self, _: &Controller<'_>, _: &Record) -> Result<(), NotKept> {
+            Err(NotKept)
+        }
+
+        fn knows_room_for(&mut self, _: &Controller<'_>, _: &Command) -> bool {
+            true
+        }
+
+        fn is_due(&self) -> bool {
+            false
+        }
+
+        fn checkpoint(&mut self, _: &Controller<'_>, _: &mut dyn Meantime) -> Result<(), NotKept> {
+            self.checkpoints += 1;
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reset_makes_room_where_no_command_has_any() {
+        let mut storage = Storage::<8, 4>::new();
+        let configuration = Configuration {
+            machine: Mesh::new(8, 8).unwrap().grid(),
+            strategy: StrategyKind::FirstFit,
+            scheduler: SchedulerKind::Fcfs,
+        };
+        let mut controller = Controller::new(storage.memory(), configuration).unwrap();
+        let job = JobId(1);
+        controller
+            .submit(job, Request::submesh(2, 2), 0, &mut |_| ())
+            .unwrap();
+        let keep = Full::default();
+        let mut server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+        let mut keep = |command| {
+            let kept = server.keep(&Record {
+                client: 0,
+                session: NO_SESSION,
+                seq: 0,
+                at: 0,
+                is_client_time: false,
+                command,
+            });
+            let has_job = server.controller.jobs().find(job).is_some();
+            (kept, has_job, server.keep.checkpoints)
+        };
+        assert_eq!(keep(Command::Release { job }), (Err(NotKept), true, 1));
+        // One that makes no room for the record, and one of what is left.
+        assert_eq!(keep(Command::Reset), (Ok(()), false, 3));
+    }
 }

@@ -133,8 +133,8 @@ pub struct System {
     waiting: Vec<Job>,
     /// In the order of their grants.
     running: Vec<Job>,
-    /// How many nodes were free when the first reservation was made, and which were faulty.
-    reserved_with: (u32, Vec<bool>),
+    /// How many nodes were free when the first reservation was made; `None` if one has become faulty or was repaired since.
+    reserved_with: Option<u32>,
     clock: Ticks,
     next_serial: u64,
     counts: Counts,
@@ -152,7 +152,7 @@ impl System {
             faulty: vec![false; grid.nodes() as usize],
             waiting: Vec::new(),
             running: Vec::new(),
-            reserved_with: (0, Vec::new()),
+            reserved_with: None,
             clock: 0,
             next_serial: 0,
             counts: Counts::default(),
@@ -488,6 +488,7 @@ impl System {
             }
             *flag = faulty;
             report.changed += 1;
+            self.reserved_with = None;
             if !is_held {
                 self.strategy.set(node, faulty);
                 is_any_free |= !faulty;
@@ -546,8 +547,8 @@ impl System {
     }
 
     /// The jobs from this place in the queue on try in order, around what is reserved. The first so many of the queue that have to wait
-    /// hold a reservation. If a job runs longer than expected, or fewer nodes are free or others are faulty than when the first reservation
-    /// was made, all begin anew. Returns the last job that was refused, and why.
+    /// hold a reservation. If a job runs longer than expected, or fewer nodes are free than when the first reservation was made, or one has become faulty
+    /// or was repaired since, all begin anew. Returns the last job that was refused, and why.
     fn backfill(
         &mut self,
         from: usize,
@@ -556,8 +557,7 @@ impl System {
     ) -> Option<(u64, Refusal)> {
         let now = self.clock;
         let is_overdue = |job: &Job| end_of(&job.request, job.granted_at) <= now;
-        let (free, faulty) = &self.reserved_with;
-        let are_others = *free != self.machine().free() || *faulty != self.faulty;
+        let are_others = self.reserved_with != Some(self.machine().free());
         let begins_anew = are_others || self.running.iter().any(is_overdue);
         let mut at = if begins_anew { 0 } else { from };
         for job in &mut self.waiting[at..] {
@@ -569,7 +569,7 @@ impl System {
             if let Err(refusal) = self.attempt(at, grants) {
                 last = Some((serial, refusal));
                 if at == 0 {
-                    self.reserved_with = (self.machine().free(), self.faulty.clone());
+                    self.reserved_with = Some(self.machine().free());
                 }
                 if (at as u64) < reservations {
                     let reserved = self.situation().reservation(&self.waiting[at].request);

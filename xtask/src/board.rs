@@ -31,6 +31,12 @@ pub(crate) struct FlashOptions {
     journal: bool,
 }
 
+/// Builds the image with these features, and with a journal if so.
+fn build(features: &str, journal: bool) -> Result<()> {
+    let journal = if journal { ",journal" } else { "" };
+    image::build(&image::build_command(&format!("{features}{journal}")))
+}
+
 /// The command that runs an image in QEMU, with its serial line on a socket, named as QEMU does, and its log on standard output.
 pub(crate) fn qemu_command(image: &Path, socket: &str) -> Cmd {
     Cmd::new(QEMU)
@@ -48,10 +54,7 @@ pub(crate) fn qemu_command(image: &Path, socket: &str) -> Cmd {
 pub(crate) fn qemu(options: &QemuOptions) -> Result<()> {
     setup::target()?;
     setup::qemu()?;
-    image::build(&image::build_command(match options.journal {
-        true => "board,qemu,journal",
-        false => "board,qemu",
-    }))?;
+    build("board,qemu", options.journal)?;
 
     let image = image::path();
     let port = options.port;
@@ -106,10 +109,7 @@ pub(crate) fn flash(options: &FlashOptions) -> Result<()> {
         );
     }
     setup::target()?;
-    image::build(&image::build_command(match options.journal {
-        true => "board,journal",
-        false => "board",
-    }))?;
+    build("board", options.journal)?;
     let image = image::path().display().to_string();
     let probe = |verb: &str| Cmd::new(&format!("probe-rs {verb} --chip {CHIP}"));
     if options.detach {

@@ -15,8 +15,8 @@ use crate::strategy::{Holds, Strategy};
 const TIME: Ticks = (1 << 42) - 1;
 const ATTEMPTS: u32 = (1 << 21) - 1;
 const EVENTS: u64 = (1 << 35) - 1;
-/// Bytes that are added by a reservation, a time that may be any and two nodes; a job that begins to run has fewer, beside its blocks.
-const GRANT: usize = bytes_of(Ticks::MAX) + 2 * 3;
+/// Bytes that are added when a job begins to run, beside its blocks. With a block that is more than a reservation has, for any time.
+const GRANT: usize = bytes_of(TIME) + bytes_of(EVENTS);
 /// Bytes of what a strategy that looks ahead remembers of a request: kind, two sides, and whether they may be rotated.
 const WANTED: usize = 1 + 3 + 3 + 1;
 /// Numbers of an item, at least, and the bytes of the item beside them.

@@ -156,7 +156,7 @@ impl<L: Line> Exchange<L> {
 
     /// Listens until the reply is there; `None` when sending again is the better idea.
     fn listen(&mut self, message: &ClientMessage) -> Result<Option<ServerMessage>, ClientError> {
-        // Something was damaged: if it belonged to the reply, waiting for the whole timeout is in vain.
+        // Something was damaged on its way here or there: waiting for the whole timeout may be in vain.
         let mut damaged = false;
         let since = Instant::now();
         loop {
@@ -174,7 +174,11 @@ impl<L: Line> Exchange<L> {
                         self.counters.stale += 1;
                         self.heard.stale += 1;
                     }
-                    Some(Ok(frame)) => return read(frame, message),
+                    Some(Ok(frame)) => match read(frame, message)? {
+                        Some(reply) => return Ok(Some(reply)),
+                        // Of this copy, or of an earlier one that was cut short: the reply to this one may come behind.
+                        None => damaged = true,
+                    },
                 }
             }
             let timeout = if damaged {
@@ -221,7 +225,7 @@ impl Input {
     }
 }
 
-/// The reply in a frame; `None` if the message is to be sent again.
+/// The reply in a frame; `None` if it says that a frame was damaged.
 fn read(frame: Frame<'_>, sent: &ClientMessage) -> Result<Option<ServerMessage>, ClientError> {
     let wrong_version = |theirs| ClientError::WrongVersion {
         ours: PROTOCOL_VERSION,

@@ -71,6 +71,8 @@ struct World<'m> {
     is_cut: bool,
     /// Above this rate a bit of every byte is another.
     baud_max: u32,
+    /// So many frames of a client are cut short.
+    damaged: u32,
 }
 
 impl World<'_> {
@@ -108,6 +110,11 @@ impl Line for End<'_, '_> {
         let mut guard = self.world.borrow_mut();
         let world = &mut *guard;
         let mut answer = Vec::new();
+        let bytes = match world.damaged {
+            0 => bytes,
+            _ => &bytes[..bytes.len() / 2],
+        };
+        world.damaged = world.damaged.saturating_sub(1);
         for (byte, is_misframed) in world.carry(bytes, self.baud, world.board_baud) {
             world.now += 10_000_000 / u64::from(self.baud);
             let now = world.now / 1000;
@@ -157,6 +164,7 @@ fn with_world(resets: usize, body: impl FnOnce(&RefCell<World<'_>>)) {
         now: 0,
         is_cut: false,
         baud_max: u32::MAX,
+        damaged: 0,
     }));
 }
 
@@ -299,6 +307,23 @@ fn whatever_happens_a_client_is_served_once_the_line_is_sound() {
         });
     }
     assert!(fast > 20 && slow > 20, "{fast} {slow}");
+}
+
+/// The client sends a frame again after a second, and the board waits for it at the rate that they have. Its answer comes behind the word that the half of
+/// the first copy was damaged.
+#[test]
+fn a_lost_frame_does_not_cost_the_rate() {
+    with_world(0, |world| {
+        let mut client = connect(world, 1_000_000).unwrap();
+        for _ in 0..3 {
+            let before = client.counters().retries;
+            world.borrow_mut().damaged = 1;
+            client.query(&Command::Statistics).unwrap();
+            assert_eq!(client.counters().retries, before + 1);
+            assert_eq!(client.baud(), 1_000_000);
+            assert_eq!(world.borrow().board_baud, 1_000_000);
+        }
+    });
 }
 
 #[test]

@@ -62,6 +62,7 @@ mod board {
     #[cfg(feature = "journal")]
     use meshalloc_firmware::{
         journal::{Journal, Recovered},
+        keeping::durable::Durable,
         protocol::Origin,
     };
     use static_cell::ConstStaticCell;
@@ -243,7 +244,7 @@ mod board {
     #[cfg(feature = "journal")]
     #[inline(never)]
     fn restore(
-        server: &mut Server<'static, Journal<Area, { REGIONS.len() }>>,
+        server: &mut Server<'static, Durable<Area, { REGIONS.len() }>>,
         recovered: Recovered,
         watchdog: &mut IndependentWatchdog,
     ) {

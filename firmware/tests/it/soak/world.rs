@@ -10,6 +10,7 @@ use std::time::Duration;
 use meshalloc::{Configuration, Controller, StrategyKind};
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
+use meshalloc_firmware::keeping::durable::Durable;
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{Line, Received, Server};
 
@@ -20,7 +21,7 @@ use crate::session::SCHEDULERS;
 const SECTOR: usize = 4096;
 pub(super) const REGIONS: usize = 3;
 pub(super) type Flash = MemoryFlash<SECTOR>;
-type Kept = Journal<Flash, REGIONS>;
+type Kept = Durable<Flash, REGIONS>;
 
 fn regions() -> [Range<u32>; REGIONS] {
     std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32)

@@ -1,4 +1,4 @@
-//! The journal as what a server keeps: the form of its records and checkpoints, and how a state is restored from them.
+//! A server that keeps a journal: [`Durable`], the form of its records and checkpoints, and how a state is restored from them.
 //!
 //! A record is a [`Record`] in postcard. A chunk of a checkpoint is a byte and what follows: [`CONTROLLER`] and a part of the controller's
 //! state, or in postcard [`SESSION`] and one of the sessions, or [`SERVER`] and [`Serving`].
@@ -19,8 +19,8 @@ use embedded_storage::nor_flash::NorFlash;
 use meshalloc::{Capacity, Command, Controller, Interrupts, Pauses};
 use serde::{Deserialize, Serialize};
 
-use super::{Journal, JournalError, PAYLOAD_MAX, Recovered, Replayed};
-use crate::keeping::{Keep, Meantime, NO_SESSION, NotKept, Record};
+use super::{Keep, Meantime, NO_SESSION, NotKept, Record};
+use crate::journal::{Journal, JournalError, PAYLOAD_MAX, Recovered, Replayed};
 use crate::protocol::{Origin, Outcome};
 use crate::sessions::{Remembered, Sessions};
 
@@ -40,27 +40,25 @@ struct Serving {
     is_client_time: bool,
 }
 
-/// How much longer the state may become.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Growth {
-    /// By so many bytes of entries at least: as was counted last, less what was written down since.
-    left: usize,
-    /// Whether something was written down since then.
-    is_old: bool,
-    /// Whether it may have changed how much room the state takes.
-    is_other: bool,
-    /// Whether a command waits until it is counted again.
-    is_asked: bool,
+/// What was written down since it was counted how much room the state takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Since {
+    Nothing,
+    /// Renewals of leases, which take no more room than was counted: whoever gives a sign of life does so often.
+    Renewals,
+    /// Anything else.
+    Changes,
 }
 
-impl Growth {
-    /// Nothing was counted.
-    pub(super) const UNKNOWN: Growth = Growth {
-        left: 0,
-        is_old: true,
-        is_other: true,
-        is_asked: false,
-    };
+/// A journal, and how much longer the state may become that is kept in it.
+#[derive(Clone, Debug)]
+pub struct Durable<F, const REGIONS: usize> {
+    journal: Journal<F, REGIONS>,
+    /// By so many bytes of entries at least: as was counted last, less what was written down since.
+    left: usize,
+    since: Since,
+    /// Whether a command waits until it is counted again.
+    is_asked: bool,
 }
 
 /// At most so many bytes of entries do these bytes of a state take. A part may have a quarter less in it than there is room for.
@@ -73,34 +71,38 @@ const CHUNK_INSTRUCTIONS: u32 = 60_000;
 /// About so many instructions it takes to read a record, and to carry it out where that pauses.
 const RECORD_INSTRUCTIONS: u32 = 20_000;
 
-impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
+impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
     fn append(&mut self, controller: &Controller<'_>, record: &Record) -> Result<(), NotKept> {
         let growth = entry_bytes(controller.growth(&record.command));
         let left = match growth {
-            0 => self.growth.left,
-            _ => self.growth.left.checked_sub(growth).ok_or(NotKept)?,
+            0 => self.left,
+            _ => self.left.checked_sub(growth).ok_or(NotKept)?,
         };
-        self.growth.is_old = true;
-        // All but renewals of leases: whoever gives a sign of life does so often.
-        self.growth.is_other |= growth > 0 || !matches!(record.command, Command::Lease { .. });
         let mut room = [0; PAYLOAD_MAX];
         let bytes = postcard::to_slice(record, &mut room).map_err(|_| NotKept)?;
-        Journal::append(self, bytes).map_err(|_| NotKept)?;
-        self.growth.left = left;
+        self.since = match record.command {
+            Command::Lease { .. } if growth == 0 => self.since.max(Since::Renewals),
+            _ => Since::Changes,
+        };
+        self.journal.append(bytes).map_err(|_| NotKept)?;
+        self.left = left;
         Ok(())
     }
 
-    fn can_tell(&mut self, controller: &Controller<'_>, command: &Command) -> bool {
-        let has_room = entry_bytes(controller.growth(command)) <= self.growth.left;
-        let can_tell = has_room || !self.growth.is_other;
-        self.growth.is_asked = !can_tell;
-        can_tell
+    fn knows_room_for(&mut self, controller: &Controller<'_>, command: &Command) -> bool {
+        let has_room = entry_bytes(controller.growth(command)) <= self.left;
+        let knows = has_room || self.since < Since::Changes;
+        self.is_asked |= !knows;
+        knows
     }
 
     fn is_due(&self) -> bool {
-        let is_little_left = self.growth.left < self.checkpoint_room() / 16;
-        (self.growth.is_other && (is_little_left || self.growth.is_asked))
-            || (self.growth.is_old && self.is_due_for_checkpoint())
+        let is_little_left = self.left < self.journal.checkpoint_room() / 16;
+        match self.since {
+            Since::Nothing => false,
+            Since::Changes if is_little_left || self.is_asked => true,
+            Since::Renewals | Since::Changes => self.journal.is_due_for_checkpoint(),
+        }
     }
 
     fn checkpoint(
@@ -108,43 +110,38 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Journal<F, REGIONS> {
         controller: &Controller<'_>,
         meantime: &mut dyn Meantime,
     ) -> Result<(), NotKept> {
-        if !self.growth.is_old {
-            return Ok(());
+        let is_due = self.journal.is_due_for_checkpoint();
+        match self.since {
+            Since::Nothing => return Ok(()),
+            Since::Renewals if !is_due => return Ok(()),
+            Since::Renewals | Since::Changes => {}
         }
         let mut bytes = 0;
         for_each_chunk(controller, meantime, &mut |chunk| {
-            bytes += Self::chunk_bytes(chunk.len());
+            bytes += Journal::<F, REGIONS>::chunk_bytes(chunk.len());
             Ok(())
         })?;
-        let room = self.checkpoint_room();
-        // A sector is not erased for a state that has no room.
-        if bytes > room {
-            self.growth = Growth {
-                left: 0,
-                is_other: false,
-                ..self.growth
-            };
-            return Err(NotKept);
-        }
+        let room = self.journal.checkpoint_room();
         let some_day = bytes + entry_bytes(controller.growth_by_time());
-        self.growth = Growth {
-            left: (room - room / 7).saturating_sub(some_day),
-            is_old: false,
-            is_other: false,
-            is_asked: false,
-        };
-        if !self.is_due_for_checkpoint() {
-            return Ok(());
+        self.left = (room - room / 7).saturating_sub(some_day);
+        self.is_asked = false;
+        // What has no room gets no sector that is erased for it.
+        let has_room = bytes <= room;
+        if !is_due || !has_room {
+            self.since = Since::Nothing;
+            return if has_room { Ok(()) } else { Err(NotKept) };
         }
-        self.growth.is_old = true;
-        self.begin_checkpoint().map_err(|_| NotKept)?;
+        self.journal.begin_checkpoint().map_err(|_| NotKept)?;
         let written = for_each_chunk(controller, meantime, &mut |chunk| {
-            self.chunk(chunk).map_err(|_| NotKept)
+            self.journal.chunk(chunk).map_err(|_| NotKept)
         });
-        let committed = written.and_then(|()| self.commit_checkpoint().map_err(|_| NotKept));
+        let committed = written.and_then(|()| {
+            let committed = self.journal.commit_checkpoint();
+            committed.map_err(|_| NotKept)
+        });
         match committed {
-            Ok(()) => self.growth.is_old = false,
-            Err(NotKept) => self.abandon_checkpoint(),
+            Ok(()) => self.since = Since::Nothing,
+            Err(NotKept) => self.journal.abandon_checkpoint(),
         }
         committed
     }
@@ -181,7 +178,25 @@ fn for_each_chunk(
     visit(postcard::to_slice(&(SERVER, serving), &mut room).map_err(|_| NotKept)?)
 }
 
-impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
+impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
+    /// Nothing is known yet of the state that the journal has.
+    pub(crate) const fn new(journal: Journal<F, REGIONS>) -> Self {
+        Durable {
+            journal,
+            left: 0,
+            since: Since::Changes,
+            is_asked: false,
+        }
+    }
+
+    pub(crate) const fn journal(&mut self) -> &mut Journal<F, REGIONS> {
+        &mut self.journal
+    }
+
+    pub(crate) fn into_journal(self) -> Journal<F, REGIONS> {
+        self.journal
+    }
+
     /// Brings controller and sessions into the state that the journal has; returns where it comes from, and whether it could be read. If not they
     /// are empty, and the journal stays as it is until the next checkpoint.
     pub(crate) fn restore(
@@ -200,7 +215,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         if !is_read {
             *sessions = Sessions::new();
             controller.reset(0);
-            self.require_checkpoint();
+            self.journal.require_checkpoint();
         }
         let at = controller.clock();
         let origin = match is_whole && is_read {
@@ -216,7 +231,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         sessions: &mut Sessions,
         pauses: &mut dyn Pauses,
     ) -> Result<(), NotKept> {
-        let mut replay = self.replay();
+        let mut replay = self.journal.replay();
         let capacity = controller.capacity();
         let mut is_same_room = false;
         let mut restoring = controller.restore();
