@@ -373,13 +373,33 @@ mod slurm {
                 String::from_utf8(output.stderr).unwrap(),
             )
         };
-        assert_eq!(slurm("--comment=a b").0, Some(0));
-        for name in ["array", "merge"] {
-            let script = folder.path().join(format!("out/slurm-{name}.sh"));
-            let script = fs::read_to_string(script).unwrap();
-            assert!(script.contains("\n#SBATCH --comment=\"a b\"\n"), "{script}");
+        for (option, line) in [
+            ("--comment=a b", "--comment=\"a b\""),
+            ("--comment=a #b", "--comment=\"a #b\""),
+            ("--comment=\"a b\"", "--comment=\"a b\""),
+            ("--comment=a\\ b", "--comment=a\\ b"),
+            ("--comment 'a b'", "--comment 'a b'"),
+            ("-p long", "-p long"),
+            ("--partition\tlong", "--partition\tlong"),
+            ("--exclusive", "--exclusive"),
+        ] {
+            let (code, error) = slurm(option);
+            assert_eq!(code, Some(0), "{option}: {error}");
+            for name in ["array", "merge"] {
+                let script = folder.path().join(format!("out/slurm-{name}.sh"));
+                let script = fs::read_to_string(script).unwrap();
+                assert!(script.contains(&format!("\n#SBATCH {line}\n")), "{script}");
+            }
         }
-        for wrong in ["--comment a b", "--comment=a \"b\"", "--comment=a\\ b"] {
+        for wrong in [
+            "--comment a b",
+            "--comment=a \"b\"",
+            "--comment=\"a b",
+            "--comment=a\nb",
+            "--exclusive -p",
+            "long",
+            "",
+        ] {
             let (code, error) = slurm(wrong);
             assert!(
                 code == Some(2) && error.starts_with("error: --sbatch "),
