@@ -29,7 +29,8 @@ pub(crate) use effective::not_replicated;
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
 pub use error::OptionError;
 #[cfg(test)]
-pub(crate) use file::COMMAND_LINE_ONLY;
+pub(crate) use file::OF_SWEEP_ONLY;
+pub(crate) use file::{OF_RUN_ONLY, OF_VIEW_ONLY};
 pub(crate) use grid::of_keys;
 pub use grid::{GridPoint, grid, grid_of};
 pub use log::{LogArgs, LogSource, WindowArgs};
@@ -358,7 +359,8 @@ pub(crate) fn contradict(a: &str, b: &str) -> bool {
     file::contradict(&options(), a, b)
 }
 
-/// The scenario of the options `given` on the command line and, if there is one, of a file.
+/// The scenario of the options `given` on the command line and, if there is one, of a file; `command_line` are the options of the
+/// command that are no keys of a file.
 ///
 /// # Errors
 ///
@@ -367,11 +369,12 @@ pub(crate) fn read(
     matches: &ArgMatches,
     given: &ScenarioArgs,
     file: Option<&std::path::Path>,
+    command_line: &'static [&'static str],
 ) -> Result<Scenario, String> {
     let Some(path) = file else {
         return Ok(Scenario::new(given)?);
     };
-    let (args, origin) = merged(matches, path)?;
+    let (args, origin) = merged(matches, path, command_line)?;
     match Scenario::new(&args) {
         Ok(scenario) => Ok(Scenario { origin, ..scenario }),
         Err(error) => Err(origin.place(&error)),
@@ -384,7 +387,11 @@ pub(crate) fn read(
 /// # Errors
 ///
 /// One line about what is wrong with the file.
-fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<(ScenarioArgs, Origin), String> {
+fn merged(
+    matches: &ArgMatches,
+    path: &std::path::Path,
+    command_line: &'static [&'static str],
+) -> Result<(ScenarioArgs, Origin), String> {
     let command = options();
     let given = |id: &str| {
         let source = matches.value_source(id);
@@ -398,7 +405,7 @@ fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<(ScenarioArgs,
         let mut keys = given.iter().filter_map(|arg| arg.get_long());
         keys.any(|other| other == key || file::contradict(&command, other, key))
     };
-    let options = file::Options::new(command.clone());
+    let options = file::Options::new(command.clone()).beside(command_line);
     let mut entries = file::read(path, &options)?;
     entries.retain(|entry| !overridden(&entry.key));
     let line = |entry: &file::Entry| Some((entry.key.clone(), entry.line?));

@@ -240,11 +240,12 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
             args.document(grid, &rows).write(output)?;
         }
     }
-    if let Some(picture) = picture {
-        picture.write(&map::svg::svg(
-            &args.maps(grid, &rows),
-            &args.parameters_text(),
-        )?)?;
+    if let (Some(picture), Some(kind)) = (picture, &args.plot) {
+        let svg = map::svg::svg(&args.maps(grid, &rows), &args.parameters_text());
+        let drawn = svg.and_then(|svg| picture.write(&svg));
+        drawn.map_err(|reason| {
+            Failure::from(reason).after_results(&format_args!("--plot {kind}"))
+        })?;
     }
     Ok(output.flush()?)
 }

@@ -106,7 +106,9 @@ impl Grid {
         points_max: usize,
         locate: &dyn Fn(&str) -> PathBuf,
     ) -> Result<Self, Wrong> {
-        let options = Options::without(keys(), &DECIDED);
+        let options = Options::new(keys())
+            .beside(file::OF_SWEEP_ONLY)
+            .without(&DECIDED);
         let reader = Reader::new(text, &options, locate);
         let mut grid = Grid {
             fixed: Vec::new(),
@@ -373,6 +375,7 @@ mod tests {
                 1,
                 "`threads` is an option of the command line only",
             ),
+            ("plot = \"map\"\n[grid]", 1, "unknown key \"plot\""),
             (
                 "[grid]\nload = [\n  0.4,\n  -1,\n]",
                 4,
