@@ -23,7 +23,7 @@ mod requests;
 mod service;
 mod threads;
 
-use error::{FileOrigin, Origin};
+use error::{Origin, ScenarioFile};
 
 pub(crate) use effective::not_replicated;
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
@@ -40,7 +40,7 @@ pub(crate) use requests::{
     EstimateArgs, check_serves, default_strategy, record, record_log, strategies, strategy_choice,
 };
 pub use requests::{RequestArgs, StrategyChoice};
-pub(crate) use service::ServiceArgs;
+pub use service::ServiceArgs;
 pub(crate) use threads::ThreadsArgs;
 
 /// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
@@ -149,7 +149,7 @@ pub struct ScenarioArgs {
     pub task_processors: Option<CountDistribution>,
 
     /// Number of tasks, all there at time 0, and no arrivals later; all are measured [default on a
-    /// cube without --load and --traffic: 100]
+    /// cube without --load and --traffic: 100; with tasks on a cube --residence is 5,10 by default]
     #[arg(long, value_name = "COUNT", value_parser = tasks, allow_negative_numbers = true, help_heading = SYNTHETIC,
         conflicts_with_all = ["load", "traffic", "jobs", "warmup", "swf"])]
     pub tasks: Option<u32>,
@@ -168,19 +168,9 @@ pub struct ScenarioArgs {
         conflicts_with_all = ["load", "traffic", "tasks", "swf"])]
     pub arrival_rate: Option<f64>,
 
-    /// Mean of the exponential service time, in seconds [default: 10]
-    #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with = "service")]
-    pub mean_service: Option<f64>,
-
-    /// Another service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
-    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC)]
-    pub service: Option<ServiceDistribution>,
-
-    /// Uniform service time, in seconds: short for --service uniform:LO,HI [default with tasks on a
-    /// cube: 5,10]
-    #[arg(long, value_name = "LO,HI", value_parser = residence, allow_negative_numbers = true, help_heading = SYNTHETIC,
-        conflicts_with_all = ["mean_service", "service"])]
-    pub residence: Option<ServiceDistribution>,
+    /// The service time.
+    #[command(flatten, next_help_heading = SYNTHETIC)]
+    pub service: ServiceArgs,
 
     /// Which jobs are measured: arrivals, the first to arrive but for the warm-up; departures, the first to leave, from the
     /// start on [default: arrivals; with --pattern: departures]
@@ -299,13 +289,6 @@ pub(crate) fn sizes(text: &str) -> Result<SizeDistribution, String> {
     })
 }
 
-/// Reads `LO,HI`, the ends of a uniform distribution.
-pub(crate) fn residence(text: &str) -> Result<ServiceDistribution, String> {
-    format!("uniform:{text}")
-        .parse()
-        .map_err(|_| "expected LO,HI, seconds over 0, LO not over HI, such as 5,10".to_owned())
-}
-
 /// Which jobs are measured, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
@@ -408,13 +391,11 @@ fn merged(
     let options = file::Options::new(command.clone()).beside(command_line);
     let mut entries = file::read(path, &options)?;
     entries.retain(|entry| !overridden(&entry.key));
-    let line = |entry: &file::Entry| Some((entry.key.clone(), entry.line?));
     let keys = given.iter().filter_map(|arg| arg.get_long());
-    let origin = Origin::of_file(FileOrigin {
+    let origin = Origin::of_file(ScenarioFile {
         name: path.display().to_string(),
-        lines: entries.iter().filter_map(line).collect(),
+        lines: error::lines(&entries),
         given: keys.map(str::to_owned).collect(),
-        label: String::new(),
     });
     for arg in &given {
         let id = arg.get_id().as_str();

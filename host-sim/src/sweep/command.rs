@@ -42,7 +42,7 @@ pub(crate) fn default_folder(file: &Path) -> PathBuf {
     Path::new("out/sweep").join(file.file_stem().unwrap_or_default())
 }
 
-/// The points of a file, and their scenarios. Each log is read once.
+/// The points of a file, and their scenarios. Each log is read once for the same options and machine.
 ///
 /// # Errors
 ///
