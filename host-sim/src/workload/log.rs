@@ -21,7 +21,7 @@
 //! jobs (below).
 //!
 //! A replication is as long as the log, so the standard deviation of the replications is itself the standard error of what the log says, and
-//! more replications do not narrow an interval: [`Sampling::Resampled`](crate::statistics::Sampling::Resampled).
+//! more replications do not narrow an interval: [`Sampling::Resampled`].
 //!
 //! A week without jobs is drawn like any other. A draw of nothing but such weeks cannot be simulated, and all weeks are drawn again from
 //! the same stream. With `e` such weeks of `k` that has the probability `(e / k)^k`, so what a replication offers in the mean is the load of all

@@ -365,3 +365,25 @@ fn a_picture_that_cannot_be_written_comes_after_the_results() {
         );
     }
 }
+
+/// Which jobs are refused is known after the runs only.
+#[test]
+fn a_map_behind_the_last_grant_names_the_most_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = |number: u32, processors: u32| {
+        format!(
+            "{number} {number} -1 10 {processors} -1 -1 {processors} 10 -1 1 1 1 -1 -1 1 -1 -1\n"
+        )
+    };
+    let log = [job(1, 4), job(2, 400), job(3, 4)].concat();
+    fs::write(folder.path().join("l.swf"), log).unwrap();
+    let ended = host_sim_in(
+        folder.path(),
+        "run --mesh 8x8 --swf l.swf --plot map:jobs=3",
+    );
+    let reason = "first-fit, replication 1: only 2 jobs granted in the whole run (expected a number up to 2)";
+    assert!(
+        ended.code == Some(1) && ended.stderr.contains(reason),
+        "{ended}"
+    );
+}
