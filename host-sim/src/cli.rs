@@ -125,7 +125,11 @@ line only:
 const VIEW_EXAMPLES: &str = "\
 Examples:
   host-sim view --mesh 64x64 --strategy ff,as,fsl --load .5 --jobs 4000
-  host-sim view --mesh 10x10 --swf log.swf.gz --strategy ff,as,fsl --output log.html";
+  host-sim view --mesh 10x10 --swf log.swf.gz --strategy ff,as,fsl --output log.html
+
+A scenario file is TOML; its keys are the options above without the dashes, but for --scenario and
+--output, which stand on the command line only. It may have replications, until-rel-error,
+max-replications and format as well, which do nothing here: a file of run serves as it is.";
 
 const SWEEP_FORMAT: &str = "\
 A sweep is a scenario file, without backend and format, with a table [grid] at its end: keys of a
@@ -259,7 +263,12 @@ fn carry_out(
 ) -> Result<(), Failure> {
     match command {
         Command::Run(args) => {
-            let scenario = scenario::read(matches, &args.options, args.scenario.as_deref())?;
+            let scenario = scenario::read(
+                matches,
+                &args.options,
+                args.scenario.as_deref(),
+                scenario::OF_RUN_ONLY,
+            )?;
             let how = RunHow {
                 threads: args.threads.count,
                 search_time: args.search_time,
@@ -278,7 +287,12 @@ fn carry_out(
         }
         Command::View(args) => {
             view::check(matches)?;
-            let scenario = scenario::read(matches, &args.options, args.scenario.as_deref())?;
+            let scenario = scenario::read(
+                matches,
+                &args.options,
+                args.scenario.as_deref(),
+                scenario::OF_VIEW_ONLY,
+            )?;
             let files = [
                 ("--scenario", args.scenario.as_deref()),
                 ("--swf", scenario.log_file()),
@@ -328,6 +342,11 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     scenario::check_serves(machine, strategy)?;
     // A picture between the objects would be in the way of a program that reads them.
     let for_people = args.quiet || io::stdout().is_terminal();
+    let picture = args.map.path();
+    file::distinct(&[
+        ("OPS", Some(&args.operations)),
+        ("--plot-output", picture.as_deref()),
+    ])?;
     let show = args.map.show(for_people)?;
     let (name, input) = open(&args.operations)?;
     let waiting = match args.scheduler {
@@ -375,8 +394,11 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         }
         _ => {}
     }
-    if let (Some(show), Some(snapshot)) = (show, snapshot) {
-        let snapshot = snapshot?;
+    output.flush()?;
+    let (Some(show), Some(snapshot)) = (show, snapshot) else {
+        return Ok(());
+    };
+    let shown = snapshot.map_err(Failure::from).and_then(|snapshot| {
         let map = Map {
             strategy,
             at: None,
@@ -384,9 +406,9 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
             waiting: snapshot.waiting,
             snapshot,
         };
-        show.maps(&[map], &format!("at the end of {name}"), output)?;
-    }
-    Ok(())
+        show.maps(&[map], &format!("at the end of {name}"), output)
+    });
+    shown.map_err(|failure| failure.after_results(&"--plot map"))
 }
 
 /// The file, or standard input for `-`, and what errors call it.
@@ -418,20 +440,25 @@ mod tests {
         command.build();
         let keys = scenario::options();
         let is_key = |name: &&str| keys.get_arguments().any(|arg| arg.get_long() == Some(name));
-        let commands = command.get_subcommands();
-        let reading = commands.filter(|command| ["run", "sweep"].contains(&command.get_name()));
-        let options = reading.flat_map(clap::Command::get_arguments);
-        let names = options.filter_map(clap::Arg::get_long);
-        let others: BTreeSet<&str> = names
-            .filter(|name| *name != "help" && !is_key(name))
-            .collect();
-        assert!(others.into_iter().eq(scenario::COMMAND_LINE_ONLY));
+        for (name, known) in [
+            ("run", scenario::OF_RUN_ONLY),
+            ("view", scenario::OF_VIEW_ONLY),
+            ("sweep", scenario::OF_SWEEP_ONLY),
+        ] {
+            let command = command.find_subcommand(name).unwrap();
+            let names = command.get_arguments().filter_map(clap::Arg::get_long);
+            let others: BTreeSet<&str> = names
+                .filter(|name| *name != "help" && !is_key(name))
+                .collect();
+            assert!(others.iter().eq(known), "{name}: {others:?}");
+        }
     }
 
     /// A longer line would go on at the left margin, where operations and keys stand.
     #[test]
     fn no_line_below_the_options_is_wrapped() {
-        for command in Cli::command().get_subcommands() {
+        let root = Cli::command();
+        for command in std::iter::once(&root).chain(root.get_subcommands()) {
             let Some(text) = command.get_after_help() else {
                 continue;
             };

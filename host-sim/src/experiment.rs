@@ -12,7 +12,7 @@ use crate::backend::BackendError;
 use crate::metrics::{Estimates, Metric, Refusals, SLOWDOWN_THRESHOLD};
 use crate::network::NetworkError;
 use crate::simulation::{Conditions, Measured, Observer, RunResult, SimulationError};
-use crate::statistics::{Estimate, Sample, Sampling};
+use crate::statistics::{Estimate, NOT_NARROWED, Sample, Sampling};
 use crate::wording::Number;
 use crate::workload::{
     Arrivals, JOBS_MAX, Synthetic, TIME_MAX, TimeUnit, WorkDistribution, Workload, WorkloadError,
@@ -53,9 +53,6 @@ pub enum Replications {
         max: u32,
     },
 }
-
-/// What is expected in place of an error to reach where replications are [resampled](Sampling::Resampled).
-const NOT_NARROWED: &str = "none, but a number of replications: they are resampled from one log, and more of them do not narrow its interval";
 
 /// An absolute error is checked each time this number of replications has been added.
 pub const REPLICATIONS_STEP: u32 = 4;
@@ -400,7 +397,8 @@ impl Experiment {
             _ if most == 0 => bad("the number of replications", "0".into(), "at least 1"),
             Some(target) if self.workload.sampling() == Sampling::Resampled => {
                 let given = target.to_string();
-                bad("the error to reach", given, NOT_NARROWED)
+                let expected = format!("none, but a number of replications: {NOT_NARROWED}");
+                bad("the error to reach", given, &expected)
             }
             Some(target) if !(target > 0.0 && target < 1.0) => {
                 let given = target.to_string();

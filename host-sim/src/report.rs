@@ -23,12 +23,14 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 pub(crate) const WIDTH_MAX: usize = 80;
 
 mod json;
+mod number;
 mod words;
 
 pub(crate) use json::{
     Document, EstimateJson, LogJson, MetricsJson, Recorded, RefusedJson, ResultJson, RunContent,
     write_json,
 };
+pub use number::number;
 pub(crate) use words::slowdown_text;
 use words::unless;
 pub use words::{estimates_text, io_text, log_text, messages_text, requests_text, workload_text};
@@ -475,21 +477,6 @@ pub fn cell(result: &StrategyResult, metric: Metric) -> String {
         Some(estimate) if grows(result, metric) => format!("{} {GROWS}", number(estimate, scale)),
         Some(estimate) => number(estimate, scale),
         None => "-".to_owned(),
-    }
-}
-
-/// Mean and half-width, both times `scale`. The half-width gets two significant digits, the mean ends at the
-/// same place; without a half-width there are two decimals.
-pub fn number(estimate: &Estimate, scale: f64) -> String {
-    const DECIMALS_MAX: i32 = 4;
-    let mean = estimate.mean * scale;
-    match estimate.ci95.map(|width| width * scale) {
-        Some(width) if width > 0.0 => {
-            let decimals = (1 - width.log10().floor() as i32).clamp(0, DECIMALS_MAX) as usize;
-            format!("{mean:.decimals$} ± {width:.decimals$}")
-        }
-        Some(_) => format!("{mean:.2} ± 0"),
-        None => format!("{mean:.2}"),
     }
 }
 

@@ -23,13 +23,14 @@ mod requests;
 mod service;
 mod threads;
 
-use error::{FileOrigin, Origin};
+use error::{Origin, ScenarioFile};
 
 pub(crate) use effective::not_replicated;
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
 pub use error::OptionError;
 #[cfg(test)]
-pub(crate) use file::COMMAND_LINE_ONLY;
+pub(crate) use file::OF_SWEEP_ONLY;
+pub(crate) use file::{OF_RUN_ONLY, OF_VIEW_ONLY};
 pub(crate) use grid::of_keys;
 pub use grid::{GridPoint, grid, grid_of};
 pub use log::{LogArgs, LogSource, WindowArgs};
@@ -39,7 +40,7 @@ pub(crate) use requests::{
     EstimateArgs, check_serves, default_strategy, record, record_log, strategies, strategy_choice,
 };
 pub use requests::{RequestArgs, StrategyChoice};
-pub(crate) use service::ServiceArgs;
+pub use service::ServiceArgs;
 pub(crate) use threads::ThreadsArgs;
 
 /// Mean service time of a scenario that names none, in seconds: Kim and Yoon's.
@@ -148,7 +149,7 @@ pub struct ScenarioArgs {
     pub task_processors: Option<CountDistribution>,
 
     /// Number of tasks, all there at time 0, and no arrivals later; all are measured [default on a
-    /// cube without --load and --traffic: 100]
+    /// cube without --load and --traffic: 100; with tasks on a cube --residence is 5,10 by default]
     #[arg(long, value_name = "COUNT", value_parser = tasks, allow_negative_numbers = true, help_heading = SYNTHETIC,
         conflicts_with_all = ["load", "traffic", "jobs", "warmup", "swf"])]
     pub tasks: Option<u32>,
@@ -167,19 +168,9 @@ pub struct ScenarioArgs {
         conflicts_with_all = ["load", "traffic", "tasks", "swf"])]
     pub arrival_rate: Option<f64>,
 
-    /// Mean of the exponential service time, in seconds [default: 10]
-    #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, help_heading = SYNTHETIC, conflicts_with = "service")]
-    pub mean_service: Option<f64>,
-
-    /// Another service time: exponential:MEAN or uniform:SHORTEST,LONGEST, in seconds
-    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC)]
-    pub service: Option<ServiceDistribution>,
-
-    /// Uniform service time, in seconds: short for --service uniform:LO,HI [default with tasks on a
-    /// cube: 5,10]
-    #[arg(long, value_name = "LO,HI", value_parser = residence, allow_negative_numbers = true, help_heading = SYNTHETIC,
-        conflicts_with_all = ["mean_service", "service"])]
-    pub residence: Option<ServiceDistribution>,
+    /// The service time.
+    #[command(flatten, next_help_heading = SYNTHETIC)]
+    pub service: ServiceArgs,
 
     /// Which jobs are measured: arrivals, the first to arrive but for the warm-up; departures, the first to leave, from the
     /// start on [default: arrivals; with --pattern: departures]
@@ -298,13 +289,6 @@ pub(crate) fn sizes(text: &str) -> Result<SizeDistribution, String> {
     })
 }
 
-/// Reads `LO,HI`, the ends of a uniform distribution.
-pub(crate) fn residence(text: &str) -> Result<ServiceDistribution, String> {
-    format!("uniform:{text}")
-        .parse()
-        .map_err(|_| "expected LO,HI, seconds over 0, LO not over HI, such as 5,10".to_owned())
-}
-
 /// Which jobs are measured, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
@@ -358,7 +342,8 @@ pub(crate) fn contradict(a: &str, b: &str) -> bool {
     file::contradict(&options(), a, b)
 }
 
-/// The scenario of the options `given` on the command line and, if there is one, of a file.
+/// The scenario of the options `given` on the command line and, if there is one, of a file; `command_line` are the options of the
+/// command that are no keys of a file.
 ///
 /// # Errors
 ///
@@ -367,11 +352,12 @@ pub(crate) fn read(
     matches: &ArgMatches,
     given: &ScenarioArgs,
     file: Option<&std::path::Path>,
+    command_line: &'static [&'static str],
 ) -> Result<Scenario, String> {
     let Some(path) = file else {
         return Ok(Scenario::new(given)?);
     };
-    let (args, origin) = merged(matches, path)?;
+    let (args, origin) = merged(matches, path, command_line)?;
     match Scenario::new(&args) {
         Ok(scenario) => Ok(Scenario { origin, ..scenario }),
         Err(error) => Err(origin.place(&error)),
@@ -384,7 +370,11 @@ pub(crate) fn read(
 /// # Errors
 ///
 /// One line about what is wrong with the file.
-fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<(ScenarioArgs, Origin), String> {
+fn merged(
+    matches: &ArgMatches,
+    path: &std::path::Path,
+    command_line: &'static [&'static str],
+) -> Result<(ScenarioArgs, Origin), String> {
     let command = options();
     let given = |id: &str| {
         let source = matches.value_source(id);
@@ -398,16 +388,14 @@ fn merged(matches: &ArgMatches, path: &std::path::Path) -> Result<(ScenarioArgs,
         let mut keys = given.iter().filter_map(|arg| arg.get_long());
         keys.any(|other| other == key || file::contradict(&command, other, key))
     };
-    let options = file::Options::new(command.clone());
+    let options = file::Options::new(command.clone()).beside(command_line);
     let mut entries = file::read(path, &options)?;
     entries.retain(|entry| !overridden(&entry.key));
-    let line = |entry: &file::Entry| Some((entry.key.clone(), entry.line?));
     let keys = given.iter().filter_map(|arg| arg.get_long());
-    let origin = Origin::of_file(FileOrigin {
+    let origin = Origin::of_file(ScenarioFile {
         name: path.display().to_string(),
-        lines: entries.iter().filter_map(line).collect(),
+        lines: error::lines(&entries),
         given: keys.map(str::to_owned).collect(),
-        label: String::new(),
     });
     for arg in &given {
         let id = arg.get_id().as_str();

@@ -138,7 +138,7 @@ pub enum SimulationError {
     #[error("the controller has no room for a single job")]
     NoRoom,
     /// The run ends before that number of jobs has been granted.
-    #[error("only {} granted in the whole run (expected no more)", counted(*granted, "job"))]
+    #[error("only {} granted in the whole run (expected a number up to {granted})", counted(*granted, "job"))]
     TooFewGrants {
         /// How many were.
         granted: u64,

@@ -211,21 +211,28 @@ exit "$code"
 
 /// An option as a line of a script has it: Slurm splits these lines at blanks that are not in quotes.
 fn directive(option: &str) -> Result<String, String> {
+    let has_blanks = |text: &str| text.contains([' ', '\t']);
+    let is_one_line = option.starts_with('-') && !option.contains('\n');
     let has_quotes = option.contains(['"', '\\', '\'']);
-    let has_blanks = option.contains([' ', '\t']);
-    if !option.starts_with('-') || option.contains('\n') || (has_blanks && has_quotes) {
-        return Err(format!(
-            "--sbatch {option:?} (expected an option in one line; with blanks in its value, without quotes in it)"
-        ));
+    if let Some((name, value)) = option.split_once('=')
+        && is_one_line
+        && !has_quotes
+        && has_blanks(value)
+        && !has_blanks(name)
+    {
+        return Ok(format!("{name}=\"{value}\""));
     }
-    match option.split_once('=') {
-        Some((name, value)) if has_blanks && !name.contains([' ', '\t']) => {
-            Ok(format!("{name}=\"{value}\""))
+    // What Slurm makes of it as it is.
+    let words = shlex::split(option).unwrap_or_default();
+    match &words[..] {
+        [_] if is_one_line => Ok(option.to_owned()),
+        // `-p long`, `--partition long`.
+        [name, word] if is_one_line && !name.contains('=') && !word.starts_with('-') => {
+            Ok(option.to_owned())
         }
-        _ if has_blanks => Err(format!(
-            "--sbatch {option:?} (expected NAME=VALUE where there are blanks in the value)"
+        _ => Err(format!(
+            "--sbatch {option:?} (expected an option in one line: NAME=VALUE, NAME WORD, or its value in quotes)"
         )),
-        _ => Ok(option.to_owned()),
     }
 }
 

@@ -13,8 +13,8 @@
 //!
 //! # Intervals
 //!
-//! Those of resampled replications are Student's. Of independent ones: waiting delays of a queue are skewed: replications with a long excursion are rare and far above the others.
-//! Student's interval then misses the mean too often, nearly always from below: most samples without such an
+//! Those of resampled replications are Student's. Independent ones measure waiting delays, which are skewed: replications with a long
+//! excursion of the queue are rare and far above the others. Student's interval then misses the mean too often, nearly always from below: most samples without such an
 //! excursion have a mean that is too low and a spread that is too small. Intervals here are those of Hall's
 //! transformation, which removes the skewness (P. Hall, On the removal of skewness by transformation, J. R.
 //! Statist. Soc. B 54, 1992; R. Willink, A confidence interval and test for the mean of an asymmetric distribution,
@@ -56,6 +56,10 @@ pub enum Sampling {
     /// Each is drawn with replacement from one sample, which is as long as it.
     Resampled,
 }
+
+/// Why an error to reach is no end of [resampled](Sampling::Resampled) replications.
+pub(crate) const NOT_NARROWED: &str =
+    "those of a log are drawn from one sample, and more of them do not narrow an interval";
 
 impl Sampling {
     /// What stands after `±`, for people.

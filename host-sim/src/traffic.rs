@@ -20,16 +20,14 @@ use crate::map::{self, PictureArgs, PictureFile};
 use crate::names;
 use crate::network::Parameters;
 use crate::progress::Bar;
-use crate::report::{Document, EstimateJson, table, trimmed};
+use crate::report::{self, Document, EstimateJson, table, trimmed};
 use crate::scenario::{self, Format, MachineArgs, NetworkArgs, SEED_DEFAULT, ThreadsArgs};
 use crate::statistics::{Estimate, Sampling};
 use crate::wording::{Number, counted};
 
-mod number;
 mod open_loop;
 mod pattern;
 
-use number::number;
 pub use open_loop::{Measured, OpenLoop};
 pub use pattern::{Destinations, Pattern};
 
@@ -208,7 +206,7 @@ impl Row {
         }
         let accepted = self.estimate(|run| Some(run.accepted));
         let accepted = accepted.map(|accepted| {
-            let accepted = number(&accepted);
+            let accepted = report::number(&accepted, 1.0);
             format!("accepted {accepted} flits a processor and cycle")
         });
         LinkMap {
@@ -240,11 +238,12 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
             args.document(grid, &rows).write(output)?;
         }
     }
-    if let Some(picture) = picture {
-        picture.write(&map::svg::svg(
-            &args.maps(grid, &rows),
-            &args.parameters_text(),
-        )?)?;
+    if let (Some(picture), Some(kind)) = (picture, &args.plot) {
+        let svg = map::svg::svg(&args.maps(grid, &rows), &args.parameters_text());
+        let drawn = svg.and_then(|svg| picture.write(&svg));
+        drawn.map_err(|reason| {
+            Failure::from(reason).after_results(&format_args!("--plot {kind}"))
+        })?;
     }
     Ok(output.flush()?)
 }
@@ -333,7 +332,7 @@ impl TrafficArgs {
             self.warmup
         )?;
         let cell = |estimate: Option<Estimate>| {
-            estimate.map_or("-".to_owned(), |estimate| number(&estimate))
+            estimate.map_or("-".to_owned(), |estimate| report::number(&estimate, 1.0))
         };
         let mut table = table([
             "rate",

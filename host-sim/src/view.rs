@@ -45,7 +45,7 @@ const SCRIPTS: [&str; 4] = [
     arg.hide(is_unused)
 }))]
 pub(crate) struct ViewArgs {
-    /// A TOML file with these options as keys; the command line overrides it
+    /// A TOML file with options as keys (below: which); the command line overrides it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) scenario: Option<PathBuf>,
 

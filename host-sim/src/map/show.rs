@@ -131,9 +131,15 @@ pub(crate) struct EndMapArgs {
 }
 
 impl EndMapArgs {
+    /// The file of the picture, if there is to be one.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        let kind = self.plot.as_ref()?;
+        Some(self.picture.path(kind))
+    }
+
     /// Where it is shown, if it is. Opens the file: now rather than after the work.
     pub(crate) fn show(&self, on_terminal: bool) -> Result<Option<Show>, String> {
-        let path = self.plot.as_ref().map(|kind| self.picture.path(kind));
+        let path = self.path();
         path.map(|path| Show::open(&path, on_terminal)).transpose()
     }
 }

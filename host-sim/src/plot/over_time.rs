@@ -4,7 +4,6 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
 use super::{Area, Drawn, HEAD_HEIGHT, PIXEL, at, label};
-use crate::experiment::Experiment;
 use crate::history::{History, Means};
 use crate::map::colouring;
 use crate::processors;
@@ -26,26 +25,6 @@ const POINTS: usize = 440;
 const USED: RGBColor = RGBColor(0, 114, 178);
 const FRAGMENTED: RGBColor = RGBColor(230, 159, 0);
 
-/// Whether a Gantt chart of an experiment's first replication may have few enough rectangles: each job has one or more.
-///
-/// # Errors
-///
-/// When it has too many for sure, or the workload cannot be used.
-pub(crate) fn check_gantt(experiment: &Experiment) -> Result<(), String> {
-    let jobs = experiment.measured(0).map_err(|error| error.to_string())?;
-    let least = (jobs.needed() as usize).saturating_mul(experiment.strategies.len());
-    match least > RECTANGLES_MAX {
-        false => Ok(()),
-        true => Err(too_many(&format_args!("{least} rectangles or more"))),
-    }
-}
-
-fn too_many(rectangles: &dyn std::fmt::Display) -> String {
-    format!(
-        "{rectangles} are too many to be told apart (expected at most {RECTANGLES_MAX}: fewer --jobs, or --plot timeline)"
-    )
-}
-
 /// A Gantt chart as the text of an SVG file: time to the right, processors by number upwards, a rectangle for each job and interval
 /// of processors.
 ///
@@ -56,7 +35,9 @@ pub fn gantt(histories: &[History], subtitle: &str) -> Result<String, String> {
     let rectangles: Vec<_> = histories.iter().map(rectangles).collect();
     let count: usize = rectangles.iter().map(Vec::len).sum();
     if count > RECTANGLES_MAX {
-        return Err(too_many(&format_args!("{count} rectangles")));
+        return Err(format!(
+            "{count} rectangles are too many to be told apart (expected at most {RECTANGLES_MAX}: fewer --jobs, or --plot timeline)"
+        ));
     }
     let height = GANTT_HEIGHT * histories.len() as i32 + HEAD_HEIGHT;
     svg(height, |root| {

@@ -92,7 +92,7 @@ pub(crate) enum Outcome<'b> {
     Waits(u32),
     /// The job gave so many processors back; none if it waited.
     Released(u32),
-    /// The job has a lease of so many ticks from now on; none if 0.
+    /// The job has a lease of so many operations from now on; none if 0.
     Leased(u64),
     /// Why nothing was done.
     Error(&'static str),

@@ -9,7 +9,8 @@ use crate::names;
 use crate::report;
 use crate::statistics::Sampling;
 use crate::workload::{
-    Arrivals, EstimateModel, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
+    Arrivals, EstimateModel, Rate, Requests, Resample, Synthetic, TimeUnit, WorkDistribution,
+    Workload,
 };
 
 /// Where the jobs of a setting come from.
@@ -86,8 +87,8 @@ impl Setting {
     /// How its replications come about.
     pub const fn sampling(&self) -> Sampling {
         match &self.workload {
-            Offered::Log(log) if log.resample.is_some() => Sampling::Resampled,
-            _ => Sampling::Independent,
+            Offered::Synthetic(_) => Sampling::Independent,
+            Offered::Log(log) => Resample::sampling(log.resample),
         }
     }
 

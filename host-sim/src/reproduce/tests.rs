@@ -161,6 +161,11 @@ fn a_claim_counts_the_points_that_it_leaves_out() {
     let is_close = |case: &case::Case| matches!(case.rule, Rule::Close { .. });
     paper.claims.retain(is_close);
     paper.claims.truncate(1);
+    paper.claims[0].rule = Rule::Average {
+        low: 0.0,
+        high: 10.0,
+        more: false,
+    };
     let points = &paper.claims[0].lines[0].points;
     let mut plan = Plan::default();
     for point in points {

@@ -7,16 +7,17 @@ use meshalloc::{Grid, SchedulerKind, StrategyKind};
 use super::error::{OptionError, Origin};
 use super::{
     BackendChoice, Format, JOBS_DEFAULT, JOBS_OF_MESSAGES_DEFAULT, LOAD_DEFAULT, LogSource,
-    MEAN_SERVICE_DEFAULT, Measured, REPLICATIONS_DEFAULT, REPLICATIONS_MAX_DEFAULT,
-    RESIDENCE_DEFAULT, ScenarioArgs, TASKS_DEFAULT, default_strategy, strategies,
+    Measured, REPLICATIONS_DEFAULT, REPLICATIONS_MAX_DEFAULT, RESIDENCE_DEFAULT, ScenarioArgs,
+    TASKS_DEFAULT, default_strategy, strategies,
 };
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
 use crate::io::{IoMesh, IoNetwork, IoTasks};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
+use crate::statistics::NOT_NARROWED;
 use crate::workload::{
-    Arrivals, Counts, EstimateModel, Log, LogMessages, Messages, Rate, Requests,
-    ServiceDistribution, ShapeRule, SharedLogs, Synthetic, TimeUnit, WorkDistribution, Workload,
+    Arrivals, Counts, EstimateModel, Log, LogMessages, Messages, Rate, Requests, ShapeRule,
+    SharedLogs, Synthetic, TimeUnit, WorkDistribution, Workload,
 };
 
 mod record;
@@ -360,14 +361,11 @@ fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, Opti
     let arrivals = arrivals(args, machine)?;
     let closed_cube =
         machine.is_written_high_first() && matches!(arrivals, Arrivals::AtOnce { .. });
-    let work = match (messages, args.service.or(args.residence), args.mean_service) {
-        (None, ..) if io.is_some() => WorkDistribution::Io(io.unwrap_or_default()),
-        (Some(messages), ..) => WorkDistribution::Messages(messages),
-        (None, Some(service), _) => WorkDistribution::Service(service),
-        (None, None, None) if closed_cube => WorkDistribution::Service(RESIDENCE_DEFAULT),
-        (None, None, mean) => WorkDistribution::Service(ServiceDistribution::Exponential {
-            mean_seconds: mean.unwrap_or(MEAN_SERVICE_DEFAULT),
-        }),
+    let work = match (messages, args.service.given()) {
+        (None, _) if io.is_some() => WorkDistribution::Io(io.unwrap_or_default()),
+        (Some(messages), _) => WorkDistribution::Messages(messages),
+        (None, None) if closed_cube => WorkDistribution::Service(RESIDENCE_DEFAULT),
+        (None, _) => WorkDistribution::Service(args.service.distribution()),
     };
     let workload = Synthetic {
         requests,
@@ -425,8 +423,7 @@ fn replications(args: &ScenarioArgs, log: Option<&LogSource>) -> Result<Replicat
 /// The error about an error to reach of a log.
 fn not_narrowed(option: &'static str) -> OptionError {
     let reason = format!(
-        "`{option}` is about independent replications, and those of a log are drawn from one sample: more of them do not narrow an interval \
-         (expected `replications` and `resample` weeks in place of it)"
+        "`{option}` is about independent replications: {NOT_NARROWED} (expected `replications` and `resample` weeks in place of it)"
     );
     OptionError::new(&[option], reason)
 }

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use super::file::Entry;
 use crate::failure::Failure;
+use crate::identity::label_text;
 use crate::workload::WorkloadError;
+use crate::workload::error::out_of_range;
 
 /// What is wrong with options, and which of them it is about.
 ///
@@ -69,15 +72,9 @@ impl From<WorkloadError> for OptionError {
                 given,
                 expected,
             } => {
-                let quoted: Vec<_> = options.iter().map(|option| format!("`{option}`")).collect();
-                let named = match &quoted[..] {
-                    [] => String::new(),
-                    quoted => format!(" ({})", quoted.join(" or ")),
-                };
-                OptionError::new(
-                    options,
-                    format!("{what}{named} is {given}: expected {expected}"),
-                )
+                let quoted = |option| format!("`{option}`");
+                let reason = out_of_range(&what, options, &given, &expected, quoted);
+                OptionError::new(options, reason)
             }
             other => OptionError::unquoted(&[], &other),
         }
@@ -100,40 +97,70 @@ impl From<OptionError> for Failure {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origin(Option<Arc<FileOrigin>>);
 
+/// The options and the lines they are in.
+pub(super) type Lines = BTreeMap<String, usize>;
+
 /// A scenario file, whose options those of the command line take precedence over.
 #[derive(Debug)]
-pub(super) struct FileOrigin {
+pub(super) struct ScenarioFile {
     /// What errors call it.
     pub(super) name: String,
-    /// The options that it gives, and the lines they are in.
-    pub(super) lines: BTreeMap<String, usize>,
+    /// The options that it gives, but for those of a grid.
+    pub(super) lines: Lines,
     /// The options that the command line gives.
     pub(super) given: Vec<String>,
-    /// Which point of a grid it is; empty if there is none.
-    pub(super) label: String,
+}
+
+/// A scenario file, or a point of its grid.
+#[derive(Debug)]
+struct FileOrigin {
+    /// All points share it.
+    file: Arc<ScenarioFile>,
+    /// The options of the grid.
+    of_point: Lines,
+    /// Which point it is; empty if there is no grid.
+    label: String,
+}
+
+/// The lines of those entries that stand in a file.
+pub(super) fn lines<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Lines {
+    let line = |entry: &Entry| Some((entry.key.clone(), entry.line?));
+    entries.into_iter().filter_map(line).collect()
 }
 
 impl Origin {
     /// That of a scenario of which a file gives options.
-    pub(super) fn of_file(file: FileOrigin) -> Self {
-        Origin(Some(Arc::new(file)))
+    pub(super) fn of_file(file: ScenarioFile) -> Self {
+        Origin::of_point(&Arc::new(file), Lines::new(), &[])
+    }
+
+    /// That of a point of a file's grid.
+    pub(super) fn of_point(
+        file: &Arc<ScenarioFile>,
+        of_point: Lines,
+        label: &[(String, String)],
+    ) -> Self {
+        Origin(Some(Arc::new(FileOrigin {
+            file: file.clone(),
+            of_point,
+            label: label_text(label),
+        })))
     }
 
     /// The error with the file and line of the first of its options that stands in the file.
     pub(super) fn place(&self, error: &OptionError) -> String {
-        let Some(file) = &self.0 else {
+        let Some(origin) = &self.0 else {
             return error.to_string();
         };
-        let FileOrigin {
-            name, lines, given, ..
-        } = &**file;
-        let label = match &*file.label {
+        let ScenarioFile { name, lines, given } = &*origin.file;
+        let line = |option: &str| origin.of_point.get(option).or_else(|| lines.get(option));
+        let label = match &*origin.label {
             "" => String::new(),
             label => format!(" ({label})"),
         };
         let reason = &error.reason;
         let mut options = error.options.iter();
-        match options.clone().find_map(|&option| lines.get(option)) {
+        match options.clone().find_map(|&option| line(option)) {
             Some(line) => format!("{name}:{line}: {reason}{label}"),
             None if options.any(|&option| given.iter().any(|other| other == option)) => {
                 format!("{error}{label}")
@@ -152,30 +179,44 @@ mod tests {
         let error = OptionError::new(&["from", "swf"], "`from` is about logs (expected `swf`)");
         assert_eq!(error.to_string(), "--from is about logs (expected --swf)");
         assert_eq!(Origin::default().place(&error), error.to_string());
-        let origin = |lines: &[(&str, usize)], given: &[&str], label: &str| {
+        let origin = |lines: &[(&str, usize)],
+                      of_point: &[(&str, usize)],
+                      given: &[&str],
+                      label: &[(String, String)]| {
             let line = |(option, line): &(&str, usize)| ((*option).to_owned(), *line);
-            Origin::of_file(FileOrigin {
+            let file = ScenarioFile {
                 name: "s.toml".to_owned(),
                 lines: lines.iter().map(line).collect(),
                 given: given.iter().map(ToString::to_string).collect(),
-                label: label.to_owned(),
-            })
+            };
+            Origin::of_point(&Arc::new(file), of_point.iter().map(line).collect(), label)
         };
+        let seed = [("seed".to_owned(), "1".to_owned())];
         let reason = "`from` is about logs (expected `swf`)";
         for (origin, placed) in [
             (
-                origin(&[("swf", 4), ("from", 7)], &[], ""),
+                origin(&[("swf", 4), ("from", 7)], &[], &[], &[]),
                 format!("s.toml:7: {reason}"),
             ),
             (
-                origin(&[("swf", 4)], &["from"], ""),
+                origin(&[("swf", 4)], &[], &["from"], &[]),
                 format!("s.toml:4: {reason}"),
             ),
-            (origin(&[("load", 1)], &["from"], ""), error.to_string()),
-            (origin(&[("load", 1)], &[], ""), format!("s.toml: {reason}")),
             (
-                origin(&[("from", 2)], &[], "seed = 1"),
+                origin(&[("load", 1)], &[], &["from"], &[]),
+                error.to_string(),
+            ),
+            (
+                origin(&[("load", 1)], &[], &[], &[]),
+                format!("s.toml: {reason}"),
+            ),
+            (
+                origin(&[("from", 2)], &[], &[], &seed),
                 format!("s.toml:2: {reason} (seed = 1)"),
+            ),
+            (
+                origin(&[("swf", 4)], &[("from", 9)], &[], &seed),
+                format!("s.toml:9: {reason} (seed = 1)"),
             ),
         ] {
             assert_eq!(origin.place(&error), placed);

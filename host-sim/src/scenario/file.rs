@@ -16,20 +16,22 @@ use crate::wording::Number;
 /// The name of the table of a sweep.
 pub(super) const GRID: &str = "grid";
 
-/// The options of the commands that read scenario files which are no keys of these.
-pub(crate) const COMMAND_LINE_ONLY: [&str; 11] = [
+/// The options of `run` that are no keys of its scenario files.
+pub(crate) const OF_RUN_ONLY: &[&str] = &[
     "jobs-output",
-    "merge",
-    "output",
     "plot",
     "plot-output",
-    "restart",
     "scenario",
     "search-time",
-    "shard",
-    "shards",
     "threads",
 ];
+
+/// Those of `view`.
+pub(crate) const OF_VIEW_ONLY: &[&str] = &["output", "scenario"];
+
+/// Those of `sweep`.
+pub(crate) const OF_SWEEP_ONLY: &[&str] =
+    &["merge", "output", "restart", "shard", "shards", "threads"];
 
 /// An option with its value as text, as if it stood on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +49,8 @@ pub(super) struct Entry {
 /// A command that clap has parsed with is used again, as making one takes longer than reading a value.
 pub(super) struct Options {
     command: RefCell<Command>,
+    /// Options that are no keys, as they stand on the command line only.
+    command_line: &'static [&'static str],
     /// Options of other commands that these have no use for, and why.
     useless: &'static [(&'static str, &'static str)],
 }
@@ -54,18 +58,24 @@ pub(super) struct Options {
 impl Options {
     /// Those of this command, which is built.
     pub(super) fn new(command: Command) -> Self {
-        Options::without(command, &[])
+        Options {
+            command: RefCell::new(command),
+            command_line: &[],
+            useless: &[],
+        }
+    }
+
+    /// The same; options that stand on the command line only.
+    pub(super) fn beside(self, command_line: &'static [&'static str]) -> Self {
+        Options {
+            command_line,
+            ..self
+        }
     }
 
     /// The same; options of other commands, and why there is no use for them here.
-    pub(super) fn without(
-        command: Command,
-        useless: &'static [(&'static str, &'static str)],
-    ) -> Self {
-        Options {
-            command: RefCell::new(command),
-            useless,
-        }
+    pub(super) fn without(self, useless: &'static [(&'static str, &'static str)]) -> Self {
+        Options { useless, ..self }
     }
 
     /// The command.
@@ -274,7 +284,7 @@ fn unknown(key: &str, options: &Options, command: &Command) -> String {
     if let Some((_, reason)) = options.useless.iter().find(|(option, _)| *option == key) {
         return format!("`{key}` has no use here: {reason}");
     }
-    if COMMAND_LINE_ONLY.contains(&key) {
+    if options.command_line.contains(&key) {
         return format!("`{key}` is an option of the command line only (expected --{key} there)");
     }
     let keys: Vec<_> = command.get_arguments().filter_map(Arg::get_long).collect();
@@ -313,8 +323,9 @@ fn scalar(key: &str, value: &DeValue<'_>) -> Result<String, String> {
     let text = match value {
         DeValue::String(text) => Some(text.to_string()),
         DeValue::Integer(digits) => {
-            let number = i128::from_str_radix(digits.as_str(), digits.radix()).ok();
-            number.map(|number| number.to_string())
+            let number = i128::from_str_radix(digits.as_str(), digits.radix());
+            // One that is too large is left to the option.
+            Some(number.map_or_else(|_| digits.to_string(), |number| number.to_string()))
         }
         DeValue::Float(digits) => number(digits.as_str()).ok(),
         _ => None,
@@ -368,9 +379,8 @@ mod tests {
     use crate::scenario::options;
 
     fn read(text: &str) -> Result<Vec<(String, String)>, Wrong> {
-        let entries = parse(text, &Options::new(options()), &|file| {
-            Path::new("folder").join(file)
-        })?;
+        let options = Options::new(options()).beside(OF_RUN_ONLY);
+        let entries = parse(text, &options, &|file| Path::new("folder").join(file))?;
         Ok(entries
             .into_iter()
             .map(|entry| (entry.key, entry.value.into_string().unwrap()))
@@ -433,6 +443,17 @@ mod tests {
                 "search-time = true",
                 1,
                 "`search-time` is an option of the command line only",
+            ),
+            ("shards = 2", 1, "unknown key \"shards\""),
+            (
+                "replications = 1_000_000_000_000_000_000_000_000_000_000_000_000_000",
+                1,
+                "000: expected a whole number, 1 to",
+            ),
+            (
+                "load = 0x1_0000_0000_0000_0000_0000_0000_0000_0000",
+                1,
+                "0000: expected a number over 0",
             ),
             ("mesh = 0", 1, "expected WxH"),
             ("mesh = [\"8x8\"]", 1, "of type array"),

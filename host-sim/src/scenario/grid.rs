@@ -14,12 +14,13 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Command, FromArgMatches};
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::error::{FileOrigin, OptionError, Origin};
+use super::error::{OptionError, Origin, ScenarioFile, lines};
 use super::file::{self, Entry, GRID, Options, Reader, Wrong};
 use super::{Scenario, ScenarioArgs, options};
 
@@ -59,10 +60,15 @@ pub fn grid_of(text: &str, path: &Path, points_max: usize) -> Result<Vec<GridPoi
     let grid = Grid::parse(text, points_max, &|file| file::beside(path, file))
         .map_err(|Wrong { line, reason }| format!("{name}:{line}: {reason}"))?;
     let options = Options::new(options());
-    let name = name.to_string();
+    let file = Arc::new(ScenarioFile {
+        name: name.to_string(),
+        lines: lines(&grid.fixed),
+        given: Vec::new(),
+    });
     let points = grid.points().into_iter().map(|choice| {
         let label: Vec<_> = choice.iter().map(|entry| pair(entry)).collect();
-        let scenario = grid.scenario(&options, &choice, &name)?;
+        let origin = Origin::of_point(&file, lines(choice.iter().copied()), &label);
+        let scenario = grid.scenario(&options, &choice, origin)?;
         Ok(GridPoint { label, scenario })
     });
     points.collect()
@@ -106,7 +112,9 @@ impl Grid {
         points_max: usize,
         locate: &dyn Fn(&str) -> PathBuf,
     ) -> Result<Self, Wrong> {
-        let options = Options::without(keys(), &DECIDED);
+        let options = Options::new(keys())
+            .beside(file::OF_SWEEP_ONLY)
+            .without(&DECIDED);
         let reader = Reader::new(text, &options, locate);
         let mut grid = Grid {
             fixed: Vec::new(),
@@ -182,23 +190,15 @@ impl Grid {
         points
     }
 
-    /// The scenario of a point of the file of this name.
+    /// The scenario of a point.
     fn scenario(
         &self,
         options: &Options,
         choice: &[&Entry],
-        name: &str,
+        origin: Origin,
     ) -> Result<Scenario, String> {
-        let entries = || self.fixed.iter().chain(choice.iter().copied());
-        let label: Vec<_> = choice.iter().map(|entry| pair(entry)).collect();
-        let line = |entry: &Entry| Some((entry.key.clone(), entry.line?));
-        let origin = Origin::of_file(FileOrigin {
-            name: name.to_owned(),
-            lines: entries().filter_map(line).collect(),
-            given: Vec::new(),
-            label: crate::identity::label_text(&label),
-        });
-        match read(options, entries()) {
+        let entries = self.fixed.iter().chain(choice.iter().copied());
+        match read(options, entries) {
             Ok(scenario) => Ok(Scenario { origin, ..scenario }),
             Err(error) => Err(origin.place(&error)),
         }
@@ -322,7 +322,8 @@ mod tests {
             assert_eq!(labels(text), ["seed = 1", "seed = 2"]);
             let grid = parse(text).unwrap();
             let options = Options::new(options());
-            let scenario = grid.scenario(&options, &grid.points()[1], "s").unwrap();
+            let scenario = grid.scenario(&options, &grid.points()[1], Origin::default());
+            let scenario = scenario.unwrap();
             assert_eq!(scenario.strategies.len(), 2);
             assert_eq!(scenario.seed, 2);
         }
@@ -373,6 +374,7 @@ mod tests {
                 1,
                 "`threads` is an option of the command line only",
             ),
+            ("plot = \"map\"\n[grid]", 1, "unknown key \"plot\""),
             (
                 "[grid]\nload = [\n  0.4,\n  -1,\n]",
                 4,

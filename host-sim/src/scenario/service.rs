@@ -1,15 +1,15 @@
-//! The service time of every command that runs jobs at a load or in a queue: [`ServiceArgs`].
+//! The service time of every command whose jobs have one: [`ServiceArgs`].
 
 use clap::Args;
 use serde_json::Value;
 
-use super::{MEAN_SERVICE_DEFAULT, residence};
+use super::MEAN_SERVICE_DEFAULT;
 use crate::names;
 use crate::workload::ServiceDistribution;
 
-/// The service time, in one of the ways in which `run` takes it.
-#[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct ServiceArgs {
+/// The service time, in one of several ways.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct ServiceArgs {
     /// Mean of the exponential service time, in seconds [default: 10]
     #[arg(long, value_name = "SECONDS", value_parser = names::positive, allow_negative_numbers = true, conflicts_with = "service")]
     mean_service: Option<f64>,
@@ -24,18 +24,33 @@ pub(crate) struct ServiceArgs {
 }
 
 impl ServiceArgs {
-    /// The distribution that they name.
+    /// The distribution that they name, if they do.
+    pub(super) fn given(&self) -> Option<ServiceDistribution> {
+        let mean = self.mean_service.map(exponential);
+        self.service.or(self.residence).or(mean)
+    }
+
+    /// The distribution that they name, or the default.
     pub(crate) fn distribution(&self) -> ServiceDistribution {
-        let named = self.service.or(self.residence);
-        named.unwrap_or(ServiceDistribution::Exponential {
-            mean_seconds: self.mean_service.unwrap_or(MEAN_SERVICE_DEFAULT),
-        })
+        let given = self.given();
+        given.unwrap_or_else(|| exponential(MEAN_SERVICE_DEFAULT))
     }
 
     /// What is recorded of it: an option and its value.
     pub(crate) fn record(&self) -> (&'static str, Value) {
         record(self.distribution())
     }
+}
+
+fn exponential(mean_seconds: f64) -> ServiceDistribution {
+    ServiceDistribution::Exponential { mean_seconds }
+}
+
+/// Reads `LO,HI`, the ends of a uniform distribution.
+fn residence(text: &str) -> Result<ServiceDistribution, String> {
+    format!("uniform:{text}")
+        .parse()
+        .map_err(|_| "expected LO,HI, seconds over 0, LO not over HI, such as 5,10".to_owned())
 }
 
 /// A service time as an option and its value.

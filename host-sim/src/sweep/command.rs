@@ -1,5 +1,6 @@
 //! `sweep`: a grid of scenarios out of a file, results into a folder.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,7 @@ pub(crate) fn default_folder(file: &Path) -> PathBuf {
     Path::new("out/sweep").join(file.file_stem().unwrap_or_default())
 }
 
-/// The points of a file, and their scenarios. Each log is read once.
+/// The points of a file, and their scenarios. Each log is read once for the same options and machine.
 ///
 /// # Errors
 ///
@@ -58,6 +59,22 @@ pub(crate) fn points(file: &Path) -> Result<(Vec<GridPoint>, Vec<Point>), String
     Ok((grid, points))
 }
 
+/// Whether no file of the folder is one that the sweep reads.
+///
+/// # Errors
+///
+/// The first that is.
+fn distinct(file: &Path, grid: &[GridPoint], written: [&Path; 3]) -> Result<(), String> {
+    let logs = grid.iter().filter_map(|point| point.scenario.log_file());
+    let logs = logs.collect::<BTreeSet<_>>().into_iter();
+    let read = std::iter::once(("FILE.toml", file)).chain(logs.map(|log| ("swf", log)));
+    for (option, path) in read {
+        let written = written.map(|path| ("--output", Some(path)));
+        file::distinct(&[&[(option, Some(path))], &written[..]].concat())?;
+    }
+    Ok(())
+}
+
 /// Runs what is missing, or merges what shards have, and writes the results.
 ///
 /// # Errors
@@ -70,8 +87,9 @@ pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Fail
     let default = || default_folder(&args.file);
     let folder = args.output.clone().unwrap_or_else(default);
     let journal = folder.join("points.jsonl");
-    for name in ["results.csv", "results.json"] {
-        let path = folder.join(name);
+    let results = ["results.csv", "results.json"].map(|name| folder.join(name));
+    distinct(&args.file, &grid, [&journal, &results[0], &results[1]])?;
+    for path in &results {
         if part.is_whole() && path.exists() && !journal.exists() && !args.restart {
             return Err(format!(
                 "{}: is not of this sweep, there is no journal beside it (expected another folder; --restart \
@@ -96,13 +114,13 @@ pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Fail
     if !part.is_whole() {
         return Ok(());
     }
-    for (name, content) in [
-        ("results.csv", results::csv(&grid, &finished)),
-        ("results.json", results::json(&grid, &points, &finished)),
-    ] {
-        let path = folder.join(name);
+    let contents = [
+        results::csv(&grid, &finished),
+        results::json(&grid, &points, &finished),
+    ];
+    for (path, content) in results.iter().zip(contents) {
         content
-            .and_then(|content| file::write(&path, &content))
+            .and_then(|content| file::write(path, &content))
             .map_err(|error| format!("{}: cannot write the results: {error}", path.display()))?;
         writeln!(output, "{}", path.display())?;
     }

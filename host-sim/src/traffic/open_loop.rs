@@ -147,7 +147,7 @@ enum Stop {
 #[derive(Clone, Copy, Debug)]
 struct Look {
     at: Ticks,
-    /// Messages on their way, those that were never sent included.
+    /// Messages on their way.
     present: u64,
     /// Messages that were generated so far.
     generated: u64,
@@ -224,7 +224,7 @@ impl OpenLoop {
         };
         let mut backlog = Backlog::default();
         // Messages that were generated, and of these the ones that are never sent.
-        let (mut generated, mut never_sent) = (0, 0);
+        let (mut generated, mut never_sent) = (0, 0_u64);
         // In the warm-up: messages that were generated, and what the links carried.
         let (mut generated_before, mut usage) = (0, Vec::new());
         let mut clock = gaps.distribution.sample(&mut gaps.rng);
@@ -270,7 +270,7 @@ impl OpenLoop {
                 }
                 Stop::Look => backlog.add(Look {
                     at: until,
-                    present: network.in_flight() as u64 + never_sent,
+                    present: network.in_flight() as u64,
                     generated,
                 }),
                 Stop::End => {}

@@ -1,7 +1,5 @@
 //! What is wrong with the description of a workload.
 
-use std::fmt;
-
 /// A description of a workload that cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -17,7 +15,7 @@ pub enum WorkloadError {
         expected: String,
     },
     /// A number is out of its range.
-    #[error("{}", OutOfRange { what, options, given, expected })]
+    #[error("{}", out_of_range(what, options, given, expected, |option| format!("--{option}")))]
     OutOfRange {
         /// What the number is.
         what: String,
@@ -50,25 +48,18 @@ impl WorkloadError {
     }
 }
 
-/// The message about a number that is out of its range.
-struct OutOfRange<'e> {
-    what: &'e str,
-    options: &'e [&'e str],
-    given: &'e str,
-    expected: &'e str,
-}
-
-impl fmt::Display for OutOfRange<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.what)?;
-        let options: Vec<_> = self
-            .options
-            .iter()
-            .map(|option| format!("--{option}"))
-            .collect();
-        if !options.is_empty() {
-            write!(f, " ({})", options.join(" or "))?;
-        }
-        write!(f, " is {}: expected {}", self.given, self.expected)
-    }
+/// The message about a number that is out of its range, with each of its options as it is to be shown.
+pub(crate) fn out_of_range(
+    what: &str,
+    options: &[&'static str],
+    given: &str,
+    expected: &str,
+    shown: impl Fn(&'static str) -> String,
+) -> String {
+    let shown: Vec<_> = options.iter().copied().map(shown).collect();
+    let named = match &shown[..] {
+        [] => String::new(),
+        shown => format!(" ({})", shown.join(" or ")),
+    };
+    format!("{what}{named} is {given}: expected {expected}")
 }

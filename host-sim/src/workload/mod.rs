@@ -134,8 +134,8 @@ impl Workload {
     /// How replications come about.
     pub const fn sampling(&self) -> Sampling {
         match self {
-            Workload::Log(log) if log.is_resampled() => Sampling::Resampled,
-            _ => Sampling::Independent,
+            Workload::Synthetic(_) => Sampling::Independent,
+            Workload::Log(log) => Resample::sampling(log.resample),
         }
     }
 

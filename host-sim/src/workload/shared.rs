@@ -1,4 +1,4 @@
-//! Logs that several workloads are made of, each read once.
+//! Logs that several workloads are made of, each read once for the same options and machine.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

@@ -280,7 +280,17 @@ fn no_output_takes_the_place_of_another_file() {
     let folder = tempfile::tempdir().unwrap();
     let log = "1 0 -1 10 4 -1 -1 4 10 -1 1 1 1 -1 -1 1 -1 -1\n";
     fs::write(folder.path().join("l.swf"), log).unwrap();
-    fs::write(folder.path().join("s.toml"), "tasks = 9\n").unwrap();
+    let grid = "[grid]\nseed = [1, 2]\n";
+    for (name, content) in [
+        ("s.toml", "tasks = 9\n"),
+        ("ops.txt", "alloc 1 2x2\n"),
+        ("results.json", grid),
+        ("results.csv", log),
+    ] {
+        fs::write(folder.path().join(name), content).unwrap();
+    }
+    let over_a_log = "mesh = \"8x8\"\nswf = \"results.csv\"\n[grid]\njobs = [1, 2]\n";
+    fs::write(folder.path().join("g.toml"), over_a_log).unwrap();
     let run = "run --mesh 8x8 --replications 1 --jobs 20";
     for (line, part) in [
         (
@@ -307,6 +317,18 @@ fn no_output_takes_the_place_of_another_file() {
             "compare --plot map --plot-output out/compare.svg".to_owned(),
             "--plot-output out/compare.svg is the file of --output, too",
         ),
+        (
+            "replay ops.txt --mesh 8x8 --plot map --plot-output ./ops.txt".to_owned(),
+            "--plot-output ./ops.txt is the file of OPS, too",
+        ),
+        (
+            "sweep results.json --output . --restart".to_owned(),
+            "results.json is the file of FILE.toml, too",
+        ),
+        (
+            "sweep g.toml --output . --restart".to_owned(),
+            "results.csv is the file of swf, too",
+        ),
     ] {
         let ended = host_sim_in(folder.path(), &line);
         assert!(
@@ -318,5 +340,50 @@ fn no_output_takes_the_place_of_another_file() {
     assert_eq!(
         fs::read_to_string(folder.path().join("l.swf")).unwrap(),
         log
+    );
+}
+
+/// A device takes the place of a disk that is full only when the picture comes: everything else has been written.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_picture_that_cannot_be_written_comes_after_the_results() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("ops.txt"), "alloc 1 2x2\n").unwrap();
+    for line in [
+        "run --mesh 8x8 --replications 1 --jobs 20 --plot map",
+        "replay ops.txt --mesh 8x8 --plot map",
+        "replay ops.txt --mesh 8x8 --plot map --quiet",
+        "traffic --mesh 4x4 --rate 0.01 --replications 1 --plot links",
+    ] {
+        let ended = host_sim_in(folder.path(), &format!("{line} --plot-output /dev/full"));
+        assert_eq!(ended.code, Some(1), "{line}: {ended}");
+        assert!(!ended.stdout.is_empty(), "{line}: {ended}");
+        let reason = "/dev/full: cannot write the picture: ";
+        assert!(
+            ended.stderr.starts_with("error: --plot ") && ended.stderr.contains(reason),
+            "{line}: {ended}"
+        );
+    }
+}
+
+/// Which jobs are refused is known after the runs only.
+#[test]
+fn a_map_behind_the_last_grant_names_the_most_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = |number: u32, processors: u32| {
+        format!(
+            "{number} {number} -1 10 {processors} -1 -1 {processors} 10 -1 1 1 1 -1 -1 1 -1 -1\n"
+        )
+    };
+    let log = [job(1, 4), job(2, 400), job(3, 4)].concat();
+    fs::write(folder.path().join("l.swf"), log).unwrap();
+    let ended = host_sim_in(
+        folder.path(),
+        "run --mesh 8x8 --swf l.swf --plot map:jobs=3",
+    );
+    let reason = "first-fit, replication 1: only 2 jobs granted in the whole run (expected a number up to 2)";
+    assert!(
+        ended.code == Some(1) && ended.stderr.contains(reason),
+        "{ended}"
     );
 }

@@ -239,8 +239,12 @@ fn numbers_in_tables_and_messages_are_short() {
         "traffic --rate 1e-300 --mesh 4x4 --cycles 100 --warmup 10 --replications 2",
     ] {
         let shown = host_sim_in(folder.path(), line).good();
-        let longest = shown.lines().map(|line| line.chars().count()).max();
-        assert!(longest < Some(140), "{line}: {shown}");
+        let longest = shown
+            .lines()
+            .map(|line| line.chars().count())
+            .max()
+            .unwrap();
+        assert!(longest < 140, "{line}: {shown}");
         assert!(!shown.contains("0.0000000"), "{line}: {shown}");
     }
     let shown = host_sim_in(

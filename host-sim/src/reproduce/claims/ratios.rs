@@ -141,6 +141,10 @@ pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
     for (kind, text) in [
         (Ratio::Saturated, "only one of the two saturated"),
         (Ratio::BothSaturated, "left out, as both are saturated"),
+        (
+            Ratio::Growing,
+            "left out, as a mean still grows with the run",
+        ),
         (Ratio::Missing, "left out, as not measured"),
     ] {
         let places = all.iter().filter(|ratio| ratio.value == kind);
@@ -155,8 +159,8 @@ pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
         details: details.collect(),
         rule: format!(
             "holds if every ratio is within {} % of 1, weaker within {} %, does not hold if one is \
-             farther away or only one of the two is saturated; not decided if an interval goes across the limit. Points where both are \
-             saturated are left out",
+             farther away or only one of the two is saturated; not decided if an interval goes across the limit or nothing is left to \
+             compare. Points where both are saturated, a mean still grows with the run or one of the two was not measured are left out",
             percent(tight),
             percent(loose)
         ),

@@ -169,11 +169,7 @@ impl Rule {
     const fn leaves_out_growing(&self) -> bool {
         matches!(
             self,
-            Rule::Average { .. }
-                | Rule::Close { .. }
-                | Rule::Nothing {}
-                | Rule::Between { .. }
-                | Rule::Exact { .. }
+            Rule::Average { .. } | Rule::Nothing {} | Rule::Between { .. } | Rule::Exact { .. }
         )
     }
 

@@ -124,25 +124,37 @@ impl Ladder {
     }
 }
 
+/// Whether all of these are what is wanted; `None` where that depends on open ones.
+fn all_are(wanted: Backlog, backlogs: impl Iterator<Item = Backlog>) -> Option<bool> {
+    let mut all = Some(true);
+    for backlog in backlogs {
+        match backlog {
+            Backlog::Open => all = None,
+            other if other != wanted => return Some(false),
+            _ => {}
+        }
+    }
+    all
+}
+
 /// One system alone sustains loads over `over`, up to `nearly`.
 pub(super) fn alone_sustains(own: &Ladder, others: &[Ladder], over: f64, nearly: f64) -> Judgement {
-    let beyond = |ladder: &Ladder, wanted: Backlog| {
-        let mut steps = ladder.steps.iter();
-        steps.any(|step| step.0 > over && step.1 == wanted)
-    };
-    let reaches = {
-        let mut steps = own.steps.iter();
-        steps.all(|step| step.0 <= over || step.0 > nearly || step.1 == Backlog::Level)
-    };
-    let rivals_reach = others.iter().any(|other| beyond(other, Backlog::Level));
-    let rivals_open = others.iter().any(|other| beyond(other, Backlog::Open));
+    // What becomes of the backlog where it has to be level, and where it has to grow.
+    let wanted = own
+        .steps
+        .iter()
+        .filter(|step| step.0 > over && step.0 <= nearly);
+    let reaches = all_are(Backlog::Level, wanted.map(|step| step.1));
+    let beyond = others.iter().flat_map(|other| &other.steps);
+    let beyond = beyond.filter(|step| step.0 > over);
+    let no_rival_does = all_are(Backlog::Grows, beyond.map(|step| step.1));
     let above = || others.iter().map(|other| own.is_above(other));
     let top = own.top().unwrap_or(0.0);
     let offered = own.steps.iter().any(|step| step.0 > over);
     let verdict = match () {
         () if !offered || others.is_empty() => Verdict::NotDecided,
-        () if reaches && !rivals_reach && rivals_open => Verdict::NotDecided,
-        () if reaches && !rivals_reach => Verdict::Holds,
+        () if reaches == Some(true) && no_rival_does == Some(true) => Verdict::Holds,
+        () if reaches != Some(false) && no_rival_does != Some(false) => Verdict::NotDecided,
         () if top > over && above().all(|above| above == Some(true)) => Verdict::Weaker,
         () if own.limit() <= over || above().any(|above| above == Some(false)) => {
             Verdict::DoesNotHold

@@ -1,5 +1,5 @@
 use super::*;
-use crate::scenario::options;
+use crate::scenario::{MEAN_SERVICE_DEFAULT, options};
 use clap::FromArgMatches;
 
 fn scenario(line: &str) -> Result<Scenario, String> {

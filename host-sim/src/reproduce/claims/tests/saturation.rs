@@ -49,7 +49,15 @@ fn alone_sustains_what_the_others_do_not() {
         (&all, &none, Verdict::Holds),
         (&all, &some, Verdict::Weaker),
         (&some, &none, Verdict::Weaker),
-        (&open, &none, Verdict::Weaker),
+        // It may sustain .54, and then it is alone.
+        (&open, &none, Verdict::NotDecided),
+        (&open, &early, Verdict::NotDecided),
+        // It does not reach .54 whatever it does at .52.
+        (
+            &ladder([Level, Open, Grows, Grows]),
+            &none,
+            Verdict::NotDecided,
+        ),
         (&some, &some, Verdict::DoesNotHold),
         (&none, &some, Verdict::DoesNotHold),
         // The rival sustains as much, whatever it does at .54.

@@ -1,0 +1,237 @@
+//! `slurm`: its scripts, run without a cluster, and what it submits.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use super::*;
+
+/// A program in the folder `bin`.
+fn program(folder: &Path, name: &str, script: &str) {
+    let bin = folder.join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let path = bin.join(name);
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// `slurm` with what is in `bin`, and nothing else, to be found.
+fn slurm(folder: &Path, options: &str) -> Ended {
+    let mut command = command(folder, &format!("slurm {options}"));
+    let output = command.env("PATH", folder.join("bin")).output().unwrap();
+    Ended {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+#[test]
+fn the_scripts_do_what_one_machine_does() {
+    let (folder, whole) = swept(FIXED);
+    // A name that a shell would take apart.
+    let folder = folder.path().join("it's $HERE; 100 %");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("grid.toml"), FIXED).unwrap();
+    let said = slurm(&folder, "grid.toml --tasks 3 --sbatch=--partition=long").good();
+    assert!(said.contains("sbatch --dependency=afterany:"), "{said}");
+    let out = folder.join("out/sweep/grid");
+    let script = |name: &str| out.join(format!("slurm-{name}.sh"));
+    let array = fs::read_to_string(script("array")).unwrap();
+    for line in ["array=1-3", "requeue", "partition=long", "cpus-per-task=1"] {
+        assert!(
+            array.contains(&format!("\n#SBATCH --{line}\n")),
+            "{line}: {array}"
+        );
+    }
+    assert!(
+        array.contains("100 %%/out/sweep/grid/slurm-%A_%a.log"),
+        "{array}"
+    );
+    let run = |name: &str, task: &str| {
+        let mut shell = Command::new("sh");
+        let ended = shell
+            .arg(script(name))
+            .env("SLURM_ARRAY_TASK_ID", task)
+            .current_dir("/");
+        assert!(ended.stdout(Stdio::null()).status().unwrap().success());
+    };
+    for task in ["3", "1", "2"] {
+        run("array", task);
+    }
+    run("merge", "");
+    assert_eq!(files(&out), whole);
+}
+
+/// Slurm splits a line at blanks that stand in no quotes.
+#[test]
+fn a_value_with_blanks_is_quoted() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("grid.toml"), FIXED).unwrap();
+    let slurm = |option: &str| {
+        let mut command = command(folder.path(), "slurm grid.toml --tasks 2 --output out");
+        let output = command.arg(format!("--sbatch={option}")).output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    for (option, line) in [
+        ("--comment=a b", "--comment=\"a b\""),
+        ("--comment=a #b", "--comment=\"a #b\""),
+        ("--comment=\"a b\"", "--comment=\"a b\""),
+        ("--comment=a\\ b", "--comment=a\\ b"),
+        ("--comment 'a b'", "--comment 'a b'"),
+        ("-p long", "-p long"),
+        ("--partition\tlong", "--partition\tlong"),
+        ("--exclusive", "--exclusive"),
+    ] {
+        let (code, error) = slurm(option);
+        assert_eq!(code, Some(0), "{option}: {error}");
+        for name in ["array", "merge"] {
+            let script = folder.path().join(format!("out/slurm-{name}.sh"));
+            let script = fs::read_to_string(script).unwrap();
+            assert!(script.contains(&format!("\n#SBATCH {line}\n")), "{script}");
+        }
+    }
+    for wrong in [
+        "--comment a b",
+        "--comment=a \"b\"",
+        "--comment=\"a b",
+        "--comment=a\nb",
+        "--exclusive -p",
+        "long",
+        "",
+    ] {
+        let (code, error) = slurm(wrong);
+        assert!(
+            code == Some(2) && error.starts_with("error: --sbatch "),
+            "{wrong}: {error}"
+        );
+    }
+}
+
+#[test]
+fn array_and_merge_are_submitted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("grid.toml"), FIXED).unwrap();
+    let options = "grid.toml --tasks 12 --submit --output out";
+    refused(
+        &slurm(folder, options),
+        &["sbatch: cannot be started", "expected on a machine"],
+    );
+    program(
+        folder,
+        "sbatch",
+        "echo 'sbatch: error: invalid partition' >&2; exit 1",
+    );
+    refused(
+        &slurm(folder, options),
+        &["sbatch refuses", "slurm-array.sh: sbatch: error: invalid"],
+    );
+    program(folder, "sbatch", "echo hello");
+    refused(
+        &slurm(folder, options),
+        &["answers \"hello\" (expected the number"],
+    );
+    program(
+        folder,
+        "sbatch",
+        r#"echo "$@" >> sbatch.log; echo "17;cluster""#,
+    );
+    let said = slurm(folder, options).good();
+    assert!(
+        said.contains("array: job 17, 12 tasks\nmerge: job 17, after"),
+        "{said}"
+    );
+    let log = fs::read_to_string(folder.join("sbatch.log")).unwrap();
+    let out = folder.join("out").display().to_string();
+    assert_eq!(
+        log,
+        format!(
+            "--parsable {out}/slurm-array.sh\n--parsable --dependency=afterany:17 {out}/slurm-merge.sh\n"
+        )
+    );
+    program(
+        folder,
+        "sbatch",
+        r#"case "$*" in *after*) exit 1;; esac; echo 18"#,
+    );
+    refused(
+        &slurm(folder, options),
+        &["slurm-merge.sh", "the array is submitted: job 18"],
+    );
+}
+
+#[test]
+fn a_killed_task_requeues_itself_and_others_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("grid.toml"), FIXED).unwrap();
+    slurm(folder, "grid.toml --tasks 2 --output out").good();
+    let script = fs::read_to_string(folder.join("out/slurm-array.sh")).unwrap();
+    // In place of the program, one that ends as a killed one does, or with an error.
+    program(folder, "scontrol", r#"echo "$@" >> scontrol.log"#);
+    program(folder, "sleep", "");
+    let own = format!("'{}'", env!("CARGO_BIN_EXE_host-sim"));
+    let own = if script.contains(&own) {
+        own
+    } else {
+        own.replace('\'', "")
+    };
+    for (code, restarts, requeued) in [("137", "", true), ("137", "10", false), ("2", "", false)] {
+        let replaced = script.replace(&own, &format!("sh -c 'exit {code}'"));
+        assert_ne!(replaced, script);
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &replaced]).current_dir(folder);
+        shell.env(
+            "PATH",
+            format!("{}:/bin:/usr/bin", folder.join("bin").display()),
+        );
+        shell
+            .env("SLURM_JOB_ID", "5")
+            .env("SLURM_ARRAY_TASK_ID", "1");
+        if !restarts.is_empty() {
+            shell.env("SLURM_RESTART_COUNT", restarts);
+        }
+        let ended = shell.status().unwrap();
+        assert_eq!(ended.code().unwrap().to_string(), code);
+        let log = fs::read_to_string(folder.join("scontrol.log")).unwrap_or_default();
+        assert_eq!(log == "requeue 5\n", requeued, "{code} {restarts}: {log}");
+        let _ = fs::remove_file(folder.join("scontrol.log"));
+    }
+}
+
+#[test]
+fn what_cannot_be_an_array_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("grid.toml"), FIXED).unwrap();
+    for (options, part) in [
+        ("grid.toml", "--tasks <COUNT>"),
+        ("--tasks 2", "<FILE.toml>"),
+        ("grid.toml --tasks 0", "expected a whole number"),
+        (
+            "grid.toml --tasks 13",
+            "--tasks 13 (expected at most the number of points, 12)",
+        ),
+        ("none.toml --tasks 2", "none.toml: cannot read"),
+        (
+            "grid.toml --tasks 2 --sbatch long",
+            "expected an option in one line",
+        ),
+        ("grid.toml --tasks 2 --reproduce liu", "cannot be used with"),
+    ] {
+        let ended = slurm(folder.path(), options);
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(part),
+            "{options}: {ended}"
+        );
+    }
+    assert!(!folder.path().join("out/slurm-array.sh").exists());
+    slurm(folder.path(), "--reproduce liu --tasks 2").good();
+    let script = fs::read_to_string(folder.path().join("out/liu/slurm-merge.sh")).unwrap();
+    assert!(
+        script.contains(" reproduce liu --full --output "),
+        "{script}"
+    );
+}
