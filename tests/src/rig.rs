@@ -254,14 +254,19 @@ pub fn ask_at(controller: &mut Controller<'_>, command: &Command, now: Ticks) ->
 /// The grants with numbers above this one, as they can be asked for later.
 pub fn grants_since(controller: &Controller<'_>, number: u64) -> Vec<Granted> {
     let grants = controller.granted_since(number);
-    let granted = |(_, granted): (u64, meshalloc::controller::Granted<'_, '_>)| Granted {
-        job: granted.job().id(),
-        at: granted.job().granted_at(),
-        attempts: granted.job().attempts(),
-        misses: granted.job().misses(),
-        blocks: granted.blocks().collect(),
-    };
-    grants.map(granted).collect()
+    grants.map(|(_, granted)| Granted::from(granted)).collect()
+}
+
+impl From<meshalloc::controller::Granted<'_, '_>> for Granted {
+    fn from(granted: meshalloc::controller::Granted<'_, '_>) -> Self {
+        Granted {
+            job: granted.job().id(),
+            at: granted.job().granted_at(),
+            attempts: granted.job().attempts(),
+            misses: granted.job().misses(),
+            blocks: granted.blocks().collect(),
+        }
+    }
 }
 
 /// Submits a job.

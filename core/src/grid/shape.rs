@@ -319,7 +319,10 @@ mod tests {
         ] {
             let shape = Shape::new(extents).unwrap();
             assert_eq!(*shape.extents(), *extents);
+            assert_eq!((shape.len(), shape.is_empty()), (extents.len(), false));
         }
+        let single = Shape::new(&[]).unwrap();
+        assert_eq!((single.len(), single.is_empty()), (0, true));
     }
 
     #[test]

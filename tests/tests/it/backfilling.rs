@@ -407,15 +407,20 @@ fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
         match random.below(10) {
             0..=5 => {
                 let request = request(&mut random);
+                let fits = asked.fits(&request);
                 match [asked.allocate(&request), other.allocate(&request)] {
                     [Ok(one), Ok(two)] => {
+                        assert!(fits, "{kind} on {machine}");
                         assert!(
                             asked.blocks(&one).eq(other.blocks(&two)),
                             "{kind} on {machine}"
                         );
                         held.push([one, two]);
                     }
-                    [one, two] => assert_eq!(one.err(), two.err(), "{kind} on {machine}"),
+                    [one, two] => {
+                        assert!(!fits, "{kind} on {machine}");
+                        assert_eq!(one.err(), two.err(), "{kind} on {machine}");
+                    }
                 }
             }
             6..=8 if !held.is_empty() => {

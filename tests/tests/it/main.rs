@@ -16,6 +16,7 @@ mod io_processors;
 mod kim_yoon;
 mod least_expected_blocking;
 mod limits;
+mod methods;
 mod naive_forms;
 #[cfg(feature = "host-sim")]
 mod network;

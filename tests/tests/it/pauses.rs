@@ -91,6 +91,7 @@ fn in_pauses(
         let mut left = Vec::new();
         while controller.is_scheduling() {
             left.push(controller.left() as usize);
+            assert!(controller.left() <= controller.jobs().waiting_len());
             controller.advance(&mut |_| (), Interrupts::by(looks));
         }
         for (&most, tried) in left.iter().zip((1..=left.len()).rev()) {
