@@ -59,12 +59,18 @@ pub struct Durable<F, const REGIONS: usize> {
     since: Since,
     /// Whether a command waits until it is counted again.
     is_asked: bool,
+    /// Attempts to place a job up to the last record, and up to the last checkpoint.
+    attempts: u64,
+    attempts_saved: u64,
 }
 
 /// At most so many bytes of entries do these bytes of a state take. A part may have a quarter less in it than there is room for.
 const fn entry_bytes(bytes: usize) -> usize {
     bytes + bytes / 8 + if bytes > 0 { 16 } else { 0 }
 }
+
+/// When so many attempts were made since a checkpoint, another is due: a restore makes them again, and nobody is answered meanwhile.
+const ATTEMPTS_MAX: u64 = 10_000;
 
 /// About so many instructions it takes to make a chunk and to write it.
 const CHUNK_INSTRUCTIONS: u32 = 60_000;
@@ -86,6 +92,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         };
         self.journal.append(bytes).map_err(|_| NotKept)?;
         self.left = left;
+        self.attempts = attempts(controller);
         Ok(())
     }
 
@@ -101,7 +108,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         match self.since {
             Since::Nothing => false,
             Since::Changes if is_little_left || self.is_asked => true,
-            Since::Renewals | Since::Changes => self.journal.is_due_for_checkpoint(),
+            Since::Renewals | Since::Changes => self.is_due_to_be_written(),
         }
     }
 
@@ -110,7 +117,8 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         controller: &Controller<'_>,
         meantime: &mut dyn Meantime,
     ) -> Result<(), NotKept> {
-        let is_due = self.journal.is_due_for_checkpoint();
+        self.attempts = attempts(controller);
+        let is_due = self.is_due_to_be_written();
         match self.since {
             Since::Nothing => return Ok(()),
             Since::Renewals if !is_due => return Ok(()),
@@ -140,7 +148,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
             committed.map_err(|_| NotKept)
         });
         match committed {
-            Ok(()) => self.since = Since::Nothing,
+            Ok(()) => (self.since, self.attempts_saved) = (Since::Nothing, self.attempts),
             Err(NotKept) => self.journal.abandon_checkpoint(),
         }
         committed
@@ -186,7 +194,15 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             left: 0,
             since: Since::Changes,
             is_asked: false,
+            attempts: 0,
+            attempts_saved: 0,
         }
+    }
+
+    /// Whether the records take much room, or long to be carried out again. A Reset begins to count attempts anew, and one checkpoint may come soon behind it.
+    fn is_due_to_be_written(&self) -> bool {
+        let attempts = self.attempts.abs_diff(self.attempts_saved);
+        self.journal.is_due_for_checkpoint() || attempts >= ATTEMPTS_MAX
     }
 
     pub(crate) const fn journal(&mut self) -> &mut Journal<F, REGIONS> {
@@ -235,7 +251,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         let capacity = controller.capacity();
         let mut is_same_room = false;
         let mut restoring = controller.restore();
-        let mut record = loop {
+        let mut next = loop {
             match replay.next().map_err(unreadable)? {
                 Some(Replayed::Chunk([CONTROLLER, part @ ..])) => {
                     restoring.part(part).map_err(|_| NotKept)?;
@@ -249,22 +265,29 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
                     sessions.is_client_time = serving.is_client_time;
                 }
                 Some(Replayed::Chunk(_)) => return Err(NotKept),
-                Some(Replayed::Record(record)) if is_same_room => break read(record)?,
+                Some(Replayed::Record(record)) if is_same_room => break Some(read(record)?),
                 Some(Replayed::Record(_)) => return Err(NotKept),
-                None => return restoring.finish().map_err(|_| NotKept),
+                None => break None,
             }
         };
         restoring.finish().map_err(|_| NotKept)?;
-        loop {
+        self.attempts_saved = attempts(controller);
+        while let Some(record) = next {
             repeat(&record, controller, sessions, pauses);
             pauses.worked(RECORD_INSTRUCTIONS, &controller.view());
-            record = match replay.next().map_err(unreadable)? {
-                Some(Replayed::Record(record)) => read(record)?,
+            next = match replay.next().map_err(unreadable)? {
+                Some(Replayed::Record(record)) => Some(read(record)?),
                 Some(Replayed::Chunk(_)) => return Err(NotKept),
-                None => return Ok(()),
+                None => None,
             };
         }
+        Ok(())
     }
+}
+
+/// Attempts to place a job since the last Reset.
+fn attempts(controller: &Controller<'_>) -> u64 {
+    controller.statistics().counts.attempts
 }
 
 fn unreadable<E>(_: JournalError<E>) -> NotKept {

@@ -7,8 +7,8 @@ use meshalloc::{
     Storage, StrategyKind, Ticks, View,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX};
-use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
+use meshalloc_firmware::journal::{Journal, Replayed};
 use meshalloc_firmware::keeping::durable::Durable;
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{ClientMessage, Outcome, ProtocolError, Received, Server, ServerMessage};
@@ -375,6 +375,44 @@ fn sectors_of_a_board_have_room_for_so_many_jobs() {
                 "{strategy}: {job}"
             );
         }
+    }
+}
+
+/// The records behind the last checkpoint, which a restore repeats, are fewer where each lets many jobs try.
+#[test]
+fn a_restore_repeats_a_bounded_number_of_attempts() {
+    let bypass = Configuration {
+        scheduler: SchedulerKind::BypassQueue {
+            threshold: Ticks::MAX,
+        },
+        ..first_fit()
+    };
+    for (waiting, expected) in [(1, 302..303), (200, 1..110)] {
+        let begin = |flash, boot| {
+            let board = Box::leak(Box::new(Storage::<16, 256, 32, 256, 256>::new()));
+            Life::<{ 16 * 1024 }>::begin_in(board.memory(), flash, boot, bypass, &mut ())
+        };
+        let mut life = begin(MemoryFlash::new(3), 1);
+        life.outcome(submit(0, 16, 8));
+        for job in 1..=waiting {
+            life.outcome(submit(job, 16, 16));
+        }
+        for _ in 0..150 {
+            life.outcome(submit(1000, 1, 1));
+            // All that wait try in vain.
+            let released = life.outcome(release(1000));
+            assert!(matches!(released, Outcome::Released { .. }));
+        }
+        let mut replay = life.server.journal().replay();
+        let replayed = std::iter::from_fn(|| match replay.next().expect("it has power") {
+            Some(Replayed::Record(_)) => Some(1),
+            Some(Replayed::Chunk(_)) => Some(0),
+            None => None,
+        });
+        let records = replayed.sum::<u32>();
+        assert!(expected.contains(&records), "{waiting}: {records}");
+        let life = begin(life.into_flash(), 2);
+        assert_eq!(life.jobs().len() as u32, 1 + waiting);
     }
 }
 
