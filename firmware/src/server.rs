@@ -17,6 +17,8 @@
 //!
 //! See [`sessions`](crate::sessions).
 
+use core::mem;
+
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
@@ -219,6 +221,7 @@ impl<'m, K> Server<'m, K> {
                 #[cfg(feature = "rates")]
                 rate: Rate::new(),
                 now: 0,
+                work: 0,
             },
             #[cfg(feature = "rates")]
             overruns_heard: 0,
@@ -339,6 +342,7 @@ impl<K: Keep> Server<'_, K> {
     ///
     /// Whatever has used up the room, a reset makes some: it is carried out, and then what it has led to is written down.
     fn keep(&mut self, record: &Record) -> Result<(), NotKept> {
+        self.keep.worked(mem::take(&mut self.front.work));
         let appended = self.keep.append(&self.controller, record);
         let kept = appended.or_else(|NotKept| {
             self.checkpoint()?;
@@ -474,7 +478,9 @@ fn view<'a, 'm>(controller: &'a Controller<'m>, has_more: bool) -> View<'a, 'm> 
 
 #[cfg(test)]
 mod tests {
-    use meshalloc::{Configuration, JobId, Mesh, Request, SchedulerKind, Storage, StrategyKind};
+    use meshalloc::{
+        Configuration, JobId, Mesh, Pauses, Request, SchedulerKind, Storage, StrategyKind,
+    };
 
     use super::*;
     use crate::keeping::{Meantime, NO_SESSION};
@@ -483,6 +489,7 @@ mod tests {
     #[derive(Debug, Default)]
     struct Full {
         checkpoints: u32,
+        work: u64,
     }
 
     impl Keep for Full {
@@ -492,6 +499,10 @@ mod tests {
 
         fn knows_room_for(&mut self, _: &Controller<'_>, _: &Command) -> bool {
             true
+        }
+
+        fn worked(&mut self, instructions: u64) {
+            self.work += instructions;
         }
 
         fn is_due(&self) -> bool {
@@ -519,20 +530,33 @@ mod tests {
             .unwrap();
         let keep = Full::default();
         let mut server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+        let record = |command| Record {
+            client: 0,
+            session: NO_SESSION,
+            seq: 0,
+            at: 0,
+            is_client_time: false,
+            command,
+        };
         let mut keep = |command| {
-            let kept = server.keep(&Record {
-                client: 0,
-                session: NO_SESSION,
-                seq: 0,
-                at: 0,
-                is_client_time: false,
-                command,
-            });
+            let kept = server.keep(&record(command));
             let has_job = server.controller.jobs().find(job).is_some();
             (kept, has_job, server.keep.checkpoints)
         };
         assert_eq!(keep(Command::Release { job }), (Err(NotKept), true, 1));
         // One that makes no room for the record, and one of what is left.
         assert_eq!(keep(Command::Reset), (Ok(()), false, 3));
+        assert_eq!(server.keep.work, 0);
+        let mut received = Received {
+            bytes: &[],
+            line: &mut &mut [0; 0][..],
+        };
+        let mut meanwhile = Meanwhile::new(&mut server.front, &mut received, 1, None);
+        for _ in 0..2 {
+            meanwhile.worked(300, &server.controller.view());
+        }
+        assert!(!server.has_work());
+        assert_eq!(server.keep(&record(Command::Reset)), Ok(()));
+        assert_eq!(server.keep.work, 600, "a restore would take them again");
     }
 }

@@ -16,7 +16,7 @@
 //! where there is the same room as there was when they were written; elsewhere the journal cannot be read.
 
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Capacity, Command, Controller, Interrupts, Pauses};
+use meshalloc::{Capacity, Command, Controller, Interrupts, Pauses, View};
 use serde::{Deserialize, Serialize};
 
 use super::{Keep, Meantime, NO_SESSION, NotKept, Record};
@@ -48,6 +48,8 @@ enum Since {
     Renewals,
     /// Anything else.
     Changes,
+    /// The same, and a command waits until it is counted again.
+    Asked,
 }
 
 /// A journal, and how much longer the state may become that is kept in it.
@@ -57,11 +59,8 @@ pub struct Durable<F, const REGIONS: usize> {
     /// By so many bytes of entries at least: as was counted last, less what was written down since.
     left: usize,
     since: Since,
-    /// Whether a command waits until it is counted again.
-    is_asked: bool,
-    /// Attempts to place a job up to the last record, and up to the last checkpoint.
-    attempts: u64,
-    attempts_saved: u64,
+    /// Instructions that a restore takes beside those for its records, as far as attempts have told.
+    work: u64,
 }
 
 /// At most so many bytes of entries do these bytes of a state take. A part may have a quarter less in it than there is room for.
@@ -69,8 +68,9 @@ const fn entry_bytes(bytes: usize) -> usize {
     bytes + bytes / 8 + if bytes > 0 { 16 } else { 0 }
 }
 
-/// When so many attempts were made since a checkpoint, another is due: a restore makes them again, and nobody is answered meanwhile.
-const ATTEMPTS_MAX: u64 = 10_000;
+/// When about so many instructions have gone into attempts since a checkpoint, another is due: a restore takes them again, and nobody is answered meanwhile.
+/// Half a minute at 180 MHz.
+const WORK_MAX: u64 = 1 << 32;
 
 /// About so many instructions it takes to make a chunk and to write it.
 const CHUNK_INSTRUCTIONS: u32 = 60_000;
@@ -86,28 +86,34 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         };
         let mut room = [0; PAYLOAD_MAX];
         let bytes = postcard::to_slice(record, &mut room).map_err(|_| NotKept)?;
-        self.since = match record.command {
-            Command::Lease { .. } if growth == 0 => self.since.max(Since::Renewals),
+        self.since = self.since.max(match record.command {
+            Command::Lease { ticks: 1.., .. } if growth == 0 => Since::Renewals,
             _ => Since::Changes,
-        };
+        });
         self.journal.append(bytes).map_err(|_| NotKept)?;
         self.left = left;
-        self.attempts = attempts(controller);
         Ok(())
     }
 
     fn knows_room_for(&mut self, controller: &Controller<'_>, command: &Command) -> bool {
         let has_room = entry_bytes(controller.growth(command)) <= self.left;
         let knows = has_room || self.since < Since::Changes;
-        self.is_asked |= !knows;
+        if !knows {
+            self.since = Since::Asked;
+        }
         knows
+    }
+
+    fn worked(&mut self, instructions: u64) {
+        self.work = self.work.saturating_add(instructions);
     }
 
     fn is_due(&self) -> bool {
         let is_little_left = self.left < self.journal.checkpoint_room() / 16;
         match self.since {
             Since::Nothing => false,
-            Since::Changes if is_little_left || self.is_asked => true,
+            Since::Asked => true,
+            Since::Changes if is_little_left => true,
             Since::Renewals | Since::Changes => self.is_due_to_be_written(),
         }
     }
@@ -117,12 +123,11 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         controller: &Controller<'_>,
         meantime: &mut dyn Meantime,
     ) -> Result<(), NotKept> {
-        self.attempts = attempts(controller);
         let is_due = self.is_due_to_be_written();
         match self.since {
             Since::Nothing => return Ok(()),
             Since::Renewals if !is_due => return Ok(()),
-            Since::Renewals | Since::Changes => {}
+            Since::Renewals | Since::Changes | Since::Asked => {}
         }
         let mut bytes = 0;
         for_each_chunk(controller, meantime, &mut |chunk| {
@@ -132,12 +137,13 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         let room = self.journal.checkpoint_room();
         let some_day = bytes + entry_bytes(controller.growth_by_time());
         self.left = (room - room / 7).saturating_sub(some_day);
-        self.is_asked = false;
         // What has no room gets no sector that is erased for it.
-        let has_room = bytes <= room;
-        if !is_due || !has_room {
+        if bytes > room {
+            return Err(NotKept);
+        }
+        if !is_due {
             self.since = Since::Nothing;
-            return if has_room { Ok(()) } else { Err(NotKept) };
+            return Ok(());
         }
         self.journal.begin_checkpoint().map_err(|_| NotKept)?;
         let written = for_each_chunk(controller, meantime, &mut |chunk| {
@@ -148,7 +154,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
             committed.map_err(|_| NotKept)
         });
         match committed {
-            Ok(()) => (self.since, self.attempts_saved) = (Since::Nothing, self.attempts),
+            Ok(()) => (self.since, self.work) = (Since::Nothing, 0),
             Err(NotKept) => self.journal.abandon_checkpoint(),
         }
         committed
@@ -193,16 +199,13 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             journal,
             left: 0,
             since: Since::Changes,
-            is_asked: false,
-            attempts: 0,
-            attempts_saved: 0,
+            work: 0,
         }
     }
 
-    /// Whether the records take much room, or long to be carried out again. A Reset begins to count attempts anew, and one checkpoint may come soon behind it.
+    /// Whether the records take much room, or long to be carried out again.
     fn is_due_to_be_written(&self) -> bool {
-        let attempts = self.attempts.abs_diff(self.attempts_saved);
-        self.journal.is_due_for_checkpoint() || attempts >= ATTEMPTS_MAX
+        self.journal.is_due_for_checkpoint() || self.work >= WORK_MAX
     }
 
     pub(crate) const fn journal(&mut self) -> &mut Journal<F, REGIONS> {
@@ -271,9 +274,13 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             }
         };
         restoring.finish().map_err(|_| NotKept)?;
-        self.attempts_saved = attempts(controller);
+        let mut counting = Counting {
+            pauses,
+            work: &mut self.work,
+        };
         while let Some(record) = next {
-            repeat(&record, controller, sessions, pauses);
+            repeat(&record, controller, sessions, &mut counting);
+            let pauses = &mut counting.pauses;
             pauses.worked(RECORD_INSTRUCTIONS, &controller.view());
             next = match replay.next().map_err(unreadable)? {
                 Some(Replayed::Record(record)) => Some(read(record)?),
@@ -285,9 +292,17 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
     }
 }
 
-/// Attempts to place a job since the last Reset.
-fn attempts(controller: &Controller<'_>) -> u64 {
-    controller.statistics().counts.attempts
+/// Adds up what attempts take.
+struct Counting<'a> {
+    pauses: &'a mut dyn Pauses,
+    work: &'a mut u64,
+}
+
+impl Pauses for Counting<'_> {
+    fn worked(&mut self, instructions: u32, view: &View<'_, '_>) {
+        *self.work = self.work.saturating_add(instructions.into());
+        self.pauses.worked(instructions, view);
+    }
 }
 
 fn unreadable<E>(_: JournalError<E>) -> NotKept {
@@ -326,4 +341,47 @@ fn repeat(
         sessions.remember(place, seq, remembered);
     }
     while controller.advance(&mut |_| (), Interrupts::by(pauses)) {}
+}
+
+#[cfg(all(test, feature = "memory-flash"))]
+mod tests {
+    use meshalloc::{Configuration, JobId, Mesh, SchedulerKind, Storage, StrategyKind};
+
+    use super::*;
+    use crate::journal::memory::MemoryFlash;
+
+    #[test]
+    fn a_checkpoint_is_due_when_a_restore_would_take_long() {
+        let mut storage = Storage::<8, 4>::new();
+        let configuration = Configuration {
+            machine: Mesh::new(8, 8).unwrap().grid(),
+            strategy: StrategyKind::FirstFit,
+            scheduler: SchedulerKind::Fcfs,
+        };
+        let controller = Controller::new(storage.memory(), configuration).unwrap();
+        let flash = MemoryFlash::<4096>::new(2);
+        let (journal, _) = Journal::open(flash, &[0..4096, 4096..8192]).unwrap();
+        let mut durable = Durable::new(journal);
+        let mut sessions = Sessions::new();
+        for _ in 0..3 {
+            assert_eq!(durable.checkpoint(&controller, &mut sessions), Ok(()));
+            durable.worked(WORK_MAX - 1);
+            assert!(!durable.is_due(), "nothing was written down");
+            let record = Record {
+                client: 0,
+                session: NO_SESSION,
+                seq: 0,
+                at: 0,
+                is_client_time: false,
+                command: Command::Release { job: JobId(1) },
+            };
+            assert_eq!(durable.append(&controller, &record), Ok(()));
+            // It is counted how much room there is, and nothing is written.
+            assert_eq!(durable.checkpoint(&controller, &mut sessions), Ok(()));
+            assert_eq!(durable.append(&controller, &record), Ok(()));
+            assert!(!durable.is_due());
+            durable.worked(1);
+            assert!(durable.is_due());
+        }
+    }
 }

@@ -47,6 +47,8 @@ pub(super) struct Front {
     pub(super) rate: Rate,
     /// The server's clock when it was last looked at.
     pub(super) now: Ticks,
+    /// Instructions that attempts have told of since that was asked.
+    pub(super) work: u64,
 }
 
 /// A command that is to be carried out.
@@ -79,6 +81,7 @@ pub(super) struct Meanwhile<'a, P: Port> {
 
 impl<P: Port> Pauses for Meanwhile<'_, P> {
     fn worked(&mut self, instructions: u32, view: &View<'_, '_>) {
+        self.front.work = self.front.work.saturating_add(instructions.into());
         self.worked = self.worked.saturating_add(instructions);
         self.left = self.left.saturating_sub(instructions);
         if self.worked >= self.slice / LOOKS {
