@@ -21,7 +21,7 @@
 //! - **Nothing is appended behind anything that is not whole.** After a cut, damage or an error a checkpoint has to come
 //!   first ([`JournalError::NeedsCheckpoint`]).
 //! - **A checkpoint takes at most seven eighths of its region**, and is due when an eighth of it is left for records, or half of what was left behind a checkpoint that
-//!   is that long. So between two resets no region is erased for less than a sixteenth of its size in records.
+//!   is that long. So between two resets no region is full with less than a sixteenth of its size in records.
 //! - **Wear is even**: a region is erased for each checkpoint, all in turn. [`Journal::sectors_erased`] counts.
 //!
 //! Time: opening reads every region once; appending and a chunk take the time of writing their own bytes. Memory: one entry.

@@ -196,8 +196,8 @@ pub struct Events {
     /// The number of the latest event of all. If the list is not full there is none between its last one and this; a job
     /// that was granted and is gone again has no grant any more, and of the ends of leases the latest 16 are there.
     pub latest: u64,
-    /// The most jobs that are still to be tried in consequence of the last command that changed something; 0 when it has
-    /// come to its end.
+    /// The most jobs that are still to be tried in consequence of the last command that changed something; 1 if there is only other work, a checkpoint say; 0 when
+    /// it has come to its end.
     pub left: u32,
 }
 

@@ -211,19 +211,24 @@ exit "$code"
 
 /// An option as a line of a script has it: Slurm splits these lines at blanks that are not in quotes.
 fn directive(option: &str) -> Result<String, String> {
-    let has_blanks = |text: &str| text.contains([' ', '\t']);
+    // A blank ends a word, and this sign what is read of a line.
+    let needs_quotes = |text: &str| text.contains([' ', '\t', '#']);
     let is_one_line = option.starts_with('-') && !option.contains('\n');
     let has_quotes = option.contains(['"', '\\', '\'']);
     if let Some((name, value)) = option.split_once('=')
         && is_one_line
         && !has_quotes
-        && has_blanks(value)
-        && !has_blanks(name)
+        && needs_quotes(value)
+        && !needs_quotes(name)
     {
         return Ok(format!("{name}=\"{value}\""));
     }
     // What Slurm makes of it as it is.
-    let words = shlex::split(option).unwrap_or_default();
+    let words = match option.contains('#') && !has_quotes {
+        true => None,
+        false => shlex::split(option),
+    };
+    let words = words.unwrap_or_default();
     match &words[..] {
         [_] if is_one_line => Ok(option.to_owned()),
         // `-p long`, `--partition long`.

@@ -353,7 +353,23 @@ fn what_waiting_jobs_will_hold_has_room_before_they_hold_it() {
 /// As README says: as many jobs as a board's sectors have room for, the first on the whole machine, and all of them released again.
 #[test]
 fn sectors_of_a_board_have_room_for_so_many_jobs() {
-    for (strategy, expected) in [(StrategyKind::FirstFit, 255), (StrategyKind::Naive, 55)] {
+    let short = |job| submit(job, 16, 16);
+    let long = |job| Command::SubmitLeased {
+        job: JobId(job),
+        request: Request::submesh(16, 16).with_estimate(1 << 60),
+        ticks: 1 << 60,
+    };
+    for (strategy, command, first, expected) in [
+        (
+            StrategyKind::FirstFit,
+            &short as &dyn Fn(u32) -> Command,
+            0,
+            256,
+        ),
+        (StrategyKind::FirstFit, &long, 1 << 28, 157),
+        (StrategyKind::Naive, &short, 0, 56),
+        (StrategyKind::Naive, &long, 1 << 28, 31),
+    ] {
         let storage = Storage::<256, 256, 256, 4096, 4096>::new();
         let board = Box::leak(Box::new(storage));
         let mut life = Life::<{ 16 * 1024 }>::begin_in(
@@ -363,12 +379,12 @@ fn sectors_of_a_board_have_room_for_so_many_jobs() {
             configuration(64, 64, strategy),
             &mut (),
         );
-        life.outcome(submit(0, 64, 64));
-        let waiting = (1..256)
-            .take_while(|&job| !matches!(life.call(1, submit(job, 16, 16), None), NOT_KEPT));
-        let waiting = waiting.count() as u32;
-        assert!(waiting >= expected, "{strategy}: {waiting}");
-        for job in 0..=waiting {
+        life.outcome(submit(first, 64, 64));
+        let more = first + 1..first + 256;
+        let waiting = more.take_while(|&job| !matches!(life.call(1, command(job), None), NOT_KEPT));
+        let jobs = 1 + waiting.count() as u32;
+        assert_eq!(jobs, expected, "{strategy}");
+        for job in first..first + jobs {
             let outcome = life.outcome(release(job));
             assert!(
                 matches!(outcome, Outcome::Released { .. }),

@@ -78,6 +78,7 @@ fn a_value_with_blanks_is_quoted() {
     for (option, line) in [
         ("--comment=a b", "--comment=\"a b\""),
         ("--comment=a #b", "--comment=\"a #b\""),
+        ("--comment=a#b", "--comment=\"a#b\""),
         ("--comment=\"a b\"", "--comment=\"a b\""),
         ("--comment=a\\ b", "--comment=a\\ b"),
         ("--comment 'a b'", "--comment 'a b'"),
@@ -95,6 +96,8 @@ fn a_value_with_blanks_is_quoted() {
     }
     for wrong in [
         "--comment a b",
+        "--comment #5",
+        "-p#x",
         "--comment=a \"b\"",
         "--comment=\"a b",
         "--comment=a\nb",
