@@ -234,3 +234,29 @@ impl Default for Sessions {
 const fn is_later(seq: u32, other: u32) -> bool {
     seq.wrapping_sub(other) as i32 > 0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_command_has_come_to_is_told_to_the_session_that_has_given_it() {
+        let (client, other, seq) = (5, 6, 9);
+        let mut sessions = Sessions::new();
+        let number = sessions.open(client, 0);
+        assert_ne!(sessions.open(other, 0), number);
+        let remembered = |outcome| Remembered { outcome, as_of: 0 };
+        let (under_way, done) = (remembered(Outcome::UnderWay), remembered(Outcome::Done));
+        let place = sessions.find(client, number).unwrap();
+        sessions.remember(place, seq, under_way);
+        for (id, number, seq, expected) in [
+            (other, number, seq, under_way),
+            (client, number + 7, seq, under_way),
+            (client, number, seq + 1, under_way),
+            (client, number, seq, done),
+        ] {
+            sessions.conclude(id, number, seq, done);
+            assert_eq!(sessions.remembered(place, 9), Some(expected));
+        }
+    }
+}
