@@ -240,6 +240,39 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(feature = "durable")]
+    fn a_session_that_is_recalled_is_the_clients() {
+        let (client, number) = (5, 9);
+        let mut sessions = Sessions::new();
+        let place = sessions.recall(client, number);
+        assert_eq!(sessions.recall(client, number), place);
+        assert_eq!(sessions.find(client, number), Some(place));
+        assert_eq!(sessions.open(client, 0), number, "it goes on");
+        assert_eq!(sessions.open(client + 1, 0), number + 1);
+    }
+
+    #[test]
+    #[cfg(feature = "durable")]
+    fn sessions_that_are_recalled_take_the_places_of_the_oldest() {
+        let mut saved = Sessions::new();
+        for id in 1..=4 {
+            assert_eq!(saved.open(id, 0), id);
+        }
+        let mut sessions = Sessions::new();
+        for client in saved.open_ones() {
+            sessions.restore(*client);
+        }
+        for id in [5, 6] {
+            sessions.recall(id, id);
+        }
+        let is_there = |id| sessions.find(id, id).is_some();
+        assert_eq!(
+            [1, 2, 3, 4, 5, 6].map(is_there),
+            [false, false, true, true, true, true]
+        );
+    }
+
+    #[test]
     fn what_a_command_has_come_to_is_told_to_the_session_that_has_given_it() {
         let (client, other, seq) = (5, 6, 9);
         let mut sessions = Sessions::new();
