@@ -1,7 +1,7 @@
 //! A server that keeps a journal: [`Durable`], the form of its records and checkpoints, and how a state is restored from them.
 //!
-//! A record is a [`Record`] in postcard. A chunk of a checkpoint is a byte and what follows: [`CONTROLLER`] and a part of the controller's
-//! state, or in postcard [`SESSION`] and one of the sessions, or [`SERVER`] and [`Serving`].
+//! A record is a [`Record`] in postcard. A chunk of a checkpoint is a byte and what follows: 0 and a part of the controller's
+//! state, or in postcard 1 and one of the sessions, or 2 and what else there is.
 //!
 //! # The state always has room in a checkpoint
 //!
