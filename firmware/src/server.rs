@@ -17,8 +17,6 @@
 //!
 //! See [`sessions`](crate::sessions).
 
-use core::mem;
-
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
@@ -221,7 +219,6 @@ impl<'m, K> Server<'m, K> {
                 #[cfg(feature = "rates")]
                 rate: Rate::new(),
                 now: 0,
-                work: 0,
             },
             #[cfg(feature = "rates")]
             overruns_heard: 0,
@@ -287,6 +284,7 @@ impl<K: Keep> Server<'_, K> {
             let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
             let interrupts = Interrupts::by(&mut meanwhile);
             self.controller.advance(&mut |_| (), interrupts);
+            self.keep.worked(meanwhile.spent);
             result = meanwhile.result;
         } else if self.is_lease_due() {
             result = self.end_lease(port);
@@ -342,7 +340,6 @@ impl<K: Keep> Server<'_, K> {
     ///
     /// Whatever has used up the room, a reset makes some: it is carried out, and then what it has led to is written down.
     fn keep(&mut self, record: &Record) -> Result<(), NotKept> {
-        self.keep.worked(mem::take(&mut self.front.work));
         let appended = self.keep.append(&self.controller, record);
         let kept = appended.or_else(|NotKept| {
             self.checkpoint()?;
@@ -450,6 +447,7 @@ impl<K: Keep> Server<'_, K> {
             self.controller.advance(&mut |_| (), interrupts);
             self.controller.renew(&mut reply);
         }
+        self.keep.worked(meanwhile.spent);
         let (is_answered, result) = (meanwhile.early.is_none(), meanwhile.result);
         self.front.sessions.note_time(at.is_some(), &reply);
         increment(&mut self.front.counters.changes);
@@ -478,9 +476,7 @@ fn view<'a, 'm>(controller: &'a Controller<'m>, has_more: bool) -> View<'a, 'm> 
 
 #[cfg(test)]
 mod tests {
-    use meshalloc::{
-        Configuration, JobId, Mesh, Pauses, Request, SchedulerKind, Storage, StrategyKind,
-    };
+    use meshalloc::{Configuration, JobId, Mesh, Request, SchedulerKind, Storage, StrategyKind};
 
     use super::*;
     use crate::keeping::{Meantime, NO_SESSION};
@@ -546,17 +542,33 @@ mod tests {
         assert_eq!(keep(Command::Release { job }), (Err(NotKept), true, 1));
         // One that makes no room for the record, and one of what is left.
         assert_eq!(keep(Command::Reset), (Ok(()), false, 3));
-        assert_eq!(server.keep.work, 0);
-        let mut received = Received {
+    }
+
+    #[test]
+    fn what_attempts_take_between_frames_is_told() {
+        let mut storage = Storage::<64, 4>::new();
+        let configuration = Configuration {
+            machine: Mesh::new(64, 64).unwrap().grid(),
+            strategy: StrategyKind::FirstFit,
+            scheduler: SchedulerKind::Fcfs,
+        };
+        let mut controller = Controller::new(storage.memory(), configuration).unwrap();
+        for job in 1..4 {
+            let request = Request::submesh(64, 64);
+            controller
+                .submit(JobId(job), request, 0, &mut |_| ())
+                .unwrap();
+        }
+        let release = Command::Release { job: JobId(1) };
+        controller.begin(&release, 0, Interrupts::never());
+        let keep = Full::default();
+        let mut server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+        let mut port = Received {
             bytes: &[],
             line: &mut &mut [0; 0][..],
         };
-        let mut meanwhile = Meanwhile::new(&mut server.front, &mut received, 1, None);
-        for _ in 0..2 {
-            meanwhile.worked(300, &server.controller.view());
-        }
-        assert!(!server.has_work());
-        assert_eq!(server.keep(&record(Command::Reset)), Ok(()));
-        assert_eq!(server.keep.work, 600, "a restore would take them again");
+        assert_eq!((server.has_work(), server.keep.work), (true, 0));
+        server.work(&mut port).unwrap();
+        assert!(server.keep.work > 0);
     }
 }

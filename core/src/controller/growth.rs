@@ -32,14 +32,10 @@ impl Controller<'_> {
     /// O(waiting jobs) for a job, else O(1).
     pub fn growth(&self, command: &Command) -> usize {
         match command {
-            // It is refused.
-            Command::Submit { job, .. } if self.jobs.find(*job).is_some() => 0,
-            Command::Submit { job, request } => self.growth_of_job(*job, request),
-            #[cfg(feature = "leases")]
-            Command::SubmitLeased { job, .. } if self.jobs.find(*job).is_some() => 0,
+            Command::Submit { job, request } => self.growth_of_job(*job, request, 0),
             #[cfg(feature = "leases")]
             Command::SubmitLeased { job, request, .. } => {
-                self.growth_of_job(*job, request) + lease_len(*job)
+                self.growth_of_job(*job, request, lease_len(*job))
             }
             #[cfg(feature = "leases")]
             Command::Lease { job, .. } => match self.jobs.find(*job) {
@@ -86,7 +82,11 @@ impl Controller<'_> {
         growth + self.bytes_of_nodes(self.nodes_of_queue())
     }
 
-    fn growth_of_job(&self, job: JobId, request: &Request) -> usize {
+    fn growth_of_job(&self, job: JobId, request: &Request, lease: usize) -> usize {
+        // It is refused.
+        if self.jobs.find(job).is_some() {
+            return 0;
+        }
         let nodes = match self.configuration.strategy.holds() {
             Holds::Processors => {
                 let left = self.nodes_to_grant().saturating_sub(self.nodes_of_queue());
@@ -103,7 +103,7 @@ impl Controller<'_> {
             age: TIME,
             later: EVENTS,
         };
-        item_len(&running) + ITEM + self.bytes_of_nodes(nodes) + wanted
+        item_len(&running) + ITEM + self.bytes_of_nodes(nodes) + wanted + lease
     }
 
     /// The numbers of nodes in the blocks that a request may be granted.

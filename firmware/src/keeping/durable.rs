@@ -69,7 +69,7 @@ const fn entry_bytes(bytes: usize) -> usize {
 }
 
 /// When about so many instructions have gone into attempts since a checkpoint, another is due: a restore takes them again, and nobody is answered meanwhile.
-/// Half a minute at 180 MHz.
+/// 36 seconds at 180 MHz and 1.5 cycles each.
 const WORK_MAX: u64 = 1 << 32;
 
 /// About so many instructions it takes to make a chunk and to write it.

@@ -47,8 +47,6 @@ pub(super) struct Front {
     pub(super) rate: Rate,
     /// The server's clock when it was last looked at.
     pub(super) now: Ticks,
-    /// Instructions that attempts have told of since that was asked.
-    pub(super) work: u64,
 }
 
 /// A command that is to be carried out.
@@ -70,7 +68,8 @@ pub(super) struct Meanwhile<'a, P: Port> {
     front: &'a mut Front,
     port: &'a mut P,
     slice: u32,
-    /// Instructions since the last look at the line.
+    /// Instructions so far, and since the last look at the line.
+    pub(super) spent: u64,
     worked: u32,
     /// Instructions until a command that is under way is answered.
     left: u32,
@@ -81,7 +80,7 @@ pub(super) struct Meanwhile<'a, P: Port> {
 
 impl<P: Port> Pauses for Meanwhile<'_, P> {
     fn worked(&mut self, instructions: u32, view: &View<'_, '_>) {
-        self.front.work = self.front.work.saturating_add(instructions.into());
+        self.spent = self.spent.saturating_add(instructions.into());
         self.worked = self.worked.saturating_add(instructions);
         self.left = self.left.saturating_sub(instructions);
         if self.worked >= self.slice / LOOKS {
@@ -102,6 +101,7 @@ impl<'a, P: Port> Meanwhile<'a, P> {
             front,
             port,
             slice,
+            spent: 0,
             worked: 0,
             left: slice,
             early,

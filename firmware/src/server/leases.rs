@@ -42,6 +42,7 @@ impl<K: Keep> Server<'_, K> {
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
         let interrupts = Interrupts::by(&mut meanwhile);
         self.controller.begin(&command, at, interrupts);
+        self.keep.worked(meanwhile.spent);
         meanwhile.result
     }
 }

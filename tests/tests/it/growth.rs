@@ -89,20 +89,26 @@ fn no_checkpoint_is_longer_than_was_said() {
     check_all(cube(4, 3).into());
 }
 
-/// What is said is what comes, but for counts that no test can bring about.
-#[test]
-fn times_and_leases_become_as_long_as_was_said() {
-    const JOBS: u32 = 12;
-    let machine: Grid = mesh(16, 16).into();
+/// Serves a machine by first fit and in order.
+fn first_fit(memory: &mut HeapMemory, machine: Grid) -> Controller<'_> {
     let configuration = Configuration {
         machine,
         strategy: StrategyKind::FirstFit,
         scheduler: SchedulerKind::Fcfs,
     };
+    Controller::new(memory.memory(), configuration).expect("it is served")
+}
+
+/// What is said is what comes, but for counts that no test can bring about.
+#[test]
+fn times_and_leases_become_as_long_as_was_said() {
+    const JOBS: u32 = 12;
+    let machine: Grid = mesh(16, 16).into();
     let mut memory = HeapMemory::new(machine, JOBS_MAX);
-    let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
+    let mut controller = first_fit(&mut memory, machine);
     for job in (0..JOBS).map(JobId) {
         let request = Request::submesh(2, 2);
+        // They have not ended when they are renewed.
         let ticks = 1 << 42;
         let command = Command::SubmitLeased {
             job,
@@ -118,17 +124,6 @@ fn times_and_leases_become_as_long_as_was_said() {
         assert_eq!(controller.growth(&renewal), 0);
         ask_at(&mut controller, &renewal, (1 << 42) - 1);
     }
-    let unknown = JobId(JOBS);
-    ask_at(
-        &mut controller,
-        &Command::QueryJob { job: unknown },
-        (1 << 42) - 1,
-    );
-    ask_at(
-        &mut controller,
-        &Command::Release { job: unknown },
-        (1 << 42) - 1,
-    );
     // Of each job two numbers of attempts and the number of later events have one byte, and not three and five.
     let counts = JOBS as usize * (2 + 2 + 4);
     assert_eq!(said - saved_bytes(&controller), counts);
@@ -139,13 +134,8 @@ fn times_and_leases_become_as_long_as_was_said() {
 fn what_waiting_jobs_become_is_counted() {
     const JOBS: u32 = 10;
     let machine: Grid = mesh(16, 16).into();
-    let configuration = Configuration {
-        machine,
-        strategy: StrategyKind::FirstFit,
-        scheduler: SchedulerKind::Fcfs,
-    };
     let mut memory = HeapMemory::new(machine, JOBS_MAX);
-    let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
+    let mut controller = first_fit(&mut memory, machine);
     let mut ask = |command, now| {
         ask_at(&mut controller, &command, now);
         (saved_bytes(&controller), controller.growth_by_time())
@@ -165,4 +155,59 @@ fn what_waiting_jobs_become_is_counted() {
     let (seen, _) = ask(Command::Lease { job, ticks }, (1 << 42) - 1);
     // Of each job 8 bytes of counts that no test brings about, and 3 or 4 as numbers of small nodes are short; and job 0, which is gone.
     assert_eq!(saved + growth - seen, 147);
+}
+
+#[test]
+fn what_a_lease_adds_is_counted() {
+    let machine: Grid = mesh(16, 16).into();
+    let mut memory = HeapMemory::new(machine, JOBS_MAX);
+    let mut controller = first_fit(&mut memory, machine);
+    let (job, request, ticks) = (JobId(1), Request::submesh(2, 2), 1 << 63);
+    let submit = Command::Submit { job, request };
+    let leased = Command::SubmitLeased {
+        job,
+        request,
+        ticks,
+    };
+    let said = controller.growth(&leased) - controller.growth(&submit);
+    ask_at(&mut controller, &submit, 0);
+    assert_eq!(controller.growth(&leased), 0, "it is refused");
+    let (lease, without) = (Command::Lease { job, ticks }, saved_bytes(&controller));
+    assert_eq!(controller.growth(&lease), said);
+    ask_at(&mut controller, &lease, 0);
+    assert_eq!(saved_bytes(&controller) - without, said);
+}
+
+/// A strategy that looks ahead remembers a request also when its job is gone.
+#[test]
+fn what_a_strategy_remembers_is_counted() {
+    let machine: Grid = mesh(200, 3).into();
+    let configuration = Configuration {
+        machine,
+        strategy: StrategyKind::LeastExpectedBlocking { budget: 16 },
+        scheduler: SchedulerKind::Fcfs,
+    };
+    let mut memory = HeapMemory::for_strategy(machine, configuration.strategy, JOBS_MAX);
+    let mut looks_ahead = Controller::new(memory.memory(), configuration).expect("it is served");
+    let mut memory = HeapMemory::new(machine, JOBS_MAX);
+    let does_not = first_fit(&mut memory, machine);
+    let job = JobId(1);
+    let mut come_and_go = |side| {
+        let request = Request::submesh(side, 1);
+        let submit = Command::Submit { job, request };
+        let said = looks_ahead.growth(&submit) - does_not.growth(&submit);
+        ask_at(&mut looks_ahead, &submit, 0);
+        ask_at(&mut looks_ahead, &Command::Release { job }, 0);
+        (saved_bytes(&looks_ahead), said)
+    };
+    // As many as it remembers, and so many that counts take no more bytes soon.
+    for _ in 0..130 {
+        come_and_go(1);
+    }
+    let (before, _) = come_and_go(1);
+    let (after, said) = come_and_go(150);
+    assert!(
+        (before + 1..=before + said).contains(&after),
+        "{before} {after} {said}"
+    );
 }
