@@ -20,9 +20,9 @@
 //! # Complexity and memory
 //!
 //! While few blocks are busy, O(blocks^3) on any mesh: only places whose sides are in line with those of blocks are looked at
-//! (`search/few.rs`). Else O(H * ceil(W / word) * (log a + log b)) to find the free places, and O(ceil(a / word)) for each of
-//! them; the columns beside a place are counted once for a row of places and then kept up to date. A release takes
-//! nothing. Scratch: as many words as the occupancy, and a count for each column on the stack.
+//! (`search/few.rs`). Else O(H * ceil(W / word) * (log a + log b)) to find the free places, O(1) for each of
+//! them, and O(b + ceil(a / word)) for each run of places in a row: beside a place within the run nothing is busy, and above and below it
+//! what changes from one place to the next are the nodes at the ends. A release takes nothing. Scratch: as many words as the occupancy.
 //!
 //! # Recognition
 //!
@@ -75,7 +75,6 @@ use super::Strategy;
 use super::common::demand_either_way;
 use crate::blocks::Draft;
 use crate::error::Refusal;
-use crate::grid::MESH_SIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
@@ -132,20 +131,14 @@ fn best(
     }
     let stride = occupancy.stride();
     let bases = all_bases(occupancy, sides, scratch);
-    let mut columns = Columns::new(occupancy, sides.h);
     let mut best: Option<(u32, Coord)> = None;
-    for (y, bases) in bases.chunks_exact(stride).enumerate() {
+    for (y, bases) in (0..).zip(bases.chunks_exact(stride)) {
+        let places = Places::new(occupancy, sides, y);
         for (start, len) in runs(bases) {
-            columns.move_to(y);
-            draft.worked(1_000 + 130 * len);
-            for x in start..start + len {
-                let span = Span::new(x, u32::from(sides.w));
-                let value = columns.beside(x, sides.w)
-                    + busy_in_row(occupancy, y.checked_sub(1), span, sides.w)
-                    + busy_in_row(occupancy, Some(y + usize::from(sides.h)), span, sides.w);
-                if best.is_none_or(|(most, _)| value > most) {
-                    best = Some((value, Coord::new(x as u16, y as u16)));
-                }
+            draft.worked(500 + 40 * len + 20 * u32::from(sides.h));
+            let most = best.map_or(0, |(most, _)| most);
+            if let Some((value, x)) = places.best(start, start + len - 1, most) {
+                best = Some((value, Coord::new(x as u16, y as u16)));
             }
         }
     }
@@ -173,87 +166,105 @@ fn boundary_value(place: Submesh, blocks: &[Submesh], mesh: Sides) -> u32 {
     border + contacts.sum::<u32>()
 }
 
-/// The busy nodes of a span of `w` nodes in a row; outside the mesh all of them.
-#[inline]
-fn busy_in_row(occupancy: &Occupancy<'_>, row: Option<usize>, span: Span, w: u16) -> u32 {
-    match row.filter(|&row| row < occupancy.layout().rows()) {
-        None => u32::from(w),
-        Some(row) => {
-            let row = occupancy.busy_row(row);
-            (span.first..=span.last)
-                .map(|word| (row[word] & span.mask(word)).count_ones())
-                .sum()
-        }
-    }
-}
-
-/// For each column, the number of busy nodes in `h` rows from a row on that only moves upwards.
-struct Columns<'a> {
+/// Places whose lowest row is `y`.
+struct Places<'a> {
     occupancy: &'a Occupancy<'a>,
-    h: usize,
-    /// The first row, once there is one.
-    row: Option<usize>,
-    busy: [u16; MESH_SIDE_MAX as usize],
+    below: Row<'a>,
+    above: Row<'a>,
+    y: u32,
+    w: u32,
+    h: u32,
 }
 
-impl<'a> Columns<'a> {
-    fn new(occupancy: &'a Occupancy<'_>, h: u16) -> Self {
-        Columns {
+impl<'a> Places<'a> {
+    fn new(occupancy: &'a Occupancy<'_>, sides: Sides, y: u32) -> Self {
+        let (w, h) = (u32::from(sides.w), u32::from(sides.h));
+        Places {
             occupancy,
-            h: usize::from(h),
-            row: None,
-            busy: [0; MESH_SIDE_MAX as usize],
+            below: Row::of(occupancy, y.checked_sub(1)),
+            above: Row::of(occupancy, Some(y + h)),
+            y,
+            w,
+            h,
         }
     }
 
-    /// Counts the rows `y..y + h`, all of which exist.
-    fn move_to(&mut self, y: usize) {
-        let from = match self.row {
-            Some(row) if row == y => return,
-            Some(row) if y - row < self.h => row,
-            _ => {
-                self.busy.fill(0);
-                for row in y..y + self.h {
-                    self.add(row, 1);
+    /// The first of the largest boundary values of a run of free places, with the column, if it is larger than `most`. Beside a place of the run nothing is busy where
+    /// there is another.
+    fn best(&self, first: u32, last: u32, mut most: u32) -> Option<(u32, u32)> {
+        let mut best = None;
+        let mut x = first;
+        let mut value = self.above_and_below(x);
+        loop {
+            let ends = u32::from(x == first) + u32::from(x == last);
+            if value + ends * self.h > most {
+                let mut value = value;
+                if x == first {
+                    value += self.in_column(x.checked_sub(1));
                 }
-                self.row = Some(y);
-                return;
-            }
-        };
-        for row in from..y {
-            self.add(row, u16::MAX);
-            self.add(row + self.h, 1);
-        }
-        self.row = Some(y);
-    }
-
-    /// Adds `by` (or takes 1 away, as `u16::MAX`) in every column that is busy in this row.
-    fn add(&mut self, row: usize, by: u16) {
-        let len = u32::from(self.occupancy.grid().side(0));
-        for (at, &word) in self.occupancy.busy_row(row).iter().enumerate() {
-            let mut rest = word;
-            while rest != 0 {
-                let x = at as u32 * WORD_BITS + rest.trailing_zeros();
-                if x >= len {
-                    break;
+                if x == last {
+                    value += self.in_column(Some(x + self.w));
                 }
-                self.busy[x as usize] = self.busy[x as usize].wrapping_add(by);
-                rest &= rest - 1;
+                if value > most {
+                    most = value;
+                    best = Some((value, x));
+                }
+            }
+            if x == last {
+                return best;
+            }
+            if x + 1 < last && 2 * self.w <= most {
+                // Between the ends none has more.
+                x = last;
+                value = self.above_and_below(x);
+            } else {
+                let rows = [self.below, self.above];
+                value += rows.iter().map(|row| row.bit(x + self.w)).sum::<u32>();
+                value -= rows.iter().map(|row| row.bit(x)).sum::<u32>();
+                x += 1;
             }
         }
     }
 
-    /// The busy nodes in the columns at both sides of `x..x + w`; outside the mesh all of them.
     #[inline]
-    fn beside(&self, x: u32, w: u16) -> u32 {
-        let outside = self.h as u32;
-        let count = |column: u32| u32::from(self.busy[column as usize]);
-        let left = x.checked_sub(1).map_or(outside, count);
-        let right = x + u32::from(w);
-        let right = match right < u32::from(self.occupancy.grid().side(0)) {
-            true => count(right),
-            false => outside,
-        };
-        left + right
+    fn above_and_below(&self, x: u32) -> u32 {
+        self.below.count(x, self.w) + self.above.count(x, self.w)
+    }
+
+    /// The busy nodes of a column beside a place; outside the mesh all of them.
+    #[inline]
+    fn in_column(&self, column: Option<u32>) -> u32 {
+        let column = column.filter(|&x| x < self.occupancy.grid().side(0).into());
+        column.map_or(self.h, |x| {
+            let rows = (self.y..self.y + self.h).map(|y| Row::of(self.occupancy, Some(y)));
+            rows.map(|row| row.bit(x)).sum()
+        })
+    }
+}
+
+/// What is busy in a row; outside the mesh all nodes.
+#[derive(Clone, Copy)]
+struct Row<'a>(Option<&'a [Word]>);
+
+impl<'a> Row<'a> {
+    #[inline]
+    fn of(occupancy: &'a Occupancy<'_>, y: Option<u32>) -> Self {
+        let y = y.map(|y| y as usize);
+        let y = y.filter(|&y| y < occupancy.layout().rows());
+        Row(y.map(|y| occupancy.busy_row(y)))
+    }
+
+    /// In these columns.
+    #[inline]
+    fn count(self, x: u32, w: u32) -> u32 {
+        self.0.map_or(w, |row| Span::new(x, w).count(row))
+    }
+
+    /// In one column: 1 or 0.
+    #[inline]
+    fn bit(self, x: u32) -> u32 {
+        self.0.map_or(1, |row| {
+            u32::from(row[(x / WORD_BITS) as usize] >> (x % WORD_BITS) & 1 == 1)
+        })
     }
 }

@@ -8,6 +8,12 @@ use crate::search::rectangles::{Step, for_each_maximal};
 /// As many submeshes of one size are looked at one after the other.
 const FEW_SAME: usize = 4;
 
+/// After about so many instructions it is said that time has gone by.
+const TOLD_AT: u32 = 4_000;
+
+/// A list of fewer entries is short.
+const SHORT: usize = 16;
+
 /// There is not enough scratch memory behind the list.
 pub(super) struct NoRoom;
 
@@ -133,8 +139,20 @@ impl<'a> Entries<'a> {
 
     /// Inserts in the order of definition 1. There is room.
     fn insert(&mut self, entry: Entry) {
-        let list = &self.cells[..self.len];
         let precedes = |&other: &u64| Entry(other).precedes(entry);
+        let (cells, len) = (&mut *self.cells, self.len);
+        self.len += 1;
+        // One loop finds the place and makes room, so only its end is hard to predict.
+        if len < SHORT {
+            let mut at = len;
+            while at > 0 && !precedes(&cells[at - 1]) {
+                cells[at] = cells[at - 1];
+                at -= 1;
+            }
+            cells[at] = entry.0;
+            return;
+        }
+        let list = &cells[..len];
         // Among words alone no branch is needed. Few submeshes are of the same size, but in a pattern of faults thousands can be.
         let mut at = list.partition_point(|&other| Entry(other).is_larger_than(entry));
         let same = &list[at..];
@@ -146,9 +164,8 @@ impl<'a> Entries<'a> {
             Some(first) => first,
             None => same.partition_point(precedes),
         };
-        self.cells.copy_within(at..self.len, at + 1);
-        self.cells[at] = entry.0;
-        self.len += 1;
+        cells.copy_within(at..len, at + 1);
+        cells[at] = entry.0;
     }
 }
 
@@ -167,7 +184,8 @@ pub(super) fn take(
     busy: Submesh,
     worked: &mut dyn FnMut(u32),
 ) -> Result<usize, NoRoom> {
-    worked(1_000 + 12 * len as u32);
+    let mut work = Work::new(worked);
+    work.add(1_000 + 12 * len as u32);
     let busy = Entry::from(busy);
     let overlapping = busy.overlapping();
     let (list, mut scratch) = memory.split_at_mut(len);
@@ -198,13 +216,13 @@ pub(super) fn take(
         }
         for at in 0..pieces {
             let piece = Entry(cut.cells[at]);
-            worked(50 + 12 * cut.len as u32);
+            work.add(50 + 12 * cut.len as u32);
             fresh.push_if(piece, cut.count_covering(piece) == 1);
         }
     }
     let kept = remove(list, &near.cells[..near.len]);
     let (room, new) = (fresh.cells.len(), fresh.len);
-    Ok(insert(memory, kept, memory.len() - room, new, worked))
+    Ok(insert(memory, kept, memory.len() - room, new, work))
 }
 
 /// Updates the list in `memory[..len]` after `released` has become free. Returns the new length.
@@ -224,7 +242,8 @@ pub(super) fn release(
     released: Submesh,
     worked: &mut dyn FnMut(u32),
 ) -> Result<usize, NoRoom> {
-    worked(1_000 + 12 * len as u32);
+    let mut work = Work::new(worked);
+    work.add(1_000 + 12 * len as u32);
     let released = Entry::from(released);
     let overlapping = released.overlapping();
     let (list, mut scratch) = memory.split_at_mut(len);
@@ -246,12 +265,15 @@ pub(super) fn release(
             let entry = Entry(list[place as usize]);
             outer.push_if(entry, border.meeting.admits(entry));
         }
+        if outer.len == 0 {
+            continue;
+        }
         if fresh.len * (outer.len + 1) >= joined.cells.len() {
             return Err(NoRoom);
         }
         joined.len = 0;
         for inner in fresh.iter() {
-            worked(50 + 20 * outer.len as u32);
+            work.add(50 + 20 * outer.len as u32);
             if border.reached_by(inner) {
                 for entry in outer.iter() {
                     let join = border.join(inner, entry);
@@ -261,19 +283,19 @@ pub(super) fn release(
             }
         }
         for join in joined.iter() {
-            worked(100 + 20 * fresh.len as u32);
+            work.add(100 + 20 * fresh.len as u32);
             fresh.push_dominant(join);
         }
     }
 
     // Those stay that a new one covers.
     near.retain(|Entry(place)| {
-        worked(50 + 12 * fresh.len as u32);
+        work.add(50 + 12 * fresh.len as u32);
         fresh.count_covering(Entry(list[place as usize])) > 0
     });
     let kept = remove(list, &near.cells[..near.len]);
     let (room, new) = (fresh.cells.len(), fresh.len);
-    Ok(insert(memory, kept, memory.len() - room, new, worked))
+    Ok(insert(memory, kept, memory.len() - room, new, work))
 }
 
 /// The places in a list of the submeshes that touch this one.
@@ -318,13 +340,38 @@ fn insert(
     len: usize,
     start: usize,
     new: usize,
-    worked: &mut dyn FnMut(u32),
+    mut work: Work<'_>,
 ) -> usize {
     let (cells, fresh) = memory.split_at_mut(start);
     let mut list = Entries { cells, len };
     for &cell in &fresh[..new] {
-        worked(200 + 10 * list.len as u32);
+        work.add(200 + 10 * list.len as u32);
         list.insert(Entry(cell).with_area());
     }
+    work.tell();
     list.len
+}
+
+/// Instructions that are told of when some thousand have come together.
+struct Work<'a> {
+    untold: u32,
+    worked: &'a mut dyn FnMut(u32),
+}
+
+impl<'a> Work<'a> {
+    fn new(worked: &'a mut dyn FnMut(u32)) -> Self {
+        Work { untold: 0, worked }
+    }
+
+    #[inline]
+    fn add(&mut self, instructions: u32) {
+        self.untold += instructions;
+        if self.untold >= TOLD_AT {
+            self.tell();
+        }
+    }
+
+    fn tell(&mut self) {
+        (self.worked)(core::mem::take(&mut self.untold));
+    }
 }
