@@ -335,13 +335,7 @@ fn remove(list: &mut [u64], places: &[u64]) -> usize {
 }
 
 /// Inserts `memory[start..start + new]`, which have no area, into the list in `memory[..len]`; returns its length.
-fn insert(
-    memory: &mut [u64],
-    len: usize,
-    start: usize,
-    new: usize,
-    mut work: Work<'_>,
-) -> usize {
+fn insert(memory: &mut [u64], len: usize, start: usize, new: usize, mut work: Work<'_>) -> usize {
     let (cells, fresh) = memory.split_at_mut(start);
     let mut list = Entries { cells, len };
     for &cell in &fresh[..new] {
