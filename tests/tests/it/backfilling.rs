@@ -368,10 +368,13 @@ fn suppositions_change_nothing() {
     let torus = Grid::torus(&[4, 3, 5]).expect("a torus");
     let machines = [
         Grid::from(mesh(8, 8)),
+        // A supposed free submesh list has no room behind the other.
+        mesh(4, 4).into(),
         mesh(5, 1).into(),
         mesh(3, 3).into(),
         mesh(67, 3).into(),
         cube(4, 3).into(),
+        cube(2, 9).into(),
         torus,
     ];
     for machine in machines {
@@ -385,8 +388,9 @@ fn suppositions_change_nothing() {
 }
 
 fn compare_twins(machine: Grid, kind: StrategyKind, seed: u64) {
-    let (mut memory, mut other_memory) =
-        (HeapMemory::new(machine, 80), HeapMemory::new(machine, 80));
+    // As much as the strategy needs, and not more.
+    let memory = || HeapMemory::for_strategy(machine, kind, 80);
+    let (mut memory, mut other_memory) = (memory(), memory());
     let mut asked = Allocator::new(memory.memory(), machine, kind).expect("it is served");
     let mut other = Allocator::new(other_memory.memory(), machine, kind).expect("it is served");
     let grid = convert::grid(machine);

@@ -4,7 +4,9 @@
 //! Theorem 1 of Kim and Yoon 1995 (at most `4 * k` dominant free submeshes around `k` allocated ones) is
 //! false. What holds is `min(free nodes, (k + 1)^2)`.
 
-use meshalloc::{Command, Controller, Request, StrategyKind, Submesh};
+use meshalloc::{
+    Allocation, Allocator, AnyStrategy, Command, Controller, Request, StrategyKind, Submesh,
+};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::NaiveMachine;
 use meshalloc_tests::random::Random;
@@ -308,4 +310,55 @@ fn every_fault_under_a_job() {
             }
         }
     });
+}
+
+/// The list of a supposition is made behind the list, or over it where there is no room. Every occupancy of a 3 x 3 mesh, and every one that is supposed there.
+#[test]
+fn the_list_is_the_same_behind_every_supposition() {
+    const NODES: usize = 9;
+    let machine = mesh(3, 3);
+    let unit = Request::submesh(1, 1);
+    // A supposed place is a block for a while, for which there is no room beside nine.
+    for held in 0u32..(1 << NODES) - 1 {
+        let mut memory = HeapMemory::for_strategy(machine, StrategyKind::FreeSubmeshList, NODES);
+        let mut allocator = Allocator::new(
+            memory.memory(),
+            machine.into(),
+            StrategyKind::FreeSubmeshList,
+        )
+        .unwrap();
+        // Each node is a job's; then those leave that are not held.
+        let mut jobs: [Option<Allocation>; NODES] = Default::default();
+        for _ in 0..NODES {
+            let job = allocator.allocate(&unit).unwrap();
+            let base = Submesh::from(allocator.blocks(&job).next().unwrap()).base;
+            jobs[usize::from(3 * base.y + base.x)] = Some(job);
+        }
+        for (node, job) in jobs.iter_mut().enumerate() {
+            if held >> node & 1 == 0 {
+                allocator.release(job.take().unwrap());
+            }
+        }
+        let list = |allocator: &Allocator<'_>| match allocator.strategy() {
+            AnyStrategy::FreeSubmeshList(fsl) => fsl.dominant_free_submeshes().collect::<Vec<_>>(),
+            _ => unreachable!("it was asked for"),
+        };
+        let before = list(&allocator);
+        for busy in 0u32..1 << NODES {
+            let mut supposition = allocator.suppose();
+            for (node, job) in (0..).zip(&jobs) {
+                let is_busy = busy >> node & 1 == 1;
+                match job {
+                    Some(job) if !is_busy => supposition.give_back(job),
+                    None if is_busy => {
+                        supposition.withhold(Submesh::new(node % 3, node / 3, 1, 1).into())
+                    }
+                    _ => {}
+                }
+            }
+            let block = supposition.block(&unit);
+            assert_eq!(block.is_some(), busy.count_ones() < NODES as u32);
+            assert_eq!(list(&allocator), before, "{held:09b} {busy:09b}");
+        }
+    }
 }
