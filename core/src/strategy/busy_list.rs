@@ -192,9 +192,19 @@ impl<'a> Places<'a> {
     /// The first of the largest boundary values of a run of free places, with the column, if it is larger than `most`. Beside a place of the run nothing is busy where
     /// there is another.
     fn best(&self, first: u32, last: u32, mut most: u32) -> Option<(u32, u32)> {
+        // No more nodes are busy than there are.
+        let ends = if first == last { 2 } else { 1 };
+        if 2 * self.w + ends * self.h <= most {
+            return None;
+        }
         let mut best = None;
+        // Between the ends none has more.
+        let between = match last - first {
+            0 | 1 => 0,
+            rest => self.above_and_below(first, rest + self.w).min(2 * self.w),
+        };
         let mut x = first;
-        let mut value = self.above_and_below(x);
+        let mut value = self.above_and_below(x, self.w);
         loop {
             let ends = u32::from(x == first) + u32::from(x == last);
             if value + ends * self.h > most {
@@ -213,10 +223,9 @@ impl<'a> Places<'a> {
             if x == last {
                 return best;
             }
-            if x + 1 < last && 2 * self.w <= most {
-                // Between the ends none has more.
+            if x + 1 < last && between <= most {
                 x = last;
-                value = self.above_and_below(x);
+                value = self.above_and_below(x, self.w);
             } else {
                 let rows = [self.below, self.above];
                 value += rows.iter().map(|row| row.bit(x + self.w)).sum::<u32>();
@@ -226,9 +235,10 @@ impl<'a> Places<'a> {
         }
     }
 
+    /// The busy nodes of these columns above and below the places.
     #[inline]
-    fn above_and_below(&self, x: u32) -> u32 {
-        self.below.count(x, self.w) + self.above.count(x, self.w)
+    fn above_and_below(&self, x: u32, columns: u32) -> u32 {
+        self.below.count(x, columns) + self.above.count(x, columns)
     }
 
     /// The busy nodes of a column beside a place; outside the mesh all of them.
@@ -236,8 +246,12 @@ impl<'a> Places<'a> {
     fn in_column(&self, column: Option<u32>) -> u32 {
         let column = column.filter(|&x| x < self.occupancy.grid().side(0).into());
         column.map_or(self.h, |x| {
-            let rows = (self.y..self.y + self.h).map(|y| Row::of(self.occupancy, Some(y)));
-            rows.map(|row| row.bit(x)).sum()
+            let stride = self.occupancy.stride();
+            let first = self.y as usize * stride + (x / WORD_BITS) as usize;
+            let words = self.occupancy.busy_rows()[first..].iter().step_by(stride);
+            let rows = words.take(self.h as usize);
+            rows.map(|word| u32::from(word >> (x % WORD_BITS) & 1 == 1))
+                .sum()
         })
     }
 }
