@@ -132,7 +132,8 @@ fn best(
     let stride = occupancy.stride();
     let bases = all_bases(occupancy, sides, scratch);
     let mut best: Option<(u32, Coord)> = None;
-    for (y, bases) in (0..).zip(bases.chunks_exact(stride)) {
+    let rows = (0..).zip(bases.chunks_exact(stride));
+    for (y, bases) in rows.filter(|(_, bases)| bases.iter().any(|&word| word != 0)) {
         let places = Places::new(occupancy, sides, y);
         for (start, len) in runs(bases) {
             draft.worked(500 + 40 * len + 20 * u32::from(sides.h));
