@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use meshalloc::scheduler::SchedulerInfo;
 use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::metrics::Metric;
@@ -146,8 +145,7 @@ fn schedulers(output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "Schedulers (--scheduler)")?;
     for info in SchedulerKind::INFO {
         let written = format!("Written {}.", info.forms.join(" or "));
-        let (meaning, source) = about_scheduler(info);
-        item(output, info.name, &[meaning, &written, source])?;
+        item(output, info.name, &[info.meaning, &written, info.source])?;
     }
     Ok(())
 }
@@ -182,39 +180,6 @@ fn parameters(forms: impl IntoIterator<Item = &'static str>) -> Vec<&'static str
 /// What may follow the strategy's name and a colon.
 fn strategy_parameters(kind: StrategyKind) -> Vec<&'static str> {
     parameters(kind.info().forms.iter().map(|form| form.text))
-}
-
-/// What a scheduler does, and where it comes from.
-fn about_scheduler(info: &SchedulerInfo) -> (&'static str, &'static str) {
-    let meaning = match info.name {
-        // Its source says what it does: it is as old as queues.
-        "fcfs" => {
-            return (
-                "First come, first served: only the head of the queue may try.",
-                "",
-            );
-        }
-        "modified-fcfs" => {
-            "When the head of the queue does not fit, later jobs try in order, until the head has waited too long: dynamic, more seconds \
-             than the mean delay times the arrival rate; count, more jobs than that have passed it; static, so many seconds."
-        }
-        "bypass-queue" => {
-            "After a departure all jobs that wait try in order, unless the head has waited for so many seconds; then only it may."
-        }
-        "easy" => {
-            "The head of the queue, or the first COUNT jobs that do not fit, hold reservations; later jobs begin where they are expected \
-             to delay none of these. By estimates of run times."
-        }
-        "conservative" => {
-            "Every job that does not fit holds a reservation; later jobs begin where they are expected to delay none. By estimates of \
-             run times."
-        }
-        "sjf" => {
-            "Shortest job first, by estimates of run times; once the head of the queue has waited for so many seconds, it goes first."
-        }
-        _ => "",
-    };
-    (meaning, info.source)
 }
 
 /// A name and paragraphs about it.

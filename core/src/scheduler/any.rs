@@ -14,7 +14,9 @@ pub struct SchedulerInfo {
     /// The forms in which it is written: the name and, after a colon, its parameter, in which `SECONDS` stands for a time and
     /// `COUNT` for a whole number of at least 1.
     pub forms: &'static [&'static str],
-    /// Author, year and title.
+    /// What it does, in a sentence or two; times are in seconds.
+    pub meaning: &'static str,
+    /// Author, year and title; empty for what is as old as queues.
     pub source: &'static str,
 }
 
@@ -23,6 +25,7 @@ macro_rules! schedulers {
         $(#[$meta:meta])* $kind:ident in $module:ident = $name:literal [$($fields:tt)?] {
             new: [$($bound:tt)?] $new:expr,
             forms: $($form:literal [$($value:tt)?],)+
+            meaning: $meaning:literal,
             source: $source:literal
         }
     )*) => {
@@ -48,6 +51,7 @@ macro_rules! schedulers {
             pub const INFO: &'static [SchedulerInfo] = &[$(SchedulerInfo {
                 name: $name,
                 forms: &[$($form),+],
+                meaning: $meaning,
                 source: $source,
             }),*];
 
@@ -64,6 +68,7 @@ macro_rules! schedulers {
                     $(SchedulerKind::$kind { .. } => &SchedulerInfo {
                         name: $name,
                         forms: &[$($form),+],
+                        meaning: $meaning,
                         source: $source,
                     },)*
                 }

@@ -4,7 +4,7 @@ use meshalloc::{SchedulerKind, StrategyKind};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Part, about_scheduler, strategy_parameters};
+use super::{Part, strategy_parameters};
 use crate::identity::{PROGRAM, VERSION};
 use crate::metrics::Metric;
 use crate::workload::distributions::DistributionInfo;
@@ -162,14 +162,11 @@ fn strategies() -> Vec<StrategyJson> {
 
 fn schedulers() -> Vec<SchedulerJson> {
     let infos = SchedulerKind::INFO.iter();
-    let scheduler = infos.map(|info| {
-        let (meaning, source) = about_scheduler(info);
-        SchedulerJson {
-            name: info.name,
-            meaning,
-            forms: info.forms,
-            source,
-        }
+    let scheduler = infos.map(|info| SchedulerJson {
+        name: info.name,
+        meaning: info.meaning,
+        forms: info.forms,
+        source: info.source,
     });
     scheduler.collect()
 }
