@@ -453,3 +453,33 @@ fn run_start(row: &[Word], bit: u32) -> u32 {
     }
     word as u32 * WORD_BITS + zeros.ilog2() + 1
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    proptest! {
+        /// Few zeros, so that runs are long.
+        #[test]
+        fn runs_through_are_those_from_the_first_to_the_last_that_meet(
+            zeros in prop::collection::vec(0u32..64, 0..12),
+            first in 0u32..64,
+            len in 1u32..64,
+        ) {
+            let ones = zeros.iter().fold(u64::MAX, |ones, zero| ones & !(1 << zero));
+            let run = (u64::MAX >> (64 - len)) << first;
+            let runs: Vec<u64> = crate::word::runs_of((0..64 / WORD_BITS).map(|at| (ones >> (at * WORD_BITS)) as Word))
+                .map(|bits| bits.fold(0, |run, bit| run | 1 << bit))
+                .collect();
+            let meets = |of_ones: &u64| of_ones & run != 0;
+            let expected = match (runs.iter().position(meets), runs.iter().rposition(meets)) {
+                (Some(first), Some(last)) => runs[first..=last].iter().sum(),
+                _ => 0,
+            };
+            prop_assert_eq!(runs_through(ones, run), expected);
+        }
+    }
+}
