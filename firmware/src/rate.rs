@@ -25,8 +25,16 @@ pub struct Rate {
     baud: u32,
     /// To be set once the reply has left.
     asked: Option<u32>,
-    /// Since when a frame is due. Never at [`BAUD_DEFAULT`].
-    due_since: Option<Ticks>,
+    due: Due,
+}
+
+/// Whether a frame is due. Never at [`BAUD_DEFAULT`].
+#[derive(Clone, Copy, Debug)]
+enum Due {
+    No,
+    /// From the next time on at which the clock is looked at.
+    FromNow,
+    Since(Ticks),
 }
 
 impl Rate {
@@ -35,7 +43,7 @@ impl Rate {
         Rate {
             baud: BAUD_DEFAULT,
             asked: None,
-            due_since: None,
+            due: Due::No,
         }
     }
 
@@ -49,28 +57,35 @@ impl Rate {
         }
     }
 
-    /// A byte was heard, or what is none.
-    pub const fn hear(&mut self, now: Ticks) {
-        if self.baud != BAUD_DEFAULT && self.due_since.is_none() {
-            self.due_since = Some(now);
+    /// A byte was heard, or what is none. The time counts from the next [`Rate::next`] on: an attempt in which bytes are heard may take longer than a frame is waited for.
+    pub const fn hear(&mut self) {
+        if self.baud != BAUD_DEFAULT && matches!(self.due, Due::No) {
+            self.due = Due::FromNow;
         }
     }
 
     /// A whole frame was heard.
     pub const fn hear_frame(&mut self) {
-        self.due_since = None;
+        self.due = Due::No;
     }
 
     /// The rate to set now, if it is another. `has_left`: whether everything was sent.
     pub fn next(&mut self, now: Ticks, has_left: impl FnOnce() -> bool) -> Option<u32> {
-        let is_late = |since| now.saturating_sub(since) >= PATIENCE_MS;
+        if let Due::FromNow = self.due {
+            self.due = Due::Since(now);
+        }
+        let is_late =
+            matches!(self.due, Due::Since(since) if now.saturating_sub(since) >= PATIENCE_MS);
         let next = match self.asked {
             Some(asked) if has_left() => asked,
-            _ if self.due_since.is_some_and(is_late) => BAUD_DEFAULT,
+            _ if is_late => BAUD_DEFAULT,
             _ => return None,
         };
         self.asked = None;
-        self.due_since = (next != BAUD_DEFAULT).then_some(now);
+        self.due = match next {
+            BAUD_DEFAULT => Due::No,
+            _ => Due::Since(now),
+        };
         (core::mem::replace(&mut self.baud, next) != next).then_some(next)
     }
 }

@@ -240,7 +240,7 @@ impl<'m, K> Server<'m, K> {
         let Front { counters, rate, .. } = &mut self.front;
         if counters.overruns != self.overruns_heard {
             self.overruns_heard = counters.overruns;
-            rate.hear(now);
+            rate.hear();
         }
         rate.next(now, has_left)
     }

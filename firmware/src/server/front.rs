@@ -190,7 +190,7 @@ impl Front {
     pub(super) fn push(&mut self, byte: u8) -> Option<Incoming> {
         #[cfg(feature = "rates")]
         if byte != 0 || !self.decoder.is_idle() {
-            self.rate.hear(self.now);
+            self.rate.hear();
         }
         self.decoder.push(byte).map(Incoming::from)
     }

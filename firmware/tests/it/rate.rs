@@ -342,17 +342,21 @@ fn a_rate_stays_with_frames_and_with_silence_and_not_with_bytes_alone() {
 
     rate.ask(1_000_000);
     assert_eq!(rate.next(2000, || true), Some(1_000_000));
-    rate.hear(2500);
+    rate.hear();
     rate.hear_frame();
     assert_eq!(rate.next(1_000_000, || true), None, "silence after a frame");
-    rate.hear(1_000_000);
-    rate.hear(1_000_900);
-    let late = 1_000_000 + PATIENCE_MS;
+    // However long it took until the clock is looked at.
+    rate.hear();
+    assert_eq!(rate.next(2_000_000, || true), None);
+    rate.hear();
+    assert_eq!(rate.next(2_000_900, || true), None);
+    let late = 2_000_000 + PATIENCE_MS;
     assert_eq!(rate.next(late - 1, || true), None);
     assert_eq!(rate.next(late, || true), Some(BAUD_DEFAULT));
 
     // At the default nothing is ever due.
-    rate.hear(late + 1000);
+    rate.hear();
+    assert_eq!(rate.next(late + 1000, || true), None);
     assert_eq!(rate.next(9_000_000, || true), None);
     assert_eq!(rate.ask(250_000), BAUD_DEFAULT);
     assert_eq!(rate.next(9_000_000, || true), None);
@@ -376,6 +380,7 @@ fn frames_that_are_not_understood_and_zeros_between_frames_do_not_end_a_rate() {
     assert_eq!(server.next_rate(100_000, || true), None);
     // The first byte of a frame that does not come.
     server.receive(&[5], 100_000, &mut line).unwrap();
+    assert_eq!(server.next_rate(100_000, || true), None);
     let late = 100_000 + PATIENCE_MS;
     assert_eq!(server.next_rate(late, || true), Some(BAUD_DEFAULT));
 }
