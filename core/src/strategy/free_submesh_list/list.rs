@@ -185,7 +185,7 @@ pub(super) fn take(
     worked: &mut dyn FnMut(u32),
 ) -> Result<usize, NoRoom> {
     let mut work = Work::new(worked);
-    work.add(1_000 + 12 * len as u32);
+    work.worked(1_000 + 12 * len as u32);
     let busy = Entry::from(busy);
     let overlapping = busy.overlapping();
     let (list, mut scratch) = memory.split_at_mut(len);
@@ -216,7 +216,7 @@ pub(super) fn take(
         }
         for at in 0..pieces {
             let piece = Entry(cut.cells[at]);
-            work.add(50 + 12 * cut.len as u32);
+            work.worked(50 + 12 * cut.len as u32);
             fresh.push_if(piece, cut.count_covering(piece) == 1);
         }
     }
@@ -243,7 +243,7 @@ pub(super) fn release(
     worked: &mut dyn FnMut(u32),
 ) -> Result<usize, NoRoom> {
     let mut work = Work::new(worked);
-    work.add(1_000 + 12 * len as u32);
+    work.worked(1_000 + 12 * len as u32);
     let released = Entry::from(released);
     let overlapping = released.overlapping();
     let (list, mut scratch) = memory.split_at_mut(len);
@@ -273,7 +273,7 @@ pub(super) fn release(
         }
         joined.len = 0;
         for inner in fresh.iter() {
-            work.add(50 + 20 * outer.len as u32);
+            work.worked(50 + 20 * outer.len as u32);
             if border.reached_by(inner) {
                 for entry in outer.iter() {
                     let join = border.join(inner, entry);
@@ -283,14 +283,14 @@ pub(super) fn release(
             }
         }
         for join in joined.iter() {
-            work.add(100 + 20 * fresh.len as u32);
+            work.worked(100 + 20 * fresh.len as u32);
             fresh.push_dominant(join);
         }
     }
 
     // Those stay that a new one covers.
     near.retain(|Entry(place)| {
-        work.add(50 + 12 * fresh.len as u32);
+        work.worked(50 + 12 * fresh.len as u32);
         fresh.count_covering(Entry(list[place as usize])) > 0
     });
     let kept = remove(list, &near.cells[..near.len]);
@@ -339,7 +339,7 @@ fn insert(memory: &mut [u64], len: usize, start: usize, new: usize, mut work: Wo
     let (cells, fresh) = memory.split_at_mut(start);
     let mut list = Entries { cells, len };
     for &cell in &fresh[..new] {
-        work.add(200 + 10 * list.len as u32);
+        work.worked(200 + 10 * list.len as u32);
         list.insert(Entry(cell).with_area());
     }
     work.tell();
@@ -358,7 +358,7 @@ impl<'a> Work<'a> {
     }
 
     #[inline]
-    fn add(&mut self, instructions: u32) {
+    fn worked(&mut self, instructions: u32) {
         self.untold += instructions;
         if self.untold >= TOLD_AT {
             self.tell();
