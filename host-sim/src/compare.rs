@@ -560,7 +560,7 @@ fn write_tables(
     if rows.iter().any(saturated) {
         writeln!(
             output,
-            "saturated: the backlog grew over the run, so a mean would depend on the length of the run."
+            "saturated: the backlog grew over the run, or jobs were passed without end, so a mean would depend on the length of the run."
         )?;
     }
     let grows = |row: &Row| row.all().any(|result| result.grows_with_length);

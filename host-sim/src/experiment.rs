@@ -145,7 +145,7 @@ pub struct StrategyResult {
     pub sampling: Sampling,
     /// The unit of its times.
     pub time_unit: TimeUnit,
-    /// Whether the backlog grew in most replications.
+    /// Whether the backlog grew in most replications, or jobs were left behind in one.
     pub saturated: bool,
     /// Whether mean delays have a value: where the backlog grew they depend on the length of the run, or of the log. They
     /// have one even so where departures are measured ([`Measure::Departures`]): that of so many.
@@ -162,6 +162,8 @@ pub struct StrategyResult {
     pub decisions: u64,
     /// Measured jobs refused, in all replications.
     pub refused: Refusals,
+    /// Measured jobs that were passed without end in all replications; see [`RunResult::left_behind`].
+    pub left_behind: u64,
     /// How often, in all replications, the scheduler did not see a job that it might have chosen, because the controller's table was
     /// full; see [`RunResult::table_limited`].
     pub table_limited: u64,

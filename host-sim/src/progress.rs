@@ -32,7 +32,7 @@ impl Bar {
         }
     }
 
-    /// The same; the first Ctrl-C interrupts the experiments, the second one ends the process.
+    /// The same; the first Ctrl-C, SIGTERM or SIGHUP interrupts the experiments, the second one ends the process.
     ///
     /// # Errors
     ///

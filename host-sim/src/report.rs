@@ -14,6 +14,7 @@ use crate::identity::hash;
 use crate::metrics::{Metric, Unit};
 use crate::names;
 use crate::scenario::{JobSource, Scenario};
+use crate::simulation::PASSING_MAX;
 use crate::statistics::Estimate;
 use crate::wording::counted;
 use crate::workload::{EstimateModel, Log, TimeUnit};
@@ -33,7 +34,10 @@ pub(crate) use json::{
 pub use number::number;
 pub(crate) use words::slowdown_text;
 use words::unless;
-pub use words::{estimates_text, io_text, log_text, messages_text, requests_text, workload_text};
+pub use words::{
+    estimates_text, io_text, log_text, messages_text, requests_text, reservations_text,
+    workload_text,
+};
 
 /// The wall-clock time of a strategy's runs.
 #[derive(Clone, Debug, Default)]
@@ -302,6 +306,10 @@ impl Report<'_> {
         if self.results.iter().any(|result| result.grows_with_length) {
             notes.push(GROWS_MEANING.to_owned());
         }
+        notes.extend(reservations_text(
+            self.scenario.scheduler,
+            self.scenario.jobs.estimates(),
+        ));
         for gain in best_gains(self.results) {
             notes.push(gain);
         }
@@ -312,9 +320,15 @@ impl Report<'_> {
                 notes.push(format!("{name}: waiting at the last arrival: {waiting}."));
             }
             if result.saturated {
-                let meaning = match result.has_delays {
-                    true => "the backlog grew; delays are of so many departures",
-                    false => "the backlog grew over the run; delays depend on its length",
+                let meaning = match (result.left_behind, result.has_delays) {
+                    (0, true) => "the backlog grew; delays are of so many departures".to_owned(),
+                    (0, false) => {
+                        "the backlog grew over the run; delays depend on its length".to_owned()
+                    }
+                    (left, _) => format!(
+                        "jobs are passed without end; {} had not left when {PASSING_MAX} times as many later ones had passed",
+                        counted(left, "measured job"),
+                    ),
                 };
                 notes.push(format!("{name}: saturated, {meaning}."));
             }

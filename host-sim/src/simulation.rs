@@ -45,6 +45,10 @@
 //! end of a quiet run. Both are free of units and of the length of the run. Within a
 //! percent or so of the saturation load no run of practical length can tell.
 //!
+//! A scheduler that lets jobs pass others without end, as `sjf` and backfilling without estimates do, may keep measured jobs waiting while others come and go for ever, so that neither
+//! holds. A run ends when [`PASSING_MAX`] times as many later jobs as are measured (at least [`MEASURED_LEAST`]) have been granted before one that waits, and is called
+//! saturated: the jobs left behind become ever more. Its values are those of the measured jobs that have left.
+//!
 //! Where all jobs are there from the start, no backlog grows. Where the first jobs to leave are measured ([`Measured::Departures`]),
 //! means over so many departures have a value even so, and belong to that number.
 //!
@@ -105,8 +109,10 @@ pub struct RunResult {
     pub values: RunValues,
     /// Measured jobs refused, by reason.
     pub refused: Refusals,
-    /// Whether the backlog grew over the run.
+    /// Whether the backlog grew over the run, or jobs passed measured ones without end.
     pub saturated: bool,
+    /// Measured jobs that were passed without end and had not left when the run ended.
+    pub left_behind: u32,
     /// All grants in order as one number: 64-bit FNV-1a over job (32 bits), time (64), and for each band of
     /// each block its first processor, length and rows (32 each), little-endian. Equal hashes mean equal
     /// decisions, whichever controllers made them.
@@ -175,11 +181,17 @@ pub const KEPT_MAX: u32 = 1 << 16;
 /// the waiting jobs. Such a scheduler takes time for each of them, at every event.
 pub const WAITING_MAX: u32 = 1 << 12;
 
+/// A run in which so many times as many jobs as are measured pass the last of these that wait is saturated and ends. Below saturation it is a few.
+pub const PASSING_MAX: u32 = 10;
+
+/// Fewer measured jobs count as so many in [`PASSING_MAX`].
+pub const MEASURED_LEAST: u32 = 100;
+
 /// How many measured jobs leave between two calls of `advance`.
 const ADVANCE_JOBS: u64 = 1024;
 
 /// Runs `jobs`, which come in order of arrival and have service times, through a controller without jobs, until the measured
-/// ones have left. `observer` receives what happens.
+/// ones have left (or are passed without end, see [saturation](self)). `observer` receives what happens.
 ///
 /// Takes time proportional to the number of jobs, beside the controller's own, and times the logarithm
 /// of the number that run at once. Memory grows with the jobs present at once, and by one number for each measured job.
@@ -267,14 +279,14 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         }
     }
 
-    /// Until all measured jobs have left.
+    /// Until all measured jobs have left, or are passed without end.
     fn carry_out(mut self) -> Result<RunResult, SimulationError> {
         let measured = self.state.measured;
         if measured.needed() > JOBS_MAX {
             return Err(SimulationError::TooManyJobs);
         }
         let mut reported = 0;
-        while self.state.left > 0 {
+        while self.state.left > 0 && !self.passes_without_end() {
             if !self.step(Ticks::MAX)? {
                 let waiting = self.state.left;
                 return Err(SimulationError::Stalled { waiting });
@@ -285,8 +297,19 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
                 reported = done;
             }
         }
+        if self.state.left > 0 {
+            self.state
+                .observer
+                .advance(u64::from(measured.count()) - reported);
+        }
         self.state.end();
         Ok(self.finish())
+    }
+
+    /// Whether so many jobs have passed measured ones that these may wait for ever.
+    fn passes_without_end(&self) -> bool {
+        let measured = self.state.measured.count().max(MEASURED_LEAST);
+        self.backlog.is_none() && self.state.passed / PASSING_MAX >= measured
     }
 
     /// Carries out the next event, unless there is none up to this time. False if there is none.
@@ -476,7 +499,8 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         let state = self.state;
         RunResult {
             refused: state.tally.refused,
-            saturated: state.tally.saturated(),
+            saturated: state.left > 0 || state.tally.saturated(),
+            left_behind: state.left,
             values: state
                 .tally
                 .values(state.machine, self.execution.time_unit()),

@@ -62,10 +62,11 @@ impl Experiment {
         }
     }
 
-    /// More than half of the runs, and never a backlog that is kept up.
+    /// More than half of the runs, or one that has left jobs behind, whose means are of the others; and never a backlog that is kept up.
     fn is_saturated(&self, runs: &[RunResult]) -> bool {
         let saturated = runs.iter().filter(|run| run.saturated).count();
-        self.backlog.is_none() && 2 * saturated > runs.len()
+        let leave_jobs = runs.iter().any(|run| run.left_behind > 0);
+        self.backlog.is_none() && (leave_jobs || 2 * saturated > runs.len())
     }
 
     /// Whether mean delays have a value.
@@ -137,6 +138,7 @@ impl Experiment {
             decision_hash: simulation::hash_of_hashes(&runs),
             decisions: runs.iter().map(|run| run.decisions).sum(),
             refused,
+            left_behind: runs.iter().map(|run| u64::from(run.left_behind)).sum(),
             table_limited: runs.iter().map(|run| run.table_limited).sum(),
             runs,
         }

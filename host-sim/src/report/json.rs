@@ -313,7 +313,7 @@ pub(crate) struct ResultJson {
     /// `second` or `cycle`.
     time_unit: &'static str,
     metrics: MetricsJson,
-    /// Whether the backlog grew in most replications.
+    /// Whether the backlog grew in most replications, or jobs were left behind in one.
     saturated: bool,
     /// Whether mean delays still grow with the length of the run.
     grows_with_length: bool,
@@ -324,6 +324,8 @@ pub(crate) struct ResultJson {
     /// Gains over the other strategies, where neither mean depends on the length of the run.
     waiting_delay_gains: Vec<GainJson>,
     refused: RefusedJson,
+    /// Measured jobs that had not left when ten times as many later ones had passed them.
+    left_behind: u64,
     /// How often the scheduler did not see a job that it might have chosen, because the controller's table was full.
     table_limited: u64,
     /// Jobs granted in all replications.
@@ -355,6 +357,7 @@ impl ResultJson {
             stop: stop_name(result.stop),
             waiting_delay_gains: gains_json(result, all),
             refused: RefusedJson::new(&result.refused),
+            left_behind: result.left_behind,
             table_limited: result.table_limited,
             decisions: result.decisions,
             decision_hash: hash(result.decision_hash),

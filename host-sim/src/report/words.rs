@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use meshalloc::SchedulerKind;
+
 use crate::io::{Bandwidths, IoNetwork, IoTasks};
 use crate::metrics::SLOWDOWN_THRESHOLD;
 use crate::names;
@@ -57,6 +59,20 @@ pub fn log_text(source: &LogSource, estimates: EstimateModel) -> String {
         let _ = write!(text, ", {by} resampled");
     }
     text + &estimates_text(estimates, EstimateModel::Log)
+}
+
+/// What is missing where a scheduler that reserves by estimates gets none.
+pub fn reservations_text(scheduler: SchedulerKind, estimates: EstimateModel) -> Option<String> {
+    let reserves = matches!(
+        scheduler,
+        SchedulerKind::Easy { .. } | SchedulerKind::Conservative
+    );
+    (reserves && estimates == EstimateModel::None).then(|| {
+        format!(
+            "{}: without estimates (`--estimates`) nobody knows when a job ends, so jobs that fit pass those that do not without limit.",
+            scheduler.info().name
+        )
+    })
 }
 
 /// Estimates in a few words, where they are not the default.

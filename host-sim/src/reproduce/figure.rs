@@ -169,7 +169,10 @@ pub const COLUMNS: [(&str, &str); 34] = [
         "ci95_of_first_N",
         "half-width of its 95 % confidence interval",
     ),
-    ("saturated", "whether the backlog grew in most replications"),
+    (
+        "saturated",
+        "whether the backlog grew in most replications, or jobs were left behind in one",
+    ),
     (
         "grows_with_length",
         "whether the mean still grows with the length of the run",

@@ -76,6 +76,14 @@ pub enum JobSource {
 }
 
 impl JobSource {
+    /// The model of estimates.
+    pub const fn estimates(&self) -> EstimateModel {
+        match self {
+            JobSource::Synthetic { workload, .. } => workload.estimates,
+            JobSource::Log { estimates, .. } => *estimates,
+        }
+    }
+
     /// How often it is repeated.
     pub const fn replications(&self) -> Replications {
         match self {

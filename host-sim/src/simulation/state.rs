@@ -43,6 +43,8 @@ pub(super) struct State<'o> {
     pub(super) partial: Option<u32>,
     /// Measured jobs that have not left yet.
     pub(super) left: u32,
+    /// Later jobs than the measured ones that were granted while one of these, or one before them, waited.
+    pub(super) passed: u32,
     pub(super) hash: Fnv1a,
     pub(super) decisions: u64,
     pub(super) tally: Tally,
@@ -73,6 +75,7 @@ impl<'o> State<'o> {
             head_wants: NOTHING_WAITS,
             partial: None,
             left: measured.count(),
+            passed: 0,
             hash: Fnv1a::default(),
             decisions: 0,
             tally: Tally::new(conditions.slowdown_threshold),
@@ -256,6 +259,9 @@ impl<'o> State<'o> {
     fn granted(&mut self, number: u32, processors: u32, waited: bool) {
         if number == self.head {
             self.pass_head();
+        }
+        if let Measured::Arrivals { end, .. } = self.measured {
+            self.passed += u32::from(end <= number && self.head < end);
         }
         self.waiting -= u32::from(waited);
         self.running += 1;

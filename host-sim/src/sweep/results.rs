@@ -65,16 +65,23 @@ const BEFORE_METRICS: [(&str, &str); 4] = [
         "stop",
         "why there were no more: fixed, error-reached, cap-reached, saturated or incomplete",
     ),
-    ("saturated", "whether the backlog grew in most replications"),
+    (
+        "saturated",
+        "whether the backlog grew in most replications, or jobs were left behind in one",
+    ),
     (
         "grows_with_length",
         "whether mean delays still grow with the length of the run",
     ),
 ];
-const AFTER_METRICS: [(&str, &str); 4] = [
+const AFTER_METRICS: [(&str, &str); 5] = [
     (
         "refused",
         "measured jobs refused for good, in all replications",
+    ),
+    (
+        "left_behind",
+        "measured jobs that had not left when ten times as many later ones had passed them",
     ),
     (
         "table_limited",
@@ -138,6 +145,7 @@ fn measured(result: &StrategyResult) -> Vec<String> {
     }
     cells.extend([
         result.refused.total().to_string(),
+        result.left_behind.to_string(),
         result.table_limited.to_string(),
         result.decisions.to_string(),
         hash(result.decision_hash),

@@ -1,15 +1,20 @@
-//! Commands that end early, after Ctrl-C: what is complete is printed and marked.
+//! Commands that end early, after Ctrl-C or SIGTERM: what is complete is printed and marked.
 
 #![cfg(unix)]
 
+use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use crate::program::{Ended, command, host_sim};
 
-/// Runs the program and interrupts it after a while: long enough for it to have started on a busy machine.
+/// Runs the program and interrupts it after a while: long enough for it to have started on a busy machine. It leaves nothing behind.
 fn interrupted(line: &str) -> Ended {
+    ended_by("-INT", line)
+}
+
+fn ended_by(signal: &str, line: &str) -> Ended {
     let folder = tempfile::tempdir().unwrap();
     let child = command(folder.path(), line)
         .stdin(Stdio::null())
@@ -19,11 +24,13 @@ fn interrupted(line: &str) -> Ended {
         .unwrap();
     thread::sleep(Duration::from_secs(3));
     let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+        .args([signal, &child.id().to_string()])
         .status();
     assert!(kill.unwrap().success());
     let output = child.wait_with_output().unwrap();
-    assert!(!folder.path().join("out").join("compare.svg").exists());
+    // The folder of a picture may be there, without one.
+    let _ = fs::remove_dir(folder.path().join("out"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     Ended {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
@@ -83,4 +90,14 @@ fn without_a_complete_replication_nothing_is_printed() {
         ended.stderr,
         "error: interrupted; no replication is complete\n"
     );
+}
+
+#[test]
+fn files_under_way_are_removed_after_sigterm() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let line =
+            "run --mesh 8x8 --load .3 --jobs 16000000 --replications 1 --jobs-output jobs.csv";
+        let ended = ended_by(signal, line);
+        assert_eq!(ended.code, Some(130), "{signal}: {ended}");
+    }
 }

@@ -111,3 +111,30 @@ fn estimates_that_there_cannot_be_are_refused() {
         assert!(ended.stderr.contains(part), "{line}: {ended}");
     }
 }
+
+#[test]
+fn who_reserves_without_estimates_is_told_and_passing_without_end_is_saturation() {
+    let line = "run --mesh 8x8 --strategy ff --load 3 --jobs 100 --replications 1 --scheduler easy";
+    let shown = host_sim(&format!("{line} --estimates none")).good();
+    assert!(
+        shown.contains("\neasy: without estimates (`--estimates`)"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("\nfirst-fit: saturated, jobs are passed without end; "),
+        "{shown}"
+    );
+    let shown = host_sim(line).good();
+    assert!(!shown.contains("without"), "{shown}");
+    // One replication of many in which jobs are left behind is enough: its means are of the others.
+    let line = "run --mesh 16x16 --strategy ff --load .55 --jobs 20 --replications 40 --scheduler sjf --format json";
+    let result = &host_sim(line).json()["results"][0];
+    assert_eq!(result["left_behind"], 1);
+    assert_eq!(
+        (
+            &result["saturated"],
+            &result["metrics"]["waiting_delay"]["mean"]
+        ),
+        (&true.into(), &Value::Null)
+    );
+}

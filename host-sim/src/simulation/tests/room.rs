@@ -70,3 +70,47 @@ fn arrivals_that_are_put_off_are_reported() {
         assert_eq!(run(WAITING_MAX + 1).table_limited, 1, "{scheduler:?}");
     }
 }
+
+/// On one processor a long job waits while short ones come, one at each moment at which one leaves.
+#[test]
+fn a_run_ends_when_jobs_are_passed_without_end() {
+    let machine = mesh(1, 1);
+    let service = |number| if number == 1 { 2 } else { 1 };
+    let jobs = |of_ten: u64| {
+        let others = (1..).filter(move |number| number % 10 < of_ten);
+        let numbers = [0, 0].into_iter().chain(others);
+        (0..).zip(numbers).map(move |(number, arrival)| {
+            let mut job = job(arrival, service(number), 1, 1);
+            // Before the one that runs leaves.
+            job.arrival = job.arrival.saturating_sub(1);
+            job.request = job.request.with_estimate(service(number));
+            job
+        })
+    };
+    let simulate = |scheduler, of_ten, end| {
+        let mut storage = GrowingStorage::default();
+        let configuration = configuration(machine, scheduler);
+        let backend = &mut InProcess::growing(&mut storage, 3, configuration).unwrap();
+        let measured = Measured::Arrivals { first: 0, end };
+        run(backend, machine, jobs(of_ten), measured, &mut ()).unwrap()
+    };
+    let shortest = SchedulerKind::ShortestJobFirst {
+        threshold: Ticks::MAX,
+    };
+    for (end, least) in [(2, MEASURED_LEAST), (300, 300)] {
+        let result = simulate(shortest, 10, end);
+        assert!(result.saturated);
+        assert_eq!(
+            (result.left_behind, result.values[Metric::Jobs]),
+            (1, Some(f64::from(end - 1)))
+        );
+        // The job at the end of the run is one that passes.
+        let passed = PASSING_MAX * least;
+        assert_eq!(result.decisions, u64::from(end - 1 + passed));
+    }
+    // With a moment in ten without an arrival it is served, and in order of arrival it is not passed.
+    for (scheduler, of_ten) in [(shortest, 9), (SchedulerKind::Fcfs, 10)] {
+        let result = simulate(scheduler, of_ten, 2);
+        assert_eq!((result.left_behind, result.saturated), (0, false));
+    }
+}
