@@ -170,7 +170,8 @@ of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists
 
 #[derive(Args, Debug)]
 struct RunArgs {
-    /// A TOML file with options as keys (below: which); the command line overrides it
+    /// A TOML file with options as keys (below: which); an option of the command line replaces its key there, and those that
+    /// contradict it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     scenario: Option<PathBuf>,
 

@@ -7,7 +7,7 @@ use clap::builder::ValueHint;
 use meshalloc::{Grid, Ticks};
 use serde_json::Value;
 
-use super::OptionError;
+use super::{OptionError, needs};
 use crate::names;
 use crate::workload::{Log, LogOptions, Resample, ShapeRule, SharedLogs, TimeUnit};
 
@@ -105,18 +105,13 @@ impl LogArgs {
         jobs: Option<u32>,
     ) -> Result<Option<LogSource>, OptionError> {
         let Some(file) = &self.swf else {
-            for (given, key) in [
+            needs::LOGS.refuse([
                 (self.window.partition.is_some(), "partition"),
                 (self.window.from.is_some(), "from"),
                 (self.window.to.is_some(), "to"),
                 (load.is_some(), "log-load"),
                 (self.resample.is_some(), "resample"),
-            ] {
-                if given {
-                    let reason = format!("`{key}` is about logs (expected `swf` beside it)");
-                    return Err(OptionError::new(&[key], reason));
-                }
-            }
+            ])?;
             return Ok(None);
         };
         let mut options = self.window.options(&machine)?;
