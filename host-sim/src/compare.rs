@@ -573,14 +573,36 @@ fn write_tables(
         }
         return Ok(());
     };
-    let count = |row: &Row| row.all().map(|result| result.runs.len()).min().unwrap_or(0);
-    let counts = rows
-        .iter()
-        .map(|row| format!("{} at {}", count(row), compared.load_text(row.load)));
-    let counts = counts.collect::<Vec<_>>().join(", ");
+    let counts = |under: usize| {
+        let count = move |row: &Row| {
+            let runs = row.results[under].iter().map(|result| result.runs.len());
+            (compared.load_text(row.load), runs.min().unwrap_or(0))
+        };
+        rows.iter().map(count).collect()
+    };
+    let schedulers = compared.scheduler_names().into_iter().enumerate();
+    let counts: Vec<_> = schedulers
+        .map(|(under, name)| (name, counts(under)))
+        .collect();
+    let counts = completed(&counts);
     let line = report::incomplete_line(incomplete, &counts);
     writeln!(output, "{line}")?;
     Ok(())
+}
+
+/// How many replications there are under each scheduler, at each load; one scheduler is not named.
+fn completed(counts: &[(String, Vec<(String, usize)>)]) -> String {
+    let is_one = counts.len() == 1;
+    let of = |(scheduler, counts): &(String, Vec<(String, usize)>)| {
+        let at = |(load, count): &(String, usize)| format!("{count} at {load}");
+        let counts: Vec<_> = counts.iter().map(at).collect();
+        let counts = counts.join(", ");
+        match is_one {
+            true => counts,
+            false => format!("under {scheduler} {counts}"),
+        }
+    };
+    counts.iter().map(of).collect::<Vec<_>>().join("; ")
 }
 
 fn write_json(
@@ -641,4 +663,26 @@ fn write_json(
         },
     };
     Ok(Document::new(scenario, args.seed, incomplete, content).write(output)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::completed;
+
+    #[test]
+    fn replications_are_counted_under_each_scheduler() {
+        let counts = |runs: [usize; 2]| {
+            let loads = [".3", ".4"].map(str::to_owned);
+            loads.into_iter().zip(runs).collect::<Vec<_>>()
+        };
+        let (fcfs, easy) = (
+            ("fcfs".to_owned(), counts([0, 2])),
+            ("easy".to_owned(), counts([0, 1])),
+        );
+        assert_eq!(completed(std::slice::from_ref(&fcfs)), "0 at .3, 2 at .4");
+        assert_eq!(
+            completed(&[fcfs, easy]),
+            "under fcfs 0 at .3, 2 at .4; under easy 0 at .3, 1 at .4"
+        );
+    }
 }
