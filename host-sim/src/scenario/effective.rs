@@ -173,9 +173,7 @@ impl Scenario {
                     estimates: *estimates,
                     ..source.read(machine, logs)?
                 };
-                let usable = log.jobs(self.seed, 0);
-                let path = log.path.display();
-                usable.map_err(|error| OptionError::of_file("swf", &path, error))?;
+                LogSource::check(&log, self.seed)?;
                 let workload = Workload::Log(log);
                 (workload, JOBS_DEFAULT, Measure::Departures, *replications)
             }

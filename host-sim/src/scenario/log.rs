@@ -164,6 +164,18 @@ impl LogSource {
             ..log.map_err(|error| OptionError::unquoted(&["swf"], &error))?
         })
     }
+
+    /// Whether jobs can be made of the log.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot, with the name of the file.
+    pub(crate) fn check(log: &Log, seed: u64) -> Result<(), OptionError> {
+        let path = log.path.display();
+        let usable = log.jobs(seed, 0);
+        usable.map_err(|error| OptionError::of_file("swf", &path, error))?;
+        Ok(())
+    }
 }
 
 fn partition(text: &str) -> Result<i64, String> {
