@@ -1,7 +1,7 @@
 //! A scenario file under options of the command line.
 //!
 //! An option replaces the same key of the file, and the keys that contradict it. What needs a replaced key is not used
-//! either. Keys of another name that are not used are named on standard error.
+//! either. Keys that are not used, and have no option of their name beside them, are named on standard error.
 
 use std::fmt;
 use std::path::Path;
@@ -130,7 +130,7 @@ fn unmet(
 ) -> Option<&'static Need> {
     let is_there = |key: &str| given.contains(&key) || entries.iter().any(|other| other.key == key);
     let is_unused = |key: &str| unused.keys.iter().any(|(other, _)| other.key == key);
-    Need::of(&entry.key).find(|need| {
+    Need::of(&entry.key, &entry.value).find(|need| {
         let mut beside = need.beside.iter();
         !beside.clone().any(|key| is_there(key)) && beside.any(|key| is_unused(key))
     })

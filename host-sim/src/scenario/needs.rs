@@ -1,5 +1,7 @@
 //! Keys that mean nothing without another one.
 
+use std::ffi::OsStr;
+
 use super::error::OptionError;
 
 /// Keys, and those of which one is needed beside each of them.
@@ -7,6 +9,8 @@ use super::error::OptionError;
 pub(super) struct Need {
     /// The keys.
     keys: &'static [&'static str],
+    /// The value with which they need it; `None`: with any.
+    value: Option<&'static str>,
     /// What each is.
     what: &'static str,
     /// One of these is needed.
@@ -16,6 +20,7 @@ pub(super) struct Need {
 /// Of cubes.
 pub(super) const CUBES: &Need = &Need {
     keys: &["dims", "radices"],
+    value: None,
     what: "about cubes",
     beside: &["cube"],
 };
@@ -31,6 +36,7 @@ pub(super) const MESSAGES: &Need = &Need {
         "cycles-per-second",
         "blocking",
     ],
+    value: None,
     what: "about jobs that send messages",
     beside: &["pattern"],
 };
@@ -46,6 +52,7 @@ pub(super) const LOGS: &Need = &Need {
         "iteration-seconds",
         "cycles-per-second",
     ],
+    value: None,
     what: "about logs",
     beside: &["swf"],
 };
@@ -53,6 +60,7 @@ pub(super) const LOGS: &Need = &Need {
 /// Of numbers of processors.
 pub(super) const COUNTS: &Need = &Need {
     keys: &["shape"],
+    value: None,
     what: "about numbers of processors",
     beside: &["swf", "task-processors"],
 };
@@ -60,16 +68,34 @@ pub(super) const COUNTS: &Need = &Need {
 /// Of an error to reach.
 pub(super) const ERROR_TO_REACH: &Need = &Need {
     keys: &["max-replications"],
+    value: None,
     what: "a cap",
     beside: &["until-rel-error"],
 };
 
-const ALL: [&Need; 5] = [CUBES, MESSAGES, LOGS, COUNTS, ERROR_TO_REACH];
+/// Of estimates that a log has.
+const REQUESTED_TIMES: &Need = &Need {
+    keys: &["estimates"],
+    value: Some("log"),
+    what: "about logs",
+    beside: &["swf"],
+};
+
+const ALL: [&Need; 6] = [
+    CUBES,
+    MESSAGES,
+    LOGS,
+    COUNTS,
+    ERROR_TO_REACH,
+    REQUESTED_TIMES,
+];
 
 impl Need {
-    /// What this key needs.
-    pub(super) fn of(key: &str) -> impl Iterator<Item = &'static Need> {
-        ALL.into_iter().filter(move |need| need.keys.contains(&key))
+    /// What this key needs with this value.
+    pub(super) fn of(key: &str, value: &OsStr) -> impl Iterator<Item = &'static Need> {
+        ALL.into_iter().filter(move |need| {
+            need.keys.contains(&key) && need.value.is_none_or(|own| value == own)
+        })
     }
 
     /// Those of which one is needed, as a sentence has them.
@@ -116,18 +142,21 @@ mod tests {
                     "resample" => "weeks",
                     "shape" => "near-square",
                     "blocking" => "true",
-                    _ => "1",
+                    _ => need.value.unwrap_or("1"),
                 };
                 let line = ["scenario".to_owned(), format!("--{key}={value}")];
                 let matches = command.try_get_matches_from_mut(line).unwrap();
                 let args = ScenarioArgs::from_arg_matches(&matches).unwrap();
                 let error = Scenario::new(&args).unwrap_err().to_string();
-                let first = Need::of(key).next().unwrap().beside[0];
-                assert!(
-                    error.starts_with(&format!("--{key} is "))
-                        && error.contains(&format!("(expected --{first}")),
-                    "{error}"
-                );
+                let first = Need::of(key, value.as_ref()).next().unwrap().beside[0];
+                match need.value {
+                    None => assert!(
+                        error.starts_with(&format!("--{key} is "))
+                            && error.contains(&format!("(expected --{first}")),
+                        "{error}"
+                    ),
+                    Some(_) => assert!(error.contains(&format!("(--{key}) is {value}")), "{error}"),
+                }
             }
         }
     }
