@@ -4,14 +4,14 @@
 //! is 130; when a controller was lost, or a run failed after others were complete, it is 1.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, BufWriter, IsTerminal, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::ValueHint;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use meshalloc::{Configuration, SchedulerKind, StrategyKind};
+use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
 
 use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
@@ -170,7 +170,8 @@ of the address, A[n-1] .. A[0]. A grant on a two-dimensional mesh lists
 
 #[derive(Args, Debug)]
 struct RunArgs {
-    /// A TOML file with options as keys (below: which); the command line overrides it
+    /// A TOML file with options as keys (below: which); an option of the command line replaces its key there, and those that
+    /// contradict it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     scenario: Option<PathBuf>,
 
@@ -196,7 +197,7 @@ struct RunArgs {
 
 #[derive(Args, Debug)]
 struct ReplayArgs {
-    /// The file of operations; - reads standard input
+    /// The file of operations, which is read to its end before the first is carried out; - reads standard input, line by line
     #[arg(value_name = "OPS", value_hint = ValueHint::FilePath)]
     operations: PathBuf,
 
@@ -209,7 +210,7 @@ struct ReplayArgs {
     strategy: Option<StrategyKind>,
 
     /// A job that does not fit waits, and this scheduler decides which waiting job may try; times in it count operations, like those of
-    /// estimates [default: none, a job that does not fit is refused]
+    /// estimates [default: no waiting, a job that does not fit is refused]
     #[arg(long, value_name = "NAME", value_parser = names::scheduler)]
     scheduler: Option<SchedulerKind>,
 
@@ -348,7 +349,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         ("--plot-output", picture.as_deref()),
     ])?;
     let show = args.map.show(for_people)?;
-    let (name, input) = open(&args.operations)?;
+    let (name, input) = open(&args.operations, machine)?;
     let waiting = match args.scheduler {
         Some(_) => Waiting::Queue,
         None => Waiting::Never,
@@ -411,16 +412,19 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
     shown.map_err(|failure| failure.after_results(&"--plot map"))
 }
 
-/// The file, or standard input for `-`, and what errors call it.
-fn open(path: &Path) -> Result<(String, Box<dyn Read>), String> {
+/// The operations of the file, or of standard input for `-`, and what errors call it. Those of a regular file can be read.
+fn open(path: &Path, machine: Grid) -> Result<(String, Box<dyn Read>), String> {
     if path == Path::new("-") {
         return Ok(("standard input".to_owned(), Box::new(io::stdin().lock())));
     }
     let name = path.display().to_string();
-    match File::open(path) {
-        Ok(file) => Ok((name, Box::new(file))),
-        Err(error) => Err(format!("{name}: cannot open: {error}")),
+    let cannot = |error: io::Error| format!("{name}: cannot open: {error}");
+    let mut file = File::open(path).map_err(cannot)?;
+    if file.metadata().map_err(cannot)?.is_file() {
+        replay::check(&name, &file, machine).map_err(|error| error.to_string())?;
+        file.rewind().map_err(cannot)?;
     }
+    Ok((name, Box::new(file)))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -24,7 +24,7 @@ use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
 use crate::progress::Bar;
-use crate::report::{self, Document, LogJson, ResultJson, cell, shown, table, trimmed};
+use crate::report::{self, Document, LogJson, ResultJson, shown};
 use crate::scenario::{
     self, Format, JOBS_DEFAULT, LogArgs, LogSource, RequestArgs, ServiceArgs, StrategyChoice,
     ThreadsArgs,
@@ -34,6 +34,8 @@ use crate::workload::{
     Arrivals, EstimateModel, Log, Rate, Requests, ServiceDistribution, SharedLogs, Synthetic,
     TimeUnit, WorkDistribution, Workload,
 };
+
+mod tables;
 
 /// What to compare; the defaults take well under a minute on two processors.
 #[derive(Args, Clone, Debug)]
@@ -217,7 +219,7 @@ pub(crate) fn compare(args: &CompareArgs, output: &mut dyn Write) -> Result<(), 
         file.write(&plot::svg(&picture(&compared, &rows))?)?;
     }
     match args.format {
-        Format::Table => write_tables(&compared, &rows, incomplete.as_ref(), output)?,
+        Format::Table => tables::write_tables(&compared, &rows, incomplete.as_ref(), output)?,
         Format::Json => write_json(&compared, &rows, incomplete.as_ref(), output)?,
     }
     if let Some(incomplete) = incomplete {
@@ -247,6 +249,7 @@ impl<'a> Comparison<'a> {
         let source = match log {
             Some(source) => {
                 let log = source.read(machine, &SharedLogs::default())?;
+                LogSource::check(&log, args.seed)?;
                 loads = match log.load {
                     Some(_) => args.log_load.clone(),
                     // As it is.
@@ -488,99 +491,6 @@ fn short(kind: StrategyKind) -> String {
     let (name, text) = (kind.name(), kind.to_string());
     let alias = kind.info().aliases.first().copied().unwrap_or(name);
     text.replacen(name, alias, 1)
-}
-
-fn write_tables(
-    compared: &Comparison<'_>,
-    rows: &[Row],
-    incomplete: Option<&Incomplete>,
-    output: &mut dyn Write,
-) -> Result<(), Failure> {
-    writeln!(output, "{}", compared.parameters())?;
-    let titles = [
-        (Metric::WaitingDelay, "Mean waiting delay (s)"),
-        (Metric::AllocationMiss, "Allocation miss (%)"),
-        (Metric::Utilization, "Utilization (%)"),
-        (Metric::WaitingAtEnd, "Jobs waiting at the last arrival"),
-    ];
-    for (metric, title) in titles {
-        for (under, scheduler) in compared.scheduler_names().iter().enumerate() {
-            // Of the strategies in these columns.
-            let of = |names: &[String], columns: Range<usize>| {
-                let names = names[columns.clone()].iter().cloned();
-                let mut table = table(std::iter::once("load".to_owned()).chain(names));
-                for row in rows {
-                    let results = row.results[under][columns.clone()].iter();
-                    let cells = results.map(|result| cell(result, metric));
-                    let load = compared.load_text(row.load);
-                    table.add_row(std::iter::once(load).chain(cells));
-                }
-                trimmed(&table)
-            };
-            let fits = |shown: &String| {
-                let mut lines = shown.lines();
-                lines.all(|line| line.chars().count() <= report::WIDTH_MAX)
-            };
-            let count = compared.strategies.len();
-            let long: Vec<_> = compared
-                .strategies
-                .iter()
-                .map(ToString::to_string)
-                .collect();
-            let mut shown = vec![of(&long, 0..count)];
-            if !shown.iter().all(fits) {
-                // With short names; below each other if that is not enough.
-                let names: Vec<_> = compared
-                    .strategies
-                    .iter()
-                    .map(|&kind| short(kind))
-                    .collect();
-                for most in (1..=count).rev() {
-                    let begins = (0..count).step_by(most);
-                    let columns = begins.map(|begin| begin..count.min(begin + most));
-                    shown = columns.map(|columns| of(&names, columns)).collect();
-                    if shown.iter().all(fits) {
-                        break;
-                    }
-                }
-            }
-            let shown = shown.join("\n\n");
-            writeln!(output, "\n{title}, {scheduler}\n{shown}")?;
-        }
-    }
-    let sampling = rows
-        .iter()
-        .flat_map(Row::all)
-        .next()
-        .map(|result| result.sampling);
-    if let (Some(sampling), true) = (sampling, compared.replications > 1) {
-        writeln!(output, "{}", sampling.interval_meaning())?;
-    }
-    let saturated = |row: &Row| row.all().any(|result| result.saturated);
-    if rows.iter().any(saturated) {
-        writeln!(
-            output,
-            "saturated: the backlog grew over the run, or jobs were passed without end, so a mean would depend on the length of the run."
-        )?;
-    }
-    let grows = |row: &Row| row.all().any(|result| result.grows_with_length);
-    if rows.iter().any(grows) {
-        writeln!(output, "{}", report::GROWS_MEANING)?;
-    }
-    let Some(incomplete) = incomplete else {
-        if let Some(path) = compared.picture_path() {
-            writeln!(output, "picture: {}", path.display())?;
-        }
-        return Ok(());
-    };
-    let count = |row: &Row| row.all().map(|result| result.runs.len()).min().unwrap_or(0);
-    let counts = rows
-        .iter()
-        .map(|row| format!("{} at {}", count(row), compared.load_text(row.load)));
-    let counts = counts.collect::<Vec<_>>().join(", ");
-    let line = report::incomplete_line(incomplete, &counts);
-    writeln!(output, "{line}")?;
-    Ok(())
 }
 
 fn write_json(

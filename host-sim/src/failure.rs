@@ -21,7 +21,7 @@ Exit codes:
   1    the controller was lost, or a run failed: what is complete has been written, marked
        INCOMPLETE; or the picture of --plot could not be drawn: the results have been written
   2    nothing was done: a wrong option or file, or a result that cannot be written; standard
-       error says why
+       error says why. Of `replay -`, the operations before a wrong line have been carried out
   130  after Ctrl-C or SIGTERM: what is complete has been written, marked INCOMPLETE";
 
 /// Writes a line to standard error, as far as it can be written: a reader that has closed it changes neither what is done nor the

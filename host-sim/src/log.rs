@@ -84,7 +84,7 @@ struct Size {
     work: u128,
 }
 
-/// The names of [`Distribution::quantiles`], and the parts of all values that do not exceed them.
+/// The names of [`Distribution::quantiles`], and the parts of all values that are below them.
 const QUANTILES: [(&str, f64); 5] = [
     ("min", 0.0),
     ("median", 0.5),
@@ -227,6 +227,8 @@ impl<'l> Statistics<'l> {
             let numbers = std::iter::once(row.mean).chain(places.map(|place| row.quantiles[place]));
             let numbers = numbers.map(|number| match *name {
                 "offered_load_of_a_week" => format!("{number:.3}"),
+                // A whole number would be another one.
+                _ if number < 100.0 && number.fract() != 0.0 => format!("{number:.1}"),
                 _ => format!("{number:.0}"),
             });
             let name = match *name {
@@ -367,11 +369,11 @@ struct DistributionJson {
     mean: f64,
     /// The least.
     min: f64,
-    /// Half are at most this.
+    /// Their median; of an even number of values halfway between the two in the middle.
     median: f64,
-    /// 95 % are at most this.
+    /// Their 95th percentile, interpolated between two values (definition 8 of Hyndman and Fan 1996).
     p95: f64,
-    /// 99 % are at most this.
+    /// Their 99th percentile, interpolated between two values (definition 8 of Hyndman and Fan 1996).
     p99: f64,
     /// The greatest.
     max: f64,

@@ -161,11 +161,13 @@ metrics! {
     /// Mean over jobs of the time from arrival to departure, divided by the time from allocation to departure or by the
     /// threshold (`--slowdown-threshold`), whichever is longer, and at least 1 (Feitelson and others 1997).
     BoundedSlowdown, "bounded_slowdown", Count, "Feitelson and others 1997";
-    /// Median of the time from arrival to allocation.
+    /// Median of the time from arrival to allocation; of an even number of jobs halfway between the two in the middle.
     WaitingMedian, "waiting_median", Time, "this project";
-    /// The time from arrival to allocation that 95 % of the jobs do not exceed.
+    /// 95th percentile of the time from arrival to allocation, interpolated between two jobs (definition 8 of Hyndman and
+    /// Fan 1996).
     WaitingP95, "waiting_p95", Time, "this project";
-    /// The time from arrival to allocation that 99 % of the jobs do not exceed.
+    /// 99th percentile of the time from arrival to allocation, interpolated between two jobs (definition 8 of Hyndman and
+    /// Fan 1996).
     WaitingP99, "waiting_p99", Time, "this project";
 }
 

@@ -37,7 +37,7 @@
 //! Each operation gives one JSON object on a line. A job that does not fit is refused; where a [queue](Waiting) is kept, it waits until
 //! the scheduler lets it in, which gives an object of its own behind that of the operation that made it possible. So does the end of a lease.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use meshalloc::{Block, Command, Error, Flags, Grid, JobId, JobState, Reply};
@@ -46,15 +46,15 @@ use crate::backend::line::RoundTrips;
 use crate::backend::{Backend, BackendError};
 use crate::metrics::Refusals;
 
+mod lines;
 mod object;
 mod operation;
 
+use lines::Lines;
+pub use lines::check;
 use object::{Blocks, Outcome, Served, Set, json};
 pub(crate) use object::{Served as ServedObject, Set as SetObject};
 pub use operation::Operation;
-
-/// Bytes read at once.
-const CHUNK_BYTES: usize = 1 << 16;
 
 /// The name of an error that is not a refusal.
 const UNKNOWN_JOB: &str = "unknown-job";
@@ -242,26 +242,17 @@ impl Replay<'_> {
         backend: &mut dyn Backend,
         output: &mut impl Write,
     ) -> Result<(), ReplayError> {
-        let mut reader = BufReader::with_capacity(CHUNK_BYTES, input);
-        let mut line = Vec::new();
+        let mut lines = Lines::new(self.file, input, self.machine);
         loop {
-            if reader.buffer().is_empty() {
+            if lines.is_drained() {
                 output.flush()?;
             }
-            line.clear();
-            let read = reader.read_until(b'\n', &mut line);
-            let bytes = read.map_err(|source| ReplayError::Read {
-                file: self.file.to_owned(),
-                source,
-            })?;
-            if bytes == 0 {
+            let Some(operation) = lines.next()? else {
                 return Ok(());
-            }
-            self.line += 1;
-            let operation = Operation::parse(&line, self.machine);
-            match operation.map_err(|reason| self.line_error(reason))? {
-                Some(operation) => self.one(operation, backend, output)?,
-                None => continue,
+            };
+            self.line = lines.number;
+            if let Some(operation) = operation {
+                self.one(operation, backend, output)?;
             }
         }
     }

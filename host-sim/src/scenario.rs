@@ -1,7 +1,7 @@
 //! What `run` is to do: [`ScenarioArgs`], from the command line and from scenario files, and the
 //! [`Scenario`] that they come to, defaults filled in.
 
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{Args, Command};
 use meshalloc::SchedulerKind;
 
 use crate::backend::line::Endpoint;
@@ -18,12 +18,12 @@ mod file;
 mod grid;
 mod log;
 mod machine;
+mod merge;
+mod needs;
 mod network;
 mod requests;
 mod service;
 mod threads;
-
-use error::{Origin, ScenarioFile};
 
 pub(crate) use effective::not_replicated;
 pub use effective::{JobSource, SEED_DEFAULT, Scenario};
@@ -35,6 +35,7 @@ pub(crate) use grid::of_keys;
 pub use grid::{GridPoint, grid, grid_of};
 pub use log::{LogArgs, LogSource, WindowArgs};
 pub use machine::{MESH_DEFAULT, MachineArgs};
+pub(crate) use merge::read;
 pub use network::NetworkArgs;
 pub(crate) use requests::{
     EstimateArgs, check_serves, default_strategy, record, record_log, strategies, strategy_choice,
@@ -340,78 +341,4 @@ pub(crate) fn options() -> Command {
 /// Whether two options cannot be given together.
 pub(crate) fn contradict(a: &str, b: &str) -> bool {
     file::contradict(&options(), a, b)
-}
-
-/// The scenario of the options `given` on the command line and, if there is one, of a file; `command_line` are the options of the
-/// command that are no keys of a file.
-///
-/// # Errors
-///
-/// One line about what is wrong, with its place in the file.
-pub(crate) fn read(
-    matches: &ArgMatches,
-    given: &ScenarioArgs,
-    file: Option<&std::path::Path>,
-    command_line: &'static [&'static str],
-) -> Result<Scenario, String> {
-    let Some(path) = file else {
-        return Ok(Scenario::new(given)?);
-    };
-    let (args, origin) = merged(matches, path, command_line)?;
-    match Scenario::new(&args) {
-        Ok(scenario) => Ok(Scenario { origin, ..scenario }),
-        Err(error) => Err(origin.place(&error)),
-    }
-}
-
-/// The options given on the command line, and those of the scenario file `path` that do not contradict
-/// them.
-///
-/// # Errors
-///
-/// One line about what is wrong with the file.
-fn merged(
-    matches: &ArgMatches,
-    path: &std::path::Path,
-    command_line: &'static [&'static str],
-) -> Result<(ScenarioArgs, Origin), String> {
-    let command = options();
-    let given = |id: &str| {
-        let source = matches.value_source(id);
-        source == Some(clap::parser::ValueSource::CommandLine)
-    };
-    let given: Vec<&clap::Arg> = command
-        .get_arguments()
-        .filter(|arg| arg.get_long().is_some() && given(arg.get_id().as_str()))
-        .collect();
-    let overridden = |key: &str| {
-        let mut keys = given.iter().filter_map(|arg| arg.get_long());
-        keys.any(|other| other == key || file::contradict(&command, other, key))
-    };
-    let options = file::Options::new(command.clone()).beside(command_line);
-    let mut entries = file::read(path, &options)?;
-    entries.retain(|entry| !overridden(&entry.key));
-    let keys = given.iter().filter_map(|arg| arg.get_long());
-    let origin = Origin::of_file(ScenarioFile {
-        name: path.display().to_string(),
-        lines: error::lines(&entries),
-        given: keys.map(str::to_owned).collect(),
-    });
-    for arg in &given {
-        let id = arg.get_id().as_str();
-        let separator = arg.get_value_delimiter().unwrap_or(',').to_string();
-        let raw: Vec<_> = matches.get_raw(id).into_iter().flatten().collect();
-        let value = raw.join(std::ffi::OsStr::new(&separator));
-        let key = arg.get_long().unwrap_or(id).to_owned();
-        entries.push(file::Entry {
-            key,
-            value,
-            line: None,
-        });
-    }
-    let merged = options.read(&entries);
-    let args = merged
-        .and_then(|matches| ScenarioArgs::from_arg_matches(&matches))
-        .map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok((args, origin))
 }

@@ -12,8 +12,8 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use clap::Args;
 use clap::builder::ValueHint;
+use clap::{ArgGroup, Args};
 
 use crate::failure::Failure;
 use crate::file;
@@ -23,13 +23,14 @@ use crate::sweep::command as sweep;
 
 /// What is divided among the tasks of an array, and how these are submitted.
 #[derive(Args, Clone, Debug)]
+#[command(group(ArgGroup::new("work").required(true).args(["file", "reproduce"])))]
 pub(crate) struct SlurmArgs {
     /// The file of a sweep
-    #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath, required_unless_present = "reproduce")]
+    #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     file: Option<PathBuf>,
 
     /// The full reproduction of a paper, in place of a sweep
-    #[arg(long, value_name = "PAPER", value_parser = reproduce::paper_name(), conflicts_with = "file")]
+    #[arg(long, value_name = "PAPER", value_parser = reproduce::paper_name())]
     reproduce: Option<String>,
 
     /// The number of tasks; each computes a shard of about equal expected cost

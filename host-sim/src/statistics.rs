@@ -324,7 +324,7 @@ impl Delays {
         self.0.push(value as f64);
     }
 
-    /// The value that a part `tau` of all, 0 to 1, does not exceed, interpolated so that its median is right whatever the
+    /// The quantile of a part `tau` of all, 0 to 1, interpolated between two values so that its median is right whatever the
     /// distribution (Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 8). `None` without
     /// values. Linear in their number.
     pub fn quantile(&mut self, tau: f64) -> Option<f64> {

@@ -45,7 +45,8 @@ const SCRIPTS: [&str; 4] = [
     arg.hide(is_unused)
 }))]
 pub(crate) struct ViewArgs {
-    /// A TOML file with options as keys (below: which); the command line overrides it
+    /// A TOML file with options as keys (below: which); an option of the command line replaces its key there, and those that
+    /// contradict it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) scenario: Option<PathBuf>,
 

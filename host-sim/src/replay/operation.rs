@@ -85,7 +85,7 @@ impl Operation {
             }
             Verb::Lease => {
                 let job = operands.job()?;
-                let ticks = operands.number("a time")?;
+                let ticks = operands.number("a time", Ticks::MAX)?;
                 operands.end()?;
                 Operation::Lease { job, ticks }
             }
@@ -180,13 +180,19 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
         self.words.next().ok_or_else(missing)
     }
 
-    fn number(&mut self, what: &str) -> Result<u64, String> {
+    /// A whole number, 0 to `most`.
+    fn number(&mut self, what: &str, most: u64) -> Result<u64, String> {
         let word = self.word(what)?;
-        self.digits(word, word, what)
+        let number = self.digits(word, word, what)?;
+        let in_range = number.filter(|&number| number <= most);
+        in_range.ok_or_else(|| {
+            let given = quoted(word);
+            format!("{given} is too large for {what} (expected 0 to {most})")
+        })
     }
 
-    /// Any number of digits, which are a part of `word`; what is too large for 64 bits becomes the largest that is not.
-    fn digits(&self, digits: &[u8], word: &[u8], what: &str) -> Result<u64, String> {
+    /// Any number of digits, which are a part of `word`; `None` if they are too large for 64 bits.
+    fn digits(&self, digits: &[u8], word: &[u8], what: &str) -> Result<Option<u64>, String> {
         if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
             return Err(format!(
                 "{} is not {what} (expected {} with whole numbers from 0)",
@@ -194,17 +200,21 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
                 self.usage
             ));
         }
-        let digits = digits.iter().map(|&digit| u64::from(digit - b'0'));
-        Ok(digits.fold(0, |value: u64, digit| {
-            value.saturating_mul(10).saturating_add(digit)
+        let mut digits = digits.iter().map(|&digit| u64::from(digit - b'0'));
+        Ok(digits.try_fold(0, |value: u64, digit| {
+            value.checked_mul(10)?.checked_add(digit)
         }))
     }
 
+    /// The same; what is too large for 64 bits becomes the largest that is not.
+    fn extent(&self, digits: &[u8], word: &[u8], what: &str) -> Result<u64, String> {
+        let extent = self.digits(digits, word, what)?;
+        Ok(extent.unwrap_or(u64::MAX))
+    }
+
     fn job(&mut self) -> Result<JobId, String> {
-        let id = self.number("a job id")?;
-        u32::try_from(id)
-            .map(JobId)
-            .map_err(|_| format!("the job id is too large (expected 0 to {})", u32::MAX))
+        let id = self.number("a job id", u32::MAX.into())?;
+        Ok(JobId(id as u32))
     }
 
     /// `AxBx...`, or `A B` for two extents, and perhaps an estimate and a lease, in any order: the last operands of a line.
@@ -215,12 +225,12 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
         let word = self.word("what is asked for")?;
         let mut extents = Vec::new();
         for digits in word.split(|byte| byte.eq_ignore_ascii_case(&b'x')) {
-            extents.push(self.digits(digits, word, "a list of extents")?);
+            extents.push(self.extent(digits, word, "a list of extents")?);
         }
         let mut next = self.words.next();
         if let Some(second) = next.filter(|word| extents.len() == 1 && name_of_time(word).is_none())
         {
-            extents.push(self.digits(second, second, "an extent")?);
+            extents.push(self.extent(second, second, "an extent")?);
             next = self.words.next();
         }
         let (mut estimate, mut lease) = (None, None);
@@ -251,13 +261,11 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
 
     /// What stands behind a name, `est=TIME` or `lease=TIME`: at least 1.
     fn time(&self, word: &[u8], name: &str, what: &str) -> Result<Ticks, String> {
-        match self.digits(&word[name.len()..], word, what)? {
-            0 => Err(format!(
-                "{} is no time to hold processors (expected {name}TIME with a TIME of at least 1)",
-                quoted(word)
-            )),
-            ticks => Ok(ticks),
-        }
+        let time = self.digits(&word[name.len()..], word, what)?;
+        time.filter(|&ticks| ticks > 0).ok_or_else(|| {
+            let (given, most) = (quoted(word), Ticks::MAX);
+            format!("{given} is out of range (expected {name}TIME with a TIME of 1 to {most})")
+        })
     }
 
     /// The last operands of a line.
@@ -295,9 +303,10 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
             None => [word, word],
         };
         let coordinate = |digits| match self.digits(digits, word, name)? {
-            number if number < u64::from(side) => Ok(number as u16),
-            number => Err(format!(
-                "{name} = {number} is outside {machine} (expected 0 to {})",
+            Some(number) if number < u64::from(side) => Ok(number as u16),
+            _ => Err(format!(
+                "{name} = {} is outside {machine} (expected 0 to {})",
+                shortened(digits),
                 side - 1
             )),
         };
@@ -330,8 +339,19 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
 
 /// A word of the input, shortened, as an error message shows it.
 fn quoted(word: &[u8]) -> String {
-    const BYTES_MAX: usize = 40;
-    let shown = &word[..word.len().min(BYTES_MAX)];
-    let more = if word.len() > BYTES_MAX { "..." } else { "" };
+    let (shown, more) = cut(word);
     format!("{:?}{more}", String::from_utf8_lossy(shown))
+}
+
+/// Digits of the input, shortened.
+fn shortened(digits: &[u8]) -> String {
+    let (shown, more) = cut(digits);
+    format!("{}{more}", String::from_utf8_lossy(shown))
+}
+
+/// How a word begins, and what stands in place of the rest.
+fn cut(word: &[u8]) -> (&[u8], &'static str) {
+    const BYTES_MAX: usize = 40;
+    let more = if word.len() > BYTES_MAX { "..." } else { "" };
+    (&word[..word.len().min(BYTES_MAX)], more)
 }

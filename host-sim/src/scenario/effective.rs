@@ -8,7 +8,7 @@ use super::error::{OptionError, Origin};
 use super::{
     BackendChoice, Format, JOBS_DEFAULT, JOBS_OF_MESSAGES_DEFAULT, LOAD_DEFAULT, LogSource,
     Measured, REPLICATIONS_DEFAULT, REPLICATIONS_MAX_DEFAULT, RESIDENCE_DEFAULT, ScenarioArgs,
-    TASKS_DEFAULT, default_strategy, strategies,
+    TASKS_DEFAULT, default_strategy, needs, strategies,
 };
 use crate::experiment::{Experiment, Measure, Replications, WARMUP_FRACTION};
 use crate::io::{IoMesh, IoNetwork, IoTasks};
@@ -181,9 +181,7 @@ impl Scenario {
                     estimates: *estimates,
                     ..source.read(machine, logs)?
                 };
-                let usable = log.jobs(self.seed, 0);
-                let path = log.path.display();
-                usable.map_err(|error| OptionError::of_file("swf", &path, error))?;
+                LogSource::check(&log, self.seed)?;
                 let workload = Workload::Log(log);
                 (workload, JOBS_DEFAULT, Measure::Departures, *replications)
             }
@@ -261,7 +259,7 @@ fn arrivals(args: &ScenarioArgs, machine: Grid) -> Result<Arrivals, OptionError>
 /// What jobs send, if they do.
 fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, OptionError> {
     let Some(patterns) = args.pattern else {
-        for (given, key) in [
+        needs::MESSAGES.refuse([
             (args.network.flits.is_some(), "flits"),
             (args.network.routing_delay.is_some(), "routing-delay"),
             (args.messages.is_some(), "messages"),
@@ -269,14 +267,7 @@ fn messages(args: &ScenarioArgs) -> Result<Option<Messages>, OptionError> {
             (args.iteration_seconds.is_some(), "iteration-seconds"),
             (args.cycles_per_second.is_some(), "cycles-per-second"),
             (args.blocking.is_some(), "blocking"),
-        ] {
-            if given {
-                let reason = format!(
-                    "`{key}` is about jobs that send messages (expected `pattern` beside it)"
-                );
-                return Err(OptionError::new(&[key], reason));
-            }
-        }
+        ])?;
         return Ok(None);
     };
     let default = Messages::new(patterns);
@@ -350,20 +341,12 @@ fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, Opti
             replications,
         });
     }
-    for (given, key) in [
+    needs::LOGS.refuse([
         (args.iteration_seconds.is_some(), "iteration-seconds"),
         (args.cycles_per_second.is_some(), "cycles-per-second"),
-    ] {
-        if given {
-            let reason = format!("`{key}` is about logs (expected `swf` beside it)");
-            return Err(OptionError::new(&[key], reason));
-        }
-    }
-    if args.log.shape.is_some() && args.task_processors.is_none() {
-        return Err(OptionError::new(
-            &["shape"],
-            "`shape` is about numbers of processors (expected `swf` or `task-processors` beside it)",
-        ));
+    ])?;
+    if args.task_processors.is_none() {
+        needs::COUNTS.refuse([(args.log.shape.is_some(), "shape")])?;
     }
     let io = io(args, machine)?;
     let arrivals = arrivals(args, machine)?;
@@ -413,12 +396,8 @@ fn replications(args: &ScenarioArgs, log: Option<&LogSource>) -> Result<Replicat
     }
     match (args.replications, args.until_rel_error) {
         (count, None) => {
-            if args.max_replications.is_some() {
-                return Err(OptionError::new(
-                    &["max-replications"],
-                    "`max-replications` is a cap (expected `until-rel-error` beside it)",
-                ));
-            }
+            needs::ERROR_TO_REACH
+                .refuse([(args.max_replications.is_some(), "max-replications")])?;
             Ok(Replications::Fixed(count.unwrap_or(REPLICATIONS_DEFAULT)))
         }
         (_, Some(target)) => Ok(Replications::UntilRelativeError {

@@ -6,6 +6,7 @@ use std::cell::{Ref, RefCell};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::builder::PossibleValue;
 use clap::{Arg, ArgMatches, Command};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -226,7 +227,12 @@ impl<'r> Reader<'r> {
         };
         drop(command);
         match value.get_ref() {
-            DeValue::Array(items) if arg.get_value_delimiter().is_some() && !items.is_empty() => {
+            DeValue::Array(items) if arg.get_value_delimiter().is_some() => {
+                if items.is_empty() {
+                    let line = self.line_of(value);
+                    let reason = no_values(key);
+                    return Err(Wrong { line, reason });
+                }
                 let items = items.iter().map(|item| self.single(&arg, key, item));
                 let items = items.collect::<Result<Vec<_>, Wrong>>()?;
                 let values: Vec<_> = items.into_iter().map(|entry| entry.value).collect();
@@ -246,7 +252,14 @@ impl<'r> Reader<'r> {
         let wrong = |reason| Wrong { line, reason };
         let text = match value.get_ref() {
             DeValue::Boolean(choice) if is_switch(arg) => choice.to_string(),
-            other => scalar(key, other).map_err(wrong)?,
+            other => scalar(other).ok_or_else(|| {
+                let expected = match is_switch(arg) {
+                    true => "true or false",
+                    false => "a string or a number",
+                };
+                let kind = other.type_str();
+                wrong(format!("`{key}` is of type {kind} (expected {expected})"))
+            })?,
         };
         let is_path = arg.get_value_hint() == clap::ValueHint::FilePath;
         if is_path && text == "-" {
@@ -294,6 +307,11 @@ fn unknown(key: &str, options: &Options, command: &Command) -> String {
     }
 }
 
+/// The message about a key whose list is empty.
+pub(super) fn no_values(key: &str) -> String {
+    format!("`{key}` has no values (expected at least one)")
+}
+
 /// Whether `key` goes with all earlier ones, which come with their lines.
 pub(super) fn agree<'k>(
     command: &Command,
@@ -311,16 +329,18 @@ pub(super) fn agree<'k>(
 /// Whether the option takes true and false.
 fn is_switch(arg: &Arg) -> bool {
     let values = arg.get_possible_values();
-    values
-        .iter()
-        .map(clap::builder::PossibleValue::get_name)
-        .eq(["true", "false"])
+    names_of(&values).eq(["true", "false"])
 }
 
-/// A value as an option has it.
-fn scalar(key: &str, value: &DeValue<'_>) -> Result<String, String> {
+/// The values as they are written.
+fn names_of(values: &[PossibleValue]) -> impl Iterator<Item = &str> {
+    values.iter().map(PossibleValue::get_name)
+}
+
+/// A value as an option has it, if it is a string or a number.
+fn scalar(value: &DeValue<'_>) -> Option<String> {
     let number = |text: &str| text.parse().map(|number: f64| Number(number).to_string());
-    let text = match value {
+    match value {
         DeValue::String(text) => Some(text.to_string()),
         DeValue::Integer(digits) => {
             let number = i128::from_str_radix(digits.as_str(), digits.radix());
@@ -329,13 +349,7 @@ fn scalar(key: &str, value: &DeValue<'_>) -> Result<String, String> {
         }
         DeValue::Float(digits) => number(digits.as_str()).ok(),
         _ => None,
-    };
-    text.ok_or_else(|| {
-        format!(
-            "`{key}` is of type {} (expected a string or a number)",
-            value.type_str()
-        )
-    })
+    }
 }
 
 /// Lets the option's own parser look at the value, which is shown like this.
@@ -343,8 +357,17 @@ fn check(entry: &Entry, shown: &str, options: &Options) -> Result<(), String> {
     let Err(error) = options.read([entry]) else {
         return Ok(());
     };
-    let reason = std::error::Error::source(&error)
-        .map_or_else(|| error.kind().to_string(), ToString::to_string);
+    let reason = match std::error::Error::source(&error) {
+        Some(source) => source.to_string(),
+        // An option that takes only certain values has no reason of its own.
+        None => match find(&options.command(), &entry.key).map(Arg::get_possible_values) {
+            Some(values) if !values.is_empty() => {
+                let values: Vec<_> = names_of(&values).collect();
+                format!("expected {}", values.join(" or "))
+            }
+            _ => error.kind().to_string(),
+        },
+    };
     Err(format!("{} = {shown}: {reason}", entry.key))
 }
 
@@ -455,6 +478,22 @@ mod tests {
                 1,
                 "0000: expected a number over 0",
             ),
+            (
+                "\nstrategy = []",
+                2,
+                "`strategy` has no values (expected at least one)",
+            ),
+            (
+                "pattern = \"ring\"\nblocking = \"yes\"",
+                2,
+                "blocking = \"yes\": expected true or false",
+            ),
+            (
+                "blocking = []",
+                1,
+                "`blocking` is of type array (expected true or false)",
+            ),
+            ("blocking = 1", 1, "blocking = 1: expected true or false"),
             ("mesh = 0", 1, "expected WxH"),
             ("mesh = [\"8x8\"]", 1, "of type array"),
             ("load = true", 1, "of type boolean"),

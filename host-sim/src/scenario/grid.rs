@@ -250,10 +250,7 @@ fn values(
     let wrong = |reason| Wrong { line, reason };
     let items = match value.get_ref() {
         DeValue::Array(items) if !items.is_empty() => items,
-        DeValue::Array(_) => {
-            let reason = format!("`{key}` has no values (expected at least one)");
-            return Err(wrong(reason));
-        }
+        DeValue::Array(_) => return Err(wrong(file::no_values(key))),
         other => {
             // An unknown key is worse than a value of another type.
             reader.entry(key, line, value)?;

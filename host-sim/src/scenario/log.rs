@@ -7,7 +7,7 @@ use clap::builder::ValueHint;
 use meshalloc::{Grid, Ticks};
 use serde_json::Value;
 
-use super::OptionError;
+use super::{OptionError, needs};
 use crate::names;
 use crate::workload::{Log, LogOptions, Resample, ShapeRule, SharedLogs, TimeUnit};
 
@@ -105,18 +105,13 @@ impl LogArgs {
         jobs: Option<u32>,
     ) -> Result<Option<LogSource>, OptionError> {
         let Some(file) = &self.swf else {
-            for (given, key) in [
+            needs::LOGS.refuse([
                 (self.window.partition.is_some(), "partition"),
                 (self.window.from.is_some(), "from"),
                 (self.window.to.is_some(), "to"),
                 (load.is_some(), "log-load"),
                 (self.resample.is_some(), "resample"),
-            ] {
-                if given {
-                    let reason = format!("`{key}` is about logs (expected `swf` beside it)");
-                    return Err(OptionError::new(&[key], reason));
-                }
-            }
+            ])?;
             return Ok(None);
         };
         let mut options = self.window.options(&machine)?;
@@ -168,6 +163,18 @@ impl LogSource {
             resample: self.resample,
             ..log.map_err(|error| OptionError::unquoted(&["swf"], &error))?
         })
+    }
+
+    /// Whether jobs can be made of the log.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot, with the name of the file.
+    pub(crate) fn check(log: &Log, seed: u64) -> Result<(), OptionError> {
+        let path = log.path.display();
+        let usable = log.jobs(seed, 0);
+        usable.map_err(|error| OptionError::of_file("swf", &path, error))?;
+        Ok(())
     }
 }
 

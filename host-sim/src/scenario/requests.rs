@@ -4,7 +4,7 @@ use clap::Args;
 use meshalloc::{Grid, SchedulerKind, StrategyKind};
 use serde_json::{Value, json};
 
-use super::{LogSource, MachineArgs, OptionError, SYNTHETIC, side_range, sizes};
+use super::{LogSource, MachineArgs, OptionError, SYNTHETIC, needs, side_range, sizes};
 use crate::names;
 use crate::workload::{
     EstimateModel, Requests, SideRange, SizeDistribution, Subcubes, Submeshes, TaskDistribution,
@@ -70,15 +70,10 @@ impl RequestArgs {
                 radices: self.radices.unwrap_or_default(),
             }));
         }
-        for (given, key) in [
+        needs::CUBES.refuse([
             (self.dims.is_some(), "dims"),
             (self.radices.is_some(), "radices"),
-        ] {
-            if given {
-                let reason = format!("`{key}` is about cubes (expected `cube` beside it)");
-                return Err(OptionError::new(&[key], reason));
-            }
-        }
+        ])?;
         let machine = self.machine.machine()?;
         let sizes = self.sizes.unwrap_or(SizeDistribution::Uniform);
         let mut submeshes = Submeshes::new(machine, sizes);

@@ -348,7 +348,10 @@ fn a_scenario_file_is_the_command_line() {
     assert_eq!(json["scenario"]["residence"], "10,15");
     // An option replaces those of the file that contradict it.
     let load = format!("{line} --load .3 --jobs 500");
-    let json = host_sim_in(folder.path(), &load).json();
+    let mut ended = host_sim_in(folder.path(), &load);
+    let note = "note: s.toml: not used beside --load, --jobs: `tasks` (line 4)\n";
+    assert_eq!(std::mem::take(&mut ended.stderr), note);
+    let json = ended.json();
     assert_eq!(json["scenario"]["tasks"], Value::Null);
     assert_eq!(json["scenario"]["dims"], "normal");
     fs::write(

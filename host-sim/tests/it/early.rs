@@ -67,7 +67,7 @@ fn tables_of_interrupted_commands_are_marked() {
         (format!("saturation {MANY}"), "completed: "),
         (
             format!("compare {MANY} --load .3,.5"),
-            "completed: 0 at 0.3, ",
+            "completed: under fcfs 0 at 0.3, ",
         ),
     ] {
         let ended = interrupted(&line);
@@ -78,6 +78,11 @@ fn tables_of_interrupted_commands_are_marked() {
         );
         assert!(ended.stdout.contains(mark), "{ended}");
         assert!(!ended.stdout.contains("picture: "), "{ended}");
+        assert_eq!(
+            ended.stdout.contains("; under easy 0 at 0.3, "),
+            line.starts_with("compare"),
+            "{ended}"
+        );
     }
 }
 

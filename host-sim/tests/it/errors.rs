@@ -488,6 +488,7 @@ fn help_names_every_option_with_its_default() {
             ],
         ),
         ("list", &["--format", "[default: table]"]),
+        ("replay", &["default: no waiting", "line by line"]),
     ] {
         let help = host_sim_in(folder.path(), &format!("{command} --help")).good();
         for part in parts {
@@ -502,6 +503,7 @@ fn help_names_every_option_with_its_default() {
         "0    done",
         "1    ",
         "2    nothing was done",
+        "Of `replay -`, the operations before a wrong line have been carried out",
         "130  after Ctrl-C",
     ] {
         assert!(help.contains(code), "{code} is missing in {help}");

@@ -281,6 +281,11 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
         error.contains("a.toml:4: `replications` is about new jobs"),
         "{error}"
     );
+    let error = fails("compare --swf log.swf --mesh 4x4 --resample weeks --to 10d");
+    assert!(
+        error.contains("log.swf: the number of whole weeks to resample (--resample) is 1"),
+        "{error}"
+    );
     let error = fails("run --swf log.swf --mesh 4x4 --resample weeks --to 10d");
     assert!(
         error.contains("log.swf: the number of whole weeks to resample (--resample) is 1"),
@@ -288,6 +293,28 @@ fn what_is_wrong_about_a_log_in_a_file_has_its_line() {
     );
     let error = fails("compare --swf log.swf --mesh 4x4 --replications 2");
     assert!(error.contains("replications is about new jobs"), "{error}");
+}
+
+#[test]
+fn percentiles_of_a_log_and_of_a_run_are_interpolated_alike() {
+    // Jobs that wait 0 to 38 s, and one after the other run 1 to 39 s.
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, run: &dyn Fn(u64) -> u64| {
+        let jobs: Vec<Line> = (1..=39).map(|job| (0, run(job), 1, -1)).collect();
+        fs::write(folder.path().join(name), swf(&jobs)).unwrap();
+    };
+    write("equal.swf", &|_| 1);
+    write("longer.swf", &|job| job);
+    let line = "run --mesh 1x1 --swf equal.swf --format json";
+    let json = host_sim_in(folder.path(), line).json();
+    let waited = &results(&json)[0]["metrics"]["waiting_p95"]["mean"];
+    assert!((waited.as_f64().unwrap() - 36.7).abs() < 1e-9, "{waited}");
+    let line = "log longer.swf --mesh 1x1 --format json";
+    let json = host_sim_in(folder.path(), line).json();
+    let ran = &json["distributions"]["run_time_seconds"]["p95"];
+    assert!((ran.as_f64().unwrap() - 37.7).abs() < 1e-9, "{ran}");
+    let shown = host_sim_in(folder.path(), "log longer.swf --mesh 1x1").good();
+    assert!(shown.contains(" 37.7 "), "{shown}");
 }
 
 #[test]

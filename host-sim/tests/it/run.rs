@@ -242,11 +242,13 @@ fn the_command_line_overrides_a_scenario() {
     let scenario =
         "mesh = \"8x8\"\nstrategy = [\"fsl\", \"ff\"]\nload = 0.3\njobs = 200\nreplications = 2\n";
     fs::write(folder.path().join("s.toml"), scenario).unwrap();
-    let run = |options: &str| {
+    let run = |options: &str, note: &str| {
         let line = format!("run --scenario s.toml --format json {options}");
-        host_sim_in(folder.path(), &line).json()["scenario"].clone()
+        let mut ended = host_sim_in(folder.path(), &line);
+        assert_eq!(std::mem::take(&mut ended.stderr), note);
+        ended.json()["scenario"].clone()
     };
-    let plain = run("");
+    let plain = run("", "");
     assert_eq!(plain["mesh"], "8x8");
     assert_eq!(
         plain["strategy"],
@@ -254,7 +256,10 @@ fn the_command_line_overrides_a_scenario() {
     );
     assert_eq!(plain["load"], 0.3);
     assert_eq!(plain["replications"], 2);
-    let overridden = run("--mesh 4x4 --traffic 1.5 --strategy as,naive");
+    let overridden = run(
+        "--mesh 4x4 --traffic 1.5 --strategy as,naive",
+        "note: s.toml: not used beside --traffic: `load` (line 3)\n",
+    );
     assert_eq!(overridden["mesh"], "4x4");
     assert_eq!(overridden["traffic"], 1.5);
     assert!(overridden.get("load").is_none(), "{overridden}");
@@ -263,6 +268,39 @@ fn the_command_line_overrides_a_scenario() {
         serde_json::json!(["adaptive-scan", "naive"])
     );
     assert_eq!(overridden["jobs"], 200);
+}
+
+#[test]
+fn keys_that_the_command_line_contradicts_are_named_with_all_that_needs_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.toml");
+    let run = |text: &str, options: &str, note: &str| {
+        fs::write(&path, text).unwrap();
+        let small = "--jobs 50 --replications 1 --format json";
+        let line = format!("run --scenario s.toml {small} {options}");
+        let mut ended = host_sim_in(folder.path(), &line);
+        assert_eq!(std::mem::take(&mut ended.stderr), note, "{options}");
+        ended.json()["scenario"].clone()
+    };
+    let ring = "mesh = \"8x8\"\nflits = 4\npattern = \"ring\"\narrival-rate = 0.001\n";
+    let note = "note: s.toml: not used beside --load: `flits` (line 2, needs `pattern`), `pattern` (line 3), `arrival-rate` (line 4)\n";
+    let loaded = run(ring, "--load .5", note);
+    assert_eq!((&loaded["load"], loaded.get("flits")), (&0.5.into(), None));
+    let log =
+        "swf = \"a.swf\"\nfrom = 7\nshape = \"near-square\"\nmesh = \"8x8\"\nestimates = \"log\"\n";
+    let note = "note: s.toml: not used beside --load: `swf` (line 1), `from` (line 2, needs `swf`), `shape` (line 3, needs `swf` or `task-processors`), `estimates` (line 5, needs `swf`)\n";
+    run(log, "--load .5", note);
+    let note = "note: s.toml: not used beside --task-processors: `swf` (line 1), `from` (line 2, needs `swf`), `estimates` (line 5, needs `swf`)\n";
+    run(log, "--task-processors exponential:4", note);
+    // What the file lacks itself is an error, as without an option.
+    fs::write(&path, "mesh = \"8x8\"\nflits = 4\ntasks = 3\n").unwrap();
+    let line = "run --scenario s.toml --load .5";
+    let ended = host_sim_in(folder.path(), line);
+    let part = "s.toml:2: `flits` is about jobs that send messages (expected `pattern`";
+    assert!(
+        ended.code == Some(2) && ended.stderr.contains(part),
+        "{ended}"
+    );
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn what_cannot_be_an_array_is_refused() {
     fs::write(folder.path().join("grid.toml"), FIXED).unwrap();
     for (options, part) in [
         ("grid.toml", "--tasks <COUNT>"),
-        ("--tasks 2", "<FILE.toml>"),
+        ("--tasks 2", "<FILE.toml|--reproduce <PAPER>>"),
         ("grid.toml --tasks 0", "expected a whole number"),
         (
             "grid.toml --tasks 13",

@@ -1,0 +1,146 @@
+//! The tables of `compare`.
+
+use std::io::Write;
+use std::ops::Range;
+
+use super::{Comparison, Row, short};
+use crate::failure::{Failure, Incomplete};
+use crate::metrics::Metric;
+use crate::report::{self, cell, table, trimmed};
+
+pub(super) fn write_tables(
+    compared: &Comparison<'_>,
+    rows: &[Row],
+    incomplete: Option<&Incomplete>,
+    output: &mut dyn Write,
+) -> Result<(), Failure> {
+    writeln!(output, "{}", compared.parameters())?;
+    let titles = [
+        (Metric::WaitingDelay, "Mean waiting delay (s)"),
+        (Metric::AllocationMiss, "Allocation miss (%)"),
+        (Metric::Utilization, "Utilization (%)"),
+        (Metric::WaitingAtEnd, "Jobs waiting at the last arrival"),
+    ];
+    for (metric, title) in titles {
+        for (under, scheduler) in compared.scheduler_names().iter().enumerate() {
+            // Of the strategies in these columns.
+            let of = |names: &[String], columns: Range<usize>| {
+                let names = names[columns.clone()].iter().cloned();
+                let mut table = table(std::iter::once("load".to_owned()).chain(names));
+                for row in rows {
+                    let results = row.results[under][columns.clone()].iter();
+                    let cells = results.map(|result| cell(result, metric));
+                    let load = compared.load_text(row.load);
+                    table.add_row(std::iter::once(load).chain(cells));
+                }
+                trimmed(&table)
+            };
+            let fits = |shown: &String| {
+                let mut lines = shown.lines();
+                lines.all(|line| line.chars().count() <= report::WIDTH_MAX)
+            };
+            let count = compared.strategies.len();
+            let long: Vec<_> = compared
+                .strategies
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            let mut shown = vec![of(&long, 0..count)];
+            if !shown.iter().all(fits) {
+                // With short names; below each other if that is not enough.
+                let names: Vec<_> = compared
+                    .strategies
+                    .iter()
+                    .map(|&kind| short(kind))
+                    .collect();
+                for most in (1..=count).rev() {
+                    let begins = (0..count).step_by(most);
+                    let columns = begins.map(|begin| begin..count.min(begin + most));
+                    shown = columns.map(|columns| of(&names, columns)).collect();
+                    if shown.iter().all(fits) {
+                        break;
+                    }
+                }
+            }
+            let shown = shown.join("\n\n");
+            writeln!(output, "\n{title}, {scheduler}\n{shown}")?;
+        }
+    }
+    let sampling = rows
+        .iter()
+        .flat_map(Row::all)
+        .next()
+        .map(|result| result.sampling);
+    if let (Some(sampling), true) = (sampling, compared.replications > 1) {
+        writeln!(output, "{}", sampling.interval_meaning())?;
+    }
+    let saturated = |row: &Row| row.all().any(|result| result.saturated);
+    if rows.iter().any(saturated) {
+        writeln!(
+            output,
+            "saturated: the backlog grew over the run, or jobs were passed without end, so a mean would depend on the length of the run."
+        )?;
+    }
+    let grows = |row: &Row| row.all().any(|result| result.grows_with_length);
+    if rows.iter().any(grows) {
+        writeln!(output, "{}", report::GROWS_MEANING)?;
+    }
+    let Some(incomplete) = incomplete else {
+        if let Some(path) = compared.picture_path() {
+            writeln!(output, "picture: {}", path.display())?;
+        }
+        return Ok(());
+    };
+    let counts = |under: usize| {
+        let count = move |row: &Row| {
+            let runs = row.results[under].iter().map(|result| result.runs.len());
+            (compared.load_text(row.load), runs.min().unwrap_or(0))
+        };
+        rows.iter().map(count).collect()
+    };
+    let schedulers = compared.scheduler_names().into_iter().enumerate();
+    let counts: Vec<_> = schedulers
+        .map(|(under, name)| (name, counts(under)))
+        .collect();
+    let counts = completed(&counts);
+    let line = report::incomplete_line(incomplete, &counts);
+    writeln!(output, "{line}")?;
+    Ok(())
+}
+
+/// How many replications there are under each scheduler, at each load; one scheduler is not named.
+fn completed(counts: &[(String, Vec<(String, usize)>)]) -> String {
+    let is_one = counts.len() == 1;
+    let of = |(scheduler, counts): &(String, Vec<(String, usize)>)| {
+        let at = |(load, count): &(String, usize)| format!("{count} at {load}");
+        let counts: Vec<_> = counts.iter().map(at).collect();
+        let counts = counts.join(", ");
+        match is_one {
+            true => counts,
+            false => format!("under {scheduler} {counts}"),
+        }
+    };
+    counts.iter().map(of).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::completed;
+
+    #[test]
+    fn replications_are_counted_under_each_scheduler() {
+        let counts = |runs: [usize; 2]| {
+            let loads = [".3", ".4"].map(str::to_owned);
+            loads.into_iter().zip(runs).collect::<Vec<_>>()
+        };
+        let (fcfs, easy) = (
+            ("fcfs".to_owned(), counts([0, 2])),
+            ("easy".to_owned(), counts([0, 1])),
+        );
+        assert_eq!(completed(std::slice::from_ref(&fcfs)), "0 at .3, 2 at .4");
+        assert_eq!(
+            completed(&[fcfs, easy]),
+            "under fcfs 0 at .3, 2 at .4; under easy 0 at .3, 1 at .4"
+        );
+    }
+}
