@@ -366,6 +366,9 @@ impl<'a> Work<'a> {
     }
 
     fn tell(&mut self) {
-        (self.worked)(core::mem::take(&mut self.untold));
+        match core::mem::take(&mut self.untold) {
+            0 => {}
+            untold => (self.worked)(untold),
+        }
     }
 }
