@@ -74,6 +74,11 @@ pub(super) fn write_tables(
     if let (Some(sampling), true) = (sampling, compared.replications > 1) {
         writeln!(output, "{}", sampling.interval_meaning())?;
     }
+    for &scheduler in &compared.schedulers {
+        if let Some(note) = report::reservations_text(scheduler, compared.estimates) {
+            writeln!(output, "{note}")?;
+        }
+    }
     let saturated = |row: &Row| row.all().any(|result| result.saturated);
     if rows.iter().any(saturated) {
         writeln!(

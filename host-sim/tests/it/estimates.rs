@@ -126,6 +126,12 @@ fn who_reserves_without_estimates_is_told_and_passing_without_end_is_saturation(
     );
     let shown = host_sim(line).good();
     assert!(!shown.contains("without"), "{shown}");
+    let line = "compare --mesh 8x8 --strategy ff --load .3 --jobs 100 --replications 1 --scheduler fcfs,easy --no-picture";
+    let told = |line: &str| host_sim(line).good().matches("without estimates").count();
+    assert_eq!(
+        (told(&format!("{line} --estimates none")), told(line)),
+        (1, 0)
+    );
     // One replication of many in which jobs are left behind is enough: its means are of the others.
     let line = "run --mesh 16x16 --strategy ff --load .55 --jobs 20 --replications 40 --scheduler sjf --format json";
     let result = &host_sim(line).json()["results"][0];
