@@ -97,9 +97,7 @@ pub trait Scheduler {
 
     /// Saves what it knows between two passes, beside what is reserved: items, as many as it likes. Nothing for some.
     #[cfg(feature = "restore")]
-    fn save(&self, state: &mut Writer<'_>) {
-        let _ = state;
-    }
+    fn save(&self, _state: &mut Writer<'_>) {}
 
     /// Restores from the next item that [`Scheduler::save`] has put.
     ///
@@ -107,8 +105,7 @@ pub trait Scheduler {
     ///
     /// When it was not put by this scheduler.
     #[cfg(feature = "restore")]
-    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
-        let _ = state;
+    fn restore(&mut self, _state: &mut Reader<'_>) -> Result<(), RestoreError> {
         Err(RestoreError::Inconsistent)
     }
 }

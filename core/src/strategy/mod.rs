@@ -125,14 +125,11 @@ pub trait Strategy {
 
     /// The supposition is over; `occupancy` is the machine's. For a strategy that had to overwrite what it keeps. `worked` is called with about how many
     /// instructions that takes, as in [`Draft::worked`].
-    fn end_supposing(&mut self, occupancy: &Occupancy<'_>, worked: &mut dyn FnMut(u32)) {
-        let _ = (occupancy, worked);
-    }
+    fn end_supposing(&mut self, _occupancy: &Occupancy<'_>, _worked: &mut dyn FnMut(u32)) {}
 
     /// Whether a place is found for the request whenever any submesh of these sides is free in a two-dimensional mesh. Then
     /// a submesh that is kept free is enough to be sure of a place.
-    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
-        let _ = (request, sides);
+    fn recognizes(&self, _request: &Request, _sides: Sides) -> bool {
         false
     }
 
@@ -145,37 +142,37 @@ pub trait Strategy {
     }
 
     /// What is known about jobs, just before a place is looked for. For strategies that look ahead ([`Strategy::looks_ahead`]).
-    fn look(&mut self, outlook: &Outlook<'_, '_>) {
-        let _ = outlook;
-    }
+    fn look(&mut self, _outlook: &Outlook<'_, '_>) {}
 
     /// The block has become busy: a job took it, or its processors are faulty, some of which may have been busy before. `occupancy` says so
     /// already. `worked` is called with about how many instructions that takes, as in [`Draft::worked`].
-    fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
-        let _ = (occupancy, block, worked);
-    }
+    fn taken(&mut self, _occupancy: &Occupancy<'_>, _block: Block, _worked: &mut dyn FnMut(u32)) {}
 
     /// The block has become free, but for its faulty processors. `occupancy` says so already. `worked` as above.
-    fn released(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
-        let _ = (occupancy, block, worked);
+    fn released(
+        &mut self,
+        _occupancy: &Occupancy<'_>,
+        _block: Block,
+        _worked: &mut dyn FnMut(u32),
+    ) {
     }
 
     /// Processors of the block that were faulty have become free. `occupancy` says so already. `worked` as above.
-    fn repaired(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32)) {
-        let _ = (occupancy, block, worked);
+    fn repaired(
+        &mut self,
+        _occupancy: &Occupancy<'_>,
+        _block: Block,
+        _worked: &mut dyn FnMut(u32),
+    ) {
     }
 
     /// Forget everything and begin with this occupancy.
-    fn rebuild(&mut self, occupancy: &Occupancy<'_>) {
-        let _ = occupancy;
-    }
+    fn rebuild(&mut self, _occupancy: &Occupancy<'_>) {}
 
     /// Saves what [`Strategy::rebuild`] does not make again from the occupancy and on which decisions depend: items, as many as it likes. Nothing
     /// for most.
     #[cfg(feature = "restore")]
-    fn save(&self, state: &mut Writer<'_>) {
-        let _ = state;
-    }
+    fn save(&self, _state: &mut Writer<'_>) {}
 
     /// Restores from the next item that [`Strategy::save`] has put; [`Strategy::rebuild`] has come before the first.
     ///
@@ -183,8 +180,7 @@ pub trait Strategy {
     ///
     /// When it was not put by this strategy.
     #[cfg(feature = "restore")]
-    fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
-        let _ = state;
+    fn restore(&mut self, _state: &mut Reader<'_>) -> Result<(), RestoreError> {
         Err(RestoreError::Inconsistent)
     }
 
@@ -195,9 +191,7 @@ pub trait Strategy {
     }
 
     /// Asserts every invariant of what the strategy keeps. For tests; it may be slow.
-    fn check_invariants(&self, occupancy: &Occupancy<'_>) {
-        let _ = occupancy;
-    }
+    fn check_invariants(&self, _occupancy: &Occupancy<'_>) {}
 }
 
 /// Memory that a strategy may use as it likes; how much of it a strategy needs is in its docs.
