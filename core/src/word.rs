@@ -4,6 +4,7 @@
 //! words, a 64-bit host with 64-bit ones (and with 32-bit ones under the feature `word32`); the
 //! decisions are the same.
 
+use core::cell::Cell;
 use core::ops::Range;
 
 use crate::grid::MESH_SIDE_MAX;
@@ -21,6 +22,18 @@ pub(crate) type Wide = u128;
 /// Two words.
 #[cfg(not(all(target_pointer_width = "64", not(feature = "word32"))))]
 pub(crate) type Wide = u64;
+
+/// Two words in one, the low one first.
+#[inline(always)]
+pub(crate) const fn wide([low, high]: [Word; 2]) -> Wide {
+    low as Wide | (high as Wide) << WORD_BITS
+}
+
+/// The low and the high one of two words.
+#[inline(always)]
+pub(crate) const fn halves(words: Wide) -> [Word; 2] {
+    [words as Word, (words >> WORD_BITS) as Word]
+}
 
 /// Bits in a [`Word`].
 pub const WORD_BITS: u32 = Word::BITS;
@@ -156,13 +169,20 @@ impl Doubling {
         &self.steps[..self.count]
     }
 
-    /// The starts of the runs in a row of two words.
+    /// The starts of the runs in a row of two words. By halves, as the board would shift both by a call.
     #[inline]
     pub(crate) fn reduced(&self, ones: Wide) -> Wide {
-        let steps = self.steps().iter();
-        steps.fold(ones, |ones, &step| {
-            ones & ones.checked_shr(step).unwrap_or(0)
-        })
+        let [mut low, mut high] = halves(ones);
+        for &step in self.steps() {
+            if step < WORD_BITS {
+                low &= low >> step | high << 1 << (WORD_BITS - 1 - step);
+                high &= high >> step;
+            } else {
+                low &= high.checked_shr(step - WORD_BITS).unwrap_or(0);
+                high = 0;
+            }
+        }
+        wide([low, high])
     }
 
     /// Reduces a row of several words to the starts of its runs.
@@ -188,19 +208,38 @@ pub(crate) fn run_starts<const STEPS: u32>(mut ones: Word, last: u32) -> Word {
     ones
 }
 
-/// `row &= row >> by`, across the words; zeros come in at the top.
-///
-/// In place, lowest word first: a word is read only by itself and by lower ones, which are done.
-#[inline]
-pub(crate) fn and_shifted(row: &mut [Word], by: u32) {
-    let words = (by / WORD_BITS) as usize;
-    let bits = by % WORD_BITS;
-    let mut low = row.get(words).copied().unwrap_or(0);
-    for at in 0..row.len() {
-        let high = row.get(at + words + 1).copied().unwrap_or(0);
-        // Two shifts, as together they may be as long as the word.
-        row[at] &= low >> bits | high << 1 << (WORD_BITS - 1 - bits);
-        low = high;
+/// `bits &= bits >> by`, across the words; zeros come in at the top.
+pub(crate) fn and_shifted(bits: &mut [Word], by: u32) {
+    let (words, by) = ((by / WORD_BITS) as usize, by % WORD_BITS);
+    // In place, lowest word first: a word is read only by itself and by lower ones, which are done.
+    let bits = Cell::from_mut(bits).as_slice_of_cells();
+    let (_, above) = bits.split_at(words.min(bits.len()));
+    if by == 0 {
+        for (word, above) in bits.iter().zip(above) {
+            word.set(word.get() & above.get());
+        }
+    } else if let Some((first, rest)) = above.split_first() {
+        let mut low = first.get();
+        for (word, high) in bits.iter().zip(rest) {
+            let high = high.get();
+            word.set(word.get() & (low >> by | high << (WORD_BITS - by)));
+            low = high;
+        }
+        let last = &bits[rest.len()];
+        last.set(last.get() & low >> by);
+    }
+    for word in &bits[above.len()..] {
+        word.set(0);
+    }
+}
+
+/// Of rows of `stride` words that were shifted together, leaves the bits at which a run of `len` does not go on in the next row.
+pub(crate) fn keep_starts(len: u32, bits: &mut [Word], stride: usize) {
+    let columns = (stride as u32 * WORD_BITS + 1).saturating_sub(len);
+    for row in bits.chunks_exact_mut(stride) {
+        for (word, first) in row.iter_mut().zip((0..).step_by(WORD_BITS as usize)) {
+            *word &= ones(columns.saturating_sub(first));
+        }
     }
 }
 

@@ -190,7 +190,8 @@ pub(super) fn free_nodes<'s>(
     // Without the padding of rows there are fewer; what is beyond them is never written.
     let used = words_for(occupancy.grid().nodes());
     let (bases, spare) = scratch.split_at_mut(used);
-    match occupancy.layout().is_plane() {
+    let is_padded = !occupancy.grid().row_len().is_multiple_of(WORD_BITS);
+    match occupancy.layout().is_plane() && is_padded {
         true => pack_rows(occupancy, bases),
         false => {
             for (base, busy) in bases.iter_mut().zip(busy) {

@@ -2,6 +2,7 @@
 
 pub(crate) mod boxes;
 pub(crate) mod connected;
+pub(crate) mod contact;
 pub(crate) mod curve;
 mod failed;
 pub(crate) mod few;

@@ -8,7 +8,9 @@ use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::{Doubling, Span, WORD_BITS, Wide, Word, run_starts, runs};
+use crate::word::{
+    Doubling, Span, WORD_BITS, Wide, Word, and_shifted, halves, keep_starts, run_starts, runs, wide,
+};
 
 /// The first base node in row-major order at which a submesh of these sides is free.
 ///
@@ -151,13 +153,12 @@ impl Row for Wide {
 
     #[inline]
     fn read(words: &[Word], row: usize) -> Wide {
-        Wide::from(words[2 * row]) | Wide::from(words[2 * row + 1]) << WORD_BITS
+        wide([words[2 * row], words[2 * row + 1]])
     }
 
     #[inline]
     fn write(self, words: &mut [Word], row: usize) {
-        words[2 * row] = self as Word;
-        words[2 * row + 1] = (self >> WORD_BITS) as Word;
+        [words[2 * row], words[2 * row + 1]] = halves(self);
     }
 
     #[inline]
@@ -290,37 +291,29 @@ pub(crate) fn all_bases<'s>(
     let stride = occupancy.stride();
     let busy = occupancy.busy_rows();
     let bases = &mut bases[..busy.len()];
-    for (base, busy) in bases.iter_mut().zip(busy) {
-        *base = !busy;
-    }
     let along_x = Doubling::new(sides.w);
     match stride {
         2 => {
-            for row in 0..bases.len() / 2 {
-                along_x.reduced(Wide::read(bases, row)).write(bases, row);
+            let (rows, busy) = (bases.as_chunks_mut().0, busy.as_chunks().0);
+            for (row, &[low, high]) in rows.iter_mut().zip(busy) {
+                *row = halves(along_x.reduced(wide([!low, !high])));
             }
         }
         _ => {
-            for row in bases.chunks_exact_mut(stride) {
-                along_x.reduce(row);
+            for (base, busy) in bases.iter_mut().zip(busy) {
+                *base = !busy;
             }
+            for &step in along_x.steps() {
+                and_shifted(bases, step);
+            }
+            keep_starts(sides.w.into(), bases, stride);
         }
     }
     // The same doubling along y.
     for &step in Doubling::new(sides.h).steps() {
-        and_rows_above(bases, stride, step as usize);
+        and_shifted(bases, step * stride as u32 * WORD_BITS);
     }
     bases
-}
-
-/// Each row `&=` the row that is `by` rows above it; there are zeros above the top.
-pub(super) fn and_rows_above(bases: &mut [Word], stride: usize, by: usize) {
-    let step = (by * stride).min(bases.len());
-    let rest = bases.len() - step;
-    for at in 0..rest {
-        bases[at] &= bases[at + step];
-    }
-    bases[rest..].fill(0);
 }
 
 /// A step of the search for maximal free submeshes.

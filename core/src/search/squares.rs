@@ -16,9 +16,8 @@
 //!      0 1 2 3 4 5 6  x
 //! ```
 
-use super::rectangles::and_rows_above;
 use crate::blocks::Draft;
-use crate::word::{WORD_BITS, Word, and_shifted, next_bit};
+use crate::word::{WORD_BITS, Word, and_shifted, keep_starts, next_bit};
 
 /// The free squares of one side.
 #[derive(Debug)]
@@ -57,11 +56,10 @@ impl<'s> Squares<'s> {
 
     /// Those of twice the side.
     pub(crate) fn double(&mut self) {
-        for row in self.bases.chunks_exact_mut(self.stride) {
-            and_shifted(row, self.side);
-        }
-        and_rows_above(self.bases, self.stride, self.side as usize);
+        and_shifted(self.bases, self.side);
+        and_shifted(self.bases, self.side * self.stride as u32 * WORD_BITS);
         self.side *= 2;
+        keep_starts(self.side, self.bases, self.stride);
     }
 
     /// The side, in processors.

@@ -163,8 +163,8 @@ pub(crate) fn first_along(
         draft.worked(instructions_along(occupancy, radix));
         let none_left = |Nothing| NoneLeft { dimensions };
         leave_starts(layout, dimension, radix, bases, spare).map_err(none_left)?;
-        if starts == Starts::Unwrapped {
-            let axis = layout.axis(dimension);
+        let axis = layout.axis(dimension);
+        if axis.wraps && starts == Starts::Unwrapped {
             keep_below(axis, axis.side - u32::from(radix) + 1, bases);
             if bases.iter().all(|&word| word == 0) {
                 return Err(NoneLeft { dimensions });

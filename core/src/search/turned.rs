@@ -1,29 +1,32 @@
 //! Operations on the bitmap of all nodes at once, turned along one axis: what the searches for free boxes are made of.
 
 use crate::layout::Axis;
-use crate::word::{WORD_BITS, Wide, Word, ones};
+use crate::word::{WORD_BITS, Wide, Word, and_shifted, ones};
 
 /// Leaves the nodes from which on `extent` nodes along the axis are set; it is at most the side. `spare` is as long as
 /// `bases`.
 pub(super) fn reduce(axis: Axis, extent: u16, bases: &mut [Word], spare: &mut [Word]) {
+    let extent = u32::from(extent);
     let mut known = 1;
     while known < extent {
         let step = known.min(extent - known);
-        and_turned(axis, step, bases, spare);
-        bases.copy_from_slice(spare);
+        if axis.wraps {
+            and_turned(axis, step, bases, spare);
+            bases.copy_from_slice(spare);
+        } else {
+            and_shifted(bases, step * axis.stride);
+        }
         known += step;
+    }
+    if !axis.wraps && extent > 1 {
+        // Those behind have been ANDed with what follows the end of the axis.
+        keep_below(axis, axis.side - (extent - 1), bases);
     }
 }
 
-/// `into = from & from'`, where `from'` has for each node the one `by` steps further along the axis, or nothing behind the
-/// end of an axis that does not wrap.
-fn and_turned(axis: Axis, by: u16, from: &[Word], into: &mut [Word]) {
-    let Axis {
-        side,
-        stride,
-        wraps,
-    } = axis;
-    let by = u32::from(by);
+/// `into = from & from'`, where `from'` has for each node the one `by` steps further along the axis, which wraps.
+fn and_turned(axis: Axis, by: u32, from: &[Word], into: &mut [Word]) {
+    let Axis { side, stride, .. } = axis;
     let (ahead, behind) = (by * stride, (side - by) * stride);
     if axis.period().is_multiple_of(WORD_BITS) {
         let period = (axis.period() / WORD_BITS) as usize;
@@ -32,17 +35,10 @@ fn and_turned(axis: Axis, by: u16, from: &[Word], into: &mut [Word]) {
             if bits == 0 {
                 let (inside, wrapped) = into.split_at_mut(period - words);
                 and(from, &from[words..], inside);
-                match wraps {
-                    true => and(&from[period - words..], from, wrapped),
-                    false => wrapped.fill(0),
-                }
+                and(&from[period - words..], from, wrapped);
                 continue;
             }
-            let word = |at: usize| match at.checked_sub(period) {
-                None => from[at],
-                Some(at) if wraps => from[at],
-                Some(_) => 0,
-            };
+            let word = |at: usize| from[at.checked_sub(period).unwrap_or(at)];
             let mut low = word(words);
             for (at, into) in into.iter_mut().enumerate() {
                 let high = word(at + words + 1);
@@ -53,13 +49,10 @@ fn and_turned(axis: Axis, by: u16, from: &[Word], into: &mut [Word]) {
         return;
     }
     let mut inside = Below::new(axis, side - by);
-    // What comes around from the other end.
-    let around = if wraps { Word::MAX } else { 0 };
     if axis.is_alike_in_words() {
         let inside = inside.next_word();
-        let outside = !inside & around;
         for (into, &from) in into.iter_mut().zip(from) {
-            *into = from & (from >> ahead & inside | from << behind & outside);
+            *into = from & (from >> ahead & inside | from << behind & !inside);
         }
         return;
     }
@@ -77,7 +70,7 @@ fn and_turned(axis: Axis, by: u16, from: &[Word], into: &mut [Word]) {
             bits => join(word(low), word(high), WORD_BITS - bits),
         };
         let inside = inside.next_word();
-        *into = from[at] & (following & inside | wrapped & !inside & around);
+        *into = from[at] & (following & inside | wrapped & !inside);
     }
 }
 

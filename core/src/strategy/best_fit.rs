@@ -77,6 +77,7 @@ use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::contact::{Bound, neighbours};
 use crate::search::few::FewBlocks;
 use crate::search::rectangles::all_bases;
 use crate::word::{WORD_BITS, Word};
@@ -125,61 +126,30 @@ fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option
         });
     }
     let stride = occupancy.stride();
+    let busy = occupancy.busy_rows();
     let bases = all_bases(occupancy, sides, scratch);
     let mut best = None;
-    for (y, bases) in bases.chunks_exact(stride).enumerate() {
-        for word in (0..stride).filter(|&word| bases[word] != 0) {
-            // A base node is free, so it has at most four busy neighbours, and none is better.
-            for (count, nodes) in busy_neighbours(occupancy, y, word)
-                .into_iter()
-                .enumerate()
-                .rev()
-            {
-                let hit = bases[word] & nodes;
-                if hit == 0 {
-                    continue;
-                }
-                if best.is_none_or(|(most, _)| count > most) {
-                    let x = word as u32 * WORD_BITS + hit.trailing_zeros();
-                    best = Some((count, Coord::new(x as u16, y as u16)));
-                }
-                break;
+    let mut most = 0;
+    // At least that many of the base node's own neighbours.
+    let mut bound = Bound::new(Sides::new(1, 1), most);
+    for (words, row) in bases.chunks_exact(stride).zip(0..) {
+        for (&bases, word) in words.iter().zip(0..) {
+            if bases == 0 {
+                continue;
             }
-            if let Some((4, base)) = best {
-                return Some(Submesh { base, sides });
+            // Outside is busy.
+            let busy = neighbours(busy, stride, (row, word), Word::MAX);
+            loop {
+                let hit = bases & bound.may_reach(busy);
+                if hit == 0 {
+                    break;
+                }
+                let x = word as u32 * WORD_BITS + hit.trailing_zeros();
+                best = Some(Coord::new(x as u16, row as u16));
+                most += 1;
+                bound = Bound::new(Sides::new(1, 1), most);
             }
         }
     }
-    best.map(|(_, base)| Submesh { base, sides })
-}
-
-/// For each count 0 to 4, the nodes of a word that have this many busy neighbours.
-fn busy_neighbours(occupancy: &Occupancy<'_>, y: usize, word: usize) -> [Word; 5] {
-    let rows = occupancy.grid().rows() as usize;
-    let row = occupancy.busy_row(y);
-    // Outside is busy: bits that come in at the ends are ones.
-    let before = word.checked_sub(1).map_or(Word::MAX, |before| row[before]);
-    let after = row.get(word + 1).copied().unwrap_or(Word::MAX);
-    let left = row[word] << 1 | before >> (WORD_BITS - 1);
-    let right = row[word] >> 1 | after << (WORD_BITS - 1);
-    let below = y
-        .checked_sub(1)
-        .map_or(Word::MAX, |y| occupancy.busy_row(y)[word]);
-    let above = match y + 1 < rows {
-        true => occupancy.busy_row(y + 1)[word],
-        false => Word::MAX,
-    };
-    // The sum of four bits, for all nodes of the word at once.
-    let (x_one, x_two) = (left ^ right, left & right);
-    let (y_one, y_two) = (below ^ above, below & above);
-    let carry = x_one & y_one;
-    let (ones, twos) = (x_one ^ y_one, x_two ^ y_two ^ carry);
-    let fours = x_two & y_two;
-    [
-        !ones & !twos & !fours,
-        ones & !twos,
-        twos & !ones,
-        twos & ones,
-        fours,
-    ]
+    best.map(|base| Submesh { base, sides })
 }

@@ -20,9 +20,9 @@
 //! # Complexity and memory
 //!
 //! While few blocks are busy, O(blocks^3) on any mesh: only places whose sides are in line with those of blocks are looked at
-//! (`search/few.rs`). Else O(H * ceil(W / word) * (log a + log b)) to find the free places, O(1) for each of
-//! them, and O(b + ceil(a / word)) for each run of places in a row: beside a place within the run nothing is busy, and above and below it
-//! what changes from one place to the next are the nodes at the ends. A release takes nothing. Scratch: as many words as the occupancy.
+//! (`search/few.rs`). Else O(H * ceil(W / word) * (log a + log b)) to find the free places, and O(b + ceil(a / word)) for each whose boundary value can be
+//! larger than that of the best so far: nothing is busy between two places side by side or one above the other, so the free places beside a place say which of its sides touch
+//! anything, for a word of them at once (`search/contact.rs`). A release takes nothing. Scratch: as many words as the occupancy.
 //!
 //! # Recognition
 //!
@@ -78,9 +78,10 @@ use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::search::contact::{Bound, neighbours};
 use crate::search::few::FewBlocks;
 use crate::search::rectangles::all_bases;
-use crate::word::{Span, WORD_BITS, Word, runs};
+use crate::word::{Span, WORD_BITS, Word};
 
 simple_strategy! {
     /// Busy list.
@@ -96,9 +97,9 @@ impl Strategy for BusyList<'_> {
         request.allows(sides)
     }
 
-    /// With so many, 16 on 64 x 64, the bitmap takes as long.
+    /// With so many, 8 on 64 x 64, the bitmap takes as long.
     fn blocks_unmarked(&self) -> usize {
-        2 * self.mesh.nodes().isqrt().isqrt() as usize
+        self.mesh.nodes().isqrt().isqrt() as usize
     }
 
     fn propose(
@@ -131,19 +132,71 @@ fn best(
     }
     let stride = occupancy.stride();
     let bases = all_bases(occupancy, sides, scratch);
-    let mut best: Option<(u32, Coord)> = None;
-    let rows = (0..).zip(bases.chunks_exact(stride));
-    for (y, bases) in rows.filter(|(_, bases)| bases.iter().any(|&word| word != 0)) {
-        let places = Places::new(occupancy, sides, y);
-        for (start, len) in runs(bases) {
-            draft.worked(500 + 40 * len + 20 * u32::from(sides.h));
-            let most = best.map_or(0, |(most, _)| most);
-            if let Some((value, x)) = places.best(start, start + len - 1, most) {
-                best = Some((value, Coord::new(x as u16, y as u16)));
+    let mut best: Option<(u32, Submesh)> = None;
+    let mut bound = Bound::new(sides, 0);
+    for (words, row) in bases.chunks_exact(stride).zip(0..) {
+        for (&places, word) in words.iter().zip(0..) {
+            if places == 0 {
+                continue;
+            }
+            draft.worked(100);
+            // Where there is a place beside another, nothing is busy between the two.
+            let touching = neighbours(bases, stride, (row, word), 0).map(|places| !places);
+            let mut places = places;
+            loop {
+                let worth = places & bound.may_reach(touching);
+                if worth == 0 {
+                    break;
+                }
+                draft.worked(300 + 20 * u32::from(sides.h));
+                let bit = worth.trailing_zeros();
+                let x = word as u32 * WORD_BITS + bit;
+                let place = Submesh {
+                    base: Coord::new(x as u16, row as u16),
+                    sides,
+                };
+                let touching = touching.map(|places| places >> bit & 1 != 0);
+                let value = boundary_value_in_rows(place, occupancy, touching);
+                if best.is_none_or(|(most, _)| value > most) {
+                    best = Some((value, place));
+                    bound = Bound::new(sides, value + 1);
+                }
+                // Those behind it.
+                places &= Word::MAX << bit << 1;
             }
         }
     }
-    best.map(|(_, base)| Submesh { base, sides })
+    best.map(|(_, place)| place)
+}
+
+/// The boundary value of a free submesh that touches nothing but at these sides: left, right, below and above.
+fn boundary_value_in_rows(place: Submesh, occupancy: &Occupancy<'_>, touching: [bool; 4]) -> u32 {
+    let Submesh { base, sides } = place;
+    let (x, y) = (u32::from(base.x), u32::from(base.y));
+    let (w, h) = (u32::from(sides.w), u32::from(sides.h));
+    let mesh = occupancy.grid();
+    // Outside all nodes are busy.
+    let column = |x: Option<u32>| {
+        let x = x.filter(|&x| x < mesh.side(0).into());
+        x.map_or(h, |x| {
+            let words = &occupancy.busy_rows()[(x / WORD_BITS) as usize..];
+            let rows = words.iter().step_by(occupancy.stride()).skip(y as usize);
+            let bits = rows
+                .take(h as usize)
+                .map(|word| word >> (x % WORD_BITS) & 1);
+            bits.map(|bit| u32::from(bit == 1)).sum::<u32>()
+        })
+    };
+    let row = |y: Option<u32>| {
+        let y = y.filter(|&y| y < mesh.rows());
+        y.map_or(w, |y| Span::new(x, w).count(occupancy.busy_row(y as usize)))
+    };
+    let [left, right, below, above] = touching;
+    let at = |touches: bool, count: &dyn Fn() -> u32| if touches { count() } else { 0 };
+    at(left, &|| column(x.checked_sub(1)))
+        + at(right, &|| column(Some(x + w)))
+        + at(below, &|| row(y.checked_sub(1)))
+        + at(above, &|| row(Some(y + h)))
 }
 
 /// The boundary value of a free submesh that touches no other blocks.
@@ -165,121 +218,4 @@ fn boundary_value(place: Submesh, blocks: &[Submesh], mesh: Sides) -> u32 {
         u32::from(rows) * u32::from(meets_beside) + u32::from(columns) * u32::from(meets_across)
     });
     border + contacts.sum::<u32>()
-}
-
-/// Places whose lowest row is `y`.
-struct Places<'a> {
-    occupancy: &'a Occupancy<'a>,
-    below: Row<'a>,
-    above: Row<'a>,
-    y: u32,
-    w: u32,
-    h: u32,
-}
-
-impl<'a> Places<'a> {
-    fn new(occupancy: &'a Occupancy<'_>, sides: Sides, y: u32) -> Self {
-        let (w, h) = (u32::from(sides.w), u32::from(sides.h));
-        Places {
-            occupancy,
-            below: Row::of(occupancy, y.checked_sub(1)),
-            above: Row::of(occupancy, Some(y + h)),
-            y,
-            w,
-            h,
-        }
-    }
-
-    /// The first of the largest boundary values of a run of free places, with the column, if it is larger than `most`. Beside a place of the run nothing is busy where
-    /// there is another.
-    fn best(&self, first: u32, last: u32, mut most: u32) -> Option<(u32, u32)> {
-        // No more nodes are busy than there are.
-        let ends = if first == last { 2 } else { 1 };
-        if 2 * self.w + ends * self.h <= most {
-            return None;
-        }
-        let mut best = None;
-        // Between the ends none has more.
-        let between = match last - first {
-            0 | 1 => 0,
-            rest => self.above_and_below(first, rest + self.w).min(2 * self.w),
-        };
-        let mut x = first;
-        let mut value = self.above_and_below(x, self.w);
-        loop {
-            let ends = u32::from(x == first) + u32::from(x == last);
-            if value + ends * self.h > most {
-                let mut value = value;
-                if x == first {
-                    value += self.in_column(x.checked_sub(1));
-                }
-                if x == last {
-                    value += self.in_column(Some(x + self.w));
-                }
-                if value > most {
-                    most = value;
-                    best = Some((value, x));
-                }
-            }
-            if x == last {
-                return best;
-            }
-            if x + 1 < last && between <= most {
-                x = last;
-                value = self.above_and_below(x, self.w);
-            } else {
-                let rows = [self.below, self.above];
-                value += rows.iter().map(|row| row.bit(x + self.w)).sum::<u32>();
-                value -= rows.iter().map(|row| row.bit(x)).sum::<u32>();
-                x += 1;
-            }
-        }
-    }
-
-    /// The busy nodes of these columns above and below the places.
-    #[inline]
-    fn above_and_below(&self, x: u32, columns: u32) -> u32 {
-        self.below.count(x, columns) + self.above.count(x, columns)
-    }
-
-    /// The busy nodes of a column beside a place; outside the mesh all of them.
-    #[inline]
-    fn in_column(&self, column: Option<u32>) -> u32 {
-        let column = column.filter(|&x| x < self.occupancy.grid().side(0).into());
-        column.map_or(self.h, |x| {
-            let stride = self.occupancy.stride();
-            let first = self.y as usize * stride + (x / WORD_BITS) as usize;
-            let words = self.occupancy.busy_rows()[first..].iter().step_by(stride);
-            let rows = words.take(self.h as usize);
-            rows.map(|word| u32::from(word >> (x % WORD_BITS) & 1 == 1))
-                .sum()
-        })
-    }
-}
-
-/// What is busy in a row; outside the mesh all nodes.
-#[derive(Clone, Copy)]
-struct Row<'a>(Option<&'a [Word]>);
-
-impl<'a> Row<'a> {
-    #[inline]
-    fn of(occupancy: &'a Occupancy<'_>, y: Option<u32>) -> Self {
-        let y = y.map(|y| y as usize);
-        let y = y.filter(|&y| y < occupancy.layout().rows());
-        Row(y.map(|y| occupancy.busy_row(y)))
-    }
-
-    /// In these columns.
-    #[inline]
-    fn count(self, x: u32, w: u32) -> u32 {
-        self.0.map_or(w, |row| Span::new(x, w).count(row))
-    }
-
-    /// In one column: 1 or 0.
-    #[inline]
-    fn bit(self, x: u32) -> u32 {
-        self.0.map_or(1, |row| {
-            u32::from(row[(x / WORD_BITS) as usize] >> (x % WORD_BITS) & 1 == 1)
-        })
-    }
 }
