@@ -260,4 +260,17 @@ mod tests {
         // There are no more than processors.
         assert_eq!(scratch(256), scratch(1000));
     }
+
+    #[test]
+    fn a_curve_takes_memory_for_lengths_or_words_whichever_are_more() {
+        let scratch = |kind: &str, side| {
+            let machine = Mesh::new(side, side).expect("a mesh").grid();
+            Needs::of(kind.parse().expect("a strategy"), &machine, 4).scratch
+        };
+        // 1 + 2 + .. + 5 < 16 < 1 + 2 + .. + 6.
+        assert_eq!(scratch("curve", 4), 2 * 5);
+        assert!(scratch("first-fit", 4) < 10);
+        assert_eq!(scratch("curve", 512), scratch("first-fit", 512));
+        assert!(scratch("curve", 512) > 2 * 724);
+    }
 }

@@ -103,8 +103,11 @@ impl<E> From<E> for JournalError<E> {
     }
 }
 
-/// The bytes of the smallest region: three of the longest entries for a checkpoint, one for records.
+/// The bytes for entries in the smallest region: three of the longest for a checkpoint, one for records.
 const CAPACITY_MIN: usize = 4 * ENTRY_MAX;
+
+/// The bytes of the smallest region that a journal takes.
+pub const REGION_MIN: usize = CAPACITY_MIN + WORD;
 
 /// The active region.
 #[derive(Clone, Copy, Debug)]

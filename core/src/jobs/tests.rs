@@ -316,3 +316,32 @@ fn jobs_are_listed_from_any_slot_on() {
     assert_eq!(listed(4), []);
     assert_eq!(listed(u32::MAX), []);
 }
+
+#[test]
+fn running_jobs_that_end_together_are_sorted_as_they_were_granted() {
+    let mut memory = Memory::new(8, 16, 8);
+    let (mut table, mut pool) = memory.table_and_pool();
+    // Without an estimate they end last, all together.
+    for (id, estimate) in [
+        (1, None),
+        (2, Some(9)),
+        (3, None),
+        (4, Some(9)),
+        (5, Some(3)),
+    ] {
+        let request = Request {
+            estimate: estimate.and_then(core::num::NonZero::new),
+            ..REQUEST
+        };
+        let slot = table
+            .submit(JobId(id), &request, 1, 0)
+            .expect("there is room");
+        assert!(grant(&mut table, &mut pool, slot, 1));
+    }
+    let (mut last, mut sorted) = (None, 0);
+    while let Some(next) = table.sort_next(last, sorted, 0) {
+        (last, sorted) = (Some(next), sorted + 1);
+    }
+    let ids: Vec<u32> = table.running_sorted().map(|job| job.id().0).collect();
+    assert_eq!(ids, [5, 2, 4, 1, 3]);
+}

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use meshalloc_firmware::journal::memory::{MemoryFlash, MemoryFlashError};
-use meshalloc_firmware::journal::{Journal, JournalError, Loss, PAYLOAD_MAX, Recovered, Replayed};
+use meshalloc_firmware::journal::{
+    Journal, JournalError, Loss, PAYLOAD_MAX, REGION_MIN, Recovered, Replayed,
+};
 
 use crate::line::Random;
 
@@ -477,6 +479,17 @@ fn regions_that_are_no_sectors_or_overlap_are_refused() {
     refused(&[0..1024, 2048..2048]);
     #[expect(clippy::reversed_empty_ranges, reason = "it is refused")]
     refused(&[0..1024, 3072..2048]);
+}
+
+#[test]
+fn a_region_is_refused_if_it_is_smaller_than_the_least() {
+    let open = |bytes: usize| {
+        let bytes = bytes as u32;
+        let flash = MemoryFlash::<4>::new(bytes as usize / 2);
+        Journal::open(flash, &[0..bytes, bytes..2 * bytes]).map(|_| ())
+    };
+    assert_eq!(open(REGION_MIN), Ok(()));
+    assert_eq!(open(REGION_MIN - 4), Err(JournalError::Regions));
 }
 
 /// Every region is erased for as many records as a server writes behind a checkpoint, all equally often.

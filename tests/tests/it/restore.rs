@@ -7,7 +7,7 @@ use meshalloc::checkpoint::PART_MAX;
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
     Command, Configuration, ConfigureError, Controller, Grid, JobId, NodeId, Request, RestoreError,
-    SaveError, SchedulerKind, StrategyKind,
+    SaveError, SchedulerKind, StrategyKind, Submesh,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::hash::Hash;
@@ -244,6 +244,36 @@ fn damaged_checkpoints_never_panic() {
     assert!(
         succeeded > 0 && errors.len() >= 5,
         "{succeeded}, {errors:?}"
+    );
+}
+
+#[test]
+fn items_out_of_order_are_refused() {
+    let configuration = Configuration {
+        machine: mesh(8, 8).into(),
+        strategy: StrategyKind::FirstFit,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    let mut memory = HeapMemory::new(configuration.machine, 2);
+    let mut controller = Controller::new(memory.memory(), configuration).expect("served");
+    let block = Submesh::new(7, 0, 1, 1).into();
+    submit(&mut controller, 1, Request::submesh(1, 1));
+    carry_out(&mut controller, &Command::Release { job: JobId(1) }, 0);
+    carry_out(&mut controller, &Command::MarkFaulty { block }, 0);
+    let mut parts = save(&controller);
+    // Kind and numbers of each: the slot that was used, the fault; behind them the number of all items, these two and the head.
+    let (free, faults, end) = ([4, 1, 0], [5, 1, 7], [9, 3]);
+    let last = parts.last_mut().expect("there is one");
+    let items = [&free[..], &faults, &end].concat();
+    assert!(last.ends_with(&items), "{last:?}");
+    assert_eq!(restore(&mut controller, &parts), Ok(()));
+    let swapped = [&faults[..], &free, &end].concat();
+    let last = parts.last_mut().expect("there is one");
+    last.truncate(last.len() - items.len());
+    last.extend(swapped);
+    assert_eq!(
+        restore(&mut controller, &parts),
+        Err(RestoreError::Incomplete)
     );
 }
 
