@@ -209,6 +209,7 @@ pub(crate) fn run_starts<const STEPS: u32>(mut ones: Word, last: u32) -> Word {
 }
 
 /// `bits &= bits >> by`, across the words; zeros come in at the top.
+#[inline]
 pub(crate) fn and_shifted(bits: &mut [Word], by: u32) {
     let (words, by) = ((by / WORD_BITS) as usize, by % WORD_BITS);
     // In place, lowest word first: a word is read only by itself and by lower ones, which are done.
@@ -225,8 +226,9 @@ pub(crate) fn and_shifted(bits: &mut [Word], by: u32) {
             word.set(word.get() & (low >> by | high << (WORD_BITS - by)));
             low = high;
         }
-        let last = &bits[rest.len()];
-        last.set(last.get() & low >> by);
+        if let Some(last) = bits.get(rest.len()) {
+            last.set(last.get() & low >> by);
+        }
     }
     for word in &bits[above.len()..] {
         word.set(0);

@@ -10,13 +10,13 @@ use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::{Occupancy, PENDING_MAX};
 use crate::word::{Span, WORD_BITS, Word, words_for};
 
-/// Whether first fit is searched among blocks at all. Machines with words of 32 bits have no room for meshes that are so large that it pays.
-pub(super) const FIRST_FIT_BY_BLOCKS: bool = WORD_BITS == 64;
+/// Whether there may be meshes so large that what first fit does only for their sake pays. Machines with words of 32 bits have no room for them.
+pub(super) const LARGE_MESHES: bool = WORD_BITS == 64;
 
 /// For how many blocks [`FewBlocks::first_fit`] is searched on this machine: as many as can be, but where the rows of a two-dimensional mesh have
 /// one word, the bitmap is as fast.
 pub(crate) fn blocks_for_first_fit(grid: &Grid) -> usize {
-    match FIRST_FIT_BY_BLOCKS && grid.is_plane() && grid.side(0) > WORD_BITS as u16 {
+    match LARGE_MESHES && grid.is_plane() && grid.side(0) > WORD_BITS as u16 {
         true => PENDING_MAX,
         false => 0,
     }

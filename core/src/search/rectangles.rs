@@ -2,7 +2,7 @@
 
 use core::ops::{BitAnd, Not};
 
-use super::few::{FIRST_FIT_BY_BLOCKS, FewBlocks};
+use super::few::{FewBlocks, LARGE_MESHES};
 use crate::blocks::Draft;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
@@ -65,7 +65,7 @@ fn first_fit_of_any_width(
     scratch: &mut [Word],
 ) -> Option<Coord> {
     let stride = occupancy.stride();
-    if FIRST_FIT_BY_BLOCKS
+    if LARGE_MESHES
         && stride > 1
         && let Some(blocks) = FewBlocks::of(occupancy)
     {
@@ -105,14 +105,7 @@ fn first_fit_double(
     window: usize,
     starts: &mut [Word],
 ) -> Option<Coord> {
-    // Rows through the same blocks are alike.
-    let mut latest = (Wide::MAX, runs.reduced(Wide::MAX));
-    first_fit_in_rows(busy, window, starts, |free: Wide| {
-        if free != latest.0 {
-            latest = (free, runs.reduced(free));
-        }
-        latest.1
-    })
+    first_fit_in_rows(busy, window, starts, |free: Wide| runs.reduced(free))
 }
 
 /// The bits of a row in one number.
@@ -230,7 +223,7 @@ fn first_fit_wide(
         while alive && row > seen {
             row -= 1;
             let busy_row = &busy[words(row)];
-            if row + 1 < top && busy_row.iter().eq(&busy[words(row + 1)]) {
+            if LARGE_MESHES && row + 1 < top && busy_row.iter().eq(&busy[words(row + 1)]) {
                 // Rows through the same blocks are alike; the AND does not change. (For ranges that may overlap, an image
                 // would need a copy of 1.5 KB.)
                 let (row, above) = starts[row * stride..].split_at_mut(stride);
