@@ -127,7 +127,8 @@ metrics! {
     /// Requested processors in use, as a part of all, averaged over the time from the arrival of the
     /// first measured job to that of the last; where departures are measured, over the time from 0 to the last of them.
     Utilization, "utilization", Fraction, "Chuang and Wu";
-    /// Failed attempts with at least as many free processors as requested, as a part of all such attempts.
+    /// Failed attempts with at least as many free processors as requested, of a strategy that gives out submeshes as many as the
+    /// requested one has, as a part of all such attempts.
     AllocationMiss, "allocation_miss", Fraction, "Kim and Yoon 1995";
     /// Processors held beyond those requested, as a part of those held, summed over jobs.
     InternalFragmentation, "internal_fragmentation", Fraction, "Chuang and Wu";

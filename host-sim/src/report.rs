@@ -122,7 +122,7 @@ impl Report<'_> {
         if let Some(log) = self.log {
             write!(output, "{}", log_line(log))?;
             match log.offered_load() {
-                Some(load) => writeln!(output, ", offered load {load:.3}")?,
+                Some(load) => writeln!(output, ", offered load {load:.3} as logged")?,
                 None => writeln!(output)?,
             }
         }

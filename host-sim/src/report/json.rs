@@ -257,7 +257,8 @@ pub(crate) struct LogJson {
     dropped_no_processors: u64,
     /// Jobs left out as they have no run time.
     dropped_no_run_time: u64,
-    /// The load that its jobs offer to the machine; `null` if they arrive at one time.
+    /// The load that its jobs offer to the machine at the times of the log, whatever `log-load` makes of these; `null` if they
+    /// arrive at one time.
     offered_load: Option<f64>,
 }
 

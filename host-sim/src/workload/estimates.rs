@@ -49,7 +49,7 @@ impl EstimateModel {
     pub const LIST: &'static [DistributionInfo] = &[
         DistributionInfo {
             name: "perfect",
-            meaning: "the run time; the default where run times are drawn",
+            meaning: "the run time, at least a microsecond; the default where run times are drawn",
             source: "",
         },
         DistributionInfo {
