@@ -35,6 +35,8 @@ const LANE_BITS: u32 = VALUE_BITS + 1;
 const LANES: u64 = 1 | 1 << LANE_BITS | 1 << (2 * LANE_BITS) | 1 << (3 * LANE_BITS);
 const GUARDS: u64 = LANES << VALUE_BITS;
 const VALUES: u64 = GUARDS - LANES;
+/// The guard bits of the two lowest lanes.
+const FIRST_GUARDS: u64 = GUARDS & ((1 << (2 * LANE_BITS)) - 1);
 const VALUE_MAX: u64 = (1 << VALUE_BITS) - 1;
 const AREA_SHIFT: u32 = 4 * LANE_BITS;
 const AREA_MAX: u64 = 1 << (u64::BITS - AREA_SHIFT);
@@ -182,7 +184,14 @@ impl Entry {
     /// Whether it begins behind its end.
     #[inline]
     pub(super) const fn is_empty(self) -> bool {
-        !self.overlapping().admits(self)
+        self.outer_lens() & FIRST_GUARDS != 0
+    }
+
+    /// In the two lowest lanes, what of the sides of the largest mesh lies outside of it, of columns and of rows; of the largest mesh and more if it is empty.
+    #[inline]
+    const fn outer_lens(self) -> u64 {
+        // No lane of the sum has more than eleven bits.
+        self.0.wrapping_add(self.0 >> (2 * LANE_BITS))
     }
 
     /// What overlaps the submesh.
@@ -202,7 +211,9 @@ impl Entry {
 }
 
 /// Entries that are looked at together.
-pub(super) const CHUNK: usize = 8;
+const CHUNK: usize = 8;
+/// Entries of which each has a bit.
+const BITS: usize = u32::BITS as usize;
 
 /// Which submeshes meet something: those none of whose lanes is larger than its lane.
 #[derive(Clone, Copy, Debug)]
@@ -216,7 +227,7 @@ impl Limit {
 
     /// Whether it admits any of these. All are looked at: which one is the first is hard to predict.
     #[inline]
-    pub(super) fn admits_any(self, entries: &[u64; CHUNK]) -> bool {
+    fn admits_any(self, entries: &[u64]) -> bool {
         // The sum carries into the area unless no guard bit is set.
         let carry = 1 << AREA_SHIFT;
         let refused = entries.iter().fold(carry, |refused, &cell| {
@@ -240,10 +251,29 @@ impl Limit {
     /// A bit for each of at most 32 entries, the lowest for the first: whether it is admitted.
     #[inline]
     fn bits(self, entries: &[u64]) -> u32 {
-        let entries = entries.iter().rev();
-        entries.fold(0, |bits, &cell| {
-            bits << 1 | u32::from(self.admits(Entry(cell)))
-        })
+        let bit = |bits: u32, &cell: &u64| bits << 1 | u32::from(self.admits(Entry(cell)));
+        let (chunks, rest) = entries.as_chunks::<CHUNK>();
+        let bits = rest.iter().rev().fold(0, bit);
+        let chunks = chunks.iter().rev();
+        chunks.fold(bits, |bits, chunk| chunk.iter().rev().fold(bits, bit))
+    }
+
+    /// Calls `visit` with the place of each entry that it admits.
+    #[inline]
+    pub(super) fn each(self, entries: &[u64], mut visit: impl FnMut(usize)) {
+        let is_long = entries.len() > 2 * BITS;
+        let mut start = 0;
+        for entries in entries.chunks(BITS) {
+            // In few chunks of a long list there is one.
+            if !is_long || self.admits_any(entries) {
+                let mut left = self.bits(entries);
+                while left != 0 {
+                    visit(start + left.trailing_zeros() as usize);
+                    left &= left - 1;
+                }
+            }
+            start += BITS;
+        }
     }
 
     /// Admits what either of them admits, and more.
@@ -253,46 +283,72 @@ impl Limit {
     }
 }
 
-/// One side of a submesh that does not lie at the border of the largest mesh, seen from outside.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Border {
-    side: u32,
-    /// The submesh's lane of the side.
-    lane: u64,
-    /// What overlaps the submesh and reaches over this side, or shares a stretch of it.
-    pub(super) meeting: Limit,
-    /// Of what ends at this side, the lane of its end.
-    end: u64,
-}
-
 /// All value bits of a lane.
 #[inline]
 const fn lane_mask(side: u32) -> u64 {
     VALUE_MAX << (side * LANE_BITS)
 }
 
-impl Border {
-    /// `None` where nothing is beyond the side.
+/// What is left of submeshes when one is taken out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    taken: u64,
+    /// Of what ends at each side, the lane of its end.
+    ends: u64,
+}
+
+impl Cut {
     #[inline]
-    pub(super) const fn of(submesh: Entry, side: u32) -> Option<Border> {
-        let lane = submesh.lane(side);
-        if lane == 0 {
-            return None;
+    pub(super) const fn around(taken: Entry) -> Cut {
+        let taken = taken.lanes();
+        Cut {
+            taken,
+            // A side that lies at the border of the largest mesh has nothing beyond it.
+            ends: exchange((VALUE_MAX + 1) * LANES - taken),
         }
-        let end = (VALUE_MAX + 1 - lane) << (opposite(side) * LANE_BITS);
-        let others = submesh.overlapping().0 & !lane_mask(side) & !lane_mask(opposite(side));
-        Some(Border {
-            side,
-            lane,
-            meeting: Limit(others | end | (lane - 1) << (side * LANE_BITS)),
-            end,
-        })
     }
 
-    /// What is left of a submesh outside of this side, without area.
+    /// Whether a submesh reaches over this side of what is taken.
     #[inline]
-    pub(super) const fn outside(self, submesh: Entry) -> Entry {
-        Entry(submesh.lanes() & !lane_mask(opposite(self.side)) | self.end)
+    pub(super) const fn reaches_over(self, submesh: Entry, side: u32) -> bool {
+        // No lane borrows from the next one.
+        let difference = (submesh.0 | GUARDS) - self.taken;
+        difference >> (side * LANE_BITS + VALUE_BITS) & 1 == 0
+    }
+
+    /// What is left of such a submesh outside of this side, without area.
+    #[inline]
+    pub(super) const fn outside(self, submesh: Entry, side: u32) -> Entry {
+        let end = lane_mask(opposite(side));
+        Entry(submesh.lanes() & !end | self.ends & end)
+    }
+}
+
+/// One side of a submesh, seen from outside.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Border {
+    side: u32,
+    /// The submesh's lane of the side.
+    lane: u64,
+    /// What shares a stretch of the side and does not overlap the submesh.
+    pub(super) meeting: Limit,
+}
+
+impl Border {
+    #[inline]
+    pub(super) const fn of(submesh: Entry, side: u32) -> Border {
+        let lane = submesh.lane(side);
+        let end = VALUE_MAX + 1 - lane;
+        // Nothing is beyond the border of the largest mesh: with its guard bit, the lane refuses everything.
+        let beyond = lane.wrapping_sub(1) & (VALUE_MAX << 1 | 1);
+        let others = submesh.overlapping().0 & !lane_mask(side) & !lane_mask(opposite(side));
+        Border {
+            side,
+            lane,
+            meeting: Limit(
+                others | end << (opposite(side) * LANE_BITS) | beyond << (side * LANE_BITS),
+            ),
+        }
     }
 
     /// Whether a part of the submesh reaches to this side.

@@ -1,18 +1,15 @@
 //! Lists of dominant free submeshes, and how a list changes when something is taken or released.
 
-use super::entry::{Border, CHUNK, Entry, SIDES};
+use super::entry::{Border, Cut, Entry, Limit, SIDES};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::search::rectangles::{Step, for_each_maximal};
 
-/// As many submeshes of one size are looked at one after the other.
-const FEW_SAME: usize = 4;
-
 /// After about so many instructions it is said that time has gone by.
 const TOLD_AT: u32 = 4_000;
 
-/// A list of fewer entries is short.
-const SHORT: usize = 16;
+/// Of so many entries that are inserted it is told together.
+const TOLD_TOGETHER: usize = 8;
 
 /// There is not enough scratch memory behind the list.
 pub(super) struct NoRoom;
@@ -85,20 +82,7 @@ struct Entries<'a> {
     len: usize,
 }
 
-impl<'a> Entries<'a> {
-    /// None yet, with room for so many and one more, in the front of the memory, which becomes shorter.
-    fn new(memory: &mut &'a mut [u64], room: usize) -> Result<Self, NoRoom> {
-        let cells = memory.split_off_mut(..=room).ok_or(NoRoom)?;
-        Ok(Entries { cells, len: 0 })
-    }
-
-    /// The same at the end of the memory.
-    fn at_end(memory: &mut &'a mut [u64], room: usize) -> Result<Self, NoRoom> {
-        let start = memory.len().checked_sub(room + 1).ok_or(NoRoom)?;
-        let cells = memory.split_off_mut(start..).ok_or(NoRoom)?;
-        Ok(Entries { cells, len: 0 })
-    }
-
+impl Entries<'_> {
     /// Adds the entry if it is wanted. It is always written, and the answer added to the length: whether an entry is wanted is hard to
     /// predict, and a branch that is mispredicted takes longer than everything else that is done with an entry.
     #[inline]
@@ -108,8 +92,13 @@ impl<'a> Entries<'a> {
     }
 
     #[inline]
+    fn cells(&self) -> &[u64] {
+        &self.cells[..self.len]
+    }
+
+    #[inline]
     fn iter(&self) -> impl Iterator<Item = Entry> + use<'_> {
-        self.cells[..self.len].iter().map(|&cell| Entry(cell))
+        self.cells().iter().map(|&cell| Entry(cell))
     }
 
     /// How many of them cover this one.
@@ -119,55 +108,123 @@ impl<'a> Entries<'a> {
         covering.sum()
     }
 
-    /// Adds an entry unless one covers it; those that it covers go. There is room.
-    fn push_dominant(&mut self, new: Entry) {
-        if self.count_covering(new) > 0 {
-            return;
-        }
-        self.retain(|entry| !new.covers(entry));
-        self.push_if(new, true);
-    }
-
+    /// Adds an entry unless one covers it; those that it covers go. None covers another one. There is room.
     #[inline]
-    fn retain(&mut self, mut is_wanted: impl FnMut(Entry) -> bool) {
-        let len = core::mem::take(&mut self.len);
-        for at in 0..len {
+    fn push_dominant(&mut self, new: Entry) {
+        let mut covering = 0;
+        for at in 0..core::mem::take(&mut self.len) {
             let entry = Entry(self.cells[at]);
-            self.push_if(entry, is_wanted(entry));
+            // An equal one goes.
+            let is_covered = new.covers(entry);
+            covering += usize::from(entry.covers(new) & !is_covered);
+            self.push_if(entry, !is_covered);
         }
-    }
-
-    /// Inserts in the order of definition 1. There is room.
-    fn insert(&mut self, entry: Entry) {
-        let precedes = |&other: &u64| Entry(other).precedes(entry);
-        let (cells, len) = (&mut *self.cells, self.len);
-        self.len += 1;
-        // One loop finds the place and makes room, so only its end is hard to predict.
-        if len < SHORT {
-            let mut at = len;
-            while at > 0 && !precedes(&cells[at - 1]) {
-                cells[at] = cells[at - 1];
-                at -= 1;
-            }
-            cells[at] = entry.0;
-            return;
-        }
-        let list = &cells[..len];
-        // Among words alone no branch is needed. Few submeshes are of the same size, but in a pattern of faults thousands can be.
-        let mut at = list.partition_point(|&other| Entry(other).is_larger_than(entry));
-        let same = &list[at..];
-        at += match same
-            .iter()
-            .take(FEW_SAME)
-            .position(|other| !precedes(other))
-        {
-            Some(first) => first,
-            None => same.partition_point(precedes),
-        };
-        cells.copy_within(at..len, at + 1);
-        cells[at] = entry.0;
+        self.push_if(new, covering == 0);
     }
 }
+
+/// A list while it changes. It stands in the front of the memory, of which the end is given away as scratch.
+struct Change<'a> {
+    memory: &'a mut [u64],
+    len: usize,
+}
+
+impl<'a> Change<'a> {
+    /// None yet, with room for so many and one more.
+    fn entries(&mut self, room: usize) -> Result<Entries<'a>, NoRoom> {
+        let start = self.memory.len().checked_sub(room + 1);
+        let start = start.filter(|&start| start >= self.len).ok_or(NoRoom)?;
+        let cells = self.memory.split_off_mut(start..).ok_or(NoRoom)?;
+        Ok(Entries { cells, len: 0 })
+    }
+
+    /// The places of what the limit admits, and the entries there.
+    fn near(&mut self, limit: Limit) -> Result<[Entries<'a>; 2], NoRoom> {
+        let mut places = self.entries(self.len)?;
+        let mut entries = self.entries(self.len)?;
+        let list = &self.memory[..self.len];
+        limit.each(list, |at| {
+            places.push_if(Entry(at as u64), true);
+            entries.push_if(Entry(list[at]), true);
+        });
+        Ok([places, entries])
+    }
+
+    /// Removes what is in these places, in ascending order, and inserts new entries, which are in no order. Returns the length of the list.
+    fn replace(self, gone: &[u64], new: &[u64], mut work: Work<'_>) -> Result<usize, NoRoom> {
+        let Change { memory, len } = self;
+        let mut len = remove(&mut memory[..len], gone);
+        let list = memory.get_mut(..len + new.len()).ok_or(NoRoom)?;
+        for new in new.chunks(TOLD_TOGETHER) {
+            work.worked(new.len() as u32 * (200 + 10 * len as u32));
+            for &cell in new {
+                insert(list, len, Entry(cell));
+                len += 1;
+            }
+        }
+        work.tell();
+        Ok(len)
+    }
+}
+
+/// Removes what is in these places of a list, in ascending order; returns how many are left.
+fn remove(list: &mut [u64], gone: &[u64]) -> usize {
+    let Some((&first, rest)) = gone.split_first() else {
+        return list.len();
+    };
+    let mut kept = first as usize;
+    let mut places = rest.iter().map(|&place| place as usize);
+    if list.len() > SHORT {
+        let mut from = kept + 1;
+        for next in places.chain([list.len()]) {
+            list.copy_within(from..next, kept);
+            kept += next - from;
+            from = next + 1;
+        }
+        return kept;
+    }
+    let mut next = places.next();
+    for at in kept + 1..list.len() {
+        list[kept] = list[at];
+        match next == Some(at) {
+            true => next = places.next(),
+            false => kept += 1,
+        }
+    }
+    kept
+}
+
+/// Inserts in the order of definition 1 into a list of so many entries.
+fn insert(cells: &mut [u64], len: usize, entry: Entry) {
+    let mut at = len;
+    // One loop finds the place and makes room, so only its end is hard to predict.
+    if len <= SHORT {
+        while at > 0 && entry.precedes(Entry(cells[at - 1])) {
+            cells[at] = cells[at - 1];
+            at -= 1;
+        }
+    } else {
+        at = place_for(entry, &cells[..len]);
+        cells.copy_within(at..len, at + 1);
+    }
+    cells[at] = entry.0;
+}
+
+/// Where an entry belongs in an ordered list.
+#[inline]
+fn place_for(entry: Entry, list: &[u64]) -> usize {
+    // Among words alone no branch is needed. Few submeshes are of the same size, but in a pattern of faults thousands can be.
+    let at = list.partition_point(|&other| Entry(other).is_larger_than(entry));
+    match list.get(at) {
+        Some(&other) if !entry.is_larger_than(Entry(other)) => {
+            at + list[at..].partition_point(|&other| Entry(other).precedes(entry))
+        }
+        _ => at,
+    }
+}
+
+/// A list of so many entries at most is moved entry by entry.
+const SHORT: usize = 64;
 
 /// Updates the list in `memory[..len]` after `busy`, which was free, has been taken. Returns the new length.
 ///
@@ -185,44 +242,34 @@ pub(super) fn take(
     worked: &mut dyn FnMut(u32),
 ) -> Result<usize, NoRoom> {
     let mut work = Work::new(worked);
-    work.worked(1_000 + 12 * len as u32);
+    work.worked(1_000 + 24 * len as u32);
     let busy = Entry::from(busy);
     let overlapping = busy.overlapping();
-    let (list, mut scratch) = memory.split_at_mut(len);
-    let mut near = near(list, &mut scratch, busy)?;
-    let mut over = Entries::new(&mut scratch, near.len)?;
-    let mut beside = Entries::new(&mut scratch, near.len)?;
-    for at in 0..core::mem::take(&mut near.len) {
-        let place = near.cells[at];
-        let entry = Entry(list[place as usize]);
+    let mut list = Change { memory, len };
+    let [mut places, near] = list.near(busy.touching())?;
+    let mut beside = list.entries(near.len)?;
+    let mut pieces = list.entries(4 * near.len)?;
+    let cut = Cut::around(busy);
+    places.len = 0;
+    for (at, entry) in near.iter().enumerate() {
         let is_over = overlapping.admits(entry);
-        over.push_if(entry, is_over);
+        places.push_if(Entry(places.cells[at]), is_over);
         beside.push_if(entry, !is_over);
-        near.push_if(Entry(place), is_over);
-    }
-    let mut cut = Entries::new(&mut scratch, over.len + beside.len)?;
-    let mut fresh = Entries::at_end(&mut scratch, 4 * over.len)?;
-    for side in SIDES {
-        let Some(border) = Border::of(busy, side) else {
-            continue;
-        };
-        cut.len = 0;
-        for entry in over.iter() {
-            cut.push_if(border.outside(entry), border.meeting.admits(entry));
-        }
-        let pieces = cut.len;
-        for entry in beside.iter() {
-            cut.push_if(entry, border.meeting.admits(entry));
-        }
-        for at in 0..pieces {
-            let piece = Entry(cut.cells[at]);
-            work.worked(50 + 12 * cut.len as u32);
-            fresh.push_if(piece, cut.count_covering(piece) == 1);
+        for side in SIDES {
+            pieces.push_if(
+                cut.outside(entry, side),
+                is_over & cut.reaches_over(entry, side),
+            );
         }
     }
-    let kept = remove(list, &near.cells[..near.len]);
-    let (room, new) = (fresh.cells.len(), fresh.len);
-    Ok(insert(memory, kept, memory.len() - room, new, work))
+    let mut new = list.entries(pieces.len)?;
+    for piece in pieces.iter() {
+        work.worked(150 + 12 * (pieces.len + beside.len) as u32);
+        // Itself, for one.
+        let covering = pieces.count_covering(piece) + beside.count_covering(piece);
+        new.push_if(piece.with_area(), covering == 1);
+    }
+    list.replace(places.cells(), new.cells(), work)
 }
 
 /// Updates the list in `memory[..len]` after `released` has become free. Returns the new length.
@@ -243,43 +290,36 @@ pub(super) fn release(
     worked: &mut dyn FnMut(u32),
 ) -> Result<usize, NoRoom> {
     let mut work = Work::new(worked);
-    work.worked(1_000 + 12 * len as u32);
+    work.worked(1_000 + 24 * len as u32);
     let released = Entry::from(released);
     let overlapping = released.overlapping();
-    let (list, mut scratch) = memory.split_at_mut(len);
-    let mut near = near(list, &mut scratch, released)?;
-    let mut outer = Entries::new(&mut scratch, near.len)?;
-    let room = scratch.len() / 2;
-    let mut fresh = Entries::at_end(&mut scratch, room)?;
-    let mut joined = Entries {
-        cells: scratch,
-        len: 0,
-    };
+    let mut list = Change { memory, len };
+    let [mut places, near] = list.near(released.touching())?;
+    let mut outer = list.entries(near.len)?;
+    let room = (list.memory.len() - len) / 4;
+    let mut fresh = list.entries(room)?;
+    let mut joined = list.entries(room)?;
     fresh.push_if(released, true);
     for side in SIDES {
-        let Some(border) = Border::of(released, side) else {
-            continue;
-        };
+        let border = Border::of(released, side);
         outer.len = 0;
-        for Entry(place) in near.iter() {
-            let entry = Entry(list[place as usize]);
+        for entry in near.iter() {
             outer.push_if(entry, border.meeting.admits(entry));
         }
         if outer.len == 0 {
             continue;
         }
-        if fresh.len * (outer.len + 1) >= joined.cells.len() {
+        if fresh.len * (outer.len + 1) > room {
             return Err(NoRoom);
         }
         joined.len = 0;
         for inner in fresh.iter() {
             work.worked(50 + 20 * outer.len as u32);
-            if border.reached_by(inner) {
-                for entry in outer.iter() {
-                    let join = border.join(inner, entry);
-                    let meets = !join.is_empty() & overlapping.admits(join);
-                    joined.push_if(join, meets);
-                }
+            let is_reached = border.reached_by(inner);
+            for entry in outer.iter() {
+                let join = border.join(inner, entry);
+                let meets = !join.is_empty() & overlapping.admits(join);
+                joined.push_if(join, is_reached & meets);
             }
         }
         for join in joined.iter() {
@@ -288,62 +328,16 @@ pub(super) fn release(
         }
     }
 
-    // Those stay that a new one covers.
-    near.retain(|Entry(place)| {
+    // Those go that a new one covers.
+    places.len = 0;
+    for (at, entry) in near.iter().enumerate() {
         work.worked(50 + 12 * fresh.len as u32);
-        fresh.count_covering(Entry(list[place as usize])) > 0
-    });
-    let kept = remove(list, &near.cells[..near.len]);
-    let (room, new) = (fresh.cells.len(), fresh.len);
-    Ok(insert(memory, kept, memory.len() - room, new, work))
-}
-
-/// The places in a list of the submeshes that touch this one.
-fn near<'a>(
-    list: &[u64],
-    scratch: &mut &'a mut [u64],
-    submesh: Entry,
-) -> Result<Entries<'a>, NoRoom> {
-    let touching = submesh.touching();
-    let mut near = Entries::new(scratch, list.len())?;
-    let mut add = |start: usize, entries: &[u64]| {
-        for (place, &cell) in (start as u64..).zip(entries) {
-            near.push_if(Entry(place), touching.admits(Entry(cell)));
-        }
-    };
-    let (chunks, rest) = list.as_chunks::<CHUNK>();
-    for (at, chunk) in chunks.iter().enumerate() {
-        // In few chunks of a long list there is one.
-        if touching.admits_any(chunk) {
-            add(at * CHUNK, chunk);
-        }
+        places.push_if(Entry(places.cells[at]), fresh.count_covering(entry) > 0);
     }
-    add(chunks.len() * CHUNK, rest);
-    Ok(near)
-}
-
-/// Removes what is in these places of the list, in ascending order; returns its length.
-fn remove(list: &mut [u64], places: &[u64]) -> usize {
-    let mut kept = places.first().map_or(list.len(), |&place| place as usize);
-    for (at, &place) in places.iter().enumerate() {
-        let next = places.get(at + 1).map_or(list.len(), |&next| next as usize);
-        let segment = place as usize + 1..next;
-        list.copy_within(segment.clone(), kept);
-        kept += segment.len();
+    for cell in &mut fresh.cells[..fresh.len] {
+        *cell = Entry(*cell).with_area().0;
     }
-    kept
-}
-
-/// Inserts `memory[start..start + new]`, which have no area, into the list in `memory[..len]`; returns its length.
-fn insert(memory: &mut [u64], len: usize, start: usize, new: usize, mut work: Work<'_>) -> usize {
-    let (cells, fresh) = memory.split_at_mut(start);
-    let mut list = Entries { cells, len };
-    for &cell in &fresh[..new] {
-        work.worked(200 + 10 * list.len as u32);
-        list.insert(Entry(cell).with_area());
-    }
-    work.tell();
-    list.len
+    list.replace(places.cells(), fresh.cells(), work)
 }
 
 /// Instructions that are told of when some thousand have come together.
