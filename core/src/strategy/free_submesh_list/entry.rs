@@ -25,7 +25,7 @@ const RIGHT: u32 = 2;
 const ABOVE: u32 = 3;
 
 /// The lane of the other side.
-const fn opposite(side: u32) -> u32 {
+pub(super) const fn opposite(side: u32) -> u32 {
     side ^ 2
 }
 
@@ -42,6 +42,12 @@ const AREA_SHIFT: u32 = 4 * LANE_BITS;
 const AREA_MAX: u64 = 1 << (u64::BITS - AREA_SHIFT);
 
 const _: () = assert!(MESH_SIDE_MAX as u64 == VALUE_MAX + 1 && NODES_MAX as u64 <= AREA_MAX);
+
+/// The guard bit of a lane.
+#[inline]
+pub(super) const fn guard(side: u32) -> u64 {
+    1 << (side * LANE_BITS + VALUE_BITS)
+}
 
 /// The lanes of opposite sides in each other's place; no guard bit is set.
 #[inline]
@@ -276,6 +282,13 @@ impl Limit {
         }
     }
 
+    /// The guard bits of the lanes in which the entry is larger.
+    #[inline]
+    pub(super) const fn exceeded_by(self, entry: Entry) -> u64 {
+        // No lane borrows from the next one.
+        !((self.0 | GUARDS).wrapping_sub(entry.0)) & GUARDS
+    }
+
     /// Admits what either of them admits, and more.
     #[inline]
     pub(super) const fn or_more(self, other: Limit) -> Limit {
@@ -312,8 +325,7 @@ impl Cut {
     #[inline]
     pub(super) const fn reaches_over(self, submesh: Entry, side: u32) -> bool {
         // No lane borrows from the next one.
-        let difference = (submesh.0 | GUARDS) - self.taken;
-        difference >> (side * LANE_BITS + VALUE_BITS) & 1 == 0
+        ((submesh.0 | GUARDS) - self.taken) & guard(side) == 0
     }
 
     /// What is left of such a submesh outside of this side, without area.

@@ -1,9 +1,10 @@
 //! Lists of dominant free submeshes, and how a list changes when something is taken or released.
 
-use super::entry::{Border, Cut, Entry, Limit, SIDES};
+use super::entry::{Border, Cut, Entry, Limit, SIDES, guard, opposite};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::search::rectangles::{Step, for_each_maximal};
+use crate::word::WORD_BITS;
 
 /// After about so many instructions it is said that time has gone by.
 const TOLD_AT: u32 = 4_000;
@@ -223,8 +224,11 @@ fn place_for(entry: Entry, list: &[u64]) -> usize {
     }
 }
 
-/// A list of so many entries at most is moved entry by entry.
-const SHORT: usize = 64;
+/// A list of so many entries at most is moved entry by entry: how many are moved is hard to predict, and that makes a copy of a stretch slow on a host.
+const SHORT: usize = match WORD_BITS {
+    64 => 64,
+    _ => 16,
+};
 
 /// Updates the list in `memory[..len]` after `busy`, which was free, has been taken. Returns the new length.
 ///
@@ -300,14 +304,17 @@ pub(super) fn release(
     let mut fresh = list.entries(room)?;
     let mut joined = list.entries(room)?;
     fresh.push_if(released, true);
+    let beyond = near
+        .iter()
+        .fold(0, |beyond, entry| beyond | overlapping.exceeded_by(entry));
     for side in SIDES {
+        if beyond & guard(opposite(side)) == 0 {
+            continue;
+        }
         let border = Border::of(released, side);
         outer.len = 0;
         for entry in near.iter() {
             outer.push_if(entry, border.meeting.admits(entry));
-        }
-        if outer.len == 0 {
-            continue;
         }
         if fresh.len * (outer.len + 1) > room {
             return Err(NoRoom);
