@@ -285,7 +285,9 @@ impl<'m> Allocator<'m> {
     }
 
     /// [`Allocator::release`], with pauses.
-    #[inline]
+    // The board has one copy.
+    #[cfg_attr(target_os = "none", inline)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn release_watched(
         &mut self,
         allocation: Allocation,

@@ -13,6 +13,7 @@ pub mod error;
 pub mod grid;
 pub mod jobs;
 mod layout;
+mod marking;
 pub mod mesh;
 pub mod message;
 pub mod node;

@@ -5,6 +5,7 @@ use heapless::Vec;
 use crate::error::ConfigureError;
 use crate::grid::{Block, Grid};
 use crate::layout::Layout;
+use crate::marking::for_each_row;
 use crate::mesh::Submesh;
 use crate::node::NodeId;
 #[cfg(feature = "restore")]
@@ -412,14 +413,13 @@ impl<'m> Occupancy<'m> {
         submesh.area() - busy - pending
     }
 
-    /// Calls `change` with each word of the block: of `busy`, and the block's bits in it.
+    /// Calls `change` with each word of the block: of `busy`, and the block's bits in it. It may be called with other words and no bits.
     #[inline(always)]
     fn for_each_word(&mut self, block: Block, mut change: impl FnMut(&mut Word, Word)) {
         let words = self.words();
         let busy = &mut self.busy[..words];
         if let Some((rows, bits)) = self.layout.rows_of_one_word(block) {
-            let rows = &mut busy[rows];
-            rows.iter_mut().for_each(|busy| change(busy, bits));
+            for_each_row(busy, rows, bits, change);
             return;
         }
         self.layout.words(block, |word, bits| {
@@ -490,7 +490,9 @@ impl<'m> Occupancy<'m> {
     }
 
     /// Marks a held block as free; its faulty processors stay busy. Returns the number of its processors.
-    #[inline]
+    // The board has one copy.
+    #[cfg_attr(target_os = "none", inline)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn give_back(&mut self, block: Block) -> u32 {
         let area = self.layout.area(block);
         self.count_release();

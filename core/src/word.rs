@@ -38,6 +38,9 @@ pub(crate) const fn halves(words: Wide) -> [Word; 2] {
 /// Bits in a [`Word`].
 pub const WORD_BITS: u32 = Word::BITS;
 
+/// Whether words are those of hosts. What only makes hosts faster is left out where they are not, as flash is short on boards.
+pub(crate) const LONG_WORDS: bool = WORD_BITS == u64::BITS;
+
 /// The lowest 32 bits.
 #[inline]
 #[allow(clippy::unnecessary_cast, reason = "a word may have more")]
@@ -148,10 +151,7 @@ impl Doubling {
     /// The number of steps for runs of `len`: the logarithm of `len`, rounded up.
     #[inline]
     pub(crate) const fn count(len: u16) -> u32 {
-        match (len - 1).checked_ilog2() {
-            Some(log) => log + 1,
-            None => 0,
-        }
+        u16::BITS - (len - 1).leading_zeros()
     }
 
     /// The last step for runs of `len`; those before it are 1, 2, 4, and so on.
@@ -192,20 +192,6 @@ impl Doubling {
             and_shifted(row, step);
         }
     }
-}
-
-/// The starts of the runs in one word, by `STEPS` ([`Doubling::count`]) steps, the last of them `last`
-/// ([`Doubling::last`]).
-#[inline]
-pub(crate) fn run_starts<const STEPS: u32>(mut ones: Word, last: u32) -> Word {
-    for step in 1..STEPS {
-        ones &= ones >> (1 << (step - 1));
-    }
-    if STEPS > 0 {
-        // With the remainder the compiler knows that the step is not longer than the word.
-        ones &= ones >> (last % WORD_BITS);
-    }
-    ones
 }
 
 /// `bits &= bits >> by`, across the words; zeros come in at the top.
@@ -359,11 +345,6 @@ mod tests {
             prop_assert_eq!(bits(&after), expected);
             prop_assert_eq!(doubling.steps().len() as u32, Doubling::count(len));
             prop_assert_eq!(doubling.steps().last().copied().unwrap_or(0), Doubling::last(len));
-            if (5..=8).contains(&len) {
-                let mut one = [row[0]];
-                doubling.reduce(&mut one);
-                prop_assert_eq!(run_starts::<3>(row[0], Doubling::last(len)), one[0]);
-            }
         }
 
         #[test]

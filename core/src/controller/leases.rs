@@ -29,6 +29,7 @@ impl Controller<'_> {
     }
 
     /// Whether a lease may have ended by now. If not, none has; if so, [`Controller::lease_ended`] knows. O(1).
+    #[inline]
     pub fn may_lease_have_ended(&self, now: Ticks) -> bool {
         self.jobs.may_have_ended(self.clock.max(now))
     }

@@ -44,7 +44,9 @@ impl<'m> Controller<'m> {
     }
 
     /// Sees the scheduling pass that is under way through.
-    #[inline]
+    // The board has one copy.
+    #[cfg_attr(target_os = "none", inline)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn finish(&mut self, granted: Grants<'_>) {
         while self.is_scheduling() {
             self.advance(granted, Interrupts::never());
@@ -52,11 +54,13 @@ impl<'m> Controller<'m> {
     }
 
     /// Sees the scheduling pass that is under way through, and ends the leases whose ends the clock has reached.
-    #[inline]
+    // The board has one copy.
+    #[cfg_attr(target_os = "none", inline)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn settle(&mut self, granted: Grants<'_>) {
         self.finish(granted);
         #[cfg(feature = "leases")]
-        while self.end_next_lease().is_some() {
+        while self.may_lease_have_ended(self.clock) && self.end_next_lease().is_some() {
             self.finish(granted);
         }
     }

@@ -232,21 +232,22 @@ impl<'m> JobTable<'m> {
         demand: u32,
         now: Ticks,
     ) -> Result<Slot, Refusal> {
-        let Err(cell) = index::cell_of(self.index, self.slots, id) else {
+        let slots = &mut *self.slots;
+        let Err(cell) = index::cell_of(self.index, slots, id) else {
             return Err(Refusal::DuplicateJob);
         };
         let slot = if self.free != NONE {
             let slot = self.free;
-            self.free = self.slots[slot as usize].next;
+            self.free = slots[slot as usize].next;
             slot
-        } else if self.fresh < self.slots.len() {
+        } else if self.fresh < slots.len() {
             self.fresh += 1;
             (self.fresh - 1) as Link
         } else {
             return Err(Refusal::TableFull);
         };
-        self.slots[slot as usize] = JobSlot::waiting(id, *request, demand, now);
-        self.waiting.push_back(self.slots, slot);
+        slots[slot as usize] = JobSlot::waiting(id, *request, demand, now);
+        self.waiting.push_back(slots, slot);
         // At most half of the index is in use.
         self.index[cell] = slot;
         Ok(Slot(slot))
@@ -267,10 +268,11 @@ impl<'m> JobTable<'m> {
         now: Ticks,
         number: u64,
     ) {
-        self.reserved -= u32::from(self.get(slot).is_reserved_for());
-        self.waiting.remove(self.slots, slot.0);
-        self.running.push_back(self.slots, slot.0);
-        self.slots[slot.0 as usize].state = State::Running {
+        let slots = &mut *self.slots;
+        self.reserved -= u32::from(slots[slot.0 as usize].is_reserved_for());
+        self.waiting.remove(slots, slot.0);
+        self.running.push_back(slots, slot.0);
+        slots[slot.0 as usize].state = State::Running {
             since: now,
             number: GrantNumber::new(number),
             blocks: allocation.into_blocks(),
@@ -315,21 +317,22 @@ impl<'m> JobTable<'m> {
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn remove_from(&mut self, cell: usize, slot: Link) -> Option<Chain> {
-        let job = &mut self.slots[slot as usize];
+        let slots = &mut *self.slots;
+        let job = &mut slots[slot as usize];
         let is_reserved_for = job.is_reserved_for();
         let held = match core::mem::replace(&mut job.state, State::Free) {
             State::Running { blocks, .. } => {
-                self.running.remove(self.slots, slot);
+                self.running.remove(slots, slot);
                 Some(blocks)
             }
             _ => {
                 self.reserved -= u32::from(is_reserved_for);
-                self.waiting.remove(self.slots, slot);
+                self.waiting.remove(slots, slot);
                 None
             }
         };
-        index::remove(self.index, self.slots, cell);
-        self.slots[slot as usize].next = self.free;
+        index::remove(self.index, slots, cell);
+        slots[slot as usize].next = self.free;
         self.free = slot;
         held
     }

@@ -9,6 +9,7 @@ pub(crate) mod few;
 pub(crate) mod halves;
 pub(crate) mod orders;
 pub(crate) mod rectangles;
+mod rows;
 pub(crate) mod selection;
 pub(crate) mod shapes;
 pub(crate) mod squares;

@@ -1,15 +1,14 @@
 //! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
-use core::ops::{BitAnd, Not};
-
 use super::few::{FewBlocks, LARGE_MESHES};
+use super::rows::{first_fit_in_rows, first_fit_unrolled};
 use crate::blocks::Draft;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::word::{
-    Doubling, Span, WORD_BITS, Wide, Word, and_shifted, halves, keep_starts, run_starts, runs, wide,
+    Doubling, LONG_WORDS, Span, WORD_BITS, Wide, Word, and_shifted, halves, keep_starts, runs, wide,
 };
 
 /// The first base node in row-major order at which a submesh of these sides is free.
@@ -21,13 +20,12 @@ use crate::word::{
 /// A row is reduced to the bits at which `w` free processors begin; a base is free for `w x h` where
 /// that bit is set in `h` consecutive rows: a window. A window is read from its top row down. Where the
 /// AND of the rows becomes zero, no window that contains that row and the top one can succeed, and the
-/// next window begins right above that row, so most rows of a crowded mesh are never read. What is known of the rows
-/// that two windows share, their AND, is kept. While few blocks are busy, [`FewBlocks::first_fit`] reads no row at all.
+/// next window begins right above that row, so most rows of a crowded mesh are never read. While few blocks are busy, [`FewBlocks::first_fit`] reads no row at all.
 ///
 /// # Time complexity
 ///
-/// O(rows * words in a row * log w) in ordinary occupancies, each row being reduced at most once; O(rows * h
-/// * words in a row) in the worst case, when every window fails in its lowest row.
+/// O(rows * words in a row * log w) in ordinary occupancies; when every window fails in its lowest row, O(rows * (h + log w)
+/// * words in a row), on hosts O(rows * h * log w) where a row has one or two words.
 #[inline]
 pub(crate) fn first_fit(
     occupancy: &Occupancy<'_>,
@@ -44,17 +42,17 @@ pub(crate) fn first_fit(
     // A copy of the search for each number of steps lets the compiler unroll them, which halves
     // the time of a row.
     let search = match Doubling::count(sides.w) {
-        0 => first_fit_narrow::<0>,
-        1 => first_fit_narrow::<1>,
-        2 => first_fit_narrow::<2>,
-        3 => first_fit_narrow::<3>,
-        4 => first_fit_narrow::<4>,
-        5 => first_fit_narrow::<5>,
+        0 => first_fit_unrolled::<Word, 0>,
+        1 => first_fit_unrolled::<Word, 1>,
+        2 => first_fit_unrolled::<Word, 2>,
+        3 => first_fit_unrolled::<Word, 3>,
+        4 => first_fit_unrolled::<Word, 4>,
+        5 => first_fit_unrolled::<Word, 5>,
         // The longest row.
-        _ => first_fit_narrow::<{ WORD_BITS.ilog2() }>,
+        _ => first_fit_unrolled::<Word, { WORD_BITS.ilog2() }>,
     };
     let last = Doubling::last(sides.w);
-    search(occupancy.busy_rows(), last, sides.h.into(), scratch)
+    search(occupancy.busy_rows(), last, sides.h.into())
 }
 
 // Apart, so that the search of rows of one word stays short.
@@ -76,126 +74,24 @@ fn first_fit_of_any_width(
     if sides.w > occupancy.grid().side(0) || window * stride > busy.len() {
         return None;
     }
+    if LONG_WORDS && stride == 2 {
+        let search = match Doubling::count(sides.w) {
+            0 => first_fit_unrolled::<Wide, 0>,
+            1 => first_fit_unrolled::<Wide, 1>,
+            2 => first_fit_unrolled::<Wide, 2>,
+            3 => first_fit_unrolled::<Wide, 3>,
+            4 => first_fit_unrolled::<Wide, 4>,
+            5 => first_fit_unrolled::<Wide, 5>,
+            6 => first_fit_unrolled::<Wide, 6>,
+            _ => first_fit_unrolled::<Wide, { Wide::BITS.ilog2() }>,
+        };
+        return search(busy, Doubling::last(sides.w), window);
+    }
     let runs = Doubling::new(sides.w);
     let starts = &mut scratch[..busy.len()];
     match stride {
-        2 => first_fit_double(busy, &runs, window, starts),
+        2 => first_fit_in_rows(busy, window, starts, |free: Wide| runs.reduced(free)),
         _ => first_fit_wide(busy, stride, &runs, window, starts),
-    }
-}
-
-/// Rows of one word.
-#[inline(never)]
-fn first_fit_narrow<const STEPS: u32>(
-    busy: &[Word],
-    last: u32,
-    window: usize,
-    starts: &mut [Word],
-) -> Option<Coord> {
-    let starts = &mut starts[..busy.len()];
-    first_fit_in_rows(busy, window, starts, |free: Word| {
-        run_starts::<STEPS>(free, last)
-    })
-}
-
-/// Rows of two words.
-fn first_fit_double(
-    busy: &[Word],
-    runs: &Doubling,
-    window: usize,
-    starts: &mut [Word],
-) -> Option<Coord> {
-    first_fit_in_rows(busy, window, starts, |free: Wide| runs.reduced(free))
-}
-
-/// The bits of a row in one number.
-trait Row: Copy + PartialEq + BitAnd<Output = Self> + Not<Output = Self> {
-    /// The words that it takes.
-    const WORDS: usize;
-    const ZERO: Self;
-
-    fn read(words: &[Word], row: usize) -> Self;
-    fn write(self, words: &mut [Word], row: usize);
-    /// The place of its lowest bit.
-    fn lowest(self) -> u32;
-}
-
-impl Row for Word {
-    const WORDS: usize = 1;
-    const ZERO: Word = 0;
-
-    #[inline]
-    fn read(words: &[Word], row: usize) -> Word {
-        words[row]
-    }
-
-    #[inline]
-    fn write(self, words: &mut [Word], row: usize) {
-        words[row] = self;
-    }
-
-    #[inline]
-    fn lowest(self) -> u32 {
-        self.trailing_zeros()
-    }
-}
-
-impl Row for Wide {
-    const WORDS: usize = 2;
-    const ZERO: Wide = 0;
-
-    #[inline]
-    fn read(words: &[Word], row: usize) -> Wide {
-        wide([words[2 * row], words[2 * row + 1]])
-    }
-
-    #[inline]
-    fn write(self, words: &mut [Word], row: usize) {
-        [words[2 * row], words[2 * row + 1]] = halves(self);
-    }
-
-    #[inline]
-    fn lowest(self) -> u32 {
-        self.trailing_zeros()
-    }
-}
-
-/// Rows that are one number each; `reduce` makes of the free processors of a row those at which `w` free ones begin.
-#[inline(always)]
-fn first_fit_in_rows<R: Row>(
-    busy: &[Word],
-    window: usize,
-    starts: &mut [Word],
-    mut reduce: impl FnMut(R) -> R,
-) -> Option<Coord> {
-    let rows = busy.len() / R::WORDS;
-    // Invariant: the rows `base..seen` are reduced, and `known` is their AND, not zero.
-    let (mut base, mut seen, mut known) = (0, 0, !R::ZERO);
-    loop {
-        let top = base + window;
-        if top > rows {
-            return None;
-        }
-        let mut row = top;
-        let mut acc = !R::ZERO;
-        let mut above = acc;
-        while row > seen && acc != R::ZERO {
-            row -= 1;
-            let start = reduce(!R::read(busy, row));
-            start.write(starts, row);
-            above = acc;
-            acc = acc & start;
-        }
-        let hit = acc & known;
-        if hit != R::ZERO {
-            return Some(Coord::new(hit.lowest() as u16, base as u16));
-        }
-        while acc != R::ZERO {
-            row -= 1;
-            above = acc;
-            acc = acc & R::read(starts, row);
-        }
-        (base, seen, known) = (row + 1, top, above);
     }
 }
 

@@ -207,7 +207,9 @@ macro_rules! strategies {
                 }
             }
 
-            #[inline]
+            // The board has one copy.
+            #[cfg_attr(target_os = "none", inline)]
+            #[cfg_attr(not(target_os = "none"), inline(always))]
             fn propose(&mut self, occupancy: &Occupancy<'_>, request: &Request, draft: &mut Draft<'_, '_>) -> bool {
                 match self {
                     $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.propose(occupancy, request, draft),)*
@@ -336,7 +338,9 @@ impl AnyStrategy<'_> {
     /// # Errors
     ///
     /// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
-    #[inline]
+    // The board has one copy.
+    #[cfg_attr(target_os = "none", inline)]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn demand_on(&self, machine: &Grid, request: &Request) -> Result<u32, Refusal> {
         let area = machine.check(request.shape)?;
         if area == 0 || request.processors == 0 {

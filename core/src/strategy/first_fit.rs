@@ -17,7 +17,7 @@
 //! # Complexity and memory
 //!
 //! A request for `a x b` takes O(H * ceil(W / word) * log a) in ordinary occupancies, whatever `b` is, and O(H * ceil(W / word) * (log a + b)) in the
-//! worst case, when every window of `b` rows fails in its lowest one; on any other grid of N processors a request
+//! worst case, when every window of `b` rows fails in its lowest one (`b * log a` in place of the sum on hosts where a row has one or two words); on any other grid of N processors a request
 //! takes O(N / word * log area). A release takes nothing. Scratch: as many words as the occupancy, on any other grid
 //! twice as many.
 //!
