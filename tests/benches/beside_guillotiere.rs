@@ -31,9 +31,6 @@ use meshalloc_tests::submesh::Rect;
 const OPERATIONS: usize = 20_000;
 const SEED: u64 = 1995;
 
-/// Operations per second of LEB at least, in those of guillotiere.
-const LEB_MIN: f64 = 0.012;
-
 /// One operation; the slot names a rectangle while it is on offer.
 #[derive(Clone, Copy)]
 enum Operation {
@@ -48,8 +45,6 @@ struct Setting {
     side_requested_max: u32,
     percent: u32,
     rounds: usize,
-    /// Operations per second of the free submesh list at least, in those of guillotiere.
-    list_min: f64,
     contenders: &'static [Contender],
 }
 
@@ -59,7 +54,6 @@ const LOADS: [Setting; 4] = [
         side_requested_max: 16,
         percent: 50,
         rounds: 41,
-        list_min: 0.11,
         contenders: &Contender::ALL,
     },
     Setting {
@@ -67,7 +61,6 @@ const LOADS: [Setting; 4] = [
         side_requested_max: 16,
         percent: 88,
         rounds: 41,
-        list_min: 0.11,
         contenders: &Contender::ALL,
     },
     Setting {
@@ -75,7 +68,6 @@ const LOADS: [Setting; 4] = [
         side_requested_max: 32,
         percent: 88,
         rounds: 41,
-        list_min: 0.0,
         contenders: &[
             Contender::Guillotiere,
             Contender::Strategy(StrategyKind::FirstFit),
@@ -86,7 +78,6 @@ const LOADS: [Setting; 4] = [
         side_requested_max: 40,
         percent: 88,
         rounds: 9,
-        list_min: 0.15,
         contenders: &[
             Contender::Guillotiere,
             Contender::Strategy(StrategyKind::FreeSubmeshList),
@@ -277,12 +268,15 @@ impl Contender {
         match self {
             Contender::Strategy(StrategyKind::FirstFit) if setting.side == 128 => Some(0.68),
             Contender::Strategy(StrategyKind::FirstFit) => by_level(1.5, 1.35),
-            Contender::Served => by_level(1.15, 1.05),
+            Contender::Served => by_level(1.2, 1.1),
             Contender::Strategy(StrategyKind::AdaptiveScan) => by_level(1.38, 1.12),
             Contender::Strategy(StrategyKind::BestFit) => by_level(0.21, 0.22),
             Contender::Strategy(StrategyKind::BusyList) => by_level(0.11, 0.125),
-            Contender::Strategy(StrategyKind::FreeSubmeshList) => Some(setting.list_min),
-            Contender::Strategy(StrategyKind::LeastExpectedBlocking { .. }) => Some(LEB_MIN),
+            Contender::Strategy(StrategyKind::FreeSubmeshList) if setting.side == 1024 => {
+                Some(0.15)
+            }
+            Contender::Strategy(StrategyKind::FreeSubmeshList) => by_level(0.12, 0.13),
+            Contender::Strategy(StrategyKind::LeastExpectedBlocking { .. }) => Some(0.012),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@ use super::entry::{Border, Cut, Entry, Limit, SIDES, guard, opposite};
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::search::rectangles::{Step, for_each_maximal};
-use crate::word::WORD_BITS;
+use crate::word::LONG_WORDS;
 
 /// After about so many instructions it is said that time has gone by.
 const TOLD_AT: u32 = 4_000;
@@ -225,10 +225,7 @@ fn place_for(entry: Entry, list: &[u64]) -> usize {
 }
 
 /// A list of so many entries at most is moved entry by entry: how many are moved is hard to predict, and that makes a copy of a stretch slow on a host.
-const SHORT: usize = match WORD_BITS {
-    64 => 64,
-    _ => 16,
-};
+const SHORT: usize = if LONG_WORDS { 64 } else { 16 };
 
 /// Updates the list in `memory[..len]` after `busy`, which was free, has been taken. Returns the new length.
 ///
