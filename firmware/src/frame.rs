@@ -15,6 +15,7 @@ use cobs::{DecodeResult, DecoderState};
 use heapless::Vec;
 use serde::Serialize;
 
+use crate::body;
 use crate::checksum::{Crc32, crc32};
 use crate::protocol::{CLIENT_BODY_MAX, PROTOCOL_VERSION, SERVER_BODY_MAX};
 
@@ -117,9 +118,7 @@ impl<const CONTENT: usize, const FRAME: usize> FrameBuffer<CONTENT, FRAME> {
             .split_first_chunk_mut::<HEADER_LEN>()
             .ok_or(MessageTooLong)?;
         *head = header.to_bytes();
-        let body_len = postcard::to_slice(message, rest)
-            .map_err(|_| MessageTooLong)?
-            .len();
+        let body_len = body::encode(message, rest).map_err(|_| MessageTooLong)?;
         let (covered, rest) = content.split_at_mut(HEADER_LEN + body_len);
         let crc = rest.first_chunk_mut::<CRC_LEN>().ok_or(MessageTooLong)?;
         *crc = crc32(covered).to_le_bytes();
@@ -215,6 +214,12 @@ impl<const CONTENT: usize> Decoder<CONTENT> {
             crc: Crc32::new(),
             too_long: false,
         }
+    }
+
+    /// The body of the frame that [`Decoder::push`] has returned last, until the next byte.
+    pub(crate) fn body(&self) -> &[u8] {
+        let end = self.content.len().saturating_sub(CRC_LEN);
+        self.content.get(HEADER_LEN..end).unwrap_or_default()
     }
 
     /// Whether no frame has begun: a 00 says nothing then.

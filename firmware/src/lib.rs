@@ -20,6 +20,7 @@
 #[cfg(any(feature = "client", feature = "memory-flash"))]
 extern crate std;
 
+mod body;
 mod checksum;
 #[cfg(feature = "client")]
 pub mod client;
