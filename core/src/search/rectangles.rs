@@ -1,5 +1,6 @@
 //! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
+use core::mem;
 use core::ops::{BitAnd, Not};
 
 use super::few::{FewBlocks, LARGE_MESHES};
@@ -285,28 +286,54 @@ pub(crate) fn all_bases<'s>(
     let busy = occupancy.busy_rows();
     let bases = &mut bases[..busy.len()];
     let along_x = Doubling::new(sides.w);
-    match stride {
-        2 => {
-            let (rows, busy) = (bases.as_chunks_mut().0, busy.as_chunks().0);
-            for (row, &[low, high]) in rows.iter_mut().zip(busy) {
-                *row = halves(along_x.reduced(wide([!low, !high])));
-            }
+    if stride == 2 {
+        bases.copy_from_slice(busy);
+        let rows = bases.as_chunks_mut().0;
+        for row in &mut *rows {
+            let [low, high] = *row;
+            *row = halves(along_x.reduced(wide([!low, !high])));
         }
-        _ => {
-            for (base, busy) in bases.iter_mut().zip(busy) {
-                *base = !busy;
-            }
-            for &step in along_x.steps() {
-                and_shifted(bases, step);
-            }
-            keep_starts(sides.w.into(), bases, stride);
-        }
+        and_windows(rows, sides.h.into());
+        return bases;
     }
+    for (base, busy) in bases.iter_mut().zip(busy) {
+        *base = !busy;
+    }
+    for &step in along_x.steps() {
+        and_shifted(bases, step);
+    }
+    keep_starts(sides.w.into(), bases, stride);
     // The same doubling along y.
     for &step in Doubling::new(sides.h).steps() {
         and_shifted(bases, step * stride as u32 * WORD_BITS);
     }
     bases
+}
+
+/// Makes each row the AND of a window of rows that begins with it, or zero where there are fewer.
+///
+/// Of each `window` rows, first the AND of each with those behind it, then with those of the next as far as its own window goes: two steps for a row,
+/// whatever the window is.
+fn and_windows(mut rows: &mut [[Word; 2]], window: usize) {
+    let and = |[low, high]: [Word; 2], other: [Word; 2]| [low & other[0], high & other[1]];
+    while rows.len() >= window {
+        let (block, rest) = mem::take(&mut rows).split_at_mut(window);
+        let mut all = [Word::MAX; 2];
+        for row in block.iter_mut().rev() {
+            all = and(all, *row);
+            *row = all;
+        }
+        all = [Word::MAX; 2];
+        let (_, later) = block.split_at_mut(1);
+        let (later, beyond) = later.split_at_mut(later.len().min(rest.len()));
+        for (row, next) in later.iter_mut().zip(&*rest) {
+            all = and(all, *next);
+            *row = and(all, *row);
+        }
+        beyond.fill([0; 2]);
+        rows = rest;
+    }
+    rows.fill([0; 2]);
 }
 
 /// A step of the search for maximal free submeshes.

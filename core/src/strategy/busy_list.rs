@@ -134,36 +134,35 @@ fn best(
     let bases = all_bases(occupancy, sides, scratch);
     let mut best: Option<(u32, Submesh)> = None;
     let mut bound = Bound::new(sides, 0);
-    for (words, row) in bases.chunks_exact(stride).zip(0..) {
-        for (&places, word) in words.iter().zip(0..) {
-            if places == 0 {
-                continue;
+    for (at, &places) in bases.iter().enumerate() {
+        if places == 0 {
+            continue;
+        }
+        draft.worked(100);
+        let (row, word) = (at / stride, at % stride);
+        // Where there is a place beside another, nothing is busy between the two.
+        let touching = neighbours(bases, stride, (row, word), 0).map(|places| !places);
+        let mut places = places;
+        loop {
+            let worth = places & bound.may_reach(touching);
+            if worth == 0 {
+                break;
             }
-            draft.worked(100);
-            // Where there is a place beside another, nothing is busy between the two.
-            let touching = neighbours(bases, stride, (row, word), 0).map(|places| !places);
-            let mut places = places;
-            loop {
-                let worth = places & bound.may_reach(touching);
-                if worth == 0 {
-                    break;
-                }
-                draft.worked(300 + 20 * u32::from(sides.h));
-                let bit = worth.trailing_zeros();
-                let x = word as u32 * WORD_BITS + bit;
-                let place = Submesh {
-                    base: Coord::new(x as u16, row as u16),
-                    sides,
-                };
-                let touching = touching.map(|places| places >> bit & 1 != 0);
-                let value = boundary_value_in_rows(place, occupancy, touching);
-                if best.is_none_or(|(most, _)| value > most) {
-                    best = Some((value, place));
-                    bound = Bound::new(sides, value + 1);
-                }
-                // Those behind it.
-                places &= Word::MAX << bit << 1;
+            draft.worked(300 + 20 * u32::from(sides.h));
+            let bit = worth.trailing_zeros();
+            let x = word as u32 * WORD_BITS + bit;
+            let place = Submesh {
+                base: Coord::new(x as u16, row as u16),
+                sides,
+            };
+            let touching = touching.map(|places| places >> bit & 1 != 0);
+            let value = boundary_value_in_rows(place, occupancy, touching);
+            if best.is_none_or(|(most, _)| value > most) {
+                best = Some((value, place));
+                bound = Bound::new(sides, value + 1);
             }
+            // Those behind it.
+            places &= Word::MAX << bit << 1;
         }
     }
     best.map(|(_, place)| place)
