@@ -223,16 +223,22 @@ pub(crate) type Pausing<'a> = Pausable<&'a mut (dyn OnWork + 'a)>;
 pub struct Draft<'a, 'm> {
     pool: &'a mut BlockPool<'m>,
     pausing: Pausing<'a>,
+    /// Instructions that nobody was told of yet.
+    pending: u32,
     chain: Chain,
     last: Link,
     overflow: bool,
 }
+
+/// So many instructions are told of at once: to tell somebody takes a hundred.
+const PENDING_MAX: u32 = 2_000;
 
 impl<'a, 'm> Draft<'a, 'm> {
     pub(crate) fn new(pool: &'a mut BlockPool<'m>, pausing: Pausing<'a>) -> Self {
         Draft {
             pool,
             pausing,
+            pending: 0,
             chain: Chain::EMPTY,
             last: NONE,
             overflow: false,
@@ -245,6 +251,7 @@ impl<'a, 'm> Draft<'a, 'm> {
         Draft {
             pool,
             pausing: Pausing::never(),
+            pending: 0,
             chain,
             last,
             overflow: false,
@@ -261,8 +268,19 @@ impl<'a, 'm> Draft<'a, 'm> {
     /// some thousand, and may be interrupted then ([`Pauses`](crate::Pauses)).
     #[inline]
     pub fn worked(&mut self, instructions: u32) {
+        if self.pausing.who().is_some() {
+            self.pending = self.pending.saturating_add(instructions);
+            if self.pending >= PENDING_MAX {
+                self.tell();
+            }
+        }
+    }
+
+    /// Tells of what nobody was told of yet.
+    #[inline(never)]
+    fn tell(&mut self) {
         if let Some(who) = self.pausing.who() {
-            who.worked(instructions, self.pool);
+            who.worked(core::mem::take(&mut self.pending), self.pool);
         }
     }
 
@@ -291,9 +309,12 @@ impl<'a, 'm> Draft<'a, 'm> {
     ///
     /// `TableFull` if there was no room for all of them, else `Fragmented`; then the room is free again.
     #[inline]
-    pub(crate) fn finish(self, found: bool) -> Result<Chain, Refusal> {
+    pub(crate) fn finish(mut self, found: bool) -> Result<Chain, Refusal> {
         match (found, self.overflow) {
-            (true, false) => Ok(self.chain),
+            (true, false) => {
+                self.tell();
+                Ok(self.chain)
+            }
             (_, overflow) => {
                 self.discard();
                 Err(match overflow {
@@ -305,7 +326,8 @@ impl<'a, 'm> Draft<'a, 'm> {
     }
 
     /// Gives back the room.
-    pub(crate) fn discard(self) {
+    pub(crate) fn discard(mut self) {
+        self.tell();
         self.pool.free(self.chain);
     }
 }

@@ -394,7 +394,7 @@ fn any_maximal_narrow(busy: &[Word], mut wanted: impl FnMut(Step) -> bool) -> bo
     // Outside is busy.
     let mut below = Word::MAX;
     for (bottom, &first) in busy.iter().enumerate() {
-        let stopped_below = core::mem::replace(&mut below, first);
+        let stopped_below = mem::replace(&mut below, first);
         let mut free = !first;
         if free & stopped_below == 0 {
             // Whatever is free from here on is free in the row below as well.
