@@ -287,11 +287,13 @@ pub(crate) fn all_bases<'s>(
     let bases = &mut bases[..busy.len()];
     let along_x = Doubling::new(sides.w);
     if stride == 2 {
-        bases.copy_from_slice(busy);
         let rows = bases.as_chunks_mut().0;
-        for row in &mut *rows {
-            let [low, high] = *row;
-            *row = halves(along_x.reduced(wide([!low, !high])));
+        for (row, busy) in rows.iter_mut().zip(busy.as_chunks().0) {
+            *row = busy.map(Not::not);
+        }
+        // All rows before the next step: a row with all of its steps takes half as much again.
+        for &step in along_x.steps() {
+            and_shifted_rows(rows, step);
         }
         and_windows(rows, sides.h.into());
         return bases;
@@ -308,6 +310,20 @@ pub(crate) fn all_bases<'s>(
         and_shifted(bases, step * stride as u32 * WORD_BITS);
     }
     bases
+}
+
+/// `row &= row >> by` for each row of two words, `by` being at most one.
+fn and_shifted_rows(rows: &mut [[Word; 2]], by: u32) {
+    let Some(rest) = (WORD_BITS - 1).checked_sub(by) else {
+        for [low, high] in rows {
+            *low &= mem::take(high);
+        }
+        return;
+    };
+    for [low, high] in rows {
+        *low &= *low >> by | *high << 1 << rest;
+        *high &= *high >> by;
+    }
 }
 
 /// Makes each row the AND of a window of rows that begins with it, or zero where there are fewer.

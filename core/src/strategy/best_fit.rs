@@ -78,7 +78,7 @@ use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::contact::{Bound, neighbours};
-use crate::search::few::FewBlocks;
+use crate::search::few::{FewBlocks, blocks_for_best};
 use crate::search::rectangles::all_bases;
 use crate::word::{WORD_BITS, Word};
 
@@ -96,9 +96,8 @@ impl Strategy for BestFit<'_> {
         sides == request.sides()
     }
 
-    /// With so many, 8 on 64 x 64, the bitmap takes as long.
     fn blocks_unmarked(&self) -> usize {
-        self.mesh.nodes().isqrt().isqrt() as usize
+        blocks_for_best(self.mesh.nodes())
     }
 
     fn propose(
