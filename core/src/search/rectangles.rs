@@ -340,7 +340,7 @@ fn and_windows(mut rows: &mut [[Word; 2]], window: usize) {
             *row = all;
         }
         all = [Word::MAX; 2];
-        let (_, later) = block.split_at_mut(1);
+        let later = block.get_mut(1..).unwrap_or_default();
         let (later, beyond) = later.split_at_mut(later.len().min(rest.len()));
         for (row, next) in later.iter_mut().zip(&*rest) {
             all = and(all, *next);
