@@ -279,7 +279,9 @@ impl<'a, 'm> Draft<'a, 'm> {
     /// Tells of what nobody was told of yet.
     #[inline(never)]
     fn tell(&mut self) {
-        if let Some(who) = self.pausing.who() {
+        if let Some(who) = self.pausing.who()
+            && self.pending > 0
+        {
             who.worked(core::mem::take(&mut self.pending), self.pool);
         }
     }
