@@ -318,7 +318,10 @@ mod tests {
     #[test]
     fn what_has_no_room_is_no_frame() {
         let frame = [1; BEFORE + RUN_MAX + 3];
-        let stuffed = |room: usize, len| stuff(&mut frame.clone()[..room], BEFORE + len);
+        let stuffed = |room: usize, len| {
+            let mut frame = frame;
+            stuff(&mut frame[..room], BEFORE + len)
+        };
         assert_eq!(stuffed(frame.len() - 2, RUN_MAX), Some(RUN_MAX + 3));
         assert_eq!(stuffed(frame.len(), RUN_MAX + 1), Some(RUN_MAX + 5));
         assert_eq!(stuffed(frame.len() - 1, RUN_MAX + 1), None);
