@@ -229,7 +229,7 @@ impl<'m> Controller<'m> {
                 self.configure(configuration, now)?;
                 Reply::Done
             }
-            Command::Submit { job, ref request } => {
+            Command::Submit { job, request } => {
                 let slot = self.begin_submit(job, request, now, granted, interrupts)?;
                 let state = self.state_of_latest(slot);
                 Reply::Submitted { job, state }
@@ -247,7 +247,7 @@ impl<'m> Controller<'m> {
             #[cfg(feature = "leases")]
             Command::SubmitLeased {
                 job,
-                ref request,
+                request,
                 ticks,
             } => {
                 let slot = self.begin_submit(job, request, now, granted, interrupts)?;
@@ -395,7 +395,7 @@ impl<'m> Controller<'m> {
         granted: Grants<'_>,
     ) -> Result<JobState, Refusal> {
         self.finish(granted);
-        let slot = self.begin_submit(job, &request, now, granted, &mut Interrupts::never())?;
+        let slot = self.begin_submit(job, request, now, granted, &mut Interrupts::never())?;
         self.settle(granted);
         Ok(self.state_of_latest(slot))
     }
@@ -405,14 +405,14 @@ impl<'m> Controller<'m> {
     fn begin_submit(
         &mut self,
         job: JobId,
-        request: &Request,
+        request: Request,
         now: Ticks,
         granted: Grants<'_>,
         interrupts: &mut Interrupts<'_>,
     ) -> Result<Slot, Refusal> {
         let now = self.clock.max(now);
         let slot = self
-            .enter(job, request, now)
+            .enter(job, &request, now)
             .inspect_err(|_| self.counts.refused += 1)?;
         if request.flags.contains(Flags::NO_WAIT) {
             self.try_only(slot, now, granted, interrupts)?;

@@ -73,7 +73,7 @@
 
 use super::Strategy;
 use super::common::demand_either_way;
-use crate::blocks::Draft;
+use crate::blocks::{Draft, SmallSteps};
 use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
@@ -133,11 +133,12 @@ fn best(
     let bases = all_bases(occupancy, sides, scratch);
     let mut best: Option<(u32, Submesh)> = None;
     let mut bound = Bound::new(sides, 0);
+    let mut steps = SmallSteps::default();
     for (at, &places) in bases.iter().enumerate() {
         if places == 0 {
             continue;
         }
-        draft.worked(100);
+        steps.worked(100, draft);
         let (row, word) = (at / stride, at % stride);
         // Where there is a place beside another, nothing is busy between the two.
         let touching = neighbours(bases, stride, (row, word), 0).map(|places| !places);
@@ -147,7 +148,7 @@ fn best(
             if worth == 0 {
                 break;
             }
-            draft.worked(300 + 20 * u32::from(sides.h));
+            steps.worked(300 + 20 * u32::from(sides.h), draft);
             let bit = worth.trailing_zeros();
             let x = word as u32 * WORD_BITS + bit;
             let place = Submesh {
@@ -164,6 +165,7 @@ fn best(
             places &= Word::MAX << bit << 1;
         }
     }
+    steps.end(draft);
     best.map(|(_, place)| place)
 }
 
