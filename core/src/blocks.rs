@@ -225,13 +225,15 @@ pub(crate) type Pausing<'a> = Pausable<&'a mut (dyn OnWork + 'a)>;
 pub(crate) struct SmallSteps(u32);
 
 impl SmallSteps {
-    /// About so many instructions are told of at once.
-    const MOST: u32 = if WORD_BITS == u32::BITS { 2_000 } else { 0 };
+    /// Whether they are told of together.
+    const TOGETHER: bool = WORD_BITS == u32::BITS;
+    /// About so many instructions then.
+    const MOST: u32 = 2_000;
 
     /// About so many further ones have gone by.
     #[inline]
     pub(crate) fn worked(&mut self, instructions: u32, draft: &mut Draft<'_, '_>) {
-        if Self::MOST == 0 {
+        if !Self::TOGETHER {
             return draft.worked(instructions);
         }
         self.0 += instructions;
