@@ -164,13 +164,14 @@ impl Doubling {
     }
 
     /// The steps, in order.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn steps(&self) -> &[u32] {
         &self.steps[..self.count]
     }
 
     /// The starts of the runs in a row of two words. By halves, as the board would shift both by a call.
-    #[inline]
+    // A call for each row takes as long as the row.
+    #[inline(always)]
     pub(crate) fn reduced(&self, ones: Wide) -> Wide {
         let [mut low, mut high] = halves(ones);
         for &step in self.steps() {

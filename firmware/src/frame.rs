@@ -15,7 +15,8 @@ use cobs::{DecodeResult, DecoderState};
 use heapless::Vec;
 use serde::Serialize;
 
-use crate::checksum::crc32;
+use crate::body;
+use crate::checksum::{Crc32, crc32};
 use crate::protocol::{CLIENT_BODY_MAX, PROTOCOL_VERSION, SERVER_BODY_MAX};
 
 /// The bytes before the body.
@@ -73,12 +74,16 @@ impl Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageTooLong;
 
-/// Room to make frames in: `CONTENT` and `FRAME` bytes.
+/// Room to make frames in: of contents of at most `CONTENT` bytes, which take at most `FRAME`.
 #[derive(Debug)]
 pub struct FrameBuffer<const CONTENT: usize, const FRAME: usize> {
-    content: [u8; CONTENT],
     frame: [u8; FRAME],
 }
+
+/// The bytes before the content: the delimiter, and the distance to the first 00 of the content.
+const BEFORE: usize = 2;
+/// The longest run without a 00 behind one distance.
+const RUN_MAX: usize = 254;
 
 /// Room for the frames of a client.
 pub type ClientFrameBuffer = FrameBuffer<CLIENT_CONTENT_MAX, CLIENT_FRAME_MAX>;
@@ -94,10 +99,7 @@ impl<const CONTENT: usize, const FRAME: usize> FrameBuffer<CONTENT, FRAME> {
     /// An empty buffer.
     pub const fn new() -> Self {
         const { Self::VALID };
-        FrameBuffer {
-            content: [0; CONTENT],
-            frame: [0; FRAME],
-        }
+        FrameBuffer { frame: [0; FRAME] }
     }
 
     /// The bytes on the line for a message, both delimiters included.
@@ -110,25 +112,46 @@ impl<const CONTENT: usize, const FRAME: usize> FrameBuffer<CONTENT, FRAME> {
         header: Header,
         message: &impl Serialize,
     ) -> Result<&[u8], MessageTooLong> {
-        let (head, rest) = self
-            .content
+        let (_, content) = self.frame.split_at_mut(BEFORE);
+        let content = content.get_mut(..CONTENT).ok_or(MessageTooLong)?;
+        let (head, rest) = content
             .split_first_chunk_mut::<HEADER_LEN>()
             .ok_or(MessageTooLong)?;
         *head = header.to_bytes();
-        let body_len = postcard::to_slice(message, rest)
-            .map_err(|_| MessageTooLong)?
-            .len();
-        let end = HEADER_LEN + body_len;
-        let crc = crc32(&self.content[..end]);
-        self.content
-            .get_mut(end..end + CRC_LEN)
-            .ok_or(MessageTooLong)?
-            .copy_from_slice(&crc.to_le_bytes());
-        let len =
-            cobs::try_encode_including_sentinels(&self.content[..end + CRC_LEN], &mut self.frame)
-                .map_err(|_| MessageTooLong)?;
+        let body_len = body::encode(message, rest).map_err(|_| MessageTooLong)?;
+        let (covered, rest) = content.split_at_mut(HEADER_LEN + body_len);
+        let crc = rest.first_chunk_mut::<CRC_LEN>().ok_or(MessageTooLong)?;
+        *crc = crc32(covered).to_le_bytes();
+        let len = BEFORE + covered.len() + CRC_LEN;
+        let len = stuff(&mut self.frame, len).ok_or(MessageTooLong)?;
         Ok(&self.frame[..len])
     }
+}
+
+/// Makes a frame of the content that ends at `end`, in place: each 00 becomes the distance to the next one. Returns the length of the frame.
+fn stuff(frame: &mut [u8], mut end: usize) -> Option<usize> {
+    *frame.first_mut()? = 0;
+    // Where the distance goes that ends here.
+    let (mut from, mut at) = (BEFORE - 1, BEFORE);
+    while at < end {
+        if at - from > RUN_MAX {
+            // No 00 so far: one more distance.
+            frame.get(end)?;
+            frame.copy_within(at..end, at + 1);
+            end += 1;
+            *frame.get_mut(from)? = u8::MAX;
+            from = at;
+            at += 1;
+        }
+        if *frame.get(at)? == 0 {
+            *frame.get_mut(from)? = (at - from) as u8;
+            from = at;
+        }
+        at += 1;
+    }
+    *frame.get_mut(from)? = (at - from) as u8;
+    *frame.get_mut(at)? = 0;
+    Some(at + 1)
 }
 
 impl<const CONTENT: usize, const FRAME: usize> Default for FrameBuffer<CONTENT, FRAME> {
@@ -172,11 +195,13 @@ pub struct DamagedFrame {
 /// Finds the frames in a stream of bytes, one byte at a time; holds one content of up to `CONTENT`
 /// bytes.
 ///
-/// Time: constant for a byte, and the CRC of the content for the last one.
+/// Time: constant for a byte.
 #[derive(Debug, Default)]
 pub struct Decoder<const CONTENT: usize> {
     state: DecoderState,
     content: Vec<u8, CONTENT>,
+    /// Of the content so far.
+    crc: Crc32,
     too_long: bool,
 }
 
@@ -186,8 +211,15 @@ impl<const CONTENT: usize> Decoder<CONTENT> {
         Decoder {
             state: DecoderState::Idle,
             content: Vec::new(),
+            crc: Crc32::new(),
             too_long: false,
         }
+    }
+
+    /// The body of the frame that [`Decoder::push`] has returned last, until the next byte.
+    pub(crate) fn body(&self) -> &[u8] {
+        let end = self.content.len().saturating_sub(CRC_LEN);
+        self.content.get(HEADER_LEN..end).unwrap_or_default()
     }
 
     /// Whether no frame has begun: a 00 says nothing then.
@@ -201,12 +233,14 @@ impl<const CONTENT: usize> Decoder<CONTENT> {
             Ok(DecodeResult::NoData) => None,
             Ok(DecodeResult::DataStart) => {
                 self.content.clear();
+                self.crc = Crc32::new();
                 self.too_long = false;
                 None
             }
             Ok(DecodeResult::DataContinue(byte)) => {
                 // What does not fit is dropped; the header stays, for the answer.
                 self.too_long |= self.content.push(byte).is_err();
+                self.crc.take(byte);
                 None
             }
             Ok(DecodeResult::DataComplete) => Some(self.frame()),
@@ -227,14 +261,14 @@ impl<const CONTENT: usize> Decoder<CONTENT> {
             return Err(self.damaged(Damage::TooLong));
         }
         let too_short = || self.damaged(Damage::TooShort);
-        let (covered, crc) = self
+        let (covered, _) = self
             .content
             .split_last_chunk::<CRC_LEN>()
             .ok_or_else(too_short)?;
         let (header, body) = covered
             .split_first_chunk::<HEADER_LEN>()
             .ok_or_else(too_short)?;
-        if crc32(covered) != u32::from_le_bytes(*crc) {
+        if !self.crc.ends_with_itself() {
             return Err(self.damaged(Damage::BadCrc));
         }
         Ok(Frame {
@@ -249,5 +283,47 @@ impl<const CONTENT: usize> Decoder<CONTENT> {
             damage,
             header: header.map(|header| Header::from_bytes(*header)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_those_of_an_independent_encoder() {
+        const LEN: usize = 3 * RUN_MAX + 5;
+        // None of them 00, all of them, and some at different distances.
+        let contents: [fn(usize) -> u8; 5] = [
+            |_| 1,
+            |_| 0,
+            |at| u8::from(at % 7 != 0),
+            |at| u8::from(at != 3 && at != 300),
+            |at| u8::from(at % (RUN_MAX + 1) != RUN_MAX),
+        ];
+        for content in contents.map(core::array::from_fn::<u8, LEN, _>) {
+            for len in 0..=LEN {
+                let (mut frame, mut expected) = ([7; LEN + 6], [7; LEN + 6]);
+                frame[BEFORE..][..len].copy_from_slice(&content[..len]);
+                let frame_len = stuff(&mut frame, BEFORE + len).expect("there is room");
+                let expected_len =
+                    cobs::try_encode_including_sentinels(&content[..len], &mut expected)
+                        .expect("there is room");
+                assert_eq!((len, frame_len), (len, expected_len));
+                assert_eq!(frame[..frame_len], expected[..expected_len]);
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_room_is_no_frame() {
+        let frame = [1; BEFORE + RUN_MAX + 3];
+        let stuffed = |room: usize, len| {
+            let mut frame = frame;
+            stuff(&mut frame[..room], BEFORE + len)
+        };
+        assert_eq!(stuffed(frame.len() - 2, RUN_MAX), Some(RUN_MAX + 3));
+        assert_eq!(stuffed(frame.len(), RUN_MAX + 1), Some(RUN_MAX + 5));
+        assert_eq!(stuffed(frame.len() - 1, RUN_MAX + 1), None);
     }
 }

@@ -14,9 +14,11 @@ use heapless::spsc::Producer;
 pub trait Uart {
     /// What has happened since the last byte was taken.
     fn status(&mut self) -> Status;
+    /// Whether there is room for a byte to send.
+    fn has_room(&mut self) -> bool;
     /// Takes the byte that was received last, and clears the errors of the status.
     fn take(&mut self) -> u8;
-    /// Sends a byte; the status has said that there is room for it.
+    /// Sends a byte; there is room for it.
     fn put(&mut self, byte: u8);
     /// Whether there is to be an interrupt as soon as there is room for a byte.
     fn set_interrupt_on_room(&mut self, is_on: bool);
@@ -31,8 +33,6 @@ pub struct Status {
     pub is_misframed: bool,
     /// A byte after it was lost, since it was not taken in time.
     pub is_overrun: bool,
-    /// There is room for a byte to send.
-    pub has_room: bool,
 }
 
 /// Handles an interrupt: takes the byte that is there, and sends as many as there is room for. Returns whether anything that was received is lost.
@@ -53,10 +53,9 @@ pub fn serve<const N: usize>(
             is_lost |= incoming.enqueue(byte).is_err();
         }
     }
-    while uart.status().has_room {
-        let Some(byte) = outgoing.pop() else {
-            break;
-        };
+    while uart.has_room()
+        && let Some(byte) = outgoing.pop()
+    {
         uart.put(byte);
     }
     uart.set_interrupt_on_room(!outgoing.is_empty());
@@ -88,17 +87,12 @@ impl<const N: usize> Outgoing<N> {
         self.len == 0
     }
 
+    #[inline]
     fn pop(&mut self) -> Option<u8> {
-        if self.is_empty() {
-            return None;
-        }
+        self.len = self.len.checked_sub(1)?;
         let byte = self.bytes.get(self.start).copied();
-        self.start = if self.start + 1 < N {
-            self.start + 1
-        } else {
-            0
-        };
-        self.len -= 1;
+        let next = self.start + 1;
+        self.start = if next < N { next } else { 0 };
         byte
     }
 }
@@ -124,11 +118,11 @@ impl<const N: usize> Write for Outgoing<N> {
             return Err(SliceWriteError::Full);
         }
         let end = self.start + self.len;
-        let mut place = if end < N { end } else { end - N };
-        for &byte in bytes {
-            self.bytes[place] = byte;
-            place = if place + 1 < N { place + 1 } else { 0 };
-        }
+        let place = if end < N { end } else { end - N };
+        let (before, behind) = self.bytes.split_at_mut(place);
+        let (first, rest) = bytes.split_at(bytes.len().min(behind.len()));
+        behind[..first.len()].copy_from_slice(first);
+        before[..rest.len()].copy_from_slice(rest);
         self.len += bytes.len();
         Ok(bytes.len())
     }

@@ -397,8 +397,9 @@ impl<K: Keep> Server<'_, K> {
             return Ok(None);
         };
         if let Some(incoming) = self.front.push(byte) {
+            let message = self.front.message();
             let view = view(&self.controller, self.has_work());
-            if let Some(change) = self.front.serve(&incoming, &view, port)? {
+            if let Some(change) = self.front.serve(incoming, &message, &view, port)? {
                 self.change(&change, port)?;
             }
         }

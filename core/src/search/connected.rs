@@ -4,7 +4,7 @@
 //! Sets are bitmaps as the occupancy is one. Only rows next to a change are looked at, so a search costs as much as the set
 //! it finds is large, not as often the whole mesh as the set has turns.
 
-use crate::blocks::Draft;
+use crate::blocks::{Draft, SmallSteps};
 use crate::grid::MESH_SIDE_MAX;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Submesh};
@@ -79,8 +79,9 @@ impl<'a, 's> Components<'a, 's> {
         seeds[seed.first] = seed.mask(seed.first) & !self.visited[row * stride + seed.first];
         let mut rows = Rows::NONE;
         let mut processors = self.add_runs(row, seeds, &mut rows);
+        let mut steps = SmallSteps::default();
         while let Some(row) = rows.pop(height) {
-            draft.worked(100 * stride as u32);
+            steps.worked(100 * stride as u32, draft);
             for (at, seed) in seeds.iter_mut().enumerate() {
                 let at = row * stride + at;
                 let below = at.checked_sub(stride).map_or(0, |at| self.visited[at]);
@@ -89,6 +90,7 @@ impl<'a, 's> Components<'a, 's> {
             }
             processors += self.add_runs(row, seeds, &mut rows);
         }
+        steps.end(draft);
         processors
     }
 
@@ -154,6 +156,7 @@ pub(crate) fn grow(
     let mut before = [0; STRIDE_MAX];
     let mut added = [0; STRIDE_MAX];
     let (before, added) = (&mut before[..stride], &mut added[..stride]);
+    let mut steps = SmallSteps::default();
     while missing > 0 {
         let mut next = Rows::NONE;
         let mut any = false;
@@ -161,7 +164,7 @@ pub(crate) fn grow(
         while missing > 0
             && let Some(row) = rows.pop(height)
         {
-            draft.worked(100 * stride as u32);
+            steps.worked(100 * stride as u32, draft);
             let (below, rest) = set.split_at(row * stride);
             let (own, above) = rest.split_at(stride);
             let below = match row.checked_sub(1) {
@@ -194,11 +197,12 @@ pub(crate) fn grow(
             next.add_neighbours(row);
         }
         if !any {
-            return false;
+            break;
         }
         rows = next;
     }
-    true
+    steps.end(draft);
+    missing == 0
 }
 
 /// The lowest ones of a word, at most `count` of them.

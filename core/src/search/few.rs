@@ -22,6 +22,13 @@ pub(crate) fn blocks_for_first_fit(grid: &Grid) -> usize {
     }
 }
 
+/// For how many blocks [`FewBlocks::best`] is searched on a mesh of so many nodes: with the square root of a side, 8 on 64 x 64, the bitmap takes as long;
+/// a board, which does little at once, has it with half as many.
+pub(crate) const fn blocks_for_best(nodes: u32) -> usize {
+    let blocks = nodes.isqrt().isqrt() as usize;
+    if LARGE_MESHES { blocks } else { blocks / 2 }
+}
+
 /// All that is busy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FewBlocks<'a> {

@@ -1,5 +1,8 @@
 //! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
+use core::mem;
+use core::ops::Not;
+
 use super::few::{FewBlocks, LARGE_MESHES};
 use super::rows::{first_fit_in_rows, first_fit_unrolled};
 use crate::blocks::Draft;
@@ -8,7 +11,7 @@ use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::word::{
-    Doubling, LONG_WORDS, Span, WORD_BITS, Wide, Word, and_shifted, halves, keep_starts, runs, wide,
+    Doubling, LONG_WORDS, Span, WORD_BITS, Wide, Word, and_shifted, keep_starts, runs,
 };
 
 /// The first base node in row-major order at which a submesh of these sides is free.
@@ -181,28 +184,70 @@ pub(crate) fn all_bases<'s>(
     let busy = occupancy.busy_rows();
     let bases = &mut bases[..busy.len()];
     let along_x = Doubling::new(sides.w);
-    match stride {
-        2 => {
-            let (rows, busy) = (bases.as_chunks_mut().0, busy.as_chunks().0);
-            for (row, &[low, high]) in rows.iter_mut().zip(busy) {
-                *row = halves(along_x.reduced(wide([!low, !high])));
-            }
+    if stride == 2 {
+        let rows = bases.as_chunks_mut().0;
+        for (row, busy) in rows.iter_mut().zip(busy.as_chunks().0) {
+            *row = busy.map(Not::not);
         }
-        _ => {
-            for (base, busy) in bases.iter_mut().zip(busy) {
-                *base = !busy;
-            }
-            for &step in along_x.steps() {
-                and_shifted(bases, step);
-            }
-            keep_starts(sides.w.into(), bases, stride);
+        // All rows before the next step: a row with all of its steps takes half as much again.
+        for &step in along_x.steps() {
+            and_shifted_rows(rows, step);
         }
+        and_windows(rows, sides.h.into());
+        return bases;
     }
+    for (base, busy) in bases.iter_mut().zip(busy) {
+        *base = !busy;
+    }
+    for &step in along_x.steps() {
+        and_shifted(bases, step);
+    }
+    keep_starts(sides.w.into(), bases, stride);
     // The same doubling along y.
     for &step in Doubling::new(sides.h).steps() {
         and_shifted(bases, step * stride as u32 * WORD_BITS);
     }
     bases
+}
+
+/// `row &= row >> by` for each row of two words, `by` being at most one.
+fn and_shifted_rows(rows: &mut [[Word; 2]], by: u32) {
+    let Some(rest) = (WORD_BITS - 1).checked_sub(by) else {
+        for [low, high] in rows {
+            *low &= mem::take(high);
+        }
+        return;
+    };
+    for [low, high] in rows {
+        *low &= *low >> by | *high << 1 << rest;
+        *high &= *high >> by;
+    }
+}
+
+/// Makes each row the AND of a window of rows that begins with it, or zero where there are fewer.
+///
+/// Of each `window` rows, first the AND of each with those behind it, then with those of the next as far as its own window goes: two steps for a row,
+/// whatever the window is.
+fn and_windows(mut rows: &mut [[Word; 2]], window: usize) {
+    let and = |[low, high]: [Word; 2], other: [Word; 2]| [low & other[0], high & other[1]];
+    while rows.len() >= window {
+        let (block, rest) = mem::take(&mut rows).split_at_mut(window);
+        let mut all = [Word::MAX; 2];
+        for row in block.iter_mut().rev() {
+            all = and(all, *row);
+            *row = all;
+        }
+        all = [Word::MAX; 2];
+        let later = block.get_mut(1..).unwrap_or_default();
+        let (later, beyond) = later.split_at_mut(later.len().min(rest.len()));
+        for (row, next) in later.iter_mut().zip(&*rest) {
+            all = and(all, *next);
+            *row = and(all, *row);
+        }
+        beyond.fill([0; 2]);
+        rows = rest;
+    }
+    rows.fill([0; 2]);
 }
 
 /// A step of the search for maximal free submeshes.
@@ -263,7 +308,7 @@ fn any_maximal_narrow(busy: &[Word], mut wanted: impl FnMut(Step) -> bool) -> bo
     // Outside is busy.
     let mut below = Word::MAX;
     for (bottom, &first) in busy.iter().enumerate() {
-        let stopped_below = core::mem::replace(&mut below, first);
+        let stopped_below = mem::replace(&mut below, first);
         let mut free = !first;
         if free & stopped_below == 0 {
             // Whatever is free from here on is free in the row below as well.

@@ -1,14 +1,15 @@
 //! The search for a free box in the order of tree collapsing: notation by notation, on any grid.
 
 use super::boxes::{
-    NoneLeft, Nothing, box_at, check_sides, first_node, free_nodes, instructions_along,
-    leave_starts,
+    NoneLeft, Nothing, box_at, check_sides, first_node, first_rectangle, free_nodes,
+    instructions_along, instructions_of_scan, leave_starts,
 };
 use super::failed::Failed;
 use super::orders::{Orders, next_order};
 use super::turned::{keep_below, keep_least};
 use crate::blocks::Draft;
 use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape, Tuple, sort_descending};
+use crate::mesh::Sides;
 use crate::notation::{Notation, Notations};
 use crate::occupancy::Occupancy;
 use crate::word::Word;
@@ -158,6 +159,14 @@ pub(crate) fn first_along(
 ) -> Result<Block, NoneLeft> {
     let layout = occupancy.layout();
     check_sides(layout, notation.stars().zip(radices.iter().copied()))?;
+    if layout.is_plane()
+        && let &[h, w] = radices
+    {
+        // The lowest row, then the lowest column: first fit.
+        draft.worked(instructions_of_scan(occupancy));
+        let found = first_rectangle(occupancy, Sides::new(w, h), scratch);
+        return found.ok_or(NoneLeft { dimensions: 2 });
+    }
     let (bases, spare) = free_nodes(occupancy, scratch);
     for ((dimension, &radix), dimensions) in notation.stars().zip(radices).zip(1..) {
         draft.worked(instructions_along(occupancy, radix));

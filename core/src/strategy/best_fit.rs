@@ -78,7 +78,7 @@ use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::contact::{Bound, neighbours};
-use crate::search::few::FewBlocks;
+use crate::search::few::{FewBlocks, blocks_for_best};
 use crate::search::rectangles::all_bases;
 use crate::word::{WORD_BITS, Word};
 
@@ -96,9 +96,8 @@ impl Strategy for BestFit<'_> {
         sides == request.sides()
     }
 
-    /// With so many, 8 on 64 x 64, the bitmap takes as long.
     fn blocks_unmarked(&self) -> usize {
-        self.mesh.nodes().isqrt().isqrt() as usize
+        blocks_for_best(self.mesh.nodes())
     }
 
     fn propose(
@@ -132,23 +131,22 @@ fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option
     let mut most = 0;
     // At least that many of the base node's own neighbours.
     let mut bound = Bound::new(Sides::new(1, 1), most);
-    for (words, row) in bases.chunks_exact(stride).zip(0..) {
-        for (&bases, word) in words.iter().zip(0..) {
-            if bases == 0 {
-                continue;
+    for (at, &bases) in bases.iter().enumerate() {
+        if bases == 0 {
+            continue;
+        }
+        let (row, word) = (at / stride, at % stride);
+        // Outside is busy.
+        let busy = neighbours(busy, stride, (row, word), Word::MAX);
+        loop {
+            let hit = bases & bound.may_reach(busy);
+            if hit == 0 {
+                break;
             }
-            // Outside is busy.
-            let busy = neighbours(busy, stride, (row, word), Word::MAX);
-            loop {
-                let hit = bases & bound.may_reach(busy);
-                if hit == 0 {
-                    break;
-                }
-                let x = word as u32 * WORD_BITS + hit.trailing_zeros();
-                best = Some(Coord::new(x as u16, row as u16));
-                most += 1;
-                bound = Bound::new(Sides::new(1, 1), most);
-            }
+            let x = word as u32 * WORD_BITS + hit.trailing_zeros();
+            best = Some(Coord::new(x as u16, row as u16));
+            most += 1;
+            bound = Bound::new(Sides::new(1, 1), most);
         }
     }
     best.map(|base| Submesh { base, sides })

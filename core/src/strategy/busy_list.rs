@@ -73,13 +73,13 @@
 
 use super::Strategy;
 use super::common::demand_either_way;
-use crate::blocks::Draft;
+use crate::blocks::{Draft, SmallSteps};
 use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::contact::{Bound, neighbours};
-use crate::search::few::FewBlocks;
+use crate::search::few::{FewBlocks, blocks_for_best};
 use crate::search::rectangles::all_bases;
 use crate::word::{Span, WORD_BITS, Word};
 
@@ -97,9 +97,8 @@ impl Strategy for BusyList<'_> {
         request.allows(sides)
     }
 
-    /// With so many, 8 on 64 x 64, the bitmap takes as long.
     fn blocks_unmarked(&self) -> usize {
-        self.mesh.nodes().isqrt().isqrt() as usize
+        blocks_for_best(self.mesh.nodes())
     }
 
     fn propose(
@@ -134,38 +133,39 @@ fn best(
     let bases = all_bases(occupancy, sides, scratch);
     let mut best: Option<(u32, Submesh)> = None;
     let mut bound = Bound::new(sides, 0);
-    for (words, row) in bases.chunks_exact(stride).zip(0..) {
-        for (&places, word) in words.iter().zip(0..) {
-            if places == 0 {
-                continue;
+    let mut steps = SmallSteps::default();
+    for (at, &places) in bases.iter().enumerate() {
+        if places == 0 {
+            continue;
+        }
+        steps.worked(100, draft);
+        let (row, word) = (at / stride, at % stride);
+        // Where there is a place beside another, nothing is busy between the two.
+        let touching = neighbours(bases, stride, (row, word), 0).map(|places| !places);
+        let mut places = places;
+        loop {
+            let worth = places & bound.may_reach(touching);
+            if worth == 0 {
+                break;
             }
-            draft.worked(100);
-            // Where there is a place beside another, nothing is busy between the two.
-            let touching = neighbours(bases, stride, (row, word), 0).map(|places| !places);
-            let mut places = places;
-            loop {
-                let worth = places & bound.may_reach(touching);
-                if worth == 0 {
-                    break;
-                }
-                draft.worked(300 + 20 * u32::from(sides.h));
-                let bit = worth.trailing_zeros();
-                let x = word as u32 * WORD_BITS + bit;
-                let place = Submesh {
-                    base: Coord::new(x as u16, row as u16),
-                    sides,
-                };
-                let touching = touching.map(|places| places >> bit & 1 != 0);
-                let value = boundary_value_in_rows(place, occupancy, touching);
-                if best.is_none_or(|(most, _)| value > most) {
-                    best = Some((value, place));
-                    bound = Bound::new(sides, value + 1);
-                }
-                // Those behind it.
-                places &= Word::MAX << bit << 1;
+            steps.worked(300 + 20 * u32::from(sides.h), draft);
+            let bit = worth.trailing_zeros();
+            let x = word as u32 * WORD_BITS + bit;
+            let place = Submesh {
+                base: Coord::new(x as u16, row as u16),
+                sides,
+            };
+            let touching = touching.map(|places| places >> bit & 1 != 0);
+            let value = boundary_value_in_rows(place, occupancy, touching);
+            if best.is_none_or(|(most, _)| value > most) {
+                best = Some((value, place));
+                bound = Bound::new(sides, value + 1);
             }
+            // Those behind it.
+            places &= Word::MAX << bit << 1;
         }
     }
+    steps.end(draft);
     best.map(|(_, place)| place)
 }
 

@@ -73,10 +73,11 @@ impl Registers {
 
 impl Uart for Registers {
     fn status(&mut self) -> Status {
-        Status {
-            has_room: self.next.is_none(),
-            ..self.status
-        }
+        self.status
+    }
+
+    fn has_room(&mut self) -> bool {
+        self.next.is_none()
     }
 
     fn take(&mut self) -> u8 {

@@ -117,8 +117,11 @@ impl Uart for Registers {
             is_received: status.rxne().bit_is_set(),
             is_misframed: status.fe().bit_is_set(),
             is_overrun: status.ore().bit_is_set(),
-            has_room: status.txe().bit_is_set(),
         }
+    }
+
+    fn has_room(&mut self) -> bool {
+        self.0.sr().read().txe().bit_is_set()
     }
 
     fn take(&mut self) -> u8 {
