@@ -10,7 +10,7 @@ use crate::word::LONG_WORDS;
 const TOLD_AT: u32 = 4_000;
 
 /// Of so many entries that are inserted it is told together.
-const TOLD_TOGETHER: usize = 8;
+const TOLD_TOGETHER: usize = 4;
 
 /// There is not enough scratch memory behind the list.
 pub(super) struct NoRoom;
@@ -157,7 +157,7 @@ impl<'a> Change<'a> {
         let mut len = remove(&mut memory[..len], gone);
         let list = memory.get_mut(..len + new.len()).ok_or(NoRoom)?;
         for new in new.chunks(TOLD_TOGETHER) {
-            work.worked(new.len() as u32 * (200 + 10 * len as u32));
+            work.worked(new.len() as u32 * (200 + 20 * len as u32));
             for &cell in new {
                 insert(list, len, Entry(cell));
                 len += 1;
@@ -175,7 +175,7 @@ fn remove(list: &mut [u64], gone: &[u64]) -> usize {
     };
     let mut kept = first as usize;
     let mut places = rest.iter().map(|&place| place as usize);
-    if list.len() > SHORT {
+    if is_long(list.len()) {
         let mut from = kept + 1;
         for next in places.chain([list.len()]) {
             list.copy_within(from..next, kept);
@@ -199,7 +199,7 @@ fn remove(list: &mut [u64], gone: &[u64]) -> usize {
 fn insert(cells: &mut [u64], len: usize, entry: Entry) {
     let mut at = len;
     // One loop finds the place and makes room, so only its end is hard to predict.
-    if len <= SHORT {
+    if !is_long(len) {
         while at > 0 && entry.precedes(Entry(cells[at - 1])) {
             cells[at] = cells[at - 1];
             at -= 1;
@@ -224,8 +224,11 @@ fn place_for(entry: Entry, list: &[u64]) -> usize {
     }
 }
 
-/// A list of so many entries at most is moved entry by entry: how many are moved is hard to predict, and that makes a copy of a stretch slow on a host.
-const SHORT: usize = if LONG_WORDS { 64 } else { 16 };
+/// Whether stretches of a list of so many entries are moved, and not one entry after the other. How long a stretch of a short list is is hard to predict, which makes
+/// it slow on a host; on a board what moves them is 2 KB of flash.
+const fn is_long(len: usize) -> bool {
+    LONG_WORDS && len > 64
+}
 
 /// Updates the list in `memory[..len]` after `busy`, which was free, has been taken. Returns the new length.
 ///
