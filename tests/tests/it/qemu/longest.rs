@@ -15,6 +15,9 @@ use meshalloc_tests::strategy::places_anywhere;
 /// Frames that are sent behind the one whose decision takes long.
 const BEHIND: u32 = 8;
 
+/// How often all is tried at most until one of them is answered.
+const ROUNDS_MAX: usize = 5;
+
 /// The client that sends commands in bursts, and the number of its session: the second of the boot.
 const OTHER_CLIENT: u32 = 77;
 const OTHER_SESSION: u32 = 2;
@@ -214,7 +217,14 @@ fn qemu_answers_while_it_decides_on_a_whole_mesh() {
     ];
     for strategy in kinds {
         let mut most = 0;
-        for (is_free, requests) in states {
+        // The longest search for an L has few pauses, and when the frames arrive is up to this machine: again if all come behind one.
+        for (round, (is_free, requests)) in std::iter::repeat_n(states, ROUNDS_MAX)
+            .flatten()
+            .enumerate()
+        {
+            if most > 0 && round.is_multiple_of(states.len()) {
+                break;
+            }
             configure(&mut client, mesh, strategy);
             let is_busy = |node: &u32| !is_free(node % 64, node / 64);
             mark_faulty(&mut client, mesh, (0..mesh.nodes()).filter(is_busy));
