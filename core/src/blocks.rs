@@ -4,7 +4,7 @@
 use crate::error::Refusal;
 use crate::grid::Block;
 use crate::pause::Pausable;
-use crate::word::WORD_BITS;
+use crate::word::LONG_WORDS;
 
 /// An index into a table. Half as wide on the board, whose tables are small.
 #[cfg(target_pointer_width = "64")]
@@ -226,7 +226,7 @@ pub(crate) struct SmallSteps(u32);
 
 impl SmallSteps {
     /// Whether they are told of together.
-    const TOGETHER: bool = WORD_BITS == u32::BITS;
+    const TOGETHER: bool = !LONG_WORDS;
     /// About so many instructions then.
     const MOST: u32 = 2_000;
 

@@ -38,7 +38,7 @@ pub(crate) const fn halves(words: Wide) -> [Word; 2] {
 /// Bits in a [`Word`].
 pub const WORD_BITS: u32 = Word::BITS;
 
-/// Whether words are those of hosts. What only makes hosts faster is left out where they are not, as flash is short on boards.
+/// Whether words are those of hosts. What only makes hosts faster, or pays on meshes for which other machines have no room, is left out where they are not, as flash is short on boards.
 pub(crate) const LONG_WORDS: bool = WORD_BITS == u64::BITS;
 
 /// The lowest 32 bits.

@@ -8,15 +8,12 @@ use crate::grid::{Block, Grid};
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::{Occupancy, PENDING_MAX};
-use crate::word::{Span, WORD_BITS, Word, words_for};
-
-/// Whether there may be meshes so large that what first fit does only for their sake pays. Machines with words of 32 bits have no room for them.
-pub(super) const LARGE_MESHES: bool = WORD_BITS == 64;
+use crate::word::{LONG_WORDS, Span, WORD_BITS, Word, words_for};
 
 /// For how many blocks [`FewBlocks::first_fit`] is searched on this machine: as many as can be, but where the rows of a two-dimensional mesh have
 /// one word, the bitmap is as fast.
 pub(crate) fn blocks_for_first_fit(grid: &Grid) -> usize {
-    match LARGE_MESHES && grid.is_plane() && grid.side(0) > WORD_BITS as u16 {
+    match LONG_WORDS && grid.is_plane() && grid.side(0) > WORD_BITS as u16 {
         true => PENDING_MAX,
         false => 0,
     }
@@ -26,7 +23,7 @@ pub(crate) fn blocks_for_first_fit(grid: &Grid) -> usize {
 /// a board, which does little at once, has it with half as many.
 pub(crate) const fn blocks_for_best(nodes: u32) -> usize {
     let blocks = nodes.isqrt().isqrt() as usize;
-    if LARGE_MESHES { blocks } else { blocks / 2 }
+    if LONG_WORDS { blocks } else { blocks / 2 }
 }
 
 /// All that is busy.

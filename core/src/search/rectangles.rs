@@ -3,7 +3,7 @@
 use core::mem;
 use core::ops::Not;
 
-use super::few::{FewBlocks, LARGE_MESHES};
+use super::few::FewBlocks;
 use super::rows::{first_fit_in_rows, first_fit_unrolled};
 use crate::blocks::Draft;
 use crate::layout::STRIDE_MAX;
@@ -36,7 +36,7 @@ pub(crate) fn first_fit(
     scratch: &mut [Word],
 ) -> Option<Coord> {
     // The board's rows have 32 bits a word: those of its square mesh have two, and for smaller ones a kilobyte of flash would be much.
-    if occupancy.stride() > 1 || WORD_BITS == u32::BITS {
+    if occupancy.stride() > 1 || !LONG_WORDS {
         return first_fit_of_any_width(occupancy, sides, scratch);
     }
     if sides.w > occupancy.grid().side(0) {
@@ -66,7 +66,7 @@ fn first_fit_of_any_width(
     scratch: &mut [Word],
 ) -> Option<Coord> {
     let stride = occupancy.stride();
-    if LARGE_MESHES
+    if LONG_WORDS
         && stride > 1
         && let Some(blocks) = FewBlocks::of(occupancy)
     {
@@ -122,7 +122,7 @@ fn first_fit_wide(
         while alive && row > seen {
             row -= 1;
             let busy_row = &busy[words(row)];
-            if LARGE_MESHES && row + 1 < top && busy_row.iter().eq(&busy[words(row + 1)]) {
+            if LONG_WORDS && row + 1 < top && busy_row.iter().eq(&busy[words(row + 1)]) {
                 // Rows through the same blocks are alike; the AND does not change. (For ranges that may overlap, an image
                 // would need a copy of 1.5 KB.)
                 let (row, above) = starts[row * stride..].split_at_mut(stride);

@@ -10,7 +10,7 @@ use crate::word::LONG_WORDS;
 const TOLD_AT: u32 = 4_000;
 
 /// Of so many entries that are inserted it is told together.
-const TOLD_TOGETHER: usize = 4;
+const TOLD_TOGETHER: usize = 8;
 
 /// There is not enough scratch memory behind the list.
 pub(super) struct NoRoom;
@@ -198,15 +198,18 @@ fn remove(list: &mut [u64], gone: &[u64]) -> usize {
 /// Inserts in the order of definition 1 into a list of so many entries.
 fn insert(cells: &mut [u64], len: usize, entry: Entry) {
     let mut at = len;
-    // One loop finds the place and makes room, so only its end is hard to predict.
-    if !is_long(len) {
+    if LONG_WORDS && !is_long(len) {
+        // One loop finds the place and makes room, so only its end is hard to predict.
         while at > 0 && entry.precedes(Entry(cells[at - 1])) {
             cells[at] = cells[at - 1];
             at -= 1;
         }
     } else {
         at = place_for(entry, &cells[..len]);
-        cells.copy_within(at..len, at + 1);
+        match LONG_WORDS {
+            true => cells.copy_within(at..len, at + 1),
+            false => (at..len).rev().for_each(|at| cells.swap(at, at + 1)),
+        }
     }
     cells[at] = entry.0;
 }
