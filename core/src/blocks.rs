@@ -228,7 +228,7 @@ impl SmallSteps {
     /// Whether they are told of together.
     const TOGETHER: bool = !LONG_WORDS;
     /// About so many instructions then.
-    const MOST: u32 = 2_000;
+    const MOST: u32 = 8_000;
 
     /// About so many further ones have gone by.
     #[inline]
@@ -303,7 +303,10 @@ impl<'a, 'm> Draft<'a, 'm> {
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn push(&mut self, block: impl Into<Block>) {
-        self.worked(200);
+        const TOGETHER: u32 = 16;
+        if self.chain.len() % TOGETHER == TOGETHER - 1 {
+            self.worked(200 * TOGETHER);
+        }
         let Some(cell) = self.pool.cell(block.into()) else {
             self.overflow = true;
             return;

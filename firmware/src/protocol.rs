@@ -15,7 +15,7 @@ use meshalloc::{
 use serde::{Deserialize, Serialize};
 
 /// The version of the protocol, the first byte of every frame.
-pub const PROTOCOL_VERSION: u8 = 3;
+pub const PROTOCOL_VERSION: u8 = 4;
 
 /// The most bytes in [`Greeting::software`].
 pub const SOFTWARE_BYTES_MAX: usize = 24;
@@ -36,7 +36,8 @@ const _: () = assert!(SchedulerKind::ALL.len() <= SCHEDULERS_MAX);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Session {
-    /// The boot: another number after every reset.
+    /// The boot: another number after every reset. Of eight bytes in a frame, as all its bits are random.
+    #[serde(with = "postcard::fixint::le")]
     pub boot: u64,
     /// The place of the session among all of this boot, from 1 on.
     pub number: u32,
@@ -391,6 +392,7 @@ pub enum ProtocolError {
     /// The command is meant for another boot of the server: it was reset. The greeting says whether the jobs of that boot are gone.
     OtherBoot {
         /// The present one.
+        #[serde(with = "postcard::fixint::le")]
         boot: u64,
     },
     /// The client has no such session: it has not said hello, or its session had to make room for those of other clients.
@@ -471,7 +473,7 @@ mod size {
     pub(super) const U64: usize = 10;
     pub(super) const BOOL: usize = 1;
     /// Boot, number.
-    pub(super) const SESSION: usize = U64 + U32;
+    pub(super) const SESSION: usize = 8 + U32;
     /// An extent from 128 on takes two bytes. Beside 13 others there are at most three of them: a shape is kept in 62 bits,
     /// of which such an extent takes 15 and any other at least one.
     const SHAPE: usize = list(DIMENSIONS_MAX, 1) + 3;

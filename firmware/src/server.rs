@@ -396,14 +396,16 @@ impl<K: Keep> Server<'_, K> {
         let Some(byte) = port.next() else {
             return Ok(None);
         };
-        if let Some(incoming) = self.front.push(byte) {
-            let message = self.front.message();
-            let view = view(&self.controller, self.has_work());
-            if let Some(change) = self.front.serve(incoming, &message, &view, port)? {
-                self.change(&change, port)?;
-            }
+        let Some(incoming) = self.front.push(byte) else {
+            return Ok(Some(()));
+        };
+        let message = self.front.message();
+        let view = view(&self.controller, self.has_work());
+        let served = self.front.serve(incoming, &message, &view, port);
+        if let Ok(Some(change)) = &served {
+            self.change(change, port)?;
         }
-        Ok(Some(()))
+        served.map(|_| Some(()))
     }
 
     // Inlined into the loop that receives it takes 400 bytes of flash more.

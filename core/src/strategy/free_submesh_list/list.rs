@@ -206,10 +206,14 @@ fn insert(cells: &mut [u64], len: usize, entry: Entry) {
         }
     } else {
         at = place_for(entry, &cells[..len]);
-        match LONG_WORDS {
-            true => cells.copy_within(at..len, at + 1),
-            false => (at..len).rev().for_each(|at| cells.swap(at, at + 1)),
+        if !LONG_WORDS {
+            let mut moved = entry.0;
+            for cell in &mut cells[at..=len] {
+                moved = core::mem::replace(cell, moved);
+            }
+            return;
         }
+        cells.copy_within(at..len, at + 1);
     }
     cells[at] = entry.0;
 }
@@ -262,6 +266,10 @@ pub(super) fn take(
         let is_over = overlapping.admits(entry);
         places.push_if(Entry(places.cells[at]), is_over);
         beside.push_if(entry, !is_over);
+        // Whether it overlaps is hard to predict, and a board does not.
+        if !LONG_WORDS && !is_over {
+            continue;
+        }
         for side in SIDES {
             pieces.push_if(
                 cut.outside(entry, side),
