@@ -549,7 +549,7 @@ mod tests {
 
     #[test]
     fn what_attempts_take_between_frames_is_told() {
-        let mut storage = Storage::<64, 4>::new();
+        let mut storage = Storage::<128, 4>::new();
         let configuration = Configuration {
             machine: Mesh::new(64, 64).unwrap().grid(),
             strategy: StrategyKind::FirstFit,
