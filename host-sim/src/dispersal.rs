@@ -3,18 +3,20 @@
 //! Distances are hops on the grid: along each dimension the difference of the coordinates, or the shorter way around where the
 //! dimension wraps.
 
+use std::mem::take;
+
 use meshalloc::{Block, Grid};
 
 /// Measures allocations of one machine, and keeps the memory for it.
 ///
 /// # Time complexity
 ///
-/// For one block O(dimensions), and O(extent) for each dimension that wraps. For b blocks O(b + side) for each dimension, and O(1)
-/// for each dimension of each processor, to see whether they are connected.
+/// For one block O(dimensions), and O(extent) for each dimension that wraps. For b blocks O(b + side) for each dimension, and little more than O(1)
+/// for each processor at the surface of a block, to see whether they are connected.
 ///
 /// # Memory
 ///
-/// A byte for each processor of the machine, and eight for each one of the allocation; none as long as allocations are one block.
+/// Four bytes for each processor of the machine, and a few for each block; none as long as allocations are one block.
 #[derive(Clone, Debug)]
 pub struct Disperser {
     grid: Grid,
@@ -22,11 +24,13 @@ pub struct Disperser {
     spans: Vec<(u32, u32)>,
     /// Processors by coordinate along one dimension, then their differences.
     counts: Vec<i64>,
-    /// Which processors of the machine are held and not reached yet: none between two measurements.
-    apart: Vec<bool>,
-    /// The processors that are held, and those whose neighbours are still to be visited.
-    held: Vec<u32>,
-    reached: Vec<u32>,
+    /// The blocks whose first processors along a dimension these are, [`NONE`] between two measurements.
+    labels: Vec<u32>,
+    /// For each block itself, or an earlier one that it is connected with.
+    groups: Vec<u32>,
+    /// First processors, and those beyond the last ones.
+    first: Vec<u32>,
+    beyond: Vec<u32>,
 }
 
 /// How dispersed an allocation is.
@@ -66,9 +70,10 @@ impl Disperser {
             grid,
             spans: Vec::new(),
             counts: Vec::new(),
-            apart: Vec::new(),
-            held: Vec::new(),
-            reached: Vec::new(),
+            labels: Vec::new(),
+            groups: Vec::new(),
+            first: Vec::new(),
+            beyond: Vec::new(),
         }
     }
 
@@ -155,73 +160,92 @@ impl Disperser {
         }
     }
 
-    /// Whether the blocks are connected: visits the neighbours of the first processor, then theirs.
+    /// Whether the blocks are connected. What lies beyond the last processors of one along a dimension, and belongs to another, are first processors of that one:
+    /// so only these are labelled.
     fn are_connected(&mut self, blocks: usize) -> bool {
-        self.list(blocks);
-        self.apart.resize(self.grid.nodes() as usize, false);
-        for &node in &self.held {
-            self.apart[node as usize] = true;
-        }
-        let mut missing = self.held.len();
-        self.reached.clear();
-        let mut reach = |node: u32, reached: &mut Vec<u32>| {
-            if std::mem::take(&mut self.apart[node as usize]) {
-                missing -= 1;
-                reached.push(node);
-            }
-        };
-        reach(self.held[0], &mut self.reached);
-        while let Some(node) = self.reached.pop() {
-            let mut stride = 1;
-            for dimension in 0..self.grid.dimensions() {
-                let side = u32::from(self.grid.side(dimension));
-                let at = node / stride % side;
-                let wraps = self.grid.wraps(dimension);
-                let around = (side - 1) * stride;
-                if at + 1 < side {
-                    reach(node + stride, &mut self.reached);
-                } else if wraps {
-                    reach(node - around, &mut self.reached);
+        self.labels.resize(self.grid.nodes() as usize, NONE);
+        self.groups.clear();
+        self.groups.extend(0..blocks as u32);
+        let mut parts = blocks;
+        let (mut first, mut beyond) = (take(&mut self.first), take(&mut self.beyond));
+        for dimension in 0..self.grid.dimensions() {
+            first.clear();
+            for block in 0..blocks {
+                let (start, _) = self.span(block, dimension);
+                let listed = first.len();
+                self.list_layer(block, dimension, start, &mut first);
+                for &node in &first[listed..] {
+                    self.labels[node as usize] = block as u32;
                 }
-                if at > 0 {
-                    reach(node - stride, &mut self.reached);
-                } else if wraps {
-                    reach(node + around, &mut self.reached);
-                }
-                stride *= side;
             }
-        }
-        for &node in &self.held {
-            self.apart[node as usize] = false;
-        }
-        missing == 0
-    }
-
-    /// Lists the processors of the blocks.
-    fn list(&mut self, blocks: usize) {
-        let mut held = std::mem::take(&mut self.held);
-        held.clear();
-        for block in 0..blocks {
-            let (first, mut stride) = (held.len(), 1);
-            held.push(0);
-            for dimension in 0..self.grid.dimensions() {
-                let side = u32::from(self.grid.side(dimension));
+            let side = u32::from(self.grid.side(dimension));
+            for block in 0..blocks {
                 let (start, extent) = self.span(block, dimension);
-                let line = held.len();
-                for along in 1..extent {
-                    let offset = (start + along) % side * stride;
-                    for at in first..line {
-                        held.push(held[at] + offset);
+                let end = match start + extent {
+                    end if end < side => end,
+                    _ if !self.grid.wraps(dimension) => continue,
+                    end => end - side,
+                };
+                beyond.clear();
+                self.list_layer(block, dimension, end, &mut beyond);
+                for &node in &beyond {
+                    let other = self.labels[node as usize];
+                    if other != NONE && join(&mut self.groups, block as u32, other) {
+                        parts -= 1;
                     }
                 }
-                for node in &mut held[first..line] {
-                    *node += start * stride;
-                }
-                stride *= side;
+            }
+            for &node in &first {
+                self.labels[node as usize] = NONE;
             }
         }
-        self.held = held;
+        (self.first, self.beyond) = (first, beyond);
+        parts == 1
     }
+
+    /// Lists the processors of a block, moved along a dimension, that have this coordinate there.
+    fn list_layer(&self, block: usize, dimension: usize, coordinate: u32, layer: &mut Vec<u32>) {
+        let listed = layer.len();
+        layer.push(0);
+        let mut stride = 1;
+        for other in 0..self.grid.dimensions() {
+            let side = u32::from(self.grid.side(other));
+            let (start, extent) = match other == dimension {
+                true => (coordinate, 1),
+                false => self.span(block, other),
+            };
+            let line = layer.len();
+            for along in 1..extent {
+                let at = start + along;
+                let at = if at < side { at } else { at - side };
+                for before in listed..line {
+                    layer.push(layer[before] + at * stride);
+                }
+            }
+            for node in &mut layer[listed..line] {
+                *node += start * stride;
+            }
+            stride *= side;
+        }
+    }
+}
+
+/// No block.
+const NONE: u32 = u32::MAX;
+
+/// Joins the groups of two blocks; returns whether they were different. Each block names itself or an earlier one of its group.
+fn join(groups: &mut [u32], one: u32, other: u32) -> bool {
+    let mut first = |mut block: u32| {
+        while groups[block as usize] != block {
+            // Half of the way is enough next time.
+            groups[block as usize] = groups[groups[block as usize] as usize];
+            block = groups[block as usize];
+        }
+        block
+    };
+    let (one, other) = (first(one), first(other));
+    groups[one.max(other) as usize] = one.min(other);
+    one != other
 }
 
 /// The sum of the distances within a box.
