@@ -136,9 +136,14 @@ impl Doubling {
     /// For runs of `len` ones, 1 to [`MESH_SIDE_MAX`].
     #[inline]
     pub(crate) fn new(len: u16) -> Doubling {
+        Doubling::between(1, len)
+    }
+
+    /// From the starts of runs of `known` ones to those of `len`, each 1 to [`MESH_SIDE_MAX`].
+    #[inline]
+    pub(crate) fn between(mut known: u16, len: u16) -> Doubling {
         let mut steps = [0; MESH_SIDE_MAX.ilog2() as usize];
         let mut count = 0;
-        let mut known = 1;
         while known < len {
             let step = known.min(len - known);
             steps[count] = u32::from(step);
@@ -232,25 +237,14 @@ pub(crate) fn keep_starts(len: u32, bits: &mut [Word], stride: usize) {
     }
 }
 
-/// Extends each set bit of `seeds` to the whole run of ones of `within` that it belongs to; bits outside of `within` go.
+/// Extends each set bit of `seeds`, which are ones of `within`, to the whole run of ones of `within` that it belongs to.
 ///
 /// A seed that is added to its run carries through all ones above it, and the same on the reversed bits does for those below.
-pub(crate) fn fill_runs(seeds: &mut [Word], within: impl Fn(usize) -> Word) {
-    let carry_through = |ones: Word, seeds: Word, carry: &mut bool| {
-        let (sum, over) = ones.overflowing_add(seeds);
-        let (sum, over_again) = sum.overflowing_add(Word::from(*carry));
-        *carry = over || over_again;
-        ((sum ^ ones) | seeds) & ones
-    };
-    let mut carry = false;
-    for (at, word) in seeds.iter_mut().enumerate() {
-        *word = carry_through(within(at), *word & within(at), &mut carry);
-    }
-    carry = false;
-    for (at, word) in seeds.iter_mut().enumerate().rev() {
-        let ones = within(at).reverse_bits();
-        *word |= carry_through(ones, word.reverse_bits(), &mut carry).reverse_bits();
-    }
+pub(crate) const fn filled(seeds: Word, within: Word) -> Word {
+    let above = within ^ within.wrapping_add(seeds);
+    let reversed = within.reverse_bits();
+    let below = reversed ^ reversed.wrapping_add(seeds.reverse_bits());
+    (above | below.reverse_bits() | seeds) & within
 }
 
 /// The bits of a row from this one on, as many as a word has; those before the first and after the last are zero.
@@ -361,18 +355,18 @@ mod tests {
         }
 
         #[test]
-        fn seeds_are_extended_to_the_runs_that_hold_them(row in sparse_row(), seeds in prop::collection::vec(any::<(Word, Word, Word)>(), 5)) {
+        fn seeds_are_extended_to_the_runs_that_hold_them(word in sparse_row(), seeds in any::<(Word, Word, Word)>()) {
+            let word = word[0];
             // Few seeds, so that some runs have none.
-            let mut filled: Vec<Word> = seeds.iter().map(|(a, b, c)| a & b & c).take(row.len()).collect();
-            let mut expected = std::vec![false; row.len() * WORD_BITS as usize];
-            let seeds = bits(&filled);
-            for (start, len) in runs(&row) {
-                let run = start as usize..(start + len) as usize;
-                let has_seed = seeds[run.clone()].contains(&true);
-                expected[run].fill(has_seed);
+            let seeds = seeds.0 & seeds.1 & seeds.2 & word;
+            let mut expected = 0;
+            for (start, len) in runs(&[word]) {
+                let run = Span::new(start, len).mask(0);
+                if seeds & run != 0 {
+                    expected |= run;
+                }
             }
-            fill_runs(&mut filled, |at| row[at]);
-            prop_assert_eq!(bits(&filled), expected);
+            prop_assert_eq!(filled(seeds, word), expected);
         }
 
         #[test]

@@ -13,5 +13,6 @@ mod rows;
 pub(crate) mod selection;
 pub(crate) mod shapes;
 pub(crate) mod squares;
+pub(crate) mod staircase;
 pub(crate) mod tree;
 mod turned;

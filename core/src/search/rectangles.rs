@@ -1,7 +1,6 @@
 //! Searches for rectangles in the occupancy of a two-dimensional mesh.
 
 use core::mem;
-use core::ops::Not;
 
 use super::few::FewBlocks;
 use super::rows::{first_fit_in_rows, first_fit_unrolled};
@@ -183,31 +182,40 @@ pub(crate) fn all_bases<'s>(
     let stride = occupancy.stride();
     let busy = occupancy.busy_rows();
     let bases = &mut bases[..busy.len()];
-    let along_x = Doubling::new(sides.w);
-    if stride == 2 {
-        let rows = bases.as_chunks_mut().0;
-        for (row, busy) in rows.iter_mut().zip(busy.as_chunks().0) {
-            *row = busy.map(Not::not);
-        }
-        // All rows before the next step: a row with all of its steps takes half as much again.
-        for &step in along_x.steps() {
-            and_shifted_rows(rows, step);
-        }
-        and_windows(rows, sides.h.into());
-        return bases;
-    }
     for (base, busy) in bases.iter_mut().zip(busy) {
         *base = !busy;
     }
-    for &step in along_x.steps() {
+    keep_wider(bases, stride, 1, sides.w);
+    if stride == 2 {
+        and_windows(bases.as_chunks_mut().0, sides.h.into());
+        return bases;
+    }
+    keep_taller(bases, stride, 1, sides.h);
+    bases
+}
+
+/// Of base nodes at which something of the width `known` is free leaves those at which it is as free for the width `w`, which is not smaller.
+pub(super) fn keep_wider(bases: &mut [Word], stride: usize, known: u16, w: u16) {
+    let doubling = Doubling::between(known, w);
+    if stride == 2 {
+        let rows = bases.as_chunks_mut().0;
+        // All rows before the next step: a row with all of its steps takes half as much again.
+        for &step in doubling.steps() {
+            and_shifted_rows(rows, step);
+        }
+        return;
+    }
+    for &step in doubling.steps() {
         and_shifted(bases, step);
     }
-    keep_starts(sides.w.into(), bases, stride);
-    // The same doubling along y.
-    for &step in Doubling::new(sides.h).steps() {
+    keep_starts(w.into(), bases, stride);
+}
+
+/// The same for heights.
+pub(super) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16) {
+    for &step in Doubling::between(known, h).steps() {
         and_shifted(bases, step * stride as u32 * WORD_BITS);
     }
-    bases
 }
 
 /// `row &= row >> by` for each row of two words, `by` being at most one.
@@ -219,8 +227,10 @@ fn and_shifted_rows(rows: &mut [[Word; 2]], by: u32) {
         return;
     };
     for [low, high] in rows {
-        *low &= *low >> by | *high << 1 << rest;
-        *high &= *high >> by;
+        if *low | *high != 0 {
+            *low &= *low >> by | *high << 1 << rest;
+            *high &= *high >> by;
+        }
     }
 }
 

@@ -28,7 +28,8 @@
 //!
 //! # Complexity and memory
 //!
-//! Up to six searches of first fit, then O(words * log W) for each of at most 2B shapes, those that do not fit the mesh left out; a
+//! Up to six searches of first fit. Then O(words * log W) for each of at most 2B shapes for which both the taller part and what lies at the height of both parts, a
+//! rectangle as well, are free somewhere; that is known for most from those before (`search/staircase.rs`), else it takes O(words * log W). Those that do not fit the mesh are left out. A
 //! release takes nothing. Scratch: twice as many words as the occupancy. At most two blocks a job.
 //!
 //! # Recognition
@@ -78,6 +79,7 @@ use crate::request::Request;
 use crate::search::boxes::{first_rectangle, instructions_of_scan};
 use crate::search::rectangles::all_bases;
 use crate::search::shapes::folded;
+use crate::search::staircase::{Growing, Staircase};
 use crate::word::{WORD_BITS, Word, bits_from};
 
 simple_strategy! {
@@ -98,12 +100,13 @@ fn rectangles(request: &Request) -> impl Iterator<Item = Sides> + use<> {
     request.orientations().chain(others)
 }
 
-/// Two submeshes side by side, and where: their sides, and the four places of the base node of the shorter one seen from that
-/// of the taller one.
+/// Two submeshes side by side, and where: their sides, those of what is at the height of both, and the four places of the base node of the shorter one seen
+/// from that of the taller one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ell {
     taller: Sides,
     shorter: Sides,
+    across: Sides,
     places: [(i32, i32); 4],
 }
 
@@ -125,6 +128,7 @@ impl Ell {
         Some(Ell {
             taller: sides(c, d),
             shorter: sides(e, f),
+            across: sides(c + e, f),
             places: [place(c, 0), place(c, d - f), place(-e, 0), place(-e, d - f)],
         })
     }
@@ -158,45 +162,75 @@ fn l_shapes(sides: Sides) -> impl Iterator<Item = [i32; 4]> + use<> {
 }
 
 impl LShape<'_> {
-    /// The L shapes of a request that fit the mesh.
-    fn ells(&self, request: &Request) -> impl Iterator<Item = Ell> + use<> {
-        let (sides, mesh) = (request.sides(), self.mesh.sides());
+    /// Whether the parts are side by side along x: one way after the other.
+    fn ways(&self, request: &Request) -> impl Iterator<Item = bool> + use<> {
+        let sides = request.sides();
         let is_possible = request.may_rotate() && sides.area() <= self.mesh.nodes();
         let along_x = sides.w >= sides.h;
         let other = (!sides.is_square()).then_some(!along_x);
-        let ways = is_possible.then_some(along_x).into_iter();
-        let ways = ways.chain(other.filter(|_| is_possible));
-        ways.flat_map(move |along_x| {
-            l_shapes(sides).filter_map(move |shape| Ell::new(shape, along_x, mesh))
-        })
+        let ways = core::iter::once(along_x).chain(other);
+        ways.filter(move |_| is_possible)
     }
 
-    /// Where both parts are free.
-    fn place(&mut self, occupancy: &Occupancy<'_>, ell: Ell) -> Option<[Submesh; 2]> {
+    /// The L shapes of a request that fit the mesh, with the parts in this way.
+    fn ells(&self, request: &Request, along_x: bool) -> impl Iterator<Item = Ell> + use<> {
+        let mesh = self.mesh.sides();
+        l_shapes(request.sides()).filter_map(move |shape| Ell::new(shape, along_x, mesh))
+    }
+
+    /// The first place of an L of these in which both parts are free.
+    fn first_free(
+        &mut self,
+        occupancy: &Occupancy<'_>,
+        request: &Request,
+        along_x: bool,
+        draft: &mut Draft<'_, '_>,
+    ) -> Option<[Submesh; 2]> {
+        let growing = match along_x {
+            true => Growing::Width,
+            false => Growing::Height,
+        };
+        let mut ells = self.ells(request, along_x);
         let words = occupancy.busy_rows().len();
         let (talls, shorts) = self.workspace.words.split_at_mut(words);
-        let talls = all_bases(occupancy, ell.taller, talls);
-        if talls.iter().all(|&bases| bases == 0) {
-            return None;
-        }
-        let shorts = all_bases(occupancy, ell.shorter, shorts);
-        let stride = occupancy.stride();
-        ell.places.into_iter().find_map(|place| {
-            let base = first_pair(talls, shorts, stride, place)?;
-            let along = |at: u16, by: i32| (i32::from(at) + by) as u16;
-            let other = Coord::new(along(base.x, place.0), along(base.y, place.1));
-            Some([
-                Submesh {
-                    base,
-                    sides: ell.taller,
-                },
-                Submesh {
-                    base: other,
-                    sides: ell.shorter,
-                },
-            ])
+        // Both parts together are as wide as the longer side of the request in all of them, and the taller one is not less wide than in those before.
+        let mut across = Staircase::new(occupancy, growing, shorts);
+        let mut talls = Staircase::new(occupancy, growing, talls);
+        ells.find_map(|ell| {
+            if !across.has(ell.across, draft) || !talls.has(ell.taller, draft) {
+                return None;
+            }
+            draft.worked(3 * instructions_of_scan(occupancy));
+            place(occupancy, ell, talls.scratch(), across.scratch())
         })
     }
+}
+
+/// Where both parts are free.
+fn place(
+    occupancy: &Occupancy<'_>,
+    ell: Ell,
+    talls: &mut [Word],
+    shorts: &mut [Word],
+) -> Option<[Submesh; 2]> {
+    let talls = all_bases(occupancy, ell.taller, talls);
+    let shorts = all_bases(occupancy, ell.shorter, shorts);
+    let stride = occupancy.stride();
+    ell.places.into_iter().find_map(|place| {
+        let base = first_pair(talls, shorts, stride, place)?;
+        let along = |at: u16, by: i32| (i32::from(at) + by) as u16;
+        let other = Coord::new(along(base.x, place.0), along(base.y, place.1));
+        Some([
+            Submesh {
+                base,
+                sides: ell.taller,
+            },
+            Submesh {
+                base: other,
+                sides: ell.shorter,
+            },
+        ])
+    })
 }
 
 /// The first of `bases`, in row-major order, from which one of `others` is `dx` columns and `dy` rows away.
@@ -206,18 +240,15 @@ fn first_pair(
     stride: usize,
     (dx, dy): (i32, i32),
 ) -> Option<Coord> {
-    for (y, row) in (0..).zip(bases.chunks_exact(stride)) {
-        let other = usize::try_from(y + dy).ok();
+    for (at, &bases) in bases.iter().enumerate().filter(|(_, bases)| **bases != 0) {
+        let (y, word) = (at / stride, at % stride);
+        let other = y.checked_add_signed(dy as isize);
         let other = other.and_then(|y| others.chunks_exact(stride).nth(y));
-        let Some(other) = other else { continue };
-        for (x, &bases) in (0..).step_by(WORD_BITS as usize).zip(row) {
-            if bases == 0 {
-                continue;
-            }
-            let hit = bases & bits_from(other, x + dx);
-            if hit != 0 {
-                return Some(Coord::new(x as u16 + hit.trailing_zeros() as u16, y as u16));
-            }
+        let x = word as i32 * WORD_BITS as i32;
+        let hit = other.map_or(0, |other| bases & bits_from(other, x + dx));
+        if hit != 0 {
+            let x = x as u32 + hit.trailing_zeros();
+            return Some(Coord::new(x as u16, y as u16));
         }
     }
     None
@@ -229,7 +260,7 @@ impl Strategy for LShape<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let mesh = self.mesh.sides();
         let fits = |sides: Sides| sides.fits_in(mesh);
-        match rectangles(request).any(fits) || self.ells(request).next().is_some() {
+        match rectangles(request).any(fits) || self.ways(request).any(|along_x| self.ells(request, along_x).next().is_some()) {
             true => Ok(request.shape.area()),
             false => Err(Refusal::NeverFits),
         }
@@ -249,11 +280,8 @@ impl Strategy for LShape<'_> {
             draft.push(block);
             return true;
         }
-        let mut ells = self.ells(request);
-        let parts = ells.find_map(|ell| {
-            draft.worked(3 * instructions_of_scan(occupancy));
-            self.place(occupancy, ell)
-        });
+        let mut ways = self.ways(request);
+        let parts = ways.find_map(|along_x| self.first_free(occupancy, request, along_x, draft));
         for part in parts.into_iter().flatten() {
             draft.push(part);
         }

@@ -27,10 +27,11 @@
 //!
 //! # Complexity and memory
 //!
-//! The searches of all shapes first fit; then each component of free processors is visited at most twice, O(words in a row) for each run
-//! of free processors; each nucleus is a search of first fit, at most B + m of them, those that do not fit the mesh left out; growth
-//! is O(n * words in a row). Whether the set around a nucleus can grow to n is known before it grows, from the size of the component, so
-//! it grows once. A release takes nothing. Scratch: twice as many words as the occupancy. Up to n blocks: the nucleus, and the
+//! A search of first fit. Then the widths of the other shapes in ascending order, and after them those of the nuclei: O(rows * words in a row) for each that the
+//! narrower ones do not rule out, the free submeshes of a width being no taller than those of a smaller one (`search/staircase.rs`). So only shapes that are found
+//! are searched for. A component of free processors is visited for the nucleus that is found, and for the nucleus (1, 1) one component after the other until one has n processors,
+//! each at most once and no further than to n, O(words in a row) for each run; growth is O(n * words in a row). Whether the set around a nucleus can grow to n is known before it
+//! grows, so it grows once. A release takes nothing. Scratch: twice as many words as the occupancy. Up to n blocks: the nucleus, and the
 //! processors added, neighbours in a row and equal runs in consecutive rows as one block.
 //!
 //! # Recognition
@@ -79,9 +80,8 @@ use crate::error::Refusal;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::boxes::{first_rectangle, instructions_of_scan};
 use crate::search::connected::{Components, grow};
-use crate::search::shapes::all_shapes;
+use crate::search::staircase::{Growing, Staircase, first_of_all_shapes};
 use crate::word::Word;
 
 simple_strategy! {
@@ -125,26 +125,39 @@ fn nucleus(
     occupancy: &Occupancy<'_>,
     request: &Request,
     mesh: Sides,
-    scratch: &mut [Word],
-    visited: &mut [Word],
+    [scratch, visited]: [&mut [Word]; 2],
     draft: &mut Draft<'_, '_>,
 ) -> Option<Submesh> {
-    let mut components = Components::new(occupancy, visited);
-    let unit = loop {
-        let base = components.next()?;
-        if components.visit(base, draft) >= request.processors {
-            break base;
-        }
-    };
-    let mut components = Components::new(occupancy, visited);
+    let processors = request.processors;
     // A component that has been visited before is too small.
-    nuclei(request, mesh)
-        .find_map(|sides| {
-            draft.worked(instructions_of_scan(occupancy));
-            let nucleus = Submesh::from(first_rectangle(occupancy, sides, scratch)?);
-            (components.visit(nucleus.base, draft) >= request.processors).then_some(nucleus)
-        })
-        .or(Some(Submesh::new(unit.x, unit.y, 1, 1)))
+    let mut components = Components::new(occupancy, visited);
+    let mut widths = Staircase::new(occupancy, Growing::Width, scratch);
+    for sides in nuclei(request, mesh) {
+        if !widths.has(sides, draft) {
+            continue;
+        }
+        let Some(base) = widths.first_base(sides.h, draft) else {
+            continue;
+        };
+        let scratch = widths.scratch();
+        scratch.fill(0);
+        if components.visit(base, processors, scratch, draft) >= processors {
+            return Some(Submesh { base, sides });
+        }
+    }
+    let scratch = widths.scratch();
+    scratch.fill(0);
+    // No more than these are in components that have not been visited.
+    let mut left = occupancy.free();
+    while left >= processors {
+        let base = components.next()?;
+        let found = components.visit(base, processors, scratch, draft);
+        if found >= processors {
+            return Some(Submesh::new(base.x, base.y, 1, 1));
+        }
+        left -= found;
+    }
+    None
 }
 
 impl Strategy for Neighbor<'_> {
@@ -165,10 +178,7 @@ impl Strategy for Neighbor<'_> {
         let mesh = self.mesh.sides();
         let words = occupancy.busy_rows().len();
         let (scratch, visited) = self.workspace.words.split_at_mut(words);
-        let rectangle = all_shapes(request, mesh).find_map(|sides| {
-            draft.worked(instructions_of_scan(occupancy));
-            first_rectangle(occupancy, sides, scratch)
-        });
+        let rectangle = first_of_all_shapes(occupancy, request, mesh, scratch, draft);
         if let Some(rectangle) = rectangle {
             let mut gather = Gather::new(self.mesh.grid(), draft);
             let Submesh { base, sides } = rectangle.into();
@@ -184,12 +194,13 @@ impl Strategy for Neighbor<'_> {
         if !request.may_rotate() {
             return false;
         }
-        let Some(nucleus) = nucleus(occupancy, request, mesh, scratch, visited, draft) else {
+        let both = [&mut *scratch, &mut *visited];
+        let Some(nucleus) = nucleus(occupancy, request, mesh, both, draft) else {
             return false;
         };
-        let missing = request.processors - nucleus.area();
         let set = scratch;
-        let is_grown = grow(occupancy, nucleus, missing, set, draft);
+        let missing = request.processors - nucleus.area();
+        let is_grown = grow(occupancy, nucleus, missing, set, visited, draft);
         draft.push(nucleus);
         occupancy.layout().words(nucleus.into(), |word, bits| {
             set[word] &= !bits;

@@ -180,7 +180,10 @@ fn nas_fails_only_if_no_component_has_enough() {
         (7, 7),
         (16, 16),
         (31, 5),
+        (32, 7),
         (33, 9),
+        (63, 4),
+        (64, 6),
         (65, 6),
     ] {
         let machine = mesh(w, h).grid();
@@ -226,7 +229,17 @@ fn nas_fails_only_if_no_component_has_enough() {
 fn lssa_keeps_the_area_in_parts_that_touch() {
     let mut random = Random::new(2003);
     let mut bent = 0;
-    for (w, h) in [(9, 9), (16, 16), (16, 22), (32, 12), (33, 12), (65, 10)] {
+    for (w, h) in [
+        (9, 9),
+        (16, 16),
+        (16, 22),
+        (12, 33),
+        (31, 12),
+        (32, 12),
+        (33, 12),
+        (64, 10),
+        (65, 10),
+    ] {
         let machine = mesh(w, h).grid();
         let mut memory = HeapMemory::new(machine, 1);
         let mut probe = Probe::new(&mut memory, StrategyKind::LShape, machine);

@@ -1,0 +1,277 @@
+//! How tall free submeshes can be at most, the wider they are: [`Staircase`].
+
+use super::boxes::{first_rectangle, instructions_of_scan};
+use super::rectangles::{keep_taller, keep_wider};
+use crate::blocks::Draft;
+use crate::grid::{Block, MESH_SIDE_MAX};
+use crate::layout::STRIDE_MAX;
+use crate::mesh::{Coord, Sides};
+use crate::occupancy::Occupancy;
+use crate::request::Request;
+use crate::word::{Doubling, WORD_BITS, Word, and_shifted};
+
+/// Which side grows from question to question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Growing {
+    /// Along x.
+    Width,
+    /// Along y.
+    Height,
+}
+
+/// Whether submeshes of many sides are free, one of the sides growing: the free submeshes of a length are no longer across than those of a
+/// smaller one, and most sides are ruled out by a length that has been looked at before.
+pub(crate) struct Staircase<'a, 's> {
+    busy: &'a [Word],
+    stride: usize,
+    growing: Growing,
+    /// The latest length that was looked at, 0 before the first.
+    len: u16,
+    /// How long the free submeshes of that length are across, at most.
+    most: u16,
+    /// The length of the runs of free processors of which `starts` has the first ones; 0 while it has something else.
+    known: u16,
+    starts: &'s mut [Word],
+    /// About so many it takes to look at a length.
+    instructions: u32,
+}
+
+impl<'a, 's> Staircase<'a, 's> {
+    /// `scratch` has as many words as the occupancy.
+    pub(crate) fn new(
+        occupancy: &'a Occupancy<'_>,
+        growing: Growing,
+        scratch: &'s mut [Word],
+    ) -> Self {
+        let busy = occupancy.busy_rows();
+        Staircase {
+            busy,
+            stride: occupancy.stride(),
+            growing,
+            len: 0,
+            most: u16::MAX,
+            known: 0,
+            starts: &mut scratch[..busy.len()],
+            instructions: instructions_of_scan(occupancy),
+        }
+    }
+
+    /// Whether a submesh of these sides is free anywhere. The growing side is at least as long as in the question before.
+    ///
+    /// # Time complexity
+    ///
+    /// O(1) if that is known. Else O(rows * words in a row * log side) in ordinary occupancies, and for widths O(rows * words in a row * tallest) where
+    /// every window of rows fails in its lowest row, as in first fit.
+    pub(crate) fn has(&mut self, sides: Sides, draft: &mut Draft<'_, '_>) -> bool {
+        let Sides { w: len, h: across } = match self.growing {
+            Growing::Width => sides,
+            Growing::Height => sides.rotated(),
+        };
+        if across <= self.most && len > self.len {
+            draft.worked(self.instructions);
+            self.len = len;
+            self.lengthen();
+            self.most = match self.growing {
+                Growing::Width => tallest(self.starts, self.stride),
+                Growing::Height => widest(self.starts, self.stride),
+            };
+        }
+        across <= self.most
+    }
+
+    /// The first base node in row-major order at which a submesh of the latest width and of this height is free. Where widths grow.
+    pub(crate) fn first_base(&mut self, height: u16, draft: &mut Draft<'_, '_>) -> Option<Coord> {
+        draft.worked(self.instructions);
+        self.lengthen();
+        let stride = self.stride;
+        let behind = usize::from(height) * stride;
+        for (first, &starts) in self.starts.iter().enumerate() {
+            let mut common = starts;
+            let mut at = first + stride;
+            while common != 0 && at < first + behind {
+                common &= self.starts.get(at).copied().unwrap_or(0);
+                at += stride;
+            }
+            if common != 0 {
+                let (y, word) = (first / stride, first % stride);
+                let x = word as u32 * WORD_BITS + common.trailing_zeros();
+                return Some(Coord::new(x as u16, y as u16));
+            }
+        }
+        None
+    }
+
+    /// The scratch words, for something else.
+    pub(crate) fn scratch(&mut self) -> &mut [Word] {
+        self.known = 0;
+        self.starts
+    }
+
+    /// Makes `starts` what it has to be for the latest length.
+    fn lengthen(&mut self) {
+        if self.known == 0 {
+            for (start, busy) in self.starts.iter_mut().zip(self.busy) {
+                *start = !busy;
+            }
+            self.known = 1;
+        }
+        let keep = match self.growing {
+            Growing::Width => keep_wider,
+            Growing::Height => keep_taller,
+        };
+        keep(self.starts, self.stride, self.known, self.len);
+        self.known = self.len;
+    }
+}
+
+/// The most rows above each other with a bit in common.
+fn tallest(rows: &[Word], stride: usize) -> u16 {
+    let mut tallest = 0;
+    // A bit is in the same word of all rows.
+    for column in 0..stride {
+        let word = |row: usize| rows.get(row * stride + column).copied().unwrap_or(0);
+        // Whether more rows begin with this one: as in first fit, from the top row down.
+        let mut first = 0;
+        while (first + tallest) * stride < rows.len() {
+            let mut row = first + tallest;
+            let mut common = word(row);
+            while common != 0 && row > first {
+                row -= 1;
+                common &= word(row);
+            }
+            if common == 0 {
+                first = row + 1;
+            }
+            while common != 0 {
+                tallest += 1;
+                common &= word(first + tallest);
+            }
+        }
+    }
+    tallest as u16
+}
+
+/// The longest run of a row.
+fn widest(rows: &[Word], stride: usize) -> u16 {
+    let mut widest = 0;
+    // To the starts of runs that are longer.
+    let mut steps = Doubling::new(1);
+    let mut longer = [0; STRIDE_MAX];
+    let longer = &mut longer[..stride];
+    let any = |row: &[Word]| row.iter().any(|&word| word != 0);
+    for row in rows.chunks_exact(stride).filter(|row| any(row)) {
+        longer.copy_from_slice(row);
+        steps.reduce(longer);
+        while any(longer) {
+            widest += 1;
+            if widest == MESH_SIDE_MAX {
+                return widest;
+            }
+            and_shifted(longer, 1);
+            steps = Doubling::new(widest + 1);
+        }
+    }
+    widest
+}
+
+/// The first free submesh of the shapes of a request ([`all_shapes`](super::shapes::all_shapes)), in their order, and the first place of it.
+///
+/// # Time complexity
+///
+/// A search of first fit; then a [`Staircase`] of the widths that divide the size, and a second search if one of them is free.
+pub(crate) fn first_of_all_shapes(
+    occupancy: &Occupancy<'_>,
+    request: &Request,
+    mesh: Sides,
+    scratch: &mut [Word],
+    draft: &mut Draft<'_, '_>,
+) -> Option<Block> {
+    let search = |sides: Sides, scratch: &mut [Word], draft: &mut Draft<'_, '_>| {
+        draft.worked(instructions_of_scan(occupancy));
+        first_rectangle(occupancy, sides, scratch)
+    };
+    let requested = request.sides();
+    if requested.fits_in(mesh) {
+        let found = search(requested, scratch, draft);
+        if found.is_some() || !request.may_rotate() {
+            return found;
+        }
+    }
+    let area = requested.area();
+    let rotated = requested.rotated();
+    // The rotated one, then the most square, of two that are rotations of each other the wider.
+    let order = |sides: Sides| (sides != rotated, sides.w.max(sides.h), sides.w < sides.h);
+    let mut first: Option<Sides> = None;
+    let mut widths = Staircase::new(occupancy, Growing::Width, scratch);
+    for w in area.div_ceil(mesh.h.into())..=area.min(mesh.w.into()) {
+        if !area.is_multiple_of(w) {
+            continue;
+        }
+        let sides = Sides::new(w as u16, (area / w) as u16);
+        let is_earlier = first.is_none_or(|first| order(sides) < order(first));
+        if is_earlier && sides != requested && widths.has(sides, draft) {
+            first = Some(sides);
+        }
+    }
+    search(first?, scratch, draft)
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::blocks::BlockPool;
+    use crate::mesh::{Mesh, Submesh};
+    use crate::pause::Pausable;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    /// A side at the edges of words, or a small one.
+    fn side() -> impl Strategy<Value = u16> {
+        prop_oneof![
+            1_u16..9,
+            prop::sample::select(std::vec![31_u16, 32, 33, 63, 64, 65])
+        ]
+    }
+
+    fn is_free(occupancy: &Occupancy<'_>, mesh: Sides, sides: Sides, base: Coord) -> bool {
+        let place = Submesh { base, sides };
+        base.x + sides.w <= mesh.w && base.y + sides.h <= mesh.h && occupancy.is_free(place.into())
+    }
+
+    proptest! {
+        #[test]
+        fn it_knows_what_is_free(w in side(), h in side(), busy in prop::collection::vec((0_u16..65, 0_u16..65), 0..40), wanted in prop::collection::vec((1_u16..66, 1_u16..66), 1..12), others in any::<u16>()) {
+            let mesh = Sides::new(w, h);
+            let grid = Mesh::new(w, h).unwrap().grid();
+            let words = Occupancy::words_needed(&grid);
+            let (mut rows, mut faulty) = (std::vec![0; words], std::vec![0; words]);
+            let mut occupancy = Occupancy::new(grid, &mut rows, &mut faulty).unwrap();
+            for (x, y) in busy {
+                occupancy.mark_faulty(Submesh::new(x % w, y % h, 1, 1).into());
+            }
+            let mut scratch = std::vec![0; words];
+            let mut pool = BlockPool::new(&mut []);
+            let mut draft = Draft::new(&mut pool, Pausable::never());
+            let bases: Vec<Coord> = (0..h).flat_map(|y| (0..w).map(move |x| Coord::new(x, y))).collect();
+            for growing in [Growing::Width, Growing::Height] {
+                let mut wanted = wanted.clone();
+                wanted.iter_mut().for_each(|(w_, h_)| (*w_, *h_) = (1 + *w_ % w, 1 + *h_ % h));
+                wanted.sort_by_key(|&(w, h)| if growing == Growing::Width { w } else { h });
+                let mut staircase = Staircase::new(&occupancy, growing, &mut scratch);
+                for (at, (w, h)) in wanted.into_iter().enumerate() {
+                    let sides = Sides::new(w, h);
+                    let first = bases.iter().copied().find(|&base| is_free(&occupancy, mesh, sides, base));
+                    let has = staircase.has(sides, &mut draft);
+                    prop_assert_eq!(has, first.is_some(), "{:?} {}", growing, sides);
+                    if others >> at & 1 == 1 {
+                        staircase.scratch().fill(0x55);
+                    }
+                    if has && growing == Growing::Width {
+                        prop_assert_eq!(staircase.first_base(h, &mut draft), first);
+                    }
+                }
+            }
+        }
+    }
+}
