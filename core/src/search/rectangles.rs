@@ -195,6 +195,7 @@ pub(crate) fn all_bases<'s>(
 }
 
 /// Of base nodes at which something of the width `known` is free leaves those at which it is as free for the width `w`, which is not smaller.
+#[inline]
 pub(super) fn keep_wider(bases: &mut [Word], stride: usize, known: u16, w: u16) {
     let doubling = Doubling::between(known, w);
     if stride == 2 {
@@ -212,6 +213,7 @@ pub(super) fn keep_wider(bases: &mut [Word], stride: usize, known: u16, w: u16) 
 }
 
 /// The same for heights.
+#[inline]
 pub(super) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16) {
     for &step in Doubling::between(known, h).steps() {
         and_shifted(bases, step * stride as u32 * WORD_BITS);
