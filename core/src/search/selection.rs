@@ -1,6 +1,7 @@
 //! A set of processors of a two-dimensional mesh in the making: [`Selection`].
 
 use crate::blocks::Draft;
+use crate::grid::MESH_SIDE_MAX;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
 use crate::word::{Span, WORD_BITS, Word, next_bit, runs};
@@ -46,17 +47,55 @@ impl<'a, 'm> Selection<'a, 'm> {
     /// Selects so many free processors of the submesh, or all if there are fewer, column by column from the left, each
     /// from the bottom. Returns how many.
     pub(crate) fn fill_columns(&mut self, submesh: Submesh, count: u32) -> u32 {
+        self.fill_columns_from(submesh, count, false)
+    }
+
+    /// The same, with each column from the bottom or from the top. O(h * ceil(w / word) + w).
+    pub(crate) fn fill_columns_from(
+        &mut self,
+        submesh: Submesh,
+        count: u32,
+        from_top: bool,
+    ) -> u32 {
         let (low, high) = (submesh.lower_left(), submesh.upper_right());
-        let mut selected = 0;
-        for x in low.x..=high.x {
-            for y in low.y..=high.y {
-                if selected == count {
-                    return selected;
+        let span = Span::new(u32::from(low.x), u32::from(submesh.sides.w));
+        let mut missing = count;
+        for word in span.first..=span.last {
+            if missing == 0 {
+                break;
+            }
+            let stride = self.occupancy.stride();
+            let places = (low.y..=high.y).map(|y| usize::from(y) * stride + word);
+            let mut columns = span.mask(word);
+            let mut free = ColumnCounts::default();
+            for place in places.clone() {
+                free.add(!self.busy[place] & columns);
+            }
+            // Those columns of which all is taken.
+            let mut whole = 0;
+            while columns != 0 {
+                let column = columns & columns.wrapping_neg();
+                let free = free.of(column);
+                if free > missing {
+                    break;
                 }
-                selected += u32::from(self.select(x, y));
+                missing -= free;
+                whole |= column;
+                columns ^= column;
+            }
+            for place in places {
+                self.busy[place] |= whole;
+            }
+            let x = word as u32 * WORD_BITS + columns.trailing_zeros();
+            for at in low.y..=high.y {
+                if missing == 0 || columns == 0 {
+                    break;
+                }
+                let y = if from_top { high.y - (at - low.y) } else { at };
+                missing -= u32::from(self.select(x as u16, y));
             }
         }
-        selected
+        count - missing
     }
 
     /// Writes what has been selected as blocks, in row-major order of their bases: runs along x, each as tall as it goes on
@@ -84,6 +123,32 @@ impl<'a, 'm> Selection<'a, 'm> {
         let at = u32::from(x);
         let word = usize::from(y) * self.occupancy.stride() + (at / WORD_BITS) as usize;
         (word, 1 << (at % WORD_BITS))
+    }
+}
+
+/// How many of some rows have each bit set, as binary numbers: the lowest digits of all columns in one word, and so on.
+#[derive(Default)]
+struct ColumnCounts([Word; MESH_SIDE_MAX.ilog2() as usize + 1]);
+
+impl ColumnCounts {
+    /// One more row. Two digits on average.
+    fn add(&mut self, mut row: Word) {
+        for digits in &mut self.0 {
+            if row == 0 {
+                break;
+            }
+            let carries = *digits & row;
+            *digits ^= row;
+            row = carries;
+        }
+    }
+
+    /// The count of one bit.
+    fn of(&self, column: Word) -> u32 {
+        let digits = self.0.iter().rev();
+        digits.fold(0, |count, digits| {
+            2 * count + u32::from(digits & column != 0)
+        })
     }
 }
 

@@ -101,9 +101,14 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
     /// Adds the processors whose bits are set, laid out as the occupancy is, and ends.
     #[cfg(any(feature = "neighbor", feature = "paging"))]
     pub(super) fn bits(mut self, occupancy: &crate::Occupancy<'_>, bits: &[crate::word::Word]) {
-        for (row, words) in (0..).zip(bits.chunks_exact(occupancy.stride())) {
-            for (start, len) in crate::word::runs(words) {
-                self.push(row, start..start + len);
+        let stride = occupancy.stride();
+        let mut at = 0;
+        // Most rows have none.
+        while let Some(skipped) = bits[at..].iter().position(|&word| word != 0) {
+            let row = (at + skipped) / stride;
+            at = (row + 1) * stride;
+            for (start, len) in crate::word::runs(&bits[at - stride..at]) {
+                self.push(row as u32, start..start + len);
             }
         }
         self.finish();
