@@ -1,12 +1,13 @@
 //! A line through all processors of a two-dimensional mesh, and the search for free processors along it: [`FreeOnCurve`].
 
 use core::cell::RefCell;
+use core::ops::Range;
 
 use super::selection::Selection;
 use crate::blocks::Draft;
-use crate::mesh::Sides;
+use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::word::Word;
+use crate::word::{WORD_BITS, Word, bits_from, ones, runs_of, words_for};
 
 /// Which of the free intervals on the curve that are long enough is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,42 +39,78 @@ impl Line {
         }
     }
 
-    /// The column and row of the processor at this place of the line.
-    fn at(&self, place: u32) -> (u16, u16) {
+    /// The largest submesh that the line goes through from this place on without leaving it, and within so many places.
+    fn part(&self, place: u32, places: u32) -> Submesh {
         if self.is_hilbert {
-            return hilbert(place, self.sides.w);
+            let exponent = (place.trailing_zeros() / 2).min(places.ilog2() / 2);
+            let Square { x, y, .. } = square(place, 1 << exponent, self.sides.w);
+            return Submesh::new(x, y, 1 << exponent, 1 << exponent);
         }
         let w = u32::from(self.sides.w);
-        let (y, x) = (place / w, place % w);
-        let x = if y.is_multiple_of(2) { x } else { w - 1 - x };
-        (x as u16, y as u16)
+        let (y, from) = (place / w, place % w);
+        let len = places.min(w - from);
+        let x = if y.is_multiple_of(2) { from } else { w - from - len };
+        Submesh::new(x as u16, y as u16, len as u16, 1)
     }
 }
 
-/// From the smallest squares up: the place in a quadrant, turned or mirrored as the quadrant is, and the quadrant.
-fn hilbert(mut place: u32, side: u16) -> (u16, u16) {
-    let (mut x, mut y) = (0, 0);
-    let mut quadrant = 1;
-    while quadrant < side {
-        let (right, upper) = match place % 4 {
-            0 => (0, 0),
-            1 => (0, 1),
-            2 => (1, 1),
-            _ => (1, 0),
-        };
-        if upper == 0 {
-            if right == 1 {
-                (x, y) = (quadrant - 1 - x, quadrant - 1 - y);
-            }
-            (x, y) = (y, x);
-        }
-        x += right * quadrant;
-        y += upper * quadrant;
-        place /= 4;
-        quadrant *= 2;
-    }
-    (x, y)
+/// A square that the Hilbert curve goes through without leaving it: the curve of its size, transposed or turned upside down or both.
+#[derive(Clone, Copy)]
+struct Square {
+    x: u16,
+    y: u16,
+    is_transposed: bool,
+    is_turned: bool,
 }
+
+/// The square of this side in which the place lies, on the curve in a square of side `of`. From the largest quadrants down.
+const fn square(place: u32, side: u16, of: u16) -> Square {
+    let mut square = Square {
+        x: 0,
+        y: 0,
+        is_transposed: false,
+        is_turned: false,
+    };
+    let mut quadrant = of / 2;
+    while quadrant >= side {
+        // Without turns: lower left, upper left, upper right, lower right.
+        let number = place >> (2 * quadrant.ilog2()) & 3;
+        let (right, upper) = (number >= 2, number == 1 || number == 2);
+        let (right, upper) = match square.is_transposed {
+            true => (upper, right),
+            false => (right, upper),
+        };
+        if right != square.is_turned {
+            square.x += quadrant;
+        }
+        if upper != square.is_turned {
+            square.y += quadrant;
+        }
+        square.is_transposed ^= number == 0 || number == 3;
+        square.is_turned ^= number == 3;
+        quadrant /= 2;
+    }
+    square
+}
+
+/// The side of the squares whose processors are brought into the order of the curve together.
+const TILE: u16 = 8;
+/// Their processors.
+const PLACES: u32 = 64;
+/// The words that these take.
+const WORDS: usize = words_for(PLACES);
+
+/// The place on the curve of each processor of a tile, row by row.
+const IN_TILE: [u8; PLACES as usize] = {
+    let mut places = [0; PLACES as usize];
+    let mut place = 0;
+    while place < PLACES {
+        let Square { x, y, .. } = square(place, 1, TILE);
+        places[(y * TILE + x) as usize] = place as u8;
+        place += 1;
+    }
+    places
+};
 
 /// The lengths of free intervals and how many there are of each, in ascending order of lengths.
 struct Lengths<'a> {
@@ -126,14 +163,14 @@ impl<'a> Lengths<'a> {
     }
 }
 
-/// After so many processors the work may pause.
-const PLACES: u32 = 64;
+/// After so many places of the line the work may pause.
+const PAUSE: u32 = 4 * PLACES;
 
 /// The free processors of a mesh along a line.
 pub(crate) struct FreeOnCurve<'a, 'm, 'd, 'p> {
     line: Line,
     occupancy: &'a Occupancy<'m>,
-    /// Every look at a processor is work.
+    /// Every look at processors is work.
     draft: RefCell<&'a mut Draft<'d, 'p>>,
 }
 
@@ -155,14 +192,22 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
     pub(crate) fn propose(self, processors: u32, fit: CurveFit, scratch: &mut [Word]) -> bool {
         let Some(start) = self
             .interval(processors, fit, scratch)
-            .or_else(|| self.least_span(processors))
+            .or_else(|| self.least_span(processors, scratch))
         else {
             return false;
         };
         let mut selection = Selection::new(self.occupancy, scratch);
-        for place in self.free_from(start).take(processors as usize) {
-            let (x, y) = self.line.at(place);
-            selection.select(x, y);
+        let mut missing = processors;
+        for mut run in self.intervals_from(start) {
+            while missing > 0 && !run.is_empty() {
+                let part = self.line.part(run.start, missing.min(run.end - run.start));
+                selection.select_all(part);
+                missing -= part.area();
+                run.start += part.area();
+            }
+            if missing == 0 {
+                break;
+            }
         }
         selection.propose(self.draft.into_inner());
         true
@@ -170,50 +215,120 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
 
     /// The start of the free interval that is taken.
     fn interval(&self, wanted: u32, fit: CurveFit, scratch: &mut [Word]) -> Option<u32> {
-        let sufficient = || self.intervals().filter(|&(_, len)| len >= wanted);
+        let len = |run: &Range<u32>| run.end - run.start;
+        let sufficient = || self.intervals_from(0).filter(|run| len(run) >= wanted);
         let found = match fit {
             CurveFit::FirstFit => sufficient().next(),
             // The first of the least.
-            CurveFit::BestFit => sufficient().min_by_key(|&(_, len)| len),
+            CurveFit::BestFit => sufficient().min_by_key(len),
             CurveFit::SumOfSquares => {
                 let mut lengths = Lengths::new(self.occupancy.grid().nodes(), scratch);
-                self.intervals().for_each(|(_, len)| lengths.add(len));
-                sufficient().min_by_key(|&(_, len)| lengths.growth(len, wanted))
+                self.intervals_from(0).for_each(|run| lengths.add(len(&run)));
+                sufficient().min_by_key(|run| lengths.growth(len(run), wanted))
             }
         };
-        found.map(|(start, _)| start)
+        found.map(|run| run.start)
     }
 
-    /// The start of the allocation with the least distance from its first to its last processor, the first of those.
-    fn least_span(&self, wanted: u32) -> Option<u32> {
-        let lasts = self.free_from(0).skip(wanted as usize - 1);
-        let ends = self.free_from(0).zip(lasts);
-        let least = ends.min_by_key(|&(first, last)| last - first);
-        least.map(|(first, _)| first)
+    /// The start of the allocation with the least distance from its first to its last processor, the first of those. It begins with an interval: if it began
+    /// within one, it would be no longer with the processor before.
+    fn least_span(&self, wanted: u32, scratch: &mut [Word]) -> Option<u32> {
+        let free = &mut scratch[..words_for(self.occupancy.grid().nodes())];
+        for (free, word) in free.iter_mut().zip(self.words_from(0)) {
+            *free = word;
+        }
+        let intervals = || runs_of(free.iter().copied());
+        let mut least: Option<(u32, u32)> = None;
+        // The free processors before an interval; those up to the end of the latest one that has been added.
+        let (mut before, mut added) = (0, 0);
+        let (mut others, mut end) = (intervals(), 0);
+        for run in intervals() {
+            while added < before + wanted {
+                let Some(other) = others.next() else {
+                    return least.map(|(_, start)| start);
+                };
+                added += other.end - other.start;
+                end = other.end;
+            }
+            let span = end - (added - before - wanted) - run.start;
+            if least.is_none_or(|(least, _)| span < least) {
+                least = Some((span, run.start));
+            }
+            before += run.end - run.start;
+            self.draft.borrow_mut().worked(60);
+        }
+        least.map(|(_, start)| start)
     }
 
-    /// The places of the free processors.
-    fn free_from(&self, start: u32) -> impl Iterator<Item = u32> + '_ {
-        let places = start..self.occupancy.grid().nodes();
-        places.filter(|&place| self.is_free(place))
+    /// The longest free intervals from this place on.
+    fn intervals_from(&self, start: u32) -> impl Iterator<Item = Range<u32>> + '_ {
+        let before = start / PLACES * PLACES;
+        let runs = runs_of(self.words_from(start));
+        runs.map(move |run| (before + run.start).max(start)..before + run.end)
     }
 
-    /// The longest free intervals, as `(start, length)`.
-    fn intervals(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let mut places = 0..self.occupancy.grid().nodes();
-        core::iter::from_fn(move || {
-            let start = places.find(|&place| self.is_free(place))?;
-            let busy = places.find(|&place| !self.is_free(place));
-            let end = busy.unwrap_or(places.end);
-            Some((start, end - start))
+    /// A bit for each processor along the line, whether it is free: the words from that on in which this place lies, or one before.
+    fn words_from(&self, start: u32) -> impl Iterator<Item = Word> + '_ {
+        let tiles = start / PLACES..self.occupancy.grid().nodes().div_ceil(PLACES);
+        tiles.flat_map(|number| {
+            let place = number * PLACES;
+            if place.is_multiple_of(PAUSE) {
+                self.draft.borrow_mut().worked(5 * PAUSE);
+            }
+            match self.line.is_hilbert {
+                true => self.tile(place),
+                false => self.rows(place),
+            }
         })
     }
 
-    fn is_free(&self, place: u32) -> bool {
-        if place.is_multiple_of(PLACES) {
-            self.draft.borrow_mut().worked(150 * PLACES);
+    /// The free processors of the tile that begins at this place of the Hilbert curve.
+    fn tile(&self, place: u32) -> [Word; WORDS] {
+        let side = self.line.sides.w;
+        let mut tile = square(place, TILE, side);
+        // A curve begins with that of half its side, transposed.
+        tile.is_transposed ^= side < TILE && (TILE / side).ilog2() % 2 == 1;
+        let stride = self.occupancy.stride();
+        let first = usize::from(tile.y) * stride + (u32::from(tile.x) / WORD_BITS) as usize;
+        let rows = self.occupancy.busy_rows()[first..].iter().step_by(stride);
+        let mut free = [0; WORDS];
+        for (row, busy) in (0..u32::from(TILE)).zip(rows) {
+            let mut bits = !(busy >> (u32::from(tile.x) % WORD_BITS)) & 0xFF;
+            while bits != 0 {
+                let (mut x, mut y) = (bits.trailing_zeros(), row);
+                bits &= bits - 1;
+                if tile.is_transposed {
+                    (x, y) = (y, x);
+                }
+                let mut at = 8 * y + x;
+                if tile.is_turned {
+                    at = PLACES - 1 - at;
+                }
+                let place = u32::from(IN_TILE[at as usize]);
+                free[(place / WORD_BITS) as usize] |= 1 << (place % WORD_BITS);
+            }
         }
-        let (x, y) = self.line.at(place);
-        self.occupancy.is_free_at(x, y)
+        free
+    }
+
+    /// The free processors at this place of a line that goes row by row, and at those after it.
+    fn rows(&self, place: u32) -> [Word; WORDS] {
+        let w = u32::from(self.line.sides.w);
+        let end = self.occupancy.grid().nodes().min(place + PLACES);
+        let mut free = [0; WORDS];
+        let mut at = place;
+        while at < end {
+            let (word, bit) = ((at - place) / WORD_BITS, (at - place) % WORD_BITS);
+            let part = self.line.part(at, (end - at).min(WORD_BITS - bit));
+            let (Submesh { base, sides }, len) = (part, part.area());
+            let row = self.occupancy.busy_row(base.y.into());
+            let mut bits = !bits_from(row, base.x.into()) & ones(len);
+            if !base.y.is_multiple_of(2) {
+                bits = bits.reverse_bits() >> (WORD_BITS - len);
+            }
+            free[word as usize] |= bits << bit;
+            at += u32::from(sides.w);
+        }
+        free
     }
 }

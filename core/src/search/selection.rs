@@ -44,6 +44,14 @@ impl<'a, 'm> Selection<'a, 'm> {
         was_free
     }
 
+    /// Selects all processors of the submesh, which are free.
+    pub(crate) fn select_all(&mut self, submesh: Submesh) {
+        self.occupancy.layout().words(submesh.into(), |word, bits| {
+            self.busy[word] |= bits;
+            true
+        });
+    }
+
     /// Selects so many free processors of the submesh, or all if there are fewer, column by column from the left, each
     /// from the bottom. Returns how many.
     pub(crate) fn fill_columns(&mut self, submesh: Submesh, count: u32) -> u32 {
