@@ -277,6 +277,20 @@ pub(crate) fn set_bits_from(row: &mut [Word], from: u32, bits: Word) {
     }
 }
 
+/// The rows of so many words in which a bit is set, with their numbers.
+pub(crate) fn rows_with_bits(
+    bits: &[Word],
+    stride: usize,
+) -> impl Iterator<Item = (usize, &[Word])> {
+    let mut at = 0;
+    core::iter::from_fn(move || {
+        let empty = bits[at..].iter().position(|&word| word != 0)?;
+        let row = (at + empty) / stride;
+        at = (row + 1) * stride;
+        Some((row, &bits[row * stride..at]))
+    })
+}
+
 /// The runs of ones of a row as `(start, len)`, from the lowest bit.
 pub(crate) fn runs(row: &[Word]) -> impl Iterator<Item = (u32, u32)> + '_ {
     runs_of(row.iter().copied()).map(|run| (run.start, run.end - run.start))

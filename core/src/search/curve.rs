@@ -43,7 +43,7 @@ impl Line {
     fn part(&self, place: u32, places: u32) -> Submesh {
         if self.is_hilbert {
             let exponent = (place.trailing_zeros() / 2).min(places.ilog2() / 2);
-            let Square { x, y, .. } = square(place, 1 << exponent, self.sides.w);
+            let Square { x, y, .. } = square(place, exponent, self.sides.w.ilog2());
             return Submesh::new(x, y, 1 << exponent, 1 << exponent);
         }
         let w = u32::from(self.sides.w);
@@ -63,40 +63,36 @@ struct Square {
     is_turned: bool,
 }
 
-/// The square of this side in which the place lies, on the curve in a square of side `of`. From the largest quadrants down.
-const fn square(place: u32, side: u16, of: u16) -> Square {
+/// The square of side 2^exponent in which the place lies, on the curve in a square of side 2^of. From the largest quadrants down.
+const fn square(place: u32, exponent: u32, of: u32) -> Square {
     let mut square = Square {
         x: 0,
         y: 0,
         is_transposed: false,
         is_turned: false,
     };
-    let mut quadrant = of / 2;
-    while quadrant >= side {
+    let mut level = of;
+    while level > exponent {
+        level -= 1;
         // Without turns: lower left, upper left, upper right, lower right.
-        let number = place >> (2 * quadrant.ilog2()) & 3;
+        let number = place >> (2 * level) & 3;
         let (right, upper) = (number >= 2, number == 1 || number == 2);
         let (right, upper) = match square.is_transposed {
             true => (upper, right),
             false => (right, upper),
         };
-        if right != square.is_turned {
-            square.x += quadrant;
-        }
-        if upper != square.is_turned {
-            square.y += quadrant;
-        }
+        square.x |= ((right != square.is_turned) as u16) << level;
+        square.y |= ((upper != square.is_turned) as u16) << level;
         square.is_transposed ^= number == 0 || number == 3;
         square.is_turned ^= number == 3;
-        quadrant /= 2;
     }
     square
 }
 
-/// The side of the squares whose processors are brought into the order of the curve together.
-const TILE: u16 = 8;
+/// The squares of side 2^TILE are those whose processors are brought into the order of the curve together.
+const TILE: u32 = 3;
 /// Their processors.
-const PLACES: u32 = 64;
+const PLACES: u32 = 1 << (2 * TILE);
 /// The words that these take.
 const WORDS: usize = words_for(PLACES);
 
@@ -105,8 +101,8 @@ const IN_TILE: [u8; PLACES as usize] = {
     let mut places = [0; PLACES as usize];
     let mut place = 0;
     while place < PLACES {
-        let Square { x, y, .. } = square(place, 1, TILE);
-        places[(y * TILE + x) as usize] = place as u8;
+        let Square { x, y, .. } = square(place, 0, TILE);
+        places[(y << TILE | x) as usize] = place as u8;
         place += 1;
     }
     places
@@ -263,44 +259,56 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
     /// The longest free intervals from this place on.
     fn intervals_from(&self, start: u32) -> impl Iterator<Item = Range<u32>> + '_ {
         let before = start / PLACES * PLACES;
-        let runs = runs_of(self.words_from(start));
+        let runs = runs_of(self.words_from(before));
         runs.map(move |run| (before + run.start).max(start)..before + run.end)
     }
 
-    /// A bit for each processor along the line, whether it is free: the words from that on in which this place lies, or one before.
-    fn words_from(&self, start: u32) -> impl Iterator<Item = Word> + '_ {
-        let tiles = start / PLACES..self.occupancy.grid().nodes().div_ceil(PLACES);
-        tiles.flat_map(|number| {
-            let place = number * PLACES;
-            if place.is_multiple_of(PAUSE) {
-                self.draft.borrow_mut().worked(5 * PAUSE);
+    /// A bit for each processor from this place on, a multiple of [`PLACES`], along the line: whether it is free.
+    fn words_from(&self, place: u32) -> impl Iterator<Item = Word> + '_ {
+        let mut words = [0; WORDS];
+        let numbers = words_for(place)..words_for(self.occupancy.grid().nodes());
+        numbers.map(move |number| {
+            let at = number % WORDS;
+            if at == 0 {
+                words = self.words(number as u32 * WORD_BITS);
             }
-            match self.line.is_hilbert {
-                true => self.tile(place),
-                false => self.rows(place),
-            }
+            words[at]
         })
     }
 
-    /// The free processors of the tile that begins at this place of the Hilbert curve.
+    /// The bits of [`PLACES`] processors from this place on.
+    fn words(&self, place: u32) -> [Word; WORDS] {
+        if place.is_multiple_of(PAUSE) {
+            self.draft.borrow_mut().worked(5 * PAUSE);
+        }
+        match self.line.is_hilbert {
+            true => self.tile(place),
+            false => self.rows(place),
+        }
+    }
+
+    /// Those of a tile on the Hilbert curve.
     fn tile(&self, place: u32) -> [Word; WORDS] {
-        let side = self.line.sides.w;
-        let mut tile = square(place, TILE, side);
+        let of = self.line.sides.w.ilog2();
+        let mut tile = square(place, TILE, of);
         // A curve begins with that of half its side, transposed.
-        tile.is_transposed ^= side < TILE && (TILE / side).ilog2() % 2 == 1;
+        tile.is_transposed ^= of < TILE && (TILE - of) % 2 == 1;
         let stride = self.occupancy.stride();
-        let first = usize::from(tile.y) * stride + (u32::from(tile.x) / WORD_BITS) as usize;
-        let rows = self.occupancy.busy_rows()[first..].iter().step_by(stride);
+        let busy = self.occupancy.busy_rows();
+        let shift = u32::from(tile.x) % WORD_BITS;
+        let mut word = usize::from(tile.y) * stride + (u32::from(tile.x) / WORD_BITS) as usize;
         let mut free = [0; WORDS];
-        for (row, busy) in (0..u32::from(TILE)).zip(rows) {
-            let mut bits = !(busy >> (u32::from(tile.x) % WORD_BITS)) & 0xFF;
+        for row in 0..1 << TILE {
+            // What is above a small mesh is busy.
+            let mut bits = !busy.get(word).map_or(Word::MAX, |busy| busy >> shift) & 0xFF;
+            word += stride;
             while bits != 0 {
                 let (mut x, mut y) = (bits.trailing_zeros(), row);
                 bits &= bits - 1;
                 if tile.is_transposed {
                     (x, y) = (y, x);
                 }
-                let mut at = 8 * y + x;
+                let mut at = y << TILE | x;
                 if tile.is_turned {
                     at = PLACES - 1 - at;
                 }
@@ -311,23 +319,22 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         free
     }
 
-    /// The free processors at this place of a line that goes row by row, and at those after it.
+    /// Those on a line that goes row by row.
     fn rows(&self, place: u32) -> [Word; WORDS] {
-        let w = u32::from(self.line.sides.w);
         let end = self.occupancy.grid().nodes().min(place + PLACES);
         let mut free = [0; WORDS];
         let mut at = place;
         while at < end {
             let (word, bit) = ((at - place) / WORD_BITS, (at - place) % WORD_BITS);
-            let part = self.line.part(at, (end - at).min(WORD_BITS - bit));
-            let (Submesh { base, sides }, len) = (part, part.area());
+            let Submesh { base, sides } = self.line.part(at, (end - at).min(WORD_BITS - bit));
             let row = self.occupancy.busy_row(base.y.into());
+            let len = u32::from(sides.w);
             let mut bits = !bits_from(row, base.x.into()) & ones(len);
             if !base.y.is_multiple_of(2) {
                 bits = bits.reverse_bits() >> (WORD_BITS - len);
             }
             free[word as usize] |= bits << bit;
-            at += u32::from(sides.w);
+            at += len;
         }
         free
     }

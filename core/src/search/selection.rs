@@ -4,7 +4,7 @@ use crate::blocks::Draft;
 use crate::grid::MESH_SIDE_MAX;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::word::{Span, WORD_BITS, Word, next_bit, runs};
+use crate::word::{Span, WORD_BITS, Word, next_bit, rows_with_bits, runs};
 
 /// The processors that a proposal has selected so far, and those that are still free.
 ///
@@ -113,16 +113,19 @@ impl<'a, 'm> Selection<'a, 'm> {
         for (selected, &busy) in self.busy.iter_mut().zip(self.occupancy.busy_rows()) {
             *selected ^= busy;
         }
-        let rows = || self.busy.chunks_exact(self.occupancy.stride());
-        let mut below: Option<&[Word]> = None;
-        for (y, row) in rows().enumerate() {
+        let stride = self.occupancy.stride();
+        let rows_from = |y: usize| self.busy[y * stride..].chunks_exact(stride);
+        for (y, row) in rows_with_bits(self.busy, stride) {
+            let below = y.checked_sub(1).and_then(|y| rows_from(y).next());
+            if below == Some(row) {
+                continue;
+            }
             let is_new = |run: &(u32, u32)| !below.is_some_and(|below| has_run(below, *run));
             for (x, w) in runs(row).filter(is_new) {
-                let above = rows().skip(y + 1);
+                let above = rows_from(y + 1);
                 let h = 1 + above.take_while(|row| has_run(row, (x, w))).count();
                 draft.push(Submesh::new(x as u16, y as u16, w as u16, h as u16));
             }
-            below = Some(row);
         }
     }
 

@@ -5,6 +5,11 @@ use core::ops::Range;
 use crate::blocks::Draft;
 use crate::grid::{Block, Grid};
 use crate::mesh::Submesh;
+#[cfg(any(feature = "neighbor", feature = "paging"))]
+use crate::{
+    occupancy::Occupancy,
+    word::{Word, rows_with_bits, runs},
+};
 
 /// Writes processors into a draft as blocks: runs along dimension 0, and runs of consecutive lines of a plane that cover the
 /// same columns as one block. No block wraps around.
@@ -100,14 +105,9 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
 
     /// Adds the processors whose bits are set, laid out as the occupancy is, and ends.
     #[cfg(any(feature = "neighbor", feature = "paging"))]
-    pub(super) fn bits(mut self, occupancy: &crate::Occupancy<'_>, bits: &[crate::word::Word]) {
-        let stride = occupancy.stride();
-        let mut at = 0;
-        // Most rows have none.
-        while let Some(skipped) = bits[at..].iter().position(|&word| word != 0) {
-            let row = (at + skipped) / stride;
-            at = (row + 1) * stride;
-            for (start, len) in crate::word::runs(&bits[at - stride..at]) {
+    pub(super) fn bits(mut self, occupancy: &Occupancy<'_>, bits: &[Word]) {
+        for (row, words) in rows_with_bits(bits, occupancy.stride()) {
+            for (start, len) in runs(words) {
                 self.push(row as u32, start..start + len);
             }
         }
