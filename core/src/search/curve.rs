@@ -44,7 +44,7 @@ impl Line {
         if self.is_hilbert {
             let exponent = (place.trailing_zeros() / 2).min(places.ilog2() / 2);
             let Square { x, y, .. } = square(place, exponent, self.sides.w.ilog2());
-            return Submesh::new(x, y, 1 << exponent, 1 << exponent);
+            return Submesh::new(x as u16, y as u16, 1 << exponent, 1 << exponent);
         }
         let w = u32::from(self.sides.w);
         let (y, from) = (place / w, place % w);
@@ -57,36 +57,35 @@ impl Line {
 /// A square that the Hilbert curve goes through without leaving it: the curve of its size, transposed or turned upside down or both.
 #[derive(Clone, Copy)]
 struct Square {
-    x: u16,
-    y: u16,
-    is_transposed: bool,
-    is_turned: bool,
+    x: u32,
+    y: u32,
+    /// 1 if so, else 0.
+    transposed: u32,
+    /// 1 if so, else 0.
+    turned: u32,
 }
 
 /// The square of side 2^exponent in which the place lies, on the curve in a square of side 2^of. From the largest quadrants down.
 const fn square(place: u32, exponent: u32, of: u32) -> Square {
-    let mut square = Square {
-        x: 0,
-        y: 0,
-        is_transposed: false,
-        is_turned: false,
-    };
+    let (mut x, mut y) = (0, 0);
+    let (mut transposed, mut turned) = (0, 0);
     let mut level = of;
     while level > exponent {
         level -= 1;
-        // Without turns: lower left, upper left, upper right, lower right.
-        let number = place >> (2 * level) & 3;
-        let (right, upper) = (number >= 2, number == 1 || number == 2);
-        let (right, upper) = match square.is_transposed {
-            true => (upper, right),
-            false => (right, upper),
-        };
-        square.x |= ((right != square.is_turned) as u16) << level;
-        square.y |= ((upper != square.is_turned) as u16) << level;
-        square.is_transposed ^= number == 0 || number == 3;
-        square.is_turned ^= number == 3;
+        // Neither transposed nor turned they are the lower left, upper left, upper right, and lower right one: the upper ones if the digits differ.
+        let (high, low) = (place >> (2 * level + 1) & 1, place >> (2 * level) & 1);
+        let right = high ^ low & transposed;
+        x |= (right ^ turned) << level;
+        y |= (right ^ low ^ turned) << level;
+        transposed ^= 1 ^ high ^ low;
+        turned ^= high & low;
     }
-    square
+    Square {
+        x,
+        y,
+        transposed,
+        turned,
+    }
 }
 
 /// The squares of side 2^TILE are those whose processors are brought into the order of the curve together.
@@ -186,10 +185,29 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
     /// allocations that span the least part of the line. Returns whether as many are free. `scratch` has as many words as
     /// the occupancy, and two for each of [`lengths_max`].
     pub(crate) fn propose(self, processors: u32, fit: CurveFit, scratch: &mut [Word]) -> bool {
-        let Some(start) = self
-            .interval(processors, fit, scratch)
-            .or_else(|| self.least_span(processors, scratch))
-        else {
+        let len = |run: &Range<u32>| run.end - run.start;
+        let is_sufficient = |run: &Range<u32>| len(run) >= processors;
+        let grown = match fit {
+            CurveFit::SumOfSquares => self.least_growth(processors, scratch),
+            CurveFit::FirstFit | CurveFit::BestFit => None,
+        };
+        let start = grown.or_else(|| {
+            let free = &mut scratch[..words_for(self.occupancy.grid().nodes())];
+            for (free, word) in free.iter_mut().zip(self.words_from(0)) {
+                *free = word;
+            }
+            let mut sufficient = runs_of(free.iter().copied()).filter(is_sufficient);
+            let found = match fit {
+                CurveFit::FirstFit => sufficient.next(),
+                // The first of the least.
+                CurveFit::BestFit => sufficient.min_by_key(len),
+                // None is sufficient.
+                CurveFit::SumOfSquares => None,
+            };
+            let found = found.map(|run| run.start);
+            found.or_else(|| self.least_span(processors, free))
+        });
+        let Some(start) = start else {
             return false;
         };
         let mut selection = Selection::new(self.occupancy, scratch);
@@ -209,30 +227,23 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         true
     }
 
-    /// The start of the free interval that is taken.
-    fn interval(&self, wanted: u32, fit: CurveFit, scratch: &mut [Word]) -> Option<u32> {
-        let len = |run: &Range<u32>| run.end - run.start;
-        let sufficient = || self.intervals_from(0).filter(|run| len(run) >= wanted);
-        let found = match fit {
-            CurveFit::FirstFit => sufficient().next(),
-            // The first of the least.
-            CurveFit::BestFit => sufficient().min_by_key(len),
-            CurveFit::SumOfSquares => {
-                let mut lengths = Lengths::new(self.occupancy.grid().nodes(), scratch);
-                self.intervals_from(0).for_each(|run| lengths.add(len(&run)));
-                sufficient().min_by_key(|run| lengths.growth(len(run), wanted))
-            }
+    /// The start of the free interval after which the sum of squares is least, if one is long enough. While the lengths stand in `scratch` the line has no room
+    /// there.
+    fn least_growth(&self, wanted: u32, scratch: &mut [Word]) -> Option<u32> {
+        let intervals = || {
+            let runs = self.intervals_from(0);
+            runs.map(|run| (run.start, run.end - run.start))
         };
-        found.map(|run| run.start)
+        let mut lengths = Lengths::new(self.occupancy.grid().nodes(), scratch);
+        intervals().for_each(|(_, len)| lengths.add(len));
+        let sufficient = intervals().filter(|&(_, len)| len >= wanted);
+        let least = sufficient.min_by_key(|&(_, len)| lengths.growth(len, wanted));
+        least.map(|(start, _)| start)
     }
 
-    /// The start of the allocation with the least distance from its first to its last processor, the first of those. It begins with an interval: if it began
-    /// within one, it would be no longer with the processor before.
-    fn least_span(&self, wanted: u32, scratch: &mut [Word]) -> Option<u32> {
-        let free = &mut scratch[..words_for(self.occupancy.grid().nodes())];
-        for (free, word) in free.iter_mut().zip(self.words_from(0)) {
-            *free = word;
-        }
+    /// The start of the allocation with the least distance from its first to its last processor, the first of those, on the line whose free processors these
+    /// are. It begins with an interval: if it began within one, it would be no longer with the processor before.
+    fn least_span(&self, wanted: u32, free: &[Word]) -> Option<u32> {
         let intervals = || runs_of(free.iter().copied());
         let mut least: Option<(u32, u32)> = None;
         // The free processors before an interval; those up to the end of the latest one that has been added.
@@ -290,29 +301,37 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
     /// Those of a tile on the Hilbert curve.
     fn tile(&self, place: u32) -> [Word; WORDS] {
         let of = self.line.sides.w.ilog2();
-        let mut tile = square(place, TILE, of);
-        // A curve begins with that of half its side, transposed.
-        tile.is_transposed ^= of < TILE && (TILE - of) % 2 == 1;
-        let stride = self.occupancy.stride();
+        let Square {
+            x,
+            y,
+            mut transposed,
+            turned,
+        } = square(place, TILE, of);
+        if of < TILE {
+            // A curve begins with that of half its side, transposed.
+            transposed ^= (TILE - of) & 1;
+        }
         let busy = self.occupancy.busy_rows();
-        let shift = u32::from(tile.x) % WORD_BITS;
-        let mut word = usize::from(tile.y) * stride + (u32::from(tile.x) / WORD_BITS) as usize;
-        let mut free = [0; WORDS];
-        for row in 0..1 << TILE {
+        let stride = self.occupancy.stride();
+        let mut word = y as usize * stride + (x / WORD_BITS) as usize;
+        let mut rows = [0; 1 << TILE];
+        let mut common = Word::MAX;
+        for row in &mut rows {
             // What is above a small mesh is busy.
-            let mut bits = !busy.get(word).map_or(Word::MAX, |busy| busy >> shift) & 0xFF;
+            *row = !busy.get(word).map_or(Word::MAX, |busy| busy >> (x % WORD_BITS)) & 0xFF;
+            common &= *row;
             word += stride;
-            while bits != 0 {
-                let (mut x, mut y) = (bits.trailing_zeros(), row);
-                bits &= bits - 1;
-                if tile.is_transposed {
-                    (x, y) = (y, x);
-                }
-                let mut at = y << TILE | x;
-                if tile.is_turned {
-                    at = PLACES - 1 - at;
-                }
-                let place = u32::from(IN_TILE[at as usize]);
+        }
+        if common == 0xFF {
+            return [Word::MAX; WORDS];
+        }
+        let (along_x, along_y) = (TILE * transposed, TILE * (1 - transposed));
+        let mut free = [0; WORDS];
+        for (y, mut row) in (0..).zip(rows) {
+            while row != 0 {
+                let at = row.trailing_zeros() << along_x | y << along_y;
+                row &= row - 1;
+                let place = u32::from(IN_TILE[(at ^ (PLACES - 1) * turned) as usize]);
                 free[(place / WORD_BITS) as usize] |= 1 << (place % WORD_BITS);
             }
         }
