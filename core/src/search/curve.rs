@@ -327,7 +327,8 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         }
         let (along_x, along_y) = (TILE * transposed, TILE * (1 - transposed));
         let mut free = [0; WORDS];
-        for (y, mut row) in (0..).zip(rows) {
+        for (y, &row) in (0..).zip(&rows) {
+            let mut row = row;
             while row != 0 {
                 let at = row.trailing_zeros() << along_x | y << along_y;
                 row &= row - 1;

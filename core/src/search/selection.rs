@@ -65,19 +65,20 @@ impl<'a, 'm> Selection<'a, 'm> {
         count: u32,
         from_top: bool,
     ) -> u32 {
-        let (low, high) = (submesh.lower_left(), submesh.upper_right());
-        let span = Span::new(u32::from(low.x), u32::from(submesh.sides.w));
+        let Submesh { base, sides } = submesh;
+        let stride = self.occupancy.stride();
+        let (bottom, top) = (usize::from(base.y), usize::from(base.y + sides.h));
+        let rows = bottom * stride..top * stride;
+        let span = Span::new(u32::from(base.x), u32::from(sides.w));
         let mut missing = count;
         for word in span.first..=span.last {
             if missing == 0 {
                 break;
             }
-            let stride = self.occupancy.stride();
-            let places = (low.y..=high.y).map(|y| usize::from(y) * stride + word);
             let mut columns = span.mask(word);
-            let mut free = ColumnCounts::default();
-            for place in places.clone() {
-                free.add(!self.busy[place] & columns);
+            let mut free = ColumnCounts::of_rows(sides.h);
+            for row in self.busy[rows.clone()].chunks_exact(stride) {
+                free.add(!row[word] & columns);
             }
             // Those columns of which all is taken.
             let mut whole = 0;
@@ -91,16 +92,16 @@ impl<'a, 'm> Selection<'a, 'm> {
                 whole |= column;
                 columns ^= column;
             }
-            for place in places {
-                self.busy[place] |= whole;
+            for row in self.busy[rows.clone()].chunks_exact_mut(stride) {
+                row[word] |= whole;
             }
             let x = word as u32 * WORD_BITS + columns.trailing_zeros();
-            for at in low.y..=high.y {
+            for at in 0..sides.h {
                 if missing == 0 || columns == 0 {
                     break;
                 }
-                let y = if from_top { high.y - (at - low.y) } else { at };
-                missing -= u32::from(self.select(x as u16, y));
+                let at = if from_top { sides.h - 1 - at } else { at };
+                missing -= u32::from(self.select(x as u16, base.y + at));
             }
         }
         count - missing
@@ -138,13 +139,24 @@ impl<'a, 'm> Selection<'a, 'm> {
 }
 
 /// How many of some rows have each bit set, as binary numbers: the lowest digits of all columns in one word, and so on.
-#[derive(Default)]
-struct ColumnCounts([Word; MESH_SIDE_MAX.ilog2() as usize + 1]);
+struct ColumnCounts {
+    digits: [Word; MESH_SIDE_MAX.ilog2() as usize + 1],
+    /// How many of these are used.
+    len: u32,
+}
 
 impl ColumnCounts {
+    /// Of so many rows at most, none yet.
+    fn of_rows(rows: u16) -> Self {
+        ColumnCounts {
+            digits: [0; MESH_SIDE_MAX.ilog2() as usize + 1],
+            len: u16::BITS - rows.leading_zeros(),
+        }
+    }
+
     /// One more row. Two digits on average.
     fn add(&mut self, mut row: Word) {
-        for digits in &mut self.0 {
+        for digits in &mut self.digits {
             if row == 0 {
                 break;
             }
@@ -156,9 +168,9 @@ impl ColumnCounts {
 
     /// The count of one bit.
     fn of(&self, column: Word) -> u32 {
-        let digits = self.0.iter().rev();
-        digits.fold(0, |count, digits| {
-            2 * count + u32::from(digits & column != 0)
+        let digits = (0..self.len).zip(&self.digits);
+        digits.fold(0, |count, (place, digits)| {
+            count | u32::from(digits & column != 0) << place
         })
     }
 }
@@ -166,5 +178,5 @@ impl ColumnCounts {
 /// Whether this is one of the runs of the row.
 fn has_run(row: &[Word], (start, len): (u32, u32)) -> bool {
     let end = next_bit(row, start, false).unwrap_or(row.len() as u32 * WORD_BITS);
-    next_bit(row, start.saturating_sub(1), true) == Some(start) && end == start + len
+    end == start + len && next_bit(row, start.saturating_sub(1), true) == Some(start)
 }

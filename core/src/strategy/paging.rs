@@ -54,7 +54,7 @@
 
 use super::gather::Gather;
 use super::{PageOrder, Strategy, Workspace};
-use crate::blocks::{Draft, SmallSteps};
+use crate::blocks::Draft;
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{DIMENSIONS_MAX, Grid};
 use crate::layout::Layout;
@@ -262,11 +262,10 @@ impl Strategy for Paging<'_> {
         let chosen = &mut self.workspace.words[..busy.len()];
         chosen.fill(0);
         let len = u32::from(self.grid.side(0));
-        let mut steps = SmallSteps::default();
         loop {
             let along = walk.positions[0];
             let mut pages = walk.free(busy, len - along.at * along.step);
-            steps.worked(80, draft);
+            draft.worked(80);
             if pages != 0 {
                 let count = pages.count_ones();
                 if count > missing {
@@ -277,13 +276,12 @@ impl Strategy for Paging<'_> {
                 }
                 missing = missing.saturating_sub(count);
                 walk.choose(pages, chosen);
-                steps.worked(100 * walk.pieces, draft);
+                draft.worked(100 * walk.pieces);
             }
             if missing == 0 || !walk.step() {
                 break;
             }
         }
-        steps.end(draft);
         if missing > 0 {
             return false;
         }
