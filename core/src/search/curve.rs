@@ -49,7 +49,11 @@ impl Line {
         let w = u32::from(self.sides.w);
         let (y, from) = (place / w, place % w);
         let len = places.min(w - from);
-        let x = if y.is_multiple_of(2) { from } else { w - from - len };
+        let x = if y.is_multiple_of(2) {
+            from
+        } else {
+            w - from - len
+        };
         Submesh::new(x as u16, y as u16, len as u16, 1)
     }
 }
@@ -158,9 +162,6 @@ impl<'a> Lengths<'a> {
     }
 }
 
-/// After so many places of the line the work may pause.
-const PAUSE: u32 = 4 * PLACES;
-
 /// The free processors of a mesh along a line.
 pub(crate) struct FreeOnCurve<'a, 'm, 'd, 'p> {
     line: Line,
@@ -216,6 +217,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
             while missing > 0 && !run.is_empty() {
                 let part = self.line.part(run.start, missing.min(run.end - run.start));
                 selection.select_all(part);
+                self.worked(250);
                 missing -= part.area();
                 run.start += part.area();
             }
@@ -232,7 +234,10 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
     fn least_growth(&self, wanted: u32, scratch: &mut [Word]) -> Option<u32> {
         let intervals = || {
             let runs = self.intervals_from(0);
-            runs.map(|run| (run.start, run.end - run.start))
+            runs.map(|run| {
+                self.worked(200);
+                (run.start, run.end - run.start)
+            })
         };
         let mut lengths = Lengths::new(self.occupancy.grid().nodes(), scratch);
         intervals().for_each(|(_, len)| lengths.add(len));
@@ -262,7 +267,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
                 least = Some((span, run.start));
             }
             before += run.end - run.start;
-            self.draft.borrow_mut().worked(60);
+            self.worked(100);
         }
         least.map(|(_, start)| start)
     }
@@ -289,9 +294,6 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
 
     /// The bits of [`PLACES`] processors from this place on.
     fn words(&self, place: u32) -> [Word; WORDS] {
-        if place.is_multiple_of(PAUSE) {
-            self.draft.borrow_mut().worked(5 * PAUSE);
-        }
         match self.line.is_hilbert {
             true => self.tile(place),
             false => self.rows(place),
@@ -300,6 +302,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
 
     /// Those of a tile on the Hilbert curve.
     fn tile(&self, place: u32) -> [Word; WORDS] {
+        self.worked(600);
         let of = self.line.sides.w.ilog2();
         let Square {
             x,
@@ -318,7 +321,10 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         let mut common = Word::MAX;
         for row in &mut rows {
             // What is above a small mesh is busy.
-            *row = !busy.get(word).map_or(Word::MAX, |busy| busy >> (x % WORD_BITS)) & 0xFF;
+            *row = !busy
+                .get(word)
+                .map_or(Word::MAX, |busy| busy >> (x % WORD_BITS))
+                & 0xFF;
             common &= *row;
             word += stride;
         }
@@ -355,7 +361,12 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
             }
             free[word as usize] |= bits << bit;
             at += len;
+            self.worked(120);
         }
         free
+    }
+
+    fn worked(&self, instructions: u32) {
+        self.draft.borrow_mut().worked(instructions);
     }
 }

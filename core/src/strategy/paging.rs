@@ -261,6 +261,7 @@ impl Strategy for Paging<'_> {
         let busy = occupancy.busy_rows();
         let chosen = &mut self.workspace.words[..busy.len()];
         chosen.fill(0);
+        draft.worked(10 * busy.len() as u32);
         let len = u32::from(self.grid.side(0));
         loop {
             let along = walk.positions[0];

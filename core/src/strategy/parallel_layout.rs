@@ -106,6 +106,7 @@ impl Strategy for ParallelLayout<'_> {
         if middle > 0 {
             selected += selection.fill_columns_from(below, from_below, true);
         }
+        draft.worked(30 * (u32::from(sides.w) + occupancy.busy_rows().len() as u32));
         selection.propose(draft);
         selected == request.processors
     }

@@ -103,19 +103,23 @@ impl Draws {
         }
     }
 
-    /// Draws for one of these processors after the other whether it is among the `missing` that are chosen of the `left` ones, until none is missing.
-    /// Returns those that are.
-    fn sample(&mut self, mut free: Word, missing: &mut u32, left: &mut u32) -> Word {
+    /// Draws for one of these processors after the other whether it is among the `missing` ones that are chosen, of which there must be `left` to choose from,
+    /// until none is missing. Returns those that are.
+    // Apart, and with a copy: the board has registers for all that changes.
+    #[inline(never)]
+    fn sample(&mut self, mut free: Word, mut missing: u32, mut left: u32) -> Word {
+        let mut draws = self.clone();
         let mut chosen = 0;
-        while free != 0 && *missing > 0 {
+        while free != 0 && missing > 0 {
             let others = free & (free - 1);
-            if self.below(*left) < *missing {
+            if draws.below(left) < missing {
                 chosen |= free ^ others;
-                *missing -= 1;
+                missing -= 1;
             }
-            *left -= 1;
+            left -= 1;
             free = others;
         }
+        *self = draws;
         chosen
     }
 
@@ -156,13 +160,15 @@ impl Strategy for Random<'_> {
             // Neighbours that were drawn.
             let mut run = 0..0;
             for (first, busy) in (0..).step_by(WORD_BITS as usize).zip(busy) {
-                if missing == 0 {
-                    break;
-                }
                 // Padding is busy.
-                let before = left;
-                let chosen = self.draws.sample(!busy, &mut missing, &mut left);
-                gather.worked(40 * (before - left));
+                let free = !busy;
+                if free == 0 || missing == 0 {
+                    continue;
+                }
+                let chosen = self.draws.sample(free, missing, left);
+                missing -= chosen.count_ones();
+                left -= free.count_ones();
+                gather.worked(40 * free.count_ones());
                 for part in runs_of(iter::once(chosen)) {
                     if first + part.start > run.end {
                         if !run.is_empty() {
