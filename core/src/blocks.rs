@@ -308,7 +308,9 @@ impl<'a, 'm> Draft<'a, 'm> {
     #[inline]
     fn tell(&mut self) {
         let instructions = core::mem::take(&mut self.untold);
-        if let Some(who) = self.pausing.who() {
+        if instructions > 0
+            && let Some(who) = self.pausing.who()
+        {
             who.worked(instructions, self.pool);
         }
     }

@@ -222,7 +222,7 @@ fn orders_at_the_edges_of_words() {
                 }
             }
         }
-        assert!(placed > 20, "{kind}: {placed}");
+        assert!(placed >= 4, "{kind}: {placed}");
     }
 }
 
