@@ -298,6 +298,9 @@ impl<'a, 'm> Draft<'a, 'm> {
     /// some thousand, and may be interrupted then ([`Pauses`](crate::Pauses)).
     #[inline]
     pub fn worked(&mut self, instructions: u32) {
+        if self.pausing.who().is_none() {
+            return;
+        }
         self.untold += instructions;
         if !SmallSteps::TOGETHER || self.untold >= SmallSteps::MOST {
             self.tell();

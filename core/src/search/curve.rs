@@ -284,11 +284,11 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         let mut words = [0; WORDS];
         let numbers = words_for(place)..words_for(self.occupancy.grid().nodes());
         numbers.map(move |number| {
-            let at = number % WORDS;
-            if at == 0 {
-                words = self.words(number as u32 * WORD_BITS);
+            let place = number as u32 * WORD_BITS;
+            if place.is_multiple_of(PLACES) {
+                words = self.words(place);
             }
-            words[at]
+            words[(place % PLACES / WORD_BITS) as usize]
         })
     }
 
@@ -338,7 +338,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
             while row != 0 {
                 let at = row.trailing_zeros() << along_x | y << along_y;
                 row &= row - 1;
-                let place = u32::from(IN_TILE[(at ^ (PLACES - 1) * turned) as usize]);
+                let place = u32::from(IN_TILE[(at ^ ((PLACES - 1) * turned)) as usize]);
                 free[(place / WORD_BITS) as usize] |= 1 << (place % WORD_BITS);
             }
         }

@@ -220,7 +220,7 @@ impl Walk {
             known *= 2;
         }
         // One bit for each piece.
-        free & Word::MAX / ones(self.piece)
+        free & (Word::MAX / ones(self.piece))
     }
 
     /// Adds the processors of such pages.
