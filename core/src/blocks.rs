@@ -256,6 +256,8 @@ impl SmallSteps {
 pub struct Draft<'a, 'm> {
     pool: &'a mut BlockPool<'m>,
     pausing: Pausing<'a>,
+    /// The instructions nobody has heard of yet.
+    untold: u32,
     chain: Chain,
     last: Link,
     overflow: bool,
@@ -266,6 +268,7 @@ impl<'a, 'm> Draft<'a, 'm> {
         Draft {
             pool,
             pausing,
+            untold: 0,
             chain: Chain::EMPTY,
             last: NONE,
             overflow: false,
@@ -278,6 +281,7 @@ impl<'a, 'm> Draft<'a, 'm> {
         Draft {
             pool,
             pausing: Pausing::never(),
+            untold: 0,
             chain,
             last,
             overflow: false,
@@ -294,7 +298,22 @@ impl<'a, 'm> Draft<'a, 'm> {
     /// some thousand, and may be interrupted then ([`Pauses`](crate::Pauses)).
     #[inline]
     pub fn worked(&mut self, instructions: u32) {
-        if let Some(who) = self.pausing.who() {
+        if self.pausing.who().is_none() {
+            return;
+        }
+        self.untold += instructions;
+        if !SmallSteps::TOGETHER || self.untold >= SmallSteps::MOST {
+            self.tell();
+        }
+    }
+
+    /// Tells of what nobody has heard of.
+    #[inline]
+    fn tell(&mut self) {
+        let instructions = core::mem::take(&mut self.untold);
+        if instructions > 0
+            && let Some(who) = self.pausing.who()
+        {
             who.worked(instructions, self.pool);
         }
     }
@@ -327,9 +346,12 @@ impl<'a, 'm> Draft<'a, 'm> {
     ///
     /// `TableFull` if there was no room for all of them, else `Fragmented`; then the room is free again.
     #[inline]
-    pub(crate) fn finish(self, found: bool) -> Result<Chain, Refusal> {
+    pub(crate) fn finish(mut self, found: bool) -> Result<Chain, Refusal> {
         match (found, self.overflow) {
-            (true, false) => Ok(self.chain),
+            (true, false) => {
+                self.tell();
+                Ok(self.chain)
+            }
             (_, overflow) => {
                 self.discard();
                 Err(match overflow {
@@ -341,7 +363,8 @@ impl<'a, 'm> Draft<'a, 'm> {
     }
 
     /// Gives back the room.
-    pub(crate) fn discard(self) {
+    pub(crate) fn discard(mut self) {
+        self.tell();
         self.pool.free(self.chain);
     }
 }

@@ -394,13 +394,6 @@ impl<'m> Occupancy<'m> {
             && !pending.any(|&pending| grid.overlap(pending, block))
     }
 
-    /// Whether the processor of a two-dimensional mesh is free. Only where nothing is pending.
-    #[inline]
-    pub(crate) fn is_free_at(&self, x: u16, y: u16) -> bool {
-        let (word, bit) = (u32::from(x) / WORD_BITS, u32::from(x) % WORD_BITS);
-        self.busy_row(y.into())[word as usize] >> bit & 1 == 0
-    }
-
     /// The number of free processors of a submesh of a two-dimensional mesh.
     pub(crate) fn free_in(&self, submesh: Submesh) -> u32 {
         let mut busy = 0;

@@ -261,6 +261,30 @@ pub(crate) fn bits_from(row: &[Word], from: i32) -> Word {
     }
 }
 
+/// Sets those of the bits of a row from this one on that are set in `bits`.
+pub(crate) fn set_bits_from(row: &mut [Word], from: u32, bits: Word) {
+    let (first, shift) = ((from / WORD_BITS) as usize, from % WORD_BITS);
+    row[first] |= bits << shift;
+    let over = bits >> 1 >> (WORD_BITS - 1 - shift);
+    if over != 0 {
+        row[first + 1] |= over;
+    }
+}
+
+/// The rows of so many words in which a bit is set, with their numbers.
+pub(crate) fn rows_with_bits(
+    bits: &[Word],
+    stride: usize,
+) -> impl Iterator<Item = (usize, &[Word])> {
+    let mut at = 0;
+    core::iter::from_fn(move || {
+        let empty = bits[at..].iter().position(|&word| word != 0)?;
+        let row = (at + empty) / stride;
+        at = (row + 1) * stride;
+        Some((row, &bits[row * stride..at]))
+    })
+}
+
 /// The runs of ones of a row as `(start, len)`, from the lowest bit.
 pub(crate) fn runs(row: &[Word]) -> impl Iterator<Item = (u32, u32)> + '_ {
     runs_of(row.iter().copied()).map(|run| (run.start, run.end - run.start))
@@ -376,6 +400,18 @@ mod tests {
                 usize::try_from(from + bit).ok().and_then(|at| all.get(at)).copied().unwrap_or(false)
             });
             prop_assert_eq!(bits(&[bits_from(&row, from)]), expected.collect::<Vec<bool>>());
+        }
+
+        #[test]
+        fn bits_are_set_anywhere(row in sparse_row(), more in any::<Word>(), from in 0_u32..400) {
+            let from = from % ((row.len() as u32 - 1) * WORD_BITS + 1);
+            let mut set = row.clone();
+            set_bits_from(&mut set, from, more);
+            let mut expected = bits(&row);
+            for (bit, more) in expected[from as usize..].iter_mut().zip(bits(&[more])) {
+                *bit |= more;
+            }
+            prop_assert_eq!(bits(&set), expected);
         }
 
         #[test]

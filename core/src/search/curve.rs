@@ -1,12 +1,13 @@
 //! A line through all processors of a two-dimensional mesh, and the search for free processors along it: [`FreeOnCurve`].
 
 use core::cell::RefCell;
+use core::ops::Range;
 
 use super::selection::Selection;
 use crate::blocks::Draft;
-use crate::mesh::Sides;
+use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::word::Word;
+use crate::word::{WORD_BITS, Word, bits_from, ones, runs_of, words_for};
 
 /// Which of the free intervals on the curve that are long enough is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,42 +39,77 @@ impl Line {
         }
     }
 
-    /// The column and row of the processor at this place of the line.
-    fn at(&self, place: u32) -> (u16, u16) {
+    /// The largest submesh that the line goes through from this place on without leaving it, and within so many places.
+    fn part(&self, place: u32, places: u32) -> Submesh {
         if self.is_hilbert {
-            return hilbert(place, self.sides.w);
+            let exponent = (place.trailing_zeros() / 2).min(places.ilog2() / 2);
+            let Square { x, y, .. } = square(place, exponent, self.sides.w.ilog2());
+            return Submesh::new(x as u16, y as u16, 1 << exponent, 1 << exponent);
         }
         let w = u32::from(self.sides.w);
-        let (y, x) = (place / w, place % w);
-        let x = if y.is_multiple_of(2) { x } else { w - 1 - x };
-        (x as u16, y as u16)
+        let (y, from) = (place / w, place % w);
+        let len = places.min(w - from);
+        let x = if y.is_multiple_of(2) {
+            from
+        } else {
+            w - from - len
+        };
+        Submesh::new(x as u16, y as u16, len as u16, 1)
     }
 }
 
-/// From the smallest squares up: the place in a quadrant, turned or mirrored as the quadrant is, and the quadrant.
-fn hilbert(mut place: u32, side: u16) -> (u16, u16) {
-    let (mut x, mut y) = (0, 0);
-    let mut quadrant = 1;
-    while quadrant < side {
-        let (right, upper) = match place % 4 {
-            0 => (0, 0),
-            1 => (0, 1),
-            2 => (1, 1),
-            _ => (1, 0),
-        };
-        if upper == 0 {
-            if right == 1 {
-                (x, y) = (quadrant - 1 - x, quadrant - 1 - y);
-            }
-            (x, y) = (y, x);
-        }
-        x += right * quadrant;
-        y += upper * quadrant;
-        place /= 4;
-        quadrant *= 2;
-    }
-    (x, y)
+/// A square that the Hilbert curve goes through without leaving it: the curve of its size, transposed or turned upside down or both.
+#[derive(Clone, Copy)]
+struct Square {
+    x: u32,
+    y: u32,
+    /// 1 if so, else 0.
+    transposed: u32,
+    /// 1 if so, else 0.
+    turned: u32,
 }
+
+/// The square of side 2^exponent in which the place lies, on the curve in a square of side 2^of. From the largest quadrants down.
+const fn square(place: u32, exponent: u32, of: u32) -> Square {
+    let (mut x, mut y) = (0, 0);
+    let (mut transposed, mut turned) = (0, 0);
+    let mut level = of;
+    while level > exponent {
+        level -= 1;
+        // Neither transposed nor turned they are the lower left, upper left, upper right, and lower right one: the upper ones if the digits differ.
+        let (high, low) = (place >> (2 * level + 1) & 1, place >> (2 * level) & 1);
+        let right = high ^ low & transposed;
+        x |= (right ^ turned) << level;
+        y |= (right ^ low ^ turned) << level;
+        transposed ^= 1 ^ high ^ low;
+        turned ^= high & low;
+    }
+    Square {
+        x,
+        y,
+        transposed,
+        turned,
+    }
+}
+
+/// The squares of side 2^TILE are those whose processors are brought into the order of the curve together.
+const TILE: u32 = 3;
+/// Their processors.
+const PLACES: u32 = 1 << (2 * TILE);
+/// The words that these take.
+const WORDS: usize = words_for(PLACES);
+
+/// The place on the curve of each processor of a tile, row by row.
+const IN_TILE: [u8; PLACES as usize] = {
+    let mut places = [0; PLACES as usize];
+    let mut place = 0;
+    while place < PLACES {
+        let Square { x, y, .. } = square(place, 0, TILE);
+        places[(y << TILE | x) as usize] = place as u8;
+        place += 1;
+    }
+    places
+};
 
 /// The lengths of free intervals and how many there are of each, in ascending order of lengths.
 struct Lengths<'a> {
@@ -126,14 +162,11 @@ impl<'a> Lengths<'a> {
     }
 }
 
-/// After so many processors the work may pause.
-const PLACES: u32 = 64;
-
 /// The free processors of a mesh along a line.
 pub(crate) struct FreeOnCurve<'a, 'm, 'd, 'p> {
     line: Line,
     occupancy: &'a Occupancy<'m>,
-    /// Every look at a processor is work.
+    /// Every look at processors is work.
     draft: RefCell<&'a mut Draft<'d, 'p>>,
 }
 
@@ -153,67 +186,187 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
     /// allocations that span the least part of the line. Returns whether as many are free. `scratch` has as many words as
     /// the occupancy, and two for each of [`lengths_max`].
     pub(crate) fn propose(self, processors: u32, fit: CurveFit, scratch: &mut [Word]) -> bool {
-        let Some(start) = self
-            .interval(processors, fit, scratch)
-            .or_else(|| self.least_span(processors))
-        else {
+        let len = |run: &Range<u32>| run.end - run.start;
+        let is_sufficient = |run: &Range<u32>| len(run) >= processors;
+        let grown = match fit {
+            CurveFit::SumOfSquares => self.least_growth(processors, scratch),
+            CurveFit::FirstFit | CurveFit::BestFit => None,
+        };
+        let start = grown.or_else(|| {
+            let free = &mut scratch[..words_for(self.occupancy.grid().nodes())];
+            for (free, word) in free.iter_mut().zip(self.words_from(0)) {
+                *free = word;
+            }
+            let mut sufficient = runs_of(free.iter().copied()).filter(is_sufficient);
+            let found = match fit {
+                CurveFit::FirstFit => sufficient.next(),
+                // The first of the least.
+                CurveFit::BestFit => sufficient.min_by_key(len),
+                // None is sufficient.
+                CurveFit::SumOfSquares => None,
+            };
+            let found = found.map(|run| run.start);
+            found.or_else(|| self.least_span(processors, free))
+        });
+        let Some(start) = start else {
             return false;
         };
         let mut selection = Selection::new(self.occupancy, scratch);
-        for place in self.free_from(start).take(processors as usize) {
-            let (x, y) = self.line.at(place);
-            selection.select(x, y);
+        let mut missing = processors;
+        for mut run in self.intervals_from(start) {
+            while missing > 0 && !run.is_empty() {
+                let part = self.line.part(run.start, missing.min(run.end - run.start));
+                selection.select_all(part);
+                self.worked(250);
+                missing -= part.area();
+                run.start += part.area();
+            }
+            if missing == 0 {
+                break;
+            }
         }
         selection.propose(self.draft.into_inner());
         true
     }
 
-    /// The start of the free interval that is taken.
-    fn interval(&self, wanted: u32, fit: CurveFit, scratch: &mut [Word]) -> Option<u32> {
-        let sufficient = || self.intervals().filter(|&(_, len)| len >= wanted);
-        let found = match fit {
-            CurveFit::FirstFit => sufficient().next(),
-            // The first of the least.
-            CurveFit::BestFit => sufficient().min_by_key(|&(_, len)| len),
-            CurveFit::SumOfSquares => {
-                let mut lengths = Lengths::new(self.occupancy.grid().nodes(), scratch);
-                self.intervals().for_each(|(_, len)| lengths.add(len));
-                sufficient().min_by_key(|&(_, len)| lengths.growth(len, wanted))
-            }
+    /// The start of the free interval after which the sum of squares is least, if one is long enough. While the lengths stand in `scratch` the line has no room
+    /// there.
+    fn least_growth(&self, wanted: u32, scratch: &mut [Word]) -> Option<u32> {
+        let intervals = || {
+            let runs = self.intervals_from(0);
+            runs.map(|run| {
+                self.worked(200);
+                (run.start, run.end - run.start)
+            })
         };
-        found.map(|(start, _)| start)
+        let mut lengths = Lengths::new(self.occupancy.grid().nodes(), scratch);
+        intervals().for_each(|(_, len)| lengths.add(len));
+        let sufficient = intervals().filter(|&(_, len)| len >= wanted);
+        let least = sufficient.min_by_key(|&(_, len)| lengths.growth(len, wanted));
+        least.map(|(start, _)| start)
     }
 
-    /// The start of the allocation with the least distance from its first to its last processor, the first of those.
-    fn least_span(&self, wanted: u32) -> Option<u32> {
-        let lasts = self.free_from(0).skip(wanted as usize - 1);
-        let ends = self.free_from(0).zip(lasts);
-        let least = ends.min_by_key(|&(first, last)| last - first);
-        least.map(|(first, _)| first)
+    /// The start of the allocation with the least distance from its first to its last processor, the first of those, on the line whose free processors these
+    /// are. It begins with an interval: if it began within one, it would be no longer with the processor before.
+    fn least_span(&self, wanted: u32, free: &[Word]) -> Option<u32> {
+        let intervals = || runs_of(free.iter().copied());
+        let mut least: Option<(u32, u32)> = None;
+        // The free processors before an interval; those up to the end of the latest one that has been added.
+        let (mut before, mut added) = (0, 0);
+        let (mut others, mut end) = (intervals(), 0);
+        for run in intervals() {
+            while added < before + wanted {
+                let Some(other) = others.next() else {
+                    return least.map(|(_, start)| start);
+                };
+                added += other.end - other.start;
+                end = other.end;
+            }
+            let span = end - (added - before - wanted) - run.start;
+            if least.is_none_or(|(least, _)| span < least) {
+                least = Some((span, run.start));
+            }
+            before += run.end - run.start;
+            self.worked(100);
+        }
+        least.map(|(_, start)| start)
     }
 
-    /// The places of the free processors.
-    fn free_from(&self, start: u32) -> impl Iterator<Item = u32> + '_ {
-        let places = start..self.occupancy.grid().nodes();
-        places.filter(|&place| self.is_free(place))
+    /// The longest free intervals from this place on.
+    fn intervals_from(&self, start: u32) -> impl Iterator<Item = Range<u32>> + '_ {
+        let before = start / PLACES * PLACES;
+        let runs = runs_of(self.words_from(before));
+        runs.map(move |run| (before + run.start).max(start)..before + run.end)
     }
 
-    /// The longest free intervals, as `(start, length)`.
-    fn intervals(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        let mut places = 0..self.occupancy.grid().nodes();
-        core::iter::from_fn(move || {
-            let start = places.find(|&place| self.is_free(place))?;
-            let busy = places.find(|&place| !self.is_free(place));
-            let end = busy.unwrap_or(places.end);
-            Some((start, end - start))
+    /// A bit for each processor from this place on, a multiple of [`PLACES`], along the line: whether it is free.
+    fn words_from(&self, place: u32) -> impl Iterator<Item = Word> + '_ {
+        let mut words = [0; WORDS];
+        let numbers = words_for(place)..words_for(self.occupancy.grid().nodes());
+        numbers.map(move |number| {
+            let place = number as u32 * WORD_BITS;
+            if place.is_multiple_of(PLACES) {
+                words = self.words(place);
+            }
+            words[(place % PLACES / WORD_BITS) as usize]
         })
     }
 
-    fn is_free(&self, place: u32) -> bool {
-        if place.is_multiple_of(PLACES) {
-            self.draft.borrow_mut().worked(150 * PLACES);
+    /// The bits of [`PLACES`] processors from this place on.
+    fn words(&self, place: u32) -> [Word; WORDS] {
+        match self.line.is_hilbert {
+            true => self.tile(place),
+            false => self.rows(place),
         }
-        let (x, y) = self.line.at(place);
-        self.occupancy.is_free_at(x, y)
+    }
+
+    /// Those of a tile on the Hilbert curve.
+    fn tile(&self, place: u32) -> [Word; WORDS] {
+        self.worked(600);
+        let of = self.line.sides.w.ilog2();
+        let Square {
+            x,
+            y,
+            mut transposed,
+            turned,
+        } = square(place, TILE, of);
+        if of < TILE {
+            // A curve begins with that of half its side, transposed.
+            transposed ^= (TILE - of) & 1;
+        }
+        let busy = self.occupancy.busy_rows();
+        let stride = self.occupancy.stride();
+        let mut word = y as usize * stride + (x / WORD_BITS) as usize;
+        let mut rows = [0; 1 << TILE];
+        let mut common = Word::MAX;
+        for row in &mut rows {
+            // What is above a small mesh is busy.
+            *row = !busy
+                .get(word)
+                .map_or(Word::MAX, |busy| busy >> (x % WORD_BITS))
+                & 0xFF;
+            common &= *row;
+            word += stride;
+        }
+        if common == 0xFF {
+            return [Word::MAX; WORDS];
+        }
+        let (along_x, along_y) = (TILE * transposed, TILE * (1 - transposed));
+        let mut free = [0; WORDS];
+        for (y, &row) in (0..).zip(&rows) {
+            let mut row = row;
+            while row != 0 {
+                let at = row.trailing_zeros() << along_x | y << along_y;
+                row &= row - 1;
+                let place = u32::from(IN_TILE[(at ^ ((PLACES - 1) * turned)) as usize]);
+                free[(place / WORD_BITS) as usize] |= 1 << (place % WORD_BITS);
+            }
+        }
+        free
+    }
+
+    /// Those on a line that goes row by row.
+    fn rows(&self, place: u32) -> [Word; WORDS] {
+        let end = self.occupancy.grid().nodes().min(place + PLACES);
+        let mut free = [0; WORDS];
+        let mut at = place;
+        while at < end {
+            let (word, bit) = ((at - place) / WORD_BITS, (at - place) % WORD_BITS);
+            let Submesh { base, sides } = self.line.part(at, (end - at).min(WORD_BITS - bit));
+            let row = self.occupancy.busy_row(base.y.into());
+            let len = u32::from(sides.w);
+            let mut bits = !bits_from(row, base.x.into()) & ones(len);
+            if !base.y.is_multiple_of(2) {
+                bits = bits.reverse_bits() >> (WORD_BITS - len);
+            }
+            free[word as usize] |= bits << bit;
+            at += len;
+            self.worked(120);
+        }
+        free
+    }
+
+    fn worked(&self, instructions: u32) {
+        self.draft.borrow_mut().worked(instructions);
     }
 }

@@ -1,9 +1,10 @@
 //! A set of processors of a two-dimensional mesh in the making: [`Selection`].
 
 use crate::blocks::Draft;
+use crate::grid::MESH_SIDE_MAX;
 use crate::mesh::Submesh;
 use crate::occupancy::Occupancy;
-use crate::word::{Span, WORD_BITS, Word, next_bit, runs};
+use crate::word::{Span, WORD_BITS, Word, next_bit, rows_with_bits, runs};
 
 /// The processors that a proposal has selected so far, and those that are still free.
 ///
@@ -43,20 +44,67 @@ impl<'a, 'm> Selection<'a, 'm> {
         was_free
     }
 
+    /// Selects all processors of the submesh, which are free.
+    pub(crate) fn select_all(&mut self, submesh: Submesh) {
+        self.occupancy.layout().words(submesh.into(), |word, bits| {
+            self.busy[word] |= bits;
+            true
+        });
+    }
+
     /// Selects so many free processors of the submesh, or all if there are fewer, column by column from the left, each
     /// from the bottom. Returns how many.
     pub(crate) fn fill_columns(&mut self, submesh: Submesh, count: u32) -> u32 {
-        let (low, high) = (submesh.lower_left(), submesh.upper_right());
-        let mut selected = 0;
-        for x in low.x..=high.x {
-            for y in low.y..=high.y {
-                if selected == count {
-                    return selected;
+        self.fill_columns_from(submesh, count, false)
+    }
+
+    /// The same, with each column from the bottom or from the top. O(h * ceil(w / word) + w).
+    pub(crate) fn fill_columns_from(
+        &mut self,
+        submesh: Submesh,
+        count: u32,
+        from_top: bool,
+    ) -> u32 {
+        let Submesh { base, sides } = submesh;
+        let stride = self.occupancy.stride();
+        let (bottom, top) = (usize::from(base.y), usize::from(base.y + sides.h));
+        let rows = bottom * stride..top * stride;
+        let span = Span::new(u32::from(base.x), u32::from(sides.w));
+        let mut missing = count;
+        for word in span.first..=span.last {
+            if missing == 0 {
+                break;
+            }
+            let mut columns = span.mask(word);
+            let mut free = ColumnCounts::of_rows(sides.h);
+            for row in self.busy[rows.clone()].chunks_exact(stride) {
+                free.add(!row[word] & columns);
+            }
+            // Those columns of which all is taken.
+            let mut whole = 0;
+            while columns != 0 {
+                let column = columns & columns.wrapping_neg();
+                let free = free.of(column);
+                if free > missing {
+                    break;
                 }
-                selected += u32::from(self.select(x, y));
+                missing -= free;
+                whole |= column;
+                columns ^= column;
+            }
+            for row in self.busy[rows.clone()].chunks_exact_mut(stride) {
+                row[word] |= whole;
+            }
+            let x = word as u32 * WORD_BITS + columns.trailing_zeros();
+            for at in 0..sides.h {
+                if missing == 0 || columns == 0 {
+                    break;
+                }
+                let at = if from_top { sides.h - 1 - at } else { at };
+                missing -= u32::from(self.select(x as u16, base.y + at));
             }
         }
-        selected
+        count - missing
     }
 
     /// Writes what has been selected as blocks, in row-major order of their bases: runs along x, each as tall as it goes on
@@ -66,16 +114,20 @@ impl<'a, 'm> Selection<'a, 'm> {
         for (selected, &busy) in self.busy.iter_mut().zip(self.occupancy.busy_rows()) {
             *selected ^= busy;
         }
-        let rows = || self.busy.chunks_exact(self.occupancy.stride());
-        let mut below: Option<&[Word]> = None;
-        for (y, row) in rows().enumerate() {
+        let stride = self.occupancy.stride();
+        let rows_from = |y: usize| self.busy[y * stride..].chunks_exact(stride);
+        for (y, row) in rows_with_bits(self.busy, stride) {
+            let below = y.checked_sub(1).and_then(|y| rows_from(y).next());
+            if below == Some(row) {
+                continue;
+            }
             let is_new = |run: &(u32, u32)| !below.is_some_and(|below| has_run(below, *run));
             for (x, w) in runs(row).filter(is_new) {
-                let above = rows().skip(y + 1);
+                let above = rows_from(y + 1);
                 let h = 1 + above.take_while(|row| has_run(row, (x, w))).count();
+                draft.worked(100 * h as u32);
                 draft.push(Submesh::new(x as u16, y as u16, w as u16, h as u16));
             }
-            below = Some(row);
         }
     }
 
@@ -87,8 +139,45 @@ impl<'a, 'm> Selection<'a, 'm> {
     }
 }
 
+/// How many of some rows have each bit set, as binary numbers: the lowest digits of all columns in one word, and so on.
+struct ColumnCounts {
+    digits: [Word; MESH_SIDE_MAX.ilog2() as usize + 1],
+    /// How many of these are used.
+    len: u32,
+}
+
+impl ColumnCounts {
+    /// Of so many rows at most, none yet.
+    fn of_rows(rows: u16) -> Self {
+        ColumnCounts {
+            digits: [0; MESH_SIDE_MAX.ilog2() as usize + 1],
+            len: u16::BITS - rows.leading_zeros(),
+        }
+    }
+
+    /// One more row. Two digits on average.
+    fn add(&mut self, mut row: Word) {
+        for digits in &mut self.digits {
+            if row == 0 {
+                break;
+            }
+            let carries = *digits & row;
+            *digits ^= row;
+            row = carries;
+        }
+    }
+
+    /// The count of one bit.
+    fn of(&self, column: Word) -> u32 {
+        let digits = (0..self.len).zip(&self.digits);
+        digits.fold(0, |count, (place, digits)| {
+            count | u32::from(digits & column != 0) << place
+        })
+    }
+}
+
 /// Whether this is one of the runs of the row.
 fn has_run(row: &[Word], (start, len): (u32, u32)) -> bool {
     let end = next_bit(row, start, false).unwrap_or(row.len() as u32 * WORD_BITS);
-    next_bit(row, start.saturating_sub(1), true) == Some(start) && end == start + len
+    end == start + len && next_bit(row, start.saturating_sub(1), true) == Some(start)
 }

@@ -19,7 +19,8 @@
 //!
 //! # Complexity and memory
 //!
-//! O(N log N) for N processors, as the place of a processor on the Hilbert curve takes O(log N); a release takes nothing.
+//! O(words log N) and a step for each free processor of N, as the free processors are brought into the order of the Hilbert curve by squares of 8 x 8, of which
+//! those that are all busy or all free are dealt with as a whole; then O(1) for each free interval, for the sum of squares O(sqrt(N)). A release takes nothing.
 //! Scratch: as many words as the occupancy, or 2 sqrt(2 N) for the sum of squares where that is more.
 //!
 //! # Recognition

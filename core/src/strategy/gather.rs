@@ -5,6 +5,11 @@ use core::ops::Range;
 use crate::blocks::Draft;
 use crate::grid::{Block, Grid};
 use crate::mesh::Submesh;
+#[cfg(any(feature = "neighbor", feature = "paging"))]
+use crate::{
+    occupancy::Occupancy,
+    word::{Word, rows_with_bits, runs},
+};
 
 /// Writes processors into a draft as blocks: runs along dimension 0, and runs of consecutive lines of a plane that cover the
 /// same columns as one block. No block wraps around.
@@ -100,10 +105,10 @@ impl<'g, 'd, 'm> Gather<'g, 'd, 'm> {
 
     /// Adds the processors whose bits are set, laid out as the occupancy is, and ends.
     #[cfg(any(feature = "neighbor", feature = "paging"))]
-    pub(super) fn bits(mut self, occupancy: &crate::Occupancy<'_>, bits: &[crate::word::Word]) {
-        for (row, words) in (0..).zip(bits.chunks_exact(occupancy.stride())) {
-            for (start, len) in crate::word::runs(words) {
-                self.push(row, start..start + len);
+    pub(super) fn bits(mut self, occupancy: &Occupancy<'_>, bits: &[Word]) {
+        for (row, words) in rows_with_bits(bits, occupancy.stride()) {
+            for (start, len) in runs(words) {
+                self.push(row as u32, start..start + len);
             }
         }
         self.finish();

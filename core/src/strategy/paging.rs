@@ -21,8 +21,8 @@
 //!
 //! # Complexity and memory
 //!
-//! O(p + words) for an allocation that looks at p pages, with i = 0, and times the words of a page otherwise; nothing for a
-//! release. Scratch for a bitmap.
+//! O(D words) for an allocation, with i = 0, as the pages of a word are told apart together; in lines of pages that are shorter
+//! than a word O(D) for each line of processors. Nothing for a release. Scratch for a bitmap.
 //!
 //! # Recognition
 //!
@@ -57,9 +57,10 @@ use super::{PageOrder, Strategy, Workspace};
 use crate::blocks::Draft;
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{DIMENSIONS_MAX, Grid};
-use crate::node::NodeId;
+use crate::layout::Layout;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
+use crate::word::{WORD_BITS, Word, bits_from, ones, set_bits_from};
 
 /// Paging.
 #[derive(Debug)]
@@ -103,66 +104,82 @@ impl<'m> Paging<'m> {
 /// One dimension of a walk through all pages.
 #[derive(Clone, Copy, Default)]
 struct Position {
-    /// The first processor of the page, along this dimension.
+    /// The steps from the lower end.
     at: u32,
     /// Whether the walk goes down.
     down: bool,
-    /// The place of the last page.
+    /// The steps to the upper end.
     last: u32,
-    /// How far apart the numbers of neighbours are.
-    stride: u32,
+    /// How many bits a step is.
+    step: u32,
 }
 
-/// A walk through all pages in their order.
+/// A walk through all pages in their order: along dimension 0 as many at once as begin in a word of bits, along every other dimension one by one.
 struct Walk {
     positions: [Position; DIMENSIONS_MAX],
     dimensions: usize,
-    side: u32,
     order: PageOrder,
-    /// The number of the page's first processor.
-    node: u32,
+    /// Processors of a page along each dimension.
+    side: u32,
+    /// The processors of a page, neighbours along dimension 0, whose bits are looked at together.
+    piece: u32,
+    /// How many of these a page has.
+    pieces: u32,
+    /// The first bit of the pages.
+    bit: u32,
 }
 
 impl Walk {
-    fn new(paging: &Paging<'_>) -> Walk {
+    fn new(paging: &Paging<'_>, layout: &Layout) -> Walk {
+        let Paging {
+            grid, order, side, ..
+        } = *paging;
         let mut positions = [Position::default(); DIMENSIONS_MAX];
         let mut stride = 1;
-        for (position, &side) in positions.iter_mut().zip(paging.grid.sides()) {
-            let side = u32::from(side);
-            position.last = side - paging.side;
-            position.stride = stride;
-            stride *= side;
+        for ((dimension, position), &len) in positions.iter_mut().enumerate().zip(grid.sides()) {
+            // A page may be longer than a word.
+            let step = match dimension {
+                0 => side.max(WORD_BITS),
+                _ => side,
+            };
+            position.last = (u32::from(len) - 1) / step;
+            position.step = step * stride;
+            stride = match layout.is_plane() {
+                true => layout.row_words() as u32 * WORD_BITS,
+                false => stride * u32::from(len),
+            };
         }
+        let piece = side.min(WORD_BITS);
         Walk {
             positions,
-            dimensions: paging.grid.dimensions(),
-            side: paging.side,
-            order: paging.order,
-            node: 0,
+            dimensions: grid.dimensions(),
+            order,
+            side,
+            piece,
+            pieces: paging.size / piece,
+            bit: 0,
         }
     }
 
-    /// Moves to the next page. False after the last one.
+    /// Moves to the next pages. False after the last ones.
     fn step(&mut self) -> bool {
-        let side = self.side;
         for position in &mut self.positions[..self.dimensions] {
-            let by = side * position.stride;
             match position.down {
                 false if position.at < position.last => {
-                    position.at += side;
-                    self.node += by;
+                    position.at += 1;
+                    self.bit += position.step;
                     return true;
                 }
                 true if position.at > 0 => {
-                    position.at -= side;
-                    self.node -= by;
+                    position.at -= 1;
+                    self.bit -= position.step;
                     return true;
                 }
                 _ => {}
             }
             match self.order {
                 PageOrder::RowMajor => {
-                    self.node -= position.at * position.stride;
+                    self.bit -= position.at * position.step;
                     position.at = 0;
                 }
                 PageOrder::Snake => position.down = !position.down,
@@ -170,6 +187,57 @@ impl Walk {
         }
         false
     }
+
+    /// The first bit of a piece of the first page.
+    #[inline]
+    fn piece(&self, number: u32) -> u32 {
+        let mut bit = self.bit;
+        // Most pages have one.
+        if number > 0 {
+            let along = self.side / self.piece;
+            bit += number % along * self.piece;
+            let mut rest = number / along;
+            for position in &self.positions[1..self.dimensions] {
+                bit += rest % self.side * (position.step / self.side);
+                rest /= self.side;
+            }
+        }
+        bit
+    }
+
+    /// Which of the pages are free, `len` processors along dimension 0 at most: the bit of the first processor of each.
+    fn free(&self, busy: &[Word], len: u32) -> Word {
+        let mut free = ones(len);
+        for number in 0..self.pieces {
+            free &= !bits_from(busy, self.piece(number) as i32);
+            if free == 0 {
+                return 0;
+            }
+        }
+        let mut known = 1;
+        while known < self.piece {
+            free &= free >> known;
+            known *= 2;
+        }
+        // One bit for each piece.
+        free & (Word::MAX / ones(self.piece))
+    }
+
+    /// Adds the processors of such pages.
+    fn choose(&self, pages: Word, chosen: &mut [Word]) {
+        for number in 0..self.pieces {
+            set_bits_from(chosen, self.piece(number), pages * ones(self.piece));
+        }
+    }
+}
+
+/// The lowest set bits, so many of them.
+fn lowest(mut bits: Word, count: u32) -> Word {
+    let all = bits;
+    for _ in 0..count {
+        bits &= bits - 1;
+    }
+    all ^ bits
 }
 
 impl Strategy for Paging<'_> {
@@ -188,26 +256,29 @@ impl Strategy for Paging<'_> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let (grid, side) = (self.grid, self.side);
         let mut missing = self.pages(request.processors);
-        let mut walk = Walk::new(self);
-        let chosen = &mut self.workspace.words[..occupancy.busy_rows().len()];
+        let mut walk = Walk::new(self, occupancy.layout());
+        let busy = occupancy.busy_rows();
+        let chosen = &mut self.workspace.words[..busy.len()];
         chosen.fill(0);
-        let dimensions = grid.dimensions() as u32;
+        draft.worked(10 * busy.len() as u32);
+        let len = u32::from(self.grid.side(0));
         loop {
-            // For most busy pages one bit is enough.
-            if !occupancy.is_busy(NodeId(walk.node)) {
-                let page = grid.encode(|at| walk.positions[at].at, |_| side);
-                if side == 1 || occupancy.is_free(page) {
-                    occupancy.layout().words(page, |word, bits| {
-                        chosen[word] |= bits;
-                        true
-                    });
-                    missing -= 1;
-                    draft.worked(300 * dimensions + 30 * self.size);
+            let along = walk.positions[0];
+            let mut pages = walk.free(busy, len - along.at * along.step);
+            draft.worked(80);
+            if pages != 0 {
+                let count = pages.count_ones();
+                if count > missing {
+                    pages = match along.down {
+                        true => lowest(pages.reverse_bits(), missing).reverse_bits(),
+                        false => lowest(pages, missing),
+                    };
                 }
+                missing = missing.saturating_sub(count);
+                walk.choose(pages, chosen);
+                draft.worked(100 * walk.pieces);
             }
-            draft.worked(100 + 20 * dimensions);
             if missing == 0 || !walk.step() {
                 break;
             }
@@ -215,7 +286,7 @@ impl Strategy for Paging<'_> {
         if missing > 0 {
             return false;
         }
-        Gather::new(grid, draft).bits(occupancy, chosen);
+        Gather::new(self.grid, draft).bits(occupancy, chosen);
         true
     }
 }

@@ -18,7 +18,7 @@
 //!
 //! # Complexity and memory
 //!
-//! O(W * H); a release takes nothing. Scratch: as many words as the occupancy.
+//! O(W + H * ceil(W / word) + blocks); a release takes nothing. Scratch: as many words as the occupancy.
 //!
 //! # Recognition
 //!
@@ -83,6 +83,7 @@ impl Strategy for ParallelLayout<'_> {
         let sides = self.mesh.sides();
         let middle = sides.h / 2;
         let below = Submesh::new(0, 0, sides.w, middle);
+        let above = Submesh::new(0, middle, sides.w, sides.h - middle);
         let mut selection = Selection::new(occupancy, self.workspace.words);
         // A mesh of one row has nothing below.
         let free_below = if middle > 0 {
@@ -99,19 +100,14 @@ impl Strategy for ParallelLayout<'_> {
         // What one half has too few of comes from the other.
         let lacking_below = in_below.saturating_sub(free_below);
         let lacking_above = in_above.saturating_sub(free_above);
-        let mut from_below = in_below - lacking_below + lacking_above;
-        let mut from_above = in_above - lacking_above + lacking_below;
-        for x in 0..sides.w {
-            for y in (0..middle).rev() {
-                let selects = from_below > 0 && selection.select(x, y);
-                from_below -= u32::from(selects);
-            }
-            for y in middle..sides.h {
-                let selects = from_above > 0 && selection.select(x, y);
-                from_above -= u32::from(selects);
-            }
+        let from_below = in_below - lacking_below + lacking_above;
+        let from_above = in_above - lacking_above + lacking_below;
+        let mut selected = selection.fill_columns_from(above, from_above, false);
+        if middle > 0 {
+            selected += selection.fill_columns_from(below, from_below, true);
         }
+        draft.worked(30 * (u32::from(sides.w) + occupancy.busy_rows().len() as u32));
         selection.propose(draft);
-        from_below.max(from_above) == 0
+        selected == request.processors
     }
 }

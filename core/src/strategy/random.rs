@@ -45,6 +45,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use core::iter;
+
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 
@@ -58,10 +60,7 @@ use crate::error::{ConfigureError, Refusal};
 use crate::grid::Grid;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::next_bit;
-
-/// After so many processors the work may pause.
-const LOOKED_AT: u32 = 64;
+use crate::word::{WORD_BITS, Word, runs_of};
 
 /// Random.
 #[derive(Debug)]
@@ -104,22 +103,39 @@ impl Draws {
         }
     }
 
-    fn draw(&mut self) -> u64 {
-        self.count = self.count.wrapping_add(1);
-        self.generator.next_u32().into()
+    /// Draws for one of these processors after the other whether it is among the `missing` ones that are chosen, of which there must be `left` to choose from,
+    /// until none is missing. Returns those that are.
+    // Apart, and with a copy: the board has registers for all that changes.
+    #[inline(never)]
+    fn sample(&mut self, mut free: Word, mut missing: u32, mut left: u32) -> Word {
+        let mut draws = self.clone();
+        let mut chosen = 0;
+        while free != 0 && missing > 0 {
+            let others = free & (free - 1);
+            if draws.below(left) < missing {
+                chosen |= free ^ others;
+                missing -= 1;
+            }
+            left -= 1;
+            free = others;
+        }
+        *self = draws;
+        chosen
     }
 
     /// A number below `bound`, each equally likely. `bound` is at least 1.
+    // A call for each number takes as long as the number.
+    #[inline(always)]
     fn below(&mut self, bound: u32) -> u32 {
-        let mut product = self.draw() * u64::from(bound);
-        if (product as u32) < bound {
-            // As many of the 2^32 numbers as are left over by a whole multiple of the bound.
-            let rejected = bound.wrapping_neg() % bound;
-            while (product as u32) < rejected {
-                product = self.draw() * u64::from(bound);
+        loop {
+            self.count = self.count.wrapping_add(1);
+            let product = u64::from(self.generator.next_u32()) * u64::from(bound);
+            // As many of the 2^32 numbers are rejected as are left over by a whole multiple of the bound.
+            let low = product as u32;
+            if low >= bound || low >= bound.wrapping_neg() % bound {
+                return (product >> 32) as u32;
             }
         }
-        (product >> 32) as u32
     }
 }
 
@@ -140,30 +156,27 @@ impl Strategy for Random<'_> {
             return false;
         }
         let mut gather = Gather::new(self.grid, draft);
-        let row_len = self.grid.row_len();
-        for row in 0..self.grid.rows() {
-            let busy = occupancy.busy_row(row as usize);
-            let mut at = 0;
+        for (row, busy) in (0..).zip(occupancy.busy_rows().chunks_exact(occupancy.stride())) {
             // Neighbours that were drawn.
             let mut run = 0..0;
-            while missing > 0
-                && at < row_len
-                && let Some(free) = next_bit(busy, at, false)
-            {
-                if self.draws.below(left) < missing {
-                    if free > run.end {
+            for (first, busy) in (0..).step_by(WORD_BITS as usize).zip(busy) {
+                // Padding is busy.
+                let free = !busy;
+                if free == 0 || missing == 0 {
+                    continue;
+                }
+                let chosen = self.draws.sample(free, missing, left);
+                missing -= chosen.count_ones();
+                left -= free.count_ones();
+                gather.worked(40 * free.count_ones());
+                for part in runs_of(iter::once(chosen)) {
+                    if first + part.start > run.end {
                         if !run.is_empty() {
                             gather.push(row, run);
                         }
-                        run = free..free;
+                        run = first + part.start..0;
                     }
-                    run.end = free + 1;
-                    missing -= 1;
-                }
-                left -= 1;
-                at = free + 1;
-                if left.is_multiple_of(LOOKED_AT) {
-                    gather.worked(100 * LOOKED_AT);
+                    run.end = first + part.end;
                 }
             }
             if !run.is_empty() {

@@ -146,6 +146,86 @@ strategies! {
     sum_of_squares_on_a_curve: "curve:sum-of-squares";
 }
 
+/// Strategies that take processors in an order, at the edges of words and on small machines, with processors busy here and there and whole squares of them:
+/// what their naive models hold.
+#[test]
+fn orders_at_the_edges_of_words() {
+    let sides = [1, 2, 3, 4, 8, 31, 32, 33, 63, 64, 65];
+    let planes = sides.iter().flat_map(|&w| {
+        let heights = [1, 3, 4, 16, w];
+        heights.map(|h| mesh(w, h).grid())
+    });
+    let others = [
+        &[70][..],
+        &[4, 4, 4],
+        &[33, 2, 3],
+        &[3, 5, 31],
+        &[2, 64, 2],
+        &[64, 2, 2],
+        &[12, 4, 2, 2],
+    ];
+    let others = others.map(|sides| Grid::mesh(sides).expect("a mesh"));
+    let machines: Vec<Grid> = planes.chain(others).collect();
+    for text in [
+        "naive",
+        "paging",
+        "paging:snake",
+        "paging:row-major=1",
+        "paging:snake=1",
+        "paging:snake=2",
+        "paging:snake=5",
+        "paging:snake=6",
+        "curve:first-fit",
+        "curve:best-fit",
+        "curve:sum-of-squares",
+        "plas",
+    ] {
+        let kind = strategy(text);
+        let mut placed = 0;
+        for &machine in &machines {
+            let grid = convert::grid(machine);
+            if !convert::is_served(kind, &grid) {
+                continue;
+            }
+            let mut memory = HeapMemory::new(machine, 1);
+            let mut random = Random::new(u64::from(machine.nodes()));
+            for busy in [0, 2, 30, 80] {
+                let mut allocator = Allocator::new(memory.memory(), machine, kind).unwrap();
+                let mut model = Strategy::new(kind, &grid);
+                let squares: Vec<bool> = (0..64).map(|_| random.percent(busy)).collect();
+                for node in 0..machine.nodes() {
+                    let at = machine.coordinates(NodeId(node)).expect("a processor");
+                    let square = at.iter().fold(0, |square, at| 3 * square + at / 4) % 64;
+                    if squares[usize::from(square)] || random.percent(busy / 2) {
+                        mark_faulty(&mut allocator, NodeId(node));
+                        model.set(node, true);
+                    }
+                }
+                let free = model.machine().free();
+                for processors in [1, free / 9, free / 2, free] {
+                    let request = request(machine, processors.max(1));
+                    let expected = model.place(&request);
+                    match allocator.allocate(&request) {
+                        Ok(allocation) => {
+                            let blocks: Vec<_> = allocator.blocks(&allocation).collect();
+                            let held = expected.expect("granted by the model");
+                            assert!(
+                                held.is(model.grid(), &blocks),
+                                "{kind}, {processors}\n{held:?}\n{blocks:?}\n{}",
+                                model.machine()
+                            );
+                            allocator.release(allocation);
+                            placed += 1;
+                        }
+                        Err(refusal) => assert_eq!(expected, Err(refusal), "{kind}, {processors}"),
+                    }
+                }
+            }
+        }
+        assert!(placed >= 4, "{kind}: {placed}");
+    }
+}
+
 /// Other machines: of one row, with words of several lengths, and for those that serve them sides that are no powers of
 /// two, and meshes higher than wide.
 #[test]
