@@ -219,37 +219,11 @@ pub(crate) trait OnWork {
 /// Who is called when a search has gone on for a while.
 pub(crate) type Pausing<'a> = Pausable<&'a mut (dyn OnWork + 'a)>;
 
-/// Work of small steps that its caller hears of together: to tell takes a hundred instructions on a board. On a host, where nobody is told as a rule, to add them
-/// up takes neighbor 5 % more time.
-#[derive(Debug, Default)]
-pub(crate) struct SmallSteps(u32);
-
-impl SmallSteps {
-    /// Whether they are told of together.
-    const TOGETHER: bool = !LONG_WORDS;
-    /// About so many instructions then.
-    const MOST: u32 = 8_000;
-
-    /// About so many further ones have gone by.
-    #[inline]
-    pub(crate) fn worked(&mut self, instructions: u32, draft: &mut Draft<'_, '_>) {
-        if !Self::TOGETHER {
-            return draft.worked(instructions);
-        }
-        self.0 += instructions;
-        if self.0 >= Self::MOST {
-            draft.worked(core::mem::take(&mut self.0));
-        }
-    }
-
-    /// Tells of those that nobody has heard of.
-    #[inline]
-    pub(crate) fn end(self, draft: &mut Draft<'_, '_>) {
-        if self.0 > 0 {
-            draft.worked(self.0);
-        }
-    }
-}
+/// About so many instructions are told of together on a board: to tell takes a hundred.
+const TOLD_TOGETHER: u32 = match LONG_WORDS {
+    true => 1,
+    false => 8_000,
+};
 
 /// A proposal in the making: where a strategy writes the blocks it has found.
 #[derive(Debug)]
@@ -302,7 +276,7 @@ impl<'a, 'm> Draft<'a, 'm> {
             return;
         }
         self.untold += instructions;
-        if !SmallSteps::TOGETHER || self.untold >= SmallSteps::MOST {
+        if self.untold >= TOLD_TOGETHER {
             self.tell();
         }
     }
@@ -322,10 +296,7 @@ impl<'a, 'm> Draft<'a, 'm> {
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn push(&mut self, block: impl Into<Block>) {
-        const TOGETHER: u32 = 16;
-        if self.chain.len() % TOGETHER == TOGETHER - 1 {
-            self.worked(200 * TOGETHER);
-        }
+        self.worked(200);
         let Some(cell) = self.pool.cell(block.into()) else {
             self.overflow = true;
             return;

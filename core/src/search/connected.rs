@@ -6,7 +6,7 @@
 
 use core::mem;
 
-use crate::blocks::{Draft, SmallSteps};
+use crate::blocks::Draft;
 use crate::grid::MESH_SIDE_MAX;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Submesh};
@@ -89,14 +89,13 @@ impl<'s> Components<'s> {
         // Behind the last word with seeds.
         let mut end = at + 1;
         let mut processors = 0;
-        let mut steps = SmallSteps::default();
         while at < end {
             let seeded = mem::take(&mut seeds[at]);
             if seeded == 0 {
                 at += 1;
                 continue;
             }
-            steps.worked(200, draft);
+            draft.worked(200);
             let runs = filled(seeded, left[at]);
             left[at] &= !runs;
             processors += runs.count_ones();
@@ -126,7 +125,6 @@ impl<'s> Components<'s> {
             }
             at = next;
         }
-        steps.end(draft);
         processors
     }
 
@@ -178,7 +176,6 @@ pub(crate) fn grow(
     });
     let mut added = [0; STRIDE_MAX];
     let added = &mut added[..stride];
-    let mut steps = SmallSteps::default();
     let mut any = true;
     while any && missing > 0 {
         any = false;
@@ -186,7 +183,7 @@ pub(crate) fn grow(
         while missing > 0
             && let Some(row) = growth.rows[growth.now].pop(height)
         {
-            steps.worked(200 * stride as u32, draft);
+            draft.worked(200 * stride as u32);
             any = true;
             growth.take(row, added);
             for (at, &added) in added.iter().enumerate().filter(|(_, added)| **added != 0) {
@@ -194,7 +191,6 @@ pub(crate) fn grow(
             }
         }
     }
-    steps.end(draft);
     for (set, busy) in growth.left.iter_mut().zip(busy) {
         *set = !(*set | busy);
     }

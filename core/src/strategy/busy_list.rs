@@ -73,7 +73,7 @@
 
 use super::Strategy;
 use super::common::demand_either_way;
-use crate::blocks::{Draft, SmallSteps};
+use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
@@ -133,12 +133,11 @@ fn best(
     let bases = all_bases(occupancy, sides, scratch);
     let mut best: Option<(u32, Submesh)> = None;
     let mut bound = Bound::new(sides, 0);
-    let mut steps = SmallSteps::default();
     for (at, &places) in bases.iter().enumerate() {
         if places == 0 {
             continue;
         }
-        steps.worked(100, draft);
+        draft.worked(100);
         let (row, word) = (at / stride, at % stride);
         // Where there is a place beside another, nothing is busy between the two.
         let touching = neighbours(bases, stride, (row, word), 0).map(|places| !places);
@@ -148,7 +147,7 @@ fn best(
             if worth == 0 {
                 break;
             }
-            steps.worked(300 + 20 * u32::from(sides.h), draft);
+            draft.worked(300 + 20 * u32::from(sides.h));
             let bit = worth.trailing_zeros();
             let x = word as u32 * WORD_BITS + bit;
             let place = Submesh {
@@ -165,7 +164,6 @@ fn best(
             places &= Word::MAX << bit << 1;
         }
     }
-    steps.end(draft);
     best.map(|(_, place)| place)
 }
 

@@ -3,7 +3,7 @@
 use core::cmp::Ordering;
 
 use super::entry::Entry;
-use crate::blocks::{Draft, SmallSteps};
+use crate::blocks::Draft;
 use crate::mesh::{Sides, Submesh};
 
 /// The size of the largest submesh that `reserved` still holds when `taken` is taken out of it: the
@@ -78,12 +78,11 @@ impl<'a> Best<'a> {
             .partition_point(|&cell| Entry(cell).area() >= area);
         let turned = self.requested.rotated();
         let may_turn = may_rotate && turned != self.requested;
-        let mut steps = SmallSteps::default();
         for (from, &cell) in self.list[..large].iter().enumerate().rev() {
             if self.found.is_some_and(|found| found.first > from) {
                 break;
             }
-            steps.worked(2_000 + 60 * self.list.len() as u32, draft);
+            draft.worked(2_000 + 60 * self.list.len() as u32);
             // The candidates from one submesh: its four corners, in the orientation with the larger reservation factor against it, or in both if they
             // are equal. All four corners have the same factor.
             let submesh = Entry(cell);
@@ -101,7 +100,6 @@ impl<'a> Best<'a> {
                 self.consider_corners(submesh, turned, from);
             }
         }
-        steps.end(draft);
     }
 
     /// Considers the places of these sides in the corners of a submesh, `list[from]`.
