@@ -1,9 +1,10 @@
 //! A set of processors of a two-dimensional mesh in the making: [`Selection`].
 
+use super::aligned::Aligned;
 use crate::blocks::Draft;
-use crate::mesh::Submesh;
+use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::word::{Span, WORD_BITS, Word, next_bit, runs};
+use crate::word::{WORD_BITS, Word, next_bit, runs};
 
 /// The processors that a proposal has selected so far, and those that are still free.
 ///
@@ -24,14 +25,27 @@ impl<'a, 'm> Selection<'a, 'm> {
         Selection { occupancy, busy }
     }
 
+    /// The free rectangles of these sides. `bases` has as many words as the occupancy.
+    pub(crate) fn free_rectangles<'s>(&self, sides: Sides, bases: &'s mut [Word]) -> Aligned<'s> {
+        Aligned::new(self.busy, self.occupancy.stride(), sides, bases)
+    }
+
     /// The number of processors of the submesh that are neither busy nor selected. O(h * ceil(w / word)).
     pub(crate) fn free_in(&self, submesh: Submesh) -> u32 {
-        let Submesh { base, sides } = submesh;
-        let span = Span::new(u32::from(base.x), u32::from(sides.w));
-        let rows = self.busy.chunks_exact(self.occupancy.stride());
-        let rows = rows.skip(base.y.into()).take(sides.h.into());
-        let busy: u32 = rows.map(|row| span.count(row)).sum();
+        let mut busy = 0;
+        self.occupancy.layout().words(submesh.into(), |word, bits| {
+            busy += (self.busy[word] & bits).count_ones();
+            true
+        });
         submesh.area() - busy
+    }
+
+    /// Selects all free processors of the submesh.
+    pub(crate) fn fill(&mut self, submesh: Submesh) {
+        self.occupancy.layout().words(submesh.into(), |word, bits| {
+            self.busy[word] |= bits;
+            true
+        });
     }
 
     /// Selects the processor if it is free. Returns whether it was.
@@ -44,19 +58,35 @@ impl<'a, 'm> Selection<'a, 'm> {
     }
 
     /// Selects so many free processors of the submesh, or all if there are fewer, column by column from the left, each
-    /// from the bottom. Returns how many.
+    /// from the bottom. Returns how many. O(h * (log w + ceil(w / word))).
     pub(crate) fn fill_columns(&mut self, submesh: Submesh, count: u32) -> u32 {
-        let (low, high) = (submesh.lower_left(), submesh.upper_right());
-        let mut selected = 0;
-        for x in low.x..=high.x {
-            for y in low.y..=high.y {
-                if selected == count {
-                    return selected;
-                }
-                selected += u32::from(self.select(x, y));
+        let free = self.free_in(submesh);
+        if free <= count {
+            self.fill(submesh);
+            return free;
+        }
+        let (mut columns, mut missing) = (submesh, count);
+        // Invariant: as many as are missing are free in these columns.
+        while missing > 0 && columns.sides.w > 1 {
+            let Submesh { base, sides } = columns;
+            let half = sides.w / 2;
+            let left = Submesh::new(base.x, base.y, half, sides.h);
+            let free = self.free_in(left);
+            if free > missing {
+                columns = left;
+            } else {
+                self.fill(left);
+                missing -= free;
+                columns = Submesh::new(base.x + half, base.y, sides.w - half, sides.h);
             }
         }
-        selected
+        let Submesh { base, .. } = columns;
+        let mut y = base.y;
+        while missing > 0 {
+            missing -= u32::from(self.select(base.x, y));
+            y += 1;
+        }
+        count
     }
 
     /// Writes what has been selected as blocks, in row-major order of their bases: runs along x, each as tall as it goes on

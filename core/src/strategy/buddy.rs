@@ -18,7 +18,7 @@
 //! # Complexity and memory
 //!
 //! While few blocks are busy, O(blocks^2 * log W): a free block has a busy one in the square of twice its side around it. Else
-//! O(H * ceil(W / word) * log W). A release takes nothing. Scratch: as many words as the occupancy.
+//! O(H * ceil(W / word)) and O(log W) for each word of the first row of blocks' bases. A release takes nothing. Scratch: as many words as the occupancy.
 //!
 //! # Recognition
 //!
@@ -67,11 +67,11 @@
 use super::Strategy;
 use crate::blocks::Draft;
 use crate::error::Refusal;
-use crate::mesh::{Coord, Submesh};
+use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::{Occupancy, PENDING_MAX};
 use crate::request::Request;
+use crate::search::aligned::Aligned;
 use crate::search::few::FewBlocks;
-use crate::search::squares::Squares;
 
 simple_strategy! {
     /// Two-dimensional buddy.
@@ -112,15 +112,15 @@ impl Strategy for Buddy<'_> {
             let place = first_block(blocks, wanted, self.mesh.sides().w, draft);
             return place.map(|submesh| draft.push(submesh)).is_some();
         }
-        let mut squares = Squares::new(
+        let mut squares = Aligned::new(
             occupancy.busy_rows(),
             occupancy.stride(),
+            Sides::new(wanted, wanted),
             self.workspace.words,
-        )
-        .with_side(wanted);
-        while squares.side() <= self.mesh.sides().w.into() {
+        );
+        while squares.width() <= self.mesh.sides().w.into() {
             draft.worked(squares.instructions());
-            if let Some((x, y)) = squares.first(draft) {
+            if let Some((x, y)) = squares.first_largest(draft) {
                 draft.push(Submesh::new(x, y, wanted, wanted));
                 return true;
             }

@@ -1,0 +1,204 @@
+//! Free rectangles of two-dimensional meshes as buddy systems and the tree of halves have them: the sides are powers of two, and
+//! the base is a multiple of them.
+//!
+//! Four free buddies that are always merged are the one square around them. So the free blocks of a buddy system are the
+//! free squares that do not lie in a larger free one: they follow from the occupancy, whatever the order of allocations
+//! and releases has been, with faulty processors too. A mesh of any sides begins as the largest such squares that it
+//! has.
+//!
+//! ```text
+//!   y
+//!   4  c d e f g h i     A 7 x 5 mesh: a block of side 4, two of side 2, and eleven of side 1.
+//!   3  A A A A C C j
+//!   2  A A A A C C k
+//!   1  A A A A B B l
+//!   0  A A A A B B m
+//!      0 1 2 3 4 5 6  x
+//! ```
+
+use crate::blocks::{Draft, SmallSteps};
+use crate::mesh::{Sides, Submesh};
+use crate::word::{Span, WORD_BITS, Word, ones};
+
+/// The free rectangles of one size.
+#[derive(Debug)]
+pub(crate) struct Aligned<'s> {
+    /// A row of bits, as long as one of the occupancy, for each row of rectangles. Invariant: set where a free one begins.
+    bases: &'s mut [Word],
+    stride: usize,
+    /// How many rows of `bases` are in use.
+    rows: usize,
+    w: u32,
+    h: u32,
+}
+
+impl<'s> Aligned<'s> {
+    /// Those of these sides, which are powers of two, from busy bits in rows of `stride` words with busy padding. `bases` has as many
+    /// words.
+    ///
+    /// # Time complexity
+    ///
+    /// O(words * (1 + log w / h)).
+    pub(crate) fn new(
+        busy: &[Word],
+        stride: usize,
+        Sides { w, h }: Sides,
+        bases: &'s mut [Word],
+    ) -> Self {
+        let bands = busy.chunks_exact(stride * usize::from(h));
+        let rows = bands.len();
+        for (band, row) in bands.zip(bases.chunks_exact_mut(stride)) {
+            for (word, bases) in row.iter_mut().enumerate() {
+                let busy = band.iter().skip(word).step_by(stride);
+                *bases = !busy.fold(0, |any, busy| any | busy);
+            }
+        }
+        let mut aligned = Aligned {
+            bases,
+            stride,
+            rows,
+            w: 1,
+            h: h.into(),
+        };
+        while aligned.w < w.into() {
+            aligned.double_width();
+        }
+        aligned
+    }
+
+    /// Those of twice the width.
+    fn double_width(&mut self) {
+        let rows = self.bases.chunks_exact_mut(self.stride).take(self.rows);
+        if self.w < WORD_BITS {
+            let starts = multiples(2 * self.w);
+            for bases in rows.flatten() {
+                *bases &= *bases >> self.w & starts;
+            }
+        } else {
+            let words = (self.w / WORD_BITS) as usize;
+            for row in rows {
+                for pair in row.chunks_mut(2 * words) {
+                    let right = pair.get(words).copied();
+                    if let Some(left) = pair.first_mut() {
+                        *left &= right.unwrap_or(0);
+                    }
+                    pair.iter_mut().skip(1).for_each(|bases| *bases = 0);
+                }
+            }
+        }
+        self.w *= 2;
+    }
+
+    /// Those of twice both sides.
+    pub(crate) fn double(&mut self) {
+        self.rows /= 2;
+        for row in 0..self.rows {
+            let row = row * self.stride;
+            for word in row..row + self.stride {
+                let lower = row + word;
+                self.bases[word] = self.bases[lower] & self.bases[lower + self.stride];
+            }
+        }
+        self.h *= 2;
+        self.double_width();
+    }
+
+    /// The width, in processors; of squares it is the side.
+    pub(crate) const fn width(&self) -> u32 {
+        self.w
+    }
+
+    /// About so many instructions it takes to find these, or those of twice the sides.
+    pub(crate) fn instructions(&self) -> u32 {
+        let words = (self.rows * self.stride) as u32;
+        200 + words * (6 * self.h + 8 * (1 + self.w.ilog2()))
+    }
+
+    /// About so many instructions it takes to look at a row of squares.
+    pub(crate) fn row_instructions(&self) -> u32 {
+        30 + 30 * self.stride as u32
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        let bases = &self.bases[..self.rows * self.stride];
+        bases.iter().all(|&bases| bases == 0)
+    }
+
+    /// Whether there is one in a submesh that consists of rectangles of these sides, free or not.
+    pub(crate) fn is_any_in(&self, submesh: Submesh) -> bool {
+        let Submesh { base, sides } = submesh;
+        let span = Span::new(base.x.into(), sides.w.into());
+        let rows = self.bases.chunks_exact(self.stride);
+        let (first, count) = (u32::from(base.y) / self.h, u32::from(sides.h) / self.h);
+        let mut rows = rows.skip(first as usize).take(count as usize);
+        rows.any(|row| span.any(row))
+    }
+
+    /// This one, of these sides, is not free any more.
+    pub(crate) fn remove(&mut self, rectangle: Submesh) {
+        let x = u32::from(rectangle.base.x);
+        let row = (u32::from(rectangle.base.y) / self.h) as usize;
+        self.bases[row * self.stride + (x / WORD_BITS) as usize] &= !(1 << (x % WORD_BITS));
+    }
+
+    /// Of squares: the base nodes `(x, y)` of those that do not lie in a free one of twice the side, in row-major order, for each row of
+    /// them; it takes [`Aligned::row_instructions`] to look at one.
+    pub(crate) fn largest(
+        &self,
+    ) -> impl Iterator<Item = impl Iterator<Item = (u16, u16)> + '_> + '_ {
+        (0..self.rows).map(move |row| {
+            let y = row as u16 * self.h as u16;
+            (0..self.stride).flat_map(move |word| {
+                let mut bases = self.largest_in(row, word);
+                core::iter::from_fn(move || {
+                    if bases == 0 {
+                        return None;
+                    }
+                    let x = word as u32 * WORD_BITS + bases.trailing_zeros();
+                    bases &= bases - 1;
+                    Some((x as u16, y))
+                })
+            })
+        })
+    }
+
+    /// Of squares: the base node of the first of them that does not lie in a free one of twice the side.
+    pub(crate) fn first_largest(&self, draft: &mut Draft<'_, '_>) -> Option<(u16, u16)> {
+        let mut steps = SmallSteps::default();
+        let first = self.largest().find_map(|mut row| {
+            steps.worked(self.row_instructions(), draft);
+            row.next()
+        });
+        steps.end(draft);
+        first
+    }
+
+    /// The bases in a word of a row of those squares that do not lie in a free one of twice the side.
+    fn largest_in(&self, row: usize, word: usize) -> Word {
+        let bases = self.word(row, word);
+        if bases == 0 {
+            return 0;
+        }
+        let both = bases & self.word(row ^ 1, word);
+        if self.w < WORD_BITS {
+            let quarters = both & both >> self.w & multiples(2 * self.w);
+            return bases & !(quarters | quarters << self.w);
+        }
+        let beside = word ^ (self.w / WORD_BITS) as usize;
+        bases & !(both & self.word(row, beside) & self.word(row ^ 1, beside))
+    }
+
+    /// A word of a row; none begins outside.
+    fn word(&self, row: usize, word: usize) -> Word {
+        match row < self.rows && word < self.stride {
+            true => self.bases[row * self.stride + word],
+            false => 0,
+        }
+    }
+}
+
+/// The multiples of a power of two, at most the bits of a word.
+fn multiples(of: u32) -> Word {
+    Word::MAX / ones(of)
+}
