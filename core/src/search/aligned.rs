@@ -16,6 +16,8 @@
 //!      0 1 2 3 4 5 6  x
 //! ```
 
+use core::cell::Cell;
+
 use crate::blocks::{Draft, SmallSteps};
 use crate::mesh::{Sides, Submesh};
 use crate::word::{Span, WORD_BITS, Word, ones};
@@ -49,8 +51,12 @@ impl<'s> Aligned<'s> {
         let rows = bands.len();
         for (band, row) in bands.zip(bases.chunks_exact_mut(stride)) {
             for (word, bases) in row.iter_mut().enumerate() {
-                let busy = band.iter().skip(word).step_by(stride);
-                *bases = !busy.fold(0, |any, busy| any | busy);
+                let (mut any, mut at) = (0, word);
+                while let Some(busy) = band.get(at) {
+                    any |= busy;
+                    at += stride;
+                }
+                *bases = !any;
             }
         }
         let mut aligned = Aligned {
@@ -68,21 +74,21 @@ impl<'s> Aligned<'s> {
 
     /// Those of twice the width.
     fn double_width(&mut self) {
-        let rows = self.bases.chunks_exact_mut(self.stride).take(self.rows);
+        let bases = &mut self.bases[..self.rows * self.stride];
         if self.w < WORD_BITS {
             let starts = multiples(2 * self.w);
-            for bases in rows.flatten() {
+            for bases in bases {
                 *bases &= *bases >> self.w & starts;
             }
         } else {
             let words = (self.w / WORD_BITS) as usize;
-            for row in rows {
+            for row in bases.chunks_exact_mut(self.stride) {
                 for pair in row.chunks_mut(2 * words) {
                     let right = pair.get(words).copied();
-                    if let Some(left) = pair.first_mut() {
+                    if let Some((left, others)) = pair.split_first_mut() {
                         *left &= right.unwrap_or(0);
+                        others.fill(0);
                     }
-                    pair.iter_mut().skip(1).for_each(|bases| *bases = 0);
                 }
             }
         }
@@ -92,11 +98,13 @@ impl<'s> Aligned<'s> {
     /// Those of twice both sides.
     pub(crate) fn double(&mut self) {
         self.rows /= 2;
-        for row in 0..self.rows {
-            let row = row * self.stride;
-            for word in row..row + self.stride {
-                let lower = row + word;
-                self.bases[word] = self.bases[lower] & self.bases[lower + self.stride];
+        // In place, lowest row first: a row is written when it has been read.
+        let bases = Cell::from_mut(&mut *self.bases).as_slice_of_cells();
+        let pairs = bases.chunks_exact(2 * self.stride).take(self.rows);
+        for (row, pair) in bases.chunks_exact(self.stride).zip(pairs) {
+            let (lower, upper) = pair.split_at(self.stride);
+            for ((both, lower), upper) in row.iter().zip(lower).zip(upper) {
+                both.set(lower.get() & upper.get());
             }
         }
         self.h *= 2;
@@ -108,10 +116,15 @@ impl<'s> Aligned<'s> {
         self.w
     }
 
-    /// About so many instructions it takes to find these, or those of twice the sides.
+    /// About so many instructions it takes to find these.
     pub(crate) fn instructions(&self) -> u32 {
         let words = (self.rows * self.stride) as u32;
         200 + words * (6 * self.h + 8 * (1 + self.w.ilog2()))
+    }
+
+    /// About so many instructions it takes to double the sides.
+    pub(crate) fn double_instructions(&self) -> u32 {
+        100 + 15 * (self.rows * self.stride) as u32
     }
 
     /// About so many instructions it takes to look at a row of squares.
@@ -129,10 +142,13 @@ impl<'s> Aligned<'s> {
     pub(crate) fn is_any_in(&self, submesh: Submesh) -> bool {
         let Submesh { base, sides } = submesh;
         let span = Span::new(base.x.into(), sides.w.into());
-        let rows = self.bases.chunks_exact(self.stride);
-        let (first, count) = (u32::from(base.y) / self.h, u32::from(sides.h) / self.h);
-        let mut rows = rows.skip(first as usize).take(count as usize);
-        rows.any(|row| span.any(row))
+        let row = |y: u16| (u32::from(y) / self.h) as usize * self.stride;
+        let rows = &self.bases[row(base.y)..row(base.y + sides.h)];
+        (span.first..=span.last).any(|word| {
+            let mask = span.mask(word);
+            let mut column = rows.iter().skip(word).step_by(self.stride);
+            column.any(|bases| bases & mask != 0)
+        })
     }
 
     /// This one, of these sides, is not free any more.

@@ -158,7 +158,7 @@ impl<'a, 'm> Halves<'a, 'm> {
     /// each that is not found two of half the size are searched for. Returns whether all were found, which is so if
     /// as many processors are free.
     pub(crate) fn propose_parts(
-        mut self,
+        self,
         processors: u32,
         order: Order,
         parts: Parts,

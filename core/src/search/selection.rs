@@ -4,7 +4,7 @@ use super::aligned::Aligned;
 use crate::blocks::Draft;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::word::{WORD_BITS, Word, next_bit, runs};
+use crate::word::{LONG_WORDS, WORD_BITS, Word, next_bit, runs};
 
 /// The processors that a proposal has selected so far, and those that are still free.
 ///
@@ -32,12 +32,16 @@ impl<'a, 'm> Selection<'a, 'm> {
 
     /// The number of processors of the submesh that are neither busy nor selected. O(h * ceil(w / word)).
     pub(crate) fn free_in(&self, submesh: Submesh) -> u32 {
-        let mut busy = 0;
+        let mut free = 0;
         self.occupancy.layout().words(submesh.into(), |word, bits| {
-            busy += (self.busy[word] & bits).count_ones();
+            let bits = !self.busy[word] & bits;
+            // Boards count bits by a dozen instructions, and mostly there is none.
+            if LONG_WORDS || bits != 0 {
+                free += bits.count_ones();
+            }
             true
         });
-        submesh.area() - busy
+        free
     }
 
     /// Selects all free processors of the submesh.
@@ -99,6 +103,9 @@ impl<'a, 'm> Selection<'a, 'm> {
         let rows = || self.busy.chunks_exact(self.occupancy.stride());
         let mut below: Option<&[Word]> = None;
         for (y, row) in rows().enumerate() {
+            if below == Some(row) {
+                continue;
+            }
             let is_new = |run: &(u32, u32)| !below.is_some_and(|below| has_run(below, *run));
             for (x, w) in runs(row).filter(is_new) {
                 let above = rows().skip(y + 1);

@@ -118,12 +118,13 @@ impl Strategy for Buddy<'_> {
             Sides::new(wanted, wanted),
             self.workspace.words,
         );
+        draft.worked(squares.instructions());
         while squares.width() <= self.mesh.sides().w.into() {
-            draft.worked(squares.instructions());
             if let Some((x, y)) = squares.first_largest(draft) {
                 draft.push(Submesh::new(x, y, wanted, wanted));
                 return true;
             }
+            draft.worked(squares.double_instructions());
             squares.double();
         }
         false

@@ -119,7 +119,7 @@ impl Choice<'_, '_, '_> {
         let mut squares = Aligned::new(self.busy, stride, sides, self.scratch);
         draft.worked(squares.instructions());
         let mut steps = SmallSteps::default();
-        while missing > 0 && !squares.is_empty() {
+        'squares: while !squares.is_empty() {
             let parts = squares.width() / u32::from(side);
             for row in squares.largest() {
                 steps.worked(squares.row_instructions(), draft);
@@ -138,11 +138,11 @@ impl Choice<'_, '_, '_> {
                     }
                 }
                 if missing == 0 {
-                    break;
+                    break 'squares;
                 }
             }
+            steps.worked(squares.double_instructions(), draft);
             squares.double();
-            steps.worked(squares.instructions(), draft);
         }
         steps.end(draft);
         missing
