@@ -20,7 +20,7 @@ use core::cell::Cell;
 
 use crate::blocks::{Draft, SmallSteps};
 use crate::mesh::{Sides, Submesh};
-use crate::word::{Span, WORD_BITS, Word, ones};
+use crate::word::{Column, Span, WORD_BITS, Word, ones};
 
 /// The free rectangles of one size.
 #[derive(Debug)]
@@ -51,10 +51,9 @@ impl<'s> Aligned<'s> {
         let rows = bands.len();
         for (band, row) in bands.zip(bases.chunks_exact_mut(stride)) {
             for (word, bases) in row.iter_mut().enumerate() {
-                let (mut any, mut at) = (0, word);
-                while let Some(busy) = band.get(at) {
+                let mut any = 0;
+                for busy in Column::new(band, stride, word) {
                     any |= busy;
-                    at += stride;
                 }
                 *bases = !any;
             }
@@ -127,11 +126,6 @@ impl<'s> Aligned<'s> {
         100 + 15 * (self.rows * self.stride) as u32
     }
 
-    /// About so many instructions it takes to look at a row of squares.
-    pub(crate) fn row_instructions(&self) -> u32 {
-        30 + 30 * self.stride as u32
-    }
-
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         let bases = &self.bases[..self.rows * self.stride];
@@ -144,11 +138,15 @@ impl<'s> Aligned<'s> {
         let span = Span::new(base.x.into(), sides.w.into());
         let row = |y: u16| (u32::from(y) / self.h) as usize * self.stride;
         let rows = &self.bases[row(base.y)..row(base.y + sides.h)];
-        (span.first..=span.last).any(|word| {
+        for word in span.first..=span.last {
             let mask = span.mask(word);
-            let mut column = rows.iter().skip(word).step_by(self.stride);
-            column.any(|bases| bases & mask != 0)
-        })
+            for bases in Column::new(rows, self.stride, word) {
+                if bases & mask != 0 {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// This one, of these sides, is not free any more.
@@ -158,44 +156,38 @@ impl<'s> Aligned<'s> {
         self.bases[row * self.stride + (x / WORD_BITS) as usize] &= !(1 << (x % WORD_BITS));
     }
 
-    /// Of squares: the base nodes `(x, y)` of those that do not lie in a free one of twice the side, in row-major order, for each row of
-    /// them; it takes [`Aligned::row_instructions`] to look at one.
-    pub(crate) fn largest(
+    /// Of squares: calls `visit` with the base node of each that does not lie in a free one of twice the side, in row-major order, until
+    /// it returns false.
+    pub(crate) fn each_largest(
         &self,
-    ) -> impl Iterator<Item = impl Iterator<Item = (u16, u16)> + '_> + '_ {
-        (0..self.rows).map(move |row| {
-            let y = row as u16 * self.h as u16;
-            (0..self.stride).flat_map(move |word| {
+        draft: &mut Draft<'_, '_>,
+        mut visit: impl FnMut(u16, u16, &mut Draft<'_, '_>) -> bool,
+    ) {
+        let mut steps = SmallSteps::default();
+        let bases = &self.bases[..self.rows * self.stride];
+        'all: for (row, words) in bases.chunks_exact(self.stride).enumerate() {
+            // To look at them, and for some to mark the row's processors.
+            steps.worked(30 + (30 + 10 * self.h) * self.stride as u32, draft);
+            for (word, &bases) in words.iter().enumerate() {
+                if bases == 0 {
+                    continue;
+                }
                 let mut bases = self.largest_in(row, word);
-                core::iter::from_fn(move || {
-                    if bases == 0 {
-                        return None;
-                    }
+                while bases != 0 {
                     let x = word as u32 * WORD_BITS + bases.trailing_zeros();
                     bases &= bases - 1;
-                    Some((x as u16, y))
-                })
-            })
-        })
-    }
-
-    /// Of squares: the base node of the first of them that does not lie in a free one of twice the side.
-    pub(crate) fn first_largest(&self, draft: &mut Draft<'_, '_>) -> Option<(u16, u16)> {
-        let mut steps = SmallSteps::default();
-        let first = self.largest().find_map(|mut row| {
-            steps.worked(self.row_instructions(), draft);
-            row.next()
-        });
+                    if !visit(x as u16, row as u16 * self.h as u16, draft) {
+                        break 'all;
+                    }
+                }
+            }
+        }
         steps.end(draft);
-        first
     }
 
     /// The bases in a word of a row of those squares that do not lie in a free one of twice the side.
     fn largest_in(&self, row: usize, word: usize) -> Word {
         let bases = self.word(row, word);
-        if bases == 0 {
-            return 0;
-        }
         let both = bases & self.word(row ^ 1, word);
         if self.w < WORD_BITS {
             let quarters = both & both >> self.w & multiples(2 * self.w);

@@ -4,7 +4,7 @@ use super::aligned::Aligned;
 use crate::blocks::Draft;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::word::{LONG_WORDS, WORD_BITS, Word, next_bit, runs};
+use crate::word::{Column, LONG_WORDS, Span, WORD_BITS, Word, next_bit, runs};
 
 /// The processors that a proposal has selected so far, and those that are still free.
 ///
@@ -32,15 +32,22 @@ impl<'a, 'm> Selection<'a, 'm> {
 
     /// The number of processors of the submesh that are neither busy nor selected. O(h * ceil(w / word)).
     pub(crate) fn free_in(&self, submesh: Submesh) -> u32 {
+        let Submesh { base, sides } = submesh;
+        let span = Span::new(base.x.into(), sides.w.into());
+        let stride = self.occupancy.stride();
+        let first = usize::from(base.y) * stride;
+        let rows = &self.busy[first..first + usize::from(sides.h) * stride];
         let mut free = 0;
-        self.occupancy.layout().words(submesh.into(), |word, bits| {
-            let bits = !self.busy[word] & bits;
-            // Boards count bits by a dozen instructions, and mostly there is none.
-            if LONG_WORDS || bits != 0 {
-                free += bits.count_ones();
+        for word in span.first..=span.last {
+            let mask = span.mask(word);
+            for busy in Column::new(rows, stride, word) {
+                let bits = !busy & mask;
+                // Boards count bits by a dozen instructions, and often there is none.
+                if LONG_WORDS || bits != 0 {
+                    free += bits.count_ones();
+                }
             }
-            true
-        });
+        }
         free
     }
 
@@ -101,18 +108,18 @@ impl<'a, 'm> Selection<'a, 'm> {
             *selected ^= busy;
         }
         let rows = || self.busy.chunks_exact(self.occupancy.stride());
-        let mut below: Option<&[Word]> = None;
-        for (y, row) in rows().enumerate() {
-            if below == Some(row) {
+        let mut below: &[Word] = &[];
+        for (row, y) in rows().zip(0..) {
+            // What goes on above begins no block.
+            if is_same(row, below) {
                 continue;
             }
-            let is_new = |run: &(u32, u32)| !below.is_some_and(|below| has_run(below, *run));
-            for (x, w) in runs(row).filter(is_new) {
-                let above = rows().skip(y + 1);
+            for (x, w) in runs(row).filter(|&run| below.is_empty() || !has_run(below, run)) {
+                let above = rows().skip(usize::from(y) + 1);
                 let h = 1 + above.take_while(|row| has_run(row, (x, w))).count();
-                draft.push(Submesh::new(x as u16, y as u16, w as u16, h as u16));
+                draft.push(Submesh::new(x as u16, y, w as u16, h as u16));
             }
-            below = Some(row);
+            below = row;
         }
     }
 
@@ -124,7 +131,13 @@ impl<'a, 'm> Selection<'a, 'm> {
     }
 }
 
-/// Whether this is one of the runs of the row.
+/// Whether two rows are the same, without a call on boards.
+fn is_same(row: &[Word], other: &[Word]) -> bool {
+    let mut both = row.iter().zip(other);
+    row.len() == other.len() && both.all(|(a, b)| a == b)
+}
+
+/// Whether this is one of the runs of the row: neither longer nor shorter.
 fn has_run(row: &[Word], (start, len): (u32, u32)) -> bool {
     let end = next_bit(row, start, false).unwrap_or(row.len() as u32 * WORD_BITS);
     next_bit(row, start.saturating_sub(1), true) == Some(start) && end == start + len

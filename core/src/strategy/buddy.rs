@@ -120,8 +120,13 @@ impl Strategy for Buddy<'_> {
         );
         draft.worked(squares.instructions());
         while squares.width() <= self.mesh.sides().w.into() {
-            if let Some((x, y)) = squares.first_largest(draft) {
+            let mut found = false;
+            squares.each_largest(draft, |x, y, draft| {
                 draft.push(Submesh::new(x, y, wanted, wanted));
+                found = true;
+                false
+            });
+            if found {
                 return true;
             }
             draft.worked(squares.double_instructions());

@@ -85,7 +85,7 @@
 
 use super::Strategy;
 use super::common::demand_of_processors;
-use crate::blocks::{Draft, SmallSteps};
+use crate::blocks::Draft;
 use crate::error::Refusal;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
@@ -118,33 +118,27 @@ impl Choice<'_, '_, '_> {
         let sides = Sides::new(side, side);
         let mut squares = Aligned::new(self.busy, stride, sides, self.scratch);
         draft.worked(squares.instructions());
-        let mut steps = SmallSteps::default();
-        'squares: while !squares.is_empty() {
+        while !squares.is_empty() {
             let parts = squares.width() / u32::from(side);
-            for row in squares.largest() {
-                steps.worked(squares.row_instructions(), draft);
-                for (x, y) in row {
-                    for part in 0..missing.min(parts * parts) {
-                        let (right, up) = (even_bits(part) as u16, even_bits(part >> 1) as u16);
-                        let block = Submesh::new(x + right * side, y + up * side, side, side);
-                        let layout = self.occupancy.layout();
-                        steps.worked(10 * layout.row_words() as u32 * u32::from(side), draft);
-                        layout.words(block.into(), |word, bits| {
-                            self.busy[word] |= bits;
-                            true
-                        });
-                        draft.push(block);
-                        missing -= 1;
-                    }
+            squares.each_largest(draft, |x, y, draft| {
+                for part in 0..missing.min(parts * parts) {
+                    let (right, up) = (even_bits(part) as u16, even_bits(part >> 1) as u16);
+                    let block = Submesh::new(x + right * side, y + up * side, side, side);
+                    self.occupancy.layout().words(block.into(), |word, bits| {
+                        self.busy[word] |= bits;
+                        true
+                    });
+                    draft.push(block);
+                    missing -= 1;
                 }
-                if missing == 0 {
-                    break 'squares;
-                }
+                missing > 0
+            });
+            if missing == 0 {
+                break;
             }
-            steps.worked(squares.double_instructions(), draft);
+            draft.worked(squares.double_instructions());
             squares.double();
         }
-        steps.end(draft);
         missing
     }
 }
