@@ -210,3 +210,101 @@ impl<'s> Aligned<'s> {
 fn multiples(of: u32) -> Word {
     Word::MAX / ones(of)
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::blocks::BlockPool;
+    use crate::pause::Pausable;
+    use crate::word::words_for;
+    use proptest::prelude::*;
+    use std::vec;
+    use std::vec::Vec;
+
+    /// The largest squares that [`Aligned::each_largest`] visits.
+    fn largest(squares: &Aligned<'_>) -> Vec<(u16, u16)> {
+        let mut pool = BlockPool::new(&mut []);
+        let mut draft = Draft::new(&mut pool, Pausable::never());
+        let mut found = Vec::new();
+        squares.each_largest(&mut draft, |x, y, _| {
+            found.push((x, y));
+            true
+        });
+        found
+    }
+
+    proptest! {
+        /// Against a look at each processor, on meshes on both sides of one and of two words.
+        #[test]
+        fn rectangles_are_those_of_a_node_by_node_scan(
+            width in prop_oneof![1_u16..=9, 31_u16..=33, 63_u16..=65, 127_u16..=130, Just(256)],
+            height in prop_oneof![1_u16..=9, 31_u16..=33, 63_u16..=65],
+            (log_w, log_h) in (0_u32..9, 0_u32..7),
+            busy_nodes in prop::collection::vec((any::<u16>(), any::<u16>()), 0..40),
+            is_free_from in any::<u16>(),
+        ) {
+            let stride = words_for(width.into());
+            let mut busy = vec![Word::MAX; stride * usize::from(height)];
+            let bit = |x: u16, y: u16| {
+                let (word, bit) = (u32::from(x) / WORD_BITS, u32::from(x) % WORD_BITS);
+                (usize::from(y) * stride + word as usize, 1 << bit)
+            };
+            // Few are busy, but for what lies left of a column.
+            for (x, y) in (0..height).flat_map(|y| (is_free_from % width..width).map(move |x| (x, y))) {
+                let (word, bit) = bit(x, y);
+                busy[word] &= !bit;
+            }
+            for (x, y) in busy_nodes {
+                let (word, bit) = bit(x % width, y % height);
+                busy[word] |= bit;
+            }
+            let is_free = |x: u32, y: u32, w: u32, h: u32| {
+                x + w <= width.into()
+                    && y + h <= height.into()
+                    && (y..y + h).all(|y| (x..x + w).all(|x| {
+                        let (word, bit) = bit(x as u16, y as u16);
+                        busy[word] & bit == 0
+                    }))
+            };
+            let bases = |w: u32, h: u32| {
+                let rows = (0..u32::from(height)).step_by(h as usize);
+                let nodes = rows.flat_map(|y| (0..u32::from(width)).step_by(w as usize).map(move |x| (x, y)));
+                nodes.filter(|&(x, y)| is_free(x, y, w, h)).collect::<Vec<_>>()
+            };
+            let mut scratch = vec![0x5A; busy.len()];
+
+            let sides = Sides::new(1 << log_w, 1 << log_h);
+            let (w, h) = (u32::from(sides.w), u32::from(sides.h));
+            let mut free = Aligned::new(&busy, stride, sides, &mut scratch);
+            let expected = bases(w, h);
+            prop_assert_eq!(free.is_empty(), expected.is_empty());
+            for y in (0..u32::from(height) / h).map(|row| row * h) {
+                for x in (0..u32::from(width) / w).map(|column| column * w) {
+                    let one = Submesh::new(x as u16, y as u16, sides.w, sides.h);
+                    prop_assert_eq!(free.is_any_in(one), expected.contains(&(x, y)));
+                }
+            }
+            for &(x, y) in &expected {
+                prop_assert!(!free.is_empty());
+                free.remove(Submesh::new(x as u16, y as u16, sides.w, sides.h));
+            }
+            prop_assert!(free.is_empty());
+
+            let mut squares = Aligned::new(&busy, stride, Sides::new(sides.h, sides.h), &mut scratch);
+            let mut side = h;
+            loop {
+                let around = |x: u32, y: u32| is_free(x - x % (2 * side), y - y % (2 * side), 2 * side, 2 * side);
+                let expected: Vec<_> = bases(side, side).into_iter().filter(|&(x, y)| !around(x, y)).collect();
+                let expected: Vec<_> = expected.into_iter().map(|(x, y)| (x as u16, y as u16)).collect();
+                prop_assert_eq!(largest(&squares), expected);
+                if squares.is_empty() {
+                    break;
+                }
+                squares.double();
+                side *= 2;
+                prop_assert_eq!(squares.width(), side);
+            }
+        }
+    }
+}

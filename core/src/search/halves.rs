@@ -191,11 +191,10 @@ impl<'a, 'm> Halves<'a, 'm> {
                 let is_near = |latest: &Submesh| {
                     parts == Parts::Dependent || order == Order::LeftFirst && latest.sides == sides
                 };
-                let from = match latest.filter(is_near) {
-                    Some(latest) => parent(latest, root.sides),
-                    None => Some(root),
+                let around = match latest.filter(is_near) {
+                    Some(latest) => free.beside(latest, draft),
+                    None => free.has_any(root, draft).then_some(root),
                 };
-                let around = from.and_then(|from| free.around(from, draft));
                 let Some(around) = around else {
                     break;
                 };
@@ -281,13 +280,19 @@ struct FreeNodes<'a> {
 }
 
 impl FreeNodes<'_> {
-    /// The closest node around this one, or itself, in which there is a free one of this size.
-    fn around(&mut self, node: Submesh, draft: &mut Draft<'_, '_>) -> Option<Submesh> {
-        let mut around = node;
-        while !self.has_any(around, draft) {
-            around = parent(around, self.root)?;
+    /// The closest node beside this one, which has no free processor, in which there is a free one of this size: the other half of its
+    /// parent, or of its parent's parent, and so on.
+    fn beside(&mut self, full: Submesh, draft: &mut Draft<'_, '_>) -> Option<Submesh> {
+        let mut node = full;
+        loop {
+            let parent = parent(node, self.root)?;
+            let [left, right] = halves(parent);
+            let other = if node == left { right } else { left };
+            if self.has_any(other, draft) {
+                return Some(other);
+            }
+            node = parent;
         }
-        Some(around)
     }
 
     /// The first free one of this size in the order of a depth-first search of this node, which has one.
