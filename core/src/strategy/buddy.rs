@@ -18,7 +18,8 @@
 //! # Complexity and memory
 //!
 //! While few blocks are busy, O(blocks^2 * log W): a free block has a busy one in the square of twice its side around it. Else
-//! O(H * ceil(W / word)) and O(log W) for each word of the first row of blocks' bases. A release takes nothing. Scratch: as many words as the occupancy.
+//! O(H * ceil(W / word) * (1 + log S / S)), S the side of the block. A release takes nothing. Scratch: as many words as the
+//! occupancy.
 //!
 //! # Recognition
 //!

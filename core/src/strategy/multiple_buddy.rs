@@ -36,8 +36,8 @@
 //!
 //! # Complexity and memory
 //!
-//! O(words * log^2 W + n) for an allocation, at most n blocks of it; a release takes nothing. Scratch: twice as many words as the
-//! occupancy.
+//! O(words * log W + n) for an allocation of n processors, in at most n blocks: for each digit the free squares of its side are found
+//! once, and those of twice the side from them. A release takes nothing. Scratch: twice as many words as the occupancy.
 //!
 //! # Recognition
 //!
