@@ -133,15 +133,17 @@ impl Layout {
         }
         let [x, y, w, h] = block.rectangle();
         let span = Span::new(u32::from(x), u32::from(w));
-        (span.first..=span.last).all(|word| {
+        for word in span.first..=span.last {
             let bits = span.mask(word);
             let mut at = usize::from(y) * self.row_words + word;
-            (0..h).all(|_| {
-                let go_on = visit(at, bits);
+            for _ in 0..h {
+                if !visit(at, bits) {
+                    return false;
+                }
                 at += self.row_words;
-                go_on
-            })
-        })
+            }
+        }
+        true
     }
 
     /// [`Layout::words`] where all processors are one row, in ascending order.

@@ -137,7 +137,7 @@ impl Needs {
 /// - `JOBS`: jobs, waiting and running together.
 /// - `SCRATCH`, `BLOCKS`, `LIST`: what the strategies need ([`Needs`]). The defaults suffice on a two-dimensional mesh for a
 ///   contiguous strategy other than tree collapsing that keeps no list. For that, and on any other grid, `SCRATCH` is twice `WORDS`,
-///   for `l-shape`, `neighbor` and `multiple-buddy`, too; non-contiguous strategies need up to a block for each processor,
+///   for `l-shape`, `neighbor`, `multiple-buddy` and the dependent and independent binary trees, too; non-contiguous strategies need up to a block for each processor,
 ///   `free-submesh-list` a list as long. Strategies that look ahead need that list too, and scratch for tables ([`StrategyMemory`]). `curve` needs 2 sqrt(2 N) words of scratch for N processors where that is more.
 ///
 /// A capacity that makes no sense does not compile:

@@ -123,6 +123,37 @@ impl Span {
     }
 }
 
+/// A word of each row, from the first row on.
+pub(crate) struct Column<'a> {
+    rows: &'a [Word],
+    stride: usize,
+    at: usize,
+}
+
+impl<'a> Column<'a> {
+    /// The words with this index in rows of `stride` words.
+    #[inline]
+    pub(crate) const fn new(rows: &'a [Word], stride: usize, word: usize) -> Self {
+        Column {
+            rows,
+            stride,
+            at: word,
+        }
+    }
+}
+
+impl Iterator for Column<'_> {
+    type Item = Word;
+
+    // A call for each word takes longer than what is done with it.
+    #[inline(always)]
+    fn next(&mut self) -> Option<Word> {
+        let word = *self.rows.get(self.at)?;
+        self.at += self.stride;
+        Some(word)
+    }
+}
+
 /// How to find runs of ones by shift-and-AND doubling: `ones &= ones >> step` for each step leaves the
 /// bits at which a run of the wanted length begins. Each step doubles the length that is known to be
 /// set, the last one makes it exact, so there are `log2(len)` of them.

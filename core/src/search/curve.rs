@@ -216,7 +216,7 @@ impl<'a, 'm, 'd, 'p> FreeOnCurve<'a, 'm, 'd, 'p> {
         for mut run in self.intervals_from(start) {
             while missing > 0 && !run.is_empty() {
                 let part = self.line.part(run.start, missing.min(run.end - run.start));
-                selection.select_all(part);
+                selection.fill(part);
                 self.worked(250);
                 missing -= part.area();
                 run.start += part.area();

@@ -16,12 +16,13 @@
 
 use heapless::Vec;
 
+use super::aligned::Aligned;
 use super::selection::Selection;
 use crate::blocks::Draft;
 use crate::grid::NODES_MAX;
 use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::word::Word;
+use crate::word::{WORD_BITS, Word};
 
 /// The nodes that wait during a search: one of each level below the root, and one more while its sibling comes next.
 const WAITING_MAX: usize = NODES_MAX.ilog2() as usize + 2;
@@ -97,6 +98,12 @@ fn parent(node: Submesh, root: Sides) -> Option<Submesh> {
     })
 }
 
+/// The sides of the nodes of 2^exponent processors.
+fn sides_of(exponent: u32, root: Sides) -> Sides {
+    let h = root.h.min(1 << exponent.div_ceil(2));
+    Sides::new(((1 << exponent) / u32::from(h)) as u16, h)
+}
+
 /// Where the search for the next part of a request begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Parts {
@@ -109,17 +116,24 @@ pub(crate) enum Parts {
 /// A search for processors in the tree of halves, for one request.
 pub(crate) struct Halves<'a, 'm> {
     root: Submesh,
+    /// The number of free processors.
+    free: u32,
     selection: Selection<'a, 'm>,
+    /// For the free nodes of a size.
+    bases: &'a mut [Word],
 }
 
 impl<'a, 'm> Halves<'a, 'm> {
     /// The tree of a mesh whose sides are powers of two, not higher than wide. `scratch` has as many words as the
-    /// occupancy.
+    /// occupancy, for [`Halves::propose_parts`] twice as many.
     pub(crate) fn new(occupancy: &'a Occupancy<'m>, scratch: &'a mut [Word]) -> Self {
         let grid = occupancy.grid();
+        let (selected, bases) = scratch.split_at_mut(occupancy.busy_rows().len());
         Halves {
             root: Submesh::new(0, 0, grid.side(0), grid.side(1)),
-            selection: Selection::new(occupancy, scratch),
+            free: occupancy.free(),
+            selection: Selection::new(occupancy, selected),
+            bases,
         }
     }
 
@@ -131,10 +145,11 @@ impl<'a, 'm> Halves<'a, 'm> {
         order: Order,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let Some(node) = self.find(self.root, processors, order, draft) else {
+        let Some(node) = self.find(processors, order, draft) else {
             return false;
         };
         self.selection.fill_columns(node, processors);
+        draft.worked(3 * instructions(node));
         self.selection.propose(draft);
         true
     }
@@ -143,30 +158,54 @@ impl<'a, 'm> Halves<'a, 'm> {
     /// each that is not found two of half the size are searched for. Returns whether all were found, which is so if
     /// as many processors are free.
     pub(crate) fn propose_parts(
-        mut self,
+        self,
         processors: u32,
         order: Order,
         parts: Parts,
         draft: &mut Draft<'_, '_>,
     ) -> bool {
-        let mut latest = None;
+        let Halves {
+            root,
+            mut selection,
+            bases,
+            ..
+        } = self;
+        let mut latest: Option<Submesh> = None;
         // The rectangles of one size that were not found. Once one was not found, no other of its size is.
         let mut missing = 0;
         for exponent in (0..=processors.ilog2()).rev() {
             missing = 2 * missing + (processors >> exponent & 1);
-            let size = 1 << exponent;
+            if missing == 0 {
+                continue;
+            }
+            let sides = sides_of(exponent, root.sides);
+            let mut free = FreeNodes {
+                root: root.sides,
+                sides,
+                bases: selection.free_rectangles(sides, bases),
+            };
+            draft.worked(free.bases.instructions());
             while missing > 0 {
-                let from = latest.filter(|_| parts == Parts::Dependent);
-                let Some(node) = self.find_from(from, size, order, draft) else {
+                // From left to right the next one is behind the latest of its size, as there is none before that.
+                let is_near = |latest: &Submesh| {
+                    parts == Parts::Dependent || order == Order::LeftFirst && latest.sides == sides
+                };
+                let around = match latest.filter(is_near) {
+                    Some(latest) => free.beside(latest, draft),
+                    None => free.has_any(root, draft).then_some(root),
+                };
+                let Some(around) = around else {
                     break;
                 };
-                self.selection.fill_columns(node, size);
-                draft.worked(30 * node.area());
+                let node = free.first(around, order, &selection, draft);
+                selection.fill(node);
+                free.bases.remove(node);
+                draft.worked(instructions(node));
                 latest = Some(node);
                 missing -= 1;
             }
         }
-        self.selection.propose(draft);
+        selection.propose(draft);
         missing == 0
     }
 
@@ -174,67 +213,45 @@ impl<'a, 'm> Halves<'a, 'm> {
     /// whether there are as many.
     pub(crate) fn propose_first(mut self, processors: u32, draft: &mut Draft<'_, '_>) -> bool {
         let (mut node, mut missing) = (self.root, processors);
-        if self.selection.free_in(node) < missing {
+        if self.free < missing {
             return false;
         }
         // Invariant: as many as are missing are free in the node.
         while node.area() > missing {
+            draft.worked(2 * instructions(node));
             let [left, right] = halves(node);
             let free = self.selection.free_in(left);
             node = match free >= missing {
                 true => left,
                 false => {
-                    missing -= self.selection.fill_columns(left, free);
+                    missing -= free;
+                    self.selection.fill(left);
                     right
                 }
             };
         }
-        self.selection.fill_columns(node, missing);
+        self.selection.fill(node);
         self.selection.propose(draft);
         true
     }
 
-    /// Searches from the parent of the latest rectangle up to the root, or only from the root.
-    fn find_from(
-        &self,
-        latest: Option<Submesh>,
-        wanted: u32,
-        order: Order,
-        draft: &mut Draft<'_, '_>,
-    ) -> Option<Submesh> {
-        let mut from = match latest {
-            Some(node) => parent(node, self.root.sides)?,
-            None => self.root,
-        };
-        loop {
-            if let Some(node) = self.find(from, wanted, order, draft) {
-                return Some(node);
-            }
-            from = parent(from, self.root.sides)?;
-        }
-    }
-
-    /// The first node below this one, in the order of a depth-first search, of the smallest size that has as many
-    /// processors as are wanted, and in which as many are free.
-    fn find(
-        &self,
-        from: Submesh,
-        wanted: u32,
-        order: Order,
-        draft: &mut Draft<'_, '_>,
-    ) -> Option<Submesh> {
+    /// The first node, in the order of a depth-first search, of the smallest size that has as many processors as are wanted, and in
+    /// which as many are free.
+    fn find(&self, wanted: u32, order: Order, draft: &mut Draft<'_, '_>) -> Option<Submesh> {
         let size = wanted.next_power_of_two();
         let mut waiting: Vec<(Submesh, u32), WAITING_MAX> = Vec::new();
-        let mut next = Some((from, self.selection.free_in(from)));
+        let mut next = Some((self.root, self.free));
+        let mut found = None;
         while let Some((node, free)) = next.or_else(|| waiting.pop()) {
             next = None;
             if free < wanted {
                 continue;
             }
             if node.area() <= size {
-                return Some(node);
+                found = Some(node);
+                break;
             }
-            draft.worked(150 + 25 * u32::from(node.sides.h));
+            draft.worked(100 + instructions(node));
             let [left, right] = halves(node);
             let left_free = self.selection.free_in(left);
             let right_free = free - left_free;
@@ -246,6 +263,83 @@ impl<'a, 'm> Halves<'a, 'm> {
             let _ = waiting.push(second);
             next = Some(first);
         }
-        None
+        found
     }
+}
+
+/// The free nodes of one size.
+struct FreeNodes<'a> {
+    root: Sides,
+    sides: Sides,
+    bases: Aligned<'a>,
+}
+
+impl FreeNodes<'_> {
+    /// The closest node beside this one, which has no free processor, in which there is a free one of this size: the other half of its
+    /// parent, or of its parent's parent, and so on.
+    fn beside(&self, full: Submesh, draft: &mut Draft<'_, '_>) -> Option<Submesh> {
+        let mut node = full;
+        loop {
+            let parent = parent(node, self.root)?;
+            let [left, right] = halves(parent);
+            let other = if node == left { right } else { left };
+            if self.has_any(other, draft) {
+                return Some(other);
+            }
+            node = parent;
+        }
+    }
+
+    /// The first free one of this size in the order of a depth-first search of this node, which has one.
+    fn first(
+        &self,
+        around: Submesh,
+        order: Order,
+        selection: &Selection<'_, '_>,
+        draft: &mut Draft<'_, '_>,
+    ) -> Submesh {
+        let wanted = self.sides.area();
+        let mut node = around;
+        // The number of free processors in the node, if it is known.
+        let mut free = None;
+        while node.sides != self.sides {
+            let [left, right] = halves(node);
+            let is_right = if !self.has_any(left, draft) {
+                free = None;
+                true
+            } else if order == Order::LeftFirst || !self.has_any(right, draft) {
+                free = None;
+                false
+            } else {
+                draft.worked(100 + instructions(node));
+                let left_free = selection.free_in(left);
+                let right_free = match free {
+                    Some(free) => free - left_free,
+                    None => selection.free_in(right),
+                };
+                let is_right = order.right_first(node, left_free, right_free, wanted);
+                free = Some(if is_right { right_free } else { left_free });
+                is_right
+            };
+            node = if is_right { right } else { left };
+        }
+        node
+    }
+
+    /// Whether there is a free one of this size in the node.
+    fn has_any(&self, node: Submesh, draft: &mut Draft<'_, '_>) -> bool {
+        let rows = u32::from(node.sides.h / self.sides.h);
+        draft.worked(60 + 15 * rows * row_words(node));
+        self.bases.is_any_in(node)
+    }
+}
+
+/// The most words of a row of a node.
+fn row_words(node: Submesh) -> u32 {
+    u32::from(node.sides.w).div_ceil(WORD_BITS)
+}
+
+/// About so many instructions it takes to count the free processors of a node, or to select them.
+fn instructions(node: Submesh) -> u32 {
+    60 + 20 * u32::from(node.sides.h) * row_words(node)
 }

@@ -1,5 +1,6 @@
 //! Searches in the occupancy that several strategies share.
 
+pub(crate) mod aligned;
 pub(crate) mod boxes;
 pub(crate) mod connected;
 pub(crate) mod contact;
@@ -12,7 +13,6 @@ pub(crate) mod rectangles;
 mod rows;
 pub(crate) mod selection;
 pub(crate) mod shapes;
-pub(crate) mod squares;
 pub(crate) mod staircase;
 pub(crate) mod tree;
 mod turned;

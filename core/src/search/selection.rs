@@ -1,10 +1,11 @@
 //! A set of processors of a two-dimensional mesh in the making: [`Selection`].
 
+use super::aligned::Aligned;
 use crate::blocks::Draft;
 use crate::grid::MESH_SIDE_MAX;
-use crate::mesh::Submesh;
+use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
-use crate::word::{Span, WORD_BITS, Word, next_bit, rows_with_bits, runs};
+use crate::word::{Column, LONG_WORDS, Span, WORD_BITS, Word, next_bit, rows_with_bits, runs};
 
 /// The processors that a proposal has selected so far, and those that are still free.
 ///
@@ -25,14 +26,38 @@ impl<'a, 'm> Selection<'a, 'm> {
         Selection { occupancy, busy }
     }
 
+    /// The free rectangles of these sides. `bases` has as many words as the occupancy.
+    pub(crate) fn free_rectangles<'s>(&self, sides: Sides, bases: &'s mut [Word]) -> Aligned<'s> {
+        Aligned::new(self.busy, self.occupancy.stride(), sides, bases)
+    }
+
     /// The number of processors of the submesh that are neither busy nor selected. O(h * ceil(w / word)).
     pub(crate) fn free_in(&self, submesh: Submesh) -> u32 {
         let Submesh { base, sides } = submesh;
-        let span = Span::new(u32::from(base.x), u32::from(sides.w));
-        let rows = self.busy.chunks_exact(self.occupancy.stride());
-        let rows = rows.skip(base.y.into()).take(sides.h.into());
-        let busy: u32 = rows.map(|row| span.count(row)).sum();
-        submesh.area() - busy
+        let span = Span::new(base.x.into(), sides.w.into());
+        let stride = self.occupancy.stride();
+        let first = usize::from(base.y) * stride;
+        let rows = &self.busy[first..first + usize::from(sides.h) * stride];
+        let mut free = 0;
+        for word in span.first..=span.last {
+            let mask = span.mask(word);
+            for busy in Column::new(rows, stride, word) {
+                let bits = !busy & mask;
+                // Boards count bits by a dozen instructions, and often there is none.
+                if LONG_WORDS || bits != 0 {
+                    free += bits.count_ones();
+                }
+            }
+        }
+        free
+    }
+
+    /// Selects all free processors of the submesh.
+    pub(crate) fn fill(&mut self, submesh: Submesh) {
+        self.occupancy.layout().words(submesh.into(), |word, bits| {
+            self.busy[word] |= bits;
+            true
+        });
     }
 
     /// Selects the processor if it is free. Returns whether it was.
@@ -42,14 +67,6 @@ impl<'a, 'm> Selection<'a, 'm> {
         let was_free = self.busy[word] & bit == 0;
         self.busy[word] |= bit;
         was_free
-    }
-
-    /// Selects all processors of the submesh, which are free.
-    pub(crate) fn select_all(&mut self, submesh: Submesh) {
-        self.occupancy.layout().words(submesh.into(), |word, bits| {
-            self.busy[word] |= bits;
-            true
-        });
     }
 
     /// Selects so many free processors of the submesh, or all if there are fewer, column by column from the left, each
@@ -118,7 +135,8 @@ impl<'a, 'm> Selection<'a, 'm> {
         let rows_from = |y: usize| self.busy[y * stride..].chunks_exact(stride);
         for (y, row) in rows_with_bits(self.busy, stride) {
             let below = y.checked_sub(1).and_then(|y| rows_from(y).next());
-            if below == Some(row) {
+            // What goes on above begins no block.
+            if below.is_some_and(|below| is_same(row, below)) {
                 continue;
             }
             let is_new = |run: &(u32, u32)| !below.is_some_and(|below| has_run(below, *run));
@@ -176,7 +194,13 @@ impl ColumnCounts {
     }
 }
 
-/// Whether this is one of the runs of the row.
+/// Whether two rows are the same, without a call on boards.
+fn is_same(row: &[Word], other: &[Word]) -> bool {
+    let mut both = row.iter().zip(other);
+    row.len() == other.len() && both.all(|(a, b)| a == b)
+}
+
+/// Whether this is one of the runs of the row: neither longer nor shorter.
 fn has_run(row: &[Word], (start, len): (u32, u32)) -> bool {
     let end = next_bit(row, start, false).unwrap_or(row.len() as u32 * WORD_BITS);
     end == start + len && next_bit(row, start.saturating_sub(1), true) == Some(start)

@@ -18,7 +18,8 @@
 //! # Complexity and memory
 //!
 //! While few blocks are busy, O(blocks^2 * log W): a free block has a busy one in the square of twice its side around it. Else
-//! O(H * ceil(W / word) * log W). A release takes nothing. Scratch: as many words as the occupancy.
+//! O(H * ceil(W / word) * (1 + log S / S)), S the side of the block. A release takes nothing. Scratch: as many words as the
+//! occupancy.
 //!
 //! # Recognition
 //!
@@ -67,11 +68,11 @@
 use super::Strategy;
 use crate::blocks::Draft;
 use crate::error::Refusal;
-use crate::mesh::{Coord, Submesh};
+use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::{Occupancy, PENDING_MAX};
 use crate::request::Request;
+use crate::search::aligned::Aligned;
 use crate::search::few::FewBlocks;
-use crate::search::squares::Squares;
 
 simple_strategy! {
     /// Two-dimensional buddy.
@@ -112,18 +113,24 @@ impl Strategy for Buddy<'_> {
             let place = first_block(blocks, wanted, self.mesh.sides().w, draft);
             return place.map(|submesh| draft.push(submesh)).is_some();
         }
-        let mut squares = Squares::new(
+        let mut squares = Aligned::new(
             occupancy.busy_rows(),
             occupancy.stride(),
+            Sides::new(wanted, wanted),
             self.workspace.words,
-        )
-        .with_side(wanted);
-        while squares.side() <= self.mesh.sides().w.into() {
-            draft.worked(squares.instructions());
-            if let Some((x, y)) = squares.first(draft) {
+        );
+        draft.worked(squares.instructions());
+        while squares.width() <= self.mesh.sides().w.into() {
+            let mut found = false;
+            squares.each_largest(draft, |x, y, draft| {
                 draft.push(Submesh::new(x, y, wanted, wanted));
+                found = true;
+                false
+            });
+            if found {
                 return true;
             }
+            draft.worked(squares.double_instructions());
             squares.double();
         }
         false

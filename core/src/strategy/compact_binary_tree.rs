@@ -18,7 +18,7 @@
 //!
 //! # Complexity and memory
 //!
-//! N processors in words of b bits: O(log N) rectangles, each counted in O(h * ceil(w / b)), and O(N) to select; a release
+//! N processors in words of b bits: O(log N) rectangles, each counted and selected in O(h * ceil(w / b)); a release
 //! takes nothing. Scratch: as many words as the occupancy.
 //!
 //! # Recognition

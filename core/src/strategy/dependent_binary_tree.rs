@@ -48,7 +48,7 @@
 //! use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, StrategyKind, Submesh};
 //!
 //! let place = |jobs: [u32; 2]| {
-//!     let mut storage = Storage::<4, 1, 4, 16>::new();
+//!     let mut storage = Storage::<4, 1, 8, 16>::new();
 //!     let machine = Mesh::new(4, 4)?.into();
 //!     let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::DependentBinaryTree)?;
 //!     let mut blocks = Vec::new();

@@ -28,7 +28,7 @@
 //! ```
 //! use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, Submesh};
 //!
-//! let mut storage = Storage::<4, 1, 4, 16>::new();
+//! let mut storage = Storage::<4, 1, 8, 16>::new();
 //! let machine = Mesh::new(4, 4)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, "d-dbt:0".parse()?)?;
 //! let mut blocks = |processors| {

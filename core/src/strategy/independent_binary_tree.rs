@@ -15,7 +15,10 @@
 //!
 //! # Complexity and memory
 //!
-//! That of [`BinaryTree`](super::BinaryTree) for each rectangle; a release takes nothing. Scratch: as many words as the
+//! N processors in words of b bits: the free rectangles of each size of which one is missing are found once, in
+//! O(H * ceil(W / b)) and O(log N) for each word of their bases. Then a search goes down to the next one without turning
+//! back, in O(log N) steps; they look at O(H * ceil(W / b)) words together, where halves are searched left first at few,
+//! as it begins beside the latest rectangle of the size. A release takes nothing. Scratch: twice as many words as the
 //! occupancy.
 //!
 //! # Recognition
@@ -43,7 +46,7 @@
 //! ```
 //! use meshalloc::{Allocator, Mesh, Refusal, Request, Storage, StrategyKind, Submesh};
 //!
-//! let mut storage = Storage::<4, 1, 4, 16>::new();
+//! let mut storage = Storage::<4, 1, 8, 16>::new();
 //! let machine = Mesh::new(4, 4)?.into();
 //! let mut allocator = Allocator::new(storage.memory(), machine, StrategyKind::IndependentBinaryTree)?;
 //! let mut blocks = |processors| {

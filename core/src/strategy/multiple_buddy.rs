@@ -36,8 +36,8 @@
 //!
 //! # Complexity and memory
 //!
-//! O(words * log^2 W + n) for an allocation, at most n blocks of it; a release takes nothing. Scratch: twice as many words as the
-//! occupancy.
+//! O(words * log W + n) for an allocation of n processors, in at most n blocks: for each digit the free squares of its side are found
+//! once, and those of twice the side from them. A release takes nothing. Scratch: twice as many words as the occupancy.
 //!
 //! # Recognition
 //!
@@ -87,11 +87,10 @@ use super::Strategy;
 use super::common::demand_of_processors;
 use crate::blocks::Draft;
 use crate::error::Refusal;
-use crate::grid::Block;
-use crate::mesh::Submesh;
+use crate::mesh::{Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::squares::Squares;
+use crate::search::aligned::Aligned;
 use crate::word::Word;
 
 simple_strategy! {
@@ -108,50 +107,50 @@ struct Choice<'a, 'm, 's> {
 }
 
 impl Choice<'_, '_, '_> {
-    /// Chooses free blocks of this side, at most `missing`; returns how many are missing.
-    fn of_this_side(&mut self, side: u16, mut missing: u32, draft: &mut Draft<'_, '_>) -> u32 {
+    /// Chooses blocks of this side, at most `missing`: the free ones, and then parts of the smallest larger ones. Returns how many
+    /// are missing.
+    ///
+    /// A block that is taken changes nothing for others of its size, as none of them has a larger one around it, nor for larger
+    /// ones. Once parts of a larger one are taken, what is left of it are the smallest free blocks, so all of its parts come before any
+    /// of another.
+    fn of_side(&mut self, side: u16, mut missing: u32, draft: &mut Draft<'_, '_>) -> u32 {
         let stride = self.occupancy.stride();
-        let squares = Squares::new(self.busy, stride, self.scratch).with_side(side);
-        draft.worked((1 + side.ilog2()) * squares.instructions());
-        // A block that is taken changes nothing for others of its size: none of them has a larger one around it.
-        for blocks in squares.rows() {
-            draft.worked(squares.row_instructions());
-            for (x, y) in blocks.take(missing as usize) {
-                missing -= 1;
-                let block = Submesh::new(x, y, side, side).into();
-                mark(self.occupancy, self.busy, block);
-                draft.push(block);
-            }
+        let sides = Sides::new(side, side);
+        let mut squares = Aligned::new(self.busy, stride, sides, self.scratch);
+        draft.worked(squares.instructions());
+        while !squares.is_empty() {
+            let parts = squares.width() / u32::from(side);
+            squares.each_largest(draft, |x, y, draft| {
+                for part in 0..missing.min(parts * parts) {
+                    let (right, up) = (even_bits(part) as u16, even_bits(part >> 1) as u16);
+                    let block = Submesh::new(x + right * side, y + up * side, side, side);
+                    self.occupancy.layout().words(block.into(), |word, bits| {
+                        self.busy[word] |= bits;
+                        true
+                    });
+                    draft.push(block);
+                    missing -= 1;
+                }
+                missing > 0
+            });
             if missing == 0 {
                 break;
             }
+            draft.worked(squares.double_instructions());
+            squares.double();
         }
         missing
     }
-
-    /// Chooses the lower left part of the smallest larger free block; returns whether there is one.
-    fn of_a_larger_one(&mut self, side: u16, draft: &mut Draft<'_, '_>) -> bool {
-        let stride = self.occupancy.stride();
-        let mut squares = Squares::new(self.busy, stride, self.scratch).with_side(side);
-        while !squares.is_empty() {
-            draft.worked(squares.instructions());
-            squares.double();
-            if let Some((x, y)) = squares.first(draft) {
-                let block = Submesh::new(x, y, side, side).into();
-                mark(self.occupancy, self.busy, block);
-                draft.push(block);
-                return true;
-            }
-        }
-        false
-    }
 }
 
-fn mark(occupancy: &Occupancy<'_>, busy: &mut [Word], block: Block) {
-    occupancy.layout().words(block, |word, bits| {
-        busy[word] |= bits;
-        true
-    });
+/// The bits with even places, side by side: of a part of a block the column, of all its parts in the order in which they are taken,
+/// the four quarters of a block after each other and each as the whole.
+fn even_bits(bits: u32) -> u32 {
+    let mut bits = bits & 0x5555_5555;
+    bits = (bits | bits >> 1) & 0x3333_3333;
+    bits = (bits | bits >> 2) & 0x0f0f_0f0f;
+    bits = (bits | bits >> 4) & 0x00ff_00ff;
+    (bits | bits >> 8) & 0xffff
 }
 
 impl Strategy for MultipleBuddy<'_> {
@@ -180,12 +179,9 @@ impl Strategy for MultipleBuddy<'_> {
         let levels = digits.min(shorter.ilog2() + 1);
         let mut missing = request.processors >> (2 * levels);
         for level in (0..levels).rev() {
-            let digit = request.processors >> (2 * level) & 3;
-            missing = 4 * missing + digit;
-            let side = 1 << level;
-            missing = choice.of_this_side(side, missing, draft);
-            while missing > 0 && choice.of_a_larger_one(side, draft) {
-                missing = choice.of_this_side(side, missing - 1, draft);
+            missing = 4 * missing + (request.processors >> (2 * level) & 3);
+            if missing > 0 {
+                missing = choice.of_side(1 << level, missing, draft);
             }
         }
         missing == 0

@@ -164,7 +164,7 @@ macro_rules! table {
         }
         /// Independent binary tree.
         IndependentBinaryTree in independent_binary_tree = "independent-binary-tree" {
-            aliases: ["ind-bt"], serves: HalvableMesh, complete: true, holds: Processors, needs: Scratch,
+            aliases: ["ind-bt"], serves: HalvableMesh, complete: true, holds: Processors, needs: TwiceScratch,
             source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
         }
         /// Independent static binary tree.
@@ -172,7 +172,7 @@ macro_rules! table {
             /// How many free processors the halves of a rectangle may differ by.
             tolerance: u64 = 256,
         } in independent_static_binary_tree = "independent-static-binary-tree" {
-            aliases: ["ind-sbt"], serves: HalvableMesh, complete: true, holds: Processors, needs: Scratch,
+            aliases: ["ind-sbt"], serves: HalvableMesh, complete: true, holds: Processors, needs: TwiceScratch,
             forms: "independent-static-binary-tree:TOLERANCE" { tolerance: value } in 0..=1_048_576,
             source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
         }
@@ -181,13 +181,13 @@ macro_rules! table {
             /// The share of a rectangle's processors that its halves may differ by, in millionths.
             ratio: u64 = 500_000,
         } in independent_dynamic_binary_tree = "independent-dynamic-binary-tree" {
-            aliases: ["ind-dbt"], serves: HalvableMesh, complete: true, holds: Processors, needs: Scratch,
+            aliases: ["ind-dbt"], serves: HalvableMesh, complete: true, holds: Processors, needs: TwiceScratch,
             forms: "independent-dynamic-binary-tree:RATIO" per 1_000_000 { ratio: value } in 0..=1_000_000,
             source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
         }
         /// Dependent binary tree.
         DependentBinaryTree in dependent_binary_tree = "dependent-binary-tree" {
-            aliases: ["d-bt"], serves: HalvableMesh, complete: true, holds: Processors, needs: Scratch,
+            aliases: ["d-bt"], serves: HalvableMesh, complete: true, holds: Processors, needs: TwiceScratch,
             source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
         }
         /// Dependent static binary tree.
@@ -195,7 +195,7 @@ macro_rules! table {
             /// How many free processors the halves of a rectangle may differ by.
             tolerance: u64 = 256,
         } in dependent_static_binary_tree = "dependent-static-binary-tree" {
-            aliases: ["d-sbt"], serves: HalvableMesh, complete: true, holds: Processors, needs: Scratch,
+            aliases: ["d-sbt"], serves: HalvableMesh, complete: true, holds: Processors, needs: TwiceScratch,
             forms: "dependent-static-binary-tree:TOLERANCE" { tolerance: value } in 0..=1_048_576,
             source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
         }
@@ -204,7 +204,7 @@ macro_rules! table {
             /// The share of a rectangle's processors that its halves may differ by, in millionths.
             ratio: u64 = 500_000,
         } in dependent_dynamic_binary_tree = "dependent-dynamic-binary-tree" {
-            aliases: ["d-dbt"], serves: HalvableMesh, complete: true, holds: Processors, needs: Scratch,
+            aliases: ["d-dbt"], serves: HalvableMesh, complete: true, holds: Processors, needs: TwiceScratch,
             forms: "dependent-dynamic-binary-tree:RATIO" per 1_000_000 { ratio: value } in 0..=1_000_000,
             source: "Liu, Hsu and Wu, I/O Processor Allocation for Mesh Cluster Computers"
         }
