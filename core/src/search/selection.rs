@@ -38,18 +38,23 @@ impl<'a, 'm> Selection<'a, 'm> {
         let stride = self.occupancy.stride();
         let first = usize::from(base.y) * stride;
         let rows = &self.busy[first..first + usize::from(sides.h) * stride];
-        let mut free = 0;
+        let free = |busy: Word, mask: Word| (!busy & mask).count_ones();
+        // Hosts count rows of one word by vector code.
+        if LONG_WORDS && stride == 1 {
+            let mask = span.mask(0);
+            return rows.iter().map(|&busy| free(busy, mask)).sum();
+        }
+        let mut sum = 0;
         for word in span.first..=span.last {
             let mask = span.mask(word);
             for busy in Column::new(rows, stride, word) {
-                let bits = !busy & mask;
                 // Boards count bits by a dozen instructions, and often there is none.
-                if LONG_WORDS || bits != 0 {
-                    free += bits.count_ones();
+                if LONG_WORDS || !busy & mask != 0 {
+                    sum += free(busy, mask);
                 }
             }
         }
-        free
+        sum
     }
 
     /// Selects all free processors of the submesh.
