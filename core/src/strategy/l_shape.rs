@@ -260,7 +260,11 @@ impl Strategy for LShape<'_> {
     fn demand(&self, request: &Request) -> Result<u32, Refusal> {
         let mesh = self.mesh.sides();
         let fits = |sides: Sides| sides.fits_in(mesh);
-        match rectangles(request).any(fits) || self.ways(request).any(|along_x| self.ells(request, along_x).next().is_some()) {
+        match rectangles(request).any(fits)
+            || self
+                .ways(request)
+                .any(|along_x| self.ells(request, along_x).next().is_some())
+        {
             true => Ok(request.shape.area()),
             false => Err(Refusal::NeverFits),
         }
