@@ -276,7 +276,7 @@ impl<'a, 'm> Draft<'a, 'm> {
         let Some(untold) = self.untold.first_mut() else {
             return self.tell(instructions);
         };
-        *untold += instructions;
+        *untold = untold.saturating_add(instructions);
         if *untold >= TOLD_TOGETHER {
             self.tell_rest();
         }

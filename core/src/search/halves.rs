@@ -148,7 +148,7 @@ impl<'a, 'm> Halves<'a, 'm> {
         let Some(node) = self.find(processors, order, draft) else {
             return false;
         };
-        self.selection.fill_columns(node, processors);
+        self.selection.fill_columns(node, processors, false);
         draft.worked(3 * instructions(node));
         self.selection.propose(draft);
         true

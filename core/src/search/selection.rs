@@ -75,18 +75,8 @@ impl<'a, 'm> Selection<'a, 'm> {
     }
 
     /// Selects so many free processors of the submesh, or all if there are fewer, column by column from the left, each
-    /// from the bottom. Returns how many.
-    pub(crate) fn fill_columns(&mut self, submesh: Submesh, count: u32) -> u32 {
-        self.fill_columns_from(submesh, count, false)
-    }
-
-    /// The same, with each column from the bottom or from the top. O(h * ceil(w / word) + w).
-    pub(crate) fn fill_columns_from(
-        &mut self,
-        submesh: Submesh,
-        count: u32,
-        from_top: bool,
-    ) -> u32 {
+    /// from the bottom or from the top. Returns how many. O(h * ceil(w / word) + w).
+    pub(crate) fn fill_columns(&mut self, submesh: Submesh, count: u32, from_top: bool) -> u32 {
         let Submesh { base, sides } = submesh;
         let stride = self.occupancy.stride();
         let (bottom, top) = (usize::from(base.y), usize::from(base.y + sides.h));

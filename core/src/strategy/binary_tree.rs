@@ -19,7 +19,7 @@
 //! # Complexity and memory
 //!
 //! N processors in words of b bits: O(log N) rectangles if halves are not too fragmented, all 2 N - 1 at most, each
-//! counted in O(h * ceil(w / b)), and O(h * log w) to select; a release takes nothing. Scratch: as many words as the occupancy.
+//! counted in O(h * ceil(w / b)), and O(h * ceil(w / b) + w) to select; a release takes nothing. Scratch: as many words as the occupancy.
 //!
 //! # Recognition
 //!

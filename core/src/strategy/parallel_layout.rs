@@ -102,9 +102,9 @@ impl Strategy for ParallelLayout<'_> {
         let lacking_above = in_above.saturating_sub(free_above);
         let from_below = in_below - lacking_below + lacking_above;
         let from_above = in_above - lacking_above + lacking_below;
-        let mut selected = selection.fill_columns_from(above, from_above, false);
+        let mut selected = selection.fill_columns(above, from_above, false);
         if middle > 0 {
-            selected += selection.fill_columns_from(below, from_below, true);
+            selected += selection.fill_columns(below, from_below, true);
         }
         draft.worked(30 * (u32::from(sides.w) + occupancy.busy_rows().len() as u32));
         selection.propose(draft);
