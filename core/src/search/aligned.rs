@@ -20,7 +20,7 @@ use core::cell::Cell;
 
 use crate::blocks::Draft;
 use crate::mesh::{Sides, Submesh};
-use crate::word::{Column, Span, WORD_BITS, Word, ones};
+use crate::word::{Column, WORD_BITS, Word, ones, words_for};
 
 /// The free rectangles of one size.
 #[derive(Debug)]
@@ -47,15 +47,29 @@ impl<'s> Aligned<'s> {
         Sides { w, h }: Sides,
         bases: &'s mut [Word],
     ) -> Self {
-        let bands = busy.chunks_exact(stride * usize::from(h));
+        let height = usize::from(h);
+        let bands = busy.chunks_exact(stride * height);
         let rows = bands.len();
-        for (band, row) in bands.zip(bases.chunks_exact_mut(stride)) {
-            for (word, bases) in row.iter_mut().enumerate() {
-                let mut any = 0;
-                for busy in Column::new(band, stride, word) {
-                    any |= busy;
+        if stride == 2 {
+            // Both words of a row at once: those of the largest meshes of boards.
+            let bands = busy.as_chunks().0.chunks_exact(height);
+            for (band, row) in bands.zip(bases.as_chunks_mut().0) {
+                let (mut low, mut high) = (0, 0);
+                for &[left, right] in band {
+                    low |= left;
+                    high |= right;
                 }
-                *bases = !any;
+                *row = [!low, !high];
+            }
+        } else {
+            for (band, row) in bands.zip(bases.chunks_exact_mut(stride)) {
+                for (word, bases) in row.iter_mut().enumerate() {
+                    let mut any = 0;
+                    for busy in Column::new(band, stride, word) {
+                        any |= busy;
+                    }
+                    *bases = !any;
+                }
             }
         }
         let mut aligned = Aligned {
@@ -132,19 +146,26 @@ impl<'s> Aligned<'s> {
         bases.iter().all(|&bases| bases == 0)
     }
 
-    /// Whether there is one in a submesh that consists of rectangles of these sides, free or not.
+    /// Whether there is one in a submesh that consists of rectangles of these sides, free or not. Its own sides are powers of two and its base
+    /// is a multiple of them, so it has whole words of rows or a part of one.
+    // A call takes as long as most looks.
+    #[inline(always)]
     pub(crate) fn is_any_in(&self, submesh: Submesh) -> bool {
         let Submesh { base, sides } = submesh;
-        let span = Span::new(base.x.into(), sides.w.into());
-        let row = |y: u16| (u32::from(y) / self.h) as usize * self.stride;
-        let rows = &self.bases[row(base.y)..row(base.y + sides.h)];
-        for word in span.first..=span.last {
-            let mask = span.mask(word);
+        let (x, w) = (u32::from(base.x), u32::from(sides.w));
+        let first = (u32::from(base.y) / self.h) as usize * self.stride;
+        let len = (u32::from(sides.h) / self.h) as usize * self.stride;
+        let rows = &self.bases[first..first + len];
+        let mask = ones(w) << (x % WORD_BITS);
+        let mut word = (x / WORD_BITS) as usize;
+        let end = word + words_for(w);
+        while word < end {
             for bases in Column::new(rows, self.stride, word) {
                 if bases & mask != 0 {
                     return true;
                 }
             }
+            word += 1;
         }
         false
     }
@@ -215,7 +236,6 @@ mod tests {
     use super::*;
     use crate::blocks::BlockPool;
     use crate::pause::Pausable;
-    use crate::word::words_for;
     use proptest::prelude::*;
     use std::vec;
     use std::vec::Vec;

@@ -65,37 +65,42 @@ impl Order {
 }
 
 /// The halves of a rectangle, left and right or lower and upper. Not for a single processor.
-pub(crate) fn halves(node: Submesh) -> [Submesh; 2] {
-    let Submesh { base, sides } = node;
-    match sides.w >= sides.h {
+pub(crate) const fn halves(node: Submesh) -> [Submesh; 2] {
+    let (mut first, mut second) = (node, node);
+    match node.sides.w >= node.sides.h {
         true => {
-            let half = sides.w / 2;
-            [base.x, base.x + half].map(|x| Submesh::new(x, base.y, half, sides.h))
+            first.sides.w /= 2;
+            second.sides.w = first.sides.w;
+            second.base.x += first.sides.w;
         }
         false => {
-            let half = sides.h / 2;
-            [base.y, base.y + half].map(|y| Submesh::new(base.x, y, sides.w, half))
+            first.sides.h /= 2;
+            second.sides.h = first.sides.h;
+            second.base.y += first.sides.h;
         }
     }
+    [first, second]
 }
 
-/// The node that this one is a half of; `None` for the root.
-fn parent(node: Submesh, root: Sides) -> Option<Submesh> {
-    let Submesh { base, sides } = node;
-    if sides == root {
+/// The other half of the node that this one is a half of, and that node; `None` for the root.
+fn sibling_and_parent(node: Submesh, root: Sides) -> Option<(Submesh, Submesh)> {
+    if node.sides == root {
         return None;
     }
-    // Squares that are not as high as the root are halves of upright rectangles, all other nodes left or right halves.
-    Some(match sides.is_square() && sides.h < root.h {
-        true => {
-            let h = sides.h * 2;
-            Submesh::new(base.x, base.y - base.y % h, sides.w, h)
-        }
-        false => {
-            let w = sides.w * 2;
-            Submesh::new(base.x - base.x % w, base.y, w, sides.h)
-        }
-    })
+    let (mut sibling, mut parent) = (node, node);
+    // Bases are multiples of the sides, so those of two halves differ in one bit. Squares that are not as high as the root are halves of upright
+    // rectangles, all other nodes left or right halves.
+    let Sides { w, h } = node.sides;
+    if node.sides.is_square() && h < root.h {
+        sibling.base.y ^= h;
+        parent.base.y &= !h;
+        parent.sides.h *= 2;
+    } else {
+        sibling.base.x ^= w;
+        parent.base.x &= !w;
+        parent.sides.w *= 2;
+    }
+    Some((sibling, parent))
 }
 
 /// The sides of the nodes of 2^exponent processors.
@@ -191,9 +196,10 @@ impl<'a, 'm> Halves<'a, 'm> {
                     parts == Parts::Dependent || order == Order::LeftFirst && latest.sides == sides
                 };
                 let around = match latest.filter(is_near) {
-                    Some(latest) => free.beside(latest, draft),
-                    None => free.has_any(root, draft).then_some(root),
+                    Some(latest) => free.beside(latest),
+                    None => free.bases.is_any_in(root).then_some(root),
                 };
+                draft.worked(free.instructions(around.unwrap_or(root)));
                 let Some(around) = around else {
                     break;
                 };
@@ -277,20 +283,21 @@ struct FreeNodes<'a> {
 impl FreeNodes<'_> {
     /// The closest node beside this one, which has no free processor, in which there is a free one of this size: the other half of its
     /// parent, or of its parent's parent, and so on.
-    fn beside(&self, full: Submesh, draft: &mut Draft<'_, '_>) -> Option<Submesh> {
+    // Apart, so that its loop has registers for what changes.
+    #[inline(never)]
+    fn beside(&self, full: Submesh) -> Option<Submesh> {
         let mut node = full;
         loop {
-            let parent = parent(node, self.root)?;
-            let [left, right] = halves(parent);
-            let other = if node == left { right } else { left };
-            if self.has_any(other, draft) {
-                return Some(other);
+            let (sibling, parent) = sibling_and_parent(node, self.root)?;
+            if self.bases.is_any_in(sibling) {
+                return Some(sibling);
             }
             node = parent;
         }
     }
 
     /// The first free one of this size in the order of a depth-first search of this node, which has one.
+    #[inline(never)]
     fn first(
         &self,
         around: Submesh,
@@ -304,10 +311,10 @@ impl FreeNodes<'_> {
         let mut free = None;
         while node.sides != self.sides {
             let [left, right] = halves(node);
-            let is_right = if !self.has_any(left, draft) {
+            let is_right = if !self.bases.is_any_in(left) {
                 free = None;
                 true
-            } else if order == Order::LeftFirst || !self.has_any(right, draft) {
+            } else if order == Order::LeftFirst || !self.bases.is_any_in(right) {
                 free = None;
                 false
             } else {
@@ -326,11 +333,12 @@ impl FreeNodes<'_> {
         node
     }
 
-    /// Whether there is a free one of this size in the node.
-    fn has_any(&self, node: Submesh, draft: &mut Draft<'_, '_>) -> bool {
-        let rows = u32::from(node.sides.h / self.sides.h);
-        draft.worked(60 + 15 * rows * row_words(node));
-        self.bases.is_any_in(node)
+    /// About so many instructions it takes to find the first one of this size in the node, and that node before.
+    fn instructions(&self, around: Submesh) -> u32 {
+        let levels = 1 + around.area().ilog2() - self.sides.area().ilog2();
+        let rows = u32::from(around.sides.h / self.sides.h);
+        // Each node that is looked at is half of another.
+        150 * levels + 60 * rows * row_words(around)
     }
 }
 
