@@ -244,12 +244,14 @@ impl<'m> Allocator<'m> {
     /// [`Allocator::take`], with pauses.
     #[inline(always)]
     pub(crate) fn take_watched(&mut self, blocks: Chain, mut watch: Watch<'_, 'm>) -> Allocation {
+        let mut untold = 0;
         for block in self.pool.iter(blocks) {
             self.occupancy.take(block);
-            watch.visited(block, &self.occupancy, &self.pool);
+            watch.visited_one(block, &mut untold, &self.occupancy, &self.pool);
             let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
             self.strategy.taken(&self.occupancy, block, &mut worked);
         }
+        watch.worked(untold, &self.occupancy, &self.pool);
         Allocation::new(blocks)
     }
 
@@ -294,13 +296,14 @@ impl<'m> Allocator<'m> {
         mut watch: Watch<'_, 'm>,
     ) -> u32 {
         let mut blocks = allocation.into_blocks();
-        let mut processors = 0;
+        let (mut processors, mut untold) = (0, 0);
         while let Some(block) = self.pool.pop(&mut blocks) {
             processors += self.occupancy.give_back(block);
-            watch.visited(block, &self.occupancy, &self.pool);
+            watch.visited_one(block, &mut untold, &self.occupancy, &self.pool);
             let mut worked = |instructions| watch.worked(instructions, &self.occupancy, &self.pool);
             self.strategy.released(&self.occupancy, block, &mut worked);
         }
+        watch.worked(untold, &self.occupancy, &self.pool);
         processors
     }
 

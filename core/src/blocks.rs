@@ -224,7 +224,7 @@ pub(crate) type Pausing<'a> = Pausable<&'a mut (dyn OnWork + 'a)>;
 type Untold = [u32; !LONG_WORDS as usize];
 
 /// Work is told of together after about so many instructions.
-const TOLD_TOGETHER: u32 = 8_000;
+pub(crate) const TOLD_TOGETHER: u32 = 8_000;
 
 /// A proposal in the making: where a strategy writes the blocks it has found.
 #[derive(Debug)]

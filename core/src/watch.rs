@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use crate::blocks::{BlockPool, OnWork, Pausing};
+use crate::blocks::{BlockPool, OnWork, Pausing, TOLD_TOGETHER};
 use crate::grid::Block;
 use crate::jobs::JobTable;
 use crate::occupancy::Occupancy;
@@ -72,6 +72,24 @@ impl<'m> Watch<'_, 'm> {
         if let Some(Beside { who, jobs }) = self.who() {
             let instructions = occupancy.layout().instructions(block);
             who.worked(instructions, jobs, occupancy, pool);
+        }
+    }
+
+    /// The words of one of several blocks have been visited. Work is told of together; who calls tells of what is `untold` behind the last block.
+    #[inline]
+    pub(crate) fn visited_one(
+        &mut self,
+        block: Block,
+        untold: &mut u32,
+        occupancy: &Occupancy<'_>,
+        pool: &BlockPool<'_>,
+    ) {
+        if self.who().is_some() {
+            let instructions = occupancy.layout().instructions(block);
+            if *untold >= TOLD_TOGETHER {
+                self.worked(core::mem::take(untold), occupancy, pool);
+            }
+            *untold += instructions;
         }
     }
 

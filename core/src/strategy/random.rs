@@ -45,8 +45,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use core::iter;
-
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg32;
 
@@ -60,7 +58,7 @@ use crate::error::{ConfigureError, Refusal};
 use crate::grid::Grid;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::word::{WORD_BITS, Word, runs_of};
+use crate::word::{WORD_BITS, Word};
 
 /// Random.
 #[derive(Debug)]
@@ -165,18 +163,22 @@ impl Strategy for Random<'_> {
                 if free == 0 || missing == 0 {
                     continue;
                 }
-                let chosen = self.draws.sample(free, missing, left);
+                let mut chosen = self.draws.sample(free, missing, left);
                 missing -= chosen.count_ones();
                 left -= free.count_ones();
                 gather.worked(40 * free.count_ones());
-                for part in runs_of(iter::once(chosen)) {
-                    if first + part.start > run.end {
+                while chosen != 0 {
+                    let zeros = chosen.trailing_zeros();
+                    let start = first + zeros;
+                    if start > run.end {
                         if !run.is_empty() {
                             gather.push(row, run);
                         }
-                        run = first + part.start..0;
+                        run = start..0;
                     }
-                    run.end = first + part.end;
+                    run.end = start + (chosen >> zeros).trailing_ones();
+                    // Carries through the lowest run.
+                    chosen &= chosen.wrapping_add(1 << zeros);
                 }
             }
             if !run.is_empty() {
