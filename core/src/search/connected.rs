@@ -11,37 +11,7 @@ use crate::grid::MESH_SIDE_MAX;
 use crate::layout::STRIDE_MAX;
 use crate::mesh::{Coord, Submesh};
 use crate::occupancy::Occupancy;
-use crate::word::{Span, WORD_BITS, Word, filled, words_for};
-
-/// Rows that are to be looked at.
-#[derive(Clone, Copy)]
-struct Rows([Word; words_for(MESH_SIDE_MAX as u32)]);
-
-impl Rows {
-    const NONE: Rows = Rows([0; words_for(MESH_SIDE_MAX as u32)]);
-
-    fn add(&mut self, row: usize) {
-        let at = row as u32;
-        if let Some(word) = self.0.get_mut((at / WORD_BITS) as usize) {
-            *word |= 1 << (at % WORD_BITS);
-        }
-    }
-
-    fn has(&self, row: usize) -> bool {
-        let at = row as u32;
-        let word = self.0.get((at / WORD_BITS) as usize);
-        word.is_some_and(|word| word >> (at % WORD_BITS) & 1 == 1)
-    }
-
-    /// The lowest one of a mesh with this many rows, which is removed.
-    fn pop(&mut self, rows: usize) -> Option<usize> {
-        let used = self.0[..words_for(rows as u32)].iter_mut();
-        let (at, word) = used.enumerate().find(|(_, word)| **word != 0)?;
-        let row = at * WORD_BITS as usize + word.trailing_zeros() as usize;
-        *word &= *word - 1;
-        Some(row)
-    }
-}
+use crate::word::{Span, WORD_BITS, Word, filled, ones, words_for};
 
 /// Components of free processors: those that have not been visited, a bit for each processor, in as many words as the occupancy has.
 pub(crate) struct Components<'s> {
@@ -67,6 +37,13 @@ impl<'s> Components<'s> {
         }
     }
 
+    /// Whether this processor has not been visited.
+    pub(crate) fn has(&self, node: Coord) -> bool {
+        let node_in_row = Span::new(node.x.into(), 1);
+        let row = usize::from(node.y) * self.stride;
+        node_in_row.any(&self.left[row..row + self.stride])
+    }
+
     /// Visits the component of this free processor. Returns how many processors it has, or, once there are `enough`, how many of them have been found:
     /// it is visited in part then, which ends all visits. 0 if it has been visited before.
     ///
@@ -82,46 +59,42 @@ impl<'s> Components<'s> {
         seeds: &mut [Word],
         draft: &mut Draft<'_, '_>,
     ) -> u32 {
-        let (left, stride) = (&mut *self.left, self.stride);
+        let stride = self.stride;
+        let mut flood = Flood {
+            left: &mut *self.left,
+            seeds,
+        };
         let seed = Span::new(node.x.into(), 1);
         let mut at = usize::from(node.y) * stride + seed.first;
-        seeds[at] = seed.mask(seed.first) & left[at];
+        flood.seed(at, seed.mask(seed.first));
         // Behind the last word with seeds.
         let mut end = at + 1;
         let mut processors = 0;
         while at < end {
-            let seeded = mem::take(&mut seeds[at]);
-            if seeded == 0 {
+            let runs = flood.fill(at);
+            if runs == 0 {
                 at += 1;
                 continue;
             }
             draft.worked(200);
-            let runs = filled(seeded, left[at]);
-            left[at] &= !runs;
             processors += runs.count_ones();
             if processors >= enough {
                 break;
             }
             // The neighbours of the runs above and below, and in the words beside this one. The lowest word with seeds comes next.
+            if flood.seed(at + stride, runs) {
+                end = end.max(at + stride + 1);
+            }
+            let column = at % stride;
+            if column + 1 < stride && flood.seed(at + 1, runs >> (WORD_BITS - 1)) {
+                end = end.max(at + 2);
+            }
             let mut next = at + 1;
-            let mut seed = |word: usize, bits: Word| {
-                let bits = left.get(word).map_or(0, |left| left & bits);
-                if bits != 0 {
-                    seeds[word] |= bits;
-                    next = next.min(word);
-                    end = end.max(word + 1);
-                }
-            };
-            seed(at + stride, runs);
-            seed(at.wrapping_sub(stride), runs);
-            if stride > 1 {
-                let column = at % stride;
-                if column + 1 < stride {
-                    seed(at + 1, runs >> (WORD_BITS - 1));
-                }
-                if column > 0 {
-                    seed(at - 1, runs << (WORD_BITS - 1));
-                }
+            if column > 0 && flood.seed(at - 1, runs << (WORD_BITS - 1)) {
+                next = at - 1;
+            }
+            if flood.seed(at.wrapping_sub(stride), runs) {
+                next = at - stride;
             }
             at = next;
         }
@@ -138,6 +111,37 @@ impl<'s> Components<'s> {
     }
 }
 
+/// A component that is visited.
+struct Flood<'s> {
+    /// Free processors that have not been visited.
+    left: &'s mut [Word],
+    /// Those of them from which it goes on.
+    seeds: &'s mut [Word],
+}
+
+impl Flood<'_> {
+    /// Puts down as seeds those of these processors of a word that have not been visited; whether there are any.
+    fn seed(&mut self, word: usize, bits: Word) -> bool {
+        let bits = self.left.get(word).map_or(0, |left| left & bits);
+        if bits != 0 {
+            self.seeds[word] |= bits;
+        }
+        bits != 0
+    }
+
+    /// Visits the runs of a word that have seeds.
+    #[inline]
+    fn fill(&mut self, word: usize) -> Word {
+        let seeds = mem::take(&mut self.seeds[word]);
+        if seeds == 0 {
+            return 0;
+        }
+        let runs = filled(seeds, self.left[word]);
+        self.left[word] &= !runs;
+        runs
+    }
+}
+
 /// Grows a set around a free submesh: writes to `set`, a bit for each processor, those of the submesh and so many more. Each pass
 /// goes over the mesh in row-major order and adds the free neighbours of the set as it was before the pass. Returns whether there
 /// were enough.
@@ -150,121 +154,123 @@ impl<'s> Components<'s> {
 pub(crate) fn grow(
     occupancy: &Occupancy<'_>,
     around: Submesh,
-    mut missing: u32,
+    missing: u32,
     set: &mut [Word],
     scratch: &mut [Word],
     draft: &mut Draft<'_, '_>,
 ) -> bool {
     let (busy, stride) = (occupancy.busy_rows(), occupancy.stride());
-    let height = busy.len() / stride;
-    let (left, beside) = (&mut set[..busy.len()], &mut scratch[..busy.len()]);
+    let height = (busy.len() / stride) as u32;
+    let (left, layer) = (&mut set[..busy.len()], &mut scratch[..busy.len()]);
     for (left, busy) in left.iter_mut().zip(busy) {
         *left = !busy;
     }
-    beside.fill(0);
+    layer.fill(0);
+    // The rows with some of the latest layer, a bit each.
+    let mut rows = [0; words_for(MESH_SIDE_MAX as u32)];
+    let rows = &mut rows[..words_for(height)];
+    // The submesh is the first layer.
+    occupancy.layout().words(around.into(), |word, bits| {
+        left[word] &= !bits;
+        layer[word] = bits;
+        let row = (word / stride) as u32;
+        rows[(row / WORD_BITS) as usize] |= 1 << (row % WORD_BITS);
+        true
+    });
     let mut growth = Growth {
         stride,
         left,
-        beside,
-        later: [0; STRIDE_MAX],
-        rows: [Rows::NONE; 2],
-        now: 0,
+        layer,
+        missing,
+        below: [0; STRIDE_MAX],
+        behind: 0,
     };
-    occupancy.layout().words(around.into(), |word, bits| {
-        growth.add(word / stride, word % stride, bits);
-        true
-    });
-    let mut added = [0; STRIDE_MAX];
-    let added = &mut added[..stride];
     let mut any = true;
-    while any && missing > 0 {
+    while any && growth.missing > 0 {
         any = false;
-        growth.now = 1 - growth.now;
-        while missing > 0
-            && let Some(row) = growth.rows[growth.now].pop(height)
-        {
-            draft.worked(200 * stride as u32);
-            any = true;
-            growth.take(row, added);
-            for (at, &added) in added.iter().enumerate().filter(|(_, added)| **added != 0) {
-                growth.add(row, at, take_ones(added, &mut missing));
+        let mut before = 0;
+        for at in 0..rows.len() {
+            let own = rows[at];
+            let after = rows.get(at + 1).copied().unwrap_or(0);
+            // Rows with some of the layer, and those beside them.
+            let mut beside = own | own << 1 | own >> 1;
+            beside |= before >> (WORD_BITS - 1) | after << (WORD_BITS - 1);
+            before = own;
+            rows[at] = 0;
+            let first = at as u32 * WORD_BITS;
+            beside &= ones(height - first);
+            draft.worked(60 * stride as u32 * beside.count_ones());
+            while beside != 0 {
+                let bit = beside.trailing_zeros();
+                beside &= beside - 1;
+                if growth.add_in((first + bit) as usize) {
+                    rows[at] |= 1 << bit;
+                    any = true;
+                }
             }
         }
     }
     for (set, busy) in growth.left.iter_mut().zip(busy) {
         *set = !(*set | busy);
     }
-    missing == 0
+    growth.missing == 0
 }
 
-/// A set that grows, and the free processors beside it.
+/// A set that grows by layers: in each pass by the free neighbours of those that the pass before has added.
 struct Growth<'s> {
     stride: usize,
     /// Free processors that are not in the set.
     left: &'s mut [Word],
-    /// Those that have a neighbour in the set for the pass that goes on, or, in rows that it has seen, for the next. Some may be in the set
-    /// by now.
-    beside: &'s mut [Word],
-    /// Those for the next pass in the row behind the latest one, while it still has some of this pass in `beside`.
-    later: [Word; STRIDE_MAX],
-    /// The rows in which there are some: for this pass, at `now`, and for the next.
-    rows: [Rows; 2],
-    now: usize,
+    /// What the pass before has added, and, in rows that this pass has seen, what it has added.
+    layer: &'s mut [Word],
+    /// How many processors the set is to have more.
+    missing: u32,
+    /// What the pass before has added in the row below `behind`.
+    below: [Word; STRIDE_MAX],
+    behind: usize,
 }
 
 impl Growth<'_> {
-    /// What this pass is to add to a row, its next one.
-    fn take(&mut self, row: usize, added: &mut [Word]) {
-        let words = row * self.stride..(row + 1) * self.stride;
-        let (left, beside) = (&self.left[words.clone()], &mut self.beside[words]);
-        for (((added, left), beside), later) in
-            added.iter_mut().zip(left).zip(beside).zip(&mut self.later)
-        {
-            *added = mem::replace(beside, mem::take(later)) & left;
+    /// Adds what this pass is to add in a row, its next one; whether that is anything.
+    // Apart, so that registers suffice.
+    #[inline(never)]
+    fn add_in(&mut self, row: usize) -> bool {
+        let stride = self.stride;
+        let (left, layer) = (&mut *self.left, &mut *self.layer);
+        let first = row * stride;
+        // Nothing of the layer is in a row that the pass leaves out.
+        let from_below = Word::from(row == self.behind).wrapping_neg();
+        self.behind = row + 1;
+        let (mut any, mut before) = (0, 0);
+        for (at, below) in (first..first + stride).zip(&mut self.below) {
+            let own = layer[at];
+            let mut beside = own << 1 | own >> 1 | before >> (WORD_BITS - 1) | *below & from_below;
+            if at + 1 < first + stride {
+                beside |= layer[at + 1] << (WORD_BITS - 1);
+            }
+            if let Some(above) = layer.get(at + stride) {
+                beside |= above;
+            }
+            (before, *below) = (own, own);
+            let mut added = beside & left[at];
+            if added != 0 {
+                added = take_ones(added, &mut self.missing);
+                left[at] ^= added;
+                any |= added;
+            }
+            layer[at] = added;
         }
-    }
-
-    /// Adds these processors of a word in the latest row to the set; their neighbours come in the next pass.
-    fn add(&mut self, row: usize, column: usize, bits: Word) {
-        let word = row * self.stride + column;
-        self.left[word] &= !bits;
-        self.find_beside(row, word, bits << 1 | bits >> 1);
-        if column > 0 {
-            self.find_beside(row, word - 1, bits << (WORD_BITS - 1));
-        }
-        if column + 1 < self.stride {
-            self.find_beside(row, word + 1, bits >> (WORD_BITS - 1));
-        }
-        if row > 0 {
-            self.find_beside(row - 1, word - self.stride, bits);
-        }
-        if self.rows[self.now].has(row + 1) {
-            self.later[column] |= bits;
-            self.rows[1 - self.now].add(row + 1);
-        } else {
-            self.find_beside(row + 1, word + self.stride, bits);
-        }
-    }
-
-    fn find_beside(&mut self, row: usize, word: usize, bits: Word) {
-        let bits = self.left.get(word).map_or(0, |left| left & bits);
-        if bits != 0 {
-            self.beside[word] |= bits;
-            self.rows[1 - self.now].add(row);
-        }
+        any != 0
     }
 }
 
 /// The lowest ones of a word, at most as many as are `missing`, which they are no longer.
+// One by one, as there are few in a word.
 fn take_ones(word: Word, missing: &mut u32) -> Word {
-    let ones = word.count_ones();
-    if let Some(left) = missing.checked_sub(ones) {
-        *missing = left;
-        return word;
-    }
     let mut rest = word;
-    for _ in 0..mem::take(missing) {
+    while rest != 0 && *missing > 0 {
         rest &= rest - 1;
+        *missing -= 1;
     }
     word & !rest
 }

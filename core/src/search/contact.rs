@@ -3,33 +3,64 @@
 use crate::mesh::Sides;
 use crate::word::{WORD_BITS, Word};
 
-/// Of a word of a bitmap with rows of `stride` words: what is at the left of each bit, at the right, below and above; beyond the borders `outside`.
-#[inline]
-pub(crate) fn neighbours(
-    bits: &[Word],
+/// A bitmap whose bits tell what is at the places beside them.
+pub(crate) struct Contacts<'a> {
+    bits: &'a [Word],
     stride: usize,
-    (row, word): (usize, usize),
-    outside: Word,
-) -> [Word; 4] {
-    let at = row * stride + word;
-    let before = if word == 0 { outside } else { bits[at - 1] };
-    let after = if word + 1 == stride {
-        outside
-    } else {
-        bits[at + 1]
-    };
-    [
-        bits[at] << 1 | before >> (WORD_BITS - 1),
-        bits[at] >> 1 | after << (WORD_BITS - 1),
-        at.checked_sub(stride).map_or(outside, |at| bits[at]),
-        bits.get(at + stride).copied().unwrap_or(outside),
-    ]
+    /// All ones where what is not set touches.
+    flip: Word,
+}
+
+impl<'a> Contacts<'a> {
+    /// Nodes touch what is set: busy ones, in rows of `stride` words. What is beyond the borders does, too.
+    pub(crate) fn with_busy(busy: &'a [Word], stride: usize) -> Self {
+        Contacts {
+            bits: busy,
+            stride,
+            flip: 0,
+        }
+    }
+
+    /// Places touch something where none of these is beside them: nothing is busy between two places.
+    pub(crate) fn of_places(places: &'a [Word], stride: usize) -> Self {
+        Contacts {
+            bits: places,
+            stride,
+            flip: Word::MAX,
+        }
+    }
+
+    /// Which bits of a word touch something at the left, at the right, below and above.
+    // A call takes half as long as what is done.
+    #[inline(always)]
+    pub(crate) fn sides(&self, at: usize) -> [Word; 4] {
+        let Contacts { bits, stride, flip } = *self;
+        let column = at % stride;
+        let before = if column == 0 { !flip } else { bits[at - 1] };
+        let after = if column + 1 == stride {
+            !flip
+        } else {
+            bits[at + 1]
+        };
+        [
+            (bits[at] << 1 | before >> (WORD_BITS - 1)) ^ flip,
+            (bits[at] >> 1 | after << (WORD_BITS - 1)) ^ flip,
+            bits.get(at.wrapping_sub(stride)).unwrap_or(&!flip) ^ flip,
+            bits.get(at + stride).unwrap_or(&!flip) ^ flip,
+        ]
+    }
+
+    /// The places of a word that may have a value within the bound.
+    #[inline]
+    pub(crate) fn may_reach(&self, at: usize, bound: &Bound) -> Word {
+        bound.may_reach(self.sides(at))
+    }
 }
 
 /// Which sides have to touch something for a boundary value.
 pub(crate) struct Bound {
-    /// How many of those below and above, for each number of those at the left and right: 3 if that is not enough.
-    across: [usize; 3],
+    /// How many of those below and above, for each number of those at the left and right: more than 2 if that is not enough.
+    across: [u32; 3],
 }
 
 impl Bound {
@@ -37,19 +68,22 @@ impl Bound {
     #[inline]
     pub(crate) fn new(sides: Sides, least: u32) -> Self {
         let (w, h) = (u32::from(sides.w), u32::from(sides.h));
+        let across = |beside: u32| least.saturating_sub(beside).div_ceil(w);
         Bound {
-            across: [0, h, 2 * h].map(|beside| {
-                let reached = (0..3).position(|across| beside + across * w >= least);
-                reached.unwrap_or(3)
-            }),
+            across: [across(0), across(h), across(2 * h)],
         }
     }
 
     /// The places that may have such a value, of those that touch something at the left, at the right, below and above.
     #[inline]
-    pub(crate) fn may_reach(&self, [left, right, below, above]: [Word; 4]) -> Word {
-        let across = [Word::MAX, below | above, below & above, 0];
-        let [none, one, two] = self.across.map(|count| across[count]);
-        none | one & (left | right) | two & left & right
+    fn may_reach(&self, [left, right, below, above]: [Word; 4]) -> Word {
+        let across = |count: u32| match count {
+            0 => Word::MAX,
+            1 => below | above,
+            2 => below & above,
+            _ => 0,
+        };
+        let [none, one, two] = self.across;
+        across(none) | across(one) & (left | right) | across(two) & left & right
     }
 }

@@ -182,16 +182,47 @@ pub(crate) fn all_bases<'s>(
     let stride = occupancy.stride();
     let busy = occupancy.busy_rows();
     let bases = &mut bases[..busy.len()];
-    for (base, busy) in bases.iter_mut().zip(busy) {
-        *base = !busy;
-    }
-    keep_wider(bases, stride, 1, sides.w);
-    if stride == 2 {
+    wide_bases(busy, stride, sides.w, bases);
+    // Up to two rows are a step at most.
+    if stride == 2 && sides.h > 2 {
         and_windows(bases.as_chunks_mut().0, sides.h.into());
         return bases;
     }
     keep_taller(bases, stride, 1, sides.h);
     bases
+}
+
+/// Marks in `bases` every node at which `w` free ones of a row begin.
+pub(super) fn wide_bases(busy: &[Word], stride: usize, w: u16, bases: &mut [Word]) {
+    if stride == 2 && u32::from(w) <= WORD_BITS {
+        let rows = bases.as_chunks_mut().0.iter_mut();
+        let last = Doubling::last(w);
+        for (row, &[low, high]) in rows.zip(busy.as_chunks().0) {
+            // The steps of `Doubling`, which take half as long as constants.
+            let mut starts = [!low, !high];
+            if w > 2 {
+                starts = and_shifted_row(starts, 1);
+                if w > 4 {
+                    starts = and_shifted_row(starts, 2);
+                    if w > 8 {
+                        starts = and_shifted_row(starts, 4);
+                        if w > 16 {
+                            starts = and_shifted_row(starts, 8);
+                            if w > 32 {
+                                starts = and_shifted_row(starts, 16);
+                            }
+                        }
+                    }
+                }
+            }
+            *row = and_shifted_row(starts, last);
+        }
+        return;
+    }
+    for (base, busy) in bases.iter_mut().zip(busy) {
+        *base = !busy;
+    }
+    keep_wider(bases, stride, 1, w);
 }
 
 /// Of base nodes at which something of the width `known` is free leaves those at which it is as free for the width `w`, which is not smaller.
@@ -222,18 +253,25 @@ pub(super) fn keep_taller(bases: &mut [Word], stride: usize, known: u16, h: u16)
 
 /// `row &= row >> by` for each row of two words, `by` being at most one.
 fn and_shifted_rows(rows: &mut [[Word; 2]], by: u32) {
-    let Some(rest) = (WORD_BITS - 1).checked_sub(by) else {
+    if by >= WORD_BITS {
         for [low, high] in rows {
             *low &= mem::take(high);
         }
         return;
-    };
-    for [low, high] in rows {
-        if *low | *high != 0 {
-            *low &= *low >> by | *high << 1 << rest;
-            *high &= *high >> by;
+    }
+    for row in rows {
+        if row[0] | row[1] != 0 {
+            *row = and_shifted_row(*row, by);
         }
     }
+}
+
+/// `row & row >> by`, `by` being less than a word.
+#[inline(always)]
+fn and_shifted_row([low, high]: [Word; 2], by: u32) -> [Word; 2] {
+    // For 0 it is not shifted, which changes nothing: what comes to `low >> 0` is lost in the AND.
+    let carried = high.wrapping_shl(WORD_BITS - by);
+    [low & (low >> by | carried), high & high >> by]
 }
 
 /// Makes each row the AND of a window of rows that begins with it, or zero where there are fewer.

@@ -1,7 +1,7 @@
 //! How tall free submeshes can be at most, the wider they are: [`Staircase`].
 
 use super::boxes::{first_rectangle, instructions_of_scan};
-use super::rectangles::{keep_taller, keep_wider};
+use super::rectangles::{keep_taller, keep_wider, wide_bases};
 use crate::blocks::Draft;
 use crate::grid::{Block, MESH_SIDE_MAX};
 use crate::layout::STRIDE_MAX;
@@ -69,14 +69,20 @@ impl<'a, 's> Staircase<'a, 's> {
         };
         if across <= self.most && len > self.len {
             draft.worked(self.instructions);
-            self.len = len;
-            self.lengthen();
-            self.most = match self.growing {
-                Growing::Width => tallest(self.starts, self.stride),
-                Growing::Height => widest(self.starts, self.stride),
-            };
+            self.look(len);
         }
         across <= self.most
+    }
+
+    // Apart, as most questions are answered without.
+    #[inline(never)]
+    fn look(&mut self, len: u16) {
+        self.len = len;
+        self.lengthen();
+        self.most = match self.growing {
+            Growing::Width => tallest(self.starts, self.stride),
+            Growing::Height => widest(self.starts, self.stride),
+        };
     }
 
     /// The first base node in row-major order at which a submesh of the latest width and of this height is free. Where widths grow.
@@ -86,6 +92,9 @@ impl<'a, 's> Staircase<'a, 's> {
         let stride = self.stride;
         let behind = usize::from(height) * stride;
         for (first, &starts) in self.starts.iter().enumerate() {
+            if starts == 0 {
+                continue;
+            }
             let mut common = starts;
             let mut at = first + stride;
             while common != 0 && at < first + behind {
@@ -109,46 +118,51 @@ impl<'a, 's> Staircase<'a, 's> {
 
     /// Makes `starts` what it has to be for the latest length.
     fn lengthen(&mut self) {
-        if self.known == 0 {
-            for (start, busy) in self.starts.iter_mut().zip(self.busy) {
-                *start = !busy;
+        let (stride, known) = (self.stride, self.known);
+        match self.growing {
+            Growing::Width if known == 0 => {
+                wide_bases(self.busy, stride, self.len, self.starts);
             }
-            self.known = 1;
+            Growing::Width => keep_wider(self.starts, stride, known, self.len),
+            Growing::Height => {
+                if known == 0 {
+                    for (start, busy) in self.starts.iter_mut().zip(self.busy) {
+                        *start = !busy;
+                    }
+                }
+                keep_taller(self.starts, stride, known.max(1), self.len);
+            }
         }
-        let keep = match self.growing {
-            Growing::Width => keep_wider,
-            Growing::Height => keep_taller,
-        };
-        keep(self.starts, self.stride, self.known, self.len);
         self.known = self.len;
     }
 }
 
 /// The most rows above each other with a bit in common.
 fn tallest(rows: &[Word], stride: usize) -> u16 {
+    // In words, as all that follows.
     let mut tallest = 0;
     // A bit is in the same word of all rows.
     for column in 0..stride {
-        let word = |row: usize| rows.get(row * stride + column).copied().unwrap_or(0);
-        // Whether more rows begin with this one: as in first fit, from the top row down.
-        let mut first = 0;
-        while (first + tallest) * stride < rows.len() {
-            let mut row = first + tallest;
-            let mut common = word(row);
-            while common != 0 && row > first {
-                row -= 1;
-                common &= word(row);
+        // Whether there are more rows: as in first fit, from the top row down.
+        let mut top = column + tallest;
+        while let Some(&word) = rows.get(top) {
+            let (mut at, mut common) = (top, word);
+            while common != 0 && at + tallest > top {
+                at -= stride;
+                common &= rows[at];
             }
             if common == 0 {
-                first = row + 1;
+                top = at + stride + tallest;
+                continue;
             }
             while common != 0 {
-                tallest += 1;
-                common &= word(first + tallest);
+                tallest += stride;
+                top += stride;
+                common &= rows.get(top).copied().unwrap_or(0);
             }
         }
     }
-    tallest as u16
+    (tallest / stride) as u16
 }
 
 /// The longest run of a row.
@@ -203,7 +217,8 @@ pub(crate) fn first_of_all_shapes(
     let order = |sides: Sides| (sides != rotated, sides.w.max(sides.h), sides.w < sides.h);
     let mut first: Option<Sides> = None;
     let mut widths = Staircase::new(occupancy, Growing::Width, scratch);
-    for w in area.div_ceil(mesh.h.into())..=area.min(mesh.w.into()) {
+    let first_width = area.div_ceil(mesh.h.into());
+    for w in first_width..area.min(mesh.w.into()) + 1 {
         if !area.is_multiple_of(w) {
             continue;
         }

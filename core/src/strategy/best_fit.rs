@@ -77,7 +77,7 @@ use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::contact::{Bound, neighbours};
+use crate::search::contact::{Bound, Contacts};
 use crate::search::few::{FewBlocks, blocks_for_best};
 use crate::search::rectangles::all_bases;
 use crate::word::{WORD_BITS, Word};
@@ -125,7 +125,7 @@ fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option
         });
     }
     let stride = occupancy.stride();
-    let busy = occupancy.busy_rows();
+    let busy = Contacts::with_busy(occupancy.busy_rows(), stride);
     let bases = all_bases(occupancy, sides, scratch);
     let mut best = None;
     let mut most = 0;
@@ -135,14 +135,12 @@ fn best(occupancy: &Occupancy<'_>, sides: Sides, scratch: &mut [Word]) -> Option
         if bases == 0 {
             continue;
         }
-        let (row, word) = (at / stride, at % stride);
-        // Outside is busy.
-        let busy = neighbours(busy, stride, (row, word), Word::MAX);
         loop {
-            let hit = bases & bound.may_reach(busy);
+            let hit = bases & busy.may_reach(at, &bound);
             if hit == 0 {
                 break;
             }
+            let (row, word) = (at / stride, at % stride);
             let x = word as u32 * WORD_BITS + hit.trailing_zeros();
             best = Some(Coord::new(x as u16, row as u16));
             most += 1;

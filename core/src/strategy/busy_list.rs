@@ -78,10 +78,10 @@ use crate::error::Refusal;
 use crate::mesh::{Coord, Sides, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
-use crate::search::contact::{Bound, neighbours};
+use crate::search::contact::{Bound, Contacts};
 use crate::search::few::{FewBlocks, blocks_for_best};
 use crate::search::rectangles::all_bases;
-use crate::word::{Span, WORD_BITS, Word};
+use crate::word::{Column, Span, WORD_BITS, Word, low_half};
 
 simple_strategy! {
     /// Busy list.
@@ -131,6 +131,7 @@ fn best(
     }
     let stride = occupancy.stride();
     let bases = all_bases(occupancy, sides, scratch);
+    let contacts = Contacts::of_places(bases, stride);
     let mut best: Option<(u32, Submesh)> = None;
     let mut bound = Bound::new(sides, 0);
     for (at, &places) in bases.iter().enumerate() {
@@ -138,15 +139,13 @@ fn best(
             continue;
         }
         draft.worked(100);
-        let (row, word) = (at / stride, at % stride);
-        // Where there is a place beside another, nothing is busy between the two.
-        let touching = neighbours(bases, stride, (row, word), 0).map(|places| !places);
         let mut places = places;
         loop {
-            let worth = places & bound.may_reach(touching);
+            let worth = places & contacts.may_reach(at, &bound);
             if worth == 0 {
                 break;
             }
+            let (row, word) = (at / stride, at % stride);
             draft.worked(300 + 20 * u32::from(sides.h));
             let bit = worth.trailing_zeros();
             let x = word as u32 * WORD_BITS + bit;
@@ -154,8 +153,7 @@ fn best(
                 base: Coord::new(x as u16, row as u16),
                 sides,
             };
-            let touching = touching.map(|places| places >> bit & 1 != 0);
-            let value = boundary_value_in_rows(place, occupancy, touching);
+            let value = boundary_value_in_rows(place, occupancy, contacts.sides(at));
             if best.is_none_or(|(most, _)| value > most) {
                 best = Some((value, place));
                 bound = Bound::new(sides, value + 1);
@@ -167,34 +165,48 @@ fn best(
     best.map(|(_, place)| place)
 }
 
-/// The boundary value of a free submesh that touches nothing but at these sides: left, right, below and above.
-fn boundary_value_in_rows(place: Submesh, occupancy: &Occupancy<'_>, touching: [bool; 4]) -> u32 {
+/// The boundary value of a free submesh. The bits at its base say whether it touches anything at the left, at the right, below and above.
+// Apart, so that the loop over the places has the registers.
+#[inline(never)]
+fn boundary_value_in_rows(
+    place: Submesh,
+    occupancy: &Occupancy<'_>,
+    [left, right, below, above]: [Word; 4],
+) -> u32 {
     let Submesh { base, sides } = place;
     let (x, y) = (u32::from(base.x), u32::from(base.y));
     let (w, h) = (u32::from(sides.w), u32::from(sides.h));
     let mesh = occupancy.grid();
+    let stride = occupancy.stride();
+    let rows = &occupancy.busy_rows()[y as usize * stride..(y + h) as usize * stride];
+    let touches = |side: Word| side >> (x % WORD_BITS) & 1 != 0;
     // Outside all nodes are busy.
     let column = |x: Option<u32>| {
         let x = x.filter(|&x| x < mesh.side(0).into());
         x.map_or(h, |x| {
-            let words = &occupancy.busy_rows()[(x / WORD_BITS) as usize..];
-            let rows = words.iter().step_by(occupancy.stride()).skip(y as usize);
-            let bits = rows
-                .take(h as usize)
-                .map(|word| word >> (x % WORD_BITS) & 1);
-            bits.map(|bit| u32::from(bit == 1)).sum::<u32>()
+            let words = Column::new(rows, stride, (x / WORD_BITS) as usize);
+            let bits = words.map(|word| low_half(word >> (x % WORD_BITS) & 1));
+            bits.sum::<u32>()
         })
     };
     let row = |y: Option<u32>| {
         let y = y.filter(|&y| y < mesh.rows());
         y.map_or(w, |y| Span::new(x, w).count(occupancy.busy_row(y as usize)))
     };
-    let [left, right, below, above] = touching;
-    let at = |touches: bool, count: &dyn Fn() -> u32| if touches { count() } else { 0 };
-    at(left, &|| column(x.checked_sub(1)))
-        + at(right, &|| column(Some(x + w)))
-        + at(below, &|| row(y.checked_sub(1)))
-        + at(above, &|| row(Some(y + h)))
+    let mut value = 0;
+    if touches(left) {
+        value += column(x.checked_sub(1));
+    }
+    if touches(right) {
+        value += column(Some(x + w));
+    }
+    if touches(below) {
+        value += row(y.checked_sub(1));
+    }
+    if touches(above) {
+        value += row(Some(y + h));
+    }
+    value
 }
 
 /// The boundary value of a free submesh that touches no other blocks.

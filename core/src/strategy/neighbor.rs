@@ -139,6 +139,9 @@ fn nucleus(
         let Some(base) = widths.first_base(sides.h, draft) else {
             continue;
         };
+        if !components.has(base) {
+            continue;
+        }
         let scratch = widths.scratch();
         scratch.fill(0);
         if components.visit(base, processors, scratch, draft) >= processors {
