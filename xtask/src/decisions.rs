@@ -15,6 +15,11 @@ const RUNS: &[&str] = &[
      --scheduler modified-fcfs:dynamic --load 0.5 --jobs 3000",
     "run --mesh 100x37 --strategy ff,as,fsl,naive,bl --scheduler modified-fcfs:count --load 0.4 --jobs 3000",
     "run --mesh 16x16 --strategy fo,as,naive --scheduler bypass-queue:20 --load 0.9 --jobs 3000",
+    "run --mesh 130x70 --strategy random,l-shape,neighbor,multiple-buddy,paging,parallel-layout,curve --load 0.6 --jobs 1000",
+    "run --mesh 128x64 --strategy binary-tree,static-binary-tree,dynamic-binary-tree,compact-binary-tree,\
+     independent-binary-tree,independent-static-binary-tree,independent-dynamic-binary-tree,\
+     dependent-binary-tree,dependent-static-binary-tree,dependent-dynamic-binary-tree --load 0.6 --jobs 1000",
+    "run --mesh 48x40 --strategy l-shape,neighbor,least-expected-blocking,leb-estimates --load 0.6 --jobs 1000",
     "run --cube k=4,n=3 --strategy tc,tree-collapsing-printed,free-list,sniffing,partner --tasks 100",
     "run --cube k=2,n=10 --strategy tc,tree-collapsing-printed,free-list,sniffing,partner --load 0.4 --jobs 1000 \
      --scheduler bypass-queue:50",
