@@ -86,7 +86,7 @@ async function start() {
     return card.places;
   };
   const draw = () => {
-    document.documentElement.style.scrollPaddingBottom = `${$("controls").offsetHeight}px`;
+    document.documentElement.style.scrollPaddingBottom = `${$("controls").offsetHeight + 4}px`;
     // Before the meshes, which have what room it leaves.
     $("planes").textContent = placesOf(cards[0]).sentence();
     const marked = chosen === null ? undefined : cards.find(({ card }) => card.matches(":hover")) ?? cards[0];
@@ -261,7 +261,14 @@ async function start() {
   draw();
   if (job >= 0) choose(job, true);
   // For scripts that drive the page.
-  window.view = { page, draw, seek: (time) => ((now = time), draw()), state: () => ({ now, chosen, playing, speed }) };
+  window.view = {
+    page,
+    draw,
+    seek: (time) => ((now = time), draw()),
+    choose: (job) => (choose(job, true), draw()),
+    places: () => cards[0].places,
+    state: () => ({ now, chosen, playing, speed }),
+  };
   document.documentElement.dataset.ready = "true";
 }
 
