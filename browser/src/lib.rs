@@ -44,7 +44,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// Opens a file, and what `#` and a text behind its name says, in a window of this width and height, in a `light` or `dark` scheme.
+    /// Opens a file in a window of this width and height, in a `light` or `dark` scheme. Behind
+    /// its name there may be a part of an address, such as `#job=7`.
     /// `None`, with the reason on standard error, where there is no browser.
     pub fn open(file: &Path, (width, height): (u32, u32), scheme: &str) -> Option<Window> {
         let flags = [

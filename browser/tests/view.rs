@@ -29,16 +29,18 @@ fn point_of_a_job(window: &Window) -> (f64, Point) {
     (at(0), Point { x: at(1), y: at(2) })
 }
 
-/// Which of the signs on the button that plays are shown: the first means that a click plays, the second that it pauses.
+/// Which of the signs on the play button are shown: 0 stands for play, 1 for pause.
 fn shown_signs(window: &Window) -> Vec<u64> {
     let shown = window.eval(
-        "[...document.querySelectorAll('#play svg')].map((sign, place) => sign.getBoundingClientRect().width ? place : null) \
+        "[...document.querySelectorAll('#play svg')] \
+         .map((sign, place) => sign.getBoundingClientRect().width ? place : null) \
          .filter((place) => place !== null)",
     );
     serde_json::from_value(shown).unwrap()
 }
 
-/// A text on a canvas: the canvas by class and place among those of its class, and the edges of the text within it.
+/// A text on a canvas, which has a class and a place among those of its class, and the edges of
+/// the text within it.
 #[derive(Debug, serde::Deserialize)]
 struct Text {
     class: String,
@@ -65,11 +67,13 @@ impl Text {
 /// Every text on the canvases of the page as it is now.
 fn texts(window: &Window) -> Vec<Text> {
     let texts = window.eval(
-        "(() => { const texts = []; const { prototype } = CanvasRenderingContext2D; const { fillText } = prototype; \
+        "(() => { const texts = []; \
+         const { prototype } = CanvasRenderingContext2D; const { fillText } = prototype; \
          prototype.fillText = function (text, x, y) { \
            const { canvas } = this; const name = canvas.className; const ratio = devicePixelRatio; \
            const box = this.measureText(text); \
-           texts.push({ class: name, place: [...document.getElementsByClassName(name)].indexOf(canvas), text, \
+           const place = [...document.getElementsByClassName(name)].indexOf(canvas); \
+           texts.push({ class: name, place, text, \
              left: x - box.actualBoundingBoxLeft, right: x + box.actualBoundingBoxRight, \
              top: y - box.actualBoundingBoxAscent, bottom: y + box.actualBoundingBoxDescent, \
              width: canvas.width / ratio, height: canvas.height / ratio }); \
@@ -408,7 +412,8 @@ fn a_run_in_which_no_time_passes_is_at_its_beginning() {
         window.press(key);
         let shown = window.eval(
             "[document.getElementById('scrub').value, document.getElementById('time').textContent, \
-             document.getElementById('speed').textContent, document.querySelector('.state').textContent, \
+             document.getElementById('speed').textContent, \
+             document.querySelector('.state').textContent, \
              document.querySelector('#meshes small').textContent]",
         );
         let expected = serde_json::json!([
@@ -427,7 +432,8 @@ fn a_run_in_which_no_time_passes_is_at_its_beginning() {
 fn record(window: &Window) -> BTreeMap<String, Vec<String>> {
     let rows = window.eval(
         "Object.fromEntries([...document.querySelectorAll('#job tbody tr')].map((row) => \
-         [row.querySelector('th').textContent, [...row.querySelectorAll('td')].map((cell) => cell.textContent)]))",
+         [row.querySelector('th').textContent, \
+         [...row.querySelectorAll('td')].map((cell) => cell.textContent)]))",
     );
     serde_json::from_value(rows).unwrap()
 }
@@ -445,18 +451,17 @@ fn a_job_that_never_waited_or_ran_has_no_numbers_of_waiting_and_running() {
     window.wait_until_ready();
     // Of each fate in a run one job: its number, and the place of the run.
     let found = window.eval(
-        "view.page.runs.flatMap((run, place) => ['refused', 'waits', 'runs', 'left', 'absent'].map((fate) => { \
-         for (let job = 0; job < view.page.jobs.count; job++) if (fateOf(run, job) === fate) return [fate, place, job]; \
+        "view.page.runs.flatMap((run, place) => \
+         ['refused', 'waits', 'runs', 'left', 'absent'].map((fate) => { \
+         for (let job = 0; job < view.page.jobs.count; job++) \
+           if (fateOf(run, job) === fate) return [fate, place, job]; \
          return null; })).filter((found) => found)",
     );
     let found: Vec<(String, usize, u64)> = serde_json::from_value(found).unwrap();
     let mut fates: Vec<&str> = found.iter().map(|(fate, ..)| &**fate).collect();
     fates.sort_unstable();
     fates.dedup();
-    assert!(
-        fates.contains(&"refused") && fates.contains(&"left"),
-        "{fates:?}"
-    );
+    assert_eq!(fates, ["absent", "left", "refused", "runs", "waits"]);
     for (fate, run, job) in &found {
         window.eval(&format!("view.choose({job}) ?? 0"));
         let rows = record(&window);
@@ -640,7 +645,8 @@ fn a_point_of_a_job_has_the_coordinates_of_one_of_its_processors() {
                    const [across, up] = [run.rects[at + 2], run.rects[at + 3]]; \
                    for (let i = 0; i < across; i++) for (let j = 0; j < up; j++) { \
                      const [x, y] = [left + (i + 0.5) * w / across, top + (j + 0.5) * h / up]; \
-                     if (x < 0 || y < 0 || x > places.width || y > places.height) return 'outside'; \
+                     if (x < 0 || y < 0) return 'outside'; \
+                     if (x > places.width || y > places.height) return 'outside'; \
                      names.push(places.name(places.at(x, y))); } } \
                  return names; }); })()",
             );
@@ -676,9 +682,12 @@ fn no_letter_of_the_page_is_missing_in_its_font() {
     window.wait_until_ready();
     window.click("#play");
     let missing = window.eval(
-        "(() => { const canvas = Object.assign(document.createElement('canvas'), { width: 40, height: 40 }); \
-         const context = canvas.getContext('2d', { willReadFrequently: true }); context.font = '24px system-ui, sans-serif'; \
-         const drawn = (letter) => { context.clearRect(0, 0, 40, 40); context.fillText(letter, 4, 30); \
+        "(() => { const canvas = document.createElement('canvas'); \
+         Object.assign(canvas, { width: 40, height: 40 }); \
+         const context = canvas.getContext('2d', { willReadFrequently: true }); \
+         context.font = '24px system-ui, sans-serif'; \
+         const drawn = (letter) => { context.clearRect(0, 0, 40, 40); \
+           context.fillText(letter, 4, 30); \
            return context.getImageData(0, 0, 40, 40).data.join(); }; \
          const none = drawn('\u{378}'); \
          const titles = [...document.querySelectorAll('[title]')].map((one) => one.title); \
@@ -689,4 +698,37 @@ fn no_letter_of_the_page_is_missing_in_its_font() {
     assert_eq!(missing["missing"], serde_json::json!([]), "{missing}");
     assert_eq!(missing["control"], false, "{missing}");
     assert!(missing["count"].as_u64().unwrap() > 50, "{missing}");
+}
+
+#[test]
+fn times_are_read_in_the_unit_of_their_length() {
+    let folder = tempfile::tempdir().unwrap();
+    page(folder.path(), "--mesh 4x4 --jobs 50");
+    let Some(window) = Window::open(&folder.path().join("o/view.html"), WIDE, "light") else {
+        return;
+    };
+    window.wait_until_ready();
+    for (is_log, seconds, time, rate) in [
+        (true, 59.0, "59 s", "59 s/s"),
+        (true, 3_599.0, "3,599 s", "3,600 s/s"),
+        (true, 3_600.0, "1:00:00", "1 h/s"),
+        (true, 86_399.0, "23:59:59", "24 h/s"),
+        (
+            true,
+            117.0 * 86_400.0 + 80_212.0,
+            "117 d 22:16:52",
+            "120 d/s",
+        ),
+        (false, 80_212.25, "80,212.25 s", "80,000 s/s"),
+        (false, 86_400.5, "1 d 00:00:00", "24 h/s"),
+    ] {
+        let meta = format!("{{ unit: 's', ticks: 1e6, isLog: {is_log} }}");
+        let ticks = seconds * 1e6;
+        let shown = window.eval(&format!(
+            "[timeText({meta}, {ticks}), rateText({meta}, {ticks})]"
+        ));
+        assert_eq!(shown, serde_json::json!([time, rate]));
+    }
+    let steps = window.eval("[0.03, 1, 1.1, 2.5, 7, 51].map((least) => roundStep(least))");
+    assert_eq!(steps, serde_json::json!([0.05, 1, 2, 5, 10, 100]));
 }

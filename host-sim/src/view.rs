@@ -162,12 +162,16 @@ fn icon(path: &str) -> Markup {
 fn controls() -> Markup {
     html! {
         nav #controls aria-label="Time" {
-            button #back type="button" title="One event back (left arrow)" { (icon("M2 2h2v12H2zM14 2v12L5 8z")) }
+            button #back type="button" title="One event back (left arrow)" {
+                (icon("M2 2h2v12H2zM14 2v12L5 8z"))
+            }
             button #play type="button" aria-pressed="false" title="Play or pause (Space)" {
                 (icon("M3 2l11 6-11 6z"))
                 (icon("M3 2h4v12H3zM9 2h4v12H9z"))
             }
-            button #next type="button" title="One event on (right arrow)" { (icon("M2 2v12l9-6zM12 2h2v12h-2z")) }
+            button #next type="button" title="One event on (right arrow)" {
+                (icon("M2 2v12l9-6zM12 2h2v12h-2z"))
+            }
             input #scrub type="range" min="0" max="100000" step="1" value="0" aria-label="Time";
             output #time {}
             span .speed {

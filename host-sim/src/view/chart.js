@@ -41,7 +41,9 @@ function valueTicks(chart, height) {
   const ticks = roundTicks(isPart ? 100 : most, Math.max(1, Math.floor(height / TICK_HEIGHT)));
   // There is no half a job.
   const whole = ticks.filter((value) => isPart || Number.isInteger(value));
-  return whole.map((value) => [isPart ? (value / 100) * most : value, isPart ? `${value} %` : countText(value)]);
+  return whole.map((value) =>
+    isPart ? [(value / 100) * most, `${value} %`] : [value, countText(value)],
+  );
 }
 
 function drawAxes(context, frame, chart, meta, colours) {
@@ -65,7 +67,8 @@ function drawAxes(context, frame, chart, meta, colours) {
   }
   context.textAlign = "center";
   context.textBaseline = "top";
-  for (const [time, text] of timeTicks(meta, frame.end, Math.max(1, Math.floor(frame.width / TICK_WIDTH)))) {
+  const times = Math.max(1, Math.floor(frame.width / TICK_WIDTH));
+  for (const [time, text] of timeTicks(meta, frame.end, times)) {
     const x = Math.round(frame.x(time)) + 0.5;
     line(x, frame.bottom, x, frame.bottom + 4);
     context.fillText(text, x, frame.bottom + 6);
@@ -83,7 +86,9 @@ function drawChart(canvas, chart, { meta, runs }, now, mark, colours) {
     context.fillStyle = colours.line;
     context.fillRect(x(mark.from), top, Math.max(1, x(mark.to) - x(mark.from)), height);
     context.fillStyle = colourOf(mark.job);
-    if (mark.leave > mark.to) context.fillRect(x(mark.to), bottom - 6, Math.max(2, x(mark.leave) - x(mark.to)), 6);
+    if (mark.leave > mark.to) {
+      context.fillRect(x(mark.to), bottom - 6, Math.max(2, x(mark.leave) - x(mark.to)), 6);
+    }
   }
   drawAxes(context, frame, chart, meta, colours);
   for (const [place, run] of runs.entries()) {

@@ -87,7 +87,8 @@ function readRun(reader, about, jobs) {
     if (start[job] === Infinity) refused[job] = reader.number();
     if (refused[job]) refusals.push(job);
   }
-  const run = { ...about, count, start, leave: end, held, misses, first, rects, refused, refusals, jobs };
+  const columns = { start, leave: end, held, misses, first, rects, refused, refusals };
+  const run = { ...about, ...columns, count, jobs };
   run.starts = Int32Array.from(started).sort((one, other) => start[one] - start[other]);
   run.ends = run.starts.filter((job) => end[job] < Infinity).sort((one, other) => end[one] - end[other]);
   run.keys = keys(run);
@@ -124,7 +125,8 @@ function countUpTo(time, order, count, limit) {
 
 /** The run after everything that happens at `now`. */
 function stateAt(run, now, nodes) {
-  const state = { running: [], waiting: [], refused: 0, used: 0, held: 0, fragmented: 0, hasEnded: now > run.end };
+  const state = { running: [], waiting: [], refused: 0, used: 0, held: 0, fragmented: 0 };
+  state.hasEnded = now > run.end;
   if (state.hasEnded) return state;
   const started = countUpTo(run.start, run.starts, run.starts.length, now);
   const place = Math.floor(started / KEY_EVERY);
@@ -169,8 +171,9 @@ function eventBeside(runs, jobs, now, forwards) {
   return best;
 }
 
-/** How a job came to its processors: the jobs ahead of it over time, and the later ones that started before it, until it started or
- * the run ended. `null` for a job that never waited: it was refused, or had not arrived when the run ended. */
+/** How a job came to its processors: the jobs ahead of it over time, and the later ones that
+ * started before it, until it started or the run ended. `null` for a job that never waited: it
+ * was refused, or had not arrived when the run ended. */
 function waitOf(run, job) {
   if (job >= run.count || run.refused[job]) return null;
   const { arrival } = run.jobs;

@@ -10,7 +10,8 @@ function element(name, properties = {}, children = []) {
   return made;
 }
 
-/** What became of a job in a run: `absent` (it had not arrived when the run ended), `refused`, `waits`, `runs` or `left`. */
+/** What became of a job in a run: `refused`, `left`, `waits` or `runs` when the run ended, or
+ * `absent`: it had not arrived then. */
 function fateOf(run, job) {
   if (job >= run.count) return "absent";
   if (run.refused[job]) return "refused";
@@ -18,7 +19,12 @@ function fateOf(run, job) {
   return run.leave[job] === Infinity ? "runs" : "left";
 }
 
-const FATE_TEXTS = { absent: "not arrived", refused: "refused", waits: "waits at the end", runs: "runs at the end" };
+const FATE_TEXTS = {
+  absent: "not arrived",
+  refused: "refused",
+  waits: "waits at the end",
+  runs: "runs at the end",
+};
 
 /** Fills `section` with what is known of a job, a column for each run; empties it without a job. */
 function showJob(section, { meta, jobs, runs }, job) {
@@ -32,22 +38,28 @@ function showJob(section, { meta, jobs, runs }, job) {
   );
   const started = (value) => (run) => (run.start[job] < Infinity ? value(run) : NONE);
   const waited = (value) => (_, wait) => (wait ? value(wait) : NONE);
+  const timeOr = (time, run) =>
+    time < Infinity ? timeText(meta, time) : FATE_TEXTS[fateOf(run, job)];
+  const spanOf = (wait) => timeText(meta, wait.to - arrival);
+  const blocksOf = (run) => run.first[job + 1] - run.first[job];
   const rows = [
-    ["started", (run) => (run.start[job] < Infinity ? timeText(meta, run.start[job]) : FATE_TEXTS[fateOf(run, job)])],
-    ["waited", waited((wait) => `${wait.isOver ? "" : "over "}${timeText(meta, wait.to - arrival)}`)],
-    ["left", started((run) => (run.leave[job] < Infinity ? timeText(meta, run.leave[job]) : FATE_TEXTS.runs))],
+    ["started", (run) => timeOr(run.start[job], run)],
+    ["waited", waited((wait) => (wait.isOver ? spanOf(wait) : `over ${spanOf(wait)}`))],
+    ["left", started((run) => timeOr(run.leave[job], run))],
     ["ahead at arrival", waited((wait) => countText(wait.steps[0][1]))],
     ["overtaken by", waited((wait) => countText(wait.overtaken))],
     ["misses", started((run) => countText(run.misses[job]))],
-    ["held", started((run) => `${countText(run.held[job])} in ${countText(run.first[job + 1] - run.first[job])}`)],
+    ["held", started((run) => `${countText(run.held[job])} in ${countText(blocksOf(run))}`)],
     ["jobs ahead", waited((wait) => path(wait, most, latest))],
   ];
   const swatch = element("span", { className: "swatch" });
   swatch.style.background = colourOf(job);
   const shape = meta.shapes[jobs.shape[job]];
   const service = jobs.service[job] >= 0 ? `, runs ${timeText(meta, jobs.service[job])}` : "";
-  const about = `${shape}, ${counted(jobs.processors[job], "processor")}, arrived at ${timeText(meta, arrival)}${service}`;
-  const head = element("h2", {}, [swatch, `Job ${jobs.number[job]}`, element("small", { textContent: about })]);
+  const processors = counted(jobs.processors[job], "processor");
+  const about = `${shape}, ${processors}, arrived at ${timeText(meta, arrival)}${service}`;
+  const small = element("small", { textContent: about });
+  const head = element("h2", {}, [swatch, `Job ${jobs.number[job]}`, small]);
   const names = runs.map((run) => element("th", { scope: "col", textContent: run.name }));
   const body = rows.map(([name, value]) => {
     const cells = runs.map((run, place) => element("td", {}, [value(run, waits[place])]));
@@ -57,13 +69,15 @@ function showJob(section, { meta, jobs, runs }, job) {
     element("thead", {}, [element("tr", {}, [element("td"), ...names])]),
     element("tbody", {}, body),
   ]);
-  const scale = `Jobs ahead of it: 0 to ${countText(most)}, over ${timeText(meta, latest - arrival)} from its arrival.`;
+  const span = timeText(meta, latest - arrival);
+  const scale = `Jobs ahead of it: 0 to ${countText(most)}, over ${span} from its arrival.`;
   const parts = [head, element("div", { className: "scroll" }, [table])];
   if (waits.some((wait) => wait)) parts.push(element("p", { textContent: scale }));
   section.append(...parts);
 }
 
-/** The jobs ahead of a job in the queue from its arrival to its start, as a small picture; all runs have the same axes. */
+/** The jobs ahead of a job in the queue from its arrival to its start, as a small picture. All
+ * runs have the same axes. */
 function path(wait, most, latest) {
   const [width, height] = [84, 22];
   const x = (time) => 1 + ((time - wait.from) / Math.max(1, latest - wait.from)) * (width - 2);
@@ -77,9 +91,8 @@ function path(wait, most, latest) {
   const picture = document.createElementNS(space, "svg");
   const last = wait.steps.at(-1)[1];
   const label = `from ${counted(wait.steps[0][1], "job")} ahead to ${countText(last)}`;
-  for (const [name, value] of [["width", width], ["height", height], ["role", "img"], ["aria-label", label]]) {
-    picture.setAttribute(name, value);
-  }
+  const attributes = { width, height, role: "img", "aria-label": label };
+  for (const [name, value] of Object.entries(attributes)) picture.setAttribute(name, value);
   const axes = document.createElementNS(space, "path");
   axes.setAttribute("class", "axes");
   axes.setAttribute("d", `M0.5 0V${height - 0.5}H${width}`);

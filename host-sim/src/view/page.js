@@ -3,8 +3,9 @@
 
 /** How long a page plays from the beginning to the end, at the speed at which it begins. */
 const SECONDS_TO_PLAY = 120;
-/** Room below the meshes for their queues and states and for the record of a job, and the least height of a mesh. */
+/** Room below the meshes for their queues and states and for the record of a job. */
 const BELOW_MESHES = 310;
+/** The least height that a mesh may have. */
 const MESH_HEIGHT_MIN = 240;
 
 /** What the wait of a run's jobs was, as far as it has a mean, and how many were refused. */
@@ -13,7 +14,9 @@ function summaryText(meta, run) {
   if (run.meanWait !== null) parts.push(`mean wait ${timeText(meta, run.meanWait * meta.ticks)}`);
   if (run.saturated) parts.push(run.meanWait === null ? "saturated: no mean wait" : "saturated");
   if (run.grows) parts.push("the mean grows with the length of the run");
-  if (run.measuredRefused) parts.push(`${countText(run.measuredRefused)} of ${counted(run.measured, "job")} refused`);
+  if (run.measuredRefused) {
+    parts.push(`${countText(run.measuredRefused)} of ${counted(run.measured, "job")} refused`);
+  }
   return parts.join(", ");
 }
 
@@ -44,7 +47,8 @@ async function start() {
     queue.setAttribute("aria-label", `Jobs that wait, ${run.name}`);
     const swatch = element("canvas", { className: "key" });
     const state = element("p", { className: "state" });
-    const head = element("h2", {}, [swatch, run.name, element("small", { textContent: summaryText(meta, run) })]);
+    const summary = element("small", { textContent: summaryText(meta, run) });
+    const head = element("h2", {}, [swatch, run.name, summary]);
     const card = element("article", {}, [head, mesh, queue, state]);
     $("meshes").append(card);
     return { run, place, mesh, queue, swatch, state, card, drawn: [] };
@@ -58,7 +62,8 @@ async function start() {
     return { swatch, place, entry: element("span", {}, [swatch, run.name]) };
   });
   const marking = element("p");
-  $("charts").append(element("p", { className: "legend" }, legend.map(({ entry }) => entry)), marking);
+  const entries = legend.map(({ entry }) => entry);
+  $("charts").append(element("p", { className: "legend" }, entries), marking);
   const charts = [
     ["used", "Processors in use (requested), % of all"],
     ["fragmented", "Free but fragmented processors, % of all"],
@@ -112,8 +117,9 @@ async function start() {
       const leave = wait.isOver ? Math.min(run.leave[chosen], run.end) : wait.to;
       mark = { job: chosen, from: wait.from, to: wait.to, leave };
     }
+    const colouring = "grey while it waits, coloured below while it runs";
     marking.textContent = mark
-      ? `Job ${jobs.number[chosen]} under ${marked.run.name}: it waits in the grey part, and runs where there is a coloured line below.`
+      ? `Job ${jobs.number[chosen]} under ${marked.run.name}: ${colouring}.`
       : "";
     for (const { swatch, place } of legend) drawSwatch(swatch, place, colours);
     for (const chart of charts) drawChart(chart.canvas, chart, page, now, mark, colours);
@@ -251,7 +257,8 @@ async function start() {
   addEventListener("resize", redraw);
   showJob($("job"), page, null);
   // A run in which no time passes has nothing to play.
-  for (const control of document.querySelectorAll("#controls button, #scrub")) control.disabled = meta.end === 0;
+  const all = document.querySelectorAll("#controls button, #scrub");
+  for (const control of all) control.disabled = meta.end === 0;
   // An address that ends in #at=TIME&job=NUMBER shows that; else the middle, as an empty machine shows nothing.
   const wanted = new URLSearchParams(location.hash.slice(1));
   const at = Number(wanted.get("at") ?? NaN) * meta.ticks;

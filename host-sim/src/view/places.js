@@ -1,8 +1,9 @@
 "use strict";
 // Where the processors of a machine are in a picture.
 //
-// The histories have columns and rows of the planes side by side (map/layout.rs). Here the planes of a row that is too long
-// for its width go on in further rows, and above planes stand their coordinates in the dimensions beyond the second.
+// The histories have columns and rows of the planes side by side (map/layout.rs). Here a row of
+// planes that is too long for the width of the picture is broken into several. Above planes stand
+// their coordinates in the dimensions beyond the second.
 
 /** Gaps between planes, in processors. */
 const GAP = 0.7;
@@ -21,7 +22,8 @@ function planesOf(meta) {
   return { w, h, across: meta.gapsAcross.length / w, up: meta.gapsUp.length / h };
 }
 
-/** The dimensions beyond the second: for each its name, and how many planes in a row or column have the same coordinate. */
+/** The dimensions beyond the second: for each its name, its side, and how many planes one after
+ * another, in a row or upwards, have the same coordinate. */
 function furtherDimensions(meta) {
   const strides = [1, 1];
   return meta.dimensions.slice(2).map(({ name, side }, place) => {
@@ -31,7 +33,8 @@ function furtherDimensions(meta) {
   });
 }
 
-/** The planes in rows of at most `columns`, as large as they fit into `width` and `height`, under `lines` of coordinates. */
+/** The planes in bands of at most `columns`, as large as they fit into `width` and `height`, with
+ * so many `lines` of coordinates in each band. */
 class Arrangement {
   constructor(meta, columns, width, height, lines) {
     const { w, h, across, up } = planesOf(meta);
@@ -47,7 +50,7 @@ class Arrangement {
   }
 }
 
-/** The rows of planes in which they are largest. */
+/** The bands in which the planes are largest. */
 function largest(meta, width, height, lines) {
   let best = null;
   for (let columns = planesOf(meta).across; columns >= 1; columns--) {
@@ -75,7 +78,9 @@ class Places {
       const fitted = largest(meta, width, heightMax, lines);
       if (fitted.bands * lines * LABEL_HEIGHT > LABEL_PART_MAX * heightMax) continue;
       const room = Math.min(group.across, fitted.columns) * this.planes.w * fitted.cell;
-      const longest = (isNamed) => Math.max(...this.cornersOf(group).map((at) => Places.label(meta, shown, at, isNamed).length));
+      const corners = this.cornersOf(group);
+      const lengths = (named) => corners.map((at) => Places.label(meta, shown, at, named).length);
+      const longest = (named) => Math.max(...lengths(named));
       const isNamed = [true, false].find((named) => longest(named) * CHARACTER_WIDTH <= room);
       if (isNamed === undefined) continue;
       this.labelled = { shown, group, isNamed };
@@ -97,7 +102,7 @@ class Places {
     return corners;
   }
 
-  /** The coordinates of a plane in these dimensions, the first first unless addresses have their highest digit first. */
+  /** The coordinates of a plane in these dimensions, in the order of addresses. */
   static label(meta, dimensions, [p, q], isNamed) {
     const texts = dimensions.map(({ name, side, stride, isAcross }) => {
       const coordinate = Math.floor((isAcross ? p : q) / stride) % side;
@@ -117,7 +122,8 @@ class Places {
     const within = `Each plane: ${names[0]} to the right, ${names[1]} upwards.`;
     const { shown } = this.labelled ?? { shown: [] };
     const isAll = shown.length === names.length - 2;
-    const above = shown.length ? ` Above ${isAll ? "each plane" : "groups of planes"}: ${ordered(shown.map(({ name }) => name))}.` : "";
+    const where = isAll ? "each plane" : "groups of planes";
+    const above = shown.length ? ` Above ${where}: ${ordered(shown.map(({ name }) => name))}.` : "";
     const rest = names.slice(2, names.length - shown.length);
     const inTurn = rest.map((name, place) => `${name} ${place % 2 ? "upwards" : "to the right"}`);
     return within + above + (rest.length ? ` From plane to plane: ${ordered(inTurn)}.` : "");
@@ -132,7 +138,8 @@ class Places {
       if (p % group.across && p % this.columns) continue;
       for (let q = group.up - 1; q < this.planes.up; q += group.up) {
         const [left, top] = this.corner(p, q);
-        labels.push({ text: Places.label(this.meta, shown, [p, q], isNamed), left, y: top - LABEL_HEIGHT / 2 });
+        const text = Places.label(this.meta, shown, [p, q], isNamed);
+        labels.push({ text, left, y: top - LABEL_HEIGHT / 2 });
       }
     }
     return labels;
@@ -158,7 +165,8 @@ class Places {
     const plane = this.planes;
     const [left, top] = this.corner(Math.floor(x / plane.w), Math.floor(y / plane.h));
     const up = plane.h - (y % plane.h) - h;
-    return [left + (x % plane.w) * this.cell, top + up * this.cellUp, w * this.cell, h * this.cellUp];
+    const across = x % plane.w;
+    return [left + across * this.cell, top + up * this.cellUp, w * this.cell, h * this.cellUp];
   }
 
   /** Column and row under a point; `null` where there is none. */

@@ -11,28 +11,30 @@ const countText = (count) => count.toLocaleString("en");
 /** So many of something: `1 job`, `2,000 jobs`. */
 const counted = (count, name) => `${countText(count)} ${name}${count === 1 ? "" : "s"}`;
 
-/** Whether a time is better read in days and hours than in seconds: in a log from an hour on. The seconds of a synthetic workload
- * have fractions, and the same numbers stand in its options. */
+/** Whether a time is better read in days and hours than in seconds: in a log from an hour on. The
+ * seconds of a synthetic workload have fractions, and its options have them as numbers. */
 function isLong(meta, value) {
   return meta.unit === "s" && value >= (meta.isLog ? HOUR_SECONDS : DAY_SECONDS);
 }
 
-/** A time or span in the unit of the workload, in a few digits; a long one as days, hours, minutes and seconds. */
+/** A time or span in the unit of the workload, in a few digits; a long one as days, hours, minutes
+ * and seconds. */
 function timeText(meta, ticks) {
   const value = ticks / meta.ticks;
   if (isLong(meta, value)) {
     const seconds = Math.floor(value);
-    const two = (number) => String(number).padStart(2, "0");
+    const two = (number) => String(number % 60).padStart(2, "0");
     const days = Math.floor(seconds / DAY_SECONDS);
     const hours = Math.floor((seconds % DAY_SECONDS) / HOUR_SECONDS);
-    const rest = `${two(Math.floor((seconds % HOUR_SECONDS) / MINUTE_SECONDS))}:${two(seconds % MINUTE_SECONDS)}`;
+    const rest = `${two(Math.floor(seconds / MINUTE_SECONDS))}:${two(seconds)}`;
     return days ? `${countText(days)} d ${two(hours)}:${rest}` : `${hours}:${rest}`;
   }
   const text = value.toLocaleString("en", { maximumFractionDigits: meta.ticks > 1 ? 2 : 0 });
   return `${text} ${meta.unit}`;
 }
 
-/** The name of the unit in which times up to this one are read, and its length in the unit of the workload. */
+/** The unit in which times up to this one are read: its name, and its length in the unit of the
+ * workload. */
 function unitOf(meta, value) {
   if (!isLong(meta, value)) return [meta.unit, 1];
   return value >= 2 * DAY_SECONDS ? ["d", DAY_SECONDS] : ["h", HOUR_SECONDS];
@@ -63,5 +65,6 @@ function timeTicks(meta, end, count) {
   const [name, length] = unitOf(meta, end / meta.ticks);
   const inUnit = roundTicks(end / meta.ticks / length, count);
   const digits = { maximumSignificantDigits: 6 };
-  return inUnit.map((value) => [value * length * meta.ticks, `${value.toLocaleString("en", digits)} ${name}`]);
+  const text = (value) => `${value.toLocaleString("en", digits)} ${name}`;
+  return inUnit.map((value) => [value * length * meta.ticks, text(value)]);
 }

@@ -40,7 +40,7 @@ fn the_page_is_valid_and_needs_no_network() {
 fn the_curves_of_twenty_strategies_differ() {
     let folder = tempfile::tempdir().unwrap();
     let text = page(folder.path(), "--mesh 4x4 --jobs 5 --warmup 0");
-    let list = |name: &str| -> Vec<serde_json::Value> {
+    let list = |name: &str| -> Vec<Value> {
         let start = format!("const {name} = ");
         let (_, rest) = text.split_once(&start).unwrap();
         let (list, _) = rest.split_once(';').unwrap();
