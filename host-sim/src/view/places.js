@@ -34,7 +34,7 @@ function furtherDimensions(meta) {
 }
 
 /** The planes in bands of at most `columns`, as large as they fit into `width` and `height`, with
- * so many `lines` of coordinates in each band. */
+ * a number of `lines` of coordinates in each band. */
 class Arrangement {
   constructor(meta, columns, width, height, lines) {
     const { w, h, across, up } = planesOf(meta);

@@ -8,7 +8,7 @@ const DAY_SECONDS = 86400;
 /** A whole number with its thousands apart. */
 const countText = (count) => count.toLocaleString("en");
 
-/** So many of something: `1 job`, `2,000 jobs`. */
+/** A number of things: `1 job`, `2,000 jobs`. */
 const counted = (count, name) => `${countText(count)} ${name}${count === 1 ? "" : "s"}`;
 
 /** Whether a time is better read in days and hours than in seconds: in a log from an hour on. The
