@@ -44,11 +44,14 @@ pub struct Window {
 }
 
 impl Window {
+    /// Opens a file in a window of this width and height, in a `light` or `dark` scheme. Behind
+    /// its name there may be a part of an address, such as `#job=7`.
     /// `None`, with the reason on standard error, where there is no browser.
-    pub fn open(file: &Path, width: u32, scheme: &str) -> Option<Window> {
+    pub fn open(file: &Path, (width, height): (u32, u32), scheme: &str) -> Option<Window> {
         let flags = [
             "--disable-background-networking",
             "--disable-component-update",
+            "--disable-sync",
             "--no-first-run",
         ];
         let options = LaunchOptions::default_builder()
@@ -84,7 +87,7 @@ impl Window {
         tab.enable_runtime().unwrap();
         tab.call_method(Emulation::SetDeviceMetricsOverride {
             width,
-            height: 1000,
+            height,
             device_scale_factor: 1.0,
             mobile: false,
             scale: None,
@@ -107,8 +110,12 @@ impl Window {
             }]),
         })
         .unwrap();
+        let (file, part) = match file.to_str().unwrap().split_once('#') {
+            Some((file, part)) => (Path::new(file), format!("#{part}")),
+            None => (file, String::new()),
+        };
         let file = fs::canonicalize(file).unwrap();
-        tab.navigate_to(&format!("file://{}", file.display()))
+        tab.navigate_to(&format!("file://{}{part}", file.display()))
             .unwrap();
         tab.wait_until_navigated().unwrap();
         Some(Window {

@@ -19,7 +19,7 @@ fn paper_ours_and_verdict_are_within_the_window_at_400_and_at_1400_pixels() {
     );
     for width in [400, 1400] {
         let page = folder.path().join("o/chuang-wu.html");
-        let Some(window) = Window::open(&page, width, "light") else {
+        let Some(window) = Window::open(&page, (width, 1000), "light") else {
             return;
         };
         assert!(window.number("document.querySelectorAll('.claims tbody tr').length") > 10.0);

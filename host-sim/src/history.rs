@@ -75,6 +75,8 @@ pub fn histories(
     backends: &mut dyn Backends,
     progress: &dyn Progress,
 ) -> Result<Vec<History>, ExperimentError> {
+    let jobs = experiment.conditions(0)?.measured.count();
+    progress.begin(experiment.strategies.len() as u64, jobs.into());
     let runs = experiment.strategies.iter().map(|&strategy| {
         let mut seen = Seen::default();
         let result = experiment::run_observed(experiment, strategy, backends, progress, &mut seen)?;

@@ -31,9 +31,12 @@ const OUTPUT_DEFAULT: &str = "out/view.html";
 
 const STYLE: &str = include_str!("view/view.css");
 /// Reads the data and gives the state at any time; draws; handles what the reader does.
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 7] = [
     include_str!("view/data.js"),
+    include_str!("view/time.js"),
+    include_str!("view/places.js"),
     include_str!("view/draw.js"),
+    include_str!("view/chart.js"),
     include_str!("view/job.js"),
     include_str!("view/page.js"),
 ];
@@ -124,6 +127,7 @@ fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
         header {
             h1 { (title) }
             p { (subtitle) }
+            p #planes {}
         }
         main {
             div #meshes {}
@@ -134,7 +138,7 @@ fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
         (controls())
         footer {
             p {
-                kbd { "Space" } " play, " kbd { "←" } " " kbd { "→" } " event by event, "
+                kbd { "Space" } " play, " kbd { "Left" } " " kbd { "Right" } " event by event, "
                 kbd { "Page Up" } " " kbd { "Page Down" } " a hundredth, " kbd { "Home" } " " kbd { "End" } ", "
                 kbd { "+" } " " kbd { "-" } " speed, " kbd { "Esc" } " lets go of a job. Click a job to keep it in sight in all strategies. "
                 code { "#at=TIME&job=NUMBER" } " behind the address opens the page there."
@@ -148,12 +152,26 @@ fn page(title: &str, subtitle: &str, data: &data::Data) -> String {
     html::page(title, STYLE, &body)
 }
 
+/// A sign of 16 x 16 pixels: fonts need not have one.
+fn icon(path: &str) -> Markup {
+    html! {
+        svg.icon width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" { path d=(path) {} }
+    }
+}
+
 fn controls() -> Markup {
     html! {
         nav #controls aria-label="Time" {
-            button #back type="button" title="One event back (←)" { "|◀" }
-            button #play type="button" title="Play or pause (Space)" { "▶" }
-            button #next type="button" title="One event on (→)" { "▶|" }
+            button #back type="button" title="One event back (left arrow)" {
+                (icon("M2 2h2v12H2zM14 2v12L5 8z"))
+            }
+            button #play type="button" aria-pressed="false" title="Play or pause (Space)" {
+                (icon("M3 2l11 6-11 6z"))
+                (icon("M3 2h4v12H3zM9 2h4v12H9z"))
+            }
+            button #next type="button" title="One event on (right arrow)" {
+                (icon("M2 2v12l9-6zM12 2h2v12h-2z"))
+            }
             input #scrub type="range" min="0" max="100000" step="1" value="0" aria-label="Time";
             output #time {}
             span .speed {

@@ -1,3 +1,5 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use super::*;
 use crate::backend::InProcessBackends;
 use crate::experiment::{Measure, Replications};
@@ -114,4 +116,28 @@ fn no_two_jobs_hold_a_processor_at_a_time() {
             assert!(times.windows(2).all(|pair| pair[0].1 <= pair[1].0));
         }
     }
+}
+
+#[test]
+fn progress_has_as_many_jobs_as_it_expects() {
+    #[derive(Default)]
+    struct Counts {
+        expected: AtomicU64,
+        left: AtomicU64,
+    }
+    impl Progress for Counts {
+        fn begin(&self, runs_max: u64, jobs_per_run: u64) {
+            self.expected
+                .fetch_add(runs_max * jobs_per_run, Ordering::Relaxed);
+        }
+        fn advance(&self, jobs: u64) {
+            self.left.fetch_add(jobs, Ordering::Relaxed);
+        }
+    }
+    let counts = Counts::default();
+    let strategies = [StrategyKind::FirstFit, StrategyKind::Naive];
+    let mut backends = InProcessBackends::default();
+    histories(&experiment(&strategies), &mut backends, &counts).unwrap();
+    let (expected, left) = (counts.expected.into_inner(), counts.left.into_inner());
+    assert_eq!((expected, left), (2 * 600, 2 * 600));
 }

@@ -82,8 +82,13 @@ function readRun(reader, about, jobs) {
   for (let job = 0; job < count; job++) first[job + 1] = first[job] + sizes[job];
   const rects = reader.fill(new Int32Array(4 * first[count]), 4 * first[count], (number) => number);
   const refused = new Uint8Array(count);
-  for (let job = 0; job < count; job++) if (start[job] === Infinity) refused[job] = reader.number();
-  const run = { ...about, count, start, leave: end, held, misses, first, rects, refused, jobs };
+  const refusals = [];
+  for (let job = 0; job < count; job++) {
+    if (start[job] === Infinity) refused[job] = reader.number();
+    if (refused[job]) refusals.push(job);
+  }
+  const columns = { start, leave: end, held, misses, first, rects, refused, refusals };
+  const run = { ...about, ...columns, count, jobs };
   run.starts = Int32Array.from(started).sort((one, other) => start[one] - start[other]);
   run.ends = run.starts.filter((job) => end[job] < Infinity).sort((one, other) => end[one] - end[other]);
   run.keys = keys(run);
@@ -120,7 +125,8 @@ function countUpTo(time, order, count, limit) {
 
 /** The run after everything that happens at `now`. */
 function stateAt(run, now, nodes) {
-  const state = { running: [], waiting: [], used: 0, held: 0, fragmented: 0, hasEnded: now > run.end };
+  const state = { running: [], waiting: [], refused: 0, used: 0, held: 0, fragmented: 0 };
+  state.hasEnded = now > run.end;
   if (state.hasEnded) return state;
   const started = countUpTo(run.start, run.starts, run.starts.length, now);
   const place = Math.floor(started / KEY_EVERY);
@@ -133,6 +139,7 @@ function stateAt(run, now, nodes) {
   for (let job = key.head; job < arrived; job++) {
     if (run.start[job] > now && !run.refused[job]) state.waiting.push(job);
   }
+  state.refused = countUpTo(run.jobs.arrival, run.refusals, run.refusals.length, now);
   for (const job of state.running) {
     state.used += run.jobs.processors[job];
     state.held += run.held[job];
@@ -164,8 +171,11 @@ function eventBeside(runs, jobs, now, forwards) {
   return best;
 }
 
-/** How a job came to its processors: its places in the queue over time, and the later jobs that started before it. */
+/** How a job came to its processors: the jobs ahead of it over time, and the later ones that
+ * started before it, until it started or the run ended. `null` for a job that never waited: it
+ * was refused, or had not arrived when the run ended. */
 function waitOf(run, job) {
+  if (job >= run.count || run.refused[job]) return null;
   const { arrival } = run.jobs;
   const from = arrival[job];
   const to = Math.min(run.start[job], run.end);
@@ -181,5 +191,5 @@ function waitOf(run, job) {
     if (other < job) steps.push([run.start[other], --ahead]);
     else if (other > job && run.start[other] < run.start[job]) overtaken++;
   }
-  return { from, to, steps, overtaken };
+  return { from, to, steps, overtaken, isOver: run.start[job] < Infinity };
 }

@@ -21,10 +21,12 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-use crate::experiment::Experiment;
+use crate::experiment::{Experiment, StrategyResult};
 use crate::history::{History, Means, PastJob};
 use crate::map::layout::Layout;
 use crate::metrics::Metric;
+use crate::names;
+use crate::report;
 use crate::workload::Workload;
 
 /// Points of the curves over time.
@@ -65,8 +67,12 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         push_run(&history.jobs, &layout, &mut columns);
     }
     let end = histories.iter().map(|history| history.end).max();
-    let end = end.unwrap_or(0).max(1);
-    let runs = histories.iter().map(|history| run(history, end));
+    let end = end.unwrap_or(0);
+    // What a report of a single replication would show.
+    let results = histories.iter().map(|history| vec![history.result.clone()]);
+    let results = experiment.summaries(results.collect());
+    let runs = histories.iter().zip(&results);
+    let runs = runs.map(|(history, result)| run(history, result, end));
     let planes = layout.planes();
     let planes = planes.iter().map(|plane| {
         let (x, y) = (&plane.x, &plane.y);
@@ -76,6 +82,11 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         let gaps = (0..axis.len()).map(|at| axis.gaps_before(at));
         gaps.collect::<Vec<_>>()
     });
+    let dimensions = machine
+        .sides()
+        .iter()
+        .enumerate()
+        .map(|(number, side)| json!({"name": names::dimension(machine, number), "side": side}));
     let unit = experiment.workload.time_unit();
     let meta = json!({
         "nodes": machine.nodes(),
@@ -86,7 +97,8 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
         "gapsAcross": gaps_across,
         "gapsUp": gaps_up,
         "planes": planes.collect::<Vec<_>>(),
-        "directions": layout.directions(),
+        "dimensions": dimensions.collect::<Vec<_>>(),
+        "highFirst": machine.is_written_high_first(),
         "jobs": jobs.len(),
         "isLog": matches!(experiment.workload, Workload::Log(_)),
         "shapes": shapes,
@@ -102,17 +114,23 @@ pub(super) fn data(experiment: &Experiment, histories: &[History]) -> Data {
     }
 }
 
-fn run(history: &History, end: u64) -> Value {
+fn run(history: &History, result: &StrategyResult, end: u64) -> Value {
     let means = history.means(end, POINTS);
     let curve = |value: fn(&Means) -> f64| -> Vec<f64> {
         let tenths = means.iter().map(|means| (value(means) * 10.0).round());
         tenths.map(|tenths| tenths / 10.0).collect()
     };
+    let served = history.result.values[Metric::Jobs].map_or(0, |jobs| jobs as u64);
+    let refused = result.refused.total();
     json!({
         "name": history.strategy.to_string(),
         "jobs": history.jobs.len(),
         "end": history.end,
-        "meanWait": history.result.values[Metric::WaitingDelay],
+        "meanWait": report::shown(result, Metric::WaitingDelay).map(|wait| wait.mean),
+        "saturated": result.saturated,
+        "grows": report::grows(result, Metric::WaitingDelay),
+        "measuredRefused": refused,
+        "measured": served + refused + result.left_behind,
         "used": curve(|means| means.used),
         "fragmented": curve(|means| means.fragmented),
         "waiting": curve(|means| means.waiting),

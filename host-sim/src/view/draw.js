@@ -1,5 +1,5 @@
 "use strict";
-// Draws meshes, queues and curves on canvases.
+// Draws meshes and queues on canvases.
 
 /** Colours that people with any colour vision can tell apart (Okabe and Ito 2008), for jobs. */
 const JOB_COLOURS = ["#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2"];
@@ -9,8 +9,6 @@ const JOB_IS_LIGHT = [true, true, false, true, true, false, false];
  * first 20 curves all differ. */
 const RUN_COLOURS = ["run0", "run1", "run2", "run3"];
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [14, 4]];
-/** Gaps between planes, in processors. */
-const GAP = 0.7;
 
 const colourOf = (job) => JOB_COLOURS[job % JOB_COLOURS.length];
 
@@ -30,44 +28,12 @@ function fitted(canvas, width, height) {
     canvas.width = w;
     canvas.height = h;
     canvas.style.height = `${height}px`;
+    canvas.style.width = `${width}px`;
   }
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
   return context;
-}
-
-/** Where processors are in a picture of this width: dimension 1 goes upwards. */
-class Places {
-  constructor(meta, width) {
-    this.meta = meta;
-    const last = (gaps) => gaps.length + GAP * gaps[gaps.length - 1];
-    this.cell = width / last(meta.gapsAcross);
-    this.cellUp = Math.max(this.cell, 40 / last(meta.gapsUp));
-    this.width = width;
-    this.height = this.cellUp * last(meta.gapsUp);
-  }
-
-  static edge(gaps, at, cell) {
-    return (at + GAP * gaps[at]) * cell;
-  }
-
-  /** Left, top, width and height of a rectangle of processors. */
-  rect(x, y, w, h) {
-    const left = Places.edge(this.meta.gapsAcross, x, this.cell);
-    const bottom = this.height - Places.edge(this.meta.gapsUp, y, this.cellUp);
-    return [left, bottom - h * this.cellUp, w * this.cell, h * this.cellUp];
-  }
-
-  /** Column and row under a point. */
-  at(px, py) {
-    const find = (gaps, cell, point) => gaps.findIndex((_, place) => {
-      const edge = Places.edge(gaps, place, cell);
-      return edge <= point && point < edge + cell;
-    });
-    const { gapsAcross, gapsUp } = this.meta;
-    return [find(gapsAcross, this.cell, px), find(gapsUp, this.cellUp, this.height - py)];
-  }
 }
 
 function drawMesh(canvas, run, state, places, colours, chosen) {
@@ -99,9 +65,12 @@ function drawMesh(canvas, run, state, places, colours, chosen) {
     }
     return rects;
   };
-  context.textAlign = "center";
+  context.textAlign = "left";
   context.textBaseline = "middle";
-  context.font = "11px system-ui, sans-serif";
+  context.font = LABEL_FONT;
+  context.fillStyle = colours.soft;
+  for (const { text, left, y } of places.labels()) context.fillText(text, left, y);
+  context.textAlign = "center";
   for (const job of state.running) {
     const rects = rectsOf(job);
     context.fillStyle = colourOf(job);
@@ -132,21 +101,21 @@ function outline(context, rects, colours) {
 }
 
 /** The jobs that wait, the first at the left, each as large as its request; gives where they are. */
-function drawQueue(canvas, run, state, places, sizes, colours, chosen) {
+function drawQueue(canvas, run, state, width, sizes, colours, chosen) {
   const height = 44;
-  const context = fitted(canvas, places.width, height);
+  const context = fitted(canvas, width, height);
   const scale = Math.min(6, 34 / Math.max(...sizes.map(([, h]) => h)), 60 / Math.max(...sizes.map(([w]) => w)));
   const drawn = [];
   let left = 1;
-  context.font = "11px system-ui, sans-serif";
+  context.font = LABEL_FONT;
   context.textBaseline = "middle";
   context.fillStyle = colours.soft;
   if (!state.waiting.length && !state.hasEnded) context.fillText("no job waits", 1, height / 2);
   for (const [place, job] of state.waiting.entries()) {
     const [w, h] = sizes[run.jobs.shape[job]].map((side) => Math.max(3, side * scale));
-    if (left + w > places.width - 52 && place < state.waiting.length - 1) {
+    if (left + w > width - 52 && place < state.waiting.length - 1) {
       context.fillStyle = colours.soft;
-      context.fillText(`+${state.waiting.length - place}`, left + 2, height / 2);
+      context.fillText(`+${countText(state.waiting.length - place)}`, left + 2, height / 2);
       break;
     }
     const rect = [left, (height - h) / 2, w, h];
@@ -163,41 +132,6 @@ function drawQueue(canvas, run, state, places, sizes, colours, chosen) {
 function styleRun(context, place, colours) {
   context.strokeStyle = colours[RUN_COLOURS[place % RUN_COLOURS.length]];
   context.setLineDash(DASHES[place % DASHES.length]);
-}
-
-/** A curve for each run, and what is marked: the present, and a job's time. */
-function drawChart(canvas, chart, runs, now, end, mark, colours) {
-  const width = canvas.clientWidth;
-  const height = 76;
-  const context = fitted(canvas, width, height);
-  const x = (time) => (time / end) * width;
-  const y = (value) => height - 3 - (value / chart.most) * (height - 8);
-  context.strokeStyle = colours.line;
-  context.lineWidth = 1;
-  context.strokeRect(0.5, 0.5, width - 1, height - 1);
-  if (mark) {
-    context.fillStyle = colours.line;
-    context.fillRect(x(mark.from), 0, Math.max(1, x(mark.to) - x(mark.from)), height);
-    context.fillStyle = colourOf(mark.job);
-    context.fillRect(x(mark.to), height - 6, Math.max(2, x(Math.min(mark.leave, end)) - x(mark.to)), 6);
-  }
-  for (const [place, run] of runs.entries()) {
-    const values = run[chart.name];
-    styleRun(context, place, colours);
-    context.lineWidth = 1.5;
-    context.beginPath();
-    // A point for every six pixels, the mean of what lies there.
-    const step = Math.max(1, Math.round((6 * chart.points) / width));
-    for (let at = 0; at < values.length; at += step) {
-      const part = values.slice(at, at + step);
-      const value = part.reduce((sum, one) => sum + one, 0) / part.length;
-      context.lineTo(((at + part.length / 2) / chart.points) * width, y(value));
-    }
-    context.stroke();
-  }
-  context.setLineDash([]);
-  context.fillStyle = colours.ink;
-  context.fillRect(x(now) - 0.75, 0, 1.5, height);
 }
 
 /** The line of a run in the charts, for its heading. */

@@ -1,18 +1,8 @@
 "use strict";
 // The record of a job in every run, and how it came to its processors.
 
-const DAY_SECONDS = 86400;
-
-/** A time or span in the unit of the workload, in a few digits; of more than a day as days, hours, minutes and seconds. */
-function timeText(meta, ticks) {
-  const value = ticks / meta.ticks;
-  if (meta.unit === "s" && value >= DAY_SECONDS) {
-    const clock = new Date((value % DAY_SECONDS) * 1000).toISOString().slice(11, 19);
-    return `${Math.floor(value / DAY_SECONDS)} d ${clock}`;
-  }
-  const text = value.toLocaleString("en", { maximumFractionDigits: meta.ticks > 1 ? 2 : 0 });
-  return `${text} ${meta.unit}`;
-}
+/** What stands where there is no value. */
+const NONE = "–";
 
 function element(name, properties = {}, children = []) {
   const made = Object.assign(document.createElement(name), properties);
@@ -20,52 +10,78 @@ function element(name, properties = {}, children = []) {
   return made;
 }
 
+/** What became of a job in a run: `refused`, `left`, `waits` or `runs` when the run ended, or
+ * `absent`: it had not arrived then. */
+function fateOf(run, job) {
+  if (job >= run.count) return "absent";
+  if (run.refused[job]) return "refused";
+  if (run.start[job] === Infinity) return "waits";
+  return run.leave[job] === Infinity ? "runs" : "left";
+}
+
+const FATE_TEXTS = {
+  absent: "not arrived",
+  refused: "refused",
+  waits: "waits at the end",
+  runs: "runs at the end",
+};
+
 /** Fills `section` with what is known of a job, a column for each run; empties it without a job. */
 function showJob(section, { meta, jobs, runs }, job) {
   section.replaceChildren();
   section.hidden = job === null;
   if (job === null) return;
-  const span = (from, to) => (to < Infinity ? timeText(meta, to - from) : "–");
-  const at = (time) => (time < Infinity ? timeText(meta, time) : "–");
   const arrival = jobs.arrival[job];
-  const waits = runs.map((run) => (job < run.count ? waitOf(run, job) : null));
+  const waits = runs.map((run) => waitOf(run, job));
+  const [most, latest] = [(wait) => wait.steps[0][1], (wait) => wait.to].map((value) =>
+    Math.max(...waits.map((wait) => (wait ? value(wait) : 0))),
+  );
+  const started = (value) => (run) => (run.start[job] < Infinity ? value(run) : NONE);
+  const waited = (value) => (_, wait) => (wait ? value(wait) : NONE);
+  const timeOr = (time, run) =>
+    time < Infinity ? timeText(meta, time) : FATE_TEXTS[fateOf(run, job)];
+  const spanOf = (wait) => timeText(meta, wait.to - arrival);
+  const blocksOf = (run) => run.first[job + 1] - run.first[job];
   const rows = [
-    ["started", (run) => (run.refused[job] ? "refused" : at(run.start[job]))],
-    ["waited", (run) => span(arrival, run.start[job])],
-    ["left", (run) => at(run.leave[job])],
-    ["ahead at arrival", (_, wait) => wait.steps[0][1]],
-    ["overtaken by", (_, wait) => wait.overtaken],
-    ["misses", (run) => run.misses[job]],
-    ["held", (run) => (run.held[job] ? `${run.held[job]} in ${run.first[job + 1] - run.first[job]}` : "–")],
-    ["place in the queue", (run, wait) => path(wait, Math.max(...waits.map((one) => one?.to ?? 0)))],
+    ["started", (run) => timeOr(run.start[job], run)],
+    ["waited", waited((wait) => (wait.isOver ? spanOf(wait) : `over ${spanOf(wait)}`))],
+    ["left", started((run) => timeOr(run.leave[job], run))],
+    ["ahead at arrival", waited((wait) => countText(wait.steps[0][1]))],
+    ["overtaken by", waited((wait) => countText(wait.overtaken))],
+    ["misses", started((run) => countText(run.misses[job]))],
+    ["held", started((run) => `${countText(run.held[job])} in ${countText(blocksOf(run))}`)],
+    ["jobs ahead", waited((wait) => path(wait, most, latest))],
   ];
   const swatch = element("span", { className: "swatch" });
   swatch.style.background = colourOf(job);
   const shape = meta.shapes[jobs.shape[job]];
-  const head = element("h2", {}, [swatch, `Job ${jobs.number[job]}`]);
   const service = jobs.service[job] >= 0 ? `, runs ${timeText(meta, jobs.service[job])}` : "";
-  const about = `${shape}, ${jobs.processors[job]} processors, arrived at ${timeText(meta, arrival)}${service}`;
+  const processors = counted(jobs.processors[job], "processor");
+  const about = `${shape}, ${processors}, arrived at ${timeText(meta, arrival)}${service}`;
+  const small = element("small", { textContent: about });
+  const head = element("h2", {}, [swatch, `Job ${jobs.number[job]}`, small]);
   const names = runs.map((run) => element("th", { scope: "col", textContent: run.name }));
   const body = rows.map(([name, value]) => {
-    const cells = runs.map((run, place) => {
-      const content = job < run.count ? value(run, waits[place]) : "–";
-      return element("td", {}, [content instanceof Node ? content : String(content)]);
-    });
+    const cells = runs.map((run, place) => element("td", {}, [value(run, waits[place])]));
     return element("tr", {}, [element("th", { scope: "row", textContent: name }), ...cells]);
   });
   const table = element("table", {}, [
     element("thead", {}, [element("tr", {}, [element("td"), ...names])]),
     element("tbody", {}, body),
   ]);
-  section.append(head, element("p", { textContent: about }), element("div", { className: "scroll" }, [table]));
+  const span = timeText(meta, latest - arrival);
+  const scale = `Jobs ahead of it: 0 to ${countText(most)}, over ${span} from its arrival.`;
+  const parts = [head, element("div", { className: "scroll" }, [table])];
+  if (waits.some((wait) => wait)) parts.push(element("p", { textContent: scale }));
+  section.append(...parts);
 }
 
-/** The places of a job in the queue from its arrival to its start, as a small picture. */
-function path(wait, latest) {
-  const [width, height] = [84, 30];
-  const most = Math.max(1, wait.steps[0][1]);
+/** The jobs ahead of a job in the queue from its arrival to its start, as a small picture. All
+ * runs have the same axes. */
+function path(wait, most, latest) {
+  const [width, height] = [84, 22];
   const x = (time) => 1 + ((time - wait.from) / Math.max(1, latest - wait.from)) * (width - 2);
-  const y = (place) => height - 2 - (place / most) * (height - 5);
+  const y = (place) => height - 1.5 - (place / Math.max(1, most)) * (height - 3);
   let line = "";
   for (const [place, [time, ahead]] of wait.steps.entries()) {
     line += place ? `H${x(time)}V${y(ahead)}` : `M${x(time)} ${y(ahead)}`;
@@ -73,11 +89,15 @@ function path(wait, latest) {
   line += `H${x(wait.to)}`;
   const space = "http://www.w3.org/2000/svg";
   const picture = document.createElementNS(space, "svg");
-  for (const [name, value] of [["width", width], ["height", height], ["role", "img"], ["aria-label", `${most} at most`]]) {
-    picture.setAttribute(name, value);
-  }
+  const last = wait.steps.at(-1)[1];
+  const label = `from ${counted(wait.steps[0][1], "job")} ahead to ${countText(last)}`;
+  const attributes = { width, height, role: "img", "aria-label": label };
+  for (const [name, value] of Object.entries(attributes)) picture.setAttribute(name, value);
+  const axes = document.createElementNS(space, "path");
+  axes.setAttribute("class", "axes");
+  axes.setAttribute("d", `M0.5 0V${height - 0.5}H${width}`);
   const drawn = document.createElementNS(space, "path");
   drawn.setAttribute("d", line);
-  picture.append(drawn);
+  picture.append(axes, drawn);
   return picture;
 }

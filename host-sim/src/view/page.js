@@ -1,8 +1,24 @@
 "use strict";
 // Puts the page together, and follows what its reader does.
 
-/** Events a second at the speed at which a page begins. */
-const EVENTS_A_SECOND = 8;
+/** How long a page plays from the beginning to the end, at the speed at which it begins. */
+const SECONDS_TO_PLAY = 120;
+/** Room below the meshes for their queues and states and for the record of a job. */
+const BELOW_MESHES = 310;
+/** The least height that a mesh may have. */
+const MESH_HEIGHT_MIN = 240;
+
+/** What the wait of a run's jobs was, as far as it has a mean, and how many were refused. */
+function summaryText(meta, run) {
+  const parts = [];
+  if (run.meanWait !== null) parts.push(`mean wait ${timeText(meta, run.meanWait * meta.ticks)}`);
+  if (run.saturated) parts.push(run.meanWait === null ? "saturated: no mean wait" : "saturated");
+  if (run.grows) parts.push("the mean grows with the length of the run");
+  if (run.measuredRefused) {
+    parts.push(`${countText(run.measuredRefused)} of ${counted(run.measured, "job")} refused`);
+  }
+  return parts.join(", ");
+}
 
 async function start() {
   const page = await load();
@@ -20,7 +36,7 @@ async function start() {
   let pinned = false;
   let playing = false;
   let before = 0;
-  let speed = Math.max(1, (meta.end / Math.max(1, jobs.count * (1 + 2 * runs.length))) * EVENTS_A_SECOND);
+  let speed = meta.end / SECONDS_TO_PLAY;
   let colours = palette();
 
   const cards = runs.map((run, place) => {
@@ -31,15 +47,23 @@ async function start() {
     queue.setAttribute("aria-label", `Jobs that wait, ${run.name}`);
     const swatch = element("canvas", { className: "key" });
     const state = element("p", { className: "state" });
-    const wait = run.meanWait === null ? "" : `mean wait ${timeText(meta, run.meanWait * meta.ticks)}`;
-    const head = element("h2", {}, [swatch, run.name, element("small", { textContent: wait })]);
+    const summary = element("small", { textContent: summaryText(meta, run) });
+    const head = element("h2", {}, [swatch, run.name, summary]);
     const card = element("article", {}, [head, mesh, queue, state]);
     $("meshes").append(card);
     return { run, place, mesh, queue, swatch, state, card, drawn: [] };
   });
-  const aspect = meta.gapsAcross.length / meta.gapsUp.length;
-  $("meshes").classList.toggle("wide", aspect > 2.5);
+  // However its planes are arranged, it is wide.
+  const { w, h, across, up } = planesOf(meta);
+  $("meshes").classList.toggle("wide", w > 2.5 * h * across * up);
 
+  const legend = runs.map((run, place) => {
+    const swatch = element("canvas", { className: "key" });
+    return { swatch, place, entry: element("span", {}, [swatch, run.name]) };
+  });
+  const marking = element("p");
+  const entries = legend.map(({ entry }) => entry);
+  $("charts").append(element("p", { className: "legend" }, entries), marking);
   const charts = [
     ["used", "Processors in use (requested), % of all"],
     ["fragmented", "Free but fragmented processors, % of all"],
@@ -49,39 +73,59 @@ async function start() {
     const canvas = element("canvas", { className: "chart" });
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", title);
-    const isCount = name === "waiting";
-    const top = isCount ? `up to ${Math.ceil(most)}` : "";
-    $("charts").append(element("h2", {}, [title, element("small", { textContent: top })]), canvas);
-    return { name, canvas, points: meta.points, most: isCount ? Math.max(1, most) : meta.nodes };
+    const isPart = name !== "waiting";
+    $("charts").append(element("h2", { textContent: title }), canvas);
+    return { name, canvas, isPart, most: isPart ? meta.nodes : Math.max(1, most) };
   });
 
+  /** Where a card's processors are, anew only when the size of the window changes. */
+  const placesOf = (card) => {
+    const { clientHeight } = document.documentElement;
+    const above = cards[0].mesh.offsetTop;
+    const room = clientHeight - above - $("controls").offsetHeight - BELOW_MESHES;
+    const size = [card.card.clientWidth, Math.max(MESH_HEIGHT_MIN, room)];
+    if (String(size) !== card.size) {
+      card.size = String(size);
+      card.places = new Places(meta, ...size);
+    }
+    return card.places;
+  };
   const draw = () => {
+    document.documentElement.style.scrollPaddingBottom = `${$("controls").offsetHeight + 4}px`;
+    // Before the meshes, which have what room it leaves.
+    $("planes").textContent = placesOf(cards[0]).sentence();
     const marked = chosen === null ? undefined : cards.find(({ card }) => card.matches(":hover")) ?? cards[0];
     for (const card of cards) {
       const { run } = card;
       const state = stateAt(run, now, meta.nodes);
       card.now = state;
-      card.places = new Places(meta, card.mesh.clientWidth);
-      drawMesh(card.mesh, run, state, card.places, colours, chosen);
-      card.drawn = drawQueue(card.queue, run, state, card.places, sizes, colours, chosen);
+      drawMesh(card.mesh, run, state, placesOf(card), colours, chosen);
+      card.drawn = drawQueue(card.queue, run, state, card.card.clientWidth, sizes, colours, chosen);
       drawSwatch(card.swatch, card.place, colours);
       const percent = (count) => `${((100 * count) / meta.nodes).toFixed(1)} %`;
       card.state.textContent = state.hasEnded
         ? "ended"
-        : `${state.running.length} run, ${state.waiting.length} wait; ${percent(state.used)} in use, ` +
-          `${percent(state.fragmented)} fragmented`;
+        : `${countText(state.running.length)} run, ${countText(state.waiting.length)} wait` +
+          `${state.refused ? `, ${countText(state.refused)} refused` : ""}; ` +
+          `${percent(state.used)} in use, ${percent(state.fragmented)} fragmented`;
       card.mesh.setAttribute("aria-label", `${run.name}: ${card.state.textContent}`);
     }
     let mark = null;
-    if (marked && chosen < marked.run.count) {
+    const wait = marked && waitOf(marked.run, chosen);
+    if (wait) {
       const { run } = marked;
-      const to = Math.min(run.start[chosen], run.end);
-      mark = { job: chosen, from: jobs.arrival[chosen], to, leave: run.start[chosen] < Infinity ? run.leave[chosen] : to };
+      const leave = wait.isOver ? Math.min(run.leave[chosen], run.end) : wait.to;
+      mark = { job: chosen, from: wait.from, to: wait.to, leave };
     }
-    for (const chart of charts) drawChart(chart.canvas, chart, runs, now, meta.end, mark, colours);
+    const colouring = "grey while it waits, coloured below while it runs";
+    marking.textContent = mark
+      ? `Job ${jobs.number[chosen]} under ${marked.run.name}: ${colouring}.`
+      : "";
+    for (const { swatch, place } of legend) drawSwatch(swatch, place, colours);
+    for (const chart of charts) drawChart(chart.canvas, chart, page, now, mark, colours);
     $("time").textContent = `${timeText(meta, now)} of ${timeText(meta, meta.end)}`;
-    $("speed").textContent = `${Number((speed / meta.ticks).toPrecision(2)).toLocaleString("en")} ${meta.unit}/s`;
-    scrub.value = (now / meta.end) * scrub.max;
+    $("speed").textContent = rateText(meta, speed);
+    scrub.value = partOf(now, meta.end) * scrub.max;
   };
 
   let asked = false;
@@ -116,7 +160,6 @@ async function start() {
       requestAnimationFrame(frame);
     }
     playing = on;
-    $("play").textContent = on ? "⏸" : "▶";
     $("play").setAttribute("aria-pressed", on);
   };
   const faster = (factor) => {
@@ -129,6 +172,7 @@ async function start() {
       chosen = job;
       showJob($("job"), page, job);
     }
+    if (pin && job !== null) $("job").scrollIntoView({ block: "nearest" });
     redraw();
   };
 
@@ -138,7 +182,10 @@ async function start() {
       const found = card.drawn.find(({ from, to }) => from <= event.offsetX && event.offsetX < to);
       return found ? found.job : null;
     }
-    const [x, y] = card.places.at(event.offsetX, event.offsetY);
+    const place = card.places.at(event.offsetX, event.offsetY);
+    card.mesh.title = place ? card.places.name(place) : "";
+    if (!place) return null;
+    const [x, y] = place;
     const { first, rects } = card.run;
     const isThere = (job) => {
       for (let at = 4 * first[job]; at < 4 * first[job + 1]; at += 4) {
@@ -162,7 +209,7 @@ async function start() {
   }
   for (const { canvas } of charts) {
     const follow = (event) => {
-      if (event.buttons & 1) seek((event.offsetX / canvas.clientWidth) * meta.end);
+      if (event.buttons & 1) seek(new Frame(canvas.clientWidth, meta.end, 1).time(event.offsetX));
     };
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId);
@@ -209,14 +256,26 @@ async function start() {
   });
   addEventListener("resize", redraw);
   showJob($("job"), page, null);
+  // A run in which no time passes has nothing to play.
+  const all = document.querySelectorAll("#controls button, #scrub");
+  for (const control of all) control.disabled = meta.end === 0;
   // An address that ends in #at=TIME&job=NUMBER shows that; else the middle, as an empty machine shows nothing.
   const wanted = new URLSearchParams(location.hash.slice(1));
-  now = wanted.has("at") ? Math.min(wanted.get("at") * meta.ticks, meta.end) : Math.round(meta.end / 2);
+  const at = Number(wanted.get("at") ?? NaN) * meta.ticks;
+  const middle = Math.round(((jobs.arrival[0] ?? 0) + meta.end) / 2);
+  now = Number.isNaN(at) ? middle : Math.min(Math.max(at, 0), meta.end);
   const job = jobs.number.indexOf(Number(wanted.get("job") ?? NaN));
-  if (job >= 0) choose(job, true);
   draw();
+  if (job >= 0) choose(job, true);
   // For scripts that drive the page.
-  window.view = { page, draw, seek: (time) => ((now = time), draw()), state: () => ({ now, chosen, playing, speed }) };
+  window.view = {
+    page,
+    draw,
+    seek: (time) => ((now = time), draw()),
+    choose: (job) => (choose(job, true), draw()),
+    places: () => cards[0].places,
+    state: () => ({ now, chosen, playing, speed }),
+  };
   document.documentElement.dataset.ready = "true";
 }
 

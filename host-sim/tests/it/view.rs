@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use scraper::{Html, Selector};
+use serde_json::Value;
 
 use crate::program::host_sim_in;
 
@@ -39,7 +40,7 @@ fn the_page_is_valid_and_needs_no_network() {
 fn the_curves_of_twenty_strategies_differ() {
     let folder = tempfile::tempdir().unwrap();
     let text = page(folder.path(), "--mesh 4x4 --jobs 5 --warmup 0");
-    let list = |name: &str| -> Vec<serde_json::Value> {
+    let list = |name: &str| -> Vec<Value> {
         let start = format!("const {name} = ");
         let (_, rest) = text.split_once(&start).unwrap();
         let (list, _) = rest.split_once(';').unwrap();
@@ -81,4 +82,98 @@ fn options_that_do_nothing_are_refused() {
     let scenario = "mesh = \"8x8\"\njobs = 50\nwarmup = 0\nreplications = 3\nformat = \"json\"\n";
     fs::write(folder.path().join("s.toml"), scenario).unwrap();
     page(folder.path(), "--scenario s.toml");
+}
+
+/// What the page says of its runs.
+fn meta(text: &str) -> Value {
+    let page = Html::parse_document(text);
+    let script = Selector::parse("script#meta").unwrap();
+    let script = page.select(&script).next().unwrap();
+    serde_json::from_str(&script.text().collect::<String>()).unwrap()
+}
+
+#[test]
+fn means_refusals_and_saturation_are_those_of_run() {
+    let folder = tempfile::tempdir().unwrap();
+    // Two jobs a minute that hold half of the machine for an hour.
+    let line = |number: u32| {
+        let submit = 30 * number;
+        format!("{number} {submit} -1 3600 8 -1 -1 8 3600 -1 1 1 1 -1 -1 1 -1 -1\n")
+    };
+    let log: String = (1..=300).map(line).collect();
+    fs::write(folder.path().join("full.swf"), log).unwrap();
+    let mut seen = Vec::new();
+    for (scenario, strategies) in [
+        (
+            "--mesh 16x16 --load .7 --jobs 1500 --seed 4",
+            "ff,mbs,naive",
+        ),
+        ("--torus 8x8x8 --load .7 --jobs 300", "partner,ff"),
+        ("--mesh 8x8 --load .9 --jobs 300 --measure departures", "ff"),
+        ("--mesh 8x8 --tasks 30", "ff,naive"),
+        ("--mesh 4x4 --swf full.swf", "ff,naive"),
+    ] {
+        let options = format!("{scenario} --strategy {strategies}");
+        let page = meta(&page(folder.path(), &options));
+        // A log has one.
+        let once = match scenario.contains("--swf") {
+            true => "",
+            false => "--replications 1",
+        };
+        let line = format!("run {options} {once} --format json");
+        let run = host_sim_in(folder.path(), &line).json();
+        let results = run["results"].as_array().unwrap();
+        assert_eq!(page["runs"].as_array().unwrap().len(), results.len());
+        for (shown, result) in page["runs"].as_array().unwrap().iter().zip(results) {
+            let mean = &result["metrics"]["waiting_delay"]["mean"];
+            assert_eq!(&shown["meanWait"], mean, "{options}");
+            assert_eq!(shown["saturated"], result["saturated"], "{options}");
+            assert_eq!(shown["grows"], result["grows_with_length"], "{options}");
+            let refused = result["refused"].as_object().unwrap();
+            let refused: u64 = refused.values().map(|count| count.as_u64().unwrap()).sum();
+            assert_eq!(shown["measuredRefused"], refused, "{options}");
+            let served = result["metrics"]["jobs"]["mean"].as_f64().unwrap() as u64;
+            assert_eq!(shown["measured"], served + refused, "{options}");
+            seen.push((shown["saturated"] == true, refused > 0));
+        }
+    }
+    for expected in [(true, false), (false, true), (false, false)] {
+        assert!(seen.contains(&expected), "{expected:?} in {seen:?}");
+    }
+}
+
+#[test]
+fn a_run_in_which_no_time_passes_ends_at_0() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "--torus 8x8x8 --strategy partner --tasks 1 --seed 3";
+    let meta = meta(&page(folder.path(), line));
+    assert_eq!((&meta["end"], &meta["jobs"]), (&0.into(), &1.into()));
+    let run = &meta["runs"][0];
+    assert_eq!(
+        (&run["measuredRefused"], &run["measured"]),
+        (&1.into(), &1.into())
+    );
+    assert_eq!(
+        (&run["meanWait"], &run["saturated"]),
+        (&Value::Null, &false.into())
+    );
+    assert_eq!(run["used"], serde_json::json!([]));
+    let dimensions = serde_json::json!([
+        {"name": "x", "side": 8}, {"name": "y", "side": 8}, {"name": "z", "side": 8}
+    ]);
+    assert_eq!(meta["dimensions"], dimensions);
+}
+
+/// The signs on the buttons are drawn; the rest is in every font.
+#[test]
+fn the_page_needs_no_signs_that_fonts_lack() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = page(folder.path(), "--mesh 4x4 --jobs 5 --warmup 0");
+    let page = Html::parse_document(&text);
+    let buttons = |selector: &str| page.select(&Selector::parse(selector).unwrap()).count();
+    assert_eq!(buttons("#back svg, #play svg, #next svg"), 1 + 2 + 1);
+    let others = text.chars().filter(|letter| !letter.is_ascii());
+    // Dashes and the minus sign.
+    let others: Vec<char> = others.filter(|letter| !"–−".contains(*letter)).collect();
+    assert!(others.is_empty(), "{others:?}");
 }

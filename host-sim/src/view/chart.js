@@ -1,0 +1,111 @@
+"use strict";
+// Curves over time, with their axes.
+
+/** Height of a chart, and what surrounds the space of the curves: numbers at the left and below. */
+const CHART_HEIGHT = 104;
+const CHART_MARGIN = { left: 52, right: 22, top: 8, bottom: 20 };
+/** The least distance of numbers at the axes. */
+const TICK_WIDTH = 90;
+const TICK_HEIGHT = 32;
+
+/** The space of the curves in a chart of this width, over a time that ends at `end`. */
+class Frame {
+  constructor(width, end, most) {
+    const { left, right, top, bottom } = CHART_MARGIN;
+    Object.assign(this, { end, most, left, top });
+    this.width = Math.max(1, width - left - right);
+    this.height = CHART_HEIGHT - top - bottom;
+    this.bottom = top + this.height;
+  }
+
+  x(time) {
+    return this.left + partOf(time, this.end) * this.width;
+  }
+
+  y(value) {
+    return this.bottom - (value / this.most) * this.height;
+  }
+
+  /** The time at this distance from the left edge of the chart. */
+  time(x) {
+    return ((x - this.left) / this.width) * this.end;
+  }
+}
+
+/** The part of a span that has passed; 0 of a span without length. */
+const partOf = (time, end) => (end > 0 ? time / end : 0);
+
+/** The numbers at the axis upwards: each its value and text. */
+function valueTicks(chart, height) {
+  const { most, isPart } = chart;
+  const ticks = roundTicks(isPart ? 100 : most, Math.max(1, Math.floor(height / TICK_HEIGHT)));
+  // There is no half a job.
+  const whole = ticks.filter((value) => isPart || Number.isInteger(value));
+  return whole.map((value) =>
+    isPart ? [(value / 100) * most, `${value} %`] : [value, countText(value)],
+  );
+}
+
+function drawAxes(context, frame, chart, meta, colours) {
+  context.strokeStyle = colours.line;
+  context.fillStyle = colours.soft;
+  context.lineWidth = 1;
+  context.font = LABEL_FONT;
+  context.strokeRect(frame.left + 0.5, frame.top + 0.5, frame.width - 1, frame.height - 1);
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  const line = (x, y, toX, toY) => {
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(toX, toY);
+    context.stroke();
+  };
+  for (const [value, text] of valueTicks(chart, frame.height)) {
+    const y = Math.round(frame.y(value)) - 0.5;
+    line(frame.left - 4, y, frame.left + frame.width, y);
+    context.fillText(text, frame.left - 7, y + 0.5);
+  }
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  const times = Math.max(1, Math.floor(frame.width / TICK_WIDTH));
+  for (const [time, text] of timeTicks(meta, frame.end, times)) {
+    const x = Math.round(frame.x(time)) + 0.5;
+    line(x, frame.bottom, x, frame.bottom + 4);
+    context.fillText(text, x, frame.bottom + 6);
+  }
+}
+
+/** A curve for each run, and what is marked: the present, and a job's time. */
+function drawChart(canvas, chart, { meta, runs }, now, mark, colours) {
+  const width = canvas.parentElement.clientWidth;
+  const context = fitted(canvas, width, CHART_HEIGHT);
+  const frame = new Frame(width, meta.end, chart.most);
+  const { top, bottom, height } = frame;
+  if (mark) {
+    const x = (time) => frame.x(Math.min(time, meta.end));
+    context.fillStyle = colours.line;
+    context.fillRect(x(mark.from), top, Math.max(1, x(mark.to) - x(mark.from)), height);
+    context.fillStyle = colourOf(mark.job);
+    if (mark.leave > mark.to) {
+      context.fillRect(x(mark.to), bottom - 6, Math.max(2, x(mark.leave) - x(mark.to)), 6);
+    }
+  }
+  drawAxes(context, frame, chart, meta, colours);
+  for (const [place, run] of runs.entries()) {
+    const values = run[chart.name];
+    styleRun(context, place, colours);
+    context.lineWidth = 1.5;
+    context.beginPath();
+    // A point for every six pixels, the mean of what lies there.
+    const step = Math.max(1, Math.round((6 * meta.points) / frame.width));
+    for (let at = 0; at < values.length; at += step) {
+      const part = values.slice(at, at + step);
+      const value = part.reduce((sum, one) => sum + one, 0) / part.length;
+      context.lineTo(frame.x(((at + part.length / 2) / meta.points) * meta.end), frame.y(value));
+    }
+    context.stroke();
+  }
+  context.setLineDash([]);
+  context.fillStyle = colours.ink;
+  context.fillRect(frame.x(now) - 0.75, top, 1.5, height);
+}
