@@ -1,7 +1,6 @@
-//! The project's chores: `cargo xtask test`, `size`, `instructions`, `round-trips`, `panics`, `decisions`, `qemu`, `flash`, `slurm`, `browser`, `fuzz`, `miri` and
-//! `mutants`.
+//! The project's chores; `cargo xtask help` lists them.
 //!
-//! Whatever a chore does, it prints the commands it runs, so that each can be run by hand.
+//! Every chore prints the commands that it runs, so each can be run by hand.
 
 use std::process::ExitCode;
 
@@ -11,6 +10,7 @@ mod board;
 mod browser;
 mod command;
 mod decisions;
+mod docs;
 mod emulator;
 mod fuzz;
 mod image;
@@ -41,6 +41,8 @@ enum Chore {
     RoundTrips(round_trips::Options),
     /// Find where the firmware can panic, and compare with the list of places where it does not.
     Panics(panics::Options),
+    /// Write the generated documents and build the book.
+    Docs(docs::Options),
     /// Compare what the simulator decides with what it decided at another commit.
     Decisions(decisions::Options),
     /// Run the firmware in QEMU and serve its serial line on a TCP port of this machine.
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         Chore::Size(options) => size::run(&options),
         Chore::Instructions(options) => instructions::run(&options),
         Chore::RoundTrips(options) => round_trips::run(&options),
+        Chore::Docs(options) => docs::run(&options),
         Chore::Decisions(options) => decisions::run(&options),
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),

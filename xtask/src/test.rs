@@ -83,6 +83,9 @@ fn host() -> Lane<'static> {
             }
             Ok(())
         })
+        .step("generated documents", |step| {
+            step.run(&chore()?.args("docs --check"))
+        })
         .step("rustdoc", |step| {
             step.run(
                 &Cmd::new("cargo doc --no-deps")
