@@ -15,10 +15,6 @@ use crate::command::{Cmd, root, target_dir};
 pub(crate) const TARGET: &str = "thumbv7em-none-eabihf";
 /// The board's chip as probe-rs names it.
 pub(crate) const CHIP: &str = "STM32F446RETx";
-/// Bytes of flash on the chip.
-pub(crate) const FLASH_BYTES: u64 = 512 * 1024;
-/// Bytes of RAM on the chip.
-pub(crate) const RAM_BYTES: u64 = 128 * 1024;
 
 const PACKAGE: &str = "meshalloc-firmware";
 

@@ -4,8 +4,9 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
+mod benchmarks;
 mod board;
 mod browser;
 mod command;
@@ -15,10 +16,10 @@ mod emulator;
 mod fuzz;
 mod image;
 mod instructions;
+mod measurements;
 mod miri;
 mod mutants;
 mod panics;
-mod readme;
 mod round_trips;
 mod setup;
 mod size;
@@ -30,6 +31,15 @@ mod test;
 /// The chores of meshalloc.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Xtask {
+    #[command(subcommand)]
+    chore: Chore,
+    /// Install missing system packages with sudo; root installs them without this option
+    #[arg(long, global = true)]
+    install: bool,
+}
+
+#[derive(Subcommand)]
 enum Chore {
     /// Install what is missing, then check, build, test and measure everything.
     Test(test::Options),
@@ -39,6 +49,8 @@ enum Chore {
     Instructions(instructions::Options),
     /// Measure how long a client waits for the firmware in QEMU.
     RoundTrips(round_trips::Options),
+    /// Compare the speed of decisions with a widely used allocator of rectangles.
+    Benchmarks(benchmarks::Options),
     /// Find where the firmware can panic, and compare with the list of places where it does not.
     Panics(panics::Options),
     /// Write the generated documents and build the book.
@@ -65,10 +77,15 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
-    let done = match Chore::parse() {
+    let xtask = Xtask::parse();
+    if xtask.install {
+        setup::allow_installing();
+    }
+    let done = match xtask.chore {
         Chore::Test(options) => return test::run(&options),
         Chore::Size(options) => size::run(&options),
         Chore::Instructions(options) => instructions::run(&options),
+        Chore::Benchmarks(options) => benchmarks::run(&options),
         Chore::RoundTrips(options) => round_trips::run(&options),
         Chore::Docs(options) => docs::run(&options),
         Chore::Decisions(options) => decisions::run(&options),

@@ -71,16 +71,6 @@ pub(super) fn table(image: &Image, names: &[String]) -> Result<(String, Vec<Stri
             .collect();
         writeln!(text, "| `{}` | {} |", strategy.name(), cells.join(" | "))?;
     }
-    write!(
-        text,
-        "\nThe most instructions of the image with all strategies and the journal in QEMU between two looks at the line, in a search for bad cases: meshes, cubes and odd \
-         grids of up to 4096\nprocessors, empty, with patterns of faults in which searches are in vain, full of jobs while others wait, with nearly as many jobs as there is room for, and \
-         with jobs of thousands of blocks;\nwith faults, queries, checkpoints, Reset and Configure. {SLICE_MAX} instructions are 50 ms at 16 MHz and 1.5 cycles an instruction{}.\n",
-        match longer.is_empty() {
-            true => "; none takes longer".to_owned(),
-            false => format!("; longer: {}", longer.join(", ")),
-        }
-    )?;
     Ok((text, longer))
 }
 
