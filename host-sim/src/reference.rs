@@ -1,6 +1,7 @@
 //! `reference`: the pages of `docs/reference/`, made from the definitions that the program uses.
 //!
-//! Each page is Markdown. `cargo xtask docs` writes them, and `cargo xtask docs --check` compares them.
+//! Each page is Markdown. `cargo xtask docs` writes them, and `cargo xtask docs --check` compares
+//! them.
 
 use std::fs;
 use std::io::{self, Write};

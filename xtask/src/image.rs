@@ -23,8 +23,8 @@ pub(crate) fn build_command(features: &str) -> Cmd {
     command("build", features)
 }
 
-/// The command that lints the image with these features of the firmware. What runs on the host, such as derive macros, is
-/// not compiled again for the build.
+/// The command that lints the image with these features of the firmware. What runs on the host,
+/// such as derive macros, is not compiled again for the build.
 pub(crate) fn clippy_command(features: &str) -> Cmd {
     command("clippy", features).args("-- -D warnings")
 }
@@ -51,10 +51,12 @@ fn folder() -> PathBuf {
         .map_or(folder.clone(), PathBuf::from)
 }
 
-/// The copy that this process has of the image it built last. Another process may build another image at any time.
+/// The copy that this process has of the image it built last. Another process may build another
+/// image at any time.
 static COPY: Mutex<Option<TempDir>> = Mutex::new(None);
 
-/// Builds an image and keeps a copy of it: [`path`]. Other processes that build images in this clone wait meanwhile.
+/// Builds an image and keeps a copy of it: [`path`]. Other processes that build images in this
+/// clone wait meanwhile.
 ///
 /// # Errors
 ///
@@ -143,7 +145,8 @@ impl Image {
             if !flags.contains(elf::SHF_ALLOC) {
                 continue;
             }
-            // Initialised variables count twice: flash holds their values until the start copies them.
+            // Initialised variables count twice: flash holds their values until the start copies
+            // them.
             if header.sh_type(file.endian()) != elf::SHT_NOBITS {
                 image.flash += section.size();
             }

@@ -43,9 +43,11 @@ struct Xtask {
 enum Chore {
     /// Install what is missing, then check, build, test and measure everything.
     Test(test::Options),
-    /// Show how much flash, RAM and stack the firmware takes, with each strategy alone and with all.
+    /// Show how much flash, RAM and stack the firmware takes, with each strategy alone and with
+    /// all.
     Size(size::Options),
-    /// Count the instructions that the firmware takes for every command, decisions with foresight and scheduling passes.
+    /// Count the instructions that the firmware takes for every command, decisions with foresight
+    /// and scheduling passes.
     Instructions(instructions::Options),
     /// Measure how long a client waits for the firmware in QEMU.
     RoundTrips(round_trips::Options),
@@ -63,13 +65,15 @@ enum Chore {
     Flash(board::FlashOptions),
     /// Drive the pages of the simulator in Chromium by clicks and keys.
     Browser,
-    /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one machine.
+    /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one
+    /// machine.
     Slurm,
     /// Feed arbitrary bytes to what reads bytes.
     Fuzz(fuzz::Options),
     /// Run the unit tests of core under Miri.
     Miri,
-    /// Change core and the protocol in many places, one at a time, and see whether the tests notice.
+    /// Change core and the protocol in many places, one at a time, and see whether the tests
+    /// notice.
     Mutants(mutants::Options),
     /// Run a program of tests up to its first failure, for the above.
     #[command(hide = true)]

@@ -1,7 +1,7 @@
 //! Installs what the other steps need.
 //!
-//! rustup's components are added without a question. System packages are installed for root, or with
-//! `--install`; otherwise the error names the one command that installs them.
+//! rustup's components are added without a question. System packages are installed for root, or
+//! with `--install`; otherwise the error names the one command that installs them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -59,6 +59,17 @@ fn target_is_installed() -> Result<bool> {
         .arg(TARGET)
         .output()?;
     Ok(std::fs::read_dir(folder.trim()).is_ok_and(|mut files| files.next().is_some()))
+}
+
+/// Makes sure that this toolchain is there.
+pub(crate) fn toolchain(version: &str) -> Result<()> {
+    if Cmd::new(&format!("rustup run {version} cargo --version")).succeeds() {
+        return Ok(());
+    }
+    rustup(
+        &format!("rustup toolchain install {version} --profile minimal --no-self-update"),
+        version,
+    )
 }
 
 /// Runs rustup. In a run of cargo it changes the toolchain of that run.

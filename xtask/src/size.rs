@@ -23,7 +23,8 @@ pub(crate) struct Options {
     check: bool,
 }
 
-/// The names of the images with the first [`FIRST`] strategies, with all strategies and schedulers, and of that with the journal as well.
+/// The names of the images with the first [`FIRST`] strategies, with all strategies and schedulers,
+/// and of that with the journal as well.
 const SIXTEEN: &str = "sixteen";
 const ALL: &str = "all";
 const JOURNAL: &str = "all+journal";
@@ -129,7 +130,8 @@ impl Row {
         })
     }
 
-    /// What has grown by more than 2 %; a stack also by more than an interrupt that came at another moment.
+    /// What has grown by more than 2 %; a stack also by more than an interrupt that came at another
+    /// moment.
     fn growth(&self, before: &Row) -> Vec<String> {
         const INTERRUPT: u64 = 160;
         let columns = self.columns().into_iter().zip(before.columns());

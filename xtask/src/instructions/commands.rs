@@ -118,7 +118,8 @@ fn row(image: &Image, strategy: StrategyKind) -> Result<String> {
     Ok(row)
 }
 
-/// Fills the machine with jobs, then has one after the other leave, out of order, and another come; in between, all other commands.
+/// Fills the machine with jobs, then has one after the other leave, out of order, and another come;
+/// in between, all other commands.
 fn work(configuration: Configuration) -> Result<Vec<Step>> {
     let machine = configuration.machine;
     let submit = |job: u32| Command::Submit {

@@ -15,8 +15,9 @@ const BUDGETS: [u64; 3] = [16, 32, 64];
 const RUNNING: usize = 40;
 /// The clock of the board, in MHz.
 const CLOCK_MHZ: u32 = 180;
-/// Cycles an instruction takes, all in all, an assumption: most take one, loads two, taken branches two to four; the chip's flash accelerator
-/// hides nearly all of the five wait states at this clock.
+/// Cycles an instruction takes, all in all, an assumption: most take one, loads two, taken branches
+/// two to four; the chip's flash accelerator hides nearly all of the five wait states at this
+/// clock.
 const CYCLES_EACH: f64 = 1.5;
 pub(super) fn table(image: &Image) -> Result<String> {
     let strategies = |budget| {

@@ -1,7 +1,8 @@
 //! How many instructions the firmware takes for its commands: the tables of `instructions.md`.
 //!
-//! QEMU's clock counts instructions, and the image for QEMU keeps how long each command takes, from its last byte to the last one of
-//! the replies. So the figures have the protocol in them, which is the same for all strategies but for the length of the replies.
+//! QEMU's clock counts instructions, and the image for QEMU keeps how long each command takes, from
+//! its last byte to the last one of the replies. So the figures have the protocol in them, which is
+//! the same for all strategies but for the length of the replies.
 
 mod commands;
 mod count;
