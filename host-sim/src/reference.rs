@@ -216,11 +216,11 @@ fn strategies(output: &mut dyn Write) -> io::Result<()> {
          [Strategies by family](../concepts/strategies.md) explains how they work and when to use which.\n\n\
          - *pieces*: what a job holds: one block, up to two blocks, or any number of blocks.\n\
          - *complete*: with its default parameters the strategy finds a place whenever one exists.\n\
-         - *parameters*: what may follow the name and a colon, as in `leb:16`.",
+         - A name may be followed by a colon and parameters, as in `leb:16`.",
     )?;
     writeln!(
         output,
-        "| name | machines | pieces | complete | parameters | source |\n|---|---|---|---|---|---|"
+        "| name | machines | pieces | complete |\n|---|---|---|---|"
     )?;
     for kind in StrategyKind::ALL {
         let info = kind.info();
@@ -229,17 +229,29 @@ fn strategies(output: &mut dyn Write) -> io::Result<()> {
             meshalloc::Holds::TwoBlocks => "one or two",
             meshalloc::Holds::Processors => "any number",
         };
-        writeln!(
-            output,
-            "| {} | {} | {pieces} | {} | {} | {} |",
-            names(std::iter::once(&info.name).chain(info.aliases)),
-            schema::cell(&kind.serves().to_string()),
-            if info.complete { "yes" } else { "no" },
-            names(&strategy_parameters(*kind)),
-            schema::cell(info.source)
-        )?;
+        let mut names = names(std::iter::once(&info.name).chain(info.aliases));
+        for parameter in strategy_parameters(*kind) {
+            names.push_str(&format!(", `:{}`", schema::cell(parameter)));
+        }
+        let serves = schema::cell(&kind.serves().to_string());
+        let complete = if info.complete { "yes" } else { "no" };
+        writeln!(output, "| {names} | {serves} | {pieces} | {complete} |")?;
+    }
+    writeln!(output, "\n## Sources\n")?;
+    for kind in StrategyKind::ALL {
+        let info = kind.info();
+        writeln!(output, "- `{}`: {}", info.name, info.source)?;
     }
     Ok(())
+}
+
+/// A meaning with its source in one cell.
+fn with_source(meaning: &str, source: &str) -> String {
+    let mut text = meaning.to_owned();
+    if !source.is_empty() {
+        text.push_str(&format!(" *{source}*"));
+    }
+    schema::cell(&text)
 }
 
 /// Names as code, separated by commas.
@@ -257,10 +269,10 @@ fn schedulers(output: &mut dyn Write) -> io::Result<()> {
         "You can look up each scheduler here: how it is written, what it does, and its source.\n\
          [Schedulers](../concepts/schedulers.md) compares them.",
     )?;
-    writeln!(output, "| written | meaning | source |\n|---|---|---|")?;
+    writeln!(output, "| written | meaning |\n|---|---|")?;
     for info in SchedulerKind::INFO {
-        let [meaning, source] = [info.meaning, info.source].map(schema::cell);
-        writeln!(output, "| {} | {meaning} | {source} |", names(info.forms))?;
+        let meaning = with_source(info.meaning, info.source);
+        writeln!(output, "| {} | {meaning} |", names(info.forms))?;
     }
     Ok(())
 }
@@ -275,13 +287,10 @@ fn distributions(output: &mut dyn Write) -> io::Result<()> {
         let Some((title, infos)) = part.entries() else {
             continue;
         };
-        writeln!(
-            output,
-            "## {title}\n\n| written | meaning | source |\n|---|---|---|"
-        )?;
+        writeln!(output, "## {title}\n\n| written | meaning |\n|---|---|")?;
         for info in infos {
-            let [name, meaning, source] = [info.name, info.meaning, info.source].map(schema::cell);
-            writeln!(output, "| `{name}` | {meaning} | {source} |")?;
+            let meaning = with_source(info.meaning, info.source);
+            writeln!(output, "| `{}` | {meaning} |", schema::cell(info.name))?;
         }
         writeln!(output)?;
     }
@@ -296,18 +305,11 @@ fn metrics(output: &mut dyn Write) -> io::Result<()> {
          these names. [Metrics and intervals](../concepts/metrics-and-intervals.md) explains how\n\
          they are measured.",
     )?;
-    writeln!(
-        output,
-        "| name | meaning | unit | source |\n|---|---|---|---|"
-    )?;
+    writeln!(output, "| name | meaning | unit |\n|---|---|---|")?;
     for metric in Metric::ALL {
-        let [meaning, unit, source] =
-            [metric.meaning(), metric.unit().words(), metric.source()].map(schema::cell);
-        writeln!(
-            output,
-            "| `{}` | {meaning} | {unit} | {source} |",
-            metric.name()
-        )?;
+        let meaning = with_source(metric.meaning(), metric.source());
+        let unit = schema::cell(metric.unit().words());
+        writeln!(output, "| `{}` | {meaning} | {unit} |", metric.name())?;
     }
     Ok(())
 }
