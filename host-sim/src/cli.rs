@@ -23,6 +23,7 @@ use crate::list;
 use crate::log::{self, LogStatisticsArgs};
 use crate::map::{EndMapArgs, Map, PlotArgs, Snapshot};
 use crate::names;
+use crate::reference::{self, ReferenceArgs};
 use crate::replay::{self, ReplayError, Waiting};
 use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunHow};
@@ -90,8 +91,10 @@ enum Command {
     Log(LogStatisticsArgs),
     /// List strategies, schedulers, distributions and metrics, with their sources
     List(ListArgs),
-    /// Describe every file and document that host-sim writes: columns of CSV, keys of JSON
+    /// Print the JSON Schema of a JSON document that host-sim writes
     Schema(SchemaArgs),
+    /// Write the reference pages: command line, scenario keys, strategies, metrics, outputs
+    Reference(ReferenceArgs),
     /// Print completions for a shell
     ///
     /// For bash: host-sim completions bash > ~/.local/share/bash-completion/completions/host-sim
@@ -316,6 +319,7 @@ fn carry_out(
         Command::Log(args) => log::log(args, output),
         Command::List(args) => Ok(list::list(args.what, args.format, output)?),
         Command::Schema(args) => Ok(schema::schema(args, output)?),
+        Command::Reference(args) => reference::reference(args, Cli::command(), output),
         Command::Completions { shell } => Ok(completions(*shell, output)?),
         Command::Man { folder } => man(folder, output),
     }

@@ -38,6 +38,7 @@ pub mod plot;
 pub mod processors;
 mod progress;
 pub mod records;
+mod reference;
 pub mod replay;
 pub mod report;
 pub mod reproduce;

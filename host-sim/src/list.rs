@@ -7,6 +7,7 @@ use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::metrics::Metric;
 use crate::scenario::Format;
+use crate::workload::distributions::DistributionInfo;
 use crate::workload::{
     CountDistribution, EstimateModel, Pattern, ServiceDistribution, ShapeRule, SizeDistribution,
     TaskDistribution,
@@ -71,34 +72,45 @@ fn text(part: Option<Part>, output: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+impl Part {
+    /// The title and entries of a part whose entries have a name, a meaning and a source only.
+    pub(crate) fn entries(self) -> Option<(&'static str, &'static [DistributionInfo])> {
+        Some(match self {
+            Part::Strategies | Part::Schedulers | Part::Metrics => return None,
+            Part::Sizes => (
+                "Distributions of side lengths (--sizes)",
+                SizeDistribution::LIST,
+            ),
+            Part::Service => (
+                "Distributions of service times (--service)",
+                ServiceDistribution::LIST,
+            ),
+            Part::Dims => (
+                "Distributions of dimensions and radices on a cube (--dims, --radices)",
+                TaskDistribution::LIST,
+            ),
+            Part::Patterns => (
+                "Communication patterns of jobs that send messages (--pattern)",
+                Pattern::LIST,
+            ),
+            Part::TaskProcessors => (
+                "Distributions of numbers of processors (--task-processors)",
+                CountDistribution::LIST,
+            ),
+            Part::Estimates => ("Estimates of run times (--estimates)", EstimateModel::LIST),
+            Part::Shapes => ("Shapes of a log's jobs (--shape)", ShapeRule::LIST),
+        })
+    }
+}
+
 /// A part with its title.
 fn section(part: Part, output: &mut dyn Write) -> io::Result<()> {
-    let (title, infos) = match part {
-        Part::Strategies => return strategies(output),
-        Part::Schedulers => return schedulers(output),
-        Part::Metrics => return metrics(output),
-        Part::Shapes => return shapes(output),
-        Part::Sizes => (
-            "Distributions of side lengths (--sizes)",
-            SizeDistribution::LIST,
-        ),
-        Part::Service => (
-            "Distributions of service times (--service)",
-            ServiceDistribution::LIST,
-        ),
-        Part::Dims => (
-            "Distributions of dimensions and radices on a cube (--dims, --radices)",
-            TaskDistribution::LIST,
-        ),
-        Part::Patterns => (
-            "Communication patterns of jobs that send messages (--pattern)",
-            Pattern::LIST,
-        ),
-        Part::TaskProcessors => (
-            "Distributions of numbers of processors (--task-processors)",
-            CountDistribution::LIST,
-        ),
-        Part::Estimates => ("Estimates of run times (--estimates)", EstimateModel::LIST),
+    let Some((title, infos)) = part.entries() else {
+        return match part {
+            Part::Strategies => strategies(output),
+            Part::Schedulers => schedulers(output),
+            _ => metrics(output),
+        };
     };
     writeln!(output, "{title}")?;
     for info in infos {
@@ -163,14 +175,6 @@ fn metrics(output: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn shapes(output: &mut dyn Write) -> io::Result<()> {
-    writeln!(output, "Shapes of a log's jobs (--shape)")?;
-    for rule in ShapeRule::LIST {
-        item(output, rule.name, &[rule.meaning, rule.source])?;
-    }
-    Ok(())
-}
-
 /// What follows the colon in each of these forms, where there is one.
 fn parameters(forms: impl IntoIterator<Item = &'static str>) -> Vec<&'static str> {
     let forms = forms.into_iter().filter_map(|form| form.split_once(':'));
@@ -178,7 +182,7 @@ fn parameters(forms: impl IntoIterator<Item = &'static str>) -> Vec<&'static str
 }
 
 /// What may follow the strategy's name and a colon.
-fn strategy_parameters(kind: StrategyKind) -> Vec<&'static str> {
+pub(crate) fn strategy_parameters(kind: StrategyKind) -> Vec<&'static str> {
     parameters(kind.info().forms.iter().map(|form| form.text))
 }
 

@@ -40,3 +40,12 @@ pub mod survey;
 pub mod system;
 pub mod trial;
 pub mod wormhole;
+
+/// The Rust code of the documents, which runs as doc tests.
+#[cfg(doctest)]
+mod documents {
+    #[doc = include_str!("../../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../docs/guides/link-the-core.md")]
+    struct LinkTheCore;
+}

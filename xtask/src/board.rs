@@ -37,7 +37,8 @@ fn build(features: &str, journal: bool) -> Result<()> {
     image::build(&image::build_command(&format!("{features}{journal}")))
 }
 
-/// The command that runs an image in QEMU, with its serial line on a socket, named as QEMU does, and its log on standard output.
+/// The command that runs an image in QEMU, with its serial line on a socket, named as QEMU does,
+/// and its log on standard output.
 pub(crate) fn qemu_command(image: &Path, socket: &str) -> Cmd {
     Cmd::new(QEMU)
         .args("-machine")

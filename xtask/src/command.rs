@@ -1,4 +1,5 @@
-//! A command line that can be shown, so that a reader can repeat it, and run; several at the same time.
+//! A command line that can be shown, so that a reader can repeat it, and run; several at the same
+//! time.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -157,8 +158,8 @@ impl fmt::Display for Cmd {
     }
 }
 
-/// Hands every item to the next idle one of as many workers as this machine has processors. `work` gets the worker's number
-/// as well. The results are in the order of the items.
+/// Hands every item to the next idle one of as many workers as this machine has processors. `work`
+/// gets the worker's number as well. The results are in the order of the items.
 ///
 /// # Errors
 ///

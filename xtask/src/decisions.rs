@@ -1,5 +1,5 @@
-//! `cargo xtask decisions COMMIT`: whether the simulator decides as it did at another commit, after a change that must not
-//! change decisions.
+//! `cargo xtask decisions COMMIT`: whether the simulator decides as it did at another commit, after
+//! a change that must not change decisions.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The image that was built last in QEMU, for measurements: a client on its serial line, and its memory at the end.
+//! The image that was built last in QEMU, for measurements: a client on its serial line, and its
+//! memory at the end.
 
 use std::fs;
 use std::io::Write as _;
@@ -17,7 +18,8 @@ use crate::image;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A running QEMU with its monitor on standard input, in a folder of its own, where a journal goes too; it ends when this does.
+/// A running QEMU with its monitor on standard input, in a folder of its own, where a journal goes
+/// too; it ends when this does.
 pub(crate) struct Emulator {
     child: Child,
     _folder: TempDir,
@@ -58,7 +60,8 @@ impl Emulator {
         Ok((emulator, Client::connect(line, options)?))
     }
 
-    /// Resets the machine: the image starts anew, and QEMU writes into memory again what its options say.
+    /// Resets the machine: the image starts anew, and QEMU writes into memory again what its
+    /// options say.
     ///
     /// # Errors
     ///

@@ -9,12 +9,12 @@ use crate::command::{Cmd, root};
 /// The options of `cargo xtask fuzz`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The target, a file of `fuzz/fuzz_targets`.
+    /// The target, a file of `fuzz/fuzz_targets`
     target: String,
-    /// So many inputs.
+    /// The number of inputs
     #[arg(long, value_name = "COUNT", default_value_t = 10_000_000)]
     runs: u64,
-    /// No longer than this.
+    /// The longest time; 0 sets no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     seconds: u64,
     /// Where the inputs are from which others are made.

@@ -15,10 +15,6 @@ use crate::command::{Cmd, root, target_dir};
 pub(crate) const TARGET: &str = "thumbv7em-none-eabihf";
 /// The board's chip as probe-rs names it.
 pub(crate) const CHIP: &str = "STM32F446RETx";
-/// Bytes of flash on the chip.
-pub(crate) const FLASH_BYTES: u64 = 512 * 1024;
-/// Bytes of RAM on the chip.
-pub(crate) const RAM_BYTES: u64 = 128 * 1024;
 
 const PACKAGE: &str = "meshalloc-firmware";
 
@@ -27,8 +23,8 @@ pub(crate) fn build_command(features: &str) -> Cmd {
     command("build", features)
 }
 
-/// The command that lints the image with these features of the firmware. What runs on the host, such as derive macros, is
-/// not compiled again for the build.
+/// The command that lints the image with these features of the firmware. What runs on the host,
+/// such as derive macros, is not compiled again for the build.
 pub(crate) fn clippy_command(features: &str) -> Cmd {
     command("clippy", features).args("-- -D warnings")
 }
@@ -55,10 +51,12 @@ fn folder() -> PathBuf {
         .map_or(folder.clone(), PathBuf::from)
 }
 
-/// The copy that this process has of the image it built last. Another process may build another image at any time.
+/// The copy that this process has of the image it built last. Another process may build another
+/// image at any time.
 static COPY: Mutex<Option<TempDir>> = Mutex::new(None);
 
-/// Builds an image and keeps a copy of it: [`path`]. Other processes that build images in this clone wait meanwhile.
+/// Builds an image and keeps a copy of it: [`path`]. Other processes that build images in this
+/// clone wait meanwhile.
 ///
 /// # Errors
 ///
@@ -147,7 +145,8 @@ impl Image {
             if !flags.contains(elf::SHF_ALLOC) {
                 continue;
             }
-            // Initialised variables count twice: flash holds their values until the start copies them.
+            // Initialised variables count twice: flash holds their values until the start copies
+            // them.
             if header.sh_type(file.endian()) != elf::SHT_NOBITS {
                 image.flash += section.size();
             }

@@ -1,24 +1,25 @@
-//! The project's chores: `cargo xtask test`, `size`, `instructions`, `round-trips`, `panics`, `decisions`, `qemu`, `flash`, `slurm`, `browser`, `fuzz`, `miri` and
-//! `mutants`.
+//! The project's chores; `cargo xtask help` lists them.
 //!
-//! Whatever a chore does, it prints the commands it runs, so that each can be run by hand.
+//! Every chore prints the commands that it runs, so each can be run by hand.
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
+mod benchmarks;
 mod board;
 mod browser;
 mod command;
 mod decisions;
+mod docs;
 mod emulator;
 mod fuzz;
 mod image;
 mod instructions;
+mod measurements;
 mod miri;
 mod mutants;
 mod panics;
-mod readme;
 mod round_trips;
 mod setup;
 mod size;
@@ -30,17 +31,32 @@ mod test;
 /// The chores of meshalloc.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Xtask {
+    #[command(subcommand)]
+    chore: Chore,
+    /// Install missing system packages with sudo; root installs them without this option
+    #[arg(long, global = true)]
+    install: bool,
+}
+
+#[derive(Subcommand)]
 enum Chore {
     /// Install what is missing, then check, build, test and measure everything.
     Test(test::Options),
-    /// Show how much flash, RAM and stack the firmware takes, with each strategy alone and with all.
+    /// Show how much flash, RAM and stack the firmware takes, with each strategy alone and with
+    /// all.
     Size(size::Options),
-    /// Count the instructions that the firmware takes for every command, decisions with foresight and scheduling passes.
+    /// Count the instructions that the firmware takes for every command, decisions with foresight
+    /// and scheduling passes.
     Instructions(instructions::Options),
     /// Measure how long a client waits for the firmware in QEMU.
     RoundTrips(round_trips::Options),
+    /// Compare the speed of decisions with a widely used allocator of rectangles.
+    Benchmarks(benchmarks::Options),
     /// Find where the firmware can panic, and compare with the list of places where it does not.
     Panics(panics::Options),
+    /// Write the generated documents and build the book.
+    Docs(docs::Options),
     /// Compare what the simulator decides with what it decided at another commit.
     Decisions(decisions::Options),
     /// Run the firmware in QEMU and serve its serial line on a TCP port of this machine.
@@ -49,13 +65,15 @@ enum Chore {
     Flash(board::FlashOptions),
     /// Drive the pages of the simulator in Chromium by clicks and keys.
     Browser,
-    /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one machine.
+    /// Run a sweep as a job array on a Slurm of this machine, kill two tasks, and compare with one
+    /// machine.
     Slurm,
     /// Feed arbitrary bytes to what reads bytes.
     Fuzz(fuzz::Options),
     /// Run the unit tests of core under Miri.
     Miri,
-    /// Change core and the protocol in many places, one at a time, and see whether the tests notice.
+    /// Change core and the protocol in many places, one at a time, and see whether the tests
+    /// notice.
     Mutants(mutants::Options),
     /// Run a program of tests up to its first failure, for the above.
     #[command(hide = true)]
@@ -63,11 +81,17 @@ enum Chore {
 }
 
 fn main() -> ExitCode {
-    let done = match Chore::parse() {
+    let xtask = Xtask::parse();
+    if xtask.install {
+        setup::allow_installing();
+    }
+    let done = match xtask.chore {
         Chore::Test(options) => return test::run(&options),
         Chore::Size(options) => size::run(&options),
         Chore::Instructions(options) => instructions::run(&options),
+        Chore::Benchmarks(options) => benchmarks::run(&options),
         Chore::RoundTrips(options) => round_trips::run(&options),
+        Chore::Docs(options) => docs::run(&options),
         Chore::Decisions(options) => decisions::run(&options),
         Chore::Qemu(options) => board::qemu(&options),
         Chore::Flash(options) => board::flash(&options),

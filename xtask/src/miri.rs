@@ -1,4 +1,5 @@
-//! `cargo xtask miri`: core under Miri, which finds undefined behaviour in whatever its dependencies do.
+//! `cargo xtask miri`: core under Miri, which finds undefined behaviour in whatever its
+//! dependencies do.
 
 use anyhow::{Context, Result};
 

@@ -1,4 +1,5 @@
-//! `cargo xtask mutants`: whether the tests notice when core or the protocol is changed, by cargo-mutants.
+//! `cargo xtask mutants`: whether the tests notice when core or the protocol is changed, by
+//! cargo-mutants.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Write};
@@ -21,7 +22,8 @@ pub(crate) struct Options {
     /// Only mutants whose names match.
     #[arg(long, value_name = "REGEX")]
     re: Option<String>,
-    /// Take it that the tests pass without a mutant, and stop each test run after this many seconds.
+    /// Take it that the tests pass without a mutant, and stop each test run after this many
+    /// seconds.
     #[arg(long, value_name = "SECONDS")]
     trusted: Option<u32>,
     /// The folder for `mutants.out`.

@@ -1,7 +1,9 @@
-//! `cargo xtask panics`: where the image can panic, compared with the list of places for which it is argued that they do not.
+//! `cargo xtask panics`: where the image can panic, compared with the list of places for which it
+//! is argued that they do not.
 //!
-//! The list is `firmware/panics.txt`. A panic is a branch to one of core's functions that begin one; the instructions of the linked image
-//! are read for such branches, so what the optimiser has removed does not count, and what a dependency brings does.
+//! The list is `firmware/panics.txt`. A panic is a branch to one of core's functions that begin
+//! one; the instructions of the linked image are read for such branches, so what the optimiser has
+//! removed does not count, and what a dependency brings does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -145,7 +147,8 @@ struct Function {
 /// For each function the branches to where a panic begins.
 fn count(data: &[u8]) -> Result<BTreeMap<String, usize>> {
     let functions = functions(data)?;
-    // What the linker's outliner has cut out of several functions belongs to those that branch to it.
+    // What the linker's outliner has cut out of several functions belongs to those that branch to
+    // it.
     let is_outlined = |function: &Function| function.name.starts_with("OUTLINED_FUNCTION");
     let mut begins: BTreeSet<u32> = functions
         .iter()
@@ -237,7 +240,8 @@ fn functions(data: &[u8]) -> Result<BTreeMap<u32, Function>> {
     Ok(functions)
 }
 
-/// Where the long branches of Thumb-2 code go: `bl`, `b.w` with and without a condition (encodings T1, T4 and T3).
+/// Where the long branches of Thumb-2 code go: `bl`, `b.w` with and without a condition (encodings
+/// T1, T4 and T3).
 fn branches(at: u32, code: &[u8], is_code: impl Fn(u32) -> bool) -> impl Iterator<Item = u32> {
     let mut place = 0;
     std::iter::from_fn(move || {
@@ -323,7 +327,7 @@ mod tests {
             updated,
             format!("# Why.\n1 3 a\n\n{OPEN}\n0 1 b::c<d, e>\n")
         );
-        // Nobody has argued for it yet.
+        // It has no argument yet.
         assert_eq!(differences(&updated, &found).unwrap().len(), 1);
         assert!(differences("1 x a", &found).is_err());
     }

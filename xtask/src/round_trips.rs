@@ -10,12 +10,13 @@ use meshalloc::{
 use meshalloc_firmware::{Client, Line};
 
 use crate::emulator::Emulator;
-use crate::{image, readme, setup};
+use crate::measurements::Table;
+use crate::{image, setup};
 
 /// The options of `cargo xtask round-trips`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Write the table into the README.
+    /// Write the table into its page
     #[arg(long)]
     update: bool,
 }
@@ -24,10 +25,10 @@ const IMAGES: [(&str, &str); 2] = [
     ("without a journal", "board,qemu"),
     ("with a journal", "board,qemu,journal"),
 ];
-const MARKS: [&str; 2] = [
-    "<!-- cargo xtask round-trips -->",
-    "<!-- end of round-trips -->",
-];
+const TABLE: Table = Table {
+    page: "round-trips.md",
+    name: "round trips",
+};
 /// Pings, and jobs that come and leave.
 const EACH: u32 = 1000;
 /// Jobs that run meanwhile.
@@ -54,16 +55,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         });
         writeln!(table, "| {name} | {} |", cells.join(" | "))?;
     }
-    write!(
-        table,
-        "\nMilliseconds of wall-clock time from the first byte of a command to the last of its reply, over a socket to QEMU on the machine that ran it: of {EACH} pings, and of\n\
-         {EACH} jobs that come and leave beside {RUNNING} others on a 64 x 64 mesh under first fit. A board takes the time on its line as well: a byte takes 87 µs at 115,200 \
-         baud, 10 µs at 1,000,000.\n"
-    )?;
     println!("\n{table}");
     if options.update {
-        let (before, _, after) = readme::split(MARKS)?;
-        readme::write(&before, &table, &after)?;
+        TABLE.write(&table)?;
     }
     Ok(())
 }
@@ -125,6 +119,6 @@ mod tests {
 
     #[test]
     fn the_readme_has_the_table() {
-        assert!(readme::split(MARKS).is_ok());
+        assert!(TABLE.read().is_ok());
     }
 }

@@ -1,4 +1,9 @@
-//! Installs what the other steps need, where that can be done without asking anybody.
+//! Installs what the other steps need.
+//!
+//! rustup's components are added without a question. System packages are installed for root, or
+//! with `--install`; otherwise the error names the one command that installs them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 
@@ -9,6 +14,14 @@ use crate::image::TARGET;
 pub(crate) const QEMU: &str = "qemu-system-arm";
 /// An STM32F405 board, close enough to the F446 for the firmware's drivers.
 pub(crate) const QEMU_MACHINE: &str = "netduinoplus2";
+
+/// Whether `--install` stands on the command line.
+static MAY_INSTALL: AtomicBool = AtomicBool::new(false);
+
+/// Allows installing system packages as a user who is not root.
+pub(crate) fn allow_installing() {
+    MAY_INSTALL.store(true, Ordering::Relaxed);
+}
 
 /// Makes sure that rustfmt, clippy, the firmware's target and QEMU are there.
 pub(crate) fn install() -> Result<()> {
@@ -48,6 +61,17 @@ fn target_is_installed() -> Result<bool> {
     Ok(std::fs::read_dir(folder.trim()).is_ok_and(|mut files| files.next().is_some()))
 }
 
+/// Makes sure that this toolchain is there.
+pub(crate) fn toolchain(version: &str) -> Result<()> {
+    if Cmd::new(&format!("rustup run {version} cargo --version")).succeeds() {
+        return Ok(());
+    }
+    rustup(
+        &format!("rustup toolchain install {version} --profile minimal --no-self-update"),
+        version,
+    )
+}
+
 /// Runs rustup. In a run of cargo it changes the toolchain of that run.
 fn rustup(line: &str, what: &str) -> Result<()> {
     Cmd::new(line)
@@ -59,14 +83,7 @@ fn rustup(line: &str, what: &str) -> Result<()> {
 pub(crate) fn qemu() -> Result<()> {
     let version = Cmd::new(QEMU).args("--version");
     if !version.succeeds() {
-        let by_hand = format!(
-            "{QEMU} is missing. Please install QEMU by hand and start again:\n  \
-             Debian, Ubuntu: sudo apt-get install {QEMU}\n  \
-             macOS:          brew install qemu\n  \
-             Fedora:         sudo dnf install {QEMU}\n  \
-             Arch:           sudo pacman -S {QEMU}"
-        );
-        apt_install(QEMU, &by_hand)?;
+        apt_install(QEMU)?;
     }
     let banner = version
         .output()
@@ -85,7 +102,7 @@ pub(crate) fn qemu() -> Result<()> {
 pub(crate) fn chromium() -> Result<()> {
     let version = Cmd::new("chromium --version");
     if !version.succeeds() {
-        apt_install("chromium", "chromium is missing")?;
+        apt_install("chromium")?;
     }
     println!("browser: {}", version.output()?.trim());
     Ok(())
@@ -97,7 +114,7 @@ pub(crate) fn slurm() -> Result<()> {
     let programs = "type munged mungekey slurmctld slurmd sbatch scontrol sinfo scancel";
     let is_there = || Cmd::new("sh -c").arg(programs).succeeds();
     if !is_there() {
-        apt_install("slurm-wlm munge", "slurm-wlm and munge are missing")?;
+        apt_install("slurm-wlm munge")?;
         if !is_there() {
             bail!("slurm-wlm and munge are installed, but not all of their programs are found");
         }
@@ -106,22 +123,31 @@ pub(crate) fn slurm() -> Result<()> {
     Ok(())
 }
 
-/// Installs Debian packages, as root or by a `sudo` that asks no password; `by_hand` is the error where that cannot be done.
-fn apt_install(packages: &str, by_hand: &str) -> Result<()> {
+/// Installs Debian packages.
+///
+/// # Errors
+///
+/// Names the command that installs them, where this user may not, or `apt-get` fails.
+fn apt_install(packages: &str) -> Result<()> {
+    let by_hand = format!(
+        "{packages} is missing. Install it and start again:\n  \
+         Debian, Ubuntu: sudo apt-get install {packages}\n  \
+         other systems:  the package of that name, or what provides its programs"
+    );
     if !Cmd::new("apt-get --version").succeeds() {
         bail!("{by_hand}");
     }
-    let root = Cmd::new("id -u").output()?.trim() == "0";
-    if !root && !Cmd::new("sudo -n true").succeeds() {
-        bail!("{by_hand}\n(this user is not root, and sudo asks for a password)");
-    }
-    let sudo = if root { "" } else { "sudo -n " };
+    let sudo = match Cmd::new("id -u").output()?.trim() == "0" {
+        true => "",
+        false if MAY_INSTALL.load(Ordering::Relaxed) => "sudo ",
+        false => bail!("{by_hand}\n  or let this command do it: add --install"),
+    };
     let apt = |line: &str| {
         Cmd::new(&format!(
             "{sudo}env DEBIAN_FRONTEND=noninteractive apt-get {line}"
         ))
         .run()
-        .with_context(|| by_hand.to_owned())
+        .with_context(|| by_hand.clone())
     };
     // One unreachable source must not hide a package that another has.
     if let Err(error) = apt("update") {

@@ -1,28 +1,30 @@
-//! How much flash, RAM and stack the images take: the table in the README.
+//! How much flash, RAM and stack the images take: the table of `flash-and-ram.md`.
 
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result, bail};
 use meshalloc::{SchedulerKind, StrategyKind};
 
-use crate::image::{self, FLASH_BYTES, Image, RAM_BYTES};
-use crate::{readme, setup, stack};
+use crate::image::{self, Image};
+use crate::measurements::Table;
+use crate::{setup, stack};
 
 /// The options of `cargo xtask size`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Write the table into the README.
+    /// Write the table into its page
     #[arg(long, conflicts_with = "check")]
     update: bool,
-    /// Only these images, separated by commas, named as in the table. The table keeps its other rows.
+    /// Only these images, separated by commas; the table keeps its other rows
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     only: Vec<String>,
-    /// Fail if an image is larger than the README says, by more than 2 %.
+    /// Fail if an image is over 2 % larger than its row in the table
     #[arg(long)]
     check: bool,
 }
 
-/// The names of the images with the first [`FIRST`] strategies, with all strategies and schedulers, and of that with the journal as well.
+/// The names of the images with the first [`FIRST`] strategies, with all strategies and schedulers,
+/// and of that with the journal as well.
 const SIXTEEN: &str = "sixteen";
 const ALL: &str = "all";
 const JOURNAL: &str = "all+journal";
@@ -36,8 +38,10 @@ const DEEPEST: SchedulerKind = SchedulerKind::Easy { reservations: 2 };
 const STRATEGY: StrategyKind = StrategyKind::FirstFit;
 /// The number of jobs there is room for by default, and that of a smaller image.
 const JOBS: [u32; 2] = [256, 128];
-/// The table stands between these lines of the README.
-const MARKS: [&str; 2] = ["<!-- cargo xtask size -->", "<!-- end of size -->"];
+const TABLE: Table = Table {
+    page: "flash-and-ram.md",
+    name: "sizes",
+};
 
 /// What an image takes, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +130,8 @@ impl Row {
         })
     }
 
-    /// What has grown by more than 2 %; a stack also by more than an interrupt that came at another moment.
+    /// What has grown by more than 2 %; a stack also by more than an interrupt that came at another
+    /// moment.
     fn growth(&self, before: &Row) -> Vec<String> {
         const INTERRUPT: u64 = 160;
         let columns = self.columns().into_iter().zip(before.columns());
@@ -140,7 +145,7 @@ impl Row {
         });
         grown
             .map(|((column, now), (_, before))| {
-                format!("{}: {column} {now}, {before} in the README", self.name)
+                format!("{}: {column} {now}, {before} in the table", self.name)
             })
             .collect()
     }
@@ -156,13 +161,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let rows = measure(images().filter(wanted))?;
     println!("\n{}", table(&rows));
     if options.update {
-        let (before, rows_before, after) = committed()?;
+        let rows_before = committed()?;
         let row = |image: Contents| {
             let mut newest = rows.iter().chain(&rows_before);
             newest.find(|row| row.name == image.name()).cloned()
         };
         let rows: Vec<_> = images().filter_map(row).collect();
-        readme::write(&before, &table(&rows), &after)?;
+        TABLE.write(&table(&rows))?;
     }
     match options.check {
         true => check(&rows),
@@ -170,12 +175,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
 }
 
-/// The names of the smallest image in the README and of that with everything.
+/// The names of the smallest image in the table and of the largest.
 pub(crate) fn smallest_and_largest() -> Result<[String; 2]> {
-    let (_, rows, _) = committed()?;
+    let rows = committed()?;
     let smallest = rows.into_iter().min_by_key(|row| row.flash);
-    let smallest =
-        smallest.context("the README has no table of sizes: cargo xtask size --update")?;
+    let smallest = smallest.context("the table of sizes is empty: cargo xtask size --update")?;
     Ok([smallest.name, JOURNAL.to_owned()])
 }
 
@@ -271,12 +275,12 @@ fn measure(images: impl Iterator<Item = Contents>) -> Result<Vec<Row>> {
 }
 
 fn check(rows: &[Row]) -> Result<()> {
-    let (_, before, _) = committed()?;
+    let before = committed()?;
     let mut grown = Vec::new();
     for row in rows {
         match before.iter().find(|before| before.name == row.name) {
             Some(before) => grown.extend(row.growth(before)),
-            None => grown.push(format!("{}: not in the README", row.name)),
+            None => grown.push(format!("{}: not in the table", row.name)),
         }
     }
     if !grown.is_empty() {
@@ -285,15 +289,14 @@ fn check(rows: &[Row]) -> Result<()> {
             grown.join("\n")
         );
     }
-    println!("no image is more than 2 % larger than the README says");
+    println!("no image is over 2 % larger than its row in the table");
     Ok(())
 }
 
-/// The README up to the table, the table, and the rest.
-fn committed() -> Result<(String, Vec<Row>, String)> {
-    let (before, table, after) = readme::split(MARKS)?;
-    let rows = table.lines().filter_map(Row::from_markdown).collect();
-    Ok((before, rows, after))
+/// The rows of the table in its page.
+fn committed() -> Result<Vec<Row>> {
+    let table = TABLE.read()?;
+    Ok(table.lines().filter_map(Row::from_markdown).collect())
 }
 
 fn table(rows: &[Row]) -> String {
@@ -303,19 +306,6 @@ fn table(rows: &[Row]) -> String {
     for row in rows {
         writeln!(text, "{}", row.to_markdown()).expect("a string takes any text");
     }
-    let machines = stack::MACHINES.map(|machine| machine.to_string());
-    write!(
-        text,
-        "\nBytes; the board has {FLASH_BYTES} of flash and {RAM_BYTES} of RAM. Each image has room for 4,096 processors. One that is named after a \
-         strategy\nhas the scheduler `{}`, `{}+` one the scheduler behind it, `{SIXTEEN}` the first {FIRST} strategies, `{ALL}` all of both, `{JOURNAL}` the journal as well. The deepest stack was measured in QEMU while \
-         the\nimage placed {} jobs with each of its strategies on those of these machines that it serves:\n{}; of those with all strategies under `{}`. That with a journal was reset after each, and has restored it.\n",
-        SCHEDULER.name(),
-        STRATEGY.name(),
-        stack::JOBS,
-        machines.join(", "),
-        DEEPEST.name(),
-    )
-    .expect("a string takes any text");
     text
 }
 
@@ -346,12 +336,12 @@ mod tests {
         assert_eq!(row(9_000, 100).growth(&before), [""; 0]);
         let grown = row(10_201, 2_201).growth(&before);
         assert_eq!(grown.len(), 2, "{grown:?}");
-        assert_eq!(grown[0], "first-fit: flash 10201, 10000 in the README");
+        assert_eq!(grown[0], "first-fit: flash 10201, 10000 in the table");
     }
 
     #[test]
     fn the_readme_has_no_row_of_another_image() {
-        let (_, rows, _) = committed().unwrap();
+        let rows = committed().unwrap();
         assert!(
             rows.iter()
                 .all(|row| images().any(|image| image.name() == row.name))

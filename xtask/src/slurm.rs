@@ -1,7 +1,7 @@
 //! `cargo xtask slurm`: a sweep as a job array on a real Slurm, with tasks killed on the way.
 //!
-//! munged, slurmctld and slurmd run on loopback, in a temporary folder, as children of this process, on ports that are free.
-//! Of the machine they use nothing but the installed programs.
+//! munged, slurmctld and slurmd run on loopback, in a temporary folder, as children of this
+//! process, on ports that are free. Of the machine they use nothing but the installed programs.
 
 use std::fs;
 use std::net::TcpListener;
@@ -86,7 +86,8 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Kills the process of one task, and a second task whole, as if its node had failed, each after it has completed a point.
+/// Kills the process of one task, and a second task whole, as if its node had failed, each after it
+/// has completed a point.
 fn kill_two(cluster: &mut Cluster, array: &Path) -> Result<()> {
     let (first, process) = running(array, None)?;
     println!("killing the process of task {first}");
@@ -96,8 +97,8 @@ fn kill_two(cluster: &mut Cluster, array: &Path) -> Result<()> {
     let supervisor = parent(script)?;
     println!("killing task {second}, its script and its supervisor, and restarting slurmd");
     kill(&[supervisor, script, process])?;
-    // The controller takes a job for lost whose node does not report it, but only so long after its start: `BatchStartTimeout` and
-    // `MessageTimeout`.
+    // The controller takes a job for lost whose node does not report it, but only so long after its
+    // start: `BatchStartTimeout` and `MessageTimeout`.
     thread::sleep(Duration::from_secs(16));
     cluster.restart_node()
 }
@@ -335,7 +336,8 @@ fn start_munge(folder: &Path) -> Result<Daemon> {
     Ok(munge)
 }
 
-/// One node on loopback, which has as many processors as we say, without accounting and without control groups.
+/// One node on loopback, which has as many processors as we say, without accounting and without
+/// control groups.
 fn slurm_conf(folder: &Path, user: &str, host: &str) -> Result<String> {
     let folder = folder.display();
     // Both at once, so that they differ.

@@ -1,9 +1,9 @@
 //! How deep the firmware's stack grows, measured in QEMU.
 //!
 //! Before the image starts, QEMU fills the room for its stack with a pattern; after some work the
-//! lowest byte that differs tells how far the stack has grown. The image itself needs no change for it.
-//! Interrupts use the same stack and are in the figure. A path that the work does not take is not. An image with a journal is reset after the
-//! work, and restores what it has done.
+//! lowest byte that differs tells how far the stack has grown. The image itself needs no change for
+//! it. Interrupts use the same stack and are in the figure. A path that the work does not take is
+//! not. An image with a journal is reset after the work, and restores what it has done.
 
 use std::fs;
 
@@ -19,8 +19,8 @@ use crate::command::in_parallel;
 use crate::emulator::Emulator;
 use crate::image::Image;
 
-/// The machines the work is done on, as far as a strategy serves them: of the largest that the board has room for, the
-/// mesh, a cube of long rings and the one of the most dimensions.
+/// The machines the work is done on, as far as a strategy serves them: of the largest that the
+/// board has room for, the mesh, a cube of long rings and the one of the most dimensions.
 pub(crate) const MACHINES: [Grid; 3] = [
     match Grid::mesh(&[64, 64]) {
         Ok(mesh) => mesh,
@@ -35,14 +35,14 @@ pub(crate) const MACHINES: [Grid; 3] = [
         Err(_) => panic!("2^12 is a cube"),
     },
 ];
-/// Jobs that the work asks to place on each of them. With three times as many the stack of the image
-/// with all strategies is no deeper.
+/// Jobs that the work asks to place on each of them. With three times as many the stack of the
+/// image with all strategies is no deeper.
 pub(crate) const JOBS: u32 = 100;
 
 const PAINT: u8 = 0xa5;
 
-/// The deepest stack in bytes while the image that was built last does the work with each of these strategies under each of these
-/// schedulers, in a QEMU for each processor of this machine.
+/// The deepest stack in bytes while the image that was built last does the work with each of these
+/// strategies under each of these schedulers, in a QEMU for each processor of this machine.
 ///
 /// # Errors
 ///
@@ -61,7 +61,8 @@ pub(crate) fn deepest(
     Ok(deepest.into_iter().max().unwrap_or(0))
 }
 
-/// The deepest stack in bytes while the image that was built last does the work with this strategy under each of these schedulers.
+/// The deepest stack in bytes while the image that was built last does the work with this strategy
+/// under each of these schedulers.
 ///
 /// # Errors
 ///
@@ -136,9 +137,10 @@ fn do_work(client: &mut Client<impl Line>, configuration: Configuration) -> Resu
     Ok(())
 }
 
-/// Commands that fill the machine with jobs of many sizes, large ones first and then small ones, while earlier jobs
-/// leave out of order and processors fail and are repaired; in between, all that can be asked. Every eighth job waits where
-/// others may pass it, and most have an estimate, in commands.
+/// Commands that fill the machine with jobs of many sizes, large ones first and then small ones,
+/// while earlier jobs leave out of order and processors fail and are repaired; in between, all that
+/// can be asked. Every eighth job waits where others may pass it, and most have an estimate, in
+/// commands.
 fn work(configuration: &Configuration) -> Vec<Command> {
     let machine = configuration.machine;
     // First come, first served: all would wait behind one that does.
@@ -182,7 +184,8 @@ fn work(configuration: &Configuration) -> Vec<Command> {
     commands
 }
 
-/// What the job asks for: of the first half of the jobs up to a few hundred processors, of the others less.
+/// What the job asks for: of the first half of the jobs up to a few hundred processors, of the
+/// others less.
 fn request(machine: Grid, job: u32) -> Request {
     let large = job < JOBS / 2;
     match Cube::of(&machine) {

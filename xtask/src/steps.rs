@@ -1,4 +1,5 @@
-//! One step after another, or several lanes of steps at the same time: a heading, a time and an outcome each, and a summary at the end.
+//! One step after another, or several lanes of steps at the same time: a heading, a time and an
+//! outcome each, and a summary at the end.
 
 use std::fmt::{self, Write as _};
 use std::sync::Mutex;
@@ -31,6 +32,12 @@ impl Step {
             self.show(line);
             self.read(line);
         })
+    }
+
+    /// Counts the step as a skipped test, for this reason.
+    pub(crate) fn skip(&mut self, reason: &str) {
+        self.show(&format!("SKIPPED: {reason}"));
+        self.tests.skipped.push(reason.to_owned());
     }
 
     /// Takes what the summary tells from one line of output.
@@ -86,8 +93,9 @@ struct Tests {
 impl Tests {
     /// Takes what is to be known from one line of output.
     ///
-    /// A test that leaves something out prints a line that begins with `SKIPPED`, which the harness shows
-    /// under the test's name with `--show-output`. A test that the harness leaves out it calls ignored.
+    /// A test that leaves something out prints a line that begins with `SKIPPED`, which the harness
+    /// shows under the test's name with `--show-output`. A test that the harness leaves out it
+    /// calls ignored.
     fn read(&mut self, line: &str) {
         let line = line.trim();
         if let Some(counts) = line.strip_prefix("test result: ") {

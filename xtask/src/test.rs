@@ -1,9 +1,10 @@
 //! `cargo xtask test`: everything that must hold, in order of what it costs.
 
 use std::env;
+use std::fs;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::command::{Cmd, root, target_dir};
@@ -11,7 +12,8 @@ use crate::image::{self, TARGET};
 use crate::steps::{Lane, Step, Steps};
 use crate::{setup, size};
 
-/// The folder with real workload logs; tests that read them are reported as skipped when it is unset.
+/// The folder with real workload logs; tests that read them are reported as skipped when it is
+/// unset.
 const TRACES: &str = "MESHALLOC_TRACES";
 
 /// The options of `cargo xtask test`.
@@ -33,9 +35,11 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     let mut steps = Steps::new(options.keep_going);
     steps.step("set-up", |_| setup::install());
     steps.step("rustfmt", rustfmt);
-    // What runs on this machine, and what is built for the board: each has target folders of its own, since cargo locks them.
+    // What runs on this machine, and what is built for the board: each has target folders of its
+    // own, since cargo locks them.
     steps.together([host(), board()]);
-    // The tests left out of the above, by the prefix of their names. Nothing runs beside them, as they wait for answers.
+    // The tests left out of the above, by the prefix of their names. Nothing runs beside them, as
+    // they wait for answers.
     steps.step("QEMU end to end", |step| {
         step.run(
             &Cmd::new("cargo test --tests -- --show-output qemu_")
@@ -67,8 +71,9 @@ fn host() -> Lane<'static> {
             step.run(&Cmd::new(
                 "cargo test --package meshalloc --features word32 --lib",
             ))?;
-            // Neither documentation nor examples nor the simulator depend on the words, nor do machines that fit into one. With the workspace's
-            // packages but the default features that bring the simulator, the dependencies are those of the step before.
+            // Neither documentation nor examples nor the simulator depend on the words, nor do
+            // machines that fit into one. With the workspace's packages but the default features
+            // that bring the simulator, the dependencies are those of the step before.
             step.run(&Cmd::new(
                 "cargo test --no-default-features \
                  --features meshalloc/default,meshalloc-firmware/default,meshalloc-tests/word32 --test across \
@@ -82,6 +87,9 @@ fn host() -> Lane<'static> {
                 step.run(&Cmd::at(&folder.join(example)))?;
             }
             Ok(())
+        })
+        .step("generated documents", |step| {
+            step.run(&chore()?.args("docs --check"))
         })
         .step("rustdoc", |step| {
             step.run(
@@ -100,6 +108,7 @@ fn board() -> Lane<'static> {
             }
             Ok(())
         })
+        .step("core with its oldest Rust", oldest_rust)
         .step(
             "core, each strategy and scheduler alone",
             each_feature_alone,
@@ -142,7 +151,28 @@ fn rustfmt(step: &mut Step) -> Result<()> {
     step.run(&command)
 }
 
-/// Core must build for the target with nothing, with any one strategy or scheduler, and with all of them.
+/// Core must build with the Rust version that its manifest names.
+fn oldest_rust(step: &mut Step) -> Result<()> {
+    let manifest = fs::read_to_string(root().join("core/Cargo.toml"))?;
+    let version = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("rust-version = ")?.split('"').nth(1))
+        .context("core/Cargo.toml names no rust-version")?;
+    let version = format!("{version}.0");
+    if let Err(reason) = setup::toolchain(&version) {
+        step.skip(&format!("{reason:#}"));
+        return Ok(());
+    }
+    // Other settings of this run belong to the compiler that runs it.
+    step.run(
+        &Cmd::new(&format!("rustup run {version} cargo check"))
+            .args("--quiet --package meshalloc --features restore --target-dir")
+            .arg(target_dir().join("oldest").display().to_string()),
+    )
+}
+
+/// Core must build for the target with nothing, with any one strategy or scheduler, and with all of
+/// them.
 fn each_feature_alone(step: &mut Step) -> Result<()> {
     let strategies = StrategyKind::ALL.iter().map(|kind| kind.name());
     let schedulers = SchedulerKind::INFO.iter().map(|info| info.name);

@@ -3,6 +3,7 @@
 mod compare;
 mod coverage;
 mod cube;
+mod documents;
 mod early;
 mod errors;
 mod estimates;

@@ -29,4 +29,5 @@ mod schedulers;
 #[cfg(feature = "host-sim")]
 mod simulator;
 mod texts;
+mod tidy;
 mod word_lengths;

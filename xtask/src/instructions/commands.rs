@@ -86,13 +86,6 @@ pub(super) fn table(image: &Image, names: &[String]) -> Result<String> {
         "--:|".repeat(KINDS.len())
     );
     text.push_str(&rows.concat());
-    write!(
-        text,
-        "\nThousands of instructions of the image with all strategies in QEMU, from the last byte of a command to that of its last reply: the median / the most; two \
-         digits.\n{JOBS} jobs of 1 to 15 by 1 to 15 processors fill a 64 x 64 mesh (jobs of 1 to 256 a 2-ary 12-cube, where the strategy serves no mesh), then {REPLACED} \
-         times one leaves and another\ncomes; those that find no place do not wait. After each {EVERY} of these, one of every other command; at the end Reset of the full machine and \
-         Configure.\nThe end of a lease takes what a release does. A long answer, and what comes behind it, may wait until the emulator takes bytes from the line: the most of queries has that in it.\n"
-    )?;
     Ok(text)
 }
 
@@ -125,7 +118,8 @@ fn row(image: &Image, strategy: StrategyKind) -> Result<String> {
     Ok(row)
 }
 
-/// Fills the machine with jobs, then has one after the other leave, out of order, and another come; in between, all other commands.
+/// Fills the machine with jobs, then has one after the other leave, out of order, and another come;
+/// in between, all other commands.
 fn work(configuration: Configuration) -> Result<Vec<Step>> {
     let machine = configuration.machine;
     let submit = |job: u32| Command::Submit {

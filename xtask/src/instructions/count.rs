@@ -1,5 +1,5 @@
-//! Counting instructions in QEMU: of each command of a script the least of several runs, since the clock interrupts a command here
-//! or there, every 500,000 instructions.
+//! Counting instructions in QEMU: of each command of a script the least of several runs, since the
+//! clock interrupts a command here or there, every 500,000 instructions.
 
 use anyhow::{Context, Result, bail};
 use meshalloc::{Command, Configuration, Reply, Ticks};
@@ -76,7 +76,8 @@ pub(super) fn instructions(
     Ok((granted, least.iter().map(instructions).collect()))
 }
 
-/// How many jobs are placed, and the ticks of each command. The image keeps those of changes, and that of a query until the next frame.
+/// How many jobs are placed, and the ticks of each command. The image keeps those of changes, and
+/// that of a query until the next frame.
 fn ticks(image: &Image, configuration: Configuration, script: &[Step]) -> Result<(u32, Vec<u32>)> {
     let (address, bytes) = image
         .command_ticks

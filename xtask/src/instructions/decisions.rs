@@ -15,12 +15,10 @@ const BUDGETS: [u64; 3] = [16, 32, 64];
 const RUNNING: usize = 40;
 /// The clock of the board, in MHz.
 const CLOCK_MHZ: u32 = 180;
-/// Cycles an instruction takes, all in all, an assumption: most take one, loads two, taken branches two to four; the chip's flash accelerator
-/// hides nearly all of the five wait states at this clock.
+/// Cycles an instruction takes, all in all, an assumption: most take one, loads two, taken branches
+/// two to four; the chip's flash accelerator hides nearly all of the five wait states at this
+/// clock.
 const CYCLES_EACH: f64 = 1.5;
-/// How long a decision may take, in ms.
-const LONGEST_MS: u32 = 10;
-
 pub(super) fn table(image: &Image) -> Result<String> {
     let strategies = |budget| {
         [
@@ -35,30 +33,17 @@ pub(super) fn table(image: &Image) -> Result<String> {
     let mut text = String::from(
         "| E | `leb`, median | `leb`, most | ms | `leb-e`, median | `leb-e`, most | ms |\n|--:|--:|--:|--:|--:|--:|--:|\n",
     );
-    let mut largest = "none".to_owned();
     for (budget, spreads) in BUDGETS.iter().zip(spreads.as_chunks::<2>().0) {
-        let ms = spreads.map(|spread| spread.most as f64 / instructions_in(1));
+        let ms = spreads.map(|spread| spread.most as f64 / instructions_in_ms());
         let cells = [0, 1].map(|at| format!("{} | {:.1}", spreads[at].cells(), ms[at]));
         writeln!(text, "| {budget} | {} |", cells.join(" | "))?;
-        if ms[0] < f64::from(LONGEST_MS) {
-            largest = budget.to_string();
-        }
     }
-    write!(
-        text,
-        "\nInstructions of the submits that place a job, counted as above, while {RUNNING} others run on a 64 x 64 mesh; all of 1 to 15 by 1 to 15 \
-         processors.\nThe times are those of the longest at {CLOCK_MHZ} MHz and {CYCLES_EACH} cycles an instruction, an assumption: most take one, \
-         loads two, taken branches\ntwo to four, and the chip's flash accelerator hides nearly all wait states. {LONGEST_MS} ms are {} instructions then;\nthe largest \
-         of these budgets with which `leb` stays below is {largest}. With so many running jobs `leb-e` keeps four candidates\nwhatever the budget is; its rows \
-         differ by what ran before.\n",
-        instructions_in(LONGEST_MS)
-    )?;
     Ok(text)
 }
 
-/// So many ms.
-fn instructions_in(ms: u32) -> f64 {
-    f64::from(CLOCK_MHZ * 1000 * ms) / CYCLES_EACH
+/// The instructions in a millisecond.
+fn instructions_in_ms() -> f64 {
+    f64::from(CLOCK_MHZ * 1000) / CYCLES_EACH
 }
 
 fn measure(image: &Image, strategy: StrategyKind) -> Result<Spread> {

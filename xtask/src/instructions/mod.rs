@@ -1,7 +1,8 @@
-//! How many instructions the firmware takes for its commands: tables in the README.
+//! How many instructions the firmware takes for its commands: the tables of `instructions.md`.
 //!
-//! QEMU's clock counts instructions, and the image for QEMU keeps how long each command takes, from its last byte to the last one of
-//! the replies. So the figures have the protocol in them, which is the same for all strategies but for the length of the replies.
+//! QEMU's clock counts instructions, and the image for QEMU keeps how long each command takes, from
+//! its last byte to the last one of the replies. So the figures have the protocol in them, which is
+//! the same for all strategies but for the length of the replies.
 
 mod commands;
 mod count;
@@ -14,18 +15,18 @@ use anyhow::{Result, bail};
 use meshalloc::Grid;
 
 use crate::image::{self, Image};
-use crate::{readme, setup};
+use crate::{measurements, setup};
 
 /// The options of `cargo xtask instructions`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Write the tables into the README.
+    /// Write the tables into their page
     #[arg(long)]
     update: bool,
-    /// Only these tables, separated by commas.
+    /// Only these tables, separated by commas
     #[arg(long, value_name = "TABLE,...", value_delimiter = ',')]
     only: Vec<Table>,
-    /// Of the tables of commands and slices the rows of these strategies only, separated by commas; not with `--update`.
+    /// Only the rows of these strategies, separated by commas, in the tables of commands and slices
     #[arg(
         long,
         value_name = "NAME,...",
@@ -35,7 +36,7 @@ pub(crate) struct Options {
     strategies: Vec<String>,
 }
 
-/// A table of the README.
+/// A table of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Table {
     /// Every command, with each strategy.
@@ -56,25 +57,16 @@ impl Table {
         Table::Slices,
     ];
 
-    /// It stands between these lines.
-    const fn marks(self) -> [&'static str; 2] {
-        match self {
-            Table::Commands => [
-                "<!-- cargo xtask instructions: commands -->",
-                "<!-- end of commands -->",
-            ],
-            Table::Decisions => [
-                "<!-- cargo xtask instructions: decisions -->",
-                "<!-- end of decisions -->",
-            ],
-            Table::Passes => [
-                "<!-- cargo xtask instructions: passes -->",
-                "<!-- end of passes -->",
-            ],
-            Table::Slices => [
-                "<!-- cargo xtask instructions: slices -->",
-                "<!-- end of slices -->",
-            ],
+    /// Where it stands.
+    const fn in_page(self) -> measurements::Table {
+        measurements::Table {
+            page: "instructions.md",
+            name: match self {
+                Table::Commands => "commands",
+                Table::Decisions => "decisions",
+                Table::Passes => "passes",
+                Table::Slices => "slices",
+            },
         }
     }
 
@@ -114,8 +106,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let (text, longer) = table.measure(&image, &options.strategies)?;
         println!("\n{text}");
         if options.update {
-            let (before, _, after) = readme::split(table.marks())?;
-            readme::write(&before, &text, &after)?;
+            table.in_page().write(&text)?;
         }
         if !longer.is_empty() {
             bail!("longer than a slice: {}", longer.join(", "));
@@ -129,9 +120,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_readme_has_each_table() {
+    fn the_page_has_each_table() {
         for table in Table::ALL {
-            assert!(readme::split(table.marks()).is_ok(), "{table:?}");
+            assert!(table.in_page().read().is_ok(), "{table:?}");
         }
     }
 }

@@ -47,11 +47,6 @@ pub(super) fn table(image: &Image) -> Result<String> {
         let cells = spreads.map(Spread::cells).join(" | ");
         writeln!(text, "| `{strategy}` | {cells} |")?;
     }
-    write!(
-        text,
-        "\nInstructions of a release, counted as above, while {WAITING} jobs wait on a 64 x 64 mesh, with the decisions of all jobs that try; \
-         the jobs are those of\nthe table before, and the one that ends next is released when it was estimated to end.\n"
-    )?;
     Ok(text)
 }
 

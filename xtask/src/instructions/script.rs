@@ -1,4 +1,5 @@
-//! Commands that depend on what earlier ones brought about: a controller in process carries them out while they are written down.
+//! Commands that depend on what earlier ones brought about: a controller in process carries them
+//! out while they are written down.
 
 use std::collections::BTreeSet;
 
@@ -109,7 +110,8 @@ impl<'m> Script<'m> {
     }
 }
 
-/// A random number of each job (SplitMix64, Steele and others 2014): the work must not repeat itself.
+/// A random number of each job (SplitMix64, Steele and others 2014): the work must not repeat
+/// itself.
 pub(super) fn random(job: u32, below: u64) -> u64 {
     let mut z = u64::from(job).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

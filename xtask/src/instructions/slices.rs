@@ -1,4 +1,5 @@
-//! The longest time for which the firmware does not look at the line, with every strategy and scheduler: a search for bad cases.
+//! The longest time for which the firmware does not look at the line, with every strategy and
+//! scheduler: a search for bad cases.
 
 use std::fmt::Write as _;
 
@@ -18,14 +19,16 @@ use scenes::{Scene, scenes};
 /// Instructions of a slice: 50 ms at 16 MHz and 1.5 cycles an instruction.
 pub(super) const SLICE_MAX: u64 = 50 * 16_000 * 2 / 3;
 
-/// One that reserves nothing, as all others do that are not here: a slice is a part of one attempt. One that reserves for some jobs, and one for all.
+/// One that reserves nothing, as all others do that are not here: a slice is a part of one attempt.
+/// One that reserves for some jobs, and one for all.
 const SCHEDULERS: [SchedulerKind; 3] = [
     SchedulerKind::Fcfs,
     SchedulerKind::Easy { reservations: 8 },
     SchedulerKind::Conservative,
 ];
 
-/// Of all strategies if none is named; and which of them take longer than a slice under which scheduler.
+/// Of all strategies if none is named; and which of them take longer than a slice under which
+/// scheduler.
 pub(super) fn table(image: &Image, names: &[String]) -> Result<(String, Vec<String>)> {
     let is_wanted =
         |kind: &StrategyKind| names.is_empty() || names.iter().any(|name| name == kind.name());
@@ -71,21 +74,11 @@ pub(super) fn table(image: &Image, names: &[String]) -> Result<(String, Vec<Stri
             .collect();
         writeln!(text, "| `{}` | {} |", strategy.name(), cells.join(" | "))?;
     }
-    write!(
-        text,
-        "\nThe most instructions of the image with all strategies and the journal in QEMU between two looks at the line, in a search for bad cases: meshes, cubes and odd \
-         grids of up to 4096\nprocessors, empty, with patterns of faults in which searches are in vain, full of jobs while others wait, with nearly as many jobs as there is room for, and \
-         with jobs of thousands of blocks;\nwith faults, queries, checkpoints, Reset and Configure. {SLICE_MAX} instructions are 50 ms at 16 MHz and 1.5 cycles an instruction{}.\n",
-        match longer.is_empty() {
-            true => "; none takes longer".to_owned(),
-            false => format!("; longer: {}", longer.join(", ")),
-        }
-    )?;
     Ok((text, longer))
 }
 
-/// The most instructions between two looks at the line, and those of scenes in which no job waits: they are the same under every scheduler, and played under
-/// the first one only.
+/// The most instructions between two looks at the line, and those of scenes in which no job waits:
+/// they are the same under every scheduler, and played under the first one only.
 fn measure(
     image: &Image,
     strategy: StrategyKind,
@@ -109,7 +102,8 @@ fn measure(
         let first = [Command::Reset, Command::Configure(configuration)].map(|command| (0, command));
         for (at, command) in first.into_iter().chain(scene.commands.iter().copied()) {
             match client.call(&command, Some(at), &mut |_| ()) {
-                // The journal has no room for what the command may lead to: that is a slice as well.
+                // The journal has no room for what the command may lead to: that is a slice as
+                // well.
                 Err(ClientError::Refused {
                     error: ProtocolError::NotKept,
                     ..

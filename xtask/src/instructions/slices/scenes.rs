@@ -238,7 +238,8 @@ fn mixed(machine: Grid, side_max: u64, jobs: u32) -> Vec<(Ticks, Command)> {
     commands
 }
 
-/// One job for all processors that work, as many as the half of them, one each a block; what is asked about it, and faults beside it and on it.
+/// One job for all processors that work, as many as the half of them, one each a block; what is
+/// asked about it, and faults beside it and on it.
 fn scattered(machine: Grid) -> Vec<(Ticks, Command)> {
     let sides = machine.sides();
     let request = Request::new(Shape::new(sides).expect("sides"));
@@ -274,7 +275,8 @@ fn asked(machine: Grid) -> [Command; 4] {
     ]
 }
 
-/// Jobs of one processor, of which each ends before the one that began before it; behind them some that need nearly all.
+/// Jobs of one processor, of which each ends before the one that began before it; behind them some
+/// that need nearly all.
 fn many_run(machine: Grid) -> Vec<(Ticks, Command)> {
     let one = Request::new(Shape::new(&[1]).expect("one"));
     let all = Request::new(Shape::new(machine.sides()).expect("sides"));

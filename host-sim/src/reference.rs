@@ -1,0 +1,328 @@
+//! `reference`: the pages of `docs/reference/`, made from the definitions that the program uses.
+//!
+//! Each page is Markdown. `cargo xtask docs` writes them, and `cargo xtask docs --check` compares
+//! them.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::builder::ValueHint;
+use clap::{Arg, ArgAction, Args, Command, ValueEnum};
+use meshalloc::{SchedulerKind, StrategyKind};
+
+use crate::failure::{self, Failure};
+use crate::list::{self, strategy_parameters};
+use crate::metrics::Metric;
+use crate::scenario;
+use crate::schema;
+
+/// Where the pages go.
+#[derive(Args, Debug)]
+pub(crate) struct ReferenceArgs {
+    /// The folder for the pages; it is made if it does not exist
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    folder: PathBuf,
+}
+
+/// The pages by file name.
+type Page = fn(&Command, &mut dyn Write) -> io::Result<()>;
+const PAGES: &[(&str, Page)] = &[
+    ("command-line.md", command_line),
+    ("scenario.md", scenario_keys),
+    ("strategies.md", |_, output| strategies(output)),
+    ("schedulers.md", |_, output| schedulers(output)),
+    ("distributions.md", |_, output| distributions(output)),
+    ("metrics.md", |_, output| metrics(output)),
+    ("outputs.md", |_, output| outputs(output)),
+];
+
+/// Writes all pages; `command` is the whole command line.
+///
+/// # Errors
+///
+/// When a file cannot be written.
+pub(crate) fn reference(
+    args: &ReferenceArgs,
+    mut command: Command,
+    output: &mut dyn Write,
+) -> Result<(), Failure> {
+    command.build();
+    let folder = &args.folder;
+    let cannot = |path: &Path, error| format!("{}: cannot write the page: {error}", path.display());
+    fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+    for (name, page) in PAGES {
+        let mut text = Vec::new();
+        page(&command, &mut text)?;
+        // One line end at the end of each page.
+        text.truncate(text.trim_ascii_end().len());
+        text.push(b'\n');
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(|error| cannot(&path, error))?;
+        writeln!(output, "{}", path.display())?;
+    }
+    Ok(())
+}
+
+/// The first lines of a page: its title, how it is made, and its subject.
+fn opening(output: &mut dyn Write, title: &str, subject: &str) -> io::Result<()> {
+    writeln!(
+        output,
+        "# {title}\n\n{subject}\n\n\
+         *`cargo xtask docs` writes this page from the definitions in the program.*\n"
+    )
+}
+
+fn command_line(root: &Command, output: &mut dyn Write) -> io::Result<()> {
+    opening(
+        output,
+        "Command line",
+        "You can look up every command and option here. `host-sim COMMAND --help` shows the same\n\
+         texts; `host-sim man DIR` writes them as man pages.",
+    )?;
+    let commands = || root.get_subcommands().filter(|command| is_shown(command));
+    for command in commands() {
+        let about = command.get_about().map(ToString::to_string);
+        writeln!(
+            output,
+            "- [`{name}`](#host-sim-{name}): {}",
+            about.unwrap_or_default(),
+            name = command.get_name()
+        )?;
+    }
+    writeln!(output, "\n{}", code(failure::EXIT_CODES))?;
+    for command in commands() {
+        writeln!(output, "## host-sim {}\n", command.get_name())?;
+        let about = command.get_long_about().or(command.get_about());
+        writeln!(output, "{}\n", sentence(about))?;
+        let usage = command.clone().render_usage().to_string();
+        writeln!(output, "{}", code(&usage))?;
+        options(command, |_| true, "--", output)?;
+        if let Some(text) = command.get_after_help() {
+            writeln!(output, "{}", code(&text.to_string()))?;
+        }
+    }
+    Ok(())
+}
+
+fn is_shown(command: &Command) -> bool {
+    !command.is_hide_set() && command.get_name() != "help"
+}
+
+fn scenario_keys(root: &Command, output: &mut dyn Write) -> io::Result<()> {
+    opening(
+        output,
+        "Scenario files",
+        "You can look up the keys of a scenario file here. It is TOML, and its keys are options of\n\
+         [`run`](command-line.md#host-sim-run) without the dashes. A list of values is an array.\n\
+         `sweep` takes the same keys, and lists of them in a table `[grid]`.",
+    )?;
+    let run = root.find_subcommand("run").expect("there is a command run");
+    let is_key = |arg: &Arg| {
+        let name = arg.get_long();
+        name.is_some_and(|name| !scenario::OF_RUN_ONLY.contains(&name))
+    };
+    options(run, is_key, "", output)
+}
+
+/// A table of options under each heading of the help, in its order.
+fn options(
+    command: &Command,
+    is_wanted: impl Fn(&Arg) -> bool,
+    dashes: &str,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let all = || {
+        let args = command.get_arguments();
+        args.filter(|arg| is_wanted(arg) && !arg.is_hide_set() && arg.get_id() != "help")
+    };
+    let mut headings: Vec<_> = all().map(Arg::get_help_heading).collect();
+    // The help shows arguments and options without a heading first.
+    headings.sort_by_key(Option::is_some);
+    let mut done = Vec::new();
+    for heading in headings {
+        if done.contains(&heading) {
+            continue;
+        }
+        done.push(heading);
+        if let Some(heading) = heading {
+            writeln!(output, "### {heading}\n")?;
+        }
+        writeln!(output, "| name | meaning |\n|---|---|")?;
+        for arg in all().filter(|arg| arg.get_help_heading() == heading) {
+            writeln!(output, "| {} | {} |", name(arg, dashes), meaning(arg))?;
+        }
+        writeln!(output)?;
+    }
+    Ok(())
+}
+
+/// An option with the name of its value, or an argument.
+fn name(arg: &Arg, dashes: &str) -> String {
+    let takes_value = matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
+    let names = arg.get_value_names().unwrap_or_default();
+    let value = match takes_value {
+        true => names.join(" "),
+        false => String::new(),
+    };
+    let text = match arg.get_long() {
+        Some(long) => format!("{dashes}{long} {value}"),
+        None => value,
+    };
+    format!("`{}`", schema::cell(text.trim_end()))
+}
+
+/// What an option means, with its default and its possible values.
+fn meaning(arg: &Arg) -> String {
+    let mut text = sentence(arg.get_long_help().or(arg.get_help()));
+    let defaults: Vec<_> = arg.get_default_values().iter().collect();
+    let takes_value = matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
+    if takes_value && !defaults.is_empty() {
+        let defaults: Vec<_> = defaults
+            .iter()
+            .map(|value| value.to_string_lossy())
+            .collect();
+        text.push_str(&format!(" Default: `{}`.", defaults.join(",")));
+    }
+    let values = arg.get_possible_values();
+    if takes_value && !values.is_empty() {
+        let values: Vec<_> = values
+            .iter()
+            .map(|value| format!("`{}`", value.get_name()))
+            .collect();
+        text.push_str(&format!(" One of {}.", values.join(", ")));
+    }
+    schema::cell(&text)
+}
+
+/// A help text as sentences: what ends without a mark gets a full stop.
+fn sentence(text: Option<&clap::builder::StyledStr>) -> String {
+    let mut text = text.map(ToString::to_string).unwrap_or_default();
+    if !text.is_empty() && !text.ends_with(['.', ':', ']']) {
+        text.push('.');
+    }
+    text
+}
+
+fn code(text: &str) -> String {
+    format!("```text\n{}\n```\n", text.trim_end())
+}
+
+fn strategies(output: &mut dyn Write) -> io::Result<()> {
+    opening(
+        output,
+        "Allocation strategies",
+        "You can look up each strategy here: its names, the machines it serves, and its source.\n\
+         [Strategies by family](../concepts/strategies.md) explains how they work and when to use which.\n\n\
+         - *pieces*: what a job holds: one block, up to two blocks, or any number of blocks.\n\
+         - *complete*: with its default parameters the strategy finds a place whenever one exists.\n\
+         - A name may be followed by a colon and parameters, as in `leb:16`.",
+    )?;
+    writeln!(
+        output,
+        "| name | machines | pieces | complete |\n|---|---|---|---|"
+    )?;
+    for kind in StrategyKind::ALL {
+        let info = kind.info();
+        let pieces = match info.holds {
+            meshalloc::Holds::OneBlock => "one",
+            meshalloc::Holds::TwoBlocks => "one or two",
+            meshalloc::Holds::Processors => "any number",
+        };
+        let mut names = names(std::iter::once(&info.name).chain(info.aliases));
+        for parameter in strategy_parameters(*kind) {
+            names.push_str(&format!(", `:{}`", schema::cell(parameter)));
+        }
+        let serves = schema::cell(&kind.serves().to_string());
+        let complete = if info.complete { "yes" } else { "no" };
+        writeln!(output, "| {names} | {serves} | {pieces} | {complete} |")?;
+    }
+    writeln!(output, "\n## Sources\n")?;
+    for kind in StrategyKind::ALL {
+        let info = kind.info();
+        writeln!(output, "- `{}`: {}", info.name, info.source)?;
+    }
+    Ok(())
+}
+
+/// A meaning with its source in one cell.
+fn with_source(meaning: &str, source: &str) -> String {
+    let mut text = meaning.to_owned();
+    if !source.is_empty() {
+        text.push_str(&format!(" *{source}*"));
+    }
+    schema::cell(&text)
+}
+
+/// Names as code, separated by commas.
+fn names<'n>(names: impl IntoIterator<Item = &'n &'n str>) -> String {
+    let names = names
+        .into_iter()
+        .map(|name| format!("`{}`", schema::cell(name)));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn schedulers(output: &mut dyn Write) -> io::Result<()> {
+    opening(
+        output,
+        "Schedulers",
+        "You can look up each scheduler here: how it is written, what it does, and its source.\n\
+         [Schedulers](../concepts/schedulers.md) compares them.",
+    )?;
+    writeln!(output, "| written | meaning |\n|---|---|")?;
+    for info in SchedulerKind::INFO {
+        let meaning = with_source(info.meaning, info.source);
+        writeln!(output, "| {} | {meaning} |", names(info.forms))?;
+    }
+    Ok(())
+}
+
+fn distributions(output: &mut dyn Write) -> io::Result<()> {
+    opening(
+        output,
+        "Distributions, patterns, estimates and shapes",
+        "You can look up here what a workload can be made of.",
+    )?;
+    for part in list::Part::value_variants() {
+        let Some((title, infos)) = part.entries() else {
+            continue;
+        };
+        writeln!(output, "## {title}\n\n| written | meaning |\n|---|---|")?;
+        for info in infos {
+            let meaning = with_source(info.meaning, info.source);
+            writeln!(output, "| `{}` | {meaning} |", schema::cell(info.name))?;
+        }
+        writeln!(output)?;
+    }
+    Ok(())
+}
+
+fn metrics(output: &mut dyn Write) -> io::Result<()> {
+    opening(
+        output,
+        "Metrics",
+        "You can look up here what each number of a result means, and its unit. JSON and CSV use\n\
+         these names. [Metrics and intervals](../concepts/metrics-and-intervals.md) explains how\n\
+         they are measured.",
+    )?;
+    writeln!(output, "| name | meaning | unit |\n|---|---|---|")?;
+    for metric in Metric::ALL {
+        let meaning = with_source(metric.meaning(), metric.source());
+        let unit = schema::cell(metric.unit().words());
+        writeln!(output, "| `{}` | {meaning} | {unit} |", metric.name())?;
+    }
+    Ok(())
+}
+
+fn outputs(output: &mut dyn Write) -> io::Result<()> {
+    opening(
+        output,
+        "Output files and documents",
+        "You can look up here every key of the JSON documents and every column of the CSV files that\n\
+         `host-sim` writes. `host-sim schema OUTPUT` prints the JSON Schema of a JSON document.\n\n\
+         Numbers have as many digits as it takes to read back the same number. A number that does not\n\
+         exist is `null` in JSON and an empty cell in CSV. A key marked with `?` may be absent. The\n\
+         journals of sweeps are not described: their form may change.",
+    )?;
+    schema::page(output)
+}

@@ -1,0 +1,233 @@
+//! The commands in the documents: each is run, and printed output is compared.
+//!
+//! - A block ```` ```sh ```` is run by `sh -eu`.
+//! - A block ```` ```console ```` has lines `$ command`, each with the output that it prints. There
+//!   a line `...` stands for any lines, and `[..]` for any text within a line.
+//! - A line `<!-- not run: REASON -->` before a block leaves it out.
+//!
+//! All blocks of a page run in one empty folder, in their order, with `host-sim` on the path. With
+//! `MESHALLOC_REFRESH_GOLDEN=1` the outputs are written anew, except those with `...` or `[..]`.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::program::skipped;
+
+/// The documents: those at the top and each page of the book.
+fn pages() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut pages: Vec<PathBuf> = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"]
+        .map(|name| root.join(name))
+        .into();
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            // The reference is written by the program itself.
+            match path.is_dir() {
+                true if !path.ends_with("reference") => folders.push(path),
+                false if path.extension().is_some_and(|end| end == "md") => pages.push(path),
+                _ => {}
+            }
+        }
+    }
+    pages.sort();
+    pages
+}
+
+/// Runs a script as a reader would type it.
+fn sh(folder: &Path, script: &str) -> Result<String, String> {
+    let program = Path::new(env!("CARGO_BIN_EXE_host-sim"));
+    // From a clone the program is `cargo run --release --`.
+    let script = script.replace("cargo run --release --", "host-sim");
+    let path = env::join_paths(
+        std::iter::once(program.parent().unwrap().to_owned())
+            .chain(env::split_paths(&env::var_os("PATH").unwrap())),
+    );
+    let ended = Command::new("sh")
+        .args(["-eu", "-c", &script])
+        .current_dir(folder)
+        .env("PATH", path.unwrap())
+        .env("COLUMNS", "100")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let [stdout, stderr] =
+        [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
+    match ended.status.success() {
+        true => Ok(stdout),
+        false => Err(format!("{script}\n{}\n{stdout}{stderr}", ended.status)),
+    }
+}
+
+/// Whether this is the line of a pattern, in which `[..]` stands for any text.
+fn line_matches(pattern: &str, line: &str) -> bool {
+    let mut parts = pattern.split("[..]");
+    let Some(mut rest) = line.strip_prefix(parts.next().unwrap_or_default()) else {
+        return false;
+    };
+    let mut parts: Vec<_> = parts.collect();
+    let Some(last) = parts.pop() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        match rest.split_once(part) {
+            Some((_, behind)) => rest = behind,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// Whether these are the lines of a pattern, in which `...` stands for any lines.
+fn lines_match(pattern: &[&str], lines: &[&str]) -> bool {
+    match (pattern, lines) {
+        ([], _) => lines.is_empty(),
+        ([dots, pattern @ ..], _) if dots.trim() == "..." => {
+            (0..=lines.len()).any(|skipped| lines_match(pattern, &lines[skipped..]))
+        }
+        ([first, pattern @ ..], [line, lines @ ..]) => {
+            line_matches(first.trim_end(), line.trim_end()) && lines_match(pattern, lines)
+        }
+        _ => false,
+    }
+}
+
+/// Runs a block of commands and outputs. Returns it with the outputs of now.
+fn console(folder: &Path, block: &[&str], faults: &mut Vec<String>) -> Vec<String> {
+    let mut shown = Vec::new();
+    let mut rest = block;
+    while let [command, behind @ ..] = rest {
+        shown.push((*command).to_owned());
+        let mut script = command
+            .strip_prefix("$ ")
+            .map(str::to_owned)
+            .unwrap_or_else(|| {
+                panic!("a console block has `{command}` where a line `$ command` is expected")
+            });
+        let mut behind = behind;
+        while let (true, [more, others @ ..]) = (script.ends_with('\\'), behind) {
+            script = format!("{}{}", script.trim_end_matches('\\'), more.trim_start());
+            shown.push((*more).to_owned());
+            behind = others;
+        }
+        let expected = behind
+            .iter()
+            .take_while(|line| !line.starts_with("$ "))
+            .count();
+        let (expected, others) = behind.split_at(expected);
+        rest = others;
+        match sh(folder, &script) {
+            Err(error) => faults.push(error),
+            Ok(printed) => {
+                let lines: Vec<&str> = printed.trim_end().lines().collect();
+                let is_pattern = |line: &&str| line.trim() == "..." || line.contains("[..]");
+                let as_expected = lines_match(expected, &lines);
+                if as_expected || expected.iter().any(is_pattern) {
+                    shown.extend(expected.iter().map(|line| (*line).to_owned()));
+                } else {
+                    shown.extend(lines.iter().map(|line| line.trim_end().to_owned()));
+                }
+                if !as_expected {
+                    let expected = expected.join("\n");
+                    faults.push(format!(
+                        "$ {script}\nprints\n{printed}\nand not\n{expected}"
+                    ));
+                }
+            }
+        }
+    }
+    shown
+}
+
+/// Runs all blocks of a page. Returns the page with the outputs of now.
+fn run_page(text: &str, faults: &mut Vec<String>) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let mut shown: Vec<String> = Vec::new();
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        shown.push((*line).to_owned());
+        at += 1;
+        let Some(kind) = line.strip_prefix("```").filter(|kind| !kind.is_empty()) else {
+            continue;
+        };
+        let length = lines[at..].iter().position(|line| *line == "```");
+        let block = &lines[at..at + length.expect("each block has an end")];
+        at += block.len() + 1;
+        let before = shown.iter().rev().nth(1).map_or("", String::as_str);
+        let is_run = !before.starts_with("<!-- not run: ");
+        match kind {
+            "sh" if is_run => {
+                if let Err(error) = sh(folder.path(), &block.join("\n")) {
+                    faults.push(error);
+                }
+                shown.extend(block.iter().map(|line| (*line).to_owned()));
+            }
+            "console" if is_run => shown.extend(console(folder.path(), block, faults)),
+            _ => shown.extend(block.iter().map(|line| (*line).to_owned())),
+        }
+        shown.push("```".to_owned());
+    }
+    shown.join("\n") + "\n"
+}
+
+#[test]
+fn every_command_of_the_documents_runs() {
+    if cfg!(not(unix)) {
+        skipped("the commands of the documents are for a Unix shell");
+        return;
+    }
+    let refresh = env::var_os("MESHALLOC_REFRESH_GOLDEN").is_some();
+    let mut faults = Vec::new();
+    for path in pages() {
+        let text = fs::read_to_string(&path).unwrap();
+        let mut of_page = Vec::new();
+        let shown = run_page(&text, &mut of_page);
+        if refresh && shown != text {
+            fs::write(&path, shown).unwrap();
+        }
+        faults.extend(
+            of_page
+                .iter()
+                .map(|fault| format!("{}: {fault}", path.display())),
+        );
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
+
+#[test]
+fn patterns_stand_for_lines_and_for_text_within_a_line() {
+    let text = ["a 1.5 s", "b", "c"];
+    for (pattern, expected) in [
+        (&["a [..] s", "b", "c"][..], true),
+        (&["a [..] s", "...", "c"], true),
+        (&["...", "c"], true),
+        (&["..."], true),
+        (&["a 1.5 s", "...", "b", "c"], true),
+        (&["a [..] s", "b"], false),
+        (&["a [..] m", "...", "c"], false),
+        (&["...", "b"], false),
+        (&["a[..]5[..]s", "[..]", "c[..]"], true),
+    ] {
+        assert_eq!(lines_match(pattern, &text), expected, "{pattern:?}");
+    }
+}
+
+#[test]
+fn wrong_outputs_and_failing_commands_are_found() {
+    let page = |block: &str| {
+        let mut faults = Vec::new();
+        let shown = run_page(block, &mut faults);
+        (shown, faults.len())
+    };
+    let good = "```console\n$ echo a \\\n    b\na b\n```\n\n```sh\nhost-sim --version\n```\n";
+    assert_eq!(page(good), (good.to_owned(), 0));
+    let wrong = "```console\n$ echo a\nb\n$ echo c\nc\n```\n";
+    assert_eq!(page(wrong), (wrong.replace("\nb\n", "\na\n"), 1));
+    assert_eq!(page("```sh\nfalse\ntrue\n```\n").1, 1);
+    let left_out = "<!-- not run: it fails -->\n```sh\nfalse\n```\n";
+    assert_eq!(page(left_out), (left_out.to_owned(), 0));
+}

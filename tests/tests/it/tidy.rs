@@ -1,0 +1,201 @@
+//! The style of texts: line lengths, phrases that made texts hard to read, and links.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folders and files whose comments follow the rules; it grows until it is the whole project.
+const COVERED: &[&str] = &[
+    "xtask",
+    "host-sim/src/reference.rs",
+    "host-sim/tests/it/documents.rs",
+    "tests/tests/it/tidy.rs",
+];
+/// Documents that the rules do not cover yet, and generated ones, whose lines may be long.
+const LONG_LINES: &[&str] = &["docs/reference", "firmware/PROTOCOL.md"];
+
+/// The end of a line, in columns.
+const COLUMNS: usize = 100;
+
+/// Phrases that say a thing in a roundabout way, each split so that this file does not have it.
+const PHRASES: &[[&str; 2]] = &[
+    ["some", "body"],
+    ["no", "body"],
+    ["is", " told"],
+    ["are", " told"],
+    ["so", " many"],
+    ["what is", " there"],
+    ["goes on", " where"],
+    ["heard", " of"],
+    ["as it", " were"],
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The files below a path with this ending, each with its path from the root.
+fn files(path: &Path, ending: &str, found: &mut Vec<(String, String)>) {
+    if path.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let is_made = name.starts_with('.') || ["target", "out", "corpus"].contains(&&*name);
+            if !is_made {
+                files(&path, ending, found);
+            }
+        }
+    } else if path.extension().is_some_and(|end| end == ending) {
+        let name = path.strip_prefix(root()).unwrap().display().to_string();
+        found.push((name, fs::read_to_string(path).unwrap()));
+    }
+}
+
+fn documents() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    files(&root(), "md", &mut found);
+    assert!(found.len() > 5, "{} documents are too few", found.len());
+    found
+}
+
+fn covered_sources() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for path in COVERED {
+        let before = found.len();
+        files(&root().join(path), "rs", &mut found);
+        assert!(found.len() > before, "{path} has no source");
+    }
+    found
+}
+
+/// Lines with a phrase of [`PHRASES`], without regard to case.
+fn phrases(text: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    let phrases = PHRASES.iter().map(|parts| parts.concat());
+    for phrase in phrases {
+        let is_word = |before: Option<char>| before.is_none_or(|c| !c.is_alphanumeric());
+        for (number, line) in text.lines().enumerate() {
+            let lower = line.to_lowercase();
+            let hits = lower.match_indices(&phrase).any(|(at, _)| {
+                is_word(lower[..at].chars().next_back())
+                    && is_word(lower[at + phrase.len()..].chars().next())
+            });
+            if hits {
+                faults.push(format!("{}: \"{phrase}\": {}", number + 1, line.trim()));
+            }
+        }
+    }
+    faults
+}
+
+/// Lines that go beyond [`COLUMNS`]: comments, or lines of a document other than tables, links and
+/// commands with their output.
+fn long_lines(text: &str, is_document: bool) -> Vec<String> {
+    let lines = text.lines().enumerate();
+    let long = lines.filter(|(_, line)| {
+        let counts = match is_document {
+            true => !line.starts_with(['|', '$']) && !line.contains("]("),
+            // rustfmt looks after the code.
+            false => line.trim_start().starts_with("//"),
+        };
+        line.chars().count() > COLUMNS && counts && !line.contains("://")
+    });
+    long.map(|(number, line)| format!("{}: longer than {COLUMNS} columns: {line}", number + 1))
+        .collect()
+}
+
+/// The anchor that a code host gives a heading.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = text
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// The text without blocks of code and without code in a line.
+fn prose(text: &str) -> String {
+    let mut is_code = false;
+    let mut kept = String::new();
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+            continue;
+        }
+        if !is_code {
+            let parts = line.split('`').step_by(2);
+            kept.extend(parts.map(|part| format!("{part} ")));
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+/// Links to a file or heading that does not exist.
+fn broken_links(name: &str, text: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    let prose = prose(text);
+    for part in prose.split("](").skip(1) {
+        let link = part.split([')', ' ']).next().unwrap_or_default();
+        if link.contains("://") || link.starts_with("mailto:") {
+            continue;
+        }
+        let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+        let folder = root().join(name).parent().unwrap().to_owned();
+        let target = match path {
+            "" => root().join(name),
+            path => folder.join(path),
+        };
+        if !target.exists() {
+            faults.push(format!("{link}: there is no such file"));
+        } else if !heading.is_empty() {
+            let text = fs::read_to_string(&target).unwrap();
+            let mut headings = text.lines().filter(|line| line.starts_with('#'));
+            if !headings.any(|line| anchor(line) == heading) {
+                faults.push(format!("{link}: the file has no such heading"));
+            }
+        }
+    }
+    faults
+}
+
+fn assert_none(faults: &[String]) {
+    assert!(
+        faults.is_empty(),
+        "{} faults:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}
+
+#[test]
+fn documents_and_covered_comments_are_tidy() {
+    let mut faults = Vec::new();
+    let texts = documents().into_iter().map(|text| (text, true));
+    for ((name, text), is_document) in
+        texts.chain(covered_sources().into_iter().map(|text| (text, false)))
+    {
+        let mut of_file = phrases(&text);
+        if !LONG_LINES.iter().any(|path| name.starts_with(path)) {
+            of_file.extend(long_lines(&text, is_document));
+        }
+        if is_document {
+            of_file.extend(broken_links(&name, &text));
+        }
+        faults.extend(of_file.iter().map(|fault| format!("{name}:{fault}")));
+    }
+    assert_none(&faults);
+}
+
+#[test]
+fn each_rule_finds_what_breaks_it() {
+    let phrase = format!("Ask some{} here.\nsomebodies", "body");
+    assert_eq!(phrases(&phrase).len(), 1);
+    let long = "x".repeat(COLUMNS + 1);
+    assert_eq!(long_lines(&long, true).len(), 1);
+    assert_eq!(long_lines(&format!("|{long}"), true).len(), 0);
+    assert_eq!(long_lines(&format!("    // {long}"), false).len(), 1);
+    let links = "[a](README.md) [b](no-such-file.md) [c](#no-such-heading) `[d](none)`\n# Here\n";
+    let broken = broken_links("README.md", links);
+    assert_eq!(broken.len(), 2, "{broken:?}");
+    assert_eq!(anchor("## First, `fit`: a test"), "first-fit-a-test");
+}
