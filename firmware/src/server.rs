@@ -20,14 +20,14 @@
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Command, Controller, Interrupts, Ticks, View};
+use meshalloc::{Command, Controller, Error, Interrupts, JobId, Reply, Ticks, View};
 
 use crate::frame::{Decoder, Header, ServerFrameBuffer};
 #[cfg(feature = "durable")]
-use crate::journal::{Journal, Recovered};
+use crate::journal::{Journal, Loss, Recovered};
 #[cfg(feature = "durable")]
 use crate::keeping::durable::Durable;
-use crate::keeping::{Forgetful, Keep, NotKept, Record};
+use crate::keeping::{Forgetful, Keep, NotKept, Record, When};
 use crate::protocol::{LineCounters, Origin, Outcome, ProtocolError};
 #[cfg(feature = "rates")]
 use crate::rate::Rate;
@@ -160,26 +160,27 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
     }
 
     /// Brings the server into the state that the journal has; if there is none in it, the controller, which has no job, stays as it is. A journal of which this image can make
-    /// nothing stays as it is until a command changes something.
+    /// nothing stays as it is until a reset ([`Origin::Unread`]).
     ///
     /// Commands that were carried out since the last checkpoint are carried out again, which may take as long as it did then; `pauses` is told of the progress.
     pub fn restore(&mut self, recovered: Recovered, pauses: &mut dyn meshalloc::Pauses) {
         let sessions = &mut self.front.sessions;
-        let (origin, is_read) =
-            self.keep
-                .restore(recovered, &mut self.controller, sessions, pauses);
-        self.front.origin = origin;
+        self.front.origin = self
+            .keep
+            .restore(recovered, &mut self.controller, sessions, pauses);
         self.started = self.controller.clock();
-        self.has_no_checkpoint = !is_read;
-        if is_read {
+        // What is there instead of a state is not erased before it must be.
+        self.has_no_checkpoint = self.front.origin == Origin::Unread
+            || recovered == Recovered::Damaged(Loss::Everything);
+        if !self.has_no_checkpoint {
             let _ = self.checkpoint();
         }
     }
 
-    /// What is in the journal is not read: reading it has brought the program down, say. It stays as it is until a command changes something.
+    /// What is in the journal is not read: reading it has brought the program down, say. It stays as it is until a reset ([`Origin::Unread`]).
     pub const fn leave_unread(&mut self) {
-        self.keep.journal().require_checkpoint();
-        self.front.origin = Origin::Damaged { at: 0 };
+        self.keep.leave_unread();
+        self.front.origin = Origin::Unread;
         self.has_no_checkpoint = true;
     }
 
@@ -336,14 +337,25 @@ impl<K: Keep> Server<'_, K> {
         kept
     }
 
+    /// Sees to it that there is room for a record and for what it may lead to; returns how much that is.
+    fn make_room(&mut self, record: &Record) -> Result<usize, NotKept> {
+        let room = self.keep.room_for(&self.controller, record);
+        room.or_else(|NotKept| {
+            self.checkpoint()?;
+            self.keep.room_for(&self.controller, record)
+        })
+    }
+
     /// Writes a command down before it is carried out.
     ///
     /// Whatever has used up the room, a reset makes some: it is carried out, and then what it has led to is written down.
     fn keep(&mut self, record: &Record) -> Result<(), NotKept> {
-        let appended = self.keep.append(&self.controller, record);
-        let kept = appended.or_else(|NotKept| {
-            self.checkpoint()?;
-            self.keep.append(&self.controller, record)
+        let room = self.make_room(record);
+        let kept = room.and_then(|room| {
+            self.keep.append(record, room).or_else(|NotKept| {
+                self.checkpoint()?;
+                self.keep.append(record, room)
+            })
         });
         let kept = kept.or_else(|NotKept| match record.command {
             Command::Reset => {
@@ -354,10 +366,22 @@ impl<K: Keep> Server<'_, K> {
             _ => Err(NotKept),
         });
         if kept.is_ok() {
-            self.has_no_checkpoint = false;
-            self.has_no_lease_end = false;
+            (self.has_no_checkpoint, self.has_no_lease_end) = (false, false);
+            if self.front.origin == Origin::Unread {
+                // A reset has discarded what was there.
+                self.front.origin = Origin::New;
+            }
         }
         kept
+    }
+
+    /// The time of a command in a record: the clock goes no further back when it is carried out again, although it may have gone on by
+    /// a command that was not written down.
+    fn time_in_record(&self, command: &Command, at: Ticks) -> Ticks {
+        match command {
+            Command::Configure(_) | Command::Reset => at,
+            _ => at.max(self.controller.clock()),
+        }
     }
 
     /// Takes bytes from the line, any number at a time, and writes the replies to the frames that they
@@ -426,21 +450,55 @@ impl<K: Keep> Server<'_, K> {
             let view = view(&self.controller, true);
             return self.front.refuse(change, &view, port);
         }
-        let kept = self.keep(&Record {
+        let record = Record {
             client,
             session,
             seq,
-            at: time,
+            at: self.time_in_record(command, time),
             is_client_time: at.is_some(),
             command: *command,
+        };
+        let kept = self.keep.when(&self.controller, &record);
+        let kept = kept.and_then(|when| {
+            let room = match when {
+                When::Never => Ok(None),
+                When::IfTimeIsNamed if at.is_none() && !self.front.sessions.is_client_time => {
+                    Ok(None)
+                }
+                When::IfTimeIsNamed | When::Before => self.keep(&record).map(|()| None),
+                When::Granted => self.make_room(&record).map(Some),
+            };
+            room.map_err(|NotKept| ProtocolError::NotKept)
         });
-        if kept.is_err() {
-            return self.front.give_up(change, ProtocolError::NotKept, port);
-        }
+        let room = match kept {
+            Ok(room) => room,
+            Err(error) => return self.front.give_up(change, error, port),
+        };
         let early = Some((change, Outcome::UnderWay));
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, early);
         let interrupts = Interrupts::by(&mut meanwhile);
         let mut reply = self.controller.begin(command, time, interrupts);
+        if let Some(room) = room
+            && let Reply::Submitted { job, .. } = reply
+        {
+            if self.keep.append(&record, room).is_err() {
+                let (is_answered, result) = (meanwhile.early.is_none(), meanwhile.result);
+                self.take_back(job);
+                return match is_answered {
+                    // Whoever asks again learns that it was not carried out, and why if it is tried again.
+                    true => {
+                        let outcome = Outcome::Error(Error::Busy { left: 1 });
+                        self.conclude(change, outcome);
+                        result
+                    }
+                    false => {
+                        let error = ProtocolError::NotKept;
+                        result.and(self.front.give_up(change, error, port))
+                    }
+                };
+            }
+            (self.has_no_checkpoint, self.has_no_lease_end) = (false, false);
+        }
         let is_under_way = meanwhile.early.is_none();
         if self.controller.is_scheduling() {
             if let Some((_, outcome)) = &mut meanwhile.early {
@@ -456,17 +514,33 @@ impl<K: Keep> Server<'_, K> {
         increment(&mut self.front.counters.changes);
         let outcome = Outcome::of(&reply);
         if is_under_way {
-            let as_of = self.controller.events();
-            let remembered = Remembered { outcome, as_of };
-            self.front
-                .sessions
-                .conclude(client, session, seq, remembered);
+            self.conclude(change, outcome);
         }
         if is_answered {
             return result;
         }
         let view = view(&self.controller, self.has_work());
         result.and(self.front.settle(change, outcome, &view, port))
+    }
+}
+
+impl<K: Keep> Server<'_, K> {
+    /// Remembers what a command has come to that was answered while it was under way.
+    fn conclude(&mut self, change: &Change<'_>, outcome: Outcome) {
+        let as_of = self.controller.events();
+        let remembered = Remembered { outcome, as_of };
+        let Header { client, seq, .. } = change.header;
+        let sessions = &mut self.front.sessions;
+        sessions.conclude(client, change.session, seq, remembered);
+    }
+
+    /// A job was granted and cannot be written down, as the memory fails: it is gone again before anyone has seen it.
+    #[inline(never)]
+    fn take_back(&mut self, job: JobId) {
+        while self.controller.advance(&mut |_| (), Interrupts::never()) {}
+        let release = Command::Release { job };
+        self.controller
+            .begin(&release, self.controller.clock(), Interrupts::never());
     }
 }
 
@@ -479,20 +553,36 @@ fn view<'a, 'm>(controller: &'a Controller<'m>, has_more: bool) -> View<'a, 'm> 
 
 #[cfg(test)]
 mod tests {
-    use meshalloc::{Configuration, JobId, Mesh, Request, SchedulerKind, Storage, StrategyKind};
+    use meshalloc::{Configuration, Flags, Mesh, Request, SchedulerKind, Storage, StrategyKind};
 
     use super::*;
+    use crate::frame::{ClientFrameBuffer, SERVER_CONTENT_MAX};
     use crate::keeping::{Meantime, NO_SESSION};
+    use crate::protocol::{ClientMessage, ServerMessage};
 
-    /// Has room for checkpoints, but for no record.
+    /// Has room for checkpoints, but for no record, or fails when one is written.
     #[derive(Debug, Default)]
     struct Full {
+        has_room: bool,
         checkpoints: u32,
         work: u64,
     }
 
     impl Keep for Full {
-        fn append(&mut self, _: &Controller<'_>, _: &Record) -> Result<(), NotKept> {
+        fn when(&self, _: &Controller<'_>, record: &Record) -> Result<When, ProtocolError> {
+            Ok(match record.command {
+                Command::Submit { request, .. } if request.flags.contains(Flags::NO_WAIT) => {
+                    When::Granted
+                }
+                _ => When::Before,
+            })
+        }
+
+        fn room_for(&self, _: &Controller<'_>, _: &Record) -> Result<usize, NotKept> {
+            self.has_room.then_some(0).ok_or(NotKept)
+        }
+
+        fn append(&mut self, _: &Record, _: usize) -> Result<(), NotKept> {
             Err(NotKept)
         }
 
@@ -511,6 +601,75 @@ mod tests {
         fn checkpoint(&mut self, _: &Controller<'_>, _: &mut dyn Meantime) -> Result<(), NotKept> {
             self.checkpoints += 1;
             Ok(())
+        }
+    }
+
+    /// Whether it was answered before that the command is under way, or not: the job is not there, and no copy of the frame is carried out.
+    #[test]
+    fn a_granted_job_that_cannot_be_written_down_is_gone_again() {
+        for is_long in [false, true] {
+            let mut storage = Storage::<128, 4>::new();
+            let configuration = Configuration {
+                machine: Mesh::new(64, 64).unwrap().grid(),
+                strategy: StrategyKind::FirstFit,
+                scheduler: SchedulerKind::Fcfs,
+            };
+            let controller = Controller::new(storage.memory(), configuration).unwrap();
+            let keep = Full {
+                has_room: true,
+                ..Full::default()
+            };
+            let server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+            let mut server = match is_long {
+                true => server.pausing_after(1),
+                false => server,
+            };
+            let mut ask = |seq: u32, message: &ClientMessage| -> ServerMessage {
+                let mut buffer = ClientFrameBuffer::new();
+                let frame = buffer.encode(Header::new(7, seq), message).unwrap();
+                let mut room = [0; 512];
+                let mut line = &mut room[..];
+                server.receive(frame, 0, &mut line).unwrap();
+                let rest = line.len();
+                let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
+                let mut answers = 0;
+                let mut answer = None;
+                for &byte in &room[..512 - rest] {
+                    if let Some(frame) = decoder.push(byte) {
+                        answers += 1;
+                        answer = postcard::from_bytes(frame.unwrap().body).ok();
+                    }
+                }
+                assert_eq!(answers, 1);
+                assert!(server.controller().jobs().is_empty());
+                assert_eq!(server.controller().occupancy().free(), 4096);
+                answer.unwrap()
+            };
+            let ServerMessage::Hello(greeting) = ask(1, &ClientMessage::Hello) else {
+                panic!("it is greeted");
+            };
+            let submit = ClientMessage::Command {
+                session: greeting.session,
+                since: 0,
+                at: None,
+                command: Command::Submit {
+                    job: JobId(1),
+                    request: Request::submesh(40, 40).with_flags(Flags::NO_WAIT),
+                },
+            };
+            let first = ask(2, &submit);
+            let again = ask(2, &submit);
+            let outcome = |answer| match answer {
+                ServerMessage::Outcome { outcome, .. } => Ok(outcome),
+                ServerMessage::Error(error) => Err(error),
+                other => panic!("{other:?}"),
+            };
+            let busy = Outcome::Error(Error::Busy { left: 1 });
+            let expected = match is_long {
+                true => [Ok(Outcome::UnderWay), Ok(busy)],
+                false => [Err(ProtocolError::NotKept), Err(ProtocolError::TooOld)],
+            };
+            assert_eq!([outcome(first), outcome(again)], expected);
         }
     }
 
