@@ -96,10 +96,11 @@ fn board() -> Lane<'static> {
     Lane::default()
         .step("clippy, firmware", |step| {
             for features in ["board", "board,journal", "board,qemu", "board,qemu,journal"] {
-                step.run(&image::clippy_command(features))?;
+                step.run(&image::clippy_command(features, true))?;
             }
             Ok(())
         })
+        .step("firmware, features left out", features_left_out)
         .step(
             "core, each strategy and scheduler alone",
             each_feature_alone,
@@ -140,6 +141,19 @@ fn rustfmt(step: &mut Step) -> Result<()> {
         }
     }
     step.run(&command)
+}
+
+/// The image must build without each feature that may be left out, and without any: so each two are there together, alone and not at all. With one
+/// strategy and one scheduler little is compiled.
+fn features_left_out(step: &mut Step) -> Result<()> {
+    const FEATURES: [&str; 4] = ["leases", "rates", "journal", "qemu"];
+    let all_but_one = FEATURES.map(|out| FEATURES.into_iter().filter(|&one| one != out).collect());
+    for chosen in all_but_one.into_iter().chain([Vec::new()]) {
+        let features = ["board", "meshalloc/first-fit", "meshalloc/fcfs"];
+        let features = [&features[..], &chosen].concat().join(",");
+        step.run(&image::clippy_command(&features, false))?;
+    }
+    Ok(())
 }
 
 /// Core must build for the target with nothing, with any one strategy or scheduler, and with all of them.
