@@ -772,39 +772,86 @@ fn sectors_of_a_board_have_room_for_so_many_jobs() {
         request: Request::submesh(16, 16).with_estimate(1 << 60),
         ticks: 1 << 60,
     };
-    for (strategy, command, first, expected) in [
+    // With short names and without estimates, with the longest names, and with leases and estimates as well.
+    let rows = [
+        (StrategyKind::FirstFit, [256, 245, 157]),
         (
-            StrategyKind::FirstFit,
-            &short as &dyn Fn(u32) -> Command,
-            0,
-            256,
+            StrategyKind::LeastExpectedBlocking { budget: 64 },
+            [256, 239, 153],
         ),
-        (StrategyKind::FirstFit, &long, 1 << 28, 157),
-        (StrategyKind::Naive, &short, 0, 56),
-        (StrategyKind::Naive, &long, 1 << 28, 31),
-    ] {
-        let storage = Storage::<256, 256, 256, 4096, 4096>::new();
-        let board = Box::leak(Box::new(storage));
-        let mut life = Life::<{ 16 * 1024 }>::begin_in(
-            board.memory(),
-            MemoryFlash::new(3),
-            1,
-            configuration(64, 64, strategy),
-            &mut (),
-        );
-        life.outcome(submit(first, 64, 64));
-        let more = first + 1..first + 256;
-        let waiting = more.take_while(|&job| !matches!(life.call(1, command(job), None), NOT_KEPT));
-        let jobs = 1 + waiting.count() as u32;
-        assert_eq!(jobs, expected, "{strategy}");
-        for job in first..first + jobs {
-            let outcome = life.outcome(release(job));
-            assert!(
-                matches!(outcome, Outcome::Released { .. }),
-                "{strategy}: {job}"
+        (StrategyKind::LShape, [240, 223, 148]),
+        (StrategyKind::Naive, [56, 50, 31]),
+        (StrategyKind::Neighbor, [56, 50, 31]),
+    ];
+    let columns = [
+        (&short as &dyn Fn(u32) -> Command, 0),
+        (&short, 1 << 28),
+        (&long, 1 << 28),
+    ];
+    for (strategy, expected) in rows {
+        for ((command, first), expected) in columns.into_iter().zip(expected) {
+            let storage = Storage::<256, 256, 8192, 4096, 4096>::new();
+            let board = Box::leak(Box::new(storage));
+            let mut life = Life::<{ 16 * 1024 }>::begin_in(
+                board.memory(),
+                MemoryFlash::new(3),
+                1,
+                configuration(64, 64, strategy),
+                &mut (),
             );
+            life.outcome(submit(first, 64, 64));
+            let more = first + 1..first + 256;
+            let waiting =
+                more.take_while(|&job| !matches!(life.call(1, command(job), None), NOT_KEPT));
+            let jobs = 1 + waiting.count() as u32;
+            assert_eq!(jobs, expected, "{strategy}, from {first} on");
+            for job in first..first + jobs {
+                let outcome = life.outcome(release(job));
+                assert!(
+                    matches!(outcome, Outcome::Released { .. }),
+                    "{strategy}: {job}"
+                );
+            }
         }
     }
+}
+
+/// As README says: jobs of a submesh each, with names and estimates of two or three bytes, from one client or four.
+#[test]
+fn sectors_of_a_board_have_room_for_a_mixture_of_jobs() {
+    let mut seen = Vec::new();
+    for (clients, estimates) in [(1, 1 << 14), (1, 100_000), (4, 1 << 14), (4, 100_000)] {
+        for seed in 1..4 {
+            let mut random = Random(seed);
+            let storage = Storage::<256, 256, 256, 256, 256>::new();
+            let board = Box::leak(Box::new(storage));
+            let mut life = Life::<{ 16 * 1024 }>::begin_in(
+                board.memory(),
+                MemoryFlash::new(3),
+                1,
+                configuration(64, 64, StrategyKind::FirstFit),
+                &mut (),
+            );
+            let mut jobs = 0;
+            while jobs < 256 {
+                life.now += random.below(1000) as u64;
+                let mut side = || 1 + random.below(32) as u16;
+                let request = Request::submesh(side(), side());
+                let request = request.with_estimate(1 + random.below(estimates) as u64);
+                let job = JobId(random.below(1 << 14) as u32);
+                let client = 1 + random.below(clients) as u32;
+                let answer = life.call(client, Command::Submit { job, request }, None);
+                if answer == NOT_KEPT {
+                    break;
+                }
+                jobs = life.server.controller().jobs().running_len()
+                    + life.server.controller().jobs().waiting_len();
+            }
+            seen.push(jobs);
+        }
+    }
+    let range = seen.iter().min().zip(seen.iter().max());
+    assert_eq!(range, Some((&246, &254)), "{seen:?}");
 }
 
 /// No commands lead to such a state, but another image may have left it.
