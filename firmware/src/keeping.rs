@@ -83,7 +83,7 @@ pub trait Keep {
     /// Whether it is known whether there is room for what the command may lead to. If not a checkpoint is due, after which it is.
     fn knows_room_for(&mut self, controller: &Controller<'_>, command: &Command) -> bool;
 
-    /// About so many instructions of a Cortex-M4 have gone into what was written down so far: as many as it takes to carry it out once more.
+    /// About so many instructions of a Cortex-M4 have gone into what was written down: as many as it takes to carry it out once more.
     fn worked(&mut self, instructions: u64);
 
     /// Whether the next quiet moment is one for a checkpoint.

@@ -460,18 +460,18 @@ impl<K: Keep> Server<'_, K> {
         };
         let kept = self.keep.when(&self.controller, &record);
         let kept = kept.and_then(|when| {
-            let room = match when {
-                When::Never => Ok(None),
+            let kept = match when {
+                When::Never => Ok((false, None)),
                 When::IfTimeIsNamed if at.is_none() && !self.front.sessions.is_client_time => {
-                    Ok(None)
+                    Ok((false, None))
                 }
-                When::IfTimeIsNamed | When::Before => self.keep(&record).map(|()| None),
-                When::Granted => self.make_room(&record).map(Some),
+                When::IfTimeIsNamed | When::Before => self.keep(&record).map(|()| (true, None)),
+                When::Granted => self.make_room(&record).map(|room| (false, Some(room))),
             };
-            room.map_err(|NotKept| ProtocolError::NotKept)
+            kept.map_err(|NotKept| ProtocolError::NotKept)
         });
-        let room = match kept {
-            Ok(room) => room,
+        let (mut is_kept, room) = match kept {
+            Ok(kept) => kept,
             Err(error) => return self.front.give_up(change, error, port),
         };
         let early = Some((change, Outcome::UnderWay));
@@ -498,6 +498,7 @@ impl<K: Keep> Server<'_, K> {
                 };
             }
             (self.has_no_checkpoint, self.has_no_lease_end) = (false, false);
+            is_kept = true;
         }
         let is_under_way = meanwhile.early.is_none();
         if self.controller.is_scheduling() {
@@ -508,7 +509,9 @@ impl<K: Keep> Server<'_, K> {
             self.controller.advance(&mut |_| (), interrupts);
             self.controller.renew(&mut reply);
         }
-        self.keep.worked(meanwhile.spent);
+        if is_kept {
+            self.keep.worked(meanwhile.spent);
+        }
         let (is_answered, result) = (meanwhile.early.is_none(), meanwhile.result);
         self.front.sessions.note_time(at.is_some(), &reply);
         increment(&mut self.front.counters.changes);
@@ -553,7 +556,9 @@ fn view<'a, 'm>(controller: &'a Controller<'m>, has_more: bool) -> View<'a, 'm> 
 
 #[cfg(test)]
 mod tests {
-    use meshalloc::{Configuration, Flags, Mesh, Request, SchedulerKind, Storage, StrategyKind};
+    use meshalloc::{
+        Configuration, Flags, Mesh, Refusal, Request, SchedulerKind, Storage, StrategyKind,
+    };
 
     use super::*;
     use crate::frame::{ClientFrameBuffer, SERVER_CONTENT_MAX};
@@ -604,73 +609,113 @@ mod tests {
         }
     }
 
+    const CONFIGURATION: Configuration = Configuration {
+        machine: match Mesh::new(64, 64) {
+            Ok(mesh) => mesh.grid(),
+            Err(_) => panic!("a mesh"),
+        },
+        strategy: StrategyKind::FirstFit,
+        scheduler: SchedulerKind::Fcfs,
+    };
+
+    /// What a server answers to a frame of client 7.
+    fn ask<K: Keep>(
+        server: &mut Server<'_, K>,
+        seq: u32,
+        message: &ClientMessage,
+    ) -> ServerMessage {
+        let mut buffer = ClientFrameBuffer::new();
+        let frame = buffer.encode(Header::new(7, seq), message).unwrap();
+        let mut room = [0; 512];
+        let mut line = &mut room[..];
+        server.receive(frame, 0, &mut line).unwrap();
+        let rest = line.len();
+        let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
+        let mut answer = None;
+        for &byte in &room[..512 - rest] {
+            if let Some(frame) = decoder.push(byte) {
+                assert!(answer.is_none(), "one frame is answered by one");
+                answer = postcard::from_bytes(frame.unwrap().body).ok();
+            }
+        }
+        answer.unwrap()
+    }
+
+    /// A submission that never waits, in a session that is opened for it.
+    fn never_waits<K: Keep>(server: &mut Server<'_, K>) -> ClientMessage {
+        let ServerMessage::Hello(greeting) = ask(server, 1, &ClientMessage::Hello) else {
+            panic!("it is greeted");
+        };
+        ClientMessage::Command {
+            session: greeting.session,
+            since: 0,
+            at: None,
+            command: Command::Submit {
+                job: JobId(1),
+                request: Request::submesh(40, 40).with_flags(Flags::NO_WAIT),
+            },
+        }
+    }
+
+    fn outcome(answer: ServerMessage) -> Result<Outcome, ProtocolError> {
+        match answer {
+            ServerMessage::Outcome { outcome, .. } => Ok(outcome),
+            ServerMessage::Error(error) => Err(error),
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// Whether it was answered before that the command is under way, or not: the job is not there, and no copy of the frame is carried out.
     #[test]
     fn a_granted_job_that_cannot_be_written_down_is_gone_again() {
-        for is_long in [false, true] {
+        for (slice, expected) in [
+            (
+                u32::MAX,
+                [Err(ProtocolError::NotKept), Err(ProtocolError::TooOld)],
+            ),
+            (
+                1,
+                [
+                    Ok(Outcome::UnderWay),
+                    Ok(Outcome::Error(Error::Busy { left: 1 })),
+                ],
+            ),
+        ] {
             let mut storage = Storage::<128, 4>::new();
-            let configuration = Configuration {
-                machine: Mesh::new(64, 64).unwrap().grid(),
-                strategy: StrategyKind::FirstFit,
-                scheduler: SchedulerKind::Fcfs,
-            };
-            let controller = Controller::new(storage.memory(), configuration).unwrap();
+            let controller = Controller::new(storage.memory(), CONFIGURATION).unwrap();
             let keep = Full {
                 has_room: true,
                 ..Full::default()
             };
             let server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
-            let mut server = match is_long {
-                true => server.pausing_after(1),
-                false => server,
-            };
-            let mut ask = |seq: u32, message: &ClientMessage| -> ServerMessage {
-                let mut buffer = ClientFrameBuffer::new();
-                let frame = buffer.encode(Header::new(7, seq), message).unwrap();
-                let mut room = [0; 512];
-                let mut line = &mut room[..];
-                server.receive(frame, 0, &mut line).unwrap();
-                let rest = line.len();
-                let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
-                let mut answers = 0;
-                let mut answer = None;
-                for &byte in &room[..512 - rest] {
-                    if let Some(frame) = decoder.push(byte) {
-                        answers += 1;
-                        answer = postcard::from_bytes(frame.unwrap().body).ok();
-                    }
-                }
-                assert_eq!(answers, 1);
+            let mut server = server.pausing_after(slice);
+            let submit = never_waits(&mut server);
+            for expected in expected {
+                assert_eq!(outcome(ask(&mut server, 2, &submit)), expected);
                 assert!(server.controller().jobs().is_empty());
                 assert_eq!(server.controller().occupancy().free(), 4096);
-                answer.unwrap()
-            };
-            let ServerMessage::Hello(greeting) = ask(1, &ClientMessage::Hello) else {
-                panic!("it is greeted");
-            };
-            let submit = ClientMessage::Command {
-                session: greeting.session,
-                since: 0,
-                at: None,
-                command: Command::Submit {
-                    job: JobId(1),
-                    request: Request::submesh(40, 40).with_flags(Flags::NO_WAIT),
-                },
-            };
-            let first = ask(2, &submit);
-            let again = ask(2, &submit);
-            let outcome = |answer| match answer {
-                ServerMessage::Outcome { outcome, .. } => Ok(outcome),
-                ServerMessage::Error(error) => Err(error),
-                other => panic!("{other:?}"),
-            };
-            let busy = Outcome::Error(Error::Busy { left: 1 });
-            let expected = match is_long {
-                true => [Ok(Outcome::UnderWay), Ok(busy)],
-                false => [Err(ProtocolError::NotKept), Err(ProtocolError::TooOld)],
-            };
-            assert_eq!([outcome(first), outcome(again)], expected);
+            }
         }
+    }
+
+    /// An attempt that is not written down takes no time when the state is restored.
+    #[test]
+    fn refused_attempts_bring_no_checkpoint_about() {
+        let mut storage = Storage::<128, 4>::new();
+        let mut controller = Controller::new(storage.memory(), CONFIGURATION).unwrap();
+        let most = Request::submesh(64, 30);
+        controller.submit(JobId(9), most, 0, &mut |_| ()).unwrap();
+        let keep = Full {
+            has_room: true,
+            ..Full::default()
+        };
+        let mut server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+        let submit = never_waits(&mut server);
+        for seq in 2..10 {
+            let fragmented = Outcome::Error(Error::Refused(Refusal::Fragmented));
+            assert_eq!(outcome(ask(&mut server, seq, &submit)), Ok(fragmented));
+        }
+        assert_eq!((server.keep.work, server.keep.checkpoints), (0, 0));
     }
 
     #[test]
@@ -709,12 +754,7 @@ mod tests {
     #[test]
     fn what_attempts_take_between_frames_is_told() {
         let mut storage = Storage::<128, 4>::new();
-        let configuration = Configuration {
-            machine: Mesh::new(64, 64).unwrap().grid(),
-            strategy: StrategyKind::FirstFit,
-            scheduler: SchedulerKind::Fcfs,
-        };
-        let mut controller = Controller::new(storage.memory(), configuration).unwrap();
+        let mut controller = Controller::new(storage.memory(), CONFIGURATION).unwrap();
         for job in 1..4 {
             let request = Request::submesh(64, 64);
             controller

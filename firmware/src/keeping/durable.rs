@@ -14,8 +14,8 @@
 //!
 //! A journal may be read by another image: with room for more jobs, or with other strategies. A record is one of a command that
 //! was accepted, and is accepted again wherever there is room for what the state holds; if one is refused, this image cannot read
-//! the journal. Only strategies that look at the latest requests have records of submissions that were refused, perhaps
-//! for lack of room in the table of jobs; behind a checkpoint such records are read only where the table has the same room.
+//! the journal. Only strategies that look at the latest requests have records of submissions that were refused, perhaps for lack
+//! of room in the table of jobs. So their submissions are carried out again only where the table has the same room.
 
 use embedded_storage::nor_flash::NorFlash;
 use meshalloc::{Command, Controller, Effect, Interrupts, Pauses, Reply, Strategy as _, View};
@@ -313,13 +313,14 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             work: &mut self.work,
         };
         while let Some(record) = next {
-            let may_be_refused = controller.strategy().looks_ahead();
+            let may_be_refused =
+                controller.strategy().looks_ahead() && is_submission(&record.command);
             let reply = repeat(&record, controller, sessions, &mut counting);
-            let is_known = match may_be_refused {
+            let is_as_it_was = match may_be_refused {
                 true => is_same_room,
                 false => !matches!(reply, Reply::Error(_)),
             };
-            if !is_known {
+            if !is_as_it_was {
                 return Err(NotKept);
             }
             let pauses = &mut counting.pauses;
@@ -331,6 +332,15 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             };
         }
         Ok(())
+    }
+}
+
+const fn is_submission(command: &Command) -> bool {
+    match command {
+        Command::Submit { .. } => true,
+        #[cfg(feature = "leases")]
+        Command::SubmitLeased { .. } => true,
+        _ => false,
     }
 }
 
