@@ -652,7 +652,7 @@ mod tests {
             at: None,
             command: Command::Submit {
                 job: JobId(1),
-                request: Request::submesh(40, 40).with_flags(Flags::NO_WAIT),
+                request: Request::submesh(41, 53).with_flags(Flags::NO_WAIT),
             },
         }
     }
@@ -702,7 +702,11 @@ mod tests {
     #[test]
     fn refused_attempts_bring_no_checkpoint_about() {
         let mut storage = Storage::<128, 4>::new();
-        let mut controller = Controller::new(storage.memory(), CONFIGURATION).unwrap();
+        let configuration = Configuration {
+            strategy: StrategyKind::AllShapes,
+            ..CONFIGURATION
+        };
+        let mut controller = Controller::new(storage.memory(), configuration).unwrap();
         let most = Request::submesh(64, 30);
         controller.submit(JobId(9), most, 0, &mut |_| ()).unwrap();
         let keep = Full {
