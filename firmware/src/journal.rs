@@ -16,8 +16,8 @@
 //!   [`Journal::commit_checkpoint`] has written its last word, the active region stays what counts. It must be the state that the records before it
 //!   lead to: until the next record is appended either may be restored.
 //! - **Damage is told from a cut.** A cut leaves one entry without a mark and nothing behind it. Whatever else is not valid
-//!   was written whole and has changed since: [`Recovered::Damaged`] says what cannot be restored. Single bits that have changed where
-//!   nothing was written cost nothing. Before the first record after a checkpoint
+//!   was written whole and has changed since: [`Recovered::Damaged`] says what cannot be restored.
+//!   Single bits that have changed where nothing was written cost nothing. Before the first record after a checkpoint
 //!   the older region is closed, so that a lost checkpoint is noticed and the older state not taken for the latest.
 //! - **Nothing is appended behind anything that is not whole.** After a cut, damage or an error a checkpoint has to come
 //!   first ([`JournalError::NeedsCheckpoint`]).
@@ -54,8 +54,8 @@ pub enum Recovered {
     Empty,
     /// The latest checkpoint and every record after it.
     Whole {
-        /// Something was being written when the power was cut; it was never acknowledged, and is there only if it was whole. Or
-        /// bits have changed where nothing was written.
+        /// Something was being written when the power was cut; it was never acknowledged, and is
+        /// there only if it was whole. Or bits have changed where nothing was written.
         interrupted: bool,
     },
     /// Something that was acknowledged cannot be restored.
@@ -336,12 +336,14 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         })
     }
 
-    /// Begins a checkpoint in the region whose turn it is, which is erased first; in the next one if that cannot be written, or does not become
-    /// blank. On the F446 the processor stands still meanwhile. A checkpoint that was begun before is abandoned.
+    /// Begins a checkpoint in the region whose turn it is, which is erased first; in the next one
+    /// if that cannot be written, or does not become blank. On the F446 the processor stands still
+    /// meanwhile. A checkpoint that was begun before is abandoned.
     ///
     /// # Errors
     ///
-    /// When the flash fails, also in every other region. The last checkpoint and its records still count.
+    /// When the flash fails, also in every other region. The last checkpoint and its records still
+    /// count.
     pub fn begin_checkpoint(&mut self) -> Result<(), JournalError<F::Error>> {
         self.writing = None;
         let regions = REGIONS - usize::from(self.active.is_some());
@@ -387,7 +389,8 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         if self.superseded == Some(index) {
             self.superseded = None;
         }
-        // A bit that has stayed at 0 would be taken for something written, or could not be written when it must be.
+        // A bit that has stayed at 0 would be taken for something written, or could not be written
+        // when it must be.
         if must_be_erased && !scan::is_blank(&mut self.flash, &region)? {
             return Err(JournalError::Unverified);
         }

@@ -5,10 +5,11 @@
 //! configuration, faults, jobs, queue, reservations, schedulers, sessions and what is remembered in them. A command that cannot be written down
 //! is refused and changes nothing.
 //!
-//! What changes nothing is not written down: a refused command, or one that finds everything as it says. A client that
-//! repeats such commands wears no flash out. Statistics of refused commands are therefore kept by checkpoints only. A submission
-//! that never waits is refused or not by its only attempt, so it is written down behind that attempt, if it was
-//! granted, and before anyone can see the grant.
+//! What changes nothing is not written down: a refused command, or one that finds everything as it
+//! says. A client that repeats such commands wears no flash out. Statistics of refused commands are
+//! therefore kept by checkpoints only. A submission that never waits is refused or not by its only
+//! attempt, so it is written down behind that attempt, if it was granted, and before any reply
+//! shows the grant.
 
 use meshalloc::{Command, Controller, Ticks};
 use serde::{Deserialize, Serialize};
@@ -48,7 +49,8 @@ pub struct NotKept;
 pub enum When {
     /// Never: it changes nothing.
     Never,
-    /// Before it is carried out, if clients name the time. Otherwise never: it changes nothing but the clock, which goes on by itself.
+    /// Before it is carried out, if clients name the time. Otherwise never: it changes nothing but
+    /// the clock, which goes on by itself.
     IfTimeIsNamed,
     /// Before it is carried out.
     Before,
@@ -65,15 +67,17 @@ pub trait Keep {
     /// `Unread`: it would destroy a state that was not read.
     fn when(&self, controller: &Controller<'_>, record: &Record) -> Result<When, ProtocolError>;
 
-    /// The bytes by which the state may become longer through a record that the controller has not carried out yet.
+    /// The bytes by which the state may become longer through a record that the controller has not
+    /// carried out yet.
     ///
     /// # Errors
     ///
-    /// When there is no room for the record, or none for the state to which it may lead; a checkpoint may make room.
+    /// When there is no room for the record, or none for the state to which it may lead; a
+    /// checkpoint may make room.
     fn room_for(&self, controller: &Controller<'_>, record: &Record) -> Result<usize, NotKept>;
 
-    /// Writes a record down, for which there is room, and the bytes for what it may lead to. When it returns, a reset does not
-    /// lose it.
+    /// Writes a record down, for which there is room, and the bytes for what it may lead to. When
+    /// it returns, a reset does not lose it.
     ///
     /// # Errors
     ///
@@ -83,7 +87,8 @@ pub trait Keep {
     /// Whether it is known whether there is room for what the command may lead to. If not a checkpoint is due, after which it is.
     fn knows_room_for(&mut self, controller: &Controller<'_>, command: &Command) -> bool;
 
-    /// About so many instructions of a Cortex-M4 have gone into what was written down: as many as it takes to carry it out once more.
+    /// About so many instructions of a Cortex-M4 have gone into what was written down: as many as
+    /// it takes to carry it out once more.
     fn worked(&mut self, instructions: u64);
 
     /// Whether the next quiet moment is one for a checkpoint.

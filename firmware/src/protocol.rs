@@ -257,9 +257,9 @@ pub enum Origin {
         /// The latest time that is known.
         at: Ticks,
     },
-    /// The journal has a state that was not read: this image cannot read it, or the last three times the chip was reset while it did. The
-    /// server is empty, and the journal stays as it is. Commands that change something are refused but for a reset, which
-    /// discards it.
+    /// The journal has a state that was not read: this image cannot read it, or the last three
+    /// times the chip was reset while it did. The server is empty, and the journal stays as it is.
+    /// Commands that change something are refused but for a reset, which discards it.
     Unread,
 }
 
@@ -405,7 +405,8 @@ pub enum ProtocolError {
     TooOld,
     /// The journal has no room for the command, or its memory fails; in that case it may be carried out after a reset.
     NotKept,
-    /// The journal has a state that was not read ([`Origin::Unread`]), which the command would destroy. Only a reset does that.
+    /// The journal has a state that was not read ([`Origin::Unread`]), which the command would
+    /// destroy. Only a reset does that.
     Unread,
 }
 

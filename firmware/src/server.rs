@@ -169,7 +169,7 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
             .keep
             .restore(recovered, &mut self.controller, sessions, pauses);
         self.started = self.controller.clock();
-        // What is there instead of a state is not erased before it must be.
+        // Nothing is erased before a command needs it.
         self.has_no_checkpoint = self.front.origin == Origin::Unread
             || recovered == Recovered::Damaged(Loss::Everything);
         if !self.has_no_checkpoint {
@@ -177,7 +177,8 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
         }
     }
 
-    /// What is in the journal is not read: reading it has brought the program down, say. It stays as it is until a reset ([`Origin::Unread`]).
+    /// What is in the journal is not read: reading it has brought the program down, say. It stays
+    /// as it is until a reset ([`Origin::Unread`]).
     pub const fn leave_unread(&mut self) {
         self.keep.leave_unread();
         self.front.origin = Origin::Unread;
@@ -337,7 +338,8 @@ impl<K: Keep> Server<'_, K> {
         kept
     }
 
-    /// Sees to it that there is room for a record and for what it may lead to; returns how much that is.
+    /// Makes sure that there is room for a record and for the growth of the state, which it
+    /// returns.
     fn make_room(&mut self, record: &Record) -> Result<usize, NotKept> {
         let room = self.keep.room_for(&self.controller, record);
         room.or_else(|NotKept| {
@@ -368,15 +370,15 @@ impl<K: Keep> Server<'_, K> {
         if kept.is_ok() {
             (self.has_no_checkpoint, self.has_no_lease_end) = (false, false);
             if self.front.origin == Origin::Unread {
-                // A reset has discarded what was there.
+                // The reset has discarded the state that was not read.
                 self.front.origin = Origin::New;
             }
         }
         kept
     }
 
-    /// The time of a command in a record: the clock goes no further back when it is carried out again, although it may have gone on by
-    /// a command that was not written down.
+    /// The time of a command in a record. A command that was not written down may have advanced the
+    /// clock beyond the time that this one names.
     fn time_in_record(&self, command: &Command, at: Ticks) -> Ticks {
         match command {
             Command::Configure(_) | Command::Reset => at,
@@ -485,7 +487,8 @@ impl<K: Keep> Server<'_, K> {
                 let (is_answered, result) = (meanwhile.early.is_none(), meanwhile.result);
                 self.take_back(job);
                 return match is_answered {
-                    // Whoever asks again learns that it was not carried out, and why if it is tried again.
+                    // The same frame learns that it was not carried out; the next attempt learns
+                    // why.
                     true => {
                         let outcome = Outcome::Error(Error::Busy { left: 1 });
                         self.conclude(change, outcome);
@@ -537,7 +540,8 @@ impl<K: Keep> Server<'_, K> {
         sessions.conclude(client, change.session, seq, remembered);
     }
 
-    /// A job was granted and cannot be written down, as the memory fails: it is gone again before anyone has seen it.
+    /// A job was granted and cannot be written down, as the memory fails: it is removed before any
+    /// reply shows it.
     #[inline(never)]
     fn take_back(&mut self, job: JobId) {
         while self.controller.advance(&mut |_| (), Interrupts::never()) {}
@@ -665,7 +669,8 @@ mod tests {
         }
     }
 
-    /// Whether it was answered before that the command is under way, or not: the job is not there, and no copy of the frame is carried out.
+    /// Whether it was answered before that the command is under way, or not: the job is not there,
+    /// and no copy of the frame is carried out.
     #[test]
     fn a_granted_job_that_cannot_be_written_down_is_gone_again() {
         for (slice, expected) in [

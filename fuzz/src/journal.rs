@@ -64,8 +64,9 @@ fn written(bytes: &mut Bytes<'_>) -> Flash {
     journal.into_flash()
 }
 
-/// A server whose journal is damaged after it was written is sound when it is restored, and as it was if nothing was damaged but for
-/// statistics, and for how far its clock has gone on without a command that has changed something.
+/// A server whose journal is damaged after it was written is sound when it is restored, and as it
+/// was if nothing was damaged but for statistics, and for how far its clock has gone on without a
+/// command that has changed something.
 ///
 /// # Panics
 ///

@@ -191,7 +191,8 @@ pub fn carry_out(controller: &mut Controller<'_>, command: &Command, now: Ticks)
     Seen { answer, rest }
 }
 
-/// Everything but statistics: the answers to `ListJobs` from each slot on and to `QueryJob`, the numbers of grants, the leases.
+/// Everything but statistics: the answers to `ListJobs` from each slot on and to `QueryJob`, the
+/// numbers of grants, the leases.
 pub fn look(controller: &Controller<'_>) -> Vec<String> {
     let mut rest = Vec::new();
     let mut from = Some(0);

@@ -143,8 +143,9 @@ fn rustfmt(step: &mut Step) -> Result<()> {
     step.run(&command)
 }
 
-/// The image must build without each feature that may be left out, and without any: so each two are there together, alone and not at all. With one
-/// strategy and one scheduler little is compiled.
+/// The image must build without each feature that may be left out, and without all of them. So
+/// every pair of features is built together, one without the other, and neither. One strategy and
+/// one scheduler take little time to compile.
 fn features_left_out(step: &mut Step) -> Result<()> {
     const FEATURES: [&str; 4] = ["leases", "rates", "journal", "qemu"];
     let all_but_one = FEATURES.map(|out| FEATURES.into_iter().filter(|&one| one != out).collect());

@@ -1,5 +1,5 @@
-//! What a command would change: [`Effect`]. A caller that writes commands down asks before it carries one out, and writes down
-//! only what a later decision or answer depends on.
+//! What a command would change: [`Effect`]. A caller that writes commands down asks before it
+//! carries one out, and writes down only what a later decision or answer depends on.
 
 use super::Controller;
 use crate::grid::Block;
@@ -15,17 +15,19 @@ pub enum Effect {
     Nothing,
     /// Nothing but the clock: everything else is already as the command says.
     Time,
-    /// More, unless it is refused. Its only attempt to place the job decides that: the job never waits.
+    /// More, unless it is refused. Its only attempt to place the job decides that: the job never
+    /// waits.
     IfGranted,
     /// More.
     State,
 }
 
 impl Controller<'_> {
-    /// What the command changes if it is carried out next, at the time `now`. No scheduling pass is under way.
+    /// What the command changes if it is carried out next, at the time `now`. No scheduling pass is
+    /// under way.
     ///
-    /// With a strategy that looks at the latest requests, a submission counts as a change although it is
-    /// refused, if the strategy remembers its request.
+    /// With a strategy that looks at the latest requests, a submission counts as a change although
+    /// it is refused, if the strategy remembers its request.
     ///
     /// # Time complexity
     ///

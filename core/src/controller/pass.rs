@@ -131,7 +131,7 @@ impl<'m> Controller<'m> {
                 submitted,
             };
             let (mut part, scheduler, mut world) = self.part(interrupts);
-            // The caller may have to write a grant down before anyone sees it, where it could not before the attempt.
+            // The caller may have to write the grant down before a query shows it.
             if waits {
                 world.watcher = part.watcher();
             }

@@ -12,8 +12,9 @@ use super::entry::{self, BEGIN_LEN, Buffer, ENTRY_MAX, Kind};
 use super::region::{Region, WORD};
 
 const ERASED: u8 = 0xff;
-/// The most bits of a word that may have changed by themselves: a word with no more of them at 0 was not written. The first word of an
-/// entry has 16 at 0, and its mark has at least 8 in a region of up to 64 KB, so that no entry that was whole is taken for nothing.
+/// The most bits of a word that may have changed by themselves: a word with no more of them at 0
+/// was not written. The first word of an entry has 16 at 0, and its mark has at least 8 in a region
+/// of up to 64 KB, so that no entry that was whole is taken for nothing.
 const CHANGED_BITS_MAX: u32 = 3;
 /// Bits of the last word that are 0 in a closed region, all of them unless its writing was interrupted. A few that have
 /// changed by themselves close nothing.
@@ -24,7 +25,8 @@ const CLOSED_BITS_MIN: u32 = 16;
 pub(super) enum Tail {
     /// Nothing: the next entry goes there.
     Erased,
-    /// At most one entry that is not whole, and was never acknowledged, and bits that have changed where nothing was written.
+    /// At most one entry that is not whole, and was never acknowledged, and bits that have changed
+    /// where nothing was written.
     Torn,
     /// An entry that was whole, or more than one.
     Damaged,
@@ -35,7 +37,8 @@ pub(super) enum Tail {
 pub(super) enum Content {
     /// Nothing.
     Erased,
-    /// No more than the beginning of a first entry, and bits that have changed where nothing was written.
+    /// No more than the beginning of a first entry, and bits that have changed where nothing was
+    /// written.
     Cut,
     /// No checkpoint begins there: damaged, its erasing was cut, or not of a journal.
     Foreign,

@@ -12,10 +12,12 @@
 //!
 //! # Records lead to the same state
 //!
-//! A journal may be read by another image: with room for more jobs, or with other strategies. A record is one of a command that
-//! was accepted, and is accepted again wherever there is room for what the state holds; if one is refused, this image cannot read
-//! the journal. Only strategies that look at the latest requests have records of submissions that were refused, perhaps for lack
-//! of room in the table of jobs. So their submissions are carried out again only where the table has the same room.
+//! A journal may be read by another image: with room for more jobs, or with other strategies. A
+//! record is one of a command that was accepted, and is accepted again wherever there is room for
+//! what the state holds; if one is refused, this image cannot read the journal. Only strategies
+//! that look at the latest requests have records of submissions that were refused, perhaps for lack
+//! of room in the table of jobs. So their submissions are carried out again only where the table
+//! has the same room.
 
 use embedded_storage::nor_flash::NorFlash;
 use meshalloc::{Command, Controller, Effect, Interrupts, Pauses, Reply, Strategy as _, View};
@@ -64,7 +66,8 @@ pub struct Durable<F, const REGIONS: usize> {
     since: Since,
     /// Instructions that a restore takes beside those for its records, as far as attempts have told.
     work: u64,
-    /// Whether the journal has a state that was not read. It stays as it is until a checkpoint of another is committed.
+    /// Whether the journal has a state that was not read. It stays as it is until a checkpoint of
+    /// another is committed.
     is_unread: bool,
 }
 
@@ -252,8 +255,9 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         self.journal
     }
 
-    /// Brings controller and sessions into the state that the journal has, and returns where it comes from. If it cannot be read they are
-    /// empty, and the journal stays as it is until the next checkpoint.
+    /// Brings controller and sessions into the state that the journal has, and returns where it
+    /// comes from. If it cannot be read they are empty, and the journal stays as it is until the
+    /// next checkpoint.
     pub(crate) fn restore(
         &mut self,
         recovered: Recovered,
@@ -365,7 +369,8 @@ fn read(record: &[u8]) -> Result<Record, NotKept> {
     postcard::from_bytes(record).map_err(|_| NotKept)
 }
 
-/// Carries a command out once more, and all the scheduling that follows from it: the next one came after that. Returns its reply.
+/// Carries a command out once more, and all the scheduling that follows from it: the next one came
+/// after that. Returns its reply.
 fn repeat(
     record: &Record,
     controller: &mut Controller<'_>,

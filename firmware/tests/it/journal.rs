@@ -289,8 +289,8 @@ fn in_use(seed: u64, records: usize) -> Pair<3> {
     pair
 }
 
-/// Flips every bit of the flash in turn. What is opened is not reported as whole unless everything acknowledged is there, and is whole if
-/// the bit was in a word that was not written.
+/// Flips every bit of the flash in turn. What is opened is not reported as whole unless everything
+/// acknowledged is there, and is whole if the bit was in a word that was not written.
 fn flip_every_bit(flash: &Flash, acknowledged: &State) -> usize {
     let mut reported = 0;
     for bit in 0..flash.bytes().len() * 8 {
@@ -346,8 +346,9 @@ fn no_flipped_bit_drops_anything_silently_before_a_cut() {
     }
 }
 
-/// Bits that have changed by themselves where nothing was written are no loss: of a new flash, of a region that was not used yet, of
-/// one with a checkpoint that was begun, and behind the last record. What is appended from then on is durable.
+/// Bits that have changed by themselves where nothing was written are no loss: of a new flash, of a
+/// region that was not used yet, of one with a checkpoint that was begun, and behind the last
+/// record. What is appended from then on is durable.
 #[test]
 fn bits_that_change_where_nothing_was_written_are_no_loss() {
     let mut random = Random(15);
@@ -383,7 +384,8 @@ fn bits_that_change_where_nothing_was_written_are_no_loss() {
     }
 }
 
-/// A sector with bits that stay at 0 is passed over when it is erased, before anything is written there.
+/// A sector with bits that stay at 0 is passed over when it is erased, before anything is written
+/// there.
 #[test]
 fn a_sector_that_is_not_blank_after_its_erase_is_passed_over() {
     /// The lowest bits of these bytes stay at 0.

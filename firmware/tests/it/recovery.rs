@@ -5,7 +5,7 @@ use std::ops::Range;
 use meshalloc::jobs::JobSlot;
 use meshalloc::{
     Command, Configuration, Controller, Error, Flags, JobId, Memory, NodeId, Pauses, Refusal,
-    Request, SchedulerKind, Storage, StrategyKind, Submesh, Ticks, View,
+    Reply, Request, SchedulerKind, Storage, StrategyKind, Submesh, Ticks, View,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX};
 use meshalloc_firmware::journal::Journal;
@@ -146,7 +146,8 @@ impl<const SECTOR: usize> Life<SECTOR> {
             .collect()
     }
 
-    /// All that must be the same after a reset: where the jobs are, what is reserved, leases, faults, the number of the latest event.
+    /// All that must be the same after a reset: where the jobs are, what is reserved, leases,
+    /// faults, the number of the latest event.
     fn seen(&self) -> Vec<String> {
         let controller = self.server.controller();
         let jobs = controller.jobs();
@@ -303,7 +304,57 @@ fn stays_unread<const SECTOR: usize>(life: &mut Life<SECTOR>) {
     assert_eq!(life.server.origin(), Origin::Unread);
 }
 
-/// Wherever the power is cut while a reset discards a state that was not read, it is there or the machine is empty.
+/// The jobs as they are listed, with what is done between two parts.
+fn list(life: &mut Life<4096>, mut between: impl FnMut(&mut Life<4096>)) -> Vec<u32> {
+    let mut jobs = Vec::new();
+    let mut next = Some(0);
+    while let Some(from) = next {
+        let answer = life.call(3, Command::ListJobs { on: None, from }, None);
+        let ServerMessage::Reply(Reply::Jobs(list)) = answer else {
+            panic!("{answer:?}");
+        };
+        jobs.extend(list.jobs.iter().map(|(job, _)| job.0));
+        next = list.next;
+        between(life);
+    }
+    jobs
+}
+
+/// As PROTOCOL.md says: a job that is there all the time is listed once, in an order that a reset keeps.
+#[test]
+fn jobs_that_stay_are_listed_once_and_in_the_same_order() {
+    for released in 1..24 {
+        let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
+        for job in 0..24 {
+            life.outcome(submit(job, 3, 3));
+        }
+        for job in [released, 0, 13] {
+            life.outcome(release(job));
+        }
+        life.outcome(submit(30, 1, 1));
+        let order = list(&mut life, |_| ());
+        let mut all = order.clone();
+        all.sort_unstable();
+        assert_eq!(all, life.jobs());
+        // Others come and go between the parts.
+        let mut job = 100;
+        let seen = list(&mut life, |life| {
+            life.outcome(submit(job, 1, 1));
+            life.outcome(release(30));
+            life.outcome(release(job - 1));
+            job += 1;
+        });
+        let stays = |job: &&u32| **job < 30;
+        let stayed: Vec<&u32> = seen.iter().filter(stays).collect();
+        assert_eq!(stayed, order.iter().filter(stays).collect::<Vec<_>>());
+        let before = list(&mut life, |_| ());
+        let mut life = Life::begin(life.into_flash(), 2, first_fit());
+        assert_eq!(list(&mut life, |_| ()), before);
+    }
+}
+
+/// Wherever the power is cut while a reset discards a state that was not read, it is there or the
+/// machine is empty.
 #[test]
 fn a_cut_while_a_state_is_discarded_leaves_it_or_none() {
     let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
@@ -343,8 +394,8 @@ fn a_cut_while_a_state_is_discarded_leaves_it_or_none() {
     assert!(kept > 5 && discarded > 0, "{kept} {discarded}");
 }
 
-/// An image with other strategies, with room for more jobs, blocks and list entries, and one that has no more room than the state
-/// takes read the journal of a smaller one, and its records.
+/// An image with other strategies, with room for more jobs, blocks and list entries, and one that
+/// has no more room than the state takes read the journal of a smaller one, and its records.
 #[test]
 fn what_is_in_the_state_decides_which_image_reads_it() {
     type Small = Storage<16, 12, 32, 12, 0>;
@@ -386,8 +437,8 @@ fn what_is_in_the_state_decides_which_image_reads_it() {
     );
 }
 
-/// A strategy that looks at the latest requests remembers one for which the table had no room. Where there is more room it is not known
-/// whether it was refused.
+/// A strategy that looks at the latest requests remembers one for which the table had no room.
+/// Where there is more room it is not known whether it was refused.
 #[test]
 fn records_of_remembered_requests_need_the_same_table() {
     type Small = Storage<16, 12, 4096, 256, 256>;
@@ -420,8 +471,8 @@ fn records_of_remembered_requests_need_the_same_table() {
     assert_eq!(begin(more, flash, 3).server.origin(), Origin::Unread);
 }
 
-/// Commands that are refused, or that find everything as they say, write nothing and erase nothing, however often they come. The state after
-/// a reset is that before.
+/// Commands that are refused, or that find everything as they say, write nothing and erase nothing,
+/// however often they come. The state after a reset is that before.
 #[test]
 fn commands_that_change_nothing_are_not_written() {
     let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
@@ -523,8 +574,8 @@ fn commands_that_change_nothing_are_not_written() {
     assert_eq!(life.seen(), granted);
 }
 
-/// After any commands, many of which change nothing and are not written, the state that is restored is the one before: in the same
-/// memory and in a larger one.
+/// After any commands, many of which change nothing and are not written, the state that is restored
+/// is the one before: in the same memory and in a larger one.
 #[test]
 fn what_is_restored_is_what_was_there_whatever_was_refused() {
     type Larger = Storage<64, 40, 4096, 512, 512>;
@@ -617,7 +668,8 @@ fn some_command(random: &mut Random) -> Command {
     }
 }
 
-/// A client that names the time advances the clock, also by a command that finds everything as it says.
+/// A client that names the time advances the clock, also by a command that finds everything as it
+/// says.
 #[test]
 fn a_clock_that_a_client_has_advanced_is_kept() {
     let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
@@ -625,7 +677,8 @@ fn a_clock_that_a_client_has_advanced_is_kept() {
     life.call(1, Command::ClearFaulty { block }, Some(700));
     let mut life = Life::begin(life.into_flash(), 2, first_fit());
     assert_eq!(life.server.origin(), Origin::Restored { at: 700 });
-    // That of the server goes on by itself. A lease that is given behind it has the time at which it was given.
+    // That of the server goes on by itself. A lease that is given behind it has the time at which
+    // it was given.
     life.outcome(release(9));
     life.outcome(lease(1, 100));
     life.now = 50;
@@ -647,7 +700,7 @@ fn long(job: u32) -> Command {
     }
 }
 
-/// Has so many records written that a checkpoint is due again and again, although the state stays the same.
+/// Writes records until checkpoints have been due several times, although the state stays the same.
 fn fill<const SECTOR: usize>(life: &mut Life<SECTOR>, at: Ticks) {
     let erased = life.sectors_erased();
     let (job, ticks) = (JobId(0), 0);
@@ -772,7 +825,8 @@ fn sectors_of_a_board_have_room_for_so_many_jobs() {
         request: Request::submesh(16, 16).with_estimate(1 << 60),
         ticks: 1 << 60,
     };
-    // With short names and without estimates, with the longest names, and with leases and estimates as well.
+    // With short names and without estimates, with the longest names, and with leases and estimates
+    // as well.
     let rows = [
         (StrategyKind::FirstFit, [256, 245, 157]),
         (
@@ -816,7 +870,8 @@ fn sectors_of_a_board_have_room_for_so_many_jobs() {
     }
 }
 
-/// As README says: jobs of a submesh each, with names and estimates of two or three bytes, from one client or four.
+/// As README says: jobs of a submesh each, with names and estimates of two or three bytes, from one
+/// client or four.
 #[test]
 fn sectors_of_a_board_have_room_for_a_mixture_of_jobs() {
     let mut seen = Vec::new();

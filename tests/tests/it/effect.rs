@@ -1,5 +1,5 @@
-//! What commands change against what is said before ([`Controller::effect`]): a controller that is given only those that change something
-//! comes to the same states.
+//! What commands change against what is said before ([`Controller::effect`]): a controller that is
+//! given only those that change something comes to the same states.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,9 @@ fn give(controller: &mut Controller<'_>, command: &Command, at: Ticks) -> Reply 
 /// How often which effect was said.
 type Said = BTreeMap<String, u32>;
 
-/// One controller is given every command, another one those that change something: at the time of the first one's clock, and with room
-/// for more jobs, if the strategy does not look at the latest requests.
+/// One controller is given every command, another one those that change something: at the time of
+/// the first one's clock, and with room for more jobs, if the strategy does not look at the latest
+/// requests.
 fn check(configuration: Configuration, seed: u64, said: &mut Said) {
     let mut commands = Commands::new(seed);
     let mut memory = HeapMemory::new(configuration.machine, JOBS_MAX);
@@ -71,7 +72,8 @@ fn check(configuration: Configuration, seed: u64, said: &mut Said) {
                     assert_eq!(look(&every), before, "{context}");
                 }
                 Effect::IfGranted | Effect::State => {
-                    // Where requests are remembered, that of one that does not wait, and that there was no room for.
+                    // Where requests are remembered, that of one that does not wait, and that there
+                    // was no room for.
                     assert!(!is_refused || looks_ahead, "{context}: {reply:?}");
                     assert_eq!(give(&mut some, &command, at), reply, "{context}");
                     assert!(some.clock() == every.clock() || is_refused, "{context}");
