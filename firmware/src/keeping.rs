@@ -74,7 +74,7 @@ pub trait Keep {
     ///
     /// When there is no room for the record, or none for the state to which it may lead; a
     /// checkpoint may make room.
-    fn room_for(&self, controller: &Controller<'_>, record: &Record) -> Result<usize, NotKept>;
+    fn claim(&self, controller: &Controller<'_>, record: &Record) -> Result<usize, NotKept>;
 
     /// Writes a record down, for which there is room, and the bytes for what it may lead to. When
     /// it returns, a reset does not lose it.
@@ -134,7 +134,7 @@ impl Keep for Forgetful {
         Ok(When::Never)
     }
 
-    fn room_for(&self, _: &Controller<'_>, _: &Record) -> Result<usize, NotKept> {
+    fn claim(&self, _: &Controller<'_>, _: &Record) -> Result<usize, NotKept> {
         Ok(0)
     }
 

@@ -341,10 +341,10 @@ impl<K: Keep> Server<'_, K> {
     /// Makes sure that there is room for a record and for the growth of the state, which it
     /// returns.
     fn make_room(&mut self, record: &Record) -> Result<usize, NotKept> {
-        let room = self.keep.room_for(&self.controller, record);
+        let room = self.keep.claim(&self.controller, record);
         room.or_else(|NotKept| {
             self.checkpoint()?;
-            self.keep.room_for(&self.controller, record)
+            self.keep.claim(&self.controller, record)
         })
     }
 
@@ -587,7 +587,7 @@ mod tests {
             })
         }
 
-        fn room_for(&self, _: &Controller<'_>, _: &Record) -> Result<usize, NotKept> {
+        fn claim(&self, _: &Controller<'_>, _: &Record) -> Result<usize, NotKept> {
             self.has_room.then_some(0).ok_or(NotKept)
         }
 

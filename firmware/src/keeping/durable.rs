@@ -98,7 +98,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         })
     }
 
-    fn room_for(&self, controller: &Controller<'_>, record: &Record) -> Result<usize, NotKept> {
+    fn claim(&self, controller: &Controller<'_>, record: &Record) -> Result<usize, NotKept> {
         let growth = entry_bytes(controller.growth(&record.command));
         let bytes = encode(record, &mut [0; PAYLOAD_MAX])?.len();
         let has_room = (growth == 0 || growth <= self.left)
