@@ -112,7 +112,7 @@ impl<'m> Allocator<'m> {
     }
 
     /// Whether the memory suffices, but for the strategy's own.
-    fn check(&self, grid: &Grid, strategy: StrategyKind) -> Result<(), ConfigureError> {
+    pub(crate) fn check(&self, grid: &Grid, strategy: StrategyKind) -> Result<(), ConfigureError> {
         let needs = Needs::of(strategy, grid, self.jobs as usize);
         if needs.words
             > self

@@ -50,9 +50,9 @@ pub use blocks::{Allocation, Draft};
 #[cfg(feature = "restore")]
 pub use checkpoint::{RestoreError, SaveError};
 pub use compactness::Compactness;
-#[cfg(feature = "restore")]
-pub use controller::Restoring;
 pub use controller::{Controller, Granted, Interrupts, Pauses, Status, View};
+#[cfg(feature = "restore")]
+pub use controller::{Effect, Restoring};
 pub use cube::{Cube, CubeError};
 pub use error::{ConfigureError, Error, Refusal};
 pub use grid::{

@@ -160,7 +160,7 @@ impl<L: Line> Client<L> {
             // What was not fetched is still there.
             Origin::Restored { .. } => self.since = self.since.min(events),
             // All jobs that run are told of.
-            Origin::Damaged { .. } | Origin::Forgetful | Origin::New => {
+            Origin::Damaged { .. } | Origin::Unread | Origin::Forgetful | Origin::New => {
                 self.since = 0;
                 self.events.clear();
             }

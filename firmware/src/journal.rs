@@ -16,8 +16,10 @@
 //!   [`Journal::commit_checkpoint`] has written its last word, the active region stays what counts. It must be the state that the records before it
 //!   lead to: until the next record is appended either may be restored.
 //! - **Damage is told from a cut.** A cut leaves one entry without a mark and nothing behind it. Whatever else is not valid
-//!   was written whole and has changed since: [`Recovered::Damaged`] says what cannot be restored. Before the first record after a checkpoint
-//!   the older region is closed, so that a lost checkpoint is noticed and the older state not taken for the latest.
+//!   was written whole and has changed since: [`Recovered::Damaged`] says what cannot be restored.
+//!   Single bits that have changed where nothing was written cost nothing. Before the first record
+//!   after a checkpoint the older region is closed, so that a lost checkpoint is noticed and the
+//!   older state not taken for the latest.
 //! - **Nothing is appended behind anything that is not whole.** After a cut, damage or an error a checkpoint has to come
 //!   first ([`JournalError::NeedsCheckpoint`]).
 //! - **A checkpoint takes at most seven eighths of its region**, and is due when an eighth of it is left for records, or half of what was left behind a checkpoint that
@@ -53,7 +55,8 @@ pub enum Recovered {
     Empty,
     /// The latest checkpoint and every record after it.
     Whole {
-        /// Something was being written when the power was cut; it was never acknowledged, and is there only if it was whole.
+        /// Something was being written when the power was cut; it was never acknowledged, and is
+        /// there only if it was whole. Or bits have changed where nothing was written.
         interrupted: bool,
     },
     /// Something that was acknowledged cannot be restored.
@@ -334,14 +337,28 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         })
     }
 
-    /// Begins a checkpoint in the region whose turn it is, which is erased first. On the F446 the processor stands still meanwhile.
-    /// A checkpoint that was begun before is abandoned.
+    /// Begins a checkpoint in the region whose turn it is, which is erased first; in the next one
+    /// if that cannot be written, or does not become blank. On the F446 the processor stands still
+    /// meanwhile. A checkpoint that was begun before is abandoned.
     ///
     /// # Errors
     ///
-    /// When the flash fails. The last checkpoint and its records still count.
+    /// When the flash fails, also in every other region. The last checkpoint and its records still
+    /// count.
     pub fn begin_checkpoint(&mut self) -> Result<(), JournalError<F::Error>> {
         self.writing = None;
+        let regions = REGIONS - usize::from(self.active.is_some());
+        let mut begun = Err(JournalError::Unverified);
+        for _ in 0..regions {
+            begun = self.begin_in_next_region();
+            if !matches!(begun, Err(JournalError::Unverified)) {
+                break;
+            }
+        }
+        begun
+    }
+
+    fn begin_in_next_region(&mut self) -> Result<(), JournalError<F::Error>> {
         let active = self.active.map(|active| active.region);
         let (index, generation) = match self.latest {
             None => (
@@ -363,7 +380,8 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         // In the first round what reads as erased is blank, unless it held something else and its first erase was cut; what is written is
         // read back.
         let erased = self.erased.get_mut(index).is_some_and(mem::take);
-        if !erased || generation > REGIONS as u64 {
+        let must_be_erased = !erased || generation > REGIONS as u64;
+        if must_be_erased {
             self.flash.erase(region.address(0), region.end())?;
             let sectors = (region.capacity() + WORD) / F::ERASE_SIZE;
             self.sectors_erased = self.sectors_erased.saturating_add(sectors as u32);
@@ -371,6 +389,11 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         self.latest = Some((index, generation));
         if self.superseded == Some(index) {
             self.superseded = None;
+        }
+        // A bit that has stayed at 0 would be taken for something written, or could not be written
+        // when it must be.
+        if must_be_erased && !scan::is_blank(&mut self.flash, &region)? {
+            return Err(JournalError::Unverified);
         }
         let end = self.write(
             &region,

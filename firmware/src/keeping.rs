@@ -4,10 +4,17 @@
 //! controller decides deterministically, the last checkpoint and the records after it lead to the same state again: grid,
 //! configuration, faults, jobs, queue, reservations, schedulers, sessions and what is remembered in them. A command that cannot be written down
 //! is refused and changes nothing.
+//!
+//! What changes nothing is not written down: a refused command, or one that finds everything as it
+//! says. A client that repeats such commands wears no flash out. Statistics of refused commands are
+//! therefore kept by checkpoints only. A submission that never waits is refused or not by its only
+//! attempt, so it is written down behind that attempt, if it was granted, and before any reply
+//! shows the grant.
 
 use meshalloc::{Command, Controller, Ticks};
 use serde::{Deserialize, Serialize};
 
+use crate::protocol::ProtocolError;
 use crate::sessions::Sessions;
 
 #[cfg(feature = "durable")]
@@ -22,7 +29,7 @@ pub struct Record {
     pub session: u32,
     /// The sequence number of the command.
     pub seq: u32,
-    /// Its time.
+    /// Its time: that of the controller's clock behind it.
     pub at: Ticks,
     /// Whether the client has named the time.
     pub is_client_time: bool,
@@ -37,19 +44,51 @@ pub const NO_SESSION: u32 = 0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotKept;
 
+/// When a command is written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Never: it changes nothing.
+    Never,
+    /// Before it is carried out, if clients name the time. Otherwise never: it changes nothing but
+    /// the clock, which goes on by itself.
+    IfTimeIsNamed,
+    /// Before it is carried out.
+    Before,
+    /// Behind its only attempt, if that was granted.
+    Granted,
+}
+
 /// Something that outlives a reset.
 pub trait Keep {
-    /// Writes a record down, which the controller has not carried out yet. When it returns, a reset does not lose it.
+    /// When this record is written down, whose command the controller carries out next.
     ///
     /// # Errors
     ///
-    /// When there is no room for it, or none for the state to which it may lead, or the memory fails; a checkpoint may make room.
-    fn append(&mut self, controller: &Controller<'_>, record: &Record) -> Result<(), NotKept>;
+    /// `Unread`: it would destroy a state that was not read.
+    fn when(&self, controller: &Controller<'_>, record: &Record) -> Result<When, ProtocolError>;
+
+    /// The bytes by which the state may become longer through a record that the controller has not
+    /// carried out yet.
+    ///
+    /// # Errors
+    ///
+    /// When there is no room for the record, or none for the state to which it may lead; a
+    /// checkpoint may make room.
+    fn claim(&self, controller: &Controller<'_>, record: &Record) -> Result<usize, NotKept>;
+
+    /// Writes a record down, for which there is room, and the bytes for what it may lead to. When
+    /// it returns, a reset does not lose it.
+    ///
+    /// # Errors
+    ///
+    /// When the memory fails.
+    fn append(&mut self, record: &Record, growth: usize) -> Result<(), NotKept>;
 
     /// Whether it is known whether there is room for what the command may lead to. If not a checkpoint is due, after which it is.
     fn knows_room_for(&mut self, controller: &Controller<'_>, command: &Command) -> bool;
 
-    /// About so many instructions of a Cortex-M4 have gone into what was written down so far: as many as it takes to carry it out once more.
+    /// About so many instructions of a Cortex-M4 have gone into what was written down: as many as
+    /// it takes to carry it out once more.
     fn worked(&mut self, instructions: u64);
 
     /// Whether the next quiet moment is one for a checkpoint.
@@ -91,7 +130,15 @@ impl Meantime for Sessions {
 pub struct Forgetful;
 
 impl Keep for Forgetful {
-    fn append(&mut self, _: &Controller<'_>, _: &Record) -> Result<(), NotKept> {
+    fn when(&self, _: &Controller<'_>, _: &Record) -> Result<When, ProtocolError> {
+        Ok(When::Never)
+    }
+
+    fn claim(&self, _: &Controller<'_>, _: &Record) -> Result<usize, NotKept> {
+        Ok(0)
+    }
+
+    fn append(&mut self, _: &Record, _: usize) -> Result<(), NotKept> {
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use meshalloc::{
 use serde::{Deserialize, Serialize};
 
 /// The version of the protocol, the first byte of every frame.
-pub const PROTOCOL_VERSION: u8 = 4;
+pub const PROTOCOL_VERSION: u8 = 5;
 
 /// The most bytes in [`Greeting::software`].
 pub const SOFTWARE_BYTES_MAX: usize = 24;
@@ -257,6 +257,10 @@ pub enum Origin {
         /// The latest time that is known.
         at: Ticks,
     },
+    /// The journal has a state that was not read: this image cannot read it, or the last three
+    /// times the chip was reset while it did. The server is empty, and the journal stays as it is.
+    /// Commands that change something are refused but for a reset, which discards it.
+    Unread,
 }
 
 /// What the server is and serves.
@@ -401,6 +405,9 @@ pub enum ProtocolError {
     TooOld,
     /// The journal has no room for the command, or its memory fails; in that case it may be carried out after a reset.
     NotKept,
+    /// The journal has a state that was not read ([`Origin::Unread`]), which the command would
+    /// destroy. Only a reset does that.
+    Unread,
 }
 
 impl fmt::Display for ProtocolError {
@@ -421,6 +428,9 @@ impl fmt::Display for ProtocolError {
             }
             ProtocolError::NotKept => {
                 f.write_str("the journal has no room for the command, or its memory fails")
+            }
+            ProtocolError::Unread => {
+                f.write_str("the journal has a state that was not read: only a reset discards it")
             }
         }
     }

@@ -20,14 +20,14 @@
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Command, Controller, Interrupts, Ticks, View};
+use meshalloc::{Command, Controller, Error, Interrupts, JobId, Reply, Ticks, View};
 
 use crate::frame::{Decoder, Header, ServerFrameBuffer};
 #[cfg(feature = "durable")]
-use crate::journal::{Journal, Recovered};
+use crate::journal::{Journal, Loss, Recovered};
 #[cfg(feature = "durable")]
 use crate::keeping::durable::Durable;
-use crate::keeping::{Forgetful, Keep, NotKept, Record};
+use crate::keeping::{Forgetful, Keep, NotKept, Record, When};
 use crate::protocol::{LineCounters, Origin, Outcome, ProtocolError};
 #[cfg(feature = "rates")]
 use crate::rate::Rate;
@@ -160,26 +160,28 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
     }
 
     /// Brings the server into the state that the journal has; if there is none in it, the controller, which has no job, stays as it is. A journal of which this image can make
-    /// nothing stays as it is until a command changes something.
+    /// nothing stays as it is until a reset ([`Origin::Unread`]).
     ///
     /// Commands that were carried out since the last checkpoint are carried out again, which may take as long as it did then; `pauses` is told of the progress.
     pub fn restore(&mut self, recovered: Recovered, pauses: &mut dyn meshalloc::Pauses) {
         let sessions = &mut self.front.sessions;
-        let (origin, is_read) =
-            self.keep
-                .restore(recovered, &mut self.controller, sessions, pauses);
-        self.front.origin = origin;
+        self.front.origin = self
+            .keep
+            .restore(recovered, &mut self.controller, sessions, pauses);
         self.started = self.controller.clock();
-        self.has_no_checkpoint = !is_read;
-        if is_read {
+        // Nothing is erased before a command needs it.
+        self.has_no_checkpoint = self.front.origin == Origin::Unread
+            || recovered == Recovered::Damaged(Loss::Everything);
+        if !self.has_no_checkpoint {
             let _ = self.checkpoint();
         }
     }
 
-    /// What is in the journal is not read: reading it has brought the program down, say. It stays as it is until a command changes something.
+    /// What is in the journal is not read: reading it has brought the program down, say. It stays
+    /// as it is until a reset ([`Origin::Unread`]).
     pub const fn leave_unread(&mut self) {
-        self.keep.journal().require_checkpoint();
-        self.front.origin = Origin::Damaged { at: 0 };
+        self.keep.leave_unread();
+        self.front.origin = Origin::Unread;
         self.has_no_checkpoint = true;
     }
 
@@ -336,14 +338,26 @@ impl<K: Keep> Server<'_, K> {
         kept
     }
 
+    /// Makes sure that there is room for a record and for the growth of the state, which it
+    /// returns.
+    fn make_room(&mut self, record: &Record) -> Result<usize, NotKept> {
+        let room = self.keep.claim(&self.controller, record);
+        room.or_else(|NotKept| {
+            self.checkpoint()?;
+            self.keep.claim(&self.controller, record)
+        })
+    }
+
     /// Writes a command down before it is carried out.
     ///
     /// Whatever has used up the room, a reset makes some: it is carried out, and then what it has led to is written down.
     fn keep(&mut self, record: &Record) -> Result<(), NotKept> {
-        let appended = self.keep.append(&self.controller, record);
-        let kept = appended.or_else(|NotKept| {
-            self.checkpoint()?;
-            self.keep.append(&self.controller, record)
+        let room = self.make_room(record);
+        let kept = room.and_then(|room| {
+            self.keep.append(record, room).or_else(|NotKept| {
+                self.checkpoint()?;
+                self.keep.append(record, room)
+            })
         });
         let kept = kept.or_else(|NotKept| match record.command {
             Command::Reset => {
@@ -354,10 +368,22 @@ impl<K: Keep> Server<'_, K> {
             _ => Err(NotKept),
         });
         if kept.is_ok() {
-            self.has_no_checkpoint = false;
-            self.has_no_lease_end = false;
+            (self.has_no_checkpoint, self.has_no_lease_end) = (false, false);
+            if self.front.origin == Origin::Unread {
+                // The reset has discarded the state that was not read.
+                self.front.origin = Origin::New;
+            }
         }
         kept
+    }
+
+    /// The time of a command in a record. A command that was not written down may have advanced the
+    /// clock beyond the time that this one names.
+    fn time_in_record(&self, command: &Command, at: Ticks) -> Ticks {
+        match command {
+            Command::Configure(_) | Command::Reset => at,
+            _ => at.max(self.controller.clock()),
+        }
     }
 
     /// Takes bytes from the line, any number at a time, and writes the replies to the frames that they
@@ -426,21 +452,57 @@ impl<K: Keep> Server<'_, K> {
             let view = view(&self.controller, true);
             return self.front.refuse(change, &view, port);
         }
-        let kept = self.keep(&Record {
+        let record = Record {
             client,
             session,
             seq,
-            at: time,
+            at: self.time_in_record(command, time),
             is_client_time: at.is_some(),
             command: *command,
+        };
+        let kept = self.keep.when(&self.controller, &record);
+        let kept = kept.and_then(|when| {
+            let kept = match when {
+                When::Never => Ok((false, None)),
+                When::IfTimeIsNamed if at.is_none() && !self.front.sessions.is_client_time => {
+                    Ok((false, None))
+                }
+                When::IfTimeIsNamed | When::Before => self.keep(&record).map(|()| (true, None)),
+                When::Granted => self.make_room(&record).map(|room| (false, Some(room))),
+            };
+            kept.map_err(|NotKept| ProtocolError::NotKept)
         });
-        if kept.is_err() {
-            return self.front.give_up(change, ProtocolError::NotKept, port);
-        }
+        let (mut is_kept, room) = match kept {
+            Ok(kept) => kept,
+            Err(error) => return self.front.give_up(change, error, port),
+        };
         let early = Some((change, Outcome::UnderWay));
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, early);
         let interrupts = Interrupts::by(&mut meanwhile);
         let mut reply = self.controller.begin(command, time, interrupts);
+        if let Some(room) = room
+            && let Reply::Submitted { job, .. } = reply
+        {
+            if self.keep.append(&record, room).is_err() {
+                let (is_answered, result) = (meanwhile.early.is_none(), meanwhile.result);
+                self.take_back(job);
+                return match is_answered {
+                    // The same frame learns that it was not carried out; the next attempt learns
+                    // why.
+                    true => {
+                        let outcome = Outcome::Error(Error::Busy { left: 1 });
+                        self.conclude(change, outcome);
+                        result
+                    }
+                    false => {
+                        let error = ProtocolError::NotKept;
+                        result.and(self.front.give_up(change, error, port))
+                    }
+                };
+            }
+            (self.has_no_checkpoint, self.has_no_lease_end) = (false, false);
+            is_kept = true;
+        }
         let is_under_way = meanwhile.early.is_none();
         if self.controller.is_scheduling() {
             if let Some((_, outcome)) = &mut meanwhile.early {
@@ -450,23 +512,42 @@ impl<K: Keep> Server<'_, K> {
             self.controller.advance(&mut |_| (), interrupts);
             self.controller.renew(&mut reply);
         }
-        self.keep.worked(meanwhile.spent);
+        if is_kept {
+            self.keep.worked(meanwhile.spent);
+        }
         let (is_answered, result) = (meanwhile.early.is_none(), meanwhile.result);
         self.front.sessions.note_time(at.is_some(), &reply);
         increment(&mut self.front.counters.changes);
         let outcome = Outcome::of(&reply);
         if is_under_way {
-            let as_of = self.controller.events();
-            let remembered = Remembered { outcome, as_of };
-            self.front
-                .sessions
-                .conclude(client, session, seq, remembered);
+            self.conclude(change, outcome);
         }
         if is_answered {
             return result;
         }
         let view = view(&self.controller, self.has_work());
         result.and(self.front.settle(change, outcome, &view, port))
+    }
+}
+
+impl<K: Keep> Server<'_, K> {
+    /// Remembers what a command has come to that was answered while it was under way.
+    fn conclude(&mut self, change: &Change<'_>, outcome: Outcome) {
+        let as_of = self.controller.events();
+        let remembered = Remembered { outcome, as_of };
+        let Header { client, seq, .. } = change.header;
+        let sessions = &mut self.front.sessions;
+        sessions.conclude(client, change.session, seq, remembered);
+    }
+
+    /// A job was granted and cannot be written down, as the memory fails: it is removed before any
+    /// reply shows it.
+    #[inline(never)]
+    fn take_back(&mut self, job: JobId) {
+        while self.controller.advance(&mut |_| (), Interrupts::never()) {}
+        let release = Command::Release { job };
+        self.controller
+            .begin(&release, self.controller.clock(), Interrupts::never());
     }
 }
 
@@ -479,20 +560,38 @@ fn view<'a, 'm>(controller: &'a Controller<'m>, has_more: bool) -> View<'a, 'm> 
 
 #[cfg(test)]
 mod tests {
-    use meshalloc::{Configuration, JobId, Mesh, Request, SchedulerKind, Storage, StrategyKind};
+    use meshalloc::{
+        Configuration, Flags, Mesh, Refusal, Request, SchedulerKind, Storage, StrategyKind,
+    };
 
     use super::*;
+    use crate::frame::{ClientFrameBuffer, SERVER_CONTENT_MAX};
     use crate::keeping::{Meantime, NO_SESSION};
+    use crate::protocol::{ClientMessage, ServerMessage};
 
-    /// Has room for checkpoints, but for no record.
+    /// Has room for checkpoints, but for no record, or fails when one is written.
     #[derive(Debug, Default)]
     struct Full {
+        has_room: bool,
         checkpoints: u32,
         work: u64,
     }
 
     impl Keep for Full {
-        fn append(&mut self, _: &Controller<'_>, _: &Record) -> Result<(), NotKept> {
+        fn when(&self, _: &Controller<'_>, record: &Record) -> Result<When, ProtocolError> {
+            Ok(match record.command {
+                Command::Submit { request, .. } if request.flags.contains(Flags::NO_WAIT) => {
+                    When::Granted
+                }
+                _ => When::Before,
+            })
+        }
+
+        fn claim(&self, _: &Controller<'_>, _: &Record) -> Result<usize, NotKept> {
+            self.has_room.then_some(0).ok_or(NotKept)
+        }
+
+        fn append(&mut self, _: &Record, _: usize) -> Result<(), NotKept> {
             Err(NotKept)
         }
 
@@ -512,6 +611,120 @@ mod tests {
             self.checkpoints += 1;
             Ok(())
         }
+    }
+
+    const CONFIGURATION: Configuration = Configuration {
+        machine: match Mesh::new(64, 64) {
+            Ok(mesh) => mesh.grid(),
+            Err(_) => panic!("a mesh"),
+        },
+        strategy: StrategyKind::FirstFit,
+        scheduler: SchedulerKind::Fcfs,
+    };
+
+    /// What a server answers to a frame of client 7.
+    fn ask<K: Keep>(
+        server: &mut Server<'_, K>,
+        seq: u32,
+        message: &ClientMessage,
+    ) -> ServerMessage {
+        let mut buffer = ClientFrameBuffer::new();
+        let frame = buffer.encode(Header::new(7, seq), message).unwrap();
+        let mut room = [0; 512];
+        let mut line = &mut room[..];
+        server.receive(frame, 0, &mut line).unwrap();
+        let rest = line.len();
+        let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
+        let mut answer = None;
+        for &byte in &room[..512 - rest] {
+            if let Some(frame) = decoder.push(byte) {
+                assert!(answer.is_none(), "one frame is answered by one");
+                answer = postcard::from_bytes(frame.unwrap().body).ok();
+            }
+        }
+        answer.unwrap()
+    }
+
+    /// A submission that never waits, in a session that is opened for it.
+    fn never_waits<K: Keep>(server: &mut Server<'_, K>) -> ClientMessage {
+        let ServerMessage::Hello(greeting) = ask(server, 1, &ClientMessage::Hello) else {
+            panic!("it is greeted");
+        };
+        ClientMessage::Command {
+            session: greeting.session,
+            since: 0,
+            at: None,
+            command: Command::Submit {
+                job: JobId(1),
+                request: Request::submesh(41, 53).with_flags(Flags::NO_WAIT),
+            },
+        }
+    }
+
+    fn outcome(answer: ServerMessage) -> Result<Outcome, ProtocolError> {
+        match answer {
+            ServerMessage::Outcome { outcome, .. } => Ok(outcome),
+            ServerMessage::Error(error) => Err(error),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Whether it was answered before that the command is under way, or not: the job is not there,
+    /// and no copy of the frame is carried out.
+    #[test]
+    fn a_granted_job_that_cannot_be_written_down_is_gone_again() {
+        for (slice, expected) in [
+            (
+                u32::MAX,
+                [Err(ProtocolError::NotKept), Err(ProtocolError::TooOld)],
+            ),
+            (
+                1,
+                [
+                    Ok(Outcome::UnderWay),
+                    Ok(Outcome::Error(Error::Busy { left: 1 })),
+                ],
+            ),
+        ] {
+            let mut storage = Storage::<128, 4>::new();
+            let controller = Controller::new(storage.memory(), CONFIGURATION).unwrap();
+            let keep = Full {
+                has_room: true,
+                ..Full::default()
+            };
+            let server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+            let mut server = server.pausing_after(slice);
+            let submit = never_waits(&mut server);
+            for expected in expected {
+                assert_eq!(outcome(ask(&mut server, 2, &submit)), expected);
+                assert!(server.controller().jobs().is_empty());
+                assert_eq!(server.controller().occupancy().free(), 4096);
+            }
+        }
+    }
+
+    /// An attempt that is not written down takes no time when the state is restored.
+    #[test]
+    fn refused_attempts_bring_no_checkpoint_about() {
+        let mut storage = Storage::<128, 4>::new();
+        let configuration = Configuration {
+            strategy: StrategyKind::AllShapes,
+            ..CONFIGURATION
+        };
+        let mut controller = Controller::new(storage.memory(), configuration).unwrap();
+        let most = Request::submesh(64, 30);
+        controller.submit(JobId(9), most, 0, &mut |_| ()).unwrap();
+        let keep = Full {
+            has_room: true,
+            ..Full::default()
+        };
+        let mut server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+        let submit = never_waits(&mut server);
+        for seq in 2..10 {
+            let fragmented = Outcome::Error(Error::Refused(Refusal::Fragmented));
+            assert_eq!(outcome(ask(&mut server, seq, &submit)), Ok(fragmented));
+        }
+        assert_eq!((server.keep.work, server.keep.checkpoints), (0, 0));
     }
 
     #[test]
@@ -550,12 +763,7 @@ mod tests {
     #[test]
     fn what_attempts_take_between_frames_is_told() {
         let mut storage = Storage::<128, 4>::new();
-        let configuration = Configuration {
-            machine: Mesh::new(64, 64).unwrap().grid(),
-            strategy: StrategyKind::FirstFit,
-            scheduler: SchedulerKind::Fcfs,
-        };
-        let mut controller = Controller::new(storage.memory(), configuration).unwrap();
+        let mut controller = Controller::new(storage.memory(), CONFIGURATION).unwrap();
         for job in 1..4 {
             let request = Request::submesh(64, 64);
             controller

@@ -179,13 +179,21 @@ fn request(machine: &Grid, random: &mut Random) -> Request {
 pub struct Seen {
     /// The answer to the command.
     pub answer: Answer,
-    /// The answers to `ListJobs` from each slot on and to `QueryJob`, the numbers of grants, the leases, the statistics.
+    /// What [`look`] sees.
     pub rest: Vec<String>,
 }
 
 /// Gives a command and looks at everything.
 pub fn carry_out(controller: &mut Controller<'_>, command: &Command, now: Ticks) -> Seen {
     let answer = ask_at(controller, command, now);
+    let mut rest = look(controller);
+    rest.push(format!("{:?}", controller.statistics()));
+    Seen { answer, rest }
+}
+
+/// Everything but statistics: the answers to `ListJobs` from each slot on and to `QueryJob`, the
+/// numbers of grants, the leases.
+pub fn look(controller: &Controller<'_>) -> Vec<String> {
     let mut rest = Vec::new();
     let mut from = Some(0);
     while let Some(at) = from {
@@ -220,6 +228,5 @@ pub fn carry_out(controller: &mut Controller<'_>, command: &Command, now: Ticks)
         .collect();
     let ended: Vec<_> = controller.view().leases_ended_since(0).collect();
     rest.push(format!("{leases:?} {ended:?}"));
-    rest.push(format!("{:?}", controller.statistics()));
-    Seen { answer, rest }
+    rest
 }

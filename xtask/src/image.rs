@@ -23,10 +23,16 @@ pub(crate) fn build_command(features: &str) -> Cmd {
     command("build", features)
 }
 
-/// The command that lints the image with these features of the firmware. What runs on the host,
-/// such as derive macros, is not compiled again for the build.
-pub(crate) fn clippy_command(features: &str) -> Cmd {
-    command("clippy", features).args("-- -D warnings")
+/// The command that lints the image with these features of the firmware, in addition to the default
+/// ones or without them. What runs on the host, such as derive macros, is not compiled again for
+/// the build.
+pub(crate) fn clippy_command(features: &str, has_defaults: bool) -> Cmd {
+    let command = command("clippy", features);
+    let command = match has_defaults {
+        true => command,
+        false => command.arg("--no-default-features"),
+    };
+    command.args("-- -D warnings")
 }
 
 fn command(verb: &str, features: &str) -> Cmd {

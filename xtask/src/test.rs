@@ -104,11 +104,12 @@ fn board() -> Lane<'static> {
     Lane::default()
         .step("clippy, firmware", |step| {
             for features in ["board", "board,journal", "board,qemu", "board,qemu,journal"] {
-                step.run(&image::clippy_command(features))?;
+                step.run(&image::clippy_command(features, true))?;
             }
             Ok(())
         })
         .step("core with its oldest Rust", oldest_rust)
+        .step("firmware, features left out", features_left_out)
         .step(
             "core, each strategy and scheduler alone",
             each_feature_alone,
@@ -171,8 +172,21 @@ fn oldest_rust(step: &mut Step) -> Result<()> {
     )
 }
 
-/// Core must build for the target with nothing, with any one strategy or scheduler, and with all of
-/// them.
+/// The image must build without each feature that may be left out, and without all of them. So
+/// every pair of features is built together, one without the other, and neither. One strategy and
+/// one scheduler take little time to compile.
+fn features_left_out(step: &mut Step) -> Result<()> {
+    const FEATURES: [&str; 4] = ["leases", "rates", "journal", "qemu"];
+    let all_but_one = FEATURES.map(|out| FEATURES.into_iter().filter(|&one| one != out).collect());
+    for chosen in all_but_one.into_iter().chain([Vec::new()]) {
+        let features = ["board", "meshalloc/first-fit", "meshalloc/fcfs"];
+        let features = [&features[..], &chosen].concat().join(",");
+        step.run(&image::clippy_command(&features, false))?;
+    }
+    Ok(())
+}
+
+/// Core must build for the target with nothing, with any one strategy or scheduler, and with all of them.
 fn each_feature_alone(step: &mut Step) -> Result<()> {
     let strategies = StrategyKind::ALL.iter().map(|kind| kind.name());
     let schedulers = SchedulerKind::INFO.iter().map(|info| info.name);

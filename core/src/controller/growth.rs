@@ -38,9 +38,9 @@ impl Controller<'_> {
                 self.growth_of_job(*job, request, lease_len(*job))
             }
             #[cfg(feature = "leases")]
-            Command::Lease { job, .. } => match self.jobs.find(*job) {
+            Command::Lease { job, ticks: 1.. } => match self.jobs.find(*job) {
                 Some(slot) if self.jobs.lease(slot).is_none() => lease_len(*job),
-                // None, or a renewal.
+                // No such job, or a renewal.
                 _ => 0,
             },
             Command::MarkFaulty { block } if self.machine().contains(*block) => {

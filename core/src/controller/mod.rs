@@ -4,6 +4,8 @@
 //! own: the simulator calls it with its virtual time, the firmware with its clock.
 
 mod answers;
+#[cfg(feature = "restore")]
+mod effect;
 mod faults;
 #[cfg(feature = "restore")]
 mod growth;
@@ -17,6 +19,8 @@ mod state;
 mod view;
 
 pub use answers::Granted;
+#[cfg(feature = "restore")]
+pub use effect::Effect;
 pub use interrupts::{Interrupts, Pauses};
 #[cfg(feature = "restore")]
 pub use state::Restoring;

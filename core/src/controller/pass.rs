@@ -131,7 +131,10 @@ impl<'m> Controller<'m> {
                 submitted,
             };
             let (mut part, scheduler, mut world) = self.part(interrupts);
-            world.watcher = part.watcher();
+            // The caller may have to write the grant down before a query shows it.
+            if waits {
+                world.watcher = part.watcher();
+            }
             self.candidate = scheduler.next(&mut world, attempt);
         }
         outcome

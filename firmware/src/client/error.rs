@@ -105,6 +105,7 @@ const fn kept(origin: Origin) -> &'static str {
         Origin::Forgetful | Origin::New => "has forgotten all jobs",
         Origin::Restored { .. } => "has restored its state",
         Origin::Damaged { .. } => "has found its journal damaged: jobs may be lost",
+        Origin::Unread => "has not read its journal, which stays as it is",
     }
 }
 

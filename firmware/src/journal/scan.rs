@@ -12,6 +12,10 @@ use super::entry::{self, BEGIN_LEN, Buffer, ENTRY_MAX, Kind};
 use super::region::{Region, WORD};
 
 const ERASED: u8 = 0xff;
+/// The most bits of a word that may have changed by themselves: a word with no more of them at 0
+/// was not written. The first word of an entry has 16 at 0, and its mark has at least 8 in a region
+/// of up to 64 KB, so that no entry that was whole is taken for nothing.
+const CHANGED_BITS_MAX: u32 = 3;
 /// Bits of the last word that are 0 in a closed region, all of them unless its writing was interrupted. A few that have
 /// changed by themselves close nothing.
 const CLOSED_BITS_MIN: u32 = 16;
@@ -21,7 +25,8 @@ const CLOSED_BITS_MIN: u32 = 16;
 pub(super) enum Tail {
     /// Nothing: the next entry goes there.
     Erased,
-    /// One entry that is not whole, and was never acknowledged.
+    /// At most one entry that is not whole, and was never acknowledged, and bits that have changed
+    /// where nothing was written.
     Torn,
     /// An entry that was whole, or more than one.
     Damaged,
@@ -32,7 +37,8 @@ pub(super) enum Tail {
 pub(super) enum Content {
     /// Nothing.
     Erased,
-    /// No more than the beginning of a first entry.
+    /// No more than the beginning of a first entry, and bits that have changed where nothing was
+    /// written.
     Cut,
     /// No checkpoint begins there: damaged, its erasing was cut, or not of a journal.
     Foreign,
@@ -57,8 +63,8 @@ pub(super) fn scan<F: NorFlash>(
     let Some(begin) = first.filter(|entry| entry.kind == Kind::Begin) else {
         let end = region.closed_at().saturating_add(WORD as u32);
         return Ok(match written(flash, region, 0, end)? {
-            Written { len: 0, .. } => Content::Erased,
-            Written { len, marked } if !marked && len <= entry::size(BEGIN_LEN) => Content::Cut,
+            Written { is_blank: true, .. } => Content::Erased,
+            Written { len, marked, .. } if !marked && len <= entry::size(BEGIN_LEN) => Content::Cut,
             _ => Content::Foreign,
         });
     };
@@ -74,8 +80,8 @@ pub(super) fn scan<F: NorFlash>(
         (at, marked) = (entry.next, entry.marked);
     }
     let tail = match written(flash, region, at, region.closed_at())? {
-        Written { len: 0, .. } if marked => Tail::Erased,
-        Written { len, marked } if marked || len > ENTRY_MAX => Tail::Damaged,
+        Written { is_blank: true, .. } if marked => Tail::Erased,
+        Written { len, marked, .. } if marked || len > ENTRY_MAX => Tail::Damaged,
         _ => Tail::Torn,
     };
     if !whole {
@@ -91,10 +97,18 @@ pub(super) fn scan<F: NorFlash>(
     })
 }
 
+/// Whether all of a region reads as erased.
+pub(super) fn is_blank<F: NorFlash>(flash: &mut F, region: &Region) -> Result<bool, F::Error> {
+    let end = region.closed_at().saturating_add(WORD as u32);
+    Ok(written(flash, region, 0, end)?.is_blank)
+}
+
 /// What is written in a part of a region.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Written {
-    /// Bytes up to the last one that is not erased.
+    /// Every bit is as after an erase.
+    is_blank: bool,
+    /// Bytes up to the last word that was written.
     len: usize,
     /// One of the words is the mark of an entry that begins in this part.
     marked: bool,
@@ -107,7 +121,11 @@ fn written<F: NorFlash>(
     to: u32,
 ) -> Result<Written, F::Error> {
     const WORDS: usize = 16;
-    let mut written = Written::default();
+    let mut written = Written {
+        is_blank: true,
+        len: 0,
+        marked: false,
+    };
     let mut at = from;
     while at < to {
         let mut words = [[ERASED; WORD]; WORDS];
@@ -117,9 +135,11 @@ fn written<F: NorFlash>(
         };
         flash.read(region.address(at), words.as_flattened_mut())?;
         for word in words {
-            written.marked |= (from..at).contains(&entry::place(u32::from_le_bytes(*word)));
+            let word = u32::from_le_bytes(*word);
+            written.marked |= (from..at).contains(&entry::place(word));
             at = at.saturating_add(WORD as u32);
-            if *word != [ERASED; WORD] {
+            written.is_blank &= word == u32::MAX;
+            if word.count_zeros() > CHANGED_BITS_MAX {
                 written.len = at.saturating_sub(from) as usize;
             }
         }

@@ -10,18 +10,22 @@
 //! [`Controller::growth_by_time`]), could take more than three quarters of a region. What there is left to grow is counted with each checkpoint, and again when little is left. A
 //! checkpoint may take seven eighths: sessions, ends of leases, and what strategies remember of requests become longer, too, by some hundred bytes.
 //!
-//! # Records need the room that they had
+//! # Records lead to the same state
 //!
-//! A command that was refused for lack of room may find some in another image, and the other way round. So records are carried out again
-//! where there is the same room as there was when they were written; elsewhere the journal cannot be read.
+//! A journal may be read by another image: with room for more jobs, or with other strategies. A
+//! record is one of a command that was accepted, and is accepted again wherever there is room for
+//! what the state holds; if one is refused, this image cannot read the journal. Only strategies
+//! that look at the latest requests have records of submissions that were refused, perhaps for lack
+//! of room in the table of jobs. So their submissions are carried out again only where the table
+//! has the same room.
 
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Capacity, Command, Controller, Interrupts, Pauses, View};
+use meshalloc::{Command, Controller, Effect, Interrupts, Pauses, Reply, Strategy as _, View};
 use serde::{Deserialize, Serialize};
 
-use super::{Keep, Meantime, NO_SESSION, NotKept, Record};
-use crate::journal::{Journal, JournalError, PAYLOAD_MAX, Recovered, Replayed};
-use crate::protocol::{Origin, Outcome};
+use super::{Keep, Meantime, NO_SESSION, NotKept, Record, When};
+use crate::journal::{Journal, JournalError, Loss, PAYLOAD_MAX, Recovered, Replayed};
+use crate::protocol::{Origin, Outcome, ProtocolError};
 use crate::sessions::{Remembered, Sessions};
 
 /// The first byte of a chunk with a part of the controller's state.
@@ -34,8 +38,8 @@ const SERVER: u8 = 2;
 /// What else there is.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Serving {
-    /// The room that records find when they are carried out again.
-    capacity: Capacity,
+    /// The jobs that the table had room for when the records behind were carried out.
+    jobs: u32,
     /// Whether a client has named the time.
     is_client_time: bool,
 }
@@ -45,6 +49,7 @@ struct Serving {
 enum Since {
     Nothing,
     /// Renewals of leases, which take no more room than was counted: whoever gives a sign of life does so often.
+    #[cfg_attr(not(feature = "leases"), expect(dead_code, reason = "there are none"))]
     Renewals,
     /// Anything else.
     Changes,
@@ -61,6 +66,9 @@ pub struct Durable<F, const REGIONS: usize> {
     since: Since,
     /// Instructions that a restore takes beside those for its records, as far as attempts have told.
     work: u64,
+    /// Whether the journal has a state that was not read. It stays as it is until a checkpoint of
+    /// another is committed.
+    is_unread: bool,
 }
 
 /// At most so many bytes of entries do these bytes of a state take. A part may have a quarter less in it than there is room for.
@@ -78,20 +86,36 @@ const CHUNK_INSTRUCTIONS: u32 = 60_000;
 const RECORD_INSTRUCTIONS: u32 = 20_000;
 
 impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
-    fn append(&mut self, controller: &Controller<'_>, record: &Record) -> Result<(), NotKept> {
+    fn when(&self, controller: &Controller<'_>, record: &Record) -> Result<When, ProtocolError> {
+        if self.is_unread && !matches!(record.command, Command::Reset) {
+            return Err(ProtocolError::Unread);
+        }
+        Ok(match controller.effect(&record.command, record.at) {
+            Effect::Nothing => When::Never,
+            Effect::Time => When::IfTimeIsNamed,
+            Effect::State => When::Before,
+            Effect::IfGranted => When::Granted,
+        })
+    }
+
+    fn claim(&self, controller: &Controller<'_>, record: &Record) -> Result<usize, NotKept> {
         let growth = entry_bytes(controller.growth(&record.command));
-        let left = match growth {
-            0 => self.left,
-            _ => self.left.checked_sub(growth).ok_or(NotKept)?,
-        };
+        let bytes = encode(record, &mut [0; PAYLOAD_MAX])?.len();
+        let has_room = (growth == 0 || growth <= self.left)
+            && Journal::<F, REGIONS>::chunk_bytes(bytes) <= self.journal.room();
+        has_room.then_some(growth).ok_or(NotKept)
+    }
+
+    fn append(&mut self, record: &Record, growth: usize) -> Result<(), NotKept> {
         let mut room = [0; PAYLOAD_MAX];
-        let bytes = postcard::to_slice(record, &mut room).map_err(|_| NotKept)?;
+        let bytes = encode(record, &mut room)?;
         self.since = self.since.max(match record.command {
+            #[cfg(feature = "leases")]
             Command::Lease { ticks: 1.., .. } if growth == 0 => Since::Renewals,
             _ => Since::Changes,
         });
         self.journal.append(bytes).map_err(|_| NotKept)?;
-        self.left = left;
+        self.left = self.left.saturating_sub(growth);
         Ok(())
     }
 
@@ -154,10 +178,18 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
             committed.map_err(|_| NotKept)
         });
         match committed {
-            Ok(()) => (self.since, self.work) = (Since::Nothing, 0),
+            Ok(()) => (self.since, self.work, self.is_unread) = (Since::Nothing, 0, false),
             Err(NotKept) => self.journal.abandon_checkpoint(),
         }
         committed
+    }
+}
+
+/// The bytes of a record.
+fn encode<'a>(record: &Record, room: &'a mut [u8]) -> Result<&'a [u8], NotKept> {
+    match postcard::to_slice(record, room) {
+        Ok(bytes) => Ok(bytes),
+        Err(_) => Err(NotKept),
     }
 }
 
@@ -186,7 +218,7 @@ fn for_each_chunk(
         visit(postcard::to_slice(&(SESSION, client), &mut room).map_err(|_| NotKept)?)?;
     }
     let serving = Serving {
-        capacity: controller.capacity(),
+        jobs: controller.jobs().capacity(),
         is_client_time: sessions.is_client_time,
     };
     visit(postcard::to_slice(&(SERVER, serving), &mut room).map_err(|_| NotKept)?)
@@ -200,7 +232,14 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             left: 0,
             since: Since::Changes,
             work: 0,
+            is_unread: false,
         }
+    }
+
+    /// The state that the journal has stays as it is, unread.
+    pub(crate) const fn leave_unread(&mut self) {
+        self.journal.require_checkpoint();
+        self.is_unread = true;
     }
 
     /// Whether the records take much room, or long to be carried out again.
@@ -216,32 +255,32 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         self.journal
     }
 
-    /// Brings controller and sessions into the state that the journal has; returns where it comes from, and whether it could be read. If not they
-    /// are empty, and the journal stays as it is until the next checkpoint.
+    /// Brings controller and sessions into the state that the journal has, and returns where it
+    /// comes from. If it cannot be read they are empty, and the journal stays as it is until the
+    /// next checkpoint.
     pub(crate) fn restore(
         &mut self,
         recovered: Recovered,
         controller: &mut Controller<'_>,
         sessions: &mut Sessions,
         pauses: &mut dyn Pauses,
-    ) -> (Origin, bool) {
-        let is_whole = match recovered {
-            Recovered::Empty => return (Origin::New, true),
-            Recovered::Whole { .. } => true,
-            Recovered::Damaged(_) => false,
-        };
-        let is_read = self.replay_into(controller, sessions, pauses).is_ok();
-        if !is_read {
+    ) -> Origin {
+        match recovered {
+            Recovered::Empty => return Origin::New,
+            Recovered::Damaged(Loss::Everything) => return Origin::Damaged { at: 0 },
+            Recovered::Whole { .. } | Recovered::Damaged(Loss::Records | Loss::Checkpoint) => {}
+        }
+        if self.replay_into(controller, sessions, pauses).is_err() {
             *sessions = Sessions::new();
             controller.reset(0);
-            self.journal.require_checkpoint();
+            self.leave_unread();
+            return Origin::Unread;
         }
         let at = controller.clock();
-        let origin = match is_whole && is_read {
-            true => Origin::Restored { at },
-            false => Origin::Damaged { at },
-        };
-        (origin, is_read)
+        match recovered {
+            Recovered::Damaged(_) => Origin::Damaged { at },
+            Recovered::Whole { .. } | Recovered::Empty => Origin::Restored { at },
+        }
     }
 
     fn replay_into(
@@ -251,8 +290,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         pauses: &mut dyn Pauses,
     ) -> Result<(), NotKept> {
         let mut replay = self.journal.replay();
-        let capacity = controller.capacity();
-        let mut is_same_room = false;
+        let mut jobs = 0;
         let mut restoring = controller.restore();
         let mut next = loop {
             match replay.next().map_err(unreadable)? {
@@ -264,22 +302,31 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
                 }
                 Some(Replayed::Chunk([SERVER, serving @ ..])) => {
                     let serving: Serving = postcard::from_bytes(serving).map_err(|_| NotKept)?;
-                    is_same_room = serving.capacity == capacity;
+                    jobs = serving.jobs;
                     sessions.is_client_time = serving.is_client_time;
                 }
                 Some(Replayed::Chunk(_)) => return Err(NotKept),
-                Some(Replayed::Record(record)) if is_same_room => break Some(read(record)?),
-                Some(Replayed::Record(_)) => return Err(NotKept),
+                Some(Replayed::Record(record)) => break Some(read(record)?),
                 None => break None,
             }
         };
         restoring.finish().map_err(|_| NotKept)?;
+        let is_same_room = jobs == controller.jobs().capacity();
         let mut counting = Counting {
             pauses,
             work: &mut self.work,
         };
         while let Some(record) = next {
-            repeat(&record, controller, sessions, &mut counting);
+            let may_be_refused =
+                controller.strategy().looks_ahead() && is_submission(&record.command);
+            let reply = repeat(&record, controller, sessions, &mut counting);
+            let is_as_it_was = match may_be_refused {
+                true => is_same_room,
+                false => !matches!(reply, Reply::Error(_)),
+            };
+            if !is_as_it_was {
+                return Err(NotKept);
+            }
             let pauses = &mut counting.pauses;
             pauses.worked(RECORD_INSTRUCTIONS, &controller.view());
             next = match replay.next().map_err(unreadable)? {
@@ -289,6 +336,15 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             };
         }
         Ok(())
+    }
+}
+
+const fn is_submission(command: &Command) -> bool {
+    match command {
+        Command::Submit { .. } => true,
+        #[cfg(feature = "leases")]
+        Command::SubmitLeased { .. } => true,
+        _ => false,
     }
 }
 
@@ -313,13 +369,14 @@ fn read(record: &[u8]) -> Result<Record, NotKept> {
     postcard::from_bytes(record).map_err(|_| NotKept)
 }
 
-/// Carries a command out once more, and all the scheduling that follows from it: the next one came after that.
+/// Carries a command out once more, and all the scheduling that follows from it: the next one came
+/// after that. Returns its reply.
 fn repeat(
     record: &Record,
     controller: &mut Controller<'_>,
     sessions: &mut Sessions,
     pauses: &mut dyn Pauses,
-) {
+) -> Reply {
     let Record {
         client,
         session,
@@ -341,6 +398,7 @@ fn repeat(
         sessions.remember(place, seq, remembered);
     }
     while controller.advance(&mut |_| (), Interrupts::by(pauses)) {}
+    reply
 }
 
 #[cfg(all(test, feature = "memory-flash"))]
@@ -375,10 +433,10 @@ mod tests {
                 is_client_time: false,
                 command: Command::Release { job: JobId(1) },
             };
-            assert_eq!(durable.append(&controller, &record), Ok(()));
+            assert_eq!(durable.append(&record, 0), Ok(()));
             // It is counted how much room there is, and nothing is written.
             assert_eq!(durable.checkpoint(&controller, &mut sessions), Ok(()));
-            assert_eq!(durable.append(&controller, &record), Ok(()));
+            assert_eq!(durable.append(&record, 0), Ok(()));
             assert!(!durable.is_due());
             durable.worked(1);
             assert!(durable.is_due());

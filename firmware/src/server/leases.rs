@@ -31,7 +31,7 @@ impl<K: Keep> Server<'_, K> {
             client: 0,
             session: NO_SESSION,
             seq: 0,
-            at,
+            at: self.time_in_record(&command, at),
             is_client_time: false,
             command,
         };

@@ -12,7 +12,9 @@ use meshalloc_firmware::frame::{
     ServerFrameBuffer,
 };
 use meshalloc_firmware::protocol::{CLIENT_BODY_MAX, SERVER_BODY_MAX};
-use meshalloc_firmware::{ClientMessage, Received, Server, ServerMessage, Session};
+use meshalloc_firmware::{
+    ClientMessage, PROTOCOL_VERSION, Received, Server, ServerMessage, Session,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -91,8 +93,10 @@ fn every_variant_comes_back_and_its_frame_is_the_golden_one() {
 #[test]
 fn the_worked_example_is_right() {
     let text = include_str!("../../PROTOCOL.md");
-    let content =
-        "04 2a 00 00 00 07 00 00 00 01 e8 03 00 00 00 00 00 00 01 00 00 01 05 03 04 04 04 40 00 00";
+    let content = format!(
+        "{PROTOCOL_VERSION:02x} 2a 00 00 00 07 00 00 00 01 e8 03 00 00 00 00 00 00 01 00 00 \
+         01 05 03 04 04 04 40 00 00"
+    );
     let mut bytes: Vec<u8> = content
         .split(' ')
         .map(|byte| u8::from_str_radix(byte, 16).expect("hex"))
@@ -115,9 +119,40 @@ fn the_worked_example_is_right() {
         Ok(&line[..])
     );
     let hex: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
-    for shown in [content, &hex.join(" ")] {
-        assert!(text.contains(shown), "PROTOCOL.md does not show {shown}");
+    for shown in [content, hex.join(" ")] {
+        assert!(text.contains(&shown), "PROTOCOL.md does not show {shown}");
     }
+}
+
+/// Wherever `PROTOCOL.md` names the version, it is that of the code. (Other tests compare the
+/// frames.)
+#[test]
+fn the_documented_version_is_that_of_the_code() {
+    let text = include_str!("../../PROTOCOL.md");
+    let title = format!("# The protocol, version {PROTOCOL_VERSION}");
+    assert_eq!(text.lines().next(), Some(&title[..]));
+    let (frames, _) = text.split_once("## 2 ").expect("section 2");
+    let version = frames.lines().find(|line| line.contains("version, "));
+    let field = format!("              0       1      version, {PROTOCOL_VERSION:02x}");
+    assert_eq!(version, Some(&field[..]));
+    // A client that was written from the document is understood by a server.
+    let (_, documented) = field.split_once("version, ").expect("the field");
+    let version = u8::from_str_radix(documented, 16).expect("hex");
+    let mut board = Board::new();
+    let mut server = Server::new(crate::board::at_reset(&mut board), 1);
+    let mut buffer = ClientFrameBuffer::new();
+    let header = Header { version, ..GOLDEN };
+    let hello = buffer
+        .encode(header, &ClientMessage::Hello)
+        .expect("it fits");
+    let mut line = Vec::new();
+    server
+        .receive(hello, 0, &mut line)
+        .expect("a vector takes all");
+    let answer = content(&line);
+    let (body, _) = answer[9..].split_last_chunk::<4>().expect("a CRC");
+    let answer: ServerMessage = postcard::from_bytes(body).expect("a message");
+    assert!(matches!(answer, ServerMessage::Hello(_)), "{answer:?}");
 }
 
 fn command(since: u64, command: Command) -> ClientMessage {

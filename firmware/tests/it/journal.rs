@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 use meshalloc_firmware::journal::memory::{MemoryFlash, MemoryFlashError};
 use meshalloc_firmware::journal::{
     Journal, JournalError, Loss, PAYLOAD_MAX, REGION_MIN, Recovered, Replayed,
@@ -288,23 +289,27 @@ fn in_use(seed: u64, records: usize) -> Pair<3> {
     pair
 }
 
-/// Flips every bit of the flash in turn. What is opened is not reported as whole unless everything acknowledged is there.
+/// Flips every bit of the flash in turn. What is opened is not reported as whole unless everything
+/// acknowledged is there, and is whole if the bit was in a word that was not written.
 fn flip_every_bit(flash: &Flash, acknowledged: &State) -> usize {
     let mut reported = 0;
     for bit in 0..flash.bytes().len() * 8 {
         let mut flash = flash.clone();
+        let is_written = flash.bytes()[bit / 32 * 4..][..4] != [0xff; 4];
         flash.bytes_mut()[bit / 8] ^= 1 << (bit % 8);
         let (mut journal, recovered) = open::<3>(flash);
         let state = replayed(&mut journal);
         let whole = state.checkpoint == acknowledged.checkpoint
             && state.records.starts_with(&acknowledged.records);
+        let is_told = !matches!(recovered, Recovered::Whole { .. });
+        assert!(is_written || !is_told, "bit {bit}: {recovered:?}");
         match recovered {
             Recovered::Whole { .. } => assert!(whole, "bit {bit}: {state:?}"),
             Recovered::Damaged(Loss::Records) => {
                 reported += 1;
                 assert_eq!(state.checkpoint, acknowledged.checkpoint, "bit {bit}");
                 let prefix = acknowledged.records.starts_with(&state.records);
-                assert!(whole || prefix, "bit {bit}: {state:?}");
+                assert!(!whole && prefix, "bit {bit}: {state:?}");
                 assert_eq!(journal.append(&[]), Err(JournalError::NeedsCheckpoint));
             }
             Recovered::Damaged(Loss::Checkpoint) => {
@@ -338,6 +343,116 @@ fn no_flipped_bit_drops_anything_silently_before_a_cut() {
         let mut flash = pair.journal.into_flash();
         flash.power_on();
         flip_every_bit(&flash, &pair.state);
+    }
+}
+
+/// Bits that have changed by themselves where nothing was written are no loss: of a new flash, of a
+/// region that was not used yet, of one with a checkpoint that was begun, and behind the last
+/// record. What is appended from then on is durable.
+#[test]
+fn bits_that_change_where_nothing_was_written_are_no_loss() {
+    let mut random = Random(15);
+    let new = Flash::new(3);
+    let mut first = Pair::<3>::new(1);
+    first.checkpoint(&mut random);
+    let mut begun = Pair::<3>::new(1);
+    begun.run(&Operation::Begin).expect("it has power");
+    let mut interrupted = in_use(16, 3);
+    interrupted.run(&Operation::Begin).expect("it has power");
+    for (flash, state) in [
+        (new, State::default()),
+        (begun.journal.into_flash(), State::default()),
+        (first.journal.into_flash(), first.state),
+        (in_use(15, 3).journal.into_flash(), in_use(15, 3).state),
+        (interrupted.journal.into_flash(), interrupted.state),
+    ] {
+        let words = flash.bytes().chunks_exact(4).enumerate();
+        let blank = words.filter(|(_, word)| *word == [0xff; 4]);
+        let blank: Vec<usize> = blank.map(|(at, _)| 4 * at).collect();
+        for round in 0..3_000 {
+            let mut flash = flash.clone();
+            for _ in 0..=random.below(3) {
+                let at = blank[random.below(blank.len())] + random.below(4);
+                flash.bytes_mut()[at] &= !(1 << random.below(8));
+            }
+            let mut pair = Pair::<3>::reopen(flash, &[&state]);
+            if round % 100 == 0 {
+                pair.checkpoint(&mut random);
+                goes_on(pair, &mut random);
+            }
+        }
+    }
+}
+
+/// A sector with bits that stay at 0 is passed over when it is erased, before anything is written
+/// there.
+#[test]
+fn a_sector_that_is_not_blank_after_its_erase_is_passed_over() {
+    /// The lowest bits of these bytes stay at 0.
+    #[derive(Debug)]
+    struct Worn(Flash, [usize; 2]);
+
+    impl ErrorType for Worn {
+        type Error = MemoryFlashError;
+    }
+    impl ReadNorFlash for Worn {
+        const READ_SIZE: usize = 1;
+        fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), MemoryFlashError> {
+            self.0.read(offset, bytes)
+        }
+        fn capacity(&self) -> usize {
+            self.0.bytes().len()
+        }
+    }
+    impl NorFlash for Worn {
+        const WRITE_SIZE: usize = 4;
+        const ERASE_SIZE: usize = SECTOR;
+        fn erase(&mut self, from: u32, to: u32) -> Result<(), MemoryFlashError> {
+            self.0.erase(from, to)?;
+            let erased = from as usize..to as usize;
+            for at in self.1.into_iter().filter(|at| erased.contains(at)) {
+                self.0.bytes_mut()[at] &= 0xfe;
+            }
+            Ok(())
+        }
+        fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), MemoryFlashError> {
+            self.0.write(offset, bytes)
+        }
+    }
+
+    for (at, other) in [(0, 0), (500, 500), (SECTOR - 1, 5), (700, SECTOR + 1)] {
+        let in_use = in_use(17, 3);
+        let state = in_use.state;
+        let flash = Worn(in_use.journal.into_flash(), [SECTOR + at, SECTOR + other]);
+        let (mut journal, recovered) = Journal::open(flash, &regions::<3>(1)).expect("it is read");
+        assert_eq!(recovered, Recovered::Whole { interrupted: false });
+        // The first region is active, the second one is worn, and the third one too at the last.
+        let is_other_worn = other >= SECTOR;
+        for round in 0..3 {
+            let begun = journal.begin_checkpoint();
+            if is_other_worn {
+                assert_eq!(begun, Err(JournalError::Unverified));
+                continue;
+            }
+            assert_eq!(begun, Ok(()), "round {round}");
+            journal.chunk(&[round]).expect("there is room");
+            journal.commit_checkpoint().expect("it is written");
+            journal.append(&[round, 1]).expect("there is room");
+        }
+        let worn = journal.into_flash();
+        let (mut journal, recovered) = open::<3>(worn.0);
+        let expected = match is_other_worn {
+            true => state,
+            false => State {
+                checkpoint: vec![vec![2]],
+                records: vec![vec![2, 1]],
+            },
+        };
+        assert!(
+            matches!(recovered, Recovered::Whole { .. }),
+            "{recovered:?}"
+        );
+        assert_eq!(replayed(&mut journal), expected);
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use meshalloc::jobs::JobSlot;
 use meshalloc::{
-    Command, Configuration, Controller, Error, JobId, Memory, Pauses, Request, SchedulerKind,
-    Storage, StrategyKind, Ticks, View,
+    Command, Configuration, Controller, Error, Flags, JobId, Memory, NodeId, Pauses, Refusal,
+    Reply, Request, SchedulerKind, Storage, StrategyKind, Submesh, Ticks, View,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX};
 use meshalloc_firmware::journal::Journal;
@@ -14,6 +15,8 @@ use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{ClientMessage, Outcome, ProtocolError, Received, Server, ServerMessage};
 
 use crate::board::{Board, configuration, release, submit};
+use crate::line::Random;
+use crate::session::SCHEDULERS;
 
 const REGIONS: usize = 3;
 type Kept<const SECTOR: usize> = Durable<MemoryFlash<SECTOR>, REGIONS>;
@@ -143,6 +146,37 @@ impl<const SECTOR: usize> Life<SECTOR> {
             .collect()
     }
 
+    /// All that must be the same after a reset: where the jobs are, what is reserved, leases,
+    /// faults, the number of the latest event.
+    fn seen(&self) -> Vec<String> {
+        let controller = self.server.controller();
+        let jobs = controller.jobs();
+        let (running, queue) = (jobs.running(), jobs.queue());
+        let of_job = |job: &JobSlot| {
+            let lease = jobs.find(job.id()).and_then(|slot| jobs.lease(slot));
+            let blocks: Vec<_> = controller.blocks(job).collect();
+            let reserved = (job.reserved_from(), job.reserved_block());
+            let tries = (job.attempts(), job.misses(), job.submitted());
+            format!(
+                "{} {:?} {tries:?} {lease:?} {blocks:?} {reserved:?}",
+                job.id(),
+                job.request()
+            )
+        };
+        let waiting = queue.slots().map(|slot| queue.get(slot));
+        let mut seen: Vec<String> = running.chain(waiting).map(of_job).collect();
+        let faulty = |&node: &u32| controller.occupancy().is_faulty(NodeId(node));
+        let faulty: Vec<u32> = (0..controller.machine().nodes()).filter(faulty).collect();
+        let numbers = controller
+            .granted_since(0)
+            .map(|(number, job)| (number, job.job().granted_at()));
+        let numbers: Vec<_> = numbers.collect();
+        let configuration = controller.configuration();
+        let events = controller.events();
+        seen.push(format!("{faulty:?} {numbers:?} {events} {configuration:?}"));
+        seen
+    }
+
     fn sectors_erased(&mut self) -> u32 {
         self.server.journal().sectors_erased()
     }
@@ -203,8 +237,11 @@ fn whoever_waits_is_told_of_the_progress_of_a_restore() {
     assert!(count.1 < 1_000_000, "{} instructions", count.1);
 }
 
+const UNREAD: ServerMessage = ServerMessage::Error(ProtocolError::Unread);
+
+/// A state that was not read is kept whatever is sent, until a reset.
 #[test]
-fn a_journal_that_cannot_be_read_stays_until_something_is_changed() {
+fn a_journal_that_cannot_be_read_stays_until_a_reset() {
     type Small = Storage<16, 4, 32, 256, 256>;
     let small = |flash, boot| {
         let memory = Box::leak(Box::new(Small::new())).memory();
@@ -215,23 +252,429 @@ fn a_journal_that_cannot_be_read_stays_until_something_is_changed() {
         life.outcome(submit(job, 2, 2));
     }
     // No room for so many jobs.
-    let life = small(life.into_flash(), 2);
-    assert!(matches!(life.server.origin(), Origin::Damaged { .. }));
+    let mut life = small(life.into_flash(), 2);
+    assert_eq!(life.server.origin(), Origin::Unread);
     assert_eq!(life.jobs(), []);
+    stays_unread(&mut life);
     // The one who had written it reads it.
     let life = Life::begin(life.into_flash(), 3, first_fit());
     assert!(matches!(life.server.origin(), Origin::Restored { .. }));
     assert_eq!(life.jobs(), (0..10).collect::<Vec<u32>>());
-    // What is acknowledged from then on is not lost, nor behind what cannot be read.
+    // What is acknowledged from a reset on is not lost, nor behind what cannot be read.
     let mut life = small(life.into_flash(), 4);
+    assert_eq!(life.outcome(Command::Reset), Outcome::Done);
+    assert_eq!(life.server.origin(), Origin::New);
     life.outcome(submit(77, 2, 2));
     let life = small(life.into_flash(), 5);
     assert!(matches!(life.server.origin(), Origin::Restored { .. }));
     assert_eq!(life.jobs(), [77]);
-    // With more room what was refused might be granted.
+    // So does one with more room.
     let life = Life::begin(life.into_flash(), 6, first_fit());
-    assert!(matches!(life.server.origin(), Origin::Damaged { .. }));
-    assert_eq!(life.jobs(), []);
+    assert!(matches!(life.server.origin(), Origin::Restored { .. }));
+    assert_eq!(life.jobs(), [77]);
+}
+
+/// Every command that may change something is refused, and not a word is written.
+fn stays_unread<const SECTOR: usize>(life: &mut Life<SECTOR>) {
+    let steps = life.server.journal().flash_mut().steps();
+    let block = Submesh::new(0, 0, 1, 1).into();
+    let job = JobId(1);
+    for command in [
+        submit(1, 2, 2),
+        lease(1, 10),
+        release(1),
+        Command::Lease { job, ticks: 5 },
+        Command::EndLease { job },
+        Command::MarkFaulty { block },
+        Command::ClearFaulty { block },
+        Command::Configure(first_fit()),
+    ] {
+        assert_eq!(life.call(1, command, None), UNREAD, "{command:?}");
+        // A copy is not carried out either.
+        let message = life.message(1, command, None);
+        life.seq += 1;
+        let seq = life.seq;
+        assert_eq!(life.send(1, seq, &message), UNREAD);
+        let too_old = ServerMessage::Error(ProtocolError::TooOld);
+        assert_eq!(life.send(1, seq, &message), too_old);
+    }
+    life.let_time_pass(1_000);
+    assert!(!life.server.has_work());
+    assert_eq!(life.server.journal().flash_mut().steps(), steps);
+    assert_eq!(life.server.origin(), Origin::Unread);
+}
+
+/// The jobs as they are listed, with what is done between two parts.
+fn list(life: &mut Life<4096>, mut between: impl FnMut(&mut Life<4096>)) -> Vec<u32> {
+    let mut jobs = Vec::new();
+    let mut next = Some(0);
+    while let Some(from) = next {
+        let answer = life.call(3, Command::ListJobs { on: None, from }, None);
+        let ServerMessage::Reply(Reply::Jobs(list)) = answer else {
+            panic!("{answer:?}");
+        };
+        jobs.extend(list.jobs.iter().map(|(job, _)| job.0));
+        next = list.next;
+        between(life);
+    }
+    jobs
+}
+
+/// As PROTOCOL.md says: a job that is there all the time is listed once, in an order that a reset
+/// keeps.
+#[test]
+fn jobs_that_stay_are_listed_once_and_in_the_same_order() {
+    for released in 1..24 {
+        let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
+        for job in 0..24 {
+            life.outcome(submit(job, 3, 3));
+        }
+        for job in [released, 0, 13] {
+            life.outcome(release(job));
+        }
+        life.outcome(submit(30, 1, 1));
+        let order = list(&mut life, |_| ());
+        let mut all = order.clone();
+        all.sort_unstable();
+        assert_eq!(all, life.jobs());
+        // Others come and go between the parts.
+        let mut job = 100;
+        let seen = list(&mut life, |life| {
+            life.outcome(submit(job, 1, 1));
+            life.outcome(release(30));
+            life.outcome(release(job - 1));
+            job += 1;
+        });
+        let stays = |job: &&u32| **job < 30;
+        let stayed: Vec<&u32> = seen.iter().filter(stays).collect();
+        assert_eq!(stayed, order.iter().filter(stays).collect::<Vec<_>>());
+        let before = list(&mut life, |_| ());
+        let mut life = Life::begin(life.into_flash(), 2, first_fit());
+        assert_eq!(list(&mut life, |_| ()), before);
+    }
+}
+
+/// Wherever the power is cut while a reset discards a state that was not read, it is there or the
+/// machine is empty.
+#[test]
+fn a_cut_while_a_state_is_discarded_leaves_it_or_none() {
+    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
+    for job in 0..10 {
+        life.outcome(submit(job, 2, 2));
+    }
+    let flash = life.into_flash();
+    let (mut kept, mut discarded) = (0, 0);
+    for step in 0.. {
+        let mut life = unread(flash.clone(), 2);
+        life.server
+            .journal()
+            .flash_mut()
+            .cut_power_after(step, step);
+        let answer = life.call(1, Command::Reset, None);
+        let is_done = matches!(
+            answer,
+            ServerMessage::Outcome {
+                outcome: Outcome::Done,
+                ..
+            }
+        );
+        let mut flash = life.into_flash();
+        flash.power_on();
+        let life = Life::begin(flash, 3, first_fit());
+        assert!(matches!(life.server.origin(), Origin::Restored { .. }));
+        match life.jobs().len() {
+            10 => kept += 1,
+            0 => discarded += 1,
+            other => panic!("step {step}: {other} jobs"),
+        }
+        assert!(!is_done || life.jobs().is_empty(), "step {step}");
+        if is_done {
+            break;
+        }
+    }
+    assert!(kept > 5 && discarded > 0, "{kept} {discarded}");
+}
+
+/// An image with other strategies, with room for more jobs, blocks and list entries, and one that
+/// has no more room than the state takes read the journal of a smaller one, and its records.
+#[test]
+fn what_is_in_the_state_decides_which_image_reads_it() {
+    type Small = Storage<16, 12, 32, 12, 0>;
+    let mut life: Life<4096> = Life::begin_in(
+        Box::leak(Box::new(Small::new())).memory(),
+        MemoryFlash::new(3),
+        1,
+        first_fit(),
+        &mut (),
+    );
+    let table_is_full = Outcome::Error(Error::Refused(Refusal::TableFull));
+    for job in 0..12 {
+        life.outcome(submit(job, 5, 5));
+    }
+    assert_eq!(life.outcome(submit(12, 1, 1)), table_is_full);
+    for job in 0..8 {
+        life.outcome(release(job));
+    }
+    life.outcome(submit(13, 2, 2));
+    let seen = life.seen();
+    let flash = life.into_flash();
+    let of_same_room = |memory, flash: &MemoryFlash<4096>| {
+        let life = Life::begin_in(memory, flash.clone(), 2, first_fit(), &mut ());
+        assert!(matches!(life.server.origin(), Origin::Restored { .. }));
+        assert_eq!(life.seen(), seen);
+    };
+    of_same_room(Box::leak(Box::new(Board::new())).memory(), &flash);
+    type Large = Storage<128, 256, 512, 4096, 4096>;
+    of_same_room(Box::leak(Box::new(Large::new())).memory(), &flash);
+    // Of the 12 jobs that were there at a time there is no room for one.
+    type Least = Storage<16, 11, 32, 11, 0>;
+    let memory = Box::leak(Box::new(Least::new())).memory();
+    let mut life = Life::begin_in(memory, flash.clone(), 3, first_fit(), &mut ());
+    assert_eq!(life.server.origin(), Origin::Unread);
+    stays_unread(&mut life);
+    of_same_room(
+        Box::leak(Box::new(Small::new())).memory(),
+        &life.into_flash(),
+    );
+}
+
+/// A strategy that looks at the latest requests remembers one for which the table had no room.
+/// Where there is more room it is not known whether it was refused.
+#[test]
+fn records_of_remembered_requests_need_the_same_table() {
+    type Small = Storage<16, 12, 4096, 256, 256>;
+    type More = Storage<16, 13, 4096, 256, 4096>;
+    type OtherList = Storage<32, 12, 8192, 512, 512>;
+    let strategy = StrategyKind::LeastExpectedBlocking { budget: 8 };
+    let configuration = configuration(16, 16, strategy);
+    let begin = |memory, flash, boot| -> Life<4096> {
+        Life::begin_in(memory, flash, boot, configuration, &mut ())
+    };
+    let small = || Box::leak(Box::new(Small::new())).memory();
+    let mut life = begin(small(), MemoryFlash::new(3), 1);
+    for job in 0..12 {
+        life.outcome(submit(job, 5, 5));
+    }
+    let steps = life.server.journal().flash_mut().steps();
+    let full = Outcome::Error(Error::Refused(Refusal::TableFull));
+    assert_eq!(life.outcome(submit(12, 9, 1)), full);
+    assert!(life.server.journal().flash_mut().steps() > steps);
+    life.outcome(release(3));
+    life.outcome(submit(14, 2, 3));
+    let (seen, flash) = (life.seen(), life.into_flash());
+    let other_list = Box::leak(Box::new(OtherList::new())).memory();
+    for memory in [small(), other_list] {
+        let life = begin(memory, flash.clone(), 2);
+        assert!(matches!(life.server.origin(), Origin::Restored { .. }));
+        assert_eq!(life.seen(), seen);
+    }
+    let more = Box::leak(Box::new(More::new())).memory();
+    assert_eq!(begin(more, flash, 3).server.origin(), Origin::Unread);
+}
+
+/// Commands that are refused, or that find everything as they say, write nothing and erase nothing,
+/// however often they come. The state after a reset is that before.
+#[test]
+fn commands_that_change_nothing_are_not_written() {
+    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
+    let marked = |x| Submesh::new(x, 0, 1, 1).into();
+    life.outcome(Command::MarkFaulty { block: marked(15) });
+    life.outcome(lease(0, 1 << 40));
+    life.outcome(submit(1, 16, 8));
+    life.outcome(submit(2, 16, 16));
+    for job in 3..24 {
+        life.outcome(submit(job, 16, 9));
+    }
+    let seen = life.seen();
+    let never_waits = |job, w, h| Command::Submit {
+        job: JobId(job),
+        request: Request::submesh(w, h).with_flags(Flags::NO_WAIT),
+    };
+    let mesh = configuration(64, 64, StrategyKind::FirstFit);
+    let job = JobId(1);
+    let outside = Submesh::new(15, 15, 2, 2).into();
+    let refused = [
+        release(500),
+        submit(1, 1, 1),
+        submit(500, 0, 1),
+        submit(500, 17, 1),
+        // The table is full.
+        submit(500, 1, 1),
+        never_waits(500, 1, 1),
+        lease(500, 7),
+        Command::Lease {
+            job: JobId(500),
+            ticks: 7,
+        },
+        Command::EndLease { job: JobId(0) },
+        Command::EndLease { job },
+        Command::MarkFaulty { block: outside },
+        Command::ClearFaulty { block: outside },
+        Command::Configure(first_fit()),
+        Command::Configure(mesh),
+    ];
+    let idle = [
+        Command::MarkFaulty { block: marked(15) },
+        Command::ClearFaulty { block: marked(14) },
+        Command::Lease { job, ticks: 0 },
+    ];
+    let steps = life.server.journal().flash_mut().steps();
+    for _ in 0..200 {
+        life.now += 1;
+        for command in refused {
+            let outcome = life.outcome(command);
+            assert!(
+                matches!(outcome, Outcome::Error(_)),
+                "{command:?}: {outcome:?}"
+            );
+        }
+        for command in idle {
+            let outcome = life.outcome(command);
+            assert!(
+                !matches!(outcome, Outcome::Error(_)),
+                "{command:?}: {outcome:?}"
+            );
+        }
+    }
+    // Jobs that never wait are refused by their attempts, of which some fail for want of a place.
+    life.outcome(release(23));
+    let released = life.server.journal().flash_mut().steps();
+    assert!(released > steps);
+    for (w, h) in [(16, 8), (1, 1)] {
+        for _ in 0..200 {
+            let outcome = life.outcome(never_waits(500, w, h));
+            assert!(
+                matches!(outcome, Outcome::Error(Error::Refused(_))),
+                "{outcome:?}"
+            );
+        }
+    }
+    assert_eq!(life.server.journal().flash_mut().steps(), released);
+    assert_eq!(life.sectors_erased(), 0);
+    // One that is granted is written.
+    life.outcome(Command::Reset);
+    let steps = life.server.journal().flash_mut().steps();
+    let outcome = life.outcome(never_waits(500, 2, 2));
+    assert!(matches!(outcome, Outcome::Submitted { .. }), "{outcome:?}");
+    assert!(life.server.journal().flash_mut().steps() > steps);
+    let granted = life.seen();
+    assert_ne!(granted, seen);
+    let life = Life::begin(life.into_flash(), 2, first_fit());
+    assert_eq!(life.seen(), granted);
+}
+
+/// After any commands, many of which change nothing and are not written, the state that is restored
+/// is the one before: in the same memory and in a larger one.
+#[test]
+fn what_is_restored_is_what_was_there_whatever_was_refused() {
+    type Larger = Storage<64, 40, 4096, 512, 512>;
+    let foresight = StrategyKind::LeastExpectedBlocking { budget: 8 };
+    let strategies = [
+        StrategyKind::FirstFit,
+        StrategyKind::Random { seed: 3 },
+        StrategyKind::FreeSubmeshList,
+        StrategyKind::Neighbor,
+        foresight,
+    ];
+    let mut refused = 0;
+    for (seed, strategy) in (1..).zip(strategies) {
+        for scheduler in SCHEDULERS {
+            let configuration = Configuration {
+                scheduler,
+                ..configuration(12, 12, strategy)
+            };
+            let mut random = Random(seed);
+            type Small = Storage<16, 10, 4096, 256, 256>;
+            let memory = || Box::leak(Box::new(Small::new())).memory();
+            let flash = MemoryFlash::<8192>::new(3);
+            let mut life = Life::begin_in(memory(), flash, 1, configuration, &mut ());
+            for given in 0..150 {
+                life.let_time_pass(life.now + random.below(20) as u64);
+                let client = 1 + random.below(3) as u32;
+                let answer = life.call(client, some_command(&mut random), None);
+                refused += u32::from(matches!(
+                    answer,
+                    ServerMessage::Outcome {
+                        outcome: Outcome::Error(_),
+                        ..
+                    }
+                ));
+                if !random.once_in(10) {
+                    continue;
+                }
+                let seen = life.seen();
+                let flash = life.server.journal().flash_mut().clone();
+                let larger = Box::leak(Box::new(Larger::new())).memory();
+                let memories = match strategy == foresight {
+                    true => vec![memory()],
+                    false => vec![memory(), larger],
+                };
+                for memory in memories {
+                    let again = Life::begin_in(memory, flash.clone(), 2, configuration, &mut ());
+                    let context = format!("{configuration:?}, {given}");
+                    let origin = again.server.origin();
+                    assert!(
+                        matches!(origin, Origin::Restored { .. }),
+                        "{context}: {origin:?}"
+                    );
+                    assert_eq!(again.seen(), seen, "{context}");
+                }
+            }
+        }
+    }
+    assert!(refused > 1_000, "{refused}");
+}
+
+fn some_command(random: &mut Random) -> Command {
+    let job = JobId(random.below(16) as u32);
+    let mut side = |most| 1 + random.below(most) as u16;
+    let (x, y) = (side(12) - 1, side(12) - 1);
+    let block = Submesh::new(x, y, side(2), side(2)).into();
+    let request = Request::submesh(side(8), side(8));
+    let request = request.with_estimate(side(100).into());
+    let request = match random.once_in(3) {
+        true => request.with_flags(Flags::NO_WAIT),
+        false => request,
+    };
+    let ticks = random.below(300) as u64;
+    match random.below(20) {
+        0..8 => Command::Submit { job, request },
+        8..10 => Command::SubmitLeased {
+            job,
+            request,
+            ticks,
+        },
+        10..15 => Command::Release { job },
+        15 => Command::Lease { job, ticks },
+        16 => Command::EndLease { job },
+        17 => Command::MarkFaulty { block },
+        18 => Command::ClearFaulty { block },
+        _ => Command::Configure(first_fit()),
+    }
+}
+
+/// A client that names the time advances the clock, also by a command that finds everything as it
+/// says.
+#[test]
+fn a_clock_that_a_client_has_advanced_is_kept() {
+    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
+    let block = Submesh::new(0, 0, 1, 1).into();
+    life.call(1, Command::ClearFaulty { block }, Some(700));
+    let mut life = Life::begin(life.into_flash(), 2, first_fit());
+    assert_eq!(life.server.origin(), Origin::Restored { at: 700 });
+    // That of the server goes on by itself. A lease that is given behind it has the time at which
+    // it was given.
+    life.outcome(release(9));
+    life.outcome(lease(1, 100));
+    life.now = 50;
+    life.outcome(Command::ClearFaulty { block });
+    let at = life.server.controller().clock();
+    assert_eq!(at, 750);
+    life.call(1, submit(2, 2, 2), Some(0));
+    let seen = life.seen();
+    let life = Life::begin(life.into_flash(), 3, first_fit());
+    assert_eq!(life.server.origin(), Origin::Restored { at });
+    assert_eq!(life.seen(), seen);
 }
 
 /// A job whose description is long.
@@ -242,10 +685,23 @@ fn long(job: u32) -> Command {
     }
 }
 
+/// Renews the lease of job 0 until checkpoints have been due several times: records that make the
+/// state no longer.
+fn fill<const SECTOR: usize>(life: &mut Life<SECTOR>) {
+    let erased = life.sectors_erased();
+    let job = JobId(0);
+    for ticks in 0..200 {
+        let ticks = (1 << 60) + ticks;
+        assert_eq!(life.outcome(Command::Lease { job, ticks }), Outcome::Done);
+    }
+    assert!(life.sectors_erased() > erased);
+}
+
 /// A server whose state has no room for another job, and the next job to submit.
 fn full() -> (Life<1024>, u32) {
     let mut life = Life::begin(MemoryFlash::new(3), 1, first_fit());
-    let mut job = 0;
+    life.outcome(lease(0, 1 << 60));
+    let mut job = 1;
     while !matches!(life.call(1, long(job), None), NOT_KEPT) {
         job += 1;
         assert!(job < 24, "there is always room");
@@ -265,13 +721,8 @@ fn a_full_state_becomes_smaller_whatever_comes_before() {
     let mut life = Life::begin(life.into_flash(), 2, first_fit());
     assert_eq!(life.jobs(), (0..next).collect::<Vec<u32>>());
     assert_eq!(life.call(1, long(next), None), NOT_KEPT);
-    // Records that change nothing take room as well.
-    for _ in 0..200 {
-        assert_eq!(
-            life.outcome(release(500)),
-            Outcome::Error(Error::UnknownJob)
-        );
-    }
+    // Renewals take room for records.
+    fill(&mut life);
     for job in 0..next {
         let processors = 4;
         let expected = Outcome::Released {
@@ -329,18 +780,17 @@ fn what_room_there_is_is_counted_between_frames() {
 fn what_waiting_jobs_will_hold_has_room_before_they_hold_it() {
     let scattered = configuration(16, 16, StrategyKind::Naive);
     let mut life = Life::begin(MemoryFlash::<2048>::new(3), 1, scattered);
-    life.outcome(submit(0, 16, 16));
+    life.outcome(Command::SubmitLeased {
+        job: JobId(0),
+        request: Request::submesh(16, 16),
+        ticks: 1 << 60,
+    });
     let mut job = 1;
     while !matches!(life.call(1, submit(job, 5, 5), None), NOT_KEPT) {
         job += 1;
         assert!(job < 64, "there is always room");
     }
-    for _ in 0..200 {
-        assert_eq!(
-            life.outcome(release(500)),
-            Outcome::Error(Error::UnknownJob)
-        );
-    }
+    fill(&mut life);
     for job in 0..job {
         assert!(matches!(
             life.outcome(release(job)),
@@ -359,39 +809,88 @@ fn sectors_of_a_board_have_room_for_so_many_jobs() {
         request: Request::submesh(16, 16).with_estimate(1 << 60),
         ticks: 1 << 60,
     };
-    for (strategy, command, first, expected) in [
+    // With short names and without estimates, with the longest names, and with leases and estimates
+    // as well.
+    let rows = [
+        (StrategyKind::FirstFit, [256, 245, 157]),
         (
-            StrategyKind::FirstFit,
-            &short as &dyn Fn(u32) -> Command,
-            0,
-            256,
+            StrategyKind::LeastExpectedBlocking { budget: 64 },
+            [256, 239, 153],
         ),
-        (StrategyKind::FirstFit, &long, 1 << 28, 157),
-        (StrategyKind::Naive, &short, 0, 56),
-        (StrategyKind::Naive, &long, 1 << 28, 31),
-    ] {
-        let storage = Storage::<256, 256, 256, 4096, 4096>::new();
-        let board = Box::leak(Box::new(storage));
-        let mut life = Life::<{ 16 * 1024 }>::begin_in(
-            board.memory(),
-            MemoryFlash::new(3),
-            1,
-            configuration(64, 64, strategy),
-            &mut (),
-        );
-        life.outcome(submit(first, 64, 64));
-        let more = first + 1..first + 256;
-        let waiting = more.take_while(|&job| !matches!(life.call(1, command(job), None), NOT_KEPT));
-        let jobs = 1 + waiting.count() as u32;
-        assert_eq!(jobs, expected, "{strategy}");
-        for job in first..first + jobs {
-            let outcome = life.outcome(release(job));
-            assert!(
-                matches!(outcome, Outcome::Released { .. }),
-                "{strategy}: {job}"
+        (StrategyKind::LShape, [240, 223, 148]),
+        (StrategyKind::Naive, [56, 50, 31]),
+        (StrategyKind::Neighbor, [56, 50, 31]),
+    ];
+    let columns = [
+        (&short as &dyn Fn(u32) -> Command, 0),
+        (&short, 1 << 28),
+        (&long, 1 << 28),
+    ];
+    for (strategy, expected) in rows {
+        for ((command, first), expected) in columns.into_iter().zip(expected) {
+            let storage = Storage::<256, 256, 8192, 4096, 4096>::new();
+            let board = Box::leak(Box::new(storage));
+            let mut life = Life::<{ 16 * 1024 }>::begin_in(
+                board.memory(),
+                MemoryFlash::new(3),
+                1,
+                configuration(64, 64, strategy),
+                &mut (),
             );
+            life.outcome(submit(first, 64, 64));
+            let more = first + 1..first + 256;
+            let waiting =
+                more.take_while(|&job| !matches!(life.call(1, command(job), None), NOT_KEPT));
+            let jobs = 1 + waiting.count() as u32;
+            assert_eq!(jobs, expected, "{strategy}, from {first} on");
+            for job in first..first + jobs {
+                let outcome = life.outcome(release(job));
+                assert!(
+                    matches!(outcome, Outcome::Released { .. }),
+                    "{strategy}: {job}"
+                );
+            }
         }
     }
+}
+
+/// As README says: jobs of a submesh each, with names and estimates of two or three bytes, from one
+/// client or four.
+#[test]
+fn sectors_of_a_board_have_room_for_a_mixture_of_jobs() {
+    let mut seen = Vec::new();
+    for (clients, estimates) in [(1, 1 << 14), (1, 100_000), (4, 1 << 14), (4, 100_000)] {
+        for seed in 1..4 {
+            let mut random = Random(seed);
+            let storage = Storage::<256, 256, 256, 256, 256>::new();
+            let board = Box::leak(Box::new(storage));
+            let mut life = Life::<{ 16 * 1024 }>::begin_in(
+                board.memory(),
+                MemoryFlash::new(3),
+                1,
+                configuration(64, 64, StrategyKind::FirstFit),
+                &mut (),
+            );
+            let mut jobs = 0;
+            while jobs < 256 {
+                life.now += random.below(1000) as u64;
+                let mut side = || 1 + random.below(32) as u16;
+                let request = Request::submesh(side(), side());
+                let request = request.with_estimate(1 + random.below(estimates) as u64);
+                let job = JobId(random.below(1 << 14) as u32);
+                let client = 1 + random.below(clients) as u32;
+                let answer = life.call(client, Command::Submit { job, request }, None);
+                if answer == NOT_KEPT {
+                    break;
+                }
+                jobs = life.server.controller().jobs().running_len()
+                    + life.server.controller().jobs().waiting_len();
+            }
+            seen.push(jobs);
+        }
+    }
+    let range = seen.iter().min().zip(seen.iter().max());
+    assert_eq!(range, Some((&246, &254)), "{seen:?}");
 }
 
 /// No commands lead to such a state, but another image may have left it.
@@ -458,7 +957,8 @@ fn leases_of_a_full_state_end() {
 /// Everything is as long as it becomes: jobs, their times, sessions.
 #[test]
 fn a_full_state_has_room_for_long_times_and_other_clients() {
-    let (mut life, mut next) = (Life::<1024>::begin(MemoryFlash::new(3), 1, first_fit()), 0);
+    let (mut life, mut next) = (Life::<1024>::begin(MemoryFlash::new(3), 1, first_fit()), 1);
+    life.outcome(lease(0, 1 << 60));
     while !matches!(life.call(1, submit(next, 1, 1), None), NOT_KEPT) {
         next += 1;
         assert!(next < 30, "there is always room");
@@ -470,10 +970,7 @@ fn a_full_state_has_room_for_long_times_and_other_clients() {
             life.call(client, release(job), None);
         }
     }
-    for _ in 0..200 {
-        let unknown = Outcome::Error(Error::UnknownJob);
-        assert_eq!(life.outcome(release(500)), unknown);
-    }
+    fill(&mut life);
     assert!(matches!(life.outcome(release(0)), Outcome::Released { .. }));
     assert_eq!(life.jobs(), (1..next).collect::<Vec<u32>>());
     assert_eq!(life.outcome(Command::Reset), Outcome::Done);
@@ -557,32 +1054,36 @@ fn where_a_client_names_the_time_it_stands_still_after_a_reset_too() {
     assert_eq!(life.jobs(), [2]);
 }
 
-#[test]
-fn a_journal_that_is_not_to_be_read_stays_until_something_is_changed() {
-    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
-    life.outcome(submit(1, 2, 2));
+/// A server that does not read its journal.
+fn unread(flash: MemoryFlash<4096>, boot: u64) -> Life<4096> {
     let regions: [Range<u32>; REGIONS] =
         std::array::from_fn(|at| at as u32 * 4096..(at as u32 + 1) * 4096);
-    let unread = |flash, boot| {
-        let board = Box::leak(Box::new(Board::new()));
-        let controller = Controller::new(board.memory(), first_fit()).expect("it fits");
-        let (journal, _) = Journal::open(flash, &regions).expect("it has power");
-        let mut server = Server::unrestored(controller, boot, journal);
-        server.leave_unread();
-        assert!(matches!(server.origin(), Origin::Damaged { .. }));
-        assert!(!server.has_work());
-        Life {
-            server,
-            boot,
-            now: 0,
-            seq: 100 * boot as u32,
-        }
-    };
-    let life = unread(life.into_flash(), 2);
+    let board = Box::leak(Box::new(Board::new()));
+    let controller = Controller::new(board.memory(), first_fit()).expect("it fits");
+    let (journal, _) = Journal::open(flash, &regions).expect("it has power");
+    let mut server = Server::unrestored(controller, boot, journal);
+    server.leave_unread();
+    assert_eq!(server.origin(), Origin::Unread);
+    assert!(!server.has_work());
+    Life {
+        server,
+        boot,
+        now: 0,
+        seq: 100 * boot as u32,
+    }
+}
+
+#[test]
+fn a_journal_that_is_not_to_be_read_stays_until_a_reset() {
+    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
+    life.outcome(submit(1, 2, 2));
+    let mut life = unread(life.into_flash(), 2);
     assert_eq!(life.jobs(), []);
+    stays_unread(&mut life);
     let life = Life::begin(life.into_flash(), 3, first_fit());
     assert_eq!(life.jobs(), [1]);
     let mut life = unread(life.into_flash(), 4);
+    assert_eq!(life.outcome(Command::Reset), Outcome::Done);
     life.outcome(submit(2, 2, 2));
     let life = Life::begin(life.into_flash(), 5, first_fit());
     assert_eq!(life.jobs(), [2]);

@@ -255,6 +255,7 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
         ProtocolError::NoSession,
         ProtocolError::TooOld,
         ProtocolError::NotKept,
+        ProtocolError::Unread,
     ] {
         messages.push((
             format!("protocol error: {error}"),
@@ -273,6 +274,13 @@ fn greetings_and_counters() -> Vec<(String, ServerMessage)> {
                 origin: Origin::Restored { at: 1_000_000 },
                 strategies: (0..).take(StrategyKind::ALL.len()).collect(),
                 configuration: on_cube(16, 3, StrategyKind::TreeCollapsing),
+                ..greeting()
+            }),
+        ),
+        (
+            "greeting, the journal is not read".to_owned(),
+            ServerMessage::Hello(Greeting {
+                origin: Origin::Unread,
                 ..greeting()
             }),
         ),

@@ -7,6 +7,7 @@ mod chuang_wu;
 mod contracts;
 mod counter_examples;
 mod cubes;
+mod effect;
 mod every_occupancy;
 mod few_blocks;
 mod free_submesh_list;

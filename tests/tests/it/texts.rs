@@ -68,6 +68,7 @@ fn every_error_says_what_is_wrong() {
         ProtocolError::NoSession,
         ProtocolError::TooOld,
         ProtocolError::NotKept,
+        ProtocolError::Unread,
     ]);
 }
 

@@ -256,8 +256,8 @@ mod board {
             server.leave_unread();
         }
         boot::restored();
-        if let Origin::Damaged { .. } = server.origin() {
-            defmt::error!("the journal was damaged: {}", server.origin());
+        if let Origin::Damaged { .. } | Origin::Unread = server.origin() {
+            defmt::error!("the journal: {}", server.origin());
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use meshalloc::{Command, Configuration, JobId, Mesh, Reply, Request, SchedulerKind, StrategyKind};
 use meshalloc_firmware::protocol::Origin;
-use meshalloc_firmware::{Client, ClientError, Line};
+use meshalloc_firmware::{Client, ClientError, Line, ProtocolError};
 use meshalloc_tests::qemu::{Qemu, call_at};
 use meshalloc_tests::random::Random;
 use tempfile::tempdir;
@@ -224,11 +224,34 @@ fn qemu_leaves_a_journal_alone_after_three_resets_while_it_restores() {
     // Where this machine stops between two of them, a restore may come to its end.
     let is_left_alone = (0..5).any(|_| {
         reset(4);
-        matches!(origin(&mut client), Origin::Damaged { .. })
+        origin(&mut client) == Origin::Unread
     });
     assert!(is_left_alone);
     assert_eq!(jobs(&mut client).expect("it answers"), Jobs::new());
-    // It was left as it is.
+    // A command does not destroy it. It was left as it is.
+    let request = Request::submesh(1, 1);
+    let submit = Command::Submit {
+        job: JobId(1000),
+        request,
+    };
+    match call_at(&mut client, submit, None) {
+        Err(ClientError::Refused {
+            error: ProtocolError::Unread,
+            ..
+        }) => {}
+        other => panic!("{other:?}"),
+    }
     reset(1);
     assert_eq!(after_reset(&mut client), before);
+    // A reset of the controller discards it.
+    let is_left_alone = (0..5).any(|_| {
+        reset(4);
+        origin(&mut client) == Origin::Unread
+    });
+    assert!(is_left_alone);
+    let discarded = call_at(&mut client, Command::Reset, None);
+    assert_eq!(discarded.expect("it answers"), [Reply::Done]);
+    assert_eq!(origin(&mut client), Origin::New);
+    reset(1);
+    assert_eq!(after_reset(&mut client), Jobs::new());
 }

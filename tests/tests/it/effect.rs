@@ -1,0 +1,190 @@
+//! What commands change against what is said before ([`Controller::effect`]): a controller that is
+//! given only those that change something comes to the same states.
+
+use std::collections::BTreeMap;
+
+use meshalloc::controller::Effect;
+use meshalloc::scheduler::Threshold;
+use meshalloc::{
+    Command, Configuration, Controller, Error, Grid, Interrupts, Refusal, Reply, SchedulerKind,
+    Strategy, StrategyKind, Ticks,
+};
+use meshalloc_tests::convert::{self, is_served};
+use meshalloc_tests::rig::{HeapMemory, cube, mesh};
+use meshalloc_tests::saved::{Commands, look};
+
+const COMMANDS: u32 = 300;
+/// So few that the table is full now and then.
+const JOBS_MAX: usize = 14;
+
+/// Carries a command out, and all the scheduling that follows from it.
+fn give(controller: &mut Controller<'_>, command: &Command, at: Ticks) -> Reply {
+    let reply = controller.begin(command, at, Interrupts::never());
+    while controller.advance(&mut |_| (), Interrupts::never()) {}
+    reply
+}
+
+/// How often which effect was said.
+type Said = BTreeMap<String, u32>;
+
+/// One controller is given every command, another one those that change something: at the time of
+/// the first one's clock, and with room for more jobs, if the strategy does not look at the latest
+/// requests.
+fn check(configuration: Configuration, seed: u64, said: &mut Said) {
+    let mut commands = Commands::new(seed);
+    let mut memory = HeapMemory::new(configuration.machine, JOBS_MAX);
+    let mut every = Controller::new(memory.memory(), configuration).expect("it is served");
+    let looks_ahead = every.strategy().looks_ahead();
+    let room = if looks_ahead { JOBS_MAX } else { 2 * JOBS_MAX };
+    let mut memory = HeapMemory::new(configuration.machine, room);
+    let mut some = Controller::new(memory.memory(), configuration).expect("it is served");
+    for given in 0..COMMANDS {
+        let (command, now) = commands.next(&mut every);
+        let mut next = Some((command, now));
+        while let Some((command, now)) = next {
+            let context = format!("{configuration:?}, seed {seed}, {given}: {command:?} at {now}");
+            let clock = every.clock();
+            let at = match command {
+                Command::Reset | Command::Configure(_) => now,
+                _ => now.max(clock),
+            };
+            let effect = every.effect(&command, now);
+            let before = look(&every);
+            let reply = give(&mut every, &command, now);
+            let is_refused = matches!(reply, Reply::Error(_));
+            *said.entry(format!("{effect:?} {is_refused}")).or_default() += 1;
+            match effect {
+                Effect::Nothing => {
+                    assert!(
+                        is_refused || !command.changes_state(),
+                        "{context}: {reply:?}"
+                    );
+                    assert_eq!(every.clock(), clock, "{context}");
+                    assert_eq!(look(&every), before, "{context}");
+                }
+                Effect::Time => {
+                    assert!(!is_refused, "{context}: {reply:?}");
+                    assert_eq!(every.clock(), at, "{context}");
+                    assert_eq!(look(&every), before, "{context}");
+                }
+                Effect::IfGranted if is_refused => {
+                    assert_eq!(every.clock(), clock, "{context}");
+                    assert_eq!(look(&every), before, "{context}");
+                }
+                Effect::IfGranted | Effect::State => {
+                    // Where requests are remembered, that of one that does not wait, and that there
+                    // was no room for.
+                    assert!(!is_refused || looks_ahead, "{context}: {reply:?}");
+                    assert_eq!(give(&mut some, &command, at), reply, "{context}");
+                    assert!(some.clock() == every.clock() || is_refused, "{context}");
+                }
+            }
+            assert_eq!(look(&some), look(&every), "{context}");
+            let ended = every.lease_ended(every.clock());
+            next = ended.map(|(ends, job)| (Command::EndLease { job }, ends));
+        }
+    }
+    let nodes = every.machine().nodes();
+    for node in (0..nodes).map(meshalloc::NodeId) {
+        assert_eq!(
+            some.occupancy().is_faulty(node),
+            every.occupancy().is_faulty(node)
+        );
+    }
+}
+
+fn check_all(machine: Grid, said: &mut Said) {
+    let grid = convert::grid(machine);
+    let kinds = StrategyKind::built().map(|kind| kind.seeded(7));
+    for (seed, strategy) in (0..).zip(kinds.filter(|&kind| is_served(kind, &grid))) {
+        for scheduler in [
+            SchedulerKind::Fcfs,
+            SchedulerKind::BypassQueue { threshold: 250 },
+            SchedulerKind::ModifiedFcfs(Threshold::Dynamic { second: 10 }),
+            SchedulerKind::ShortestJobFirst { threshold: 100 },
+            SchedulerKind::Easy { reservations: 2 },
+            SchedulerKind::Conservative,
+        ] {
+            let configuration = Configuration {
+                machine,
+                strategy,
+                scheduler,
+            };
+            check(configuration, seed, said);
+        }
+    }
+}
+
+#[test]
+fn commands_that_change_nothing_are_known_before() {
+    let mut said = Said::new();
+    check_all(mesh(13, 11).into(), &mut said);
+    check_all(mesh(8, 8).into(), &mut said);
+    check_all(cube(4, 3).into(), &mut said);
+    for expected in [
+        "Nothing true",
+        "Nothing false",
+        "Time false",
+        "IfGranted true",
+        "IfGranted false",
+        "State false",
+        // Of strategies that look at the latest requests.
+        "State true",
+    ] {
+        assert!(
+            said.get(expected).is_some_and(|&times| times > 100),
+            "{said:?}"
+        );
+    }
+}
+
+/// Configurations that are refused are known before, whatever the reason.
+#[test]
+fn configurations_that_are_refused_are_known_before() {
+    let small: Grid = mesh(8, 8).into();
+    let configuration = |machine, strategy| Configuration {
+        machine,
+        strategy,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    let at_first = configuration(small, StrategyKind::FirstFit);
+    let mut memory = HeapMemory::new(small, JOBS_MAX);
+    let mut controller = Controller::new(memory.memory(), at_first).expect("it is served");
+    for (configuration, is_served) in [
+        (configuration(small, StrategyKind::BestFit), true),
+        (
+            configuration(mesh(64, 64).into(), StrategyKind::FirstFit),
+            false,
+        ),
+        (configuration(small, StrategyKind::FreeList), false),
+        (
+            configuration(small, StrategyKind::LeastExpectedBlocking { budget: 3 }),
+            false,
+        ),
+    ] {
+        let command = Command::Configure(configuration);
+        let effect = controller.effect(&command, 0);
+        let reply = give(&mut controller, &command, 0);
+        let expected = if is_served {
+            Effect::State
+        } else {
+            Effect::Nothing
+        };
+        assert_eq!(effect, expected, "{configuration:?}: {reply:?}");
+        assert_eq!(
+            reply == Reply::Done,
+            is_served,
+            "{configuration:?}: {reply:?}"
+        );
+    }
+    let submit = Command::Submit {
+        job: meshalloc::JobId(1),
+        request: meshalloc::Request::submesh(1, 1),
+    };
+    give(&mut controller, &submit, 0);
+    let again = Command::Configure(controller.configuration());
+    assert_eq!(controller.effect(&again, 0), Effect::Nothing);
+    assert_eq!(controller.effect(&submit, 0), Effect::Nothing);
+    let duplicate = Reply::Error(Error::Refused(Refusal::DuplicateJob));
+    assert_eq!(give(&mut controller, &submit, 0), duplicate);
+}
