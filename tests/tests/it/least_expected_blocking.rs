@@ -67,7 +67,10 @@ impl Rig<'_> {
                 .filter(|_| job.reserved_from() < Some(own_end))
             {
                 is_withheld = true;
-                outlook.never_free.extend(nodes(block));
+                let nodes: Vec<u32> = nodes(block);
+                nodes.iter().for_each(|&node| machine.set(node, true));
+                let left = left(job);
+                outlook.running.push(Other { nodes, left });
             }
         }
         for node in (0..NODES).filter(|&node| self.controller.occupancy().is_faulty(NodeId(node))) {
