@@ -123,7 +123,11 @@ fn never_waits(job: &JobSlot) -> bool {
 impl Scheduler for Easy {
     fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
         let queue = world.queue();
-        let head = queue.head()?;
+        let Some(head) = queue.head() else {
+            // The last one that waited has left.
+            world.cancel_reservations();
+            return None;
+        };
         if let Event::Arrival(job) = event
             && job != head
             && (never_waits(queue.get(job)) || self.are_reservations_valid(world))

@@ -156,6 +156,7 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                 rig.model.arrived(&request);
                 let (machine, outlook, is_withheld) = rig.state(&request);
                 let (attempts, free) = (rig.attempts(), machine.free());
+                let running = rig.controller.jobs().running_len() as usize;
                 let job = JobId(next);
                 next += 1;
                 let overdue = outlook.running.iter().any(|other| other.left == Some(0));
@@ -182,7 +183,7 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                         .any(|&node| rig.controller.occupancy().is_faulty(NodeId(node))),
                 );
                 seen.with_withheld += u32::from(is_withheld);
-                seen.by_running[outlook.running.len().min(11)] += 1;
+                seen.by_running[running.min(11)] += 1;
                 rig.model.look(outlook);
                 let wanted = convert::wanted(machine.grid(), &request).expect("a request");
                 let expected = rig.model.candidates(&machine, &wanted);
