@@ -313,7 +313,10 @@ impl Strategy {
         }
         // All that lies between the frame and the node at which the sliding begins.
         let scan = self.machine.scan();
-        let begin = scan.free(1, 1).next().map(|one| self.machine.node(one.x1, one.y1));
+        let begin = scan
+            .free(1, 1)
+            .next()
+            .map(|one| self.machine.node(one.x1, one.y1));
         let (w, _) = self.grid().w_h().expect("a mesh");
         let ends = |of: &dyn Fn(u32) -> u32| {
             let all = nodes.iter().chain(&begin).map(|&node| of(node));

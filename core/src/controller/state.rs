@@ -66,10 +66,17 @@ struct SavedWaiting {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum SavedReserved {
     Nothing,
-    Processors { from: i64 },
-    Block { from: i64, ends: (u32, u32) },
+    Processors {
+        from: i64,
+    },
+    Block {
+        from: i64,
+        ends: (u32, u32),
+    },
     /// Blocks follow.
-    Blocks { from: i64 },
+    Blocks {
+        from: i64,
+    },
 }
 
 /// A block as the number of its first and its last node, twice the first and 1 more; or as twice the number of its only one.
@@ -506,7 +513,10 @@ impl Restoring<'_, '_> {
 #[cfg(feature = "reservations")]
 impl Restoring<'_, '_> {
     /// Blocks follow that are reserved for this job.
-    #[allow(clippy::unnecessary_wraps, reason = "an error in builds without reservations")]
+    #[allow(
+        clippy::unnecessary_wraps,
+        reason = "an error in builds without reservations"
+    )]
     fn begin_reserved(&mut self, slot: Slot, from: i64) -> Result<(), RestoreError> {
         self.reserving = Some(Reserving {
             slot,

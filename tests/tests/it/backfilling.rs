@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 
+use meshalloc::jobs::JobSlot;
 use meshalloc::{
     Allocation, Allocator, Command, Configuration, Controller, Flags, Grid, JobId, NodeId, Request,
     SchedulerKind, StrategyKind, Submesh, Ticks,
@@ -401,14 +402,23 @@ fn all_blocks_of_an_l_are_reserved_and_what_lies_beside_them_is_not() {
         set_faulty(&mut controller, node, true);
     }
     let lasting = |w, h, estimate| Request::submesh(w, h).with_estimate(estimate);
-    assert_eq!(submit(&mut controller, 1, lasting(3, 3, 100)).grants.len(), 1);
+    assert_eq!(
+        submit(&mut controller, 1, lasting(3, 3, 100)).grants.len(),
+        1
+    );
     // 3 x 7 and 2 x 2 above the faults.
     assert_eq!(submit(&mut controller, 2, lasting(5, 5, 50)).grants, []);
     let jobs = controller.jobs();
     let head = jobs.get(jobs.queue().head().expect("it waits"));
-    let reserved: Vec<Submesh> = controller.reserved_blocks(head).map(Submesh::from).collect();
+    let reserved: Vec<Submesh> = controller
+        .reserved_blocks(head)
+        .map(Submesh::from)
+        .collect();
     assert_eq!(head.reserved_from(), Some(100));
-    assert_eq!(reserved, [Submesh::new(0, 0, 3, 7), Submesh::new(3, 5, 2, 2)]);
+    assert_eq!(
+        reserved,
+        [Submesh::new(0, 0, 3, 7), Submesh::new(3, 5, 2, 2)]
+    );
     let granted = submit(&mut controller, 3, lasting(2, 1, 1000)).grants;
     let blocks = granted.first().map(|granted| &*granted.blocks);
     assert_eq!(blocks, Some(&[Submesh::new(3, 1, 2, 1).into()][..]));
@@ -416,12 +426,61 @@ fn all_blocks_of_an_l_are_reserved_and_what_lies_beside_them_is_not() {
     controller.check_invariants();
 }
 
+/// As many blocks are held as the machine has processors: no block is left for a reservation, so all of it is reserved.
+#[test]
+fn without_room_for_its_blocks_the_whole_machine_is_reserved() {
+    let mut memory = HeapMemory::new(mesh(4, 1), 8);
+    let configuration = configuration(mesh(4, 1), StrategyKind::Neighbor, EASY);
+    let mut controller = Controller::new(memory.memory(), configuration).unwrap();
+    let mut system = System::new(controller.capacity(), configuration);
+    let mut reserved_by = |command: Command, now| {
+        let expected = system.handle(&command, now);
+        let answer = ask_at(&mut controller, &command, now);
+        assert!(expected.agrees_with(&answer), "{answer:?}");
+        controller.check_invariants();
+        let jobs = controller.jobs();
+        let head = jobs.queue().head().map(|head| jobs.get(head));
+        let blocks = head
+            .into_iter()
+            .flat_map(|head| controller.reserved_blocks(head));
+        let blocks: Vec<Submesh> = blocks.map(Submesh::from).collect();
+        (head.and_then(JobSlot::reserved_from), blocks)
+    };
+    let lasting = |job, w, estimate| {
+        let (job, request) = (JobId(job), Request::submesh(w, 1).with_estimate(estimate));
+        Command::Submit { job, request }
+    };
+    for job in 1..5 {
+        let none = reserved_by(lasting(job, 1, 10 * u64::from(job)), 0);
+        assert_eq!(none, (None, Vec::new()));
+    }
+    let whole = vec![Submesh::new(0, 0, 4, 1)];
+    assert_eq!(reserved_by(lasting(5, 2, 5), 0), (Some(20), whole));
+    let first = vec![Submesh::new(0, 0, 2, 1)];
+    let release = |job| Command::Release { job: JobId(job) };
+    assert_eq!(reserved_by(release(1), 10), (Some(20), first.clone()));
+    // One that runs longer waits, one that does not begins.
+    assert_eq!(
+        reserved_by(lasting(6, 1, 1000), 10),
+        (Some(20), first.clone())
+    );
+    assert_eq!(reserved_by(lasting(7, 1, 10), 10).0, Some(20));
+    assert_eq!(reserved_by(release(2), 20).0, Some(20));
+    // It begins, and the next one is the head.
+    let next = vec![Submesh::new(0, 0, 1, 1)];
+    assert_eq!(reserved_by(release(7), 20), (Some(25), next));
+}
+
 /// An estimate that reaches to the end of time is none: nothing is reserved behind it, and it begins only beside what is reserved.
 #[test]
 fn an_estimate_up_to_the_end_of_time_is_none() {
     let estimates = [Ticks::MAX, Ticks::MAX - 1, Ticks::MAX - 5, Ticks::MAX / 2];
     for scheduler in [EASY, SchedulerKind::Conservative, SHORTEST] {
-        for strategy in [StrategyKind::FirstFit, StrategyKind::Naive, StrategyKind::LShape] {
+        for strategy in [
+            StrategyKind::FirstFit,
+            StrategyKind::Naive,
+            StrategyKind::LShape,
+        ] {
             for long in estimates {
                 let mut memory = HeapMemory::new(mesh(4, 1), 8);
                 let configuration = configuration(mesh(4, 1), strategy, scheduler);
@@ -439,9 +498,14 @@ fn an_estimate_up_to_the_end_of_time_is_none() {
                     Command::Submit { job, request }
                 });
                 let releases = [1, 2, 3].map(|job| Command::Release { job: JobId(job) });
-                for (command, now) in submits.chain(releases).zip([3, 4, 4, 5, Ticks::MAX - 2]
-                    .into_iter()
-                    .chain([Ticks::MAX - 1, Ticks::MAX, Ticks::MAX]))
+                for (command, now) in
+                    submits
+                        .chain(releases)
+                        .zip([3, 4, 4, 5, Ticks::MAX - 2].into_iter().chain([
+                            Ticks::MAX - 1,
+                            Ticks::MAX,
+                            Ticks::MAX,
+                        ]))
                 {
                     let expected = system.handle(&command, now);
                     let answer = ask_at(&mut controller, &command, now);
