@@ -214,7 +214,7 @@ pub fn neighbor(machine: &NaiveMachine, wanted: &Wanted) -> Option<(Option<Rect>
             continue;
         }
         let nucleus = first_fit(machine, w, h);
-        if let Some(grown) = nucleus.and_then(|nucleus| grown(nucleus)) {
+        if let Some(grown) = nucleus.and_then(&grown) {
             return Some(grown);
         }
     }

@@ -313,19 +313,23 @@ impl Strategy {
         }
         // All that lies between the frame and the node at which the sliding begins.
         let scan = self.machine.scan();
-        let begin = scan
-            .free(1, 1)
-            .next()
-            .map(|one| self.machine.node(one.x1, one.y1));
+        let begin = scan.free(1, 1).next();
+        let begin = begin.map(|one| self.machine.node(one.x1, one.y1));
         let (w, _) = self.grid().w_h().expect("a mesh");
-        let ends = |of: &dyn Fn(u32) -> u32| {
-            let all = nodes.iter().chain(&begin).map(|&node| of(node));
-            let (low, high) = (all.clone().min(), all.max());
-            low.zip(high).map_or(1..=0, |(low, high)| low..=high)
+        let all: Vec<u32> = nodes.into_iter().chain(begin).collect();
+        let columns = || all.iter().map(|node| node % w);
+        let rows = || all.iter().map(|node| node / w);
+        let is_between = |of: u32, among: &mut dyn Iterator<Item = u32>| {
+            let (mut below, mut above) = (false, false);
+            for other in among {
+                below |= other <= of;
+                above |= other >= of;
+            }
+            below && above
         };
-        let (columns, rows) = (ends(&|node| node % w), ends(&|node| node / w));
-        rows.flat_map(|y| columns.clone().map(move |x| y * w + x))
-            .collect()
+        let is_kept =
+            |node: &u32| is_between(node % w, &mut columns()) && is_between(node / w, &mut rows());
+        (0..self.grid().nodes()).filter(is_kept).collect()
     }
 
     /// Which strategy it is.

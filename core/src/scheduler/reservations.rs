@@ -270,7 +270,7 @@ impl<'m> World<'_, 'm> {
 /// Withholds what is reserved at any time from one on until another.
 fn withhold(jobs: &JobTable<'_>, supposition: &mut Supposition<'_, '_>, from: Ticks, until: Ticks) {
     for job in jobs.reserved_before(until) {
-        if !job.ends(from).is_some_and(|end| end == from) {
+        if job.ends(from).is_none_or(|end| end != from) {
             supposition.withhold_reserved(job);
         }
     }
