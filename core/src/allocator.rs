@@ -10,6 +10,7 @@ use crate::blocks::{Allocation, BlockCell, BlockPool, Chain, Draft, Held};
 use crate::checkpoint::{Reader, RestoreError, consistent};
 use crate::error::{ConfigureError, Refusal};
 use crate::grid::{Block, Grid};
+use crate::jobs::JobTable;
 use crate::node::NodeId;
 use crate::occupancy::Occupancy;
 use crate::outlook::{Outlook, Placing};
@@ -91,7 +92,7 @@ impl<'m> Allocator<'m> {
             jobs,
         };
         allocator.check(&grid, strategy)?;
-        allocator.clear(grid);
+        allocator.clear(grid, strategy);
         Ok(allocator)
     }
 
@@ -107,7 +108,7 @@ impl<'m> Allocator<'m> {
     ) -> Result<(), ConfigureError> {
         self.check(&grid, strategy)?;
         self.strategy.switch(strategy, grid)?;
-        self.clear(grid);
+        self.clear(grid, strategy);
         Ok(())
     }
 
@@ -130,12 +131,14 @@ impl<'m> Allocator<'m> {
         }
     }
 
-    /// Forgets whatever is held or faulty.
-    pub(crate) fn clear(&mut self, grid: Grid) {
+    /// Forgets whatever is held, reserved or faulty. The strategy is the one that is at work.
+    pub(crate) fn clear(&mut self, grid: Grid, strategy: StrategyKind) {
         let unmarked_max = self.strategy.blocks_unmarked();
         self.occupancy.clear(grid, unmarked_max);
         self.supposed.suppose_of(grid);
-        self.pool.clear();
+        let nodes = grid.nodes() as usize;
+        self.pool
+            .clear(|| strategy.holds().blocks(usize::MAX, nodes));
         self.strategy.rebuild(&self.occupancy);
     }
 
@@ -324,6 +327,18 @@ impl<'m> Allocator<'m> {
         Held(&self.pool)
     }
 
+    /// Keeps a chain for a reservation.
+    #[cfg(all(feature = "reservations", feature = "restore"))]
+    pub(crate) fn reserve(&mut self, chain: Chain) {
+        self.pool.reserve(chain);
+    }
+
+    /// Nothing is reserved any more.
+    #[cfg(feature = "reservations")]
+    pub(crate) fn cancel_reserved(&mut self) {
+        self.pool.cancel_reserved();
+    }
+
     /// The occupancy and what is held.
     pub(crate) const fn parts(&self) -> (&Occupancy<'m>, &BlockPool<'m>) {
         (&self.occupancy, &self.pool)
@@ -367,18 +382,23 @@ impl<'m> Allocator<'m> {
     /// one processor.
     pub fn clear_faulty(&mut self, block: Block) -> u32 {
         match self.occupancy.grid().contains(block) {
-            true => self.clear_faulty_watched(block, Watch::never()),
+            true => self.clear_faulty_watched(block, None, Watch::never()),
             false => 0,
         }
     }
 
-    /// [`Allocator::clear_faulty`] of a block of the machine, with pauses.
-    pub(crate) fn clear_faulty_watched(&mut self, block: Block, mut watch: Watch<'_, 'm>) -> u32 {
+    /// [`Allocator::clear_faulty`] of a block of the machine, with pauses. Blocks are those of these jobs, if there are jobs.
+    pub(crate) fn clear_faulty_watched(
+        &mut self,
+        block: Block,
+        jobs: Option<&JobTable<'m>>,
+        mut watch: Watch<'_, 'm>,
+    ) -> u32 {
         debug_assert!(self.occupancy.grid().contains(block));
         let before = self.occupancy.free();
         // What the block holds that stays busy.
         self.supposed.suppose_all_free();
-        for held in self.pool.held() {
+        for held in Held(&self.pool).by(jobs) {
             if watch.overlap(held, block, &self.occupancy, &self.pool) {
                 self.supposed.withhold(held);
                 watch.visited(held, &self.occupancy, &self.pool);
@@ -405,11 +425,25 @@ impl<'m> Allocator<'m> {
         block: Block,
     ) -> Result<(Chain, Link), RestoreError> {
         consistent(self.occupancy.is_free(block))?;
-        let mut draft = Draft::resume(&mut self.pool, chain);
-        draft.push(block);
-        let chain = draft.suspend().ok_or(RestoreError::NoRoom)?;
+        let chain = self.restore_chain(chain, block)?;
         self.occupancy.take(block);
         Ok(chain)
+    }
+
+    /// The same without taking the block.
+    ///
+    /// # Errors
+    ///
+    /// `NoRoom`.
+    #[cfg(feature = "restore")]
+    pub(crate) fn restore_chain(
+        &mut self,
+        chain: (Chain, Link),
+        block: Block,
+    ) -> Result<(Chain, Link), RestoreError> {
+        let mut draft = Draft::resume(&mut self.pool, chain);
+        draft.push(block);
+        draft.suspend().ok_or(RestoreError::NoRoom)
     }
 
     /// The processor was faulty. Returns whether there is such a one that was not. Before [`Allocator::end_restoring`] only.
@@ -431,13 +465,14 @@ impl<'m> Allocator<'m> {
         self.strategy.restore(state)
     }
 
-    /// Asserts every invariant, `blocks` being the number of blocks that are held. For tests; slow.
-    pub(crate) fn check_invariants(&self, blocks: u32) {
+    /// Asserts every invariant, where these jobs hold so many blocks. For tests; slow.
+    pub(crate) fn check_invariants(&self, jobs: &JobTable<'m>, blocks: u32) {
         self.occupancy.check_invariants();
         self.pool.check_invariants(blocks);
         let grid = *self.occupancy.grid();
+        let all_held = || self.held().by(Some(jobs));
         let mut held = 0;
-        for block in self.pool.held() {
+        for block in all_held() {
             assert!(grid.contains(block), "{block:?} lies within the machine");
             held += grid.area(block);
         }
@@ -448,7 +483,7 @@ impl<'m> Allocator<'m> {
         for node in nodes.filter(|&node| self.occupancy.is_busy(node)) {
             let holds = |block: &Block| grid.holds(*block, node);
             // That of the node before, mostly.
-            owner = owner.filter(holds).or_else(|| self.pool.held().find(holds));
+            owner = owner.filter(holds).or_else(|| all_held().find(holds));
             assert!(
                 owner.is_some() || self.occupancy.is_faulty(node),
                 "{node} has an owner"

@@ -3,6 +3,7 @@
 
 use crate::error::Refusal;
 use crate::grid::Block;
+use crate::jobs::JobTable;
 use crate::pause::Pausable;
 use crate::word::LONG_WORDS;
 
@@ -63,6 +64,15 @@ impl Chain {
     pub(crate) const fn len(self) -> u32 {
         self.0 as Link as u32
     }
+
+    /// As two links, which fit where one number of their size would have to be aligned.
+    pub(crate) const fn links(self) -> [Link; 2] {
+        [self.head(), self.0 as Link]
+    }
+
+    pub(crate) const fn of_links([head, len]: [Link; 2]) -> Chain {
+        Chain::new(head, len)
+    }
 }
 
 /// Processors that are held. Give it back to the allocator that made it: [`Allocator::release`](crate::Allocator::release).
@@ -88,8 +98,9 @@ impl Allocation {
 
 /// All blocks of all allocations.
 ///
-/// Blocks are disjoint and hold at least one processor each, so as many cells as the machine has processors are always
-/// enough; a contiguous strategy needs one for each job ([`Needs::blocks`](crate::storage::Needs::blocks)).
+/// Blocks of jobs are disjoint and hold at least one processor each, so as many cells as the machine has processors are always
+/// enough for them; a contiguous strategy needs one for each job ([`Needs::blocks`](crate::storage::Needs::blocks)). Blocks that are
+/// reserved take cells that are left.
 #[derive(Debug)]
 pub(crate) struct BlockPool<'m> {
     cells: &'m mut [BlockCell],
@@ -97,6 +108,13 @@ pub(crate) struct BlockPool<'m> {
     free: Link,
     /// Cells from here on have never been used.
     fresh: usize,
+    /// Cells from here on are not used. It depends on the machine and the strategy alone, so that a larger memory
+    /// changes no decision.
+    #[cfg(feature = "reservations")]
+    limit: usize,
+    /// What is reserved: the blocks of all reservations one after the other.
+    #[cfg(feature = "reservations")]
+    reserved: Chain,
 }
 
 impl<'m> BlockPool<'m> {
@@ -106,12 +124,35 @@ impl<'m> BlockPool<'m> {
             cells: &mut cells[..len],
             free: NONE,
             fresh: 0,
+            #[cfg(feature = "reservations")]
+            limit: len,
+            #[cfg(feature = "reservations")]
+            reserved: Chain::EMPTY,
         }
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Forgets all blocks. There is room for so many from now on, if there are as many cells.
+    pub(crate) fn clear(&mut self, _limit: impl FnOnce() -> usize) {
         self.free = NONE;
         self.fresh = 0;
+        #[cfg(feature = "reservations")]
+        {
+            self.limit = self.cells.len().min(_limit());
+            self.reserved = Chain::EMPTY;
+        }
+    }
+
+    /// The cells that may be used.
+    #[cfg(feature = "reservations")]
+    #[inline]
+    const fn limit(&self) -> usize {
+        self.limit
+    }
+
+    #[cfg(not(feature = "reservations"))]
+    #[inline]
+    const fn limit(&self) -> usize {
+        self.cells.len()
     }
 
     pub(crate) fn capacity(&self) -> u32 {
@@ -125,7 +166,7 @@ impl<'m> BlockPool<'m> {
             let cell = self.free;
             self.free = self.cells[cell as usize].next;
             cell
-        } else if self.fresh < self.cells.len() {
+        } else if self.fresh < self.limit() {
             self.fresh += 1;
             (self.fresh - 1) as Link
         } else {
@@ -169,15 +210,19 @@ impl<'m> BlockPool<'m> {
         })
     }
 
-    /// Every block that is held, in no particular order.
+    /// Every block that is held or reserved, in no particular order.
     #[inline]
     pub(crate) fn held(&self) -> impl Iterator<Item = Block> + use<'_, 'm> {
         let used = self.cells[..self.fresh].iter().map(|cell| cell.block);
         used.filter(|block| !block.is_none())
     }
 
-    /// Asserts that this many cells are in use and every other one is free.
-    pub(crate) fn check_invariants(&self, used: u32) {
+    /// Asserts that this many cells are in use by jobs and every other one is free, but for reservations.
+    pub(crate) fn check_invariants(&self, held: u32) {
+        #[cfg(feature = "reservations")]
+        let used = held + self.reserved.len();
+        #[cfg(not(feature = "reservations"))]
+        let used = held;
         let mut free = 0;
         let mut at = self.free;
         while at != NONE {
@@ -193,15 +238,60 @@ impl<'m> BlockPool<'m> {
     }
 }
 
+/// Blocks that are reserved. They are kept together: they go all at once.
+#[cfg(feature = "reservations")]
+impl BlockPool<'_> {
+    /// Keeps a chain that belongs to no job for a reservation.
+    pub(crate) fn reserve(&mut self, chain: Chain) {
+        let mut last = chain.head();
+        if last == NONE {
+            return;
+        }
+        while self.cells[last as usize].next != NONE {
+            last = self.cells[last as usize].next;
+        }
+        self.cells[last as usize].next = self.reserved.head();
+        let len = chain.len() + self.reserved.len();
+        self.reserved = Chain::new(chain.head(), len as Link);
+    }
+
+    /// The blocks of a chain that was reserved.
+    pub(crate) fn reserved(&self, chain: Chain) -> impl Iterator<Item = Block> {
+        self.iter(chain).take(chain.len() as usize)
+    }
+
+    /// The number of blocks that are reserved.
+    pub(crate) const fn reserved_len(&self) -> u32 {
+        self.reserved.len()
+    }
+
+    /// Nothing is reserved any more.
+    pub(crate) fn cancel_reserved(&mut self) {
+        let reserved = core::mem::replace(&mut self.reserved, Chain::EMPTY);
+        self.free(reserved);
+    }
+}
+
 /// What is held, for an outlook.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held<'a, 'm>(pub(crate) &'a BlockPool<'m>);
 
 impl<'a, 'm> Held<'a, 'm> {
-    /// Every block that is held, in no particular order.
+    /// Every block that is held, in no particular order. There are no jobs, and no reservations.
     #[inline]
     pub(crate) fn blocks(&self) -> impl Iterator<Item = Block> + use<'a, 'm> {
         self.0.held()
+    }
+
+    /// Every block that a job holds, or that is held at all where there are no jobs.
+    pub(crate) fn by<'j>(
+        self,
+        jobs: Option<&'j JobTable<'m>>,
+    ) -> impl Iterator<Item = Block> + use<'a, 'j, 'm> {
+        let of_jobs = jobs.into_iter().flat_map(JobTable::running);
+        let of_jobs = of_jobs.flat_map(move |job| self.of(job.blocks()));
+        let without_jobs = jobs.is_none().then(|| self.blocks());
+        of_jobs.chain(without_jobs.into_iter().flatten())
     }
 
     /// The blocks of one allocation.

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | head | the number of the format, configuration, clock, number of the latest grant, statistics |
 //! | running job | slot, name, request, times; behind each its blocks, 16 numbers an item: a node times 2 for a single processor; times 2 and 1 more for another block, and its last node |
-//! | waiting job | slot, name, request, times, what is reserved for it |
+//! | waiting job | slot, name, request, times, what is reserved for it; behind each its reserved blocks if they are several |
 //! | free slots | in the order in which they are used again |
 //! | faults | the faulty nodes |
 //! | strategy | what it knows that does not follow from the above ([`Strategy::save`](crate::Strategy::save)) |
@@ -28,7 +28,7 @@ use crate::error::ConfigureError;
 pub const PART_MAX: usize = 232;
 
 /// The number of the format, with which every checkpoint begins. It changes with what is saved, and how.
-pub(crate) const FORMAT: u32 = 0x6d63_7004;
+pub(crate) const FORMAT: u32 = 0x6d63_7005;
 
 /// The greatest count that is restored: one that can be added to for ever.
 pub(crate) const COUNT_MAX: u64 = u64::MAX >> 1;
@@ -46,6 +46,7 @@ pub(crate) enum Kind {
     Running,
     Blocks,
     Waiting,
+    Reserved,
     FreeSlots,
     Faults,
     Strategy,

@@ -2,7 +2,7 @@
 
 use crate::blocks::Held;
 use crate::grid::Block;
-use crate::jobs::{JobSlot, JobTable, Slot};
+use crate::jobs::{JobTable, Slot};
 use crate::occupancy::Occupancy;
 use crate::request::{Request, Ticks};
 use crate::word::Word;
@@ -27,12 +27,12 @@ pub(crate) struct Placing<'a, 'm> {
     pub(crate) withheld_before: Ticks,
 }
 
-/// A block that is held.
+/// A block that is held, or reserved for another job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeldBlock {
     /// Where.
     pub block: Block,
-    /// When its job is expected to end, not before the present; `None` without an estimate.
+    /// When the job that holds it, or for which it is reserved, is expected to end, not before the present; `None` without an estimate.
     pub ends: Option<Ticks>,
 }
 
@@ -54,15 +54,22 @@ impl<'a, 'm> Outlook<'a, 'm> {
         self.placing.map_or(0, |placing| placing.now)
     }
 
-    /// What running jobs hold: in the order of their grants, or in no particular one where there are no jobs.
+    /// What running jobs hold: in the order of their grants, or in no particular one where there are no jobs. Then the blocks that the job has
+    /// to avoid since they are reserved for others, in the order of the queue: running jobs may hold parts of them.
     pub fn held(&self) -> impl Iterator<Item = HeldBlock> + use<'a, 'm> {
         let (held, placing) = (self.held, self.placing);
         let of_jobs = placing.into_iter().flat_map(move |placing| {
-            placing.jobs.running().flat_map(move |job| {
+            let running = placing.jobs.running().flat_map(move |job| {
                 let ends = job.ends(placing.now);
                 let blocks = held.of(job.blocks());
                 blocks.map(move |block| HeldBlock { block, ends })
-            })
+            });
+            let reserved = placing.jobs.reserved_before(placing.withheld_before);
+            running.chain(reserved.filter_map(move |job| {
+                let block = job.reserved_block()?;
+                let ends = job.ends(placing.now);
+                Some(HeldBlock { block, ends })
+            }))
         });
         let without_jobs = placing.is_none().then(|| held.blocks()).into_iter();
         let without_jobs = without_jobs
@@ -83,16 +90,16 @@ impl<'a, 'm> Outlook<'a, 'm> {
         })
     }
 
-    /// The blocks that the job has to avoid since they are reserved for others; running jobs may hold parts of them.
-    pub fn withheld(&self) -> impl Iterator<Item = Block> + use<'a, 'm> {
-        let placing = self.placing.into_iter();
-        placing
-            .flat_map(|placing| placing.jobs.reserved_before(placing.withheld_before))
-            .filter_map(JobSlot::reserved_block)
+    /// Whether some of these blocks are reserved.
+    pub fn is_any_reserved(&self) -> bool {
+        self.placing.is_some_and(|placing| {
+            let before = placing.withheld_before;
+            placing.jobs.reserved_before(before).next().is_some()
+        })
     }
 
-    /// Marks the processors that no job which leaves can make free for this one, a bit each as in the occupancy: those that are faulty or withheld.
-    /// Returns whether there is any; if not, nothing has been written.
+    /// Marks the processors that no job which leaves can make free, a bit each as in the occupancy: those that are faulty. Returns
+    /// whether there is any; if not, nothing has been written.
     pub fn mark_never_free(&self, bits: &mut [Word]) -> bool {
         let is_any_faulty = self.occupancy.faulty_count() > 0;
         if is_any_faulty {
@@ -101,14 +108,6 @@ impl<'a, 'm> Outlook<'a, 'm> {
                 bits.copy_from_slice(self.occupancy.faulty_row(row));
             }
         }
-        let mut is_any_withheld = false;
-        for block in self.withheld() {
-            is_any_withheld = true;
-            self.occupancy.layout().words(block, |word, mask| {
-                bits[word] |= mask;
-                true
-            });
-        }
-        is_any_faulty || is_any_withheld
+        is_any_faulty
     }
 }

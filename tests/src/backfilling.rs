@@ -1,8 +1,8 @@
-//! Boxes reserved in space and time, on flags for nodes: what backfilling places where, and what it reserves.
+//! What is reserved in space and time, on flags for nodes: what backfilling places where, and what it reserves.
 
 use meshalloc::{Refusal, Request, StrategyKind, Ticks};
 
-use crate::strategy::{Held, Strategy, counts_processors};
+use crate::strategy::{Held, Strategy, places_anywhere};
 use crate::submesh::Rect;
 
 /// What holds processors until a time: a job that runs, or a reservation.
@@ -16,18 +16,20 @@ pub struct Use {
     pub nodes: Vec<u32>,
     /// How many processors.
     pub processors: u32,
+    /// In how many blocks, of those for which room is limited: a reservation has at least two of them, or none.
+    pub blocks: usize,
 }
 
-/// Whether the jobs of a strategy hold one box each, so that boxes are reserved for them.
-pub fn reserves_boxes(kind: StrategyKind) -> bool {
-    !counts_processors(kind) && kind != StrategyKind::LShape
+/// Whether nodes are reserved for the jobs of a strategy, and not a number of processors.
+pub fn reserves_nodes(kind: StrategyKind) -> bool {
+    !places_anywhere(kind)
 }
 
 /// When a job that starts at a time is expected to end.
 pub fn end_of(request: &Request, start: Ticks) -> Ticks {
     request
         .estimate
-        .map_or(Ticks::MAX, |ticks| start + ticks.get())
+        .map_or(Ticks::MAX, |ticks| start.saturating_add(ticks.get()))
 }
 
 /// The machine, what runs and what is reserved.
@@ -87,11 +89,25 @@ impl Situation<'_> {
     ///
     /// Why it has to wait.
     pub fn place(&self, request: &Request) -> Result<Held, Refusal> {
+        let held = self.place_around(request)?;
+        match self.has_room(self.strategy.blocks(&held)) {
+            true => Ok(held),
+            false => Err(Refusal::Reserved),
+        }
+    }
+
+    /// Whether there is room for so many blocks more.
+    fn has_room(&self, blocks: usize) -> bool {
+        let uses = self.running.iter().chain(&self.reserved);
+        uses.map(|held| held.blocks).sum::<usize>() + blocks <= self.strategy.room()
+    }
+
+    fn place_around(&self, request: &Request) -> Result<Held, Refusal> {
         let until = end_of(request, self.now);
         if self.reserved.iter().all(|other| other.start >= until) {
             return self.strategy.place(request);
         }
-        if reserves_boxes(self.strategy.kind()) {
+        if reserves_nodes(self.strategy.kind()) {
             self.strategy.place(request)?;
             let around = self.during(None, until).place(request);
             return around.map_err(|_| Refusal::Reserved);
@@ -119,24 +135,26 @@ impl Situation<'_> {
         times.sort_unstable();
         times.into_iter().find_map(|start| {
             let end = end_of(request, start);
-            let nodes = if reserves_boxes(self.strategy.kind()) {
-                self.block(&self.during(Some(start), end), request)?
+            let (nodes, blocks) = if reserves_nodes(self.strategy.kind()) {
+                self.find(&self.during(Some(start), end), request)?
             } else {
                 let suffices = self.free_at(start) >= processors as i64
                     && self.has_free(processors, start, end);
-                suffices.then(Vec::new)?
+                suffices.then_some((Vec::new(), 0))?
             };
             Some(Use {
                 start,
                 end,
                 nodes,
                 processors: processors as u32,
+                blocks,
             })
         })
     }
 
-    /// The corner of a dominant free submesh of that time that withholds the fewest nodes now; else what the strategy chooses.
-    fn block(&self, then: &Strategy, request: &Request) -> Option<Vec<u32>> {
+    /// The corner of a dominant free submesh of that time that withholds the fewest nodes now; else what the strategy chooses, and in how many
+    /// blocks if they are several. If there is no room for them, all nodes.
+    fn find(&self, then: &Strategy, request: &Request) -> Option<(Vec<u32>, usize)> {
         let place = then.place(request).ok()?;
         let grid = then.grid();
         let mut corners = Vec::new();
@@ -156,7 +174,14 @@ impl Situation<'_> {
             let free = corner.nodes().filter(|&(x, y)| !machine.is_busy_at(x, y));
             (free.count(), corner.y1, corner.x1, corner.y2, corner.x2)
         });
-        let held = best.map_or(place, |corner| Held::Box(corner.into()));
-        Some(held.nodes(grid))
+        if let Some(corner) = best {
+            return Some((Held::Box(corner.into()).nodes(grid), 0));
+        }
+        let blocks = then.blocks(&place);
+        Some(match self.has_room(blocks) {
+            false => ((0..grid.nodes()).collect(), 0),
+            true if blocks == 1 => (then.kept_free(&place), 0),
+            true => (place.nodes(grid), blocks),
+        })
     }
 }

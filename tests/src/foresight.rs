@@ -34,10 +34,10 @@ impl From<&Request> for Expected {
     }
 }
 
-/// Another job that runs.
+/// Another job that runs, or for which something is reserved.
 #[derive(Clone, Debug)]
 pub struct Other {
-    /// The nodes it holds.
+    /// The nodes it holds, or that are reserved for it.
     pub nodes: Vec<u32>,
     /// How long it is expected to run on; `None` without an estimate.
     pub left: Option<Ticks>,
@@ -48,7 +48,7 @@ pub struct Other {
 pub struct Outlook {
     /// The requests that wait, in order, but for the one that is placed and a head that is blocked.
     pub waiting: Vec<Request>,
-    /// The jobs that run, in the order of their grants.
+    /// The jobs that run, in the order of their grants, and behind them those whose reservations the one that is placed must leave free.
     pub running: Vec<Other>,
     /// Nodes that do not become free when their job leaves.
     pub never_free: Vec<u32>,
@@ -117,6 +117,13 @@ impl Foresight {
                 free[*node as usize] = !self.outlook.never_free.contains(node);
             }
         }
+        for (at, other) in self.outlook.running.iter().enumerate() {
+            if !gone.contains(&at) {
+                for node in &other.nodes {
+                    free[*node as usize] = false;
+                }
+            }
+        }
         for (x, y) in taken.into_iter().flat_map(Rect::nodes) {
             free[machine.node(x, y) as usize] = false;
         }
@@ -138,6 +145,14 @@ impl Foresight {
 
     /// The candidates in order, with their scores if there are several.
     pub fn candidates(&self, machine: &NaiveMachine, wanted: &Wanted) -> Vec<Candidate> {
+        let mut known = self.clone();
+        // No more other jobs than nodes that are not free.
+        let busy = machine.nodes() - machine.free();
+        known.outlook.running.truncate(busy as usize);
+        known.all_candidates(machine, wanted)
+    }
+
+    fn all_candidates(&self, machine: &NaiveMachine, wanted: &Wanted) -> Vec<Candidate> {
         let extent = |at: usize| wanted.extents.get(at).map_or(1, |&extent| extent as i32);
         let mut sides = vec![(extent(0), extent(1))];
         if wanted.may_rotate {

@@ -211,7 +211,8 @@ pub fn look(controller: &Controller<'_>) -> Vec<String> {
     }
     let queue = controller.jobs().queue();
     for job in queue.slots().map(|slot| queue.get(slot)) {
-        let reserved = (job.reserved_from(), job.reserved_block());
+        let blocks: Vec<_> = controller.reserved_blocks(job).collect();
+        let reserved = (job.reserved_from(), blocks);
         rest.push(format!("{}: {:?}, {reserved:?}", job.id(), job.request()));
     }
     let numbers: Vec<u64> = controller

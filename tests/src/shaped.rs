@@ -182,8 +182,8 @@ pub fn components(machine: &NaiveMachine) -> Vec<BTreeSet<u32>> {
     components
 }
 
-/// What NAS allocates.
-pub fn neighbor(machine: &NaiveMachine, wanted: &Wanted) -> Option<Vec<u32>> {
+/// What NAS allocates: the nucleus, if it is grown from one, and all other nodes.
+pub fn neighbor(machine: &NaiveMachine, wanted: &Wanted) -> Option<(Option<Rect>, Vec<u32>)> {
     let (a, b) = sides(wanted);
     let n = wanted.processors as usize;
     let number = |(x, y): (i32, i32)| machine.node(x, y);
@@ -197,26 +197,30 @@ pub fn neighbor(machine: &NaiveMachine, wanted: &Wanted) -> Option<Vec<u32>> {
     }
     for (w, h) in shapes {
         if let Some(rect) = first_fit(machine, w, h) {
-            return Some(rect.nodes().take(n).map(number).collect());
+            return Some((None, rect.nodes().take(n).map(number).collect()));
         }
     }
     if !wanted.may_rotate {
         return None;
     }
+    let grown = |nucleus: Rect| {
+        let mut set = grow(machine, nucleus, n)?;
+        nucleus.nodes().for_each(|node| assert!(set.remove(&node)));
+        Some((Some(nucleus), set.into_iter().map(number).collect()))
+    };
     for (w, h) in nuclei(a.max(b), a.min(b)) {
         // Without the search where there can be nothing.
         if w > whole.w() || h > whole.h() || (w * h) as usize > n {
             continue;
         }
         let nucleus = first_fit(machine, w, h);
-        if let Some(set) = nucleus.and_then(|nucleus| grow(machine, nucleus, n)) {
-            return Some(set.into_iter().map(number).collect());
+        if let Some(grown) = nucleus.and_then(&grown) {
+            return Some(grown);
         }
     }
     components(machine).iter().find_map(|component| {
         let first = *component.first()? as i32;
         let (x, y) = (first % whole.w(), first / whole.w());
-        let set = grow(machine, Rect::based_at(x, y, 1, 1), n)?;
-        Some(set.into_iter().map(number).collect())
+        grown(Rect::based_at(x, y, 1, 1))
     })
 }

@@ -49,6 +49,8 @@ pub enum Held {
     Boxes(Vec<Place>),
     /// These nodes, ascending, in whatever blocks.
     Nodes(Vec<u32>),
+    /// This box, and these nodes behind it in whatever blocks.
+    Around(Place, Vec<u32>),
 }
 
 impl Held {
@@ -58,6 +60,7 @@ impl Held {
             Held::Box(place) => grid.nodes_of(place),
             Held::Boxes(places) => places.iter().flat_map(|p| grid.nodes_of(p)).collect(),
             Held::Nodes(nodes) => nodes.clone(),
+            Held::Around(place, nodes) => [grid.nodes_of(place), nodes.clone()].concat(),
         };
         nodes.sort_unstable();
         nodes
@@ -68,7 +71,7 @@ impl Held {
         match self {
             Held::Box(place) => std::slice::from_ref(place),
             Held::Boxes(places) => places,
-            Held::Nodes(_) => &[],
+            Held::Nodes(_) | Held::Around(..) => &[],
         }
     }
 
@@ -79,10 +82,11 @@ impl Held {
         match self {
             Held::Box(place) => places.eq([place.clone()]),
             Held::Boxes(held) => places.eq(held.iter().cloned()),
-            Held::Nodes(nodes) => {
+            Held::Around(place, _) if places.clone().next().as_ref() != Some(place) => false,
+            Held::Nodes(_) | Held::Around(..) => {
                 let mut held: Vec<u32> = places.by_ref().flat_map(|p| grid.nodes_of(&p)).collect();
                 held.sort_unstable();
-                held == *nodes
+                held == self.nodes(grid)
             }
         }
     }
@@ -96,6 +100,21 @@ pub fn places_anywhere(kind: StrategyKind) -> bool {
         Kind::MultipleBuddy | Kind::ParallelLayout | Kind::Curve { .. } => true,
         _ => binary_tree::form(kind).is_some_and(|(_, form)| form != Form::One),
     }
+}
+
+/// The runs of neighbours along dimension 0 that these nodes, ascending, consist of: their line, first position and length.
+fn runs(grid: &Grid, nodes: &[u32]) -> Vec<(u32, u32, u32)> {
+    let mut runs: Vec<(u32, u32, u32)> = Vec::new();
+    for (line, x) in nodes
+        .iter()
+        .map(|node| (node / grid.sides()[0], node % grid.sides()[0]))
+    {
+        match runs.last_mut() {
+            Some((of, start, len)) if *of == line && *start + *len == x => *len += 1,
+            _ => runs.push((line, x, 1)),
+        }
+    }
+    runs
 }
 
 /// Whether a request counts as many processors as it names, not those of its shape.
@@ -229,6 +248,8 @@ impl Strategy {
         let named = (sides[0] as i32, sides[1] as i32);
         match self.kind {
             Kind::FirstFit | Kind::BestFit => vec![named],
+            // Without rotation nothing else serves.
+            Kind::Neighbor if !wanted.may_rotate => vec![named],
             Kind::FixedOrientation => {
                 let turned = self.shapes(&wanted);
                 let pair = |shape: &Vec<u32>| (shape[0] as i32, shape[1] as i32);
@@ -247,6 +268,68 @@ impl Strategy {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// How many blocks there may be, those of jobs that run and those of reservations that have several.
+    pub fn room(&self) -> usize {
+        use StrategyKind as Kind;
+        let nodes = self.machine.nodes() as usize;
+        match self.kind {
+            Kind::LShape => nodes + 2,
+            kind if counts_processors(kind) => nodes,
+            _ => nodes + 1,
+        }
+    }
+
+    /// In how many blocks a job holds this: runs along dimension 0, and as one block equal runs of consecutive lines. Strategies that select
+    /// rectangles look at the line below, others only at the run before.
+    pub fn blocks(&self, held: &Held) -> usize {
+        let nodes = match held {
+            Held::Box(_) => return 1,
+            Held::Boxes(places) => return places.len(),
+            Held::Nodes(nodes) | Held::Around(_, nodes) => nodes,
+        };
+        let runs = runs(self.grid(), nodes);
+        let is_selected = binary_tree::form(self.kind).is_some();
+        let lines = self.grid().sides().get(1).copied().unwrap_or(1);
+        let goes_on = |(at, &(line, x, len)): (usize, &(u32, u32, u32))| {
+            let below = (line.wrapping_sub(1), x, len);
+            let begins_plane = line % lines == 0;
+            let before = match is_selected {
+                true => &runs[..at],
+                false => &runs[at.saturating_sub(1)..at],
+            };
+            !begins_plane && before.contains(&below)
+        };
+        let ends = runs.iter().enumerate().filter(|&run| !goes_on(run));
+        ends.count() + usize::from(matches!(held, Held::Around(..)))
+    }
+
+    /// The nodes that must stay free with the place that was found for a request, so that one is found again.
+    pub fn kept_free(&self, found: &Held) -> Vec<u32> {
+        let nodes = found.nodes(self.grid());
+        if self.kind != StrategyKind::FrameSliding {
+            return nodes;
+        }
+        // All that lies between the frame and the node at which the sliding begins.
+        let scan = self.machine.scan();
+        let begin = scan.free(1, 1).next();
+        let begin = begin.map(|one| self.machine.node(one.x1, one.y1));
+        let (w, _) = self.grid().w_h().expect("a mesh");
+        let all: Vec<u32> = nodes.into_iter().chain(begin).collect();
+        let columns = || all.iter().map(|node| node % w);
+        let rows = || all.iter().map(|node| node / w);
+        let is_between = |of: u32, among: &mut dyn Iterator<Item = u32>| {
+            let (mut below, mut above) = (false, false);
+            for other in among {
+                below |= other <= of;
+                above |= other >= of;
+            }
+            below && above
+        };
+        let is_kept =
+            |node: &u32| is_between(node % w, &mut columns()) && is_between(node / w, &mut rows());
+        (0..self.grid().nodes()).filter(is_kept).collect()
     }
 
     /// Which strategy it is.
@@ -403,9 +486,12 @@ impl Strategy {
                 Some(Held::Boxes(parts.into_iter().map(Place::from).collect()))
             }
             StrategyKind::Neighbor => {
-                let mut nodes = shaped::neighbor(&self.machine, wanted)?;
+                let (nucleus, mut nodes) = shaped::neighbor(&self.machine, wanted)?;
                 nodes.sort_unstable();
-                Some(Held::Nodes(nodes))
+                Some(match nucleus {
+                    Some(nucleus) => Held::Around(nucleus.into(), nodes),
+                    None => Held::Nodes(nodes),
+                })
             }
             StrategyKind::Random { .. } => {
                 let mut generator = self.generator.borrow_mut();

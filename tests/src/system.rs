@@ -556,7 +556,10 @@ impl System {
         grants: &mut Vec<ExpectedGrant>,
     ) -> Option<(u64, Refusal)> {
         let now = self.clock;
-        let is_overdue = |job: &Job| end_of(&job.request, job.granted_at) <= now;
+        let is_overdue = |job: &Job| match end_of(&job.request, job.granted_at) {
+            Ticks::MAX => false,
+            end => end <= now,
+        };
         let are_others = self.reserved_with != Some(self.machine().free());
         let begins_anew = are_others || self.running.iter().any(is_overdue);
         let mut at = if begins_anew { 0 } else { from };
@@ -618,6 +621,10 @@ impl System {
             end: end_of(&job.request, job.granted_at).max(self.clock),
             nodes: job.nodes(self.grid()),
             processors: job.processors(self.grid()),
+            blocks: job
+                .held
+                .as_ref()
+                .map_or(0, |held| self.strategy.blocks(held)),
         });
         Situation {
             strategy: &self.strategy,
@@ -683,19 +690,22 @@ impl System {
         let others = others.filter(|&(at, _)| at != placed);
         let running = self.running.iter().map(|job| Other {
             nodes: job.nodes(self.grid()),
-            left: job.request.estimate.map(|estimate| {
-                let end = job.granted_at.saturating_add(estimate.get());
-                end.saturating_sub(self.clock)
-            }),
+            left: match end_of(&job.request, job.granted_at) {
+                Ticks::MAX => None,
+                end => Some(end.saturating_sub(self.clock)),
+            },
         });
         let until = end_of(&self.waiting[placed].request, self.clock);
         let reserved = self.reserved().into_iter();
         let withheld = reserved.filter(|reserved| reserved.start < until);
-        let withheld = withheld.flat_map(|reserved| reserved.nodes);
+        let withheld = withheld.map(|reserved| Other {
+            nodes: reserved.nodes,
+            left: (reserved.end < Ticks::MAX).then(|| reserved.end.max(self.clock) - self.clock),
+        });
         Outlook {
             waiting: others.map(|(_, job)| job.request).collect(),
-            running: running.collect(),
-            never_free: withheld.chain(self.faulty_nodes()).collect(),
+            running: running.chain(withheld).collect(),
+            never_free: self.faulty_nodes(),
             estimate: self.waiting[placed].request.estimate.map(NonZeroU64::get),
         }
     }

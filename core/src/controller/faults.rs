@@ -76,7 +76,10 @@ impl Controller<'_> {
         let watch = watcher.beside(world.jobs);
         let changed = match faulty {
             true => world.allocator.mark_faulty_watched(block, watch),
-            false => world.allocator.clear_faulty_watched(block, watch),
+            false => {
+                let jobs = Some(&*world.jobs);
+                world.allocator.clear_faulty_watched(block, jobs, watch)
+            }
         };
         let (occupancy, pool) = world.allocator.parts();
         let mut watch = watcher.beside(world.jobs);

@@ -89,7 +89,8 @@ impl Controller<'_> {
         }
         let nodes = match self.configuration.strategy.holds() {
             Holds::Processors => {
-                let left = self.nodes_to_grant().saturating_sub(self.nodes_of_queue());
+                let most = self.nodes_to_grant(self.jobs.waiting_len() + 1);
+                let left = most.saturating_sub(self.nodes_of_queue());
                 self.nodes_of(request).min(left)
             }
             _ => self.nodes_of(request),
@@ -106,13 +107,19 @@ impl Controller<'_> {
         item_len(&running) + ITEM + self.bytes_of_nodes(nodes) + wanted + lease
     }
 
-    /// The numbers of nodes in the blocks that a request may be granted.
+    /// The numbers of nodes in the blocks that a request may be granted, or that may be reserved for it.
     fn nodes_of(&self, request: &Request) -> usize {
         match self.configuration.strategy.holds() {
             Holds::OneBlock => 2,
             Holds::TwoBlocks => 4,
-            // A block has two numbers, and two processors or more, or one.
-            Holds::Processors => request.processors.min(self.machine().nodes()) as usize,
+            // A block has two numbers, and two processors or more, or one. One block that is reserved has two.
+            Holds::Processors => {
+                let processors = request.processors.min(self.machine().nodes()) as usize;
+                match self.strategy().takes_any() {
+                    true => processors,
+                    false => processors.max(2),
+                }
+            }
         }
     }
 
@@ -122,15 +129,22 @@ impl Controller<'_> {
         let jobs = queue.slots().map(|slot| queue.get(slot).request());
         let nodes = jobs.map(|request| self.nodes_of(request)).sum();
         match self.configuration.strategy.holds() {
-            Holds::Processors => self.nodes_to_grant().min(nodes),
+            Holds::Processors => self.nodes_to_grant(queue.len()).min(nodes),
             _ => nodes,
         }
     }
 
-    /// All jobs together have no more numbers than there are nodes, as blocks are disjoint; those that run have one for each block, or two.
-    fn nodes_to_grant(&self) -> usize {
+    /// All jobs together, of which so many wait, have no more numbers: as many as there are nodes, as blocks are disjoint; those that run have one for each
+    /// block, or two. Where blocks are reserved there are at most as many of them as nodes, together with those of jobs that run, each with two numbers, and
+    /// one for each job that waits.
+    fn nodes_to_grant(&self, waiting: u32) -> usize {
         let blocks = self.jobs.running().map(JobSlot::blocks_len).sum::<u32>();
-        self.machine().nodes().saturating_sub(blocks) as usize
+        let nodes = self.machine().nodes();
+        let numbers = match self.strategy().takes_any() {
+            true => nodes,
+            false => 2 * (nodes + waiting),
+        };
+        numbers.saturating_sub(blocks) as usize
     }
 
     /// Of so many numbers of nodes.

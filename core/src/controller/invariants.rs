@@ -1,8 +1,12 @@
 //! What must always be true of a controller.
 
 use super::Controller;
+#[cfg(feature = "reservations")]
 use crate::grid::Block;
+#[cfg(feature = "reservations")]
 use crate::jobs::JobSlot;
+#[cfg(feature = "reservations")]
+use crate::strategy::Strategy;
 
 impl Controller<'_> {
     /// Asserts every invariant of the whole. For tests; slow.
@@ -15,21 +19,30 @@ impl Controller<'_> {
             assert_eq!(held, job.processors(), "processors of job {}", job.id());
             blocks += job.blocks_len();
         }
+        #[cfg(feature = "reservations")]
         self.check_reservations();
-        self.allocator.check_invariants(blocks);
+        self.allocator.check_invariants(&self.jobs, blocks);
     }
 
-    /// Asserts that reservations lie within the machine and are disjoint, in space or in time.
+    /// Asserts that reservations lie within the machine and are disjoint, in space or in time, but for those of the whole machine, for whose
+    /// blocks there may have been no room, and of strategies that need more than a place ([`Strategy::kept_free`]).
+    #[cfg(feature = "reservations")]
     fn check_reservations(&self) {
         let grid = self.machine();
+        let mut kept = 0;
         for (at, job) in self.jobs.reserved().enumerate() {
-            let Some(block) = job.reserved_block() else {
-                continue;
-            };
-            assert!(grid.contains(block), "reserved for job {}", job.id());
-            for other in self.jobs.reserved().skip(at + 1) {
-                let overlaps = |other: Block| grid.overlap(block, other);
-                if other.reserved_block().is_some_and(overlaps) {
+            kept += job.reserved_chain().len();
+            for block in self.reserved_blocks(job) {
+                assert!(grid.contains(block), "reserved for job {}", job.id());
+                for other in self.jobs.reserved().skip(at + 1) {
+                    let overlaps = |other: Block| grid.overlap(block, other);
+                    let is_whole = [job, other].map(JobSlot::reserved_block);
+                    if is_whole.contains(&Some(grid.whole()))
+                        || !self.strategy().is_monotone()
+                        || !self.reserved_blocks(other).any(overlaps)
+                    {
+                        continue;
+                    }
                     let is_over = |job: &JobSlot, other: &JobSlot| {
                         job.ends(0)
                             .is_some_and(|end| Some(end) <= other.reserved_from())
@@ -39,5 +52,7 @@ impl Controller<'_> {
                 }
             }
         }
+        let (_, pool) = self.allocator.parts();
+        assert_eq!(pool.reserved_len(), kept, "blocks that are reserved");
     }
 }

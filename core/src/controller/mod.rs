@@ -334,6 +334,14 @@ impl<'m> Controller<'m> {
         self.allocator.chain(job.blocks())
     }
 
+    /// The blocks that are reserved for a job that waits; none if nothing is, or only a number of processors.
+    #[cfg(feature = "reservations")]
+    pub fn reserved_blocks(&self, job: &JobSlot) -> impl Iterator<Item = Block> + '_ {
+        let (_, pool) = self.allocator.parts();
+        let several = pool.reserved(job.reserved_chain());
+        job.reserved_block().into_iter().chain(several)
+    }
+
     /// What has happened so far.
     pub fn statistics(&self) -> Statistics {
         self.view().statistics()
@@ -377,7 +385,10 @@ impl<'m> Controller<'m> {
     fn clear(&mut self, now: Ticks) {
         self.clock = now;
         self.candidate = None;
-        self.allocator.clear(self.configuration.machine);
+        let Configuration {
+            machine, strategy, ..
+        } = self.configuration;
+        self.allocator.clear(machine, strategy);
         self.jobs.clear();
         self.counts = Counts::default();
     }

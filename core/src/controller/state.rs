@@ -66,8 +66,17 @@ struct SavedWaiting {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 enum SavedReserved {
     Nothing,
-    Processors { from: i64 },
-    Block { from: i64, ends: (u32, u32) },
+    Processors {
+        from: i64,
+    },
+    Block {
+        from: i64,
+        ends: (u32, u32),
+    },
+    /// Blocks follow.
+    Blocks {
+        from: i64,
+    },
 }
 
 /// A block as the number of its first and its last node, twice the first and 1 more; or as twice the number of its only one.
@@ -184,12 +193,18 @@ impl Controller<'_> {
             to.begin(Kind::Blocks);
             to.put_numbers(self.blocks(job).map(|block| block_to_numbers(grid, block)));
         }
-        to.begin(Kind::Waiting);
         for (saved, job) in self.jobs.save_waiting(self.clock) {
+            to.begin(Kind::Waiting);
             to.put(&SavedWaiting {
                 job: saved,
                 reserved: self.save_reserved(job),
             });
+            #[cfg(feature = "reservations")]
+            if job.reserved_block().is_none() {
+                to.begin(Kind::Reserved);
+                let blocks = self.reserved_blocks(job);
+                to.put_numbers(blocks.map(|block| block_to_numbers(grid, block)));
+            }
         }
         to.begin(Kind::FreeSlots);
         to.put_numbers(self.jobs.save_free().map(|slot| (slot, None)));
@@ -216,6 +231,8 @@ impl Controller<'_> {
                 from,
                 ends: block_to_ends(self.machine(), block),
             },
+            #[cfg(feature = "reservations")]
+            None if job.reserved_chain().len() > 0 => SavedReserved::Blocks { from },
             None => SavedReserved::Processors { from },
         }
     }
@@ -238,6 +255,8 @@ impl<'m> Controller<'m> {
             #[cfg(feature = "leases")]
             latest_end: 0,
             open: None,
+            #[cfg(feature = "reservations")]
+            reserving: None,
             last_free: None,
             free: 0,
             outcome: Ok(()),
@@ -254,6 +273,15 @@ struct Open {
     number: u64,
     blocks: (Chain, Link),
     processors: u32,
+}
+
+/// A waiting job whose reserved blocks are being read.
+#[cfg(feature = "reservations")]
+#[derive(Clone, Copy, Debug)]
+struct Reserving {
+    slot: Slot,
+    from: Ticks,
+    blocks: (Chain, Link),
 }
 
 /// A controller that is being restored: give it the parts in order, then [`Restoring::finish`].
@@ -277,6 +305,8 @@ pub struct Restoring<'a, 'm> {
     #[cfg(feature = "leases")]
     latest_end: u64,
     open: Option<Open>,
+    #[cfg(feature = "reservations")]
+    reserving: Option<Reserving>,
     last_free: Option<Slot>,
     free: u32,
     outcome: Result<(), RestoreError>,
@@ -327,6 +357,9 @@ impl Restoring<'_, '_> {
             Kind::Head => false,
             Kind::Running => matches!(stage, Kind::Head | Kind::Blocks),
             Kind::Blocks => self.open.is_some(),
+            Kind::Waiting => stage <= Kind::Reserved,
+            #[cfg(feature = "reservations")]
+            Kind::Reserved => self.reserving.is_some(),
             kind => kind >= stage && stage != Kind::End,
         };
         if !is_in_order {
@@ -334,6 +367,10 @@ impl Restoring<'_, '_> {
         }
         if kind != Kind::Blocks {
             self.close()?;
+        }
+        #[cfg(feature = "reservations")]
+        if kind != Kind::Reserved {
+            self.close_reserved()?;
         }
         if kind >= Kind::Strategy && stage < Kind::Strategy {
             consistent(self.controller.jobs.is_restored(self.free))?;
@@ -343,6 +380,10 @@ impl Restoring<'_, '_> {
             Kind::Running => self.running(from.take()?)?,
             Kind::Blocks => self.blocks(&from.take::<Numbers>()?)?,
             Kind::Waiting => self.waiting(from.take()?)?,
+            #[cfg(feature = "reservations")]
+            Kind::Reserved => self.reserved(&from.take::<Numbers>()?)?,
+            #[cfg(not(feature = "reservations"))]
+            Kind::Reserved => return Err(RestoreError::Format),
             Kind::FreeSlots => {
                 for slot in from.take::<Numbers>()? {
                     let jobs = &mut self.controller.jobs;
@@ -417,22 +458,15 @@ impl Restoring<'_, '_> {
         Ok(())
     }
 
-    fn blocks(&mut self, mut numbers: &[u32]) -> Result<(), RestoreError> {
+    fn blocks(&mut self, numbers: &[u32]) -> Result<(), RestoreError> {
         let open = self.open.as_mut().ok_or(RestoreError::Incomplete)?;
         let grid = *self.controller.machine();
-        while !numbers.is_empty() {
-            let (first, last, rest) = match *numbers {
-                [single, ref rest @ ..] if single % 2 == 0 => (single / 2, single / 2, rest),
-                [first, last, ref rest @ ..] => (first / 2, last, rest),
-                _ => return Err(RestoreError::Malformed),
-            };
-            numbers = rest;
-            let block = block_from_ends(&grid, (first, last))?;
-            let allocator = &mut self.controller.allocator;
+        let allocator = &mut self.controller.allocator;
+        each_block(&grid, numbers, &mut |block| {
             open.blocks = allocator.restore_block(open.blocks, block)?;
             open.processors += grid.area(block);
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// The blocks of the running job that was read last are complete: it runs.
@@ -456,15 +490,86 @@ impl Restoring<'_, '_> {
     fn waiting(&mut self, saved: SavedWaiting) -> Result<(), RestoreError> {
         let later = |by: i64| self.clock.wrapping_add(by.cast_unsigned());
         let reserved = match saved.reserved {
-            SavedReserved::Nothing => (0, Reserved::Nothing),
+            SavedReserved::Nothing | SavedReserved::Blocks { .. } => (0, Reserved::Nothing),
             SavedReserved::Processors { from } => (later(from), Reserved::Processors),
             SavedReserved::Block { from, ends } => {
                 let block = block_from_ends(self.controller.machine(), ends)?;
                 (later(from), Reserved::Block(block))
             }
         };
-        self.job(&saved.job, reserved).map(drop)
+        let slot = self.job(&saved.job, reserved)?;
+        if let SavedReserved::Blocks { from } = saved.reserved {
+            self.begin_reserved(slot, from)?;
+        }
+        Ok(())
     }
+
+    #[cfg(not(feature = "reservations"))]
+    fn begin_reserved(&mut self, _: Slot, _: i64) -> Result<(), RestoreError> {
+        Err(RestoreError::Format)
+    }
+}
+
+#[cfg(feature = "reservations")]
+impl Restoring<'_, '_> {
+    /// Blocks follow that are reserved for this job.
+    #[allow(
+        clippy::unnecessary_wraps,
+        reason = "an error in builds without reservations"
+    )]
+    fn begin_reserved(&mut self, slot: Slot, from: i64) -> Result<(), RestoreError> {
+        self.reserving = Some(Reserving {
+            slot,
+            from: self.clock.wrapping_add(from.cast_unsigned()),
+            blocks: (Chain::EMPTY, NONE),
+        });
+        Ok(())
+    }
+
+    fn reserved(&mut self, numbers: &[u32]) -> Result<(), RestoreError> {
+        let reserving = self.reserving.as_mut().ok_or(RestoreError::Incomplete)?;
+        let grid = *self.controller.machine();
+        let allocator = &mut self.controller.allocator;
+        each_block(&grid, numbers, &mut |block| {
+            reserving.blocks = allocator.restore_chain(reserving.blocks, block)?;
+            Ok(())
+        })
+    }
+
+    /// The reserved blocks of the waiting job that was read last are complete.
+    fn close_reserved(&mut self) -> Result<(), RestoreError> {
+        let Some(reserving) = self.reserving.take() else {
+            return Ok(());
+        };
+        let Reserving {
+            slot,
+            from,
+            blocks: (blocks, _),
+        } = reserving;
+        consistent(blocks.len() > 1)?;
+        self.controller.allocator.reserve(blocks);
+        let reserved = Reserved::Blocks(blocks.links());
+        self.controller.jobs.reserve(slot, from, reserved);
+        Ok(())
+    }
+}
+
+/// Calls `visit` for each block of an item ([`block_to_numbers`]).
+fn each_block(
+    grid: &Grid,
+    mut numbers: &[u32],
+    visit: &mut dyn FnMut(Block) -> Result<(), RestoreError>,
+) -> Result<(), RestoreError> {
+    while !numbers.is_empty() {
+        let (first, last, rest) = match *numbers {
+            [single, ref rest @ ..] if single % 2 == 0 => (single / 2, single / 2, rest),
+            [first, last, ref rest @ ..] => (first / 2, last, rest),
+            _ => return Err(RestoreError::Malformed),
+        };
+        numbers = rest;
+        visit(block_from_ends(grid, (first, last))?)?;
+    }
+    Ok(())
 }
 
 impl Drop for Restoring<'_, '_> {

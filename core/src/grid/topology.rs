@@ -363,6 +363,12 @@ impl Grid {
         (codes.checked_shr(bits).unwrap_or(0) != 0).then_some(self.dimensions())
     }
 
+    /// All processors as a block.
+    #[cfg(feature = "reservations")]
+    pub(crate) fn whole(&self) -> Block {
+        self.encode(|_| 0, |at| self.side(at).into())
+    }
+
     /// The block that is the single processor `node`; `None` outside the grid.
     pub fn unit(&self, node: NodeId) -> Option<Block> {
         let start = self.coordinates(node)?;

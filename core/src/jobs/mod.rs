@@ -21,8 +21,9 @@ mod state;
 pub use crate::blocks::{BlockCell, Link};
 #[cfg(feature = "leases")]
 pub use leases::{LEASES_ENDED_MAX, LeaseEnded};
+pub use slot::JobSlot;
+pub(crate) use slot::Reserved;
 use slot::{GrantNumber, State};
-pub use slot::{JobSlot, Reserved};
 #[cfg(feature = "restore")]
 pub(crate) use state::SavedJob;
 

@@ -6,14 +6,20 @@ use crate::grid::{Block, Shape};
 use crate::request::{JobId, Request, Ticks};
 
 /// What a scheduler has reserved for a job that waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reserved {
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(feature = "reservations"),
+    allow(dead_code, reason = "no scheduler of this build reserves")
+)]
+pub(crate) enum Reserved {
     /// Nothing.
     Nothing,
     /// As many processors as it needs, wherever they are.
     Processors,
     /// This block.
     Block(Block),
+    /// The blocks of this chain in the pool.
+    Blocks([Link; 2]),
 }
 
 /// The number of a grant, in 48 bits, so that it takes no more room than is there beside a job's other fields. At a million grants a
@@ -123,7 +129,7 @@ impl JobSlot {
     }
 
     /// When a running job is expected to end, or what is reserved for a waiting one: its start and its estimated run time
-    /// later, and not before `now`. `None` without an estimate.
+    /// later, and not before `now`. `None` without an estimate, or with one that reaches to the end of time.
     pub fn ends(&self, now: Ticks) -> Option<Ticks> {
         let estimate = self.request.estimate?.get();
         let starts = match self.state {
@@ -131,14 +137,15 @@ impl JobSlot {
             State::Waiting { from, .. } => from,
             State::Free => 0,
         };
-        Some(starts.saturating_add(estimate).max(now))
+        let ends = starts.checked_add(estimate)?.max(now);
+        (ends < Ticks::MAX).then_some(ends)
     }
 
     /// When the processors that are reserved for a waiting job are expected to be free.
     pub const fn reserved_from(&self) -> Option<Ticks> {
         match self.state {
             State::Waiting {
-                reserved: Reserved::Processors | Reserved::Block(_),
+                reserved: Reserved::Processors | Reserved::Block(_) | Reserved::Blocks(_),
                 from,
                 ..
             } => Some(from),
@@ -146,7 +153,8 @@ impl JobSlot {
         }
     }
 
-    /// The block that is reserved for it; `None` if nothing is, or only a number of processors.
+    /// The block that is reserved for it; `None` if nothing is, or a number of processors, or several blocks
+    /// ([`Controller::reserved_blocks`](crate::Controller::reserved_blocks)).
     pub const fn reserved_block(&self) -> Option<Block> {
         match self.state {
             State::Waiting {
@@ -154,6 +162,18 @@ impl JobSlot {
                 ..
             } => Some(block),
             _ => None,
+        }
+    }
+
+    /// The blocks that are reserved for it, if they are several.
+    #[cfg(feature = "reservations")]
+    pub(crate) const fn reserved_chain(&self) -> Chain {
+        match self.state {
+            State::Waiting {
+                reserved: Reserved::Blocks(links),
+                ..
+            } => Chain::of_links(links),
+            _ => Chain::EMPTY,
         }
     }
 

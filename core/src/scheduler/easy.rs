@@ -3,12 +3,12 @@
 //! # Source
 //!
 //! D. Lifka, "The ANL/IBM SP Scheduling System", Job Scheduling Strategies for Parallel Processing (LNCS 949), 1995, where the head
-//! of the queue holds a reservation of a number of processors. Here it is one of a block at a time.
+//! of the queue holds a reservation of a number of processors. Here it is one of blocks at a time, where places matter.
 //!
 //! # Definition
 //!
 //! After every arrival and departure the jobs try in the order of the queue. The first D that are refused hold reservations: the
-//! earliest time at which the job is expected to fit, and the block to keep free for it from then on
+//! earliest time at which the job is expected to fit, and the blocks to keep free for it from then on, all that the strategy would give it
 //! ([`World::reserve`]). Every later job may begin at once wherever it overlaps no block that is reserved from before its estimated
 //! end on. D = 1 is EASY.
 //!
@@ -21,19 +21,21 @@
 //!
 //! # No starvation
 //!
-//! With perfect estimates a job never begins later than was reserved for it when it became the head of the queue: whatever begins in
-//! between has ended by then, or lies beside the block. That takes a strategy which surely finds a block that is free
-//! ([`Strategy::recognizes`](crate::Strategy::recognizes)). Strategies that are not contiguous reserve a number of processors, which is as good where the
-//! number is all that matters to the strategy. Reservations of jobs behind the head may move to a later time, as the block of the
-//! head may become another one.
+//! With perfect estimates a job never begins later than was reserved for it when it became the head of the queue, whatever the
+//! strategy: what begins in between has ended by then, or lies beside the blocks, and the strategy finds a place where they are free. A strategy
+//! that takes any free processors reserves a number of them, which is as good ([`Strategy::takes_any`](crate::Strategy::takes_any)).
+//! Reservations of jobs behind the head may move to a later time, as the blocks of the
+//! head may become others. A processor that becomes faulty moves reservations, too.
 //!
 //! # What is decided here
 //!
 //! - A strategy that does not turn a request does not reserve it turned, either: the block must be one that it finds.
-//! - Where no corner of a maximal free submesh is sure to be found (frame sliding, buddy) and on grids other than
-//!   two-dimensional meshes, the block that the strategy would choose is reserved.
-//! - The bisection for the time takes it that what fits in less fits in more. Of frame sliding, which moves in strides, that is not true:
-//!   it may get a later time than the earliest.
+//! - Where no corner of a maximal free submesh is sure to be found (frame sliding, buddy), where a job holds several blocks, and on grids other than
+//!   two-dimensional meshes, what the strategy would choose is reserved.
+//! - Frame sliding, which moves in strides, may fail although more is free than when it found a place. With the frame all is reserved that lies between it and the node
+//!   where the sliding begins ([`Strategy::kept_free`](crate::Strategy::kept_free)), so that the same frames are tried; and the time is searched
+//!   for among all ends, not by bisection.
+//! - Where there is no room for the blocks of a reservation, the whole machine is reserved.
 //! - By number, a faulty processor that a running job holds counts as one that becomes free.
 //! - Where jobs without an estimate hold what the head needs, nothing can be reserved for it, and all others may pass it: nothing is
 //!   known by which they would delay it.
@@ -44,7 +46,7 @@
 //!
 //! With k running jobs and Q waiting ones: a pass takes O(log k) searches and O(k) for the first reservation, O(k + D) searches
 //! for each further one, and one search for each job that waits; an arrival that changes no reservation takes one search. Two times and a
-//! block for each job, and a bitmap of the machine.
+//! block for each job, what is left of the pool of blocks, and a bitmap of the machine.
 //!
 //! # Example
 //!
@@ -123,7 +125,11 @@ fn never_waits(job: &JobSlot) -> bool {
 impl Scheduler for Easy {
     fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
         let queue = world.queue();
-        let head = queue.head()?;
+        let Some(head) = queue.head() else {
+            // The last one that waited has left.
+            world.cancel_reservations();
+            return None;
+        };
         if let Event::Arrival(job) = event
             && job != head
             && (never_waits(queue.get(job)) || self.are_reservations_valid(world))

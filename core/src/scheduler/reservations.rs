@@ -6,6 +6,7 @@ use crate::blocks::Chain;
 use crate::error::Refusal;
 use crate::jobs::{JobSlot, JobTable, Reserved, Slot};
 use crate::request::Ticks;
+use crate::strategy::Strategy;
 use crate::supposition::Supposition;
 
 impl<'m> World<'_, 'm> {
@@ -32,6 +33,7 @@ impl<'m> World<'_, 'm> {
     /// O(jobs up to the last one that holds a reservation).
     pub fn cancel_reservations(&mut self) {
         self.jobs.cancel_reservations();
+        self.allocator.cancel_reserved();
     }
 
     /// What the strategy finds for a job that must leave free what is reserved for others from before its own estimated end on.
@@ -40,21 +42,23 @@ impl<'m> World<'_, 'm> {
     #[inline]
     pub(super) fn find_around_reservations(&mut self, job: Slot) -> Result<Chain, Refusal> {
         let end = self.would_end(job, self.now);
-        if self.jobs.reserved_before(end).next().is_none() {
-            return self.find(job);
+        if self.jobs.reserved_before(end).next().is_some() {
+            if !self.allocator.strategy().takes_any() {
+                return self.find_around(job, end);
+            }
+            let demand = self.jobs.get(job).demand();
+            if demand > self.free() {
+                return Err(Refusal::TooFewFree);
+            }
+            if self.is_short_between(self.now, end, demand) {
+                return Err(self.refusal_but_for_reservations(job));
+            }
         }
-        if self.strategy.holds().is_contiguous() {
-            return self.find_around(job, end);
-        }
-        let demand = self.jobs.get(job).demand();
-        if demand > self.free() {
-            return Err(Refusal::TooFewFree);
-        }
-        match self.is_short_between(self.now, end, demand) {
-            true => Err(self.refusal_but_for_reservations(job)),
-            // Any will do.
-            false => self.find(job),
-        }
+        // Without reservations there would be room for its blocks.
+        self.find(job).map_err(|refusal| match refusal {
+            Refusal::TableFull => Refusal::Reserved,
+            other => other,
+        })
     }
 
     /// Why a job is refused that would take what is reserved: it would fit into that, or not even then.
@@ -67,7 +71,7 @@ impl<'m> World<'_, 'm> {
         }
     }
 
-    /// What the strategy finds for a job beside the blocks that are reserved from before a time on.
+    /// What the strategy finds for a job around the blocks that are reserved from before a time on.
     #[inline(never)]
     fn find_around(&mut self, job: Slot, withheld_before: Ticks) -> Result<Chain, Refusal> {
         let (placing, request, demand) = placing(self.jobs, job, self.now, withheld_before);
@@ -87,32 +91,37 @@ impl<'m> World<'_, 'm> {
         supposition.find(request, demand, placing)
     }
 
-    /// Reserves for a waiting job, which cannot begin now, the earliest time at which it could, and where. Earlier reservations are
-    /// kept. Nothing is reserved if it could not begin even after all others.
+    /// Reserves for a waiting job, which cannot begin now, the earliest time at which it could, and what the strategy would give it then. Earlier
+    /// reservations are kept. Nothing is reserved if it could not begin even after all others.
     ///
-    /// A strategy whose allocations are single blocks reserves a block, any other a number of processors. On a two-dimensional mesh
-    /// the block is the corner of a maximal free submesh that withholds the fewest processors that are free now, in an
-    /// orientation in which the strategy surely finds a place ([`Strategy::recognizes`](crate::Strategy::recognizes)); ties: the
-    /// smallest (y1, x1, y2, x2). Where there is none, and on other grids, it is the block that the strategy would choose.
+    /// For a strategy that takes any free processors ([`Strategy::takes_any`]) that is a number of processors. On a two-dimensional mesh
+    /// it is the corner of a maximal free submesh that withholds the fewest processors that are free now, in an
+    /// orientation in which the strategy surely finds a place ([`Strategy::recognizes`]); ties: the
+    /// smallest (y1, x1, y2, x2). Where there is none, and on other grids, it is all blocks that the strategy would choose.
+    ///
+    /// Blocks of a reservation that has several take the room that running jobs leave: all together are no more than
+    /// a machine full of jobs and one job that waits may need ([`Needs::blocks`](crate::storage::Needs::blocks), were there no limit to jobs). Where that
+    /// does not suffice the whole machine is reserved, so that no later job runs beyond the time; and a job that would take more blocks than are
+    /// left waits.
     ///
     /// # Time complexity
     ///
-    /// The first reservation takes O(log running) suppositions, since more and more becomes free; any other O(running jobs +
-    /// reservations), as what is reserved is taken away again.
+    /// The first reservation takes O(log running) suppositions, if what fits in less fits in more ([`Strategy::is_monotone`]); any other O(running
+    /// jobs + reservations), as what is reserved is taken away again.
     pub fn reserve(&mut self, job: Slot) {
         self.sort_running();
-        let reserved = match self.strategy.holds().is_contiguous() {
-            true => self.earliest_block(job),
-            false => self.earliest_processors(job),
+        let reserved = match self.allocator.strategy().takes_any() {
+            true => self.earliest_processors(job),
+            false => self.earliest_blocks(job),
         };
         if let Some((from, reserved)) = reserved {
             self.jobs.reserve(job, from, reserved);
         }
     }
 
-    fn earliest_block(&mut self, job: Slot) -> Option<(Ticks, Reserved)> {
+    fn earliest_blocks(&mut self, job: Slot) -> Option<(Ticks, Reserved)> {
         let is_first = self.jobs.reserved().next().is_none();
-        let from = match is_first {
+        let from = match is_first && self.allocator.strategy().is_monotone() {
             true => self.first_end_that_suffices(job)?,
             false => {
                 let mut end = self.end_after(None)?;
@@ -124,8 +133,8 @@ impl<'m> World<'_, 'm> {
         };
         let request = *self.jobs.get(job).request();
         let (mut supposition, given_back) = self.suppose_at(from, self.would_end(job, from));
-        let block = supposition.reservation(&request, &given_back)?;
-        Some((from, Reserved::Block(block)))
+        let reserved = supposition.reservation(&request, &given_back)?;
+        Some((from, reserved))
     }
 
     /// The first estimated end of a running job at which the job fits: by bisection.
@@ -133,7 +142,7 @@ impl<'m> World<'_, 'm> {
         let demand = self.jobs.get(job).demand();
         let occupancy = self.allocator.occupancy();
         let (mut free, is_in_order) = (occupancy.free(), occupancy.faulty_count() == 0);
-        let with_estimate = |job: &&JobSlot| job.request().estimate.is_some();
+        let with_estimate = |job: &&JobSlot| job.ends(self.now).is_some();
         let running = self.jobs.running_len() as usize;
         let count = self.jobs.running_sorted().take_while(with_estimate).count();
         // It does not fit before enough processors are free, and surely does when all are.
@@ -261,11 +270,8 @@ impl<'m> World<'_, 'm> {
 /// Withholds what is reserved at any time from one on until another.
 fn withhold(jobs: &JobTable<'_>, supposition: &mut Supposition<'_, '_>, from: Ticks, until: Ticks) {
     for job in jobs.reserved_before(until) {
-        let is_over = job.ends(from).is_some_and(|end| end == from);
-        if let Some(block) = job.reserved_block()
-            && !is_over
-        {
-            supposition.withhold_block(block);
+        if job.ends(from).is_none_or(|end| end != from) {
+            supposition.withhold_reserved(job);
         }
     }
 }

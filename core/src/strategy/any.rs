@@ -246,6 +246,27 @@ macro_rules! strategies {
                 }
             }
 
+            fn takes_any(&self) -> bool {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.takes_any(),)*
+                    AnyStrategy::Never(s) => s.takes_any(),
+                }
+            }
+
+            fn is_monotone(&self) -> bool {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.is_monotone(),)*
+                    AnyStrategy::Never(s) => s.is_monotone(),
+                }
+            }
+
+            fn kept_free(&self, supposed: &Occupancy<'_>, place: Block) -> Block {
+                match self {
+                    $(#[cfg(feature = $name)] AnyStrategy::$kind(s) => s.kept_free(supposed, place),)*
+                    AnyStrategy::Never(s) => s.kept_free(supposed, place),
+                }
+            }
+
             #[inline]
             fn arrived(&mut self, request: &Request) {
                 match self {
@@ -389,15 +410,17 @@ impl Holds {
         matches!(self, Holds::OneBlock)
     }
 
-    /// The most blocks that `jobs` jobs hold together on a machine of `processors` processors.
+    /// Room for the blocks of `jobs` jobs on a machine of `processors` processors: for all that run, and for those of one that waits and
+    /// might hold few.
     pub(crate) const fn blocks(self, jobs: usize, processors: usize) -> usize {
-        // Blocks are disjoint and hold at least one processor each.
-        let most = match self {
-            Holds::OneBlock => jobs,
-            Holds::TwoBlocks => jobs.saturating_mul(2),
-            Holds::Processors => processors,
+        // Blocks of jobs that run are disjoint and hold at least one processor each.
+        let (most, waits) = match self {
+            Holds::OneBlock => (jobs, 1),
+            Holds::TwoBlocks => (jobs.saturating_mul(2), 2),
+            Holds::Processors => (processors, 0),
         };
-        if most < processors { most } else { processors }
+        let all = processors + waits;
+        if most < all { most } else { all }
     }
 }
 

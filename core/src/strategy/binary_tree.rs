@@ -58,7 +58,7 @@ use crate::search::halves::Order;
 
 tree_strategy! {
     /// Binary tree.
-    BinaryTree: |tree, processors, draft| {
+    BinaryTree, takes_any: false, |tree, processors, draft| {
         tree.propose_one(processors, Order::LeftFirst, draft)
     }
 }

@@ -60,11 +60,11 @@ macro_rules! simple_strategy {
     };
 }
 
-/// Defines a strategy that searches the tree of halves of a two-dimensional mesh ([`Halves`](crate::search::halves::Halves)): what it proposes, of the
-/// tree, the number of processors and the draft, and the parameter of its kind.
+/// Defines a strategy that searches the tree of halves of a two-dimensional mesh ([`Halves`](crate::search::halves::Halves)): whether any free processors
+/// will do, and what it proposes, of the tree, the number of processors and the draft, and the parameter of its kind.
 macro_rules! tree_strategy {
     (
-        $(#[$meta:meta])* $name:ident $(($parameter:ident))?:
+        $(#[$meta:meta])* $name:ident $(($parameter:ident))?, takes_any: $takes_any:literal,
         |$tree:ident, $processors:ident, $draft:ident| $propose:expr
     ) => {
         simple_strategy! {
@@ -78,6 +78,10 @@ macro_rules! tree_strategy {
                 request: &crate::request::Request,
             ) -> Result<u32, crate::error::Refusal> {
                 crate::strategy::common::demand_of_processors(request, &self.grid)
+            }
+
+            fn takes_any(&self) -> bool {
+                $takes_any
             }
 
             fn propose(

@@ -60,7 +60,7 @@
 
 tree_strategy! {
     /// Spatially compact binary tree.
-    CompactBinaryTree: |tree, processors, draft| {
+    CompactBinaryTree, takes_any: true, |tree, processors, draft| {
         tree.propose_first(processors, draft)
     }
 }

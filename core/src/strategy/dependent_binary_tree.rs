@@ -70,7 +70,7 @@ use crate::search::halves::{Order, Parts};
 
 tree_strategy! {
     /// Dependent binary tree.
-    DependentBinaryTree: |tree, processors, draft| {
+    DependentBinaryTree, takes_any: true, |tree, processors, draft| {
         tree.propose_parts(processors, Order::LeftFirst, Parts::Dependent, draft)
     }
 }

@@ -44,7 +44,7 @@ use crate::search::halves::{Order, Parts};
 
 tree_strategy! {
     /// Dependent dynamic binary tree.
-    DependentDynamicBinaryTree(ratio): |tree, processors, draft| {
+    DependentDynamicBinaryTree(ratio), takes_any: true, |tree, processors, draft| {
         tree.propose_parts(processors, Order::Ratio(ratio), Parts::Dependent, draft)
     }
 }

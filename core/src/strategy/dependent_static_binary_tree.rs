@@ -44,7 +44,7 @@ use crate::search::halves::{Order, Parts};
 
 tree_strategy! {
     /// Dependent static binary tree.
-    DependentStaticBinaryTree(tolerance): |tree, processors, draft| {
+    DependentStaticBinaryTree(tolerance), takes_any: true, |tree, processors, draft| {
         tree.propose_parts(processors, Order::Tolerance(tolerance), Parts::Dependent, draft)
     }
 }

@@ -52,7 +52,7 @@ use crate::search::halves::Order;
 
 tree_strategy! {
     /// Dynamic binary tree.
-    DynamicBinaryTree(ratio): |tree, processors, draft| {
+    DynamicBinaryTree(ratio), takes_any: false, |tree, processors, draft| {
         tree.propose_one(processors, Order::Ratio(ratio), draft)
     }
 }

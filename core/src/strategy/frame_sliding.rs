@@ -51,6 +51,7 @@ use super::Strategy;
 use super::common::demand_as_requested;
 use crate::blocks::Draft;
 use crate::error::Refusal;
+use crate::grid::Block;
 use crate::mesh::{Coord, Submesh};
 use crate::occupancy::Occupancy;
 use crate::request::Request;
@@ -92,6 +93,20 @@ impl Strategy for FrameSliding<'_> {
             from = start.x % sides.w;
         }
         false
+    }
+
+    fn is_monotone(&self) -> bool {
+        false
+    }
+
+    /// The frame, and the node where the sliding begins.
+    fn kept_free(&self, supposed: &Occupancy<'_>, place: Block) -> Block {
+        let place = Submesh::from(place);
+        let Some(start) = first_free(supposed) else {
+            return place.into();
+        };
+        let (low, high) = (place.lower_left(), place.upper_right());
+        Submesh::between(low.x.min(start.x), start.y, high.x.max(start.x), high.y).into()
     }
 }
 

@@ -62,7 +62,7 @@ use crate::search::halves::{Order, Parts};
 
 tree_strategy! {
     /// Independent binary tree.
-    IndependentBinaryTree: |tree, processors, draft| {
+    IndependentBinaryTree, takes_any: true, |tree, processors, draft| {
         tree.propose_parts(processors, Order::LeftFirst, Parts::Independent, draft)
     }
 }

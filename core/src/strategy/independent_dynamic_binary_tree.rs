@@ -44,7 +44,7 @@ use crate::search::halves::{Order, Parts};
 
 tree_strategy! {
     /// Independent dynamic binary tree.
-    IndependentDynamicBinaryTree(ratio): |tree, processors, draft| {
+    IndependentDynamicBinaryTree(ratio), takes_any: true, |tree, processors, draft| {
         tree.propose_parts(processors, Order::Ratio(ratio), Parts::Independent, draft)
     }
 }

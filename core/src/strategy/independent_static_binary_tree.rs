@@ -44,7 +44,7 @@ use crate::search::halves::{Order, Parts};
 
 tree_strategy! {
     /// Independent static binary tree.
-    IndependentStaticBinaryTree(tolerance): |tree, processors, draft| {
+    IndependentStaticBinaryTree(tolerance), takes_any: true, |tree, processors, draft| {
         tree.propose_parts(processors, Order::Tolerance(tolerance), Parts::Independent, draft)
     }
 }

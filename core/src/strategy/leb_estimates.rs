@@ -19,6 +19,7 @@
 //! - A job that is placed and has no estimate is placed as least expected blocking places it.
 //! - An [`Allocator`](crate::Allocator) knows of no ends: its jobs never leave.
 //! - Of running jobs with the same estimated end the one that was granted first leaves first.
+//! - What is reserved for a job that waits, and withheld from the one that is placed, leaves at that job's estimated end.
 //! - The other decisions are those of least expected blocking.
 //!
 //! # Complexity and memory
@@ -138,7 +139,7 @@ impl Rule for FirstEndFirst {
                 break;
             }
             for job in gone..next {
-                decision.leave(job);
+                decision.leave(job, &|other| other < job);
                 decision.describe(0, &[0], &[job]);
             }
             (gone, now) = (next, end);

@@ -133,6 +133,24 @@ pub trait Strategy {
         false
     }
 
+    /// Whether a place is found whenever as many processors are free as the request demands, wherever they are. Then schedulers
+    /// reserve a number of processors, else what the strategy finds.
+    fn takes_any(&self) -> bool {
+        false
+    }
+
+    /// Whether a place that is found where some processors are busy is found again, or another one, where fewer are. If not, the strategy says what
+    /// has to stay free ([`Strategy::kept_free`]).
+    fn is_monotone(&self) -> bool {
+        true
+    }
+
+    /// What has to stay free for a request with the place that was found for it in a supposed occupancy, so that a place is found again
+    /// when what is free there becomes busy elsewhere: a block around that place.
+    fn kept_free(&self, _supposed: &Occupancy<'_>, place: Block) -> Block {
+        place
+    }
+
     /// A request has arrived; it may be refused or have to wait. For strategies that learn from what was asked for.
     fn arrived(&mut self, _request: &Request) {}
 

@@ -172,6 +172,11 @@ impl Strategy for Neighbor<'_> {
         }
     }
 
+    /// A request that keeps its orientation needs its whole rectangle free, also where it takes a part of it.
+    fn recognizes(&self, request: &Request, sides: Sides) -> bool {
+        !request.may_rotate() && request.sides() == sides
+    }
+
     fn propose(
         &mut self,
         occupancy: &Occupancy<'_>,

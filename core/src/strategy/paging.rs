@@ -250,6 +250,10 @@ impl Strategy for Paging<'_> {
         }
     }
 
+    fn takes_any(&self) -> bool {
+        self.size == 1
+    }
+
     fn propose(
         &mut self,
         occupancy: &Occupancy<'_>,

@@ -74,6 +74,10 @@ impl Strategy for ParallelLayout<'_> {
         demand_of_processors(request, &self.mesh.grid())
     }
 
+    fn takes_any(&self) -> bool {
+        true
+    }
+
     fn propose(
         &mut self,
         occupancy: &Occupancy<'_>,

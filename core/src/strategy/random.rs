@@ -142,6 +142,10 @@ impl Strategy for Random<'_> {
         demand_of_processors(request, &self.grid)
     }
 
+    fn takes_any(&self) -> bool {
+        true
+    }
+
     fn propose(
         &mut self,
         occupancy: &Occupancy<'_>,

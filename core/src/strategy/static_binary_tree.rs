@@ -55,7 +55,7 @@ use crate::search::halves::Order;
 
 tree_strategy! {
     /// Static binary tree.
-    StaticBinaryTree(tolerance): |tree, processors, draft| {
+    StaticBinaryTree(tolerance), takes_any: false, |tree, processors, draft| {
         tree.propose_one(processors, Order::Tolerance(tolerance), draft)
     }
 }

@@ -4,6 +4,7 @@ use super::Supposition;
 use crate::blocks::{Chain, Held};
 use crate::error::Refusal;
 use crate::grid::Block;
+use crate::jobs::{JobSlot, Reserved};
 use crate::mesh::{Sides, Submesh};
 use crate::outlook::{Outlook, Placing};
 use crate::request::Request;
@@ -15,7 +16,7 @@ impl Supposition<'_, '_> {
     ///
     /// # Errors
     ///
-    /// `Reserved`: all places are among what is withheld; `TableFull`.
+    /// `Reserved`: all places are among what is withheld, or reservations take the room for its blocks.
     pub(crate) fn find(
         mut self,
         request: &Request,
@@ -27,14 +28,11 @@ impl Supposition<'_, '_> {
         }
         let outlook = Outlook::new(Held(self.pool), self.occupancy, Some(placing));
         self.strategy.look(&outlook);
-        self.propose(request).map_err(|refusal| match refusal {
-            Refusal::Fragmented => Refusal::Reserved,
-            other => other,
-        })
+        self.propose(request).map_err(|_| Refusal::Reserved)
     }
 
-    /// The block to keep free for a job that fits; see [`World::reserve`](crate::scheduler::World::reserve). `None` if the strategy would
-    /// not give it a single block. `given_back` is all that was given back here.
+    /// What to keep free for a job that fits; see [`World::reserve`](crate::scheduler::World::reserve). `given_back` is all that was given
+    /// back here. `None` if the strategy finds no place.
     ///
     /// # Time complexity
     ///
@@ -43,9 +41,36 @@ impl Supposition<'_, '_> {
         &mut self,
         request: &Request,
         given_back: &(impl Iterator<Item = Chain> + Clone),
-    ) -> Option<Block> {
-        self.corner(request, given_back)
-            .or_else(|| self.block(request))
+    ) -> Option<Reserved> {
+        if let Some(block) = self.corner(request, given_back) {
+            return Some(Reserved::Block(block));
+        }
+        let chain = match self.propose(request) {
+            Ok(chain) => chain,
+            // No room for its blocks: nothing that runs longer begins before it.
+            Err(Refusal::TableFull) => {
+                return Some(Reserved::Block(self.supposed.grid().whole()));
+            }
+            Err(_) => return None,
+        };
+        if chain.len() > 1 {
+            self.pool.reserve(chain);
+            return Some(Reserved::Blocks(chain.links()));
+        }
+        let block = self.pool.iter(chain).next();
+        self.pool.free(chain);
+        block.map(|block| Reserved::Block(self.strategy.kept_free(self.supposed, block)))
+    }
+
+    /// [`Supposition::withhold`] of what is reserved.
+    pub(crate) fn withhold_reserved(&mut self, job: &JobSlot) {
+        if let Some(block) = job.reserved_block() {
+            self.withhold_block(block);
+        }
+        for block in self.pool.reserved(job.reserved_chain()) {
+            self.supposed.withhold(block);
+            self.watch.visited(block, self.occupancy, self.pool);
+        }
     }
 
     fn corner(
@@ -63,6 +88,9 @@ impl Supposition<'_, '_> {
                 sides[count] = oriented;
                 count += 1;
             }
+        }
+        if count == 0 {
+            return None;
         }
         let (pool, occupancy, watch) = (&*self.pool, self.occupancy, &mut self.watch);
         let mut worked = |instructions| watch.worked(instructions, occupancy, pool);

@@ -256,3 +256,28 @@ fn evalys_reads_the_jobs_and_finds_the_same_mean_waiting_time() {
         .sum();
     assert_eq!(numbers[3], held as f64);
 }
+
+/// Job 1 holds three of six processors until 10, when job 2, the head, takes four. Job 3 runs longer, so it begins beside the place of the head.
+#[test]
+fn later_jobs_leave_free_what_the_head_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |number: u32, submitted: u32, run_time: u32, processors: u32| {
+        format!(
+            "{number} {submitted} -1 {run_time} {processors} -1 -1 {processors} {run_time} -1 1 1 1 -1 -1 -1 -1 -1\n"
+        )
+    };
+    let log = [line(1, 0, 10, 3), line(2, 1, 10, 4), line(3, 2, 1000, 2)].concat();
+    fs::write(folder.path().join("log.swf"), log).unwrap();
+    for scheduler in ["easy", "conservative"] {
+        let line = format!(
+            "run --swf log.swf --mesh 6x1 --strategy l-shape,neighbor,ff,naive --scheduler {scheduler} --format json \
+             --jobs-output {scheduler}.csv"
+        );
+        host_sim_in(folder.path(), &line).json();
+        let rows = rows(&folder.path().join(format!("{scheduler}.csv")));
+        assert_eq!(rows.len(), 12);
+        for (row, start) in rows.iter().zip(["0", "10", "2"].iter().cycle()) {
+            assert_eq!(row["starting_time"], *start, "{scheduler}: {row:?}");
+        }
+    }
+}

@@ -67,7 +67,10 @@ impl Rig<'_> {
                 .filter(|_| job.reserved_from() < Some(own_end))
             {
                 is_withheld = true;
-                outlook.never_free.extend(nodes(block));
+                let nodes: Vec<u32> = nodes(block);
+                nodes.iter().for_each(|&node| machine.set(node, true));
+                let left = left(job);
+                outlook.running.push(Other { nodes, left });
             }
         }
         for node in (0..NODES).filter(|&node| self.controller.occupancy().is_faulty(NodeId(node))) {
@@ -153,6 +156,7 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                 rig.model.arrived(&request);
                 let (machine, outlook, is_withheld) = rig.state(&request);
                 let (attempts, free) = (rig.attempts(), machine.free());
+                let running = rig.controller.jobs().running_len() as usize;
                 let job = JobId(next);
                 next += 1;
                 let overdue = outlook.running.iter().any(|other| other.left == Some(0));
@@ -179,7 +183,7 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                         .any(|&node| rig.controller.occupancy().is_faulty(NodeId(node))),
                 );
                 seen.with_withheld += u32::from(is_withheld);
-                seen.by_running[outlook.running.len().min(11)] += 1;
+                seen.by_running[running.min(11)] += 1;
                 rig.model.look(outlook);
                 let wanted = convert::wanted(machine.grid(), &request).expect("a request");
                 let expected = rig.model.candidates(&machine, &wanted);

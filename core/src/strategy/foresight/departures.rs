@@ -38,16 +38,16 @@ pub(in crate::strategy) fn score(decision: &mut Decision<'_>, budget: u64) {
 
     decision.score(0, weight(0));
     for i in 0..removed {
-        decision.leave(i);
+        decision.leave(i, &|_| false);
         decision.describe(single(i), &[0], &[i]);
         decision.score(single(i), weight(1));
         for j in 0..if departures > 1 { i } else { 0 } {
-            decision.leave(j);
+            decision.leave(j, &|gone| gone == i);
             let state = pair(i, j);
             decision.describe(state, &[single(i), single(j)], &[i, j]);
             decision.score(state, weight(2));
             for l in 0..if departures > 2 { j } else { 0 } {
-                decision.leave(l);
+                decision.leave(l, &|gone| gone == i || gone == j);
                 let pairs = [state, pair(i, l), pair(j, l)];
                 decision.describe(triple, &pairs, &[i, j, l]);
                 decision.score(triple, weight(3));

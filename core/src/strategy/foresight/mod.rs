@@ -137,9 +137,11 @@ pub struct Foresight<'m, R> {
     mesh: Mesh,
     budget: u64,
     division: Division,
-    /// `list[..running]` are the running jobs of the latest outlook.
+    /// `list[..running]` are the other jobs of the latest outlook: those that run, and those for which something is reserved.
     pub(super) workspace: Workspace<'m>,
     running: usize,
+    /// Whether some of them may hold the same processors.
+    may_overlap: bool,
     /// Whether a bit is set in the bitmap of what never becomes free.
     is_any_fixed: bool,
     expected: Expected,
@@ -163,6 +165,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
             division: Division::new(w, h, budget),
             workspace,
             running: 0,
+            may_overlap: false,
             is_any_fixed: true,
             expected: Expected::new(),
             latest: None,
@@ -187,7 +190,9 @@ impl<'m, R: Rule> Foresight<'m, R> {
         request: &Request,
         draft: &mut Draft<'_, '_>,
     ) -> Option<Submesh> {
-        let running = core::mem::take(&mut self.running);
+        // Of reservations that lie where jobs run there may be more than there is room for.
+        let busy = self.mesh.nodes() - occupancy.free();
+        let running = core::mem::take(&mut self.running).min(busy as usize);
         let parts = Parts::new(self.workspace.words, self.division);
         // There is room for as many submeshes as processors are free, which maximal ones are no more than.
         let (running, list) = self.workspace.list.split_at_mut(running);
@@ -236,6 +241,7 @@ impl<'m, R: Rule> Foresight<'m, R> {
                 candidates,
                 fits: Fits::new(&self.expected, parts.table, parts.masks),
                 running,
+                may_overlap: self.may_overlap,
                 ends: parts.ends,
                 worked: Worked(&mut worked),
             };
@@ -309,7 +315,7 @@ impl<R: Rule> Strategy for Foresight<'_, R> {
         }
         self.is_any_fixed = outlook.mark_never_free(parts.fixed);
         self.running = 0;
-        // There is room: blocks are disjoint.
+        self.may_overlap = outlook.is_any_reserved();
         for (held, entry) in outlook.held().zip(&mut *self.workspace.list) {
             *entry = Submesh::from(held.block).to_bits();
             if R::BY_ENDS
@@ -359,6 +365,7 @@ pub struct Decision<'a> {
     candidates: Candidates<'a>,
     fits: Fits<'a>,
     running: &'a mut [u64],
+    may_overlap: bool,
     /// How long the running jobs are expected to run, in ticks, as far as there is room: for all jobs that a controller has room for.
     #[cfg_attr(
         not(feature = "leb-estimates"),
@@ -394,25 +401,34 @@ impl Decision<'_> {
         self.candidates.len()
     }
 
-    /// Puts the `count` largest of the running jobs first, the largest at the front; of the same size those that were granted first. The others
-    /// are forgotten.
+    /// Puts the `count` largest of the running jobs first, the largest at the front; of the same size those that were granted first.
     pub(super) fn largest_first(&mut self, count: usize) {
         let area = |block| Submesh::from_bits(block).area();
         for at in 0..self.running.len() {
             (self.worked.0)(60 + 40 * at.min(count) as u32);
-            let block = self.running[at];
             let mut to = at.min(count);
-            while to > 0 && area(self.running[to - 1]) < area(block) {
-                self.running[to] = self.running[to - 1];
+            self.running.swap(at, to);
+            while to > 0 && area(self.running[to - 1]) < area(self.running[to]) {
+                self.running.swap(to - 1, to);
                 to -= 1;
             }
-            self.running[to] = block;
         }
     }
 
-    /// A running job leaves.
-    pub(super) fn leave(&mut self, job: usize) {
-        self.bands.release(self.block(job));
+    /// A running job leaves. What another one holds as well, of those that are not gone, stays busy.
+    pub(super) fn leave(&mut self, job: usize, is_gone: &dyn Fn(usize) -> bool) {
+        let block = self.block(job);
+        self.bands.release(block);
+        if !self.may_overlap {
+            return;
+        }
+        (self.worked.0)(20 * self.running.len() as u32);
+        for other in 0..self.running.len() {
+            let held = self.block(other);
+            if other != job && held.overlaps(block) && !is_gone(other) {
+                self.bands.take(held);
+            }
+        }
     }
 
     /// It is there again.
