@@ -4,8 +4,9 @@
 //! Submit times and run times become ticks, exactly where they are whole seconds, as in the archive. Jobs are put in the
 //! order of their submit times, equal ones in the order of the file.
 //!
-//! -1 means unknown in every field. A line is left out, and counted under the first of these
-//! reasons that applies:
+//! -1 means unknown in every field; any other negative number does so where a run time, a requested
+//! time or processors are meant. A line is left out, and counted under the first of these reasons
+//! that applies:
 //!
 //! - It is a partial execution: its status is 2, 3 or 4, and the header has `Preemption: Double`,
 //!   so another line has the whole job. Without that header the status decides nothing.
@@ -198,7 +199,7 @@ impl Log {
         )
     }
 
-    /// Reads at most so many bytes.
+    /// Reads a log of at most `bytes_max` bytes.
     fn from_lines(
         mut reader: Lines<impl Read>,
         bytes_max: u64,
@@ -340,8 +341,8 @@ pub(super) fn leading<T: FromStr + PartialOrd + From<u8>>(value: &str) -> Option
     digits.parse().ok().filter(|number| *number > T::from(0))
 }
 
-/// Reads a line; `is_double` is whether partial executions have lines of their own beside those of
-/// jobs. `latest` becomes the latest submit time of the partition so far.
+/// Reads a line; `is_double` is whether partial executions have lines of their own in addition to
+/// those of jobs. `latest` becomes the latest submit time of the partition so far.
 fn entry(
     text: &str,
     options: LogOptions,
