@@ -87,7 +87,8 @@ enum Command {
     ///
     /// An interrupted run goes on where it stopped when the same command is given again.
     Reproduce(ReproduceArgs),
-    /// Show what a log has in it before it is run: jobs, load on a machine, sizes, run times, dropped lines and why
+    /// Show what a log has in it before it is run: jobs, dates, load on a machine, sizes, run
+    /// times, dropped lines and why
     Log(LogStatisticsArgs),
     /// List strategies, schedulers, distributions and metrics, with their sources
     List(ListArgs),

@@ -50,8 +50,9 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FRACTION,...", value_parser = names::positive, allow_negative_numbers = true, value_delimiter = ',')]
     log_load: Vec<f64>,
 
-    /// The estimate of its run time that each request carries: perfect, log (the requested time), factor:LOW..HIGH (the run
-    /// time times a number drawn for each job) or none [default: perfect; with --swf: log]
+    /// The estimate of its run time that each request carries: perfect, log (the requested time, at
+    /// most 71 years), factor:LOW..HIGH (the run time times a number drawn for each job) or none
+    /// [default: perfect; with --swf: log]
     #[arg(long, value_name = "MODEL")]
     estimates: Option<EstimateModel>,
 
@@ -244,7 +245,7 @@ impl<'a> Comparison<'a> {
         let machine = requests.machine();
         let load = args.log_load.first().copied();
         let mut loads = args.load.clone();
-        let log = args.log.source(machine, load, args.jobs)?;
+        let log = args.log.source(&args.requests.machine, load, args.jobs)?;
         let is_log = log.is_some();
         let source = match log {
             Some(source) => {

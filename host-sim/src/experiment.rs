@@ -377,7 +377,7 @@ impl Experiment {
         })
     }
 
-    fn replications_max(&self) -> Result<u32, WorkloadError> {
+    pub(crate) fn replications_max(&self) -> Result<u32, WorkloadError> {
         let (most, target) = match (&self.workload, self.replications) {
             (workload, _) if !workload.is_replicated() => (1, None),
             (_, Replications::Fixed(count)) => (count, None),

@@ -27,6 +27,7 @@ mod file;
 pub mod history;
 mod html;
 pub mod identity;
+mod input;
 pub mod io;
 pub mod list;
 mod log;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::ValueHint;
-use meshalloc::Grid;
+use meshalloc::{Grid, NODES_MAX};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub(crate) struct LogStatisticsArgs {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     file: PathBuf,
 
-    /// The machine that its load is offered to.
+    /// The machine that its load is offered to; none unless one is named.
     #[command(flatten)]
     machine: MachineArgs,
 
@@ -47,7 +47,7 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
     let machine = args.machine.machine()?;
     let options = args.window.options(&machine)?;
     let log = Log::read(&args.file, options, machine).map_err(|error| error.to_string())?;
-    let statistics = Statistics::of(&log);
+    let statistics = Statistics::of(&log, args.machine.is_named().then_some(machine));
     match args.format {
         Format::Table => statistics.write(output),
         Format::Json => Ok(report::write_json(&statistics.json(), output)?),
@@ -57,9 +57,11 @@ pub(crate) fn log(args: &LogStatisticsArgs, output: &mut dyn Write) -> Result<()
 /// What a log has in it.
 struct Statistics<'l> {
     log: &'l Log,
+    /// The one that is named.
+    machine: Option<Grid>,
     /// In processor ticks.
     work: u128,
-    /// Jobs that the machine does not hold, and their work.
+    /// Jobs that are larger than the machine, or than any if none is named, and their work.
     too_large: (usize, u128),
     distributions: Vec<(&'static str, Option<Distribution>)>,
     /// Of the jobs with a requested time, those that ran longer.
@@ -131,10 +133,10 @@ fn share(part: u128, whole: u128) -> f64 {
 }
 
 impl<'l> Statistics<'l> {
-    fn of(log: &'l Log) -> Self {
+    fn of(log: &'l Log, machine: Option<Grid>) -> Self {
         let jobs = || log.jobs.iter();
         let (_, all) = total(jobs());
-        let nodes = log.machine.nodes();
+        let nodes = machine.map_or(NODES_MAX, |machine| machine.nodes());
         let second = TimeUnit::Second.ticks_each() as f64;
         let requested = || jobs().filter_map(|job| Some((job.run_time, job.requested_time?)));
         let steps = log.jobs.windows(2);
@@ -146,6 +148,7 @@ impl<'l> Statistics<'l> {
             (share(work, u128::from(nodes) * u128::from(WEEK)) * 1e6) as u64
         };
         let weeks = log.whole_weeks().into_iter().map(week);
+        let weeks = weeks.filter(|_| machine.is_some());
         let distributions = vec![
             (
                 "processors",
@@ -176,6 +179,7 @@ impl<'l> Statistics<'l> {
         });
         Statistics {
             log,
+            machine,
             work: all,
             too_large: total(jobs().filter(|job| job.processors > nodes)),
             distributions,
@@ -201,18 +205,31 @@ impl<'l> Statistics<'l> {
         let weeks = log.whole_weeks().len();
         let weeks = counted(weeks, "whole week");
         writeln!(output, "span: {days:.2} days, {weeks}")?;
-        let machine: Grid = log.machine;
-        let nodes = machine.nodes();
-        writeln!(
-            output,
-            "offered to {machine}, {nodes} processors: {}",
-            self.load_text()
-        )?;
+        if let Some([first, last]) = self.dates() {
+            let zone = header.time_zone.as_ref();
+            let zone = zone.map_or(String::new(), |zone| format!(", time zone {zone}"));
+            writeln!(output, "submitted from {first} to {last}{zone}")?;
+        }
+        let larger = match self.machine {
+            Some(machine) => {
+                let load = self.load_text();
+                let processors = counted(machine.nodes(), "processor");
+                writeln!(output, "offered to {machine}, {processors}: {load}")?;
+                "that"
+            }
+            None => {
+                let known = log.processors_text();
+                if let Some(sides) = log.fitting_mesh() {
+                    writeln!(output, "no machine is named; {known}: see --mesh {sides}")?;
+                }
+                "any machine"
+            }
+        };
         if let (count @ 1.., work) = self.too_large {
             let part = share(work, self.work) * 100.0;
             writeln!(
                 output,
-                "jobs larger than that: {count}, {part:.2} % of the work"
+                "jobs larger than {larger}: {count}, {part:.2} % of the work"
             )?;
         }
         if let (over, all @ 1..) = self.over_requested {
@@ -263,6 +280,12 @@ impl<'l> Statistics<'l> {
         Ok(())
     }
 
+    /// When the first and the last job were submitted.
+    fn dates(&self) -> Option<[String; 2]> {
+        let (first, last) = (self.log.jobs.first()?, self.log.jobs.last()?);
+        Some([self.log.date(first)?, self.log.date(last)?])
+    }
+
     fn load_text(&self) -> String {
         match self.log.offered_load() {
             Some(load) => format!("load {load:.4}"),
@@ -284,9 +307,14 @@ impl<'l> Statistics<'l> {
         LogDocument {
             program: PROGRAM,
             version: VERSION,
-            log: LogJson::new(self.log),
-            machine: self.log.machine.to_string(),
-            processors: self.log.machine.nodes(),
+            log: match self.machine {
+                Some(_) => LogJson::new(self.log),
+                None => LogJson::new(self.log).without_load(),
+            },
+            machine: self.machine.map(|machine| machine.to_string()),
+            processors: self.machine.map(|machine| machine.nodes()),
+            first_submitted: self.dates().map(|[first, _]| first),
+            last_submitted: self.dates().map(|[_, last]| last),
             processors_of_log: self.log.header.max_procs.clone(),
             span_seconds: TimeUnit::Second.of(self.log.span()),
             whole_weeks: self.log.whole_weeks().len(),
@@ -316,10 +344,15 @@ pub(crate) struct LogDocument {
     /// The program's version.
     version: &'static str,
     log: LogJson,
-    /// The machine that the load is offered to.
-    machine: String,
+    /// The machine that the load is offered to; `null` if none is named.
+    machine: Option<String>,
     /// Its processors.
-    processors: u32,
+    processors: Option<u32>,
+    /// When the first job was submitted, in RFC 3339, by the clock of the logged machine, or in UTC
+    /// if its time zone is not known; `null` if the header has no UnixStartTime.
+    first_submitted: Option<String>,
+    /// When the last job was submitted.
+    last_submitted: Option<String>,
     /// The processors of the logged machine, as the header has them.
     processors_of_log: Option<String>,
     /// From the first submit time to the last one.
@@ -336,7 +369,7 @@ pub(crate) struct LogDocument {
     sizes: Vec<SizeJson>,
 }
 
-/// Jobs that the machine does not hold.
+/// Jobs that are larger than the machine, or than any machine if none is named.
 #[derive(Serialize, JsonSchema)]
 struct TooLargeJson {
     /// Their number.

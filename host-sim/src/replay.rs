@@ -250,7 +250,7 @@ impl Replay<'_> {
             let Some(operation) = lines.next()? else {
                 return Ok(());
             };
-            self.line = lines.number;
+            self.line = lines.number();
             if let Some(operation) = operation {
                 self.one(operation, backend, output)?;
             }

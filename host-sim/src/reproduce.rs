@@ -17,6 +17,7 @@ use crate::backend::StopwatchBackends;
 use crate::experiment;
 use crate::failure::Failure;
 use crate::file;
+use crate::input;
 use crate::names;
 use crate::progress::Bar;
 use crate::scenario::{self, ThreadsArgs};
@@ -407,7 +408,7 @@ fn check_folder(
     figures: &[Figure],
     command: &str,
 ) -> Result<(), String> {
-    match fs::read_to_string(record) {
+    match input::text(record) {
         Ok(known) => match known.lines().next().unwrap_or_default() {
             known if known == command => Ok(()),
             known => Err(format!(
@@ -435,7 +436,7 @@ fn check_folder(
 /// Removes the files that the record names, those of another command: its first line is the command, each further one the
 /// name of a file.
 fn remove_recorded(folder: &Path, record: &Path) -> Result<(), String> {
-    let recorded = fs::read_to_string(record).unwrap_or_default();
+    let recorded = input::text(record).unwrap_or_default();
     for name in recorded.lines().skip(1) {
         // Nothing outside the folder, whatever the record has.
         let path = Path::new(name).file_name().map(|name| folder.join(name));

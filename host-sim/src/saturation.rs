@@ -248,7 +248,8 @@ fn write_table(
         {
             writeln!(
                 output,
-                "{name}: still above the error of {target} after {max} replications, the cap."
+                "{name}: still above the error of {target} after {}, the cap.",
+                counted(max, "replication")
             )?;
         }
         for (reason, count) in result.refused.iter() {

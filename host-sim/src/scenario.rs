@@ -8,8 +8,8 @@ use crate::backend::line::Endpoint;
 use crate::io::{IoSide, IoTasks};
 use crate::names;
 use crate::workload::{
-    CountDistribution, EstimateModel, JOBS_MAX, Patterns, ServiceDistribution, SideRange,
-    SizeDistribution, WorkloadError,
+    CountDistribution, EstimateModel, JOBS_MAX, Patterns, ServiceDistribution, SizeDistribution,
+    WorkloadError,
 };
 
 mod effective;
@@ -111,16 +111,6 @@ pub(crate) fn format(text: &str) -> Result<Format, String> {
     }
 }
 
-/// Reads `MIN..MAX`, both included, or `MAX` alone.
-pub(crate) fn side_range(text: &str) -> Result<SideRange, String> {
-    let (min, max) = text.split_once("..").unwrap_or(("1", text));
-    let side = |text: &str| text.parse::<u16>().ok();
-    let range = side(min).zip(side(max));
-    range
-        .and_then(|(min, max)| SideRange::new(min, max).ok())
-        .ok_or_else(|| "expected MIN..MAX with 1 <= MIN <= MAX, such as 1..32".to_owned())
-}
-
 const MACHINE: &str = "Machine";
 const SYNTHETIC: &str = "Synthetic workload";
 const MESSAGES: &str = "Jobs that send messages (in place of service times)";
@@ -146,7 +136,8 @@ pub struct ScenarioArgs {
     pub scheduler: Option<SchedulerKind>,
 
     /// Number of processors of a job in place of its sides: exponential:MEAN, rounded up, at most the whole machine
-    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC, conflicts_with_all = ["cube", "sizes", "widths", "heights", "swf"])]
+    #[arg(long, value_name = "DISTRIBUTION", help_heading = SYNTHETIC, 
+        conflicts_with_all = ["cube", "sizes", "side_lengths", "swf"])]
     pub task_processors: Option<CountDistribution>,
 
     /// Number of tasks, all there at time 0, and no arrivals later; all are measured [default on a
@@ -262,8 +253,9 @@ pub struct ScenarioArgs {
         conflicts_with = "pattern")]
     pub log_load: Option<f64>,
 
-    /// The estimate of its run time that each request carries: perfect, log (the requested time), factor:LOW..HIGH (the run
-    /// time times a number drawn for each job) or none [default: perfect; with --swf: log; with --pattern and --io: none]
+    /// The estimate of its run time that each request carries: perfect, log (the requested time, at
+    /// most 71 years), factor:LOW..HIGH (the run time times a number drawn for each job) or none
+    /// [default: perfect; with --swf: log; with --pattern and --io: none]
     #[arg(long, value_name = "MODEL", help_heading = ESTIMATES)]
     pub estimates: Option<EstimateModel>,
 

@@ -432,9 +432,14 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     }
 
     fn submit(&mut self, number: u32) -> Result<Outcome, SimulationError> {
+        let request = self.state.request(number);
+        if request.processors > self.state.machine.nodes() {
+            // There may be no shape for so many processors, so the controller cannot be asked.
+            return Ok(Outcome::Refused(Refusal::NeverFits));
+        }
         let command = Command::Submit {
             job: JobId(number),
-            request: self.state.request(number),
+            request,
         };
         let outcome = self.call(&command, |reply| match *reply {
             Reply::Submitted { job, .. } if job.0 == number => Some(Outcome::Taken),

@@ -7,19 +7,22 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
 
 use clap::builder::ValueHint;
 use clap::{ArgGroup, Args};
 
 use crate::failure::Failure;
 use crate::file;
+use crate::input;
 use crate::names;
 use crate::reproduce;
 use crate::sweep::command as sweep;
+use crate::wording::counted;
 
 /// What is divided among the tasks of an array, and how these are submitted.
 #[derive(Args, Clone, Debug)]
@@ -87,7 +90,11 @@ pub(crate) fn slurm(args: &SlurmArgs, output: &mut dyn Write) -> Result<(), Fail
         return Ok(());
     }
     let array = submit(&array, None)?;
-    writeln!(output, "array: job {array}, {} tasks", args.tasks)?;
+    writeln!(
+        output,
+        "array: job {array}, {}",
+        counted(args.tasks, "task")
+    )?;
     let merge = submit(&merge, Some(&array)).map_err(|error| {
         format!("{error} (the array is submitted: job {array}; `scancel {array}` removes it)")
     })?;
@@ -256,17 +263,28 @@ fn submit(script: &Path, after: Option<&str>) -> Result<String, String> {
     if let Some(job) = after {
         sbatch.arg(format!("--dependency=afterany:{job}"));
     }
-    let ended = sbatch.arg(script).stdin(Stdio::null()).output();
-    let ended = ended.map_err(|error| {
+    sbatch.arg(script).stdin(Stdio::null());
+    let started = sbatch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = started.map_err(|error| {
         format!("sbatch: cannot be started: {error} (expected on a machine that submits to Slurm)")
     })?;
-    let said = String::from_utf8_lossy(&ended.stderr);
-    if !ended.status.success() {
+    let (output, errors) = (child.stdout.take(), child.stderr.take());
+    let cannot = |error: io::Error| format!("sbatch: cannot be read: {error}");
+    // Both at once: it might wait for the reader of one.
+    let (output, errors) = thread::scope(|scope| {
+        let errors = scope.spawn(|| errors.map_or(Ok(Vec::new()), input::beginning));
+        let output = output.map_or(Ok(Vec::new()), input::beginning);
+        (output, errors.join().expect("nothing panics there"))
+    });
+    let status = child.wait().map_err(cannot)?;
+    let (output, errors) = (output.map_err(cannot)?, errors.map_err(cannot)?);
+    let said = String::from_utf8_lossy(&errors);
+    if !status.success() {
         let said = said.trim().replace('\n', "; ");
         return Err(format!("sbatch refuses {}: {said}", script.display()));
     }
     // In a federation the cluster follows the number.
-    let said = String::from_utf8_lossy(&ended.stdout);
+    let said = String::from_utf8_lossy(&output);
     let job = said.trim().split(';').next().unwrap_or_default();
     if job.is_empty() || !job.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(format!(

@@ -317,8 +317,11 @@ impl TrafficArgs {
             routing_delay,
         } = self.network.parameters();
         format!(
-            "{}, {flits} flits, routing delay {routing_delay} cycles, seed {}",
-            self.pattern, self.seed
+            "{}, {}, routing delay {}, seed {}",
+            self.pattern,
+            counted(flits, "flit"),
+            counted(routing_delay, "cycle"),
+            self.seed
         )
     }
 

@@ -1,4 +1,4 @@
-//! Numbers as sentences have them.
+//! Numbers and words of the input as sentences have them.
 
 use std::fmt;
 
@@ -26,10 +26,36 @@ impl fmt::Display for Number {
 /// ```
 /// use meshalloc_host_sim::wording::counted;
 /// assert_eq!([0, 1, 2].map(|count| counted(count, "job")), ["0 jobs", "1 job", "2 jobs"]);
+/// assert_eq!([0.5, 1.0].map(|count| counted(count, "job")), ["0.5 jobs", "1 job"]);
 /// ```
-pub fn counted(count: impl TryInto<u64> + fmt::Display + Copy, what: &str) -> String {
-    match count.try_into() {
-        Ok(1) => format!("{count} {what}"),
-        _ => format!("{count} {what}s"),
-    }
+pub fn counted(count: impl fmt::Display, what: &str) -> String {
+    // As it is written: a number may have a fraction.
+    let mut text = count.to_string();
+    let plural = if text == "1" { "" } else { "s" };
+    text.extend([" ", what, plural]);
+    text
+}
+
+/// The verb that follows a count: `1 line is`, `2 lines are`.
+pub(crate) fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+/// A word of the input, shortened, as an error message shows it.
+pub(crate) fn quoted(word: &[u8]) -> String {
+    let (shown, more) = cut(word);
+    format!("{:?}{more}", String::from_utf8_lossy(shown))
+}
+
+/// Digits of the input, shortened.
+pub(crate) fn shortened(digits: &[u8]) -> String {
+    let (shown, more) = cut(digits);
+    format!("{}{more}", String::from_utf8_lossy(shown))
+}
+
+/// How a word begins, and what stands in place of the rest.
+fn cut(word: &[u8]) -> (&[u8], &'static str) {
+    const BYTES_MAX: usize = 40;
+    let more = if word.len() > BYTES_MAX { "..." } else { "" };
+    (&word[..word.len().min(BYTES_MAX)], more)
 }

@@ -5,7 +5,7 @@ use crate::experiment::Experiment;
 use crate::identity::{PROGRAM, VERSION};
 use crate::names;
 use crate::simulation::JobRecord;
-use crate::workload::TimeUnit;
+use crate::workload::{TimeUnit, Workload};
 
 /// The header of a log of so many jobs.
 pub(super) fn header(experiment: &Experiment, jobs: u64) -> String {
@@ -18,13 +18,15 @@ pub(super) fn header(experiment: &Experiment, jobs: u64) -> String {
         TimeUnit::Second => "Times are in seconds, with decimals where they are not whole",
         TimeUnit::Cycle => "Times are in cycles of the network, each in the place of a second",
     };
+    let (start, zone) = clock(&experiment.workload);
     format!(
         "; Version: 2.2\n\
          ; Computer: {machine}, simulated\n\
          ; Installation: {PROGRAM} {VERSION}\n\
          ; MaxJobs: {jobs}\n\
          ; MaxRecords: {jobs}\n\
-         ; UnixStartTime: 0\n\
+         ; UnixStartTime: {start}\n\
+         {zone}\
          ; MaxNodes: {nodes}\n\
          ; MaxProcs: {nodes}\n\
          ; Note: strategy {strategy}, scheduler {scheduler}, seed {seed}\n\
@@ -34,6 +36,21 @@ pub(super) fn header(experiment: &Experiment, jobs: u64) -> String {
         nodes = machine.nodes(),
         seed = experiment.seed,
     )
+}
+
+/// The Unix time at time 0 of the workload, in whole seconds, 0 if it has none, and the header line
+/// of its time zone.
+fn clock(workload: &Workload) -> (i64, String) {
+    let Workload::Log(log) = workload else {
+        return (0, String::new());
+    };
+    // Other times than those of the log have no date.
+    if log.is_resampled() || log.load.is_some() || log.messages.is_some() {
+        return (0, String::new());
+    }
+    let zone = log.header.time_zone.as_ref();
+    let zone = zone.map(|zone| format!("; TimeZoneString: {zone}\n"));
+    (log.unix_time(0).unwrap_or(0), zone.unwrap_or_default())
 }
 
 /// A job's line.

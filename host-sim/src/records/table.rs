@@ -15,7 +15,10 @@ pub const COLUMNS: [(&str, &str); 20] = [
         "number in the log, or else in order of arrival, from 1",
     ),
     ("workload_name", "the log, or synthetic"),
-    ("submission_time", "arrival"),
+    (
+        "submission_time",
+        "arrival; of a log, its sum with `from` and log.unix_start_time of the JSON result is Unix time",
+    ),
     (
         "requested_number_of_resources",
         "processors that the job asked for",

@@ -1,13 +1,11 @@
 //! A file of operations, line by line.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{ErrorKind, Read};
 
 use meshalloc::Grid;
 
 use super::{Operation, ReplayError};
-
-/// Bytes read at once.
-const CHUNK_BYTES: usize = 1 << 16;
+use crate::input::{self, LINE_BYTES_MAX};
 
 /// Reads all operations of `input`, and carries out none.
 ///
@@ -23,47 +21,46 @@ pub fn check(file: &str, input: impl Read, machine: Grid) -> Result<(), ReplayEr
 /// The operations of a file.
 pub(super) struct Lines<'f, I> {
     file: &'f str,
-    /// The latest, from 1.
-    pub(super) number: u64,
     machine: Grid,
-    reader: BufReader<I>,
-    /// Kept for its memory.
-    text: Vec<u8>,
+    lines: input::Lines<I>,
 }
 
 impl<'f, I: Read> Lines<'f, I> {
     pub(super) fn new(file: &'f str, input: I, machine: Grid) -> Self {
         Lines {
             file,
-            number: 0,
             machine,
-            reader: BufReader::with_capacity(CHUNK_BYTES, input),
-            text: Vec::new(),
+            lines: input::Lines::new(input, LINE_BYTES_MAX),
         }
+    }
+
+    /// The number of the latest line, from 1.
+    pub(super) const fn number(&self) -> u64 {
+        self.lines.number() as u64
     }
 
     /// Whether the input may have to be waited for.
     pub(super) fn is_drained(&self) -> bool {
-        self.reader.buffer().is_empty()
+        self.lines.is_drained()
     }
 
     /// The next line, with its operation unless it has none; `None` behind the last.
     pub(super) fn next(&mut self) -> Result<Option<Option<Operation>>, ReplayError> {
-        self.text.clear();
-        let read = self.reader.read_until(b'\n', &mut self.text);
-        let bytes = read.map_err(|source| ReplayError::Read {
-            file: self.file.to_owned(),
-            source,
-        })?;
-        if bytes == 0 {
-            return Ok(None);
-        }
-        self.number += 1;
-        let operation = Operation::parse(&self.text, self.machine);
-        operation.map(Some).map_err(|reason| ReplayError::Line {
-            file: self.file.to_owned(),
-            line: self.number,
+        let (file, line) = (self.file, self.number() + 1);
+        let wrong = |reason| ReplayError::Line {
+            file: file.to_owned(),
+            line,
             reason,
-        })
+        };
+        let text = self.lines.next().map_err(|source| match source.kind() {
+            ErrorKind::InvalidData => wrong(source.to_string()),
+            _ => ReplayError::Read {
+                file: file.to_owned(),
+                source,
+            },
+        })?;
+        let Some(text) = text else { return Ok(None) };
+        let operation = Operation::parse(text, self.machine);
+        operation.map(Some).map_err(wrong)
     }
 }

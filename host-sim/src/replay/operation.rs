@@ -5,6 +5,7 @@ use std::fmt;
 use meshalloc::{Block, Grid, JobId, Request, Shape, Ticks, Tuple};
 
 use crate::names;
+use crate::wording::{quoted, shortened};
 
 /// One line of a file of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,8 +220,9 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
 
     /// `AxBx...`, or `A B` for two extents, and perhaps an estimate and a lease, in any order: the last operands of a line.
     ///
-    /// A request with an extent beyond the range of a shape fits no machine, nor does the largest for two extents; extents
-    /// of zero are left as they are, because an empty request is another error.
+    /// A request with an extent beyond the range of a shape fits no machine, nor does the largest
+    /// for two extents, or for one on a shorter dimension; extents of zero are left as they are,
+    /// because an empty request is another error.
     fn request(&mut self) -> Result<(Request, Option<Ticks>), String> {
         let word = self.word("what is asked for")?;
         let mut extents = Vec::new();
@@ -248,7 +250,12 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
         }
         let is_beyond = extents.iter().any(|&extent| extent > u64::from(u16::MAX));
         let shape = if is_beyond && !extents.contains(&0) {
-            Shape::new(&[u16::MAX; 2])
+            // On one dimension two extents are too many, unless it is as long as the longest
+            // extent.
+            match self.usage.machine.sides() {
+                [side] if *side < u16::MAX => Shape::new(&[u16::MAX]),
+                _ => Shape::new(&[u16::MAX; 2]),
+            }
         } else {
             let extent = |&extent| u16::try_from(extent).unwrap_or(u16::MAX);
             Shape::new(&extents.iter().map(extent).collect::<Vec<_>>())
@@ -335,23 +342,4 @@ impl<'l, I: Iterator<Item = &'l [u8]>> Operands<I> {
             self.usage
         )
     }
-}
-
-/// A word of the input, shortened, as an error message shows it.
-fn quoted(word: &[u8]) -> String {
-    let (shown, more) = cut(word);
-    format!("{:?}{more}", String::from_utf8_lossy(shown))
-}
-
-/// Digits of the input, shortened.
-fn shortened(digits: &[u8]) -> String {
-    let (shown, more) = cut(digits);
-    format!("{}{more}", String::from_utf8_lossy(shown))
-}
-
-/// How a word begins, and what stands in place of the rest.
-fn cut(word: &[u8]) -> (&[u8], &'static str) {
-    const BYTES_MAX: usize = 40;
-    let more = if word.len() > BYTES_MAX { "..." } else { "" };
-    (&word[..word.len().min(BYTES_MAX)], more)
 }

@@ -245,20 +245,33 @@ pub(crate) struct LogJson {
     installation: Option<String>,
     /// Whom the header thanks, line by line.
     acknowledge: Vec<String>,
-    /// Jobs that are run.
+    /// UnixStartTime: the Unix time of the log's zero, in seconds; `null` if the header does not
+    /// have it. The Unix time of a job's time is the sum of that time, of `from` if it is given,
+    /// and of this, unless `log-load` or `resample` changes the times of the log.
+    unix_start_time: Option<i64>,
+    /// The time zone of the logged machine, such as Europe/Paris; `null` if the header does not
+    /// have it.
+    time_zone: Option<String>,
+    /// Jobs that are run: `records` less all that are left out.
     jobs: usize,
-    /// Jobs in the file.
+    /// Jobs in the file, lines of partial executions included.
     records: u64,
+    /// Lines left out as they are partial executions of jobs that have a line of their own.
+    partial_executions: u64,
     /// Jobs left out as they are of other partitions.
     other_partitions: u64,
+    /// Jobs left out as they have no submit time.
+    dropped_no_submit_time: u64,
     /// Jobs left out as they were submitted before or after the window.
     outside: u64,
     /// Jobs left out as they have no number of processors.
     dropped_no_processors: u64,
     /// Jobs left out as they have no run time.
     dropped_no_run_time: u64,
+    /// Lines after the last job that the option `jobs` takes.
+    beyond_limit: u64,
     /// The load that its jobs offer to the machine at the times of the log, whatever `log-load` makes of these; `null` if they
-    /// arrive at one time.
+    /// arrive at one time, or no machine is named.
     offered_load: Option<f64>,
 }
 
@@ -269,13 +282,26 @@ impl LogJson {
             computer: log.header.computer.clone(),
             installation: log.header.installation.clone(),
             acknowledge: log.header.acknowledge.clone(),
+            unix_start_time: log.header.unix_start_time,
+            time_zone: log.header.time_zone.clone(),
             jobs: log.jobs.len(),
             records: log.lines.records.into(),
+            partial_executions: log.lines.partial_executions.into(),
             other_partitions: log.lines.other_partitions.into(),
+            dropped_no_submit_time: log.lines.no_submit_time.into(),
             outside: log.lines.outside.into(),
             dropped_no_processors: log.lines.no_processors.into(),
             dropped_no_run_time: log.lines.no_run_time.into(),
+            beyond_limit: log.lines.beyond_limit.into(),
             offered_load: log.offered_load(),
+        }
+    }
+
+    /// The same of a log that is offered to no machine.
+    pub(crate) fn without_load(self) -> Self {
+        LogJson {
+            offered_load: None,
+            ..self
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::names;
 use crate::scenario::LogSource;
 use crate::wording::{Number, counted};
 use crate::workload::{
-    Arrivals, EstimateModel, LogOptions, Messages, Rate, Requests, Synthetic, TimeUnit,
+    Arrivals, EstimateModel, LogOptions, Messages, Rate, Requests, Submeshes, Synthetic, TimeUnit,
     WorkDistribution,
 };
 
@@ -21,8 +21,8 @@ pub fn workload_text(workload: &Synthetic) -> String {
         Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic ratio {}", Number(traffic)),
         Arrivals::Poisson(Rate::Arrivals(rate)) => {
             format!(
-                "{} jobs a {}",
-                Number(rate),
+                "{} a {}",
+                counted(Number(rate), "job"),
                 workload.work.time_unit().name()
             )
         }
@@ -111,11 +111,11 @@ pub fn messages_text(messages: &Messages) -> String {
         count => format!(", {count} {what}"),
     };
     format!(
-        "{patterns}{}{}{}, {} flits, routing delay {}",
+        "{patterns}{}{}{}, {}, routing delay {}",
         count(per_pair, "messages a pair"),
         count(iterations, "iterations"),
         if *blocking { ", blocking" } else { "" },
-        network.flits,
+        counted(network.flits, "flit"),
         network.routing_delay
     )
 }
@@ -129,7 +129,9 @@ pub fn io_text(io: &IoTasks) -> String {
     let Bandwidths { link, disk } = io.bandwidths;
     let network = match io.network {
         IoNetwork::FairShares => String::new(),
-        IoNetwork::Wormhole { flits } => format!(", wormhole network, {flits} flits a MB"),
+        IoNetwork::Wormhole { flits } => {
+            format!(", wormhole network, {} a MB", counted(flits, "flit"))
+        }
     };
     format!(
         "{communications}, then a {}, I/O nodes {}, links {link} MB/s, disks {disk} MB/s{network}",
@@ -142,12 +144,8 @@ pub fn requests_text(requests: &Requests) -> String {
     match requests {
         Requests::Submeshes(submeshes) => {
             let mut text = format!("{} sides", submeshes.sizes);
-            let longest = submeshes.machine.sides();
-            let sides = submeshes.sides.iter().zip(longest);
-            for (what, (range, &longest)) in ["widths", "heights"].into_iter().zip(sides) {
-                if (range.min(), range.max()) != (1, longest) {
-                    let _ = write!(text, ", {what} {}..{}", range.min(), range.max());
-                }
+            if submeshes.sides != Submeshes::new(submeshes.machine, submeshes.sizes).sides {
+                let _ = write!(text, ", lengths {}", submeshes.side_lengths());
             }
             text
         }

@@ -141,14 +141,15 @@ fn facts(content: &Content<'_>) -> Vec<(&'static str, String)> {
     }
     if figures.iter().any(Figure::is_clocked) {
         let runs = match extent.clocked.replications {
-            Replications::Fixed(count) => format!("{count} replications of "),
+            Replications::Fixed(count) => format!("{} of ", counted(count, "replication")),
             _ => String::new(),
         };
         facts.push((
             "search times",
             format!(
-                "{runs}{} jobs, one thread, the fastest of {} times each",
-                extent.clocked.jobs, extent.clocked_repeats
+                "{runs}{}, one thread, the fastest of {} each",
+                counted(extent.clocked.jobs, "job"),
+                counted(extent.clocked_repeats, "time")
             ),
         ));
     }

@@ -8,6 +8,7 @@ use crate::experiment::{Experiment, Measure};
 use crate::names;
 use crate::report;
 use crate::statistics::Sampling;
+use crate::wording::counted;
 use crate::workload::{
     Arrivals, EstimateModel, Rate, Requests, Resample, Synthetic, TimeUnit, WorkDistribution,
     Workload,
@@ -117,7 +118,7 @@ impl Setting {
             Arrivals::Poisson(Rate::Load(load)) => format!("load {load}"),
             Arrivals::Poisson(Rate::Traffic(traffic)) => format!("traffic {traffic}"),
             Arrivals::Poisson(Rate::Arrivals(rate)) => format!("rate {rate}"),
-            Arrivals::AtOnce { tasks } => format!("{tasks} tasks at time 0"),
+            Arrivals::AtOnce { tasks } => format!("{} at time 0", counted(tasks, "task")),
         }
     }
 

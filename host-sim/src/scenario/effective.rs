@@ -321,7 +321,9 @@ fn measure(args: &ScenarioArgs, workload: &Synthetic) -> Result<Measure, OptionE
 fn job_source(args: &ScenarioArgs, requests: Requests) -> Result<JobSource, OptionError> {
     let machine = requests.machine();
     let messages = messages(args)?;
-    let source = args.log.source(machine, args.log_load, args.jobs)?;
+    let source = args
+        .log
+        .source(&args.requests.machine, args.log_load, args.jobs)?;
     let replications = replications(args, source.as_ref())?;
     if let Some(source) = source {
         let default = match messages {

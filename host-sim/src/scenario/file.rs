@@ -11,6 +11,7 @@ use clap::{Arg, ArgMatches, Command};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::input;
 use crate::names::nearest;
 use crate::wording::Number;
 
@@ -108,10 +109,19 @@ impl Options {
 /// value that its option does not take: one line with the place and what was expected.
 pub(super) fn read(path: &Path, options: &Options) -> Result<Vec<Entry>, String> {
     let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("{name}: cannot read the scenario: {error}"))?;
+    let text = text(path)?;
     parse(&text, options, &|file| beside(path, file))
         .map_err(|Wrong { line, reason }| format!("{name}:{line}: {reason}"))
+}
+
+/// The text of a scenario file.
+///
+/// # Errors
+///
+/// When it cannot be read, is too large or is not UTF-8.
+pub(super) fn text(path: &Path) -> Result<String, String> {
+    let name = path.display();
+    input::text(path).map_err(|error| format!("{name}: cannot read the scenario: {error}"))
 }
 
 /// What is wrong with a scenario file, and where.

@@ -44,9 +44,7 @@ pub struct GridPoint {
 /// that its option does not take, or when the values of a point do not go together: one line with the place
 /// and what was expected.
 pub fn grid(path: &Path) -> Result<Vec<GridPoint>, String> {
-    let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("{name}: cannot read the scenario: {error}"))?;
+    let text = file::text(path)?;
     grid_of(&text, path, POINTS_MAX)
 }
 

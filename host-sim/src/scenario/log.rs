@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::ValueHint;
-use meshalloc::{Grid, Ticks};
+use meshalloc::{Grid, NODES_MAX, Ticks};
 use serde_json::Value;
 
-use super::{OptionError, needs};
+use super::{MachineArgs, OptionError, needs};
 use crate::names;
 use crate::workload::{Log, LogOptions, Resample, ShapeRule, SharedLogs, TimeUnit};
 
@@ -58,9 +58,11 @@ impl WindowArgs {
 /// The log that is run.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LogArgs {
-    /// A log in the Standard Workload Format, plain or .gz, measured whole; - reads standard input
+    /// A log in the Standard Workload Format, plain or .gz, measured whole, on a machine that is
+    /// named; - reads standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = HEADING,
-        conflicts_with_all = ["sizes", "widths", "heights", "dims", "radices", "load", "mean_service", "service", "residence"])]
+        conflicts_with_all = ["sizes", "side_lengths", "dims", "radices", "load", "mean_service",
+            "service", "residence"])]
     pub swf: Option<PathBuf>,
 
     /// Which of its jobs.
@@ -90,17 +92,20 @@ pub struct LogSource {
     pub load: Option<f64>,
     /// How replications are made.
     pub resample: Option<Resample>,
+    /// Whether the machine is named: the default one is not for logs.
+    pub is_machine_named: bool,
 }
 
 impl LogArgs {
-    /// The log, its first `jobs` jobs, stretched to `load`; `None` if none is named.
+    /// The log for the machine of these options, its first `jobs` jobs, stretched to `load`; `None`
+    /// if none is named.
     ///
     /// # Errors
     ///
     /// When the window is empty, the rule of shapes is not for the machine, or an option about logs was given without one.
     pub(crate) fn source(
         &self,
-        machine: Grid,
+        machine: &MachineArgs,
         load: Option<f64>,
         jobs: Option<u32>,
     ) -> Result<Option<LogSource>, OptionError> {
@@ -114,6 +119,8 @@ impl LogArgs {
             ])?;
             return Ok(None);
         };
+        let is_machine_named = machine.is_named();
+        let machine = machine.machine()?;
         let mut options = self.window.options(&machine)?;
         options.limit = jobs.map(|jobs| jobs as usize);
         options.shape = self.shape.unwrap_or(options.shape);
@@ -124,6 +131,7 @@ impl LogArgs {
             options,
             load,
             resample: self.resample,
+            is_machine_named,
         }))
     }
 }
@@ -155,13 +163,28 @@ impl LogSource {
     ///
     /// # Errors
     ///
-    /// Those of [`Log::read`].
+    /// Those of [`Log::read`]; when the machine is not named, or none of the jobs fits on it.
     pub(crate) fn read(&self, machine: Grid, logs: &SharedLogs) -> Result<Log, OptionError> {
+        let unquoted = |error| OptionError::unquoted(&["swf"], &error);
         let log = logs.read(&self.file, self.options, machine);
+        let log = log.map_err(unquoted)?;
+        if !self.is_machine_named {
+            let path = log.path.display().to_string().replace('`', "'");
+            let reason = format!(
+                "{path}: no machine is named, and {} (expected `mesh`, `torus` or `cube`{})",
+                log.processors_text(),
+                match log.fitting_mesh() {
+                    Some(sides) => format!(", such as `mesh` {sides}"),
+                    None => format!("; machines have up to {NODES_MAX} processors"),
+                }
+            );
+            return Err(OptionError::new(&["swf"], reason));
+        }
+        log.check_fits().map_err(unquoted)?;
         Ok(Log {
             load: self.load,
             resample: self.resample,
-            ..log.map_err(|error| OptionError::unquoted(&["swf"], &error))?
+            ..log
         })
     }
 

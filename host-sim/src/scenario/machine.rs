@@ -13,7 +13,7 @@ pub const MESH_DEFAULT: Shape = Shape::sides(64, 64);
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct MachineArgs {
     /// Sides of a mesh of 1 to 16 dimensions, the first along dimension 0 (x): each 1 to 65535, in two dimensions 1 to 1024,
-    /// and up to 1048576 processors [default: 64x64]
+    /// and up to 1048576 processors [default: 64x64; none for a log]
     #[arg(long, value_name = "WxH...", value_parser = names::sides, help_heading = HEADING)]
     pub mesh: Option<Shape>,
 
@@ -35,7 +35,12 @@ pub struct MachineArgs {
 const HEADING: &str = "Machine";
 
 impl MachineArgs {
-    /// The machine that they name.
+    /// Whether a machine is named.
+    pub(crate) const fn is_named(&self) -> bool {
+        self.mesh.is_some() || self.torus.is_some() || self.cube.is_some()
+    }
+
+    /// The machine that they name, or else the default.
     ///
     /// # Errors
     ///

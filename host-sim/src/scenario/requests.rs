@@ -4,15 +4,15 @@ use clap::Args;
 use meshalloc::{Grid, SchedulerKind, StrategyKind};
 use serde_json::{Value, json};
 
-use super::{LogSource, MachineArgs, OptionError, SYNTHETIC, needs, side_range, sizes};
+use super::{LogSource, MachineArgs, OptionError, SYNTHETIC, needs, sizes};
 use crate::names;
 use crate::workload::{
-    EstimateModel, Requests, SideRange, SizeDistribution, Subcubes, Submeshes, TaskDistribution,
+    EstimateModel, Requests, SideLengths, SizeDistribution, Subcubes, Submeshes, TaskDistribution,
     TimeUnit, WorkloadError,
 };
 
 /// The machine and what jobs of a synthetic workload ask of it. What is `None` was not given.
-#[derive(Args, Clone, Copy, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct RequestArgs {
     /// The machine.
     #[command(flatten)]
@@ -23,13 +23,11 @@ pub struct RequestArgs {
     #[arg(long, value_name = "NAME", value_parser = sizes, help_heading = SYNTHETIC, conflicts_with = "cube")]
     pub sizes: Option<SizeDistribution>,
 
-    /// Sides along x that are drawn, in processors [default: 1 to the machine's]
-    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC, conflicts_with = "cube")]
-    pub widths: Option<SideRange>,
-
-    /// Sides along y that are drawn, in processors [default: 1 to the machine's]
-    #[arg(long, value_name = "MIN..MAX", value_parser = side_range, help_heading = SYNTHETIC, conflicts_with = "cube")]
-    pub heights: Option<SideRange>,
+    /// Side lengths that are drawn, in processors: MIN..MAX (or MAX alone) for all dimensions, or
+    /// such a range for each, separated by commas, that of dimension 0 (x) first [default: 1 to the
+    /// machine's]
+    #[arg(long, value_name = "MIN..MAX,...", help_heading = SYNTHETIC, conflicts_with = "cube")]
+    pub side_lengths: Option<SideLengths>,
 
     /// On a cube: distribution of the number of dimensions of jobs, 1 to n: uniform or normal
     /// [default: uniform]
@@ -77,17 +75,26 @@ impl RequestArgs {
         let machine = self.machine.machine()?;
         let sizes = self.sizes.unwrap_or(SizeDistribution::Uniform);
         let mut submeshes = Submeshes::new(machine, sizes);
-        for (range, key, dimension) in [(self.widths, "widths", 0), (self.heights, "heights", 1)] {
-            let Some(range) = range else { continue };
-            let side = machine.side(dimension);
-            if range.max() > side {
-                let reason = format!(
-                    "`{key}` go to {} (expected at most {side} on {machine})",
-                    range.max()
-                );
-                return Err(OptionError::new(&[key], reason));
+        if let Some(lengths) = &self.side_lengths {
+            let bad = |reason| Err(OptionError::new(&["side-lengths"], reason));
+            let dimensions = machine.dimensions();
+            let Some(sides) = lengths.of(dimensions) else {
+                let count = lengths.count();
+                return bad(format!(
+                    "`side-lengths` has {count} ranges (expected one for all dimensions, or \
+                     {dimensions} on {machine})"
+                ));
+            };
+            for (dimension, (range, side)) in sides.zip(machine.sides()).enumerate() {
+                if range.max() > *side {
+                    return bad(format!(
+                        "`side-lengths` go to {} in dimension {dimension} (expected at most {side} \
+                         on {machine})",
+                        range.max()
+                    ));
+                }
+                submeshes.sides[dimension] = range;
             }
-            submeshes.sides[dimension] = range;
         }
         Ok(Requests::Submeshes(submeshes))
     }
@@ -206,10 +213,7 @@ pub(crate) fn record(
     match requests {
         Requests::Submeshes(of) => {
             record["sizes"] = of.sizes.to_string().into();
-            let sides = &of.sides[..of.machine.dimensions()];
-            for (key, range) in ["widths", "heights"].into_iter().zip(sides) {
-                record[key] = format!("{}..{}", range.min(), range.max()).into();
-            }
+            record["side-lengths"] = of.side_lengths().to_string().into();
         }
         Requests::Subcubes(of) => {
             record["dims"] = of.dims.name().into();

@@ -8,12 +8,15 @@
 //! Each line has a checksum (`record.rs`). Lines that do not check are left out and reported, and the points in them
 //! are run again. Nothing but what follows the last whole line is ever removed from a journal.
 //!
+//! A journal is read line by line. A line that is longer than any line of these points is damaged,
+//! and is not kept in memory.
+//!
 //! While a process writes a journal it holds a lock on it.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -24,7 +27,9 @@ use super::record::{sealed, unsealed};
 use crate::experiment::{Stop, StrategyResult};
 use crate::file;
 use crate::identity::{PROGRAM, VERSION, hash, label_text};
+use crate::input::{FILE_BYTES_MAX, Lines};
 use crate::simulation::RunResult;
+use crate::wording::{are, counted};
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +53,9 @@ pub enum JournalError {
     /// It belongs to other points.
     #[error("belongs to another scenario (expected the one it was begun with; {START_OVER})")]
     OtherScenario,
+    /// It has more damaged lines than are counted.
+    #[error("has more than {DAMAGED_MAX} damaged lines (expected a journal; {START_OVER})")]
+    TooDamaged,
     /// It has two results for one point, and they differ.
     #[error("has two results for {point}, which differ (expected one; {START_OVER})")]
     Contradiction {
@@ -57,6 +65,13 @@ pub enum JournalError {
 }
 
 const START_OVER: &str = "deleting it starts over";
+
+/// The most damaged lines of a journal, over the most points of a sweep.
+const DAMAGED_MAX: usize = 1 << 17;
+
+/// The most bytes of one run in a line, and of everything else in it.
+pub(super) const RUN_BYTES_MAX: usize = 1 << 13;
+const LABEL_BYTES_MAX: usize = FILE_BYTES_MAX;
 
 /// Lines of a journal that were left out because they are damaged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,15 +93,12 @@ impl fmt::Display for Damage {
             .map(usize::to_string)
             .collect();
         let more = if count > SHOWN { ", .." } else { "" };
-        let (lines, are) = if count == 1 {
-            ("line", "is")
-        } else {
-            ("lines", "are")
-        };
+        let are = are(count);
         let (path, shown) = (self.path.display(), shown.join(", "));
+        let lines = counted(count, "line");
         write!(
             f,
-            "{path}: {count} {lines} ({shown}{more}) {are} damaged and left out"
+            "{path}: {lines} ({shown}{more}) {are} damaged and left out"
         )
     }
 }
@@ -159,7 +171,7 @@ impl<'p> Format<'p> {
     ) -> Result<(Journal<'p>, Content), JournalError> {
         fs::create_dir_all(file::folder_of(path))?;
         // Two processes that write in spite of all, where there are no locks, must not write over each other's lines.
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
             .read(true)
             .append(true)
             .create(true)
@@ -168,11 +180,12 @@ impl<'p> Format<'p> {
         if restart {
             file.set_len(0)?;
         }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
         let first = self.first()?;
+        let mut begin = Vec::new();
+        let mut reader = (&file).take(first.len() as u64);
+        reader.read_to_end(&mut begin)?;
         let mut journal = Journal { file, format: self };
-        if first.starts_with(&bytes) && bytes.len() < first.len() {
+        if first.starts_with(&begin) && begin.len() < first.len() {
             // Nothing, or the beginning of what is written now.
             journal.file.set_len(0)?;
             journal.append(&first)?;
@@ -185,8 +198,9 @@ impl<'p> Format<'p> {
             };
             return Ok((journal, content));
         }
-        let content = self.read(path, &bytes)?;
-        if content.whole < bytes.len() as u64 {
+        journal.file.rewind()?;
+        let content = self.read(path, &journal.file)?;
+        if content.whole < journal.file.metadata()?.len() {
             journal.file.set_len(content.whole)?;
         }
         Ok((journal, content))
@@ -194,11 +208,9 @@ impl<'p> Format<'p> {
 
     /// Reads a journal that no process writes at the moment, and leaves it as it is.
     pub(super) fn look(&self, path: &Path) -> Result<Content, JournalError> {
-        let mut file = File::open(path)?;
+        let file = File::open(path)?;
         lock(&file, File::try_lock_shared)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        self.read(path, &bytes)
+        self.read(path, &file)
     }
 
     /// A journal with all of these points, in order: that of an uninterrupted sweep on one thread.
@@ -235,28 +247,51 @@ impl<'p> Format<'p> {
         sealed(&self.identity(), &line)
     }
 
+    /// The longest line of these points.
+    fn line_bytes_max(&self) -> usize {
+        let runs = self.points.iter().map(|point| {
+            let experiment = &point.experiment;
+            // An experiment that cannot be run has no lines.
+            let replications = experiment.replications_max().unwrap_or_default();
+            experiment
+                .strategies
+                .len()
+                .saturating_mul(replications as usize)
+        });
+        let runs = runs.max().unwrap_or_default();
+        runs.saturating_mul(RUN_BYTES_MAX)
+            .saturating_add(LABEL_BYTES_MAX)
+    }
+
     /// Reads all lines but the damaged ones.
-    fn read(&self, path: &Path, bytes: &[u8]) -> Result<Content, JournalError> {
-        let mut lines = bytes.split_inclusive(|&byte| byte == b'\n');
-        let first = lines.next().unwrap_or_default();
+    fn read(&self, path: &Path, file: &File) -> Result<Content, JournalError> {
+        let mut lines = Lines::new(file, self.line_bytes_max());
         let mut whole = 0;
         let mut damaged = Vec::new();
-        match unsealed("", first) {
-            Some(json) => {
-                self.check(&json)?;
-                whole = first.len();
-            }
-            None => damaged.push(1),
-        }
         let mut known: Known = vec![None; self.points.len()];
-        let mut end = first.len();
-        for (i, line) in lines.enumerate() {
-            end += line.len();
-            let Some((point, results)) = self.point(line) else {
-                damaged.push(i + 2);
+        loop {
+            let number = lines.number() + 1;
+            let Some(line) = lines.next_or_empty()? else {
+                break;
+            };
+            let found = match number {
+                1 => match unsealed("", line) {
+                    Some(json) => Some(self.check(&json).map(|()| None)?),
+                    None => None,
+                },
+                _ => self.point(line).map(Some),
+            };
+            let Some(found) = found else {
+                damaged.push(number);
+                if damaged.len() > DAMAGED_MAX {
+                    return Err(JournalError::TooDamaged);
+                }
                 continue;
             };
-            whole = end;
+            whole = lines.bytes();
+            let Some((point, results)) = found else {
+                continue;
+            };
             match &known[point] {
                 None => known[point] = Some(results),
                 Some(earlier) if agree(earlier, &results) => {}
@@ -276,7 +311,7 @@ impl<'p> Format<'p> {
                 path,
                 lines: damaged,
             }),
-            whole: whole as u64,
+            whole,
         })
     }
 

@@ -10,6 +10,7 @@ use super::{Finished, Point, SweepError, of_journal};
 use crate::experiment::StrategyResult;
 use crate::file;
 use crate::identity::label_text;
+use crate::wording::{are, counted};
 
 /// Why shards do not make a whole.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +38,8 @@ pub enum MergeError {
         second: PathBuf,
     },
     /// No shard has these points.
-    #[error("{count} of {of} points are missing, the first is {first} (expected all; {hint})")]
+    #[error("{count} of {} {} missing, the first is {first} (expected all; {hint})",
+        counted(of, "point"), are(*.count))]
     Missing {
         /// How many.
         count: usize,

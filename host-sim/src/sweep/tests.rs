@@ -333,3 +333,60 @@ fn numbers_come_back_from_the_journal_to_the_last_bit() {
         assert_eq!(number.to_bits(), again.to_bits(), "{text}");
     }
 }
+
+#[test]
+fn a_line_longer_than_any_of_the_sweep_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("points.jsonl");
+    let (points, first, whole) = swept(&path);
+    let end = whole.len()
+        - 1
+        - whole[..whole.len() - 1]
+            .iter()
+            .rev()
+            .position(|&byte| byte == b'\n')
+            .unwrap();
+    let long = vec![b'x'; 6 << 20];
+    for broken in [&b""[..], b"\n"] {
+        fs::write(
+            &path,
+            [&whole[..end], &long, broken, &whole[end..]].concat(),
+        )
+        .unwrap();
+        let (again, damaged) = run_damaged(&points, &path);
+        assert_eq!(all(&again.unwrap()), all(&first));
+        assert_eq!(damaged, [4]);
+    }
+    // Behind the last whole line nothing is kept.
+    fs::write(&path, [&whole, &long[..]].concat()).unwrap();
+    let (again, damaged) = run_damaged(&points, &path);
+    assert_eq!((resumed(&again.unwrap()), damaged), (3, vec![5]));
+    assert_eq!(fs::read(&path).unwrap(), whole);
+    // A file of something else.
+    fs::write(&path, [&whole[..], &b"\n".repeat(200_000)].concat()).unwrap();
+    let (again, _) = run_damaged(&points, &path);
+    assert!(
+        matches!(again, Err(SweepError::Journal { .. })),
+        "{again:?}"
+    );
+}
+
+#[test]
+fn the_longest_run_has_room_in_a_line() {
+    let mut refused = crate::metrics::Refusals::default();
+    for reason in meshalloc::Refusal::ALL {
+        (0..1000).for_each(|_| refused.add(reason));
+    }
+    let run = crate::simulation::RunResult {
+        values: crate::metrics::RunValues::from_fn(|_| Some(-2.225_073_858_507_201_4e-308)),
+        refused,
+        saturated: false,
+        left_behind: u32::MAX,
+        decision_hash: u64::MAX,
+        decisions: u64::MAX,
+        table_limited: u64::MAX,
+    };
+    // Counts of refusals have up to 20 digits.
+    let bytes = serde_json::to_vec(&run).unwrap().len() + 20 * meshalloc::Refusal::ALL.len();
+    assert!(bytes < journal::RUN_BYTES_MAX / 2, "{bytes}");
+}

@@ -25,7 +25,7 @@ use crate::wording::Number;
 pub enum EstimateModel {
     /// The run time itself.
     Perfect,
-    /// What the log says was requested (field 9); none where it says nothing.
+    /// What the log says was requested (field 9), at most [`TIME_MAX`]; none where it says nothing.
     Log,
     /// The run time times a number drawn uniformly for each job.
     Factor {
@@ -54,7 +54,7 @@ impl EstimateModel {
         },
         DistributionInfo {
             name: "log",
-            meaning: "the time that the log says was requested (field 9), none where it is unknown; the default for logs",
+            meaning: "the time that the log says was requested (field 9), at most 71 years, none where it is unknown; the default for logs",
             source: "Standard Workload Format",
         },
         DistributionInfo {

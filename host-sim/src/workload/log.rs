@@ -41,15 +41,19 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use meshalloc::{Grid, Request, Ticks};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use meshalloc::{Grid, MESH_SIDE_MAX, Request, Shape, Ticks};
 use rand_distr::{Distribution, StandardUniform, Uniform};
 
 use super::estimates::Estimator;
+use super::shape::near_cubic;
 use super::stream::{Source, Stream};
+use super::swf::leading;
 use super::synthetic::DRAWS;
 use super::{EstimateModel, Job, Messages, ShapeRule, TIME_MAX, TimeUnit, Work, WorkloadError};
 use crate::statistics::Sampling;
-use crate::wording::Number;
+use crate::wording::{Number, counted};
 
 /// The numbers of the sources of weeks and of drawn shapes.
 const WEEKS: u8 = 23;
@@ -79,32 +83,41 @@ pub struct LogOptions {
 /// Lines of a log that describe jobs, and why not all of them are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
-    /// All, as far as the log was read.
+    /// All that the log has.
     pub records: u32,
+    /// Partial executions of jobs that have a line of their own.
+    pub partial_executions: u32,
     /// Jobs of another partition.
     pub other_partitions: u32,
+    /// Jobs dropped because the submit time is not known.
+    pub no_submit_time: u32,
     /// Jobs submitted before the time from which they are taken, or not before that up to which they are.
     pub outside: u32,
     /// Jobs dropped because neither allocated nor requested processors are known.
     pub no_processors: u32,
     /// Jobs dropped because the run time is not known.
     pub no_run_time: u32,
+    /// Lines after the last job that [`LogOptions::limit`] takes.
+    pub beyond_limit: u32,
 }
 
 impl LineCounts {
     /// Those that are not taken, with the reason, of which there are any.
     pub fn left_out(&self) -> impl Iterator<Item = (u32, &'static str)> {
         let counts = [
+            (self.partial_executions, "of partial executions"),
             (self.other_partitions, "of other partitions"),
+            (self.no_submit_time, "dropped without a submit time"),
             (self.outside, "outside the window"),
             (self.no_processors, "dropped without processors"),
             (self.no_run_time, "dropped without a run time"),
+            (self.beyond_limit, "beyond --jobs"),
         ];
         counts.into_iter().filter(|(count, _)| *count > 0)
     }
 }
 
-/// The fields of a log's header that reports repeat.
+/// The fields of a log's header that are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogHeader {
     /// `Computer`.
@@ -115,6 +128,25 @@ pub struct LogHeader {
     pub acknowledge: Vec<String>,
     /// `MaxProcs`, as it is written.
     pub max_procs: Option<String>,
+    /// `MaxNodes`, as it is written.
+    pub max_nodes: Option<String>,
+    /// Whether `Preemption` is `Double`: the parts of a job have lines of their own in addition to
+    /// that of the job.
+    pub is_double: bool,
+    /// `UnixStartTime`: the log's zero in seconds since the beginning of 1970 (UTC), over 0.
+    pub unix_start_time: Option<i64>,
+    /// `TimeZoneString`: the name of the time zone of the logged machine, such as `Europe/Paris`.
+    pub time_zone: Option<String>,
+}
+
+impl LogHeader {
+    /// The number of processors of the logged machine, and the field that has it: `MaxProcs`, else
+    /// `MaxNodes`.
+    pub fn processors(&self) -> Option<(&'static str, u32)> {
+        let fields = [("MaxProcs", &self.max_procs), ("MaxNodes", &self.max_nodes)];
+        let known = |(name, value): (_, &Option<String>)| Some((name, leading(value.as_ref()?)?));
+        fields.into_iter().find_map(known)
+    }
 }
 
 /// A job of a log.
@@ -142,7 +174,7 @@ pub struct Log {
     /// The machine that its jobs are for.
     pub machine: Grid,
     /// Its header.
-    pub header: LogHeader,
+    pub header: Arc<LogHeader>,
     /// Its lines.
     pub lines: LineCounts,
     /// The jobs in order of arrival; at least one.
@@ -218,6 +250,62 @@ impl Log {
         let there_is = u128::from(self.machine.nodes()) * u128::from(span);
         let load = work.sum::<u128>() as f64 / there_is as f64;
         (load.is_finite() && load > 0.0).then_some(load)
+    }
+
+    /// The processors of the largest job.
+    fn largest(&self) -> u32 {
+        let sizes = self.jobs.iter().map(|job| job.processors);
+        sizes.max().unwrap_or_default()
+    }
+
+    /// How many processors the log has, in words: those of the logged machine if they are known,
+    /// else those of the largest job.
+    pub fn processors_text(&self) -> String {
+        match self.header.processors() {
+            Some((name, count)) => format!("the log has {name} {count}"),
+            None => format!(
+                "its largest job has {}",
+                counted(self.largest(), "processor")
+            ),
+        }
+    }
+
+    /// The Unix time, in whole seconds, of a time that is counted as arrivals are. `None` if the
+    /// header has no beginning.
+    pub fn unix_time(&self, time: Ticks) -> Option<i64> {
+        let ticks = self.options.from.unwrap_or(0).saturating_add(time);
+        let seconds = ticks / TimeUnit::Second.ticks_each();
+        self.header.unix_start_time?.checked_add_unsigned(seconds)
+    }
+
+    /// When a job arrived by the clock of the logged machine, in RFC 3339, or in UTC where the time
+    /// zone is not known. `None` if the header has no beginning.
+    pub fn date(&self, job: &LogJob) -> Option<String> {
+        let at = Timestamp::from_second(self.unix_time(job.arrival)?).ok()?;
+        let zone = self.header.time_zone.as_ref();
+        let zone = zone.and_then(|name| TimeZone::get(name).ok());
+        let at = at.to_zoned_datetime(zone.unwrap_or(TimeZone::UTC));
+        Some(at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+    }
+
+    /// The sides of a mesh for these processors: the most square one that has exactly as many, else
+    /// the smallest nearly square one that has more. `None` if no mesh has as many.
+    pub fn fitting_mesh(&self) -> Option<Shape> {
+        let processors = self.header.processors();
+        let processors = processors.map_or_else(|| self.largest(), |(_, count)| count);
+        let side = |processors: u32| {
+            u16::try_from(processors)
+                .ok()
+                .filter(|&side| side <= MESH_SIDE_MAX)
+        };
+        let longest = u32::from(MESH_SIDE_MAX).min(processors.isqrt());
+        let shorter = (1..=longest)
+            .rev()
+            .find(|&shorter| processors.is_multiple_of(shorter))?;
+        match side(processors / shorter) {
+            Some(longer) => Some(Shape::sides(side(shorter)?, longer)),
+            None => near_cubic(processors, &[MESH_SIDE_MAX; 2]),
+        }
     }
 
     /// The time from the first submit time to the last, in ticks.

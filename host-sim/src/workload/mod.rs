@@ -31,7 +31,7 @@ pub use error::WorkloadError;
 pub use estimates::EstimateModel;
 pub use log::{LineCounts, Log, LogHeader, LogJob, LogJobs, LogMessages, LogOptions, Resample};
 pub use pattern::{Pattern, Patterns};
-pub use requests::{Requests, Subcubes, Submeshes, TaskDistribution};
+pub use requests::{Requests, SideLengths, Subcubes, Submeshes, TaskDistribution};
 pub use service::ServiceDistribution;
 pub use shape::ShapeRule;
 pub use shared::SharedLogs;

@@ -48,10 +48,72 @@ impl Submeshes {
         }
     }
 
+    /// Which sides may be drawn along the dimensions of the machine.
+    pub fn side_lengths(&self) -> SideLengths {
+        SideLengths::new(&self.sides[..self.machine.dimensions()])
+    }
+
     /// The distribution of the side along each dimension.
     fn samplers(&self) -> Result<Vec<SideSampler>, WorkloadError> {
         let sides = &self.sides[..self.machine.dimensions()];
         sides.iter().map(|&side| self.sizes.over(side)).collect()
+    }
+}
+
+/// Which side lengths may be drawn: one range for all dimensions, or one for each.
+///
+/// ```
+/// use meshalloc_host_sim::workload::SideLengths;
+/// let lengths: SideLengths = "2..9,4".parse().unwrap();
+/// assert_eq!(lengths.to_string(), "2..9,1..4");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SideLengths(Vec<SideRange>);
+
+impl SideLengths {
+    /// Those of all dimensions, dimension 0 first; a single one if they are equal.
+    fn new(ranges: &[SideRange]) -> Self {
+        let is_one = ranges.iter().all(|range| *range == ranges[0]);
+        SideLengths(ranges[..if is_one { 1 } else { ranges.len() }].to_vec())
+    }
+
+    /// The number of ranges: 1, or one for each dimension.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The range of each of so many dimensions; `None` if there is another number of ranges.
+    pub fn of(&self, dimensions: usize) -> Option<impl Iterator<Item = SideRange>> {
+        let is_one = self.count() == 1;
+        let ranges = self.0.iter().copied().cycle().take(dimensions);
+        (is_one || self.count() == dimensions).then_some(ranges)
+    }
+}
+
+impl FromStr for SideLengths {
+    type Err = WorkloadError;
+
+    fn from_str(text: &str) -> Result<Self, WorkloadError> {
+        let range = |text: &str| {
+            let (min, max) = text.split_once("..").unwrap_or(("1", text));
+            SideRange::new(min.parse().ok()?, max.parse().ok()?).ok()
+        };
+        let ranges: Option<Vec<_>> = text.split(',').map(|text| range(text.trim())).collect();
+        let unknown = || WorkloadError::UnknownName {
+            what: "range of side lengths",
+            given: text.into(),
+            expected: "MIN..MAX with 1 <= MIN <= MAX, such as 1..32, or one for each dimension, \
+                       such as 1..32,1..8"
+                .into(),
+        };
+        ranges.map(SideLengths).ok_or_else(unknown)
+    }
+}
+
+impl fmt::Display for SideLengths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |range: &SideRange| format!("{}..{}", range.min(), range.max());
+        f.pad(&self.0.iter().map(text).collect::<Vec<_>>().join(","))
     }
 }
 

@@ -110,12 +110,13 @@ impl ShapeRule {
     /// A request for exactly `processors`, at least 1, in the shape of this rule. Random numbers are taken from `rng` only where the
     /// shape is drawn.
     ///
-    /// When the machine has fewer processors, the shape is the near-cubic one for an unbounded machine, and the
-    /// request will be refused as one that never fits.
+    /// When the machine has fewer processors, the shape is the near-cubic one for an unbounded
+    /// machine, in at most three dimensions, as far as such extents can be written down. A shape
+    /// may then have fewer processors than the request, which never fits.
     ///
     /// # Errors
     ///
-    /// When the rule is not for this machine, or there are too many processors for any shape to be written down.
+    /// When the rule is not for this machine.
     pub fn request<R: rand_core::Rng + ?Sized>(
         self,
         processors: u32,
@@ -136,32 +137,14 @@ impl ShapeRule {
                 Some(distribution.over(range).ok()?.sample(rng))
             }),
         };
-        let shape = shape.or_else(|| unbounded(processors, machine));
-        let shape = shape.ok_or_else(|| too_many(processors))?;
+        let shape = shape.unwrap_or_else(|| unbounded(processors, machine));
         Ok(Request::new(shape).with_processors(processors))
-    }
-
-    /// Whether the rule has a shape for so many processors on this machine.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`ShapeRule::request`].
-    pub(super) fn check_size(self, processors: u32, machine: Grid) -> Result<(), String> {
-        self.check(machine)?;
-        if processors > machine.nodes() {
-            unbounded(processors, machine).ok_or_else(|| too_many(processors))?;
-        }
-        Ok(())
     }
 
     /// Whether the shape of so many processors is always the same.
     pub(super) const fn is_fixed(self) -> bool {
         !matches!(self, ShapeRule::Drawn(_))
     }
-}
-
-fn too_many(processors: u32) -> String {
-    format!("{processors} processors: no machine has so many")
 }
 
 /// Extents that are powers of two: the least product that holds all processors, then the shortest longest extent, then the shortest
@@ -238,16 +221,17 @@ fn drawn(
     Shape::new(&extents).ok()
 }
 
-/// The rule for the longest sides there are, longer along the same dimensions.
-fn unbounded(processors: u32, machine: Grid) -> Option<Shape> {
-    let mut order: Vec<u16> = machine.sides().to_vec();
+/// The rule for the longest sides there are, longer along the same dimensions; the largest shape
+/// where it has none. Three dimensions hold any number of processors.
+fn unbounded(processors: u32, machine: Grid) -> Shape {
+    let sides = &machine.sides()[..machine.dimensions().min(3)];
+    let mut order = sides.to_vec();
     order.sort_unstable_by_key(|&side| Reverse(side));
     let rank = |side: &u16| order.iter().take_while(|&longer| longer > side).count();
-    let sides = machine
-        .sides()
-        .iter()
-        .map(|side| u16::MAX - rank(side) as u16);
-    near_cubic(processors, &sides.collect::<Vec<_>>())
+    let longest = sides.iter().map(|side| u16::MAX - rank(side) as u16);
+    let longest: Vec<u16> = longest.collect();
+    near_cubic(processors, &longest)
+        .unwrap_or_else(|| Shape::new(&longest).expect("up to three extents stand as they are"))
 }
 
 /// Among extents that fit the sides, at least one, and hold all processors, the longest at most twice the shortest: the least

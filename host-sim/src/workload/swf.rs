@@ -4,21 +4,48 @@
 //! Submit times and run times become ticks, exactly where they are whole seconds, as in the archive. Jobs are put in the
 //! order of their submit times, equal ones in the order of the file.
 //!
-//! - A job's processors are those it was allocated, else those it requested. A job with neither is
-//!   dropped and counted.
-//! - A job whose run time is unknown (-1) is dropped and counted too: there is nothing to simulate. One
-//!   that ran for 0 seconds is kept; it leaves in the moment it is granted.
-//! - The requested time (field 9), where it is over 0, is the estimate of its run time. It ends no job.
+//! -1 means unknown in every field; any other negative number does so where a run time, a requested
+//! time or processors are meant. A line is left out, and counted under the first of these reasons
+//! that applies:
+//!
+//! - It is a partial execution: its status is 2, 3 or 4, and the header has `Preemption: Double`,
+//!   so another line has the whole job. Without that header the status decides nothing.
+//! - It is of another partition than the one asked for.
+//! - Its submit time is unknown, or outside the window.
+//! - Its processors are unknown: those that it was allocated, else those that it requested.
+//! - Its run time is unknown: there is nothing to simulate. A job that ran for 0 seconds is kept;
+//!   it leaves in the moment it is granted.
+//! - The jobs asked for have been read. Such lines are counted and not looked at.
+//!
+//! A job with more processors than the machine is kept: it never fits, and runs count it as
+//! refused. More than 4294967295 processors count as so many.
+//!
+//! The requested time (field 9), where it is over 0, is the estimate of the run time. It ends no
+//! job. Estimates from [`TIME_MAX`] on count as that, longer than any log.
+//!
+//! # Memory
+//!
+//! That of the jobs, at most [`JOBS_MAX`], and of one line. Lines have at most 65536 bytes, a log
+//! has at most 2^32 bytes when it is unpacked and at most 1000 lines of acknowledgements.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use flate2::bufread::MultiGzDecoder;
 use meshalloc::{Grid, Ticks};
 
 use super::log::{LineCounts, Log, LogHeader, LogJob, LogOptions};
 use super::{EstimateModel, JOBS_MAX, TIME_MAX, TimeUnit};
+use crate::input::{LINE_BYTES_MAX, Lines};
+use crate::wording::{counted, quoted};
+
+/// The most bytes of a log, unpacked: 256 for each of the most jobs.
+const LOG_BYTES_MAX: u64 = 256 * JOBS_MAX as u64;
+
+/// The most lines of acknowledgements.
+const ACKNOWLEDGEMENTS_MAX: usize = 1000;
 
 /// Why a log cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -53,8 +80,8 @@ pub enum LogError {
         reason: String,
     },
     /// No job is left.
-    #[error("{path}: no job to run: of {records} jobs read{left_out}", path = .path.display(),
-        records = .lines.records, left_out = left_out(.lines))]
+    #[error("{path}: no job to run: of {records} read{left_out}", path = .path.display(),
+        records = counted(.lines.records, "job"), left_out = left_out(.lines))]
     NoJobs {
         /// The file.
         path: PathBuf,
@@ -63,8 +90,9 @@ pub enum LogError {
     },
     /// All jobs are larger than the machine.
     #[error(
-        "{path}: none of the {jobs} jobs fits on the {machine}: the smallest has {smallest} processors",
-        path = .path.display()
+        "{path}: no job fits on the {machine}: the smallest of {jobs} has {smallest}",
+        path = .path.display(), jobs = counted(.jobs, "job"),
+        smallest = counted(.smallest, "processor")
     )]
     NoneFits {
         /// The file.
@@ -102,6 +130,7 @@ const RUN: Field = field(4, "run time");
 const ALLOCATED: Field = field(5, "allocated processors");
 const REQUESTED: Field = field(8, "requested processors");
 const REQUESTED_TIME: Field = field(9, "requested time");
+const STATUS: Field = field(11, "status");
 const PARTITION: Field = field(16, "partition");
 
 const fn field(number: usize, name: &'static str) -> Field {
@@ -111,7 +140,9 @@ const fn field(number: usize, name: &'static str) -> Field {
 /// What becomes of a line.
 enum Entry {
     Job(LogJob),
+    PartialExecution,
     OtherPartition,
+    NoSubmitTime,
     Outside,
     NoProcessors,
     NoRunTime,
@@ -122,8 +153,8 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, a line is not in the format, no job is left, none of them fits on the machine, or the rule
-    /// of shapes is not for it.
+    /// When the file cannot be read, a line is not in the format, there are too many or too long
+    /// lines, no job is left, or the rule of shapes is not for the machine.
     pub fn read(path: &Path, options: LogOptions, machine: Grid) -> Result<Log, LogError> {
         let is_file = path != Path::new("-");
         let path = if is_file {
@@ -159,45 +190,69 @@ impl Log {
         options: LogOptions,
         machine: Grid,
     ) -> Result<Log, LogError> {
+        Log::from_lines(
+            Lines::new(reader, LINE_BYTES_MAX),
+            LOG_BYTES_MAX,
+            path,
+            options,
+            machine,
+        )
+    }
+
+    /// Reads a log of at most `bytes_max` bytes.
+    fn from_lines(
+        mut reader: Lines<impl Read>,
+        bytes_max: u64,
+        path: &Path,
+        options: LogOptions,
+        machine: Grid,
+    ) -> Result<Log, LogError> {
         let wrong = |line, reason| LogError::Line {
             path: path.into(),
             line,
             reason,
         };
-        let mut reader = BufReader::new(reader);
         let mut header = LogHeader::default();
         let mut lines = LineCounts::default();
         let mut jobs = Vec::new();
         let limit = options.limit.unwrap_or(usize::MAX);
-        let mut bytes = Vec::new();
-        let mut line = 0;
         let mut latest = 0;
-        while jobs.len() < limit {
-            line += 1;
-            bytes.clear();
-            let read = reader.read_until(b'\n', &mut bytes);
-            let read = read.map_err(|source| LogError::Read {
+        let fits = options.shape.check(machine);
+        fits.map_err(|reason| wrong(1, reason))?;
+        loop {
+            let line = reader.number() + 1;
+            let bytes = reader.bytes();
+            let text = reader.next().map_err(|source| LogError::Read {
                 path: path.into(),
                 line,
                 source,
             })?;
-            if read == 0 {
-                break;
+            let Some(text) = text else { break };
+            if bytes + text.len() as u64 > bytes_max {
+                let reason =
+                    format!("the log is larger than {bytes_max} bytes (expected at most that)");
+                return Err(wrong(line, reason));
             }
             // Headers of old logs are not always UTF-8; numbers are.
-            let text = String::from_utf8_lossy(&bytes);
+            let text = String::from_utf8_lossy(text);
             let text = text.trim();
             if let Some(comment) = text.strip_prefix(';') {
-                header.line(comment);
+                header.line(comment).map_err(|reason| wrong(line, reason))?;
             } else if !text.is_empty() {
-                if lines.records == JOBS_MAX {
-                    return Err(wrong(line, format!("more than {JOBS_MAX} jobs")));
-                }
                 lines.records += 1;
-                let entry = entry(text, options, machine, &mut latest);
+                if jobs.len() == limit {
+                    lines.beyond_limit += 1;
+                    continue;
+                }
+                let entry = entry(text, options, header.is_double, &mut latest);
                 match entry.map_err(|reason| wrong(line, reason))? {
+                    Entry::Job(_) if jobs.len() == JOBS_MAX as usize => {
+                        return Err(wrong(line, format!("more than {JOBS_MAX} jobs")));
+                    }
                     Entry::Job(job) => jobs.push(job),
+                    Entry::PartialExecution => lines.partial_executions += 1,
                     Entry::OtherPartition => lines.other_partitions += 1,
+                    Entry::NoSubmitTime => lines.no_submit_time += 1,
                     Entry::Outside => lines.outside += 1,
                     Entry::NoProcessors => lines.no_processors += 1,
                     Entry::NoRunTime => lines.no_run_time += 1,
@@ -207,19 +262,9 @@ impl Log {
         // Stable, so equal times keep the order of the file.
         jobs.sort_by_key(|job| job.arrival);
         let path = path.into();
-        let (Some(last), Some(smallest)) =
-            (jobs.last(), jobs.iter().map(|job| job.processors).min())
-        else {
+        let Some(last) = jobs.last() else {
             return Err(LogError::NoJobs { path, lines });
         };
-        if smallest > machine.nodes() {
-            return Err(LogError::NoneFits {
-                path,
-                jobs: jobs.len(),
-                machine,
-                smallest,
-            });
-        }
         let from = options.from.unwrap_or(0);
         let end = match options.to {
             Some(to) if latest >= to => to - from,
@@ -229,7 +274,7 @@ impl Log {
             path,
             options,
             machine,
-            header,
+            header: header.into(),
             lines,
             end,
             jobs: jobs.into(),
@@ -241,37 +286,85 @@ impl Log {
     }
 }
 
+impl Log {
+    /// Whether one of its jobs fits on the machine.
+    ///
+    /// # Errors
+    ///
+    /// When none does.
+    pub fn check_fits(&self) -> Result<(), LogError> {
+        let sizes = self.jobs.iter().map(|job| job.processors);
+        let smallest = sizes.min().unwrap_or_default();
+        if smallest <= self.machine.nodes() {
+            return Ok(());
+        }
+        Err(LogError::NoneFits {
+            path: self.path.clone(),
+            jobs: self.jobs.len(),
+            machine: self.machine,
+            smallest,
+        })
+    }
+}
+
 impl LogHeader {
-    fn line(&mut self, comment: &str) {
+    fn line(&mut self, comment: &str) -> Result<(), String> {
         let Some((key, value)) = comment.split_once(':') else {
-            return;
+            return Ok(());
         };
         let value = value.trim().to_string();
         match key.trim() {
             "Computer" => self.computer = Some(value),
             "Installation" => self.installation = Some(value),
+            "Acknowledge" if self.acknowledge.len() == ACKNOWLEDGEMENTS_MAX => {
+                return Err(format!(
+                    "more than {ACKNOWLEDGEMENTS_MAX} lines of acknowledgements (expected at most \
+                     that)"
+                ));
+            }
             "Acknowledge" => self.acknowledge.push(value),
             "MaxProcs" => self.max_procs = Some(value),
+            "MaxNodes" => self.max_nodes = Some(value),
+            "Preemption" => self.is_double = value.eq_ignore_ascii_case("double"),
+            // Other logs than those of machines have 0 or -1.
+            "UnixStartTime" => self.unix_start_time = leading(&value),
+            "TimeZoneString" => self.time_zone = Some(value),
             _ => {}
         }
+        Ok(())
     }
 }
 
-/// Reads a line; `latest` becomes the latest submit time of the partition so far.
+/// The number over 0 that a value of the header begins with; a remark may follow.
+pub(super) fn leading<T: FromStr + PartialOrd + From<u8>>(value: &str) -> Option<T> {
+    let digits = value.split(|sign: char| !sign.is_ascii_digit()).next()?;
+    digits.parse().ok().filter(|number| *number > T::from(0))
+}
+
+/// Reads a line; `is_double` is whether partial executions have lines of their own in addition to
+/// those of jobs. `latest` becomes the latest submit time of the partition so far.
 fn entry(
     text: &str,
     options: LogOptions,
-    machine: Grid,
+    is_double: bool,
     latest: &mut Ticks,
 ) -> Result<Entry, String> {
     let record = Record::split(text)?;
+    if is_double && (2..=4).contains(&record.whole(STATUS)?) {
+        return Ok(Entry::PartialExecution);
+    }
     if let Some(partition) = options.partition
         && record.whole(PARTITION)? != partition
     {
         return Ok(Entry::OtherPartition);
     }
-    let submitted = record.time(SUBMIT)?;
-    let submitted = submitted.ok_or_else(|| record.bad(SUBMIT, "0 seconds or more"))?;
+    let Some(submitted) = record.time(SUBMIT)? else {
+        return match record.is_unknown(SUBMIT) {
+            true => Ok(Entry::NoSubmitTime),
+            false => Err(record.bad(SUBMIT, "0 seconds or more, -1 if unknown")),
+        };
+    };
+    check_time(submitted, &record, SUBMIT)?;
     *latest = submitted.max(*latest);
     let from = options.from.unwrap_or(0);
     if submitted < from || options.to.is_some_and(|to| submitted >= to) {
@@ -286,20 +379,28 @@ fn entry(
     if processors <= 0 {
         return Ok(Entry::NoProcessors);
     }
-    let processors = u32::try_from(processors)
-        .map_err(|_| format!("{processors} processors: no machine has so many"))?;
-    options.shape.check_size(processors, machine)?;
     let requested_time = record.time(REQUESTED_TIME)?.filter(|&time| time > 0);
     let Some(run_time) = record.time(RUN)? else {
         return Ok(Entry::NoRunTime);
     };
+    check_time(run_time, &record, RUN)?;
     Ok(Entry::Job(LogJob {
         number: record.whole(JOB)?,
         arrival: submitted - from,
-        processors,
+        // More than that fit on no machine either.
+        processors: u32::try_from(processors).unwrap_or(u32::MAX),
         run_time,
         requested_time,
     }))
+}
+
+/// Whether a time is simulated.
+fn check_time(time: Ticks, record: &Record<'_>, field: Field) -> Result<(), String> {
+    if time < TIME_MAX {
+        return Ok(());
+    }
+    let seconds = TIME_MAX / TimeUnit::Second.ticks_each();
+    Err(record.bad(field, &format!("less than {seconds} seconds")))
 }
 
 /// The words of a line.
@@ -316,7 +417,8 @@ impl<'t> Record<'t> {
             found += 1;
         }
         if found != FIELDS {
-            return Err(format!("{found} fields: expected {FIELDS}, one job a line"));
+            let found = counted(found, "field");
+            return Err(format!("{found}: expected {FIELDS}, one job a line"));
         }
         Ok(Record(words))
     }
@@ -327,8 +429,8 @@ impl<'t> Record<'t> {
 
     fn bad(&self, field: Field, expected: &str) -> String {
         let Field { number, name } = field;
-        let found = self.word(field);
-        format!("field {number} ({name}) is {found:?}: expected {expected}")
+        let found = quoted(self.word(field).as_bytes());
+        format!("field {number} ({name}) is {found}: expected {expected}")
     }
 
     fn whole(&self, field: Field) -> Result<i64, String> {
@@ -336,25 +438,53 @@ impl<'t> Record<'t> {
         number.map_err(|_| self.bad(field, "a whole number, -1 if unknown"))
     }
 
-    /// Seconds in ticks: whole ones exactly, others to the nearest tick; `None` for negative ones.
+    /// Whether a field that is a number is -1.
+    fn is_unknown(&self, field: Field) -> bool {
+        self.word(field).parse() == Ok(-1.0)
+    }
+
+    /// Seconds in ticks, at most [`TIME_MAX`]: whole ones exactly, others to the nearest tick;
+    /// `None` for negative ones.
     fn time(&self, field: Field) -> Result<Option<Ticks>, String> {
         let word = self.word(field);
-        let time = if let Ok(whole) = word.parse::<i64>() {
-            let whole = u64::try_from(whole).ok();
-            whole.map(|seconds| seconds.saturating_mul(TimeUnit::Second.ticks_each()))
-        } else {
-            let number = word.parse::<f64>().ok().filter(|time| time.is_finite());
-            let number =
-                number.ok_or_else(|| self.bad(field, "a number of seconds, -1 if unknown"))?;
-            (number >= 0.0).then(|| TimeUnit::Second.ticks(number))
-        };
-        if time.is_some_and(|time| time >= TIME_MAX) {
-            let most = format!(
-                "less than {} seconds",
-                TIME_MAX / TimeUnit::Second.ticks_each()
-            );
-            return Err(self.bad(field, &most));
+        if let Ok(whole) = word.parse::<i64>() {
+            let seconds = u64::try_from(whole).ok();
+            let ticks = |seconds: u64| seconds.saturating_mul(TimeUnit::Second.ticks_each());
+            return Ok(seconds.map(|seconds| ticks(seconds).min(TIME_MAX)));
         }
-        Ok(time)
+        let number = word.parse::<f64>().ok().filter(|time| time.is_finite());
+        let number = number.ok_or_else(|| self.bad(field, "a number of seconds, -1 if unknown"))?;
+        Ok((number >= 0.0).then(|| TimeUnit::Second.ticks(number)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use meshalloc::Mesh;
+
+    use super::*;
+
+    /// Whatever the lines are, each of which is short.
+    #[test]
+    fn a_log_has_a_largest_size() {
+        let machine = Mesh::new(4, 4).expect("a mesh").grid();
+        for byte in [b'\n', b' '] {
+            let lines = [byte, b'\n'].repeat(10);
+            let read = |bytes: u64| {
+                let endless = io::Cursor::new(&lines).chain(io::repeat(b'\n'));
+                let lines = Lines::new(endless, LINE_BYTES_MAX);
+                Log::from_lines(
+                    lines,
+                    bytes,
+                    Path::new("a.swf"),
+                    LogOptions::default(),
+                    machine,
+                )
+            };
+            let error = read(1000).unwrap_err().to_string();
+            assert!(error.ends_with("the log is larger than 1000 bytes (expected at most that)"));
+        }
     }
 }

@@ -176,8 +176,8 @@ fn options_of_the_other_kind_of_machine_are_explained() {
             &["cannot be used with '--sizes"],
         ),
         (
-            "run --cube k=4,n=3 --widths 1..2",
-            &["cannot be used with '--widths"],
+            "run --cube k=4,n=3 --side-lengths 1..2",
+            &["cannot be used with '--side-lengths"],
         ),
         (
             "run --cube k=4,n=3 --dims normal --swf x",

@@ -67,7 +67,7 @@ fn wrong_options_are_explained() {
             &["\"unifrm\"", "exponential", "did you mean \"uniform\"?"],
         ),
         ("run --service gamma:3", &["exponential:MEAN"]),
-        ("run --widths 9..3", &["expected MIN..MAX"]),
+        ("run --side-lengths 9..3", &["expected MIN..MAX"]),
         (
             "run --load -1",
             &["'-1' for '--load", "expected a number over 0"],
@@ -176,7 +176,10 @@ fn wrong_options_are_explained() {
         ),
         ("run --swf x --load .4", &["cannot be used with '--load"]),
         ("run --radices normal --swf x", &["cannot be used with"]),
-        ("run --cube k=4,n=3 --heights 2", &["cannot be used with"]),
+        (
+            "run --cube k=4,n=3 --side-lengths 2",
+            &["cannot be used with"],
+        ),
         (
             "run --swf x --log-load .5 --pattern ring",
             &["cannot be used with"],
@@ -283,7 +286,10 @@ fn what_cannot_be_done_is_one_line() {
         ("run --swf empty.swf", &["empty.swf: no job"]),
         (
             "run --swf large.swf --mesh 8x8",
-            &["large.swf: none of the 1 jobs fits", "smallest has 70"],
+            &[
+                "large.swf: no job fits",
+                "smallest of 1 job has 70 processors",
+            ],
         ),
         (
             "run --flits 8",
@@ -407,8 +413,21 @@ fn what_cannot_be_done_is_one_line() {
             "run --mesh 1024x4 --io network=wormhole:1 --tasks 1",
             &["mesh 1024x4", "expected sides of at most 1024", "1025x4"],
         ),
-        ("run --mesh 8x16 --heights 17", &["at most 16"]),
-        ("run --mesh 8x16 --widths 1..9", &["widths", "at most 8"]),
+        (
+            "run --mesh 8x16 --side-lengths 8,17",
+            &["--side-lengths go to 17 in dimension 1", "at most 16"],
+        ),
+        (
+            "run --mesh 8x16 --side-lengths 1..9",
+            &["--side-lengths go to 9 in dimension 0", "at most 8"],
+        ),
+        (
+            "run --mesh 8x8x8 --side-lengths 1..4,1..4",
+            &[
+                "--side-lengths has 2 ranges",
+                "expected one for all dimensions, or 3 on mesh 8x8x8",
+            ],
+        ),
         ("run --mesh 4x4 --sizes uniform-decreasing", &["at least 8"]),
         (
             "run --mesh 9x9 --sizes normal:mean=500,sd=1",

@@ -34,7 +34,7 @@ fn a_torus_is_simulated_as_a_mesh_is() {
     let json = host_sim(&format!("{line} --format json")).json();
     let expected = json!({
         "torus": "4x4x8", "strategy": ["first-fit", "adaptive-scan", "naive", "tree-collapsing"],
-        "scheduler": "fcfs", "sizes": "uniform", "widths": "1..4", "heights": "1..4", "load": 0.4,
+        "scheduler": "fcfs", "sizes": "uniform", "side-lengths": "1..4,1..4,1..8", "load": 0.4,
         "mean-service": 10.0, "warmup": 0.05, "jobs": 400, "estimates": "perfect", "replications": 2, "slowdown-threshold": 10.0, "seed": 1,
         "backend": "in-process"
     });
@@ -157,11 +157,11 @@ fn sweeps_comparisons_and_saturation_serve_grids() {
     host_sim_in(folder.path(), "sweep rings.toml --output out").good();
     let csv = fs::read_to_string(folder.path().join("out/results.csv")).unwrap();
     assert!(
-        csv.contains("4x3x4,0,,,uniform,1..4,1..3,,,first-fit"),
+        csv.contains("4x3x4,0,,,uniform,\"1..4,1..3,1..4\",,,first-fit"),
         "{csv}"
     );
     assert!(
-        csv.contains("4x3x4,\"0,2\",,,uniform,1..4,1..3,,,first-fit"),
+        csv.contains("4x3x4,\"0,2\",,,uniform,\"1..4,1..3,1..4\",,,first-fit"),
         "{csv}"
     );
 
@@ -207,7 +207,7 @@ fn what_cannot_be_served_is_explained() {
             "each side of a two-dimensional mesh must be 1 to 1024",
         ),
         (
-            "run --torus 4x4x4 --widths 1..5",
+            "run --torus 4x4x4 --side-lengths 1..4,1..4,1..5",
             "expected at most 4 on torus 4x4x4",
         ),
     ] {

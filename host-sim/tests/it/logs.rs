@@ -438,19 +438,282 @@ fn log_counts_jobs_of_every_size() {
 
 #[test]
 fn sides_beside_a_log_are_refused() {
-    for (side, command) in [("widths", "run"), ("heights", "run"), ("widths", "compare")] {
-        let ended = host_sim(&format!("{command} --mesh 8x8 --swf log.swf --{side} 1..2"));
+    for command in ["run", "compare"] {
+        let line = format!("{command} --mesh 8x8 --swf log.swf --side-lengths 1..2");
+        let ended = host_sim(&line);
         assert!(
-            ended.code == Some(2) && ended.stderr.contains(side),
+            ended.code == Some(2) && ended.stderr.contains("side-lengths"),
             "{ended}"
         );
     }
     let folder = tempfile::tempdir().unwrap();
-    let text = "swf = \"log.swf\"\nmesh = \"8x8\"\n[grid]\nwidths = [\"1..2\", \"1..4\"]\n";
+    let text = "swf = \"log.swf\"\nmesh = \"8x8\"\n[grid]\nside-lengths = [\"1..2\", \"1..4\"]\n";
     fs::write(folder.path().join("s.toml"), text).unwrap();
     let ended = host_sim_in(folder.path(), "sweep s.toml --output o");
     assert!(
-        ended.code == Some(2) && ended.stderr.contains("`widths` contradicts `swf`"),
+        ended.code == Some(2) && ended.stderr.contains("`side-lengths` contradicts `swf`"),
         "{ended}"
     );
+}
+
+/// A log of two jobs with a header.
+const OF_THREE: &str = "; MaxProcs: 100\n; UnixStartTime: 843480031\n\
+    ; TimeZoneString: Europe/Stockholm\n\
+    1 0 -1 10 16 -1 -1 16 20 -1 1 1 1 -1 -1 1 -1 -1\n\
+    2 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1\n\
+    3 5 -1 10 16 -1 -1 16 20 -1 1 1 1 -1 -1 1 -1 -1\n";
+
+#[test]
+fn a_log_needs_a_machine() {
+    let folder = folder();
+    fs::write(folder.path().join("three.swf"), OF_THREE).unwrap();
+    let expected = "three.swf: no machine is named, and the log has MaxProcs 100 \
+                    (expected --mesh, --torus or --cube, such as --mesh 10x10)";
+    for command in ["run", "view", "compare"] {
+        let ended = host_sim_in(folder.path(), &format!("{command} --swf three.swf"));
+        assert_eq!(ended.code, Some(2), "{ended}");
+        assert_eq!(ended.stderr, format!("error: {expected}\n"), "{command}");
+        // Without a header the largest job says something.
+        let ended = host_sim_in(folder.path(), &format!("{command} --swf log.swf --wrap 0"));
+        let largest = "its largest job has 16 processors \
+                       (expected --mesh, --torus or --cube, such as --mesh 4x4)";
+        assert!(ended.stderr.contains(largest), "{ended}");
+    }
+    fs::write(
+        folder.path().join("one.toml"),
+        "seed = 7\nswf = \"three.swf\"\n",
+    )
+    .unwrap();
+    let in_file = "one.toml:2: three.swf: no machine is named, and the log has MaxProcs 100 \
+                   (expected `mesh`, `torus` or `cube`, such as `mesh` 10x10)";
+    for line in ["run --scenario one.toml", "sweep one.toml --output o"] {
+        let ended = host_sim_in(folder.path(), line);
+        assert_eq!(ended.code, Some(2), "{ended}");
+        assert_eq!(ended.stderr, format!("error: {in_file}\n"), "{line}");
+    }
+    for machine in ["--mesh 10x10", "--torus 10x10", "--cube k=4,n=3"] {
+        let line = format!("run --scenario one.toml {machine} --strategy naive --format json");
+        let json = host_sim_in(folder.path(), &line).json();
+        assert_eq!(
+            results(&json)[0]["metrics"]["jobs"]["mean"],
+            2.0,
+            "{machine}"
+        );
+    }
+    let fed = host_sim_fed(Path::new("."), "run --swf -", OF_THREE);
+    assert!(
+        fed.stderr.contains("standard input: no machine is named"),
+        "{fed}"
+    );
+    let huge = OF_THREE.replace("MaxProcs: 100", "MaxProcs: 3120000");
+    let fed = host_sim_fed(Path::new("."), "run --swf -", &huge);
+    let part = "(expected --mesh, --torus or --cube; machines have up to 1048576 processors)";
+    assert!(fed.stderr.contains(part), "{fed}");
+}
+
+#[test]
+fn log_needs_no_machine() {
+    let text = OF_THREE.replace(" 16 -1 -1 16 ", " 4294967294 -1 -1 16 ");
+    let shown = host_sim_fed(Path::new("."), "log -", &text).good();
+    for part in [
+        "unknown machine, 2 jobs, 1 dropped without a submit time",
+        "submitted from 1996-09-23T14:00:31+02:00 to 1996-09-23T14:00:36+02:00, \
+         time zone Europe/Stockholm",
+        "no machine is named; the log has MaxProcs 100: see --mesh 10x10",
+        "jobs larger than any machine: 2, 100.00 % of the work",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(
+        !shown.contains("offered") && !shown.contains("load"),
+        "{shown}"
+    );
+    let json = host_sim_fed(Path::new("."), "log - --format json", &text).json();
+    for key in [
+        "/machine",
+        "/processors",
+        "/log/offered_load",
+        "/distributions/offered_load_of_a_week",
+    ] {
+        assert_eq!(json.pointer(key), Some(&Value::Null), "{key}: {json}");
+    }
+    assert_eq!(
+        (&json["too_large"]["jobs"], &json["log"]["records"]),
+        (&2.into(), &3.into())
+    );
+    assert_eq!(json["first_submitted"], "1996-09-23T14:00:31+02:00");
+    assert_eq!(json["last_submitted"], "1996-09-23T14:00:36+02:00");
+}
+
+#[test]
+fn times_of_jobs_become_unix_times() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("log.swf"), OF_THREE).unwrap();
+    let run = "run --mesh 4x4 --swf log.swf --strategy naive --format json --from 2 --jobs-output";
+    let json = host_sim_in(folder.path(), &format!("{run} jobs.csv")).json();
+    assert_eq!(json["log"]["unix_start_time"], 843_480_031);
+    assert_eq!(json["log"]["time_zone"], "Europe/Stockholm");
+    let csv = fs::read(folder.path().join("jobs.csv")).unwrap();
+    let mut rows = csv::Reader::from_reader(&csv[..]);
+    let places = rows.headers().unwrap().clone();
+    let submitted = places
+        .iter()
+        .position(|name| name == "submission_time")
+        .unwrap();
+    let row = rows.records().next().unwrap().unwrap();
+    let time: f64 = row[submitted].parse().unwrap();
+    let from = json["scenario"]["from"].as_f64().unwrap();
+    let unix = time + from + json["log"]["unix_start_time"].as_f64().unwrap();
+    // Job 3, submitted 5 s after the log's zero.
+    assert_eq!(unix, 843_480_036.0);
+    // As a log it says so itself.
+    host_sim_in(folder.path(), &format!("{run} new.swf")).good();
+    let new = fs::read_to_string(folder.path().join("new.swf")).unwrap();
+    assert!(
+        new.contains("\n; UnixStartTime: 843480033\n; TimeZoneString: Europe/Stockholm\n"),
+        "{new}"
+    );
+    let dates = |file: &str| {
+        let log = host_sim_in(folder.path(), &format!("log {file} --from 2 --format json")).json();
+        log["first_submitted"].clone()
+    };
+    let again = host_sim_in(folder.path(), "log new.swf --format json").json();
+    assert_eq!(again["first_submitted"], dates("log.swf"));
+    // Weeks that are drawn, and cycles, have no dates; nor has a log without a beginning.
+    let weeks = swf(&five_weeks());
+    let text = format!("; UnixStartTime: 843480031\n{weeks}");
+    fs::write(folder.path().join("weeks.swf"), text).unwrap();
+    fs::write(folder.path().join("none.swf"), weeks).unwrap();
+    for more in [
+        "weeks.swf --resample weeks --replications 1",
+        "weeks.swf --pattern ring --jobs 9",
+        "weeks.swf --log-load 0.5",
+        "none.swf",
+    ] {
+        let line = format!("run --mesh 4x4 --strategy naive --jobs-output new.swf --swf {more}");
+        host_sim_in(folder.path(), &line).good();
+        let new = fs::read_to_string(folder.path().join("new.swf")).unwrap();
+        assert!(new.contains("\n; UnixStartTime: 0\n; MaxNodes"), "{new}");
+    }
+}
+
+#[test]
+fn a_job_larger_than_the_machine_is_refused_on_any_machine() {
+    let text =
+        |large: u64| OF_THREE.replacen(" 16 -1 -1 16 ", &format!(" {large} -1 -1 {large} "), 1);
+    for machine in [
+        "--mesh 4096",
+        "--mesh 65535",
+        "--mesh 64x64",
+        "--mesh 16x16x16",
+        "--mesh 8x8x8x8",
+        "--cube k=2,n=12",
+    ] {
+        for large in [65_536, 4_294_967_294_u64] {
+            let line =
+                format!("run --swf - {machine} --strategy naive,ff --format json --scheduler easy");
+            let json = host_sim_fed(Path::new("."), &line, &text(large)).json();
+            for result in results(&json) {
+                assert_eq!(
+                    result["refused"],
+                    serde_json::json!({"never-fits": 1}),
+                    "{machine}"
+                );
+                assert_eq!(result["metrics"]["jobs"]["mean"], 1.0, "{machine}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_unlimited_estimate_ends_no_log() {
+    // 4294967295 minutes, what Slurm writes for no limit.
+    let text = OF_THREE.replacen(" 20 ", " 257698037700 ", 1);
+    for scheduler in ["fcfs", "easy", "conservative"] {
+        let line = format!(
+            "run --swf - --mesh 4x4 --strategy naive --format json --scheduler {scheduler}"
+        );
+        let json = host_sim_fed(Path::new("."), &line, &text).json();
+        let metrics = &results(&json)[0]["metrics"];
+        assert_eq!(metrics["jobs"]["mean"], 2.0, "{scheduler}");
+        assert_eq!(metrics["waiting_delay"]["mean"], 2.5, "{scheduler}");
+    }
+}
+
+#[test]
+fn records_are_those_of_the_file_whatever_number_of_jobs_is_run() {
+    for (jobs, beyond) in [(1, 2), (2, 0), (9, 0)] {
+        let line = format!("run --swf - --mesh 4x4 --strategy naive --format json --jobs {jobs}");
+        let json = host_sim_fed(Path::new("."), &line, OF_THREE).json();
+        assert_eq!(json["log"]["records"], 3, "{jobs}");
+        assert_eq!(json["log"]["beyond_limit"], beyond, "{jobs}");
+    }
+    let shown = host_sim_fed(Path::new("."), "run --swf - --mesh 4x4 --jobs 1", OF_THREE).good();
+    let part = "1 job, 1 of partial executions";
+    assert!(
+        !shown.contains(part) && shown.contains("1 job, 2 beyond --jobs"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn every_file_that_is_read_has_a_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "x".repeat(5 << 20);
+    fs::write(folder.path().join("log.swf"), format!("{OF_THREE}{long}")).unwrap();
+    fs::write(folder.path().join("ops"), format!("free 1\n# {long}\n")).unwrap();
+    fs::write(folder.path().join("s.toml"), format!("# {long}\n")).unwrap();
+    let line_error = "the line is longer than 65536 bytes (expected at most that)";
+    let file_error = "s.toml: cannot read the scenario: the file is larger than 4194304 \
+                      bytes (expected at most that)";
+    for (line, expected) in [
+        ("log log.swf", format!("log.swf:7: {line_error}")),
+        (
+            "run --swf log.swf --mesh 4x4",
+            format!("log.swf:7: {line_error}"),
+        ),
+        ("replay ops", format!("ops:2: {line_error}")),
+        ("run --scenario s.toml", file_error.to_owned()),
+        ("view --scenario s.toml", file_error.to_owned()),
+        ("sweep s.toml --output o", file_error.to_owned()),
+    ] {
+        let ended = host_sim_in(folder.path(), line);
+        assert_eq!(ended.code, Some(2), "{ended}");
+        assert_eq!(ended.stderr, format!("error: {expected}\n"), "{line}");
+    }
+    let fed = host_sim_fed(folder.path(), "replay -", &format!("free 1\n{long}"));
+    assert!(
+        fed.stderr
+            .contains(&format!("standard input:2: {line_error}")),
+        "{fed}"
+    );
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_any_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        fs::write(folder.path().join(name), format!("\u{feff}{text}")).unwrap();
+        let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let marked = [&[0xff, 0xfe][..], &utf16].concat();
+        fs::write(folder.path().join(format!("16{name}")), marked).unwrap();
+    };
+    write("log.swf", OF_THREE);
+    write("ops", "alloc 1 2x2\n");
+    write("s.toml", "mesh = \"4x4\"\njobs = 20\nreplications = 1\n");
+    for (before, file, after) in [
+        ("log", "log.swf", ""),
+        ("run --swf", "log.swf", "--mesh 4x4"),
+        ("replay", "ops", ""),
+        ("run --scenario", "s.toml", ""),
+        ("sweep", "s.toml", "--output o"),
+    ] {
+        let run = |file: &str| host_sim_in(folder.path(), &format!("{before} {file} {after}"));
+        assert_eq!(run(file).code, Some(0), "{before} {file}");
+        let ended = run(&format!("16{file}"));
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains("the text is UTF-16"),
+            "{ended}"
+        );
+    }
 }

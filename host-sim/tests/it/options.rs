@@ -74,17 +74,17 @@ fn ranges_of_sides_and_threads_are_options_of_all_that_draw_jobs() {
         ("compare --load .3 --scheduler fcfs", "/points/0/results/0"),
     ] {
         // One processor each: on an idle processor any of them fits.
-        let units = of(command, "--widths 1..1 --heights 1..1 --threads 1");
-        assert_eq!(units["scenario"]["widths"], "1..1", "{command}");
-        let more_threads = of(command, "--widths 1..1 --heights 1..1 --threads 2");
+        let units = of(command, "--side-lengths 1..1 --threads 1");
+        assert_eq!(units["scenario"]["side-lengths"], "1..1", "{command}");
+        let more_threads = of(command, "--side-lengths 1..1 --threads 2");
         let hash = |document: &Value| document.pointer(path).unwrap()["decision_hash"].clone();
         assert_eq!(hash(&units), hash(&more_threads), "{command}");
         assert_ne!(hash(&units), hash(&of(command, "")), "{command}");
-        let line = format!("{command} --mesh 8x8 --widths 1..9");
+        let line = format!("{command} --mesh 8x8 --side-lengths 1..9");
         let ended = host_sim_in(folder.path(), &line);
-        assert!(ended.stderr.contains("widths go to 9"), "{ended}");
+        assert!(ended.stderr.contains("--side-lengths go to 9"), "{ended}");
     }
-    let units = of("saturation", "--widths 1..1 --heights 1..1");
+    let units = of("saturation", "--side-lengths 1..1");
     let used = units["results"][0]["metrics"]["utilization"]["mean"]
         .as_f64()
         .unwrap();

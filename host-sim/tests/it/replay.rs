@@ -196,6 +196,20 @@ fn the_largest_numbers_are_read() {
 }
 
 #[test]
+fn an_extent_beyond_every_shape_never_fits_on_any_number_of_dimensions() {
+    for sides in ["4096", "64x64", "16x16x16"] {
+        let machine = format!("--mesh {sides} --strategy naive");
+        for extents in ["70000", "70000x1"] {
+            let shown = replay(&machine, &format!("alloc 1 {extents}\n")).good();
+            assert!(
+                shown.contains("\"error\":\"never-fits\""),
+                "{sides}: {shown}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_line_that_cannot_be_read_stops_a_replay_from_standard_input_there() {
     let ended = replay("--mesh 8x4", "alloc 7 1 1\n\nfree\nfree 7\n");
     let first =

@@ -26,7 +26,7 @@ fn json_records_what_was_run() {
     assert_eq!(json["seed"], 7);
     let expected = serde_json::json!({
         "mesh": "16x16", "strategy": ["free-submesh-list", "adaptive-scan"], "scheduler": "fcfs",
-        "sizes": "uniform", "widths": "1..16", "heights": "1..16", "load": 0.4,
+        "sizes": "uniform", "side-lengths": "1..16", "load": 0.4,
         "mean-service": 10.0, "warmup": 0.05, "jobs": 500, "estimates": "perfect",
         "replications": 3, "slowdown-threshold": 10.0, "seed": 7, "backend": "in-process"
     });
@@ -522,8 +522,8 @@ fn headings_name_what_is_not_the_default() {
     };
     let plain = heading("");
     for (option, words) in [
-        ("--widths 2..5", ", widths 2..5"),
-        ("--heights 3", ", heights 1..3"),
+        ("--side-lengths 2..5", ", lengths 2..5"),
+        ("--side-lengths 8,3", ", lengths 1..8,1..3"),
         ("--warmup 0.2", ", 50 jobs a run, warm-up 0.2"),
         ("--slowdown-threshold 20", ", slowdown threshold 20 s"),
     ] {
@@ -531,9 +531,10 @@ fn headings_name_what_is_not_the_default() {
         assert!(found.contains(words), "{words} is missing in {found}");
         assert!(!plain.contains(words), "{plain}");
     }
-    assert_eq!(heading("--widths 1..8 --warmup 0.05"), plain);
-    let table =
-        host_sim("saturation --mesh 8x8 --strategy ff --jobs 100 --replications 1 --widths 2..5")
-            .good();
-    assert!(table.contains("uniform sides, widths 2..5"), "{table}");
+    assert_eq!(heading("--side-lengths 1..8 --warmup 0.05"), plain);
+    let table = host_sim(
+        "saturation --mesh 8x8 --strategy ff --jobs 100 --replications 1 --side-lengths 2..5",
+    )
+    .good();
+    assert!(table.contains("uniform sides, lengths 2..5"), "{table}");
 }

@@ -204,7 +204,7 @@ fn shards_that_do_not_make_a_whole_are_refused() {
         &ended,
         &[
             warning,
-            "1 of 12 points are missing",
+            "1 of 12 points is missing",
             "run shard 2 of 2 again",
         ],
     );

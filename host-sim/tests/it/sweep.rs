@@ -253,7 +253,7 @@ fn columns_do_not_depend_on_the_grid() {
     let first = header(SMALL, "a");
     assert!(
         first.starts_with(
-            "mesh,wrap,torus,cube,sizes,widths,heights,dims,radices,strategy,scheduler,"
+            "mesh,wrap,torus,cube,sizes,side-lengths,dims,radices,strategy,scheduler,"
         ) && !first.contains("search_time"),
         "{first}"
     );
@@ -346,10 +346,10 @@ fn mistakes_give_one_line() {
             &["grid.toml:1:", "`backend` has no use here"],
         ),
         (
-            "widths = \"1..9\"\n[grid]\nload = [0.4]\nmesh = [\"16x16\", \"8x8\"]",
+            "side-lengths = \"1..9\"\n[grid]\nload = [0.4]\nmesh = [\"16x16\", \"8x8\"]",
             "",
             &[
-                "grid.toml:1: `widths` go to 9 (expected at most 8 on mesh 8x8) (load = 0.4, mesh = 8x8)",
+                "grid.toml:1: `side-lengths` go to 9 in dimension 0 (expected at most 8 on mesh 8x8) (load = 0.4, mesh = 8x8)",
             ],
         ),
         (

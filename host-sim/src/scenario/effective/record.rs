@@ -8,7 +8,7 @@ use crate::experiment::{Measure, Replications};
 use crate::names;
 use crate::scenario::service;
 use crate::workload::{
-    Arrivals, Messages, Rate, Requests, ServiceDistribution, SideRange, Synthetic, WorkDistribution,
+    Arrivals, Messages, Rate, Requests, ServiceDistribution, Synthetic, WorkDistribution,
 };
 
 type Entries = Vec<(&'static str, Value)>;
@@ -143,18 +143,11 @@ fn of_times(workload: &Synthetic) -> Entries {
 }
 
 fn of_requests(requests: &Requests) -> Entries {
-    let range = |range: SideRange| format!("{}..{}", range.min(), range.max()).into();
     match requests {
-        Requests::Submeshes(of) => {
-            let mut entries = vec![
-                ("sizes", of.sizes.to_string().into()),
-                ("widths", range(of.sides[0])),
-            ];
-            if of.machine.dimensions() > 1 {
-                entries.push(("heights", range(of.sides[1])));
-            }
-            entries
-        }
+        Requests::Submeshes(of) => vec![
+            ("sizes", of.sizes.to_string().into()),
+            ("side-lengths", of.side_lengths().to_string().into()),
+        ],
         Requests::Subcubes(of) => vec![
             ("dims", of.dims.name().into()),
             ("radices", of.radices.name().into()),

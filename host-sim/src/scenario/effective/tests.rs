@@ -17,7 +17,7 @@ fn defaults_are_recorded() {
     let record = serde_json::to_value(scenario("").unwrap()).unwrap();
     let expected = serde_json::json!({
         "mesh": "64x64", "strategy": ["first-fit"], "scheduler": "fcfs", "sizes": "uniform",
-        "widths": "1..64", "heights": "1..64", "load": 0.4, "mean-service": 10.0, "warmup": 0.05,
+        "side-lengths": "1..64", "load": 0.4, "mean-service": 10.0, "warmup": 0.05,
         "estimates": "perfect", "jobs": 40000, "replications": 10, "slowdown-threshold": 10.0, "seed": 1, "backend": "in-process"
     });
     assert_eq!(record, expected);
@@ -27,11 +27,12 @@ fn defaults_are_recorded() {
 fn what_is_recorded_is_the_same_scenario_again() {
     for line in [
         "--mesh 16x22 --strategy fsl,as,naive --sizes exponential --traffic 1.5 --seed 7",
-        "--service uniform:5,10 --widths 2..9 --heights 4 --until-rel-error 0.03",
+        "--service uniform:5,10 --side-lengths 2..9,4 --until-rel-error 0.03",
         "--until-rel-error 0.05 --max-replications 12 --jobs 99 --warmup 0",
         "--swf a/log.swf.gz --partition 2 --jobs 50 --backend tcp:127.0.0.1:4000",
         "--mesh 8x8 --tasks 20 --residence 5,10",
-        "--mesh 8x8x16 --wrap 0,2 --strategy as,tc --widths 2..3",
+        "--mesh 8x8x16 --wrap 0,2 --strategy as,tc --side-lengths 2..3",
+        "--torus 4x4x8 --side-lengths 4,1..3,2..8",
         "--torus 16",
         "--torus 4x4x4 --swf log.swf",
         "--cube k=4,n=3 --swf log.swf",
