@@ -33,3 +33,18 @@ pub fn counted(count: impl TryInto<u64> + fmt::Display + Copy, what: &str) -> St
         _ => format!("{count} {what}s"),
     }
 }
+
+/// The text in lines of at most `width` characters, except where a word is longer.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

@@ -30,5 +30,6 @@ mod schema;
 mod shards;
 mod stderr;
 mod sweep;
+mod terminal;
 mod traffic;
 mod view;
