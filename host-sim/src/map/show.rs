@@ -18,6 +18,7 @@ pub(crate) struct PictureFile(PathBuf);
 impl PictureFile {
     /// Whether the file can be written; makes its folder if need be.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        file::check_ending(path, "the picture is written as SVG", &["svg"])?;
         match file::check(path) {
             Ok(()) => Ok(PictureFile(path.to_owned())),
             Err(error) => Err(failed(path, &error)),
