@@ -281,7 +281,7 @@ pub fn link_maps(
             name: strategy.to_string(),
             caption: vec![
                 format!("mean {mean:.4} flits a link and cycle"),
-                format!("{} cycles", network.now()),
+                counted(network.now(), "cycle"),
             ],
             links,
             most: 0.0,

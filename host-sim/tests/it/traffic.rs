@@ -144,20 +144,22 @@ fn threads_change_nothing_and_the_seed_does() {
 fn a_picture_of_the_links() {
     let folder = tempfile::tempdir().unwrap();
     let line = "traffic --mesh 4x4x2 --wrap 2 --rate 0.01,0.02 --replications 2 --plot links --plot-output a/l.svg";
-    host_sim_in(folder.path(), line).good();
+    let shown = host_sim_in(folder.path(), line).good();
+    assert!(shown.ends_with("\nlinks: a/l.svg\n"), "{shown}");
     let svg = fs::read_to_string(folder.path().join("a/l.svg")).unwrap();
     for part in [
         "mesh 4x4x2 wrap 2",
         "rate 0.01",
         "rate 0.02",
-        "darkest",
+        "flits a cycle over a link",
         "routing delay 3",
     ] {
         assert!(svg.contains(part), "{part} is missing in {svg}");
     }
     // Two maps; along x and y 24 links each way, along z, whose two processors have no links around, 16.
-    let bars = svg.matches("<rect").count();
-    assert!(bars >= 2 * 2 * (24 + 24 + 16), "{bars}");
+    // The background, and the steps of the scale.
+    let rectangles = svg.matches("<rect").count();
+    assert_eq!(rectangles, 2 * 2 * (24 + 24 + 16) + 1 + 60);
 }
 
 #[test]
