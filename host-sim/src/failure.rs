@@ -146,8 +146,8 @@ pub(crate) fn interrupted() -> Failure {
     })
 }
 
-/// After Ctrl-C, where the same command goes on: says which one that is. `kept` has what is complete, and `without` are
-/// the options that would begin anew.
+/// After Ctrl-C, where the same command goes on: says which one that is. `kept` has what is
+/// complete, and `without` are the options that would begin anew.
 pub(crate) fn goes_on(kept: &Path, without: &[&str]) -> Failure {
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let words: Vec<_> = words.filter(|word| !without.contains(&&**word)).collect();

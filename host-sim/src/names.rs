@@ -172,8 +172,8 @@ pub fn dimension(machine: Grid, dimension: usize) -> String {
     }
 }
 
-/// The values, each once, in the order of their first places. This is the rule for every option that takes a list:
-/// a value that is repeated counts once.
+/// The values, each once, in the order of their first places. This is the rule for every option
+/// that takes a list: a value that is repeated counts once.
 pub(crate) fn each_once<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut once = Vec::new();
     for value in values {

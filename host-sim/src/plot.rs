@@ -32,8 +32,8 @@ pub mod over_time;
 /// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that
 /// slanted dashes stay on their line and a point is at its value.
 const PIXEL: i32 = 10;
-/// Width and height in pixels of the axes of a picture with its legend at the right, labels included; being a vector
-/// picture it scales.
+/// Width and height in pixels of the axes of a picture with its legend at the right, labels
+/// included; being a vector picture it scales.
 const PAGE_BODY: (i32, i32) = (636, 462);
 /// The least room for the legend at the right, in pixels.
 const LEGEND_WIDTH: i32 = 204;
@@ -44,13 +44,16 @@ const LEGEND_ROW: i32 = 24;
 const LEGEND_NAME: i32 = 58;
 /// Longer names do not fit beside each other below the axes, in characters.
 const NAME_BESIDE_MAX: usize = 22;
-/// Height of one row of the strip of saturated points, in pixels, and for how many rows the axes have room.
+/// Height of one row of the strip of saturated points, in pixels, and for how many rows the axes
+/// have room.
 const STRIP_ROW: i32 = 16;
 const STRIP_ROWS: i32 = 5;
-/// Heights of the names of the legend and of the numbers at the axes, and of the titles of the axes.
+/// Heights of the names of the legend and of the numbers at the axes, and of the titles of the
+/// axes.
 const NAME: i32 = 16;
 const AXIS_TITLE: i32 = 18;
-/// From the left border to the title of the vertical axis, and from its numbers to it and to the axis.
+/// From the left border to the title of the vertical axis, and from its numbers to it and to the
+/// axis.
 const LEFT: i32 = 10;
 const BESIDE_NUMBERS: i32 = 10;
 /// The least room for these numbers and the title, in pixels.
@@ -80,7 +83,8 @@ pub struct Picture {
     pub x_scale: Scale,
     /// What the vertical axis shows, with its unit unless `y_time` has one.
     pub y_label: String,
-    /// The unit of the values where these are times. The axis has them in a [readable](TimeUnit::readable) one.
+    /// The unit of the values where these are times. The axis has them in a
+    /// [readable](TimeUnit::readable) one.
     pub y_time: Option<TimeUnit>,
     /// The lines.
     pub series: Vec<Series>,

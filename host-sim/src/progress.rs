@@ -28,8 +28,8 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// A bar for as many jobs as the experiments announce. The first Ctrl-C, SIGTERM or SIGHUP interrupts the experiments, the
-    /// second one ends the process.
+    /// A bar for as many jobs as the experiments announce. The first Ctrl-C, SIGTERM or SIGHUP
+    /// interrupts the experiments, the second one ends the process.
     ///
     /// # Errors
     ///

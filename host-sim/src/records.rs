@@ -66,8 +66,8 @@ impl<'e> JobsFile<'e> {
         if is_log && !is_one_run {
             let path = path.display();
             return Err(format!(
-                "--jobs-output {path}: a log has the jobs of one run (expected one --strategy and --replications 1, or a table, \
-                 with the ending .csv)"
+                "--jobs-output {path}: a log has the jobs of one run (expected one --strategy and \
+                 --replications 1, or a table, with the ending .csv)"
             ));
         }
         file::check(path).map_err(|error| failed(path, error))?;

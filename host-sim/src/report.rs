@@ -196,7 +196,8 @@ impl Report<'_> {
         groups
     }
 
-    /// The metrics in as few tables as fit: as many groups in each as there is room for, or parts of one.
+    /// The metrics in as few tables as fit: as many groups in each as there is room for, or parts
+    /// of one.
     fn metric_tables(&self, groups: &[[Metric; 4]]) -> Vec<String> {
         let of = |metrics: &[Metric]| {
             let unit = self.scenario.time_unit();

@@ -83,8 +83,8 @@ pub struct ReproduceArgs {
     #[arg(long)]
     full: bool,
 
-    /// Jobs in one replication, the first 5 % of which are not measured, in place of the chosen length's; figures whose jobs
-    /// are all there at time 0, or those of a log, keep theirs
+    /// Jobs in one replication, the first 5 % of which are not measured, in place of the chosen
+    /// length's; figures whose jobs are all there at time 0, or those of a log, keep theirs
     #[arg(long, value_name = "COUNT", value_parser = names::jobs, allow_negative_numbers = true)]
     jobs: Option<u32>,
 
@@ -419,7 +419,8 @@ impl Sweep {
         })
     }
 
-    /// The results of the points, and what is measured with a clock, here and now; `None` if that was interrupted.
+    /// The results of the points, and what is measured with a clock, here and now; `None` if that
+    /// was interrupted.
     fn measurements(
         &self,
         finished: Vec<sweep::Finished>,

@@ -24,7 +24,8 @@ pub use links::{LinkMap, same_scale};
 /// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that borders are
 /// where processors end.
 const PIXEL: f64 = 10.0;
-/// Room right of each machine, in pixels, and above it: for its name, and for each line of its caption.
+/// Room right of each machine, in pixels, and above it: for its name, and for each line of its
+/// caption.
 const RIGHT: f64 = 16.0;
 const ABOVE: f64 = 30.0;
 const CAPTION_LINE: f64 = 16.0;
@@ -94,7 +95,8 @@ pub struct ColourScale {
 }
 
 impl ColourScale {
-    /// Draws a bar of the colours with its upper left corner in this place, numbers below it and the unit beside it.
+    /// Draws a bar of the colours with its upper left corner in this place, numbers below it and
+    /// the unit beside it.
     fn draw(&self, area: &Area<'_>, left: f64, top: f64) -> Drawn {
         let step = SCALE_LENGTH / f64::from(SCALE_STEPS);
         for number in 0..SCALE_STEPS {
@@ -132,8 +134,8 @@ fn three_digits(number: f64) -> String {
     Number(rounded).to_string()
 }
 
-/// The width of a text of this height, with some space, as most fonts have it at most: its letters are drawn in four fifths of its
-/// height.
+/// The width of a text of this height, with some space, as most fonts have it at most: its letters
+/// are drawn in four fifths of its height.
 fn text_width(text: &str, size: f64) -> f64 {
     24.0 + 0.48 * size * text.chars().count() as f64
 }

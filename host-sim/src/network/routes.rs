@@ -6,8 +6,8 @@
 
 use meshalloc::{Grid, NodeId, Ticks};
 
-/// Whether links lead from the last position along a dimension to the first. Of two positions that wrap
-/// these are the links that lead from one to the other anyway.
+/// Whether links lead from the last position along a dimension to the first. Of two positions that
+/// wrap these are the links that lead from one to the other anyway.
 pub(crate) fn has_links_around(grid: Grid, dimension: usize) -> bool {
     grid.wraps(dimension) && grid.side(dimension) > 2
 }
@@ -229,7 +229,8 @@ pub struct Link {
     pub from: NodeId,
     /// The dimension in which its ends are neighbours.
     pub dimension: u8,
-    /// Whether it leads to the next higher coordinate; where links lead around 0 is higher than the last.
+    /// Whether it leads to the next higher coordinate; where links lead around 0 is higher than the
+    /// last.
     pub up: bool,
 }
 

@@ -120,7 +120,8 @@ fn links_count_messages_and_the_cycles_in_which_they_are_held() {
     assert_eq!(network.grants(), 2 * 3);
 }
 
-/// Each link is one from a processor to a neighbour, and there is one for each such pair, on every small grid.
+/// Each link is one from a processor to a neighbour, and there is one for each such pair, on every
+/// small grid.
 #[test]
 fn links_are_the_ordered_pairs_of_neighbours() {
     let shapes: Vec<Vec<u16>> = (1..=5)

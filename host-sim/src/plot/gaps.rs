@@ -1,9 +1,10 @@
-//! Heights for the jobs of a Gantt chart, where a job's processors are not one interval of numbers: every job gets one
-//! piece of the axis if there is a gap that holds it, and the fewest otherwise.
+//! Heights for the jobs of a Gantt chart, where a job's processors are not one interval of numbers:
+//! every job gets one piece of the axis if there is a gap that holds it, and the fewest otherwise.
 
 use crate::history::PastJob;
 
-/// First and last unit of the axis, both included, as [`Interval`](crate::processors::Interval) has them.
+/// First and last unit of the axis, both included, as [`Interval`](crate::processors::Interval) has
+/// them.
 type Piece = (u32, u32);
 
 /// The axis, and which of it is free.
@@ -12,8 +13,8 @@ struct Axis {
     free: Vec<Piece>,
 }
 
-/// For each job the pieces of an axis of `nodes` units that it has while it runs: as many units as it holds processors, and no two jobs at
-/// a time the same. A job that never started has none.
+/// For each job the pieces of an axis of `nodes` units that it has while it runs: as many units as
+/// it holds processors, and no two jobs at a time the same. A job that never started has none.
 ///
 /// # Time complexity
 ///

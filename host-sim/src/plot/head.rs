@@ -10,8 +10,8 @@ const HEIGHT: i32 = 58;
 const LINE: i32 = 20;
 const TITLE: i32 = 21;
 
-/// The width of that many characters of this height, in pixels, as most fonts have them at most: the letters of a text are
-/// drawn in four fifths of its height.
+/// The width of that many characters of this height, in pixels, as most fonts have them at most:
+/// the letters of a text are drawn in four fifths of its height.
 pub(super) fn text_width(characters: usize, height: i32) -> i32 {
     characters as i32 * height * 12 / 25
 }

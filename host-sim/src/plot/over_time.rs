@@ -1,4 +1,5 @@
-//! Pictures of runs over time, strategies below each other: which jobs hold which processors, and how many are in use.
+//! Pictures of runs over time, strategies below each other: when jobs run and on how many
+//! processors, and how many processors are in use.
 
 use meshalloc::Grid;
 use plotters::prelude::*;
@@ -36,14 +37,16 @@ const USED: RGBColor = RGBColor(0, 114, 178);
 const FRAGMENTED: RGBColor = RGBColor(230, 159, 0);
 
 /// How a chart is read whose jobs have no place on the vertical axis.
-const PLACELESS: &str = "a rectangle is a job, as high as the processors it holds; where these are in the machine is not shown";
+const PLACELESS: &str = "a rectangle is a job, as high as the processors it holds; where these are \
+     in the machine is not shown";
 
-/// A Gantt chart as the text of an SVG file: time to the right, a rectangle for each job, as high as the processors that
-/// it holds, with its number where there is room.
+/// A Gantt chart as the text of an SVG file: time to the right, a rectangle for each job, as high
+/// as the processors that it holds, with its number where there is room.
 ///
-/// On a line or ring the vertical axis has the processors by number, and a job has a rectangle for each interval of them. On any other
-/// machine the numbers of a job's processors are many short intervals; there it has one rectangle, at a height that says
-/// nothing, unless no gap between the other jobs is large enough.
+/// On a line or ring the vertical axis has the processors by number, and a job has a rectangle for
+/// each interval of them. On any other machine the numbers of a job's processors are many short
+/// intervals; there it has one rectangle, at a height that says nothing, unless no gap between the
+/// other jobs is large enough.
 ///
 /// # Errors
 ///

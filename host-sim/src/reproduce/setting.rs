@@ -84,7 +84,8 @@ impl Setting {
         }
     }
 
-    /// Whether a number of jobs ends its runs: not where all jobs are there at time 0, nor where a log has them.
+    /// Whether a number of jobs ends its runs: not where all jobs are there at time 0, nor where a
+    /// log has them.
     pub fn has_length(&self) -> bool {
         let workload = self.synthetic();
         workload.is_some_and(|workload| matches!(workload.arrivals, Arrivals::Poisson(_)))

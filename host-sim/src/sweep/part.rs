@@ -64,7 +64,8 @@ impl PartArgs {
 }
 
 impl Part {
-    /// Runs or merges the points; `bar` shows the progress. Says on standard error which lines of journals are damaged.
+    /// Runs or merges the points; `bar` shows the progress. Says on standard error which lines of
+    /// journals are damaged.
     ///
     /// # Errors
     ///

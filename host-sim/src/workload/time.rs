@@ -44,8 +44,8 @@ impl TimeUnit {
         ticks as f64 / self.ticks_each() as f64
     }
 
-    /// In what times of this unit, up to `most`, are short numbers, as an axis has them: the size of that unit in this one,
-    /// and its name.
+    /// In what times of this unit, up to `most`, are short numbers, as an axis has them: the size
+    /// of that unit in this one, and its name.
     ///
     /// ```
     /// use meshalloc_host_sim::workload::TimeUnit;

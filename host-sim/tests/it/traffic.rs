@@ -79,8 +79,9 @@ fn patterns_have_their_mean_distances() {
     }
 }
 
-/// A 2-ary 6-cube is a hypercube with 6 links out of a processor, and so is the mesh: two processors along a dimension have the
-/// same links whether it wraps or not. The mean use of a link is what is accepted, times the links of a message, over 6.
+/// A 2-ary 6-cube is a hypercube with 6 links out of a processor, and so is the mesh: two
+/// processors along a dimension have the same links whether it wraps or not. The mean use of a link
+/// is what is accepted, times the links of a message, over 6.
 #[test]
 fn two_processors_along_a_dimension_have_the_same_links_whether_it_wraps_or_not() {
     for (wraps, mesh, pattern, links) in [
@@ -156,8 +157,8 @@ fn a_picture_of_the_links() {
     ] {
         assert!(svg.contains(part), "{part} is missing in {svg}");
     }
-    // Two maps; along x and y 24 links each way, along z, whose two processors have no links around, 16.
-    // The background, and the steps of the scale.
+    // Two maps; along x and y 24 links each way, along z, whose two processors have no links
+    // around, 16. The background, and the steps of the scale.
     let rectangles = svg.matches("<rect").count();
     assert_eq!(rectangles, 2 * 2 * (24 + 24 + 16) + 1 + 60);
 }

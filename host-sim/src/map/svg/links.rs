@@ -2,7 +2,8 @@
 //!
 //! Every processor is a cell with a bar for each link that leaves it, between the middle and the side at which the neighbour
 //! is: dimension 0 to the right and to the left, dimension 1 up and down, further dimensions in turn beside these. So the
-//! two directions of a link, and links that lead around, never cover each other. A square in the middle of a cell is the processor.
+//! two directions of a link, and links that lead around, never cover each other. A square in the
+//! middle of a cell is the processor.
 
 use meshalloc::{Grid, NodeId};
 use plotters::prelude::*;
@@ -230,7 +231,8 @@ mod tests {
         }
         let legend = "bar: a link that leaves it; right and left: x; up and down: y";
         assert!(drawn.contains(legend), "{drawn}");
-        // 28 pixels a processor: the bar of the first link is 7 x 12.6 pixels, in tenths of a pixel. The scale has its colour, too.
+        // 28 pixels a processor: the bar of the first link is 7 x 12.6 pixels, in tenths of a
+        // pixel. The scale has its colour, too.
         let bars = |colour: &str, size: &str| {
             let lines = drawn.lines().filter(|line| line.contains(colour));
             let (bars, scale): (Vec<_>, Vec<_>) = lines.partition(|line| line.contains(size));
