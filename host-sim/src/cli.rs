@@ -72,7 +72,8 @@ enum Command {
     Slurm(SlurmArgs),
     /// Compare strategies over several loads: a table, and a picture (SVG)
     ///
-    /// Needs no options and less than a minute. Everything runs in this process, on all its processors.
+    /// Needs no options, and less than a minute on two processors. Everything runs in this process,
+    /// on all its processors.
     Compare(Box<CompareArgs>),
     /// Measure what part of the processors each strategy keeps in use when jobs always wait
     ///
@@ -190,8 +191,9 @@ struct RunArgs {
     #[arg(long, help_heading = "Where and how")]
     search_time: bool,
 
-    /// Also write the measured jobs into a file: what each asked for, held and waited for. A table (CSV) that evalys reads as its
-    /// jobs.csv, of all strategies and replications; with the ending .swf a log in the Standard Workload Format, of one run
+    /// Also write the measured jobs into a file: what each asked for, held and waited for. With the
+    /// ending .csv, or none, a table that evalys reads as its jobs.csv, of all strategies and
+    /// replications; with .swf a log in the Standard Workload Format, of one run
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Where and how")]
     jobs_output: Option<PathBuf>,
 
@@ -304,6 +306,11 @@ fn carry_out(
                 ("--output", Some(&*args.output)),
             ];
             file::distinct(&files)?;
+            file::check_ending(
+                &args.output,
+                "the page is written as HTML",
+                &["html", "htm"],
+            )?;
             view::view(&scenario, &args.output, output)
         }
         Command::Sweep(args) => sweep::sweep(args, output),

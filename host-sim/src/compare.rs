@@ -37,7 +37,7 @@ use crate::workload::{
 
 mod tables;
 
-/// What to compare; the defaults take well under a minute on two processors.
+/// What to compare.
 #[derive(Args, Clone, Debug)]
 pub struct CompareArgs {
     #[command(flatten)]
@@ -283,16 +283,11 @@ impl<'a> Comparison<'a> {
             false => DEFAULT,
         };
         let built = default.iter().filter_map(|name| names::strategy(name).ok());
-        let mut schedulers: Vec<SchedulerKind> = Vec::new();
-        for scheduler in &args.scheduler {
-            if !schedulers.contains(scheduler) {
-                schedulers.push(*scheduler);
-            }
-        }
+        let schedulers = names::each_once(args.scheduler.iter().copied());
         let default = backend::serving(machine, schedulers[0], built);
         let default = default.map_err(|error| error.to_string())?;
+        let mut loads = names::each_once(loads);
         loads.sort_by(f64::total_cmp);
-        loads.dedup();
         Ok(Comparison {
             args,
             machine,
@@ -385,7 +380,7 @@ impl<'a> Comparison<'a> {
                     load: None,
                     ..LogSource::clone(source)
                 };
-                let name = log.path.display();
+                let name = file::name(&log.path);
                 format!("{name}, {}", report::log_text(&unstretched, self.estimates))
             }
         };
@@ -481,7 +476,8 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
         x_label: "offered load (fraction of the processors)".to_owned(),
         x_scale: Scale::Linear,
         layout: Layout::Page,
-        y_label: "mean waiting delay (s)".to_owned(),
+        y_label: "mean waiting delay".to_owned(),
+        y_time: Some(TimeUnit::Second),
         series: series.collect(),
         stated: Vec::new(),
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::path::Path;
 
 use crate::backend::BackendError;
 use crate::experiment::{ExperimentError, Failed, StrategyResult};
@@ -22,7 +23,8 @@ Exit codes:
        INCOMPLETE; or the picture of --plot could not be drawn: the results have been written
   2    nothing was done: a wrong option or file, or a result that cannot be written; standard
        error says why. Of `replay -`, the operations before a wrong line have been carried out
-  130  after Ctrl-C or SIGTERM: what is complete has been written, marked INCOMPLETE";
+  130  after Ctrl-C or SIGTERM: what is complete has been written, marked INCOMPLETE; sweep and
+       reproduce keep it, and standard error says which command goes on";
 
 /// Writes a line to standard error, as far as it can be written: a reader that has closed it changes neither what is done nor the
 /// exit code.
@@ -140,6 +142,20 @@ impl From<SimulationError> for Failure {
 pub(crate) fn interrupted() -> Failure {
     Failure::Incomplete(Incomplete {
         reason: ExperimentError::Interrupted.to_string(),
+        code: EXIT_INTERRUPTED,
+    })
+}
+
+/// After Ctrl-C, where the same command goes on: says which one that is. `kept` has what is
+/// complete, and `without` are the options that would begin anew.
+pub(crate) fn goes_on(kept: &Path, without: &[&str]) -> Failure {
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<_> = words.filter(|word| !without.contains(&&**word)).collect();
+    let command = shlex::try_join(words.iter().map(String::as_str));
+    let command = command.unwrap_or_else(|_| words.join(" "));
+    let (kept, interrupted) = (kept.display(), ExperimentError::Interrupted);
+    Failure::Incomplete(Incomplete {
+        reason: format!("{interrupted}; {kept} keeps what is complete, and `{command}` goes on"),
         code: EXIT_INTERRUPTED,
     })
 }

@@ -1,5 +1,6 @@
 //! Files as a whole: at any time a reader of a regular file finds the old content or the new one.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -80,6 +81,27 @@ pub(crate) fn check(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Whether a file's name says what is written into it: it has one of these endings, or none.
+///
+/// # Errors
+///
+/// When it has another ending; `what` says what is written, such as "the picture is SVG".
+pub(crate) fn check_ending(path: &Path, what: &str, endings: &[&str]) -> Result<(), String> {
+    let is_known = |ending: &OsStr| {
+        endings
+            .iter()
+            .any(|known| ending.eq_ignore_ascii_case(known))
+    };
+    if path.extension().is_none_or(is_known) {
+        return Ok(());
+    }
+    let endings: Vec<_> = endings.iter().map(|ending| format!(".{ending}")).collect();
+    let (path, endings) = (path.display(), endings.join(" or "));
+    Err(format!(
+        "{path}: {what} (expected the ending {endings}, or none)"
+    ))
+}
+
 /// Whether the files of these options are different ones: of two that are the same, one would take the place of the other. What is
 /// no regular file, such as a pipe, may be named twice.
 ///
@@ -114,6 +136,12 @@ fn place(path: &Path) -> PathBuf {
     };
     let whole = path.canonicalize().ok();
     whole.or_else(of_folder).unwrap_or_else(absolute)
+}
+
+/// The name of a file without its folder.
+pub(crate) fn name(file: &Path) -> String {
+    let name = file.file_name().unwrap_or(file.as_os_str());
+    name.to_string_lossy().into_owned()
 }
 
 /// The folder that a file is in.

@@ -6,7 +6,9 @@ use clap::ValueEnum;
 use meshalloc::{SchedulerKind, StrategyKind};
 
 use crate::metrics::Metric;
+use crate::report;
 use crate::scenario::Format;
+use crate::wording::wrapped;
 use crate::workload::distributions::DistributionInfo;
 use crate::workload::{
     CountDistribution, EstimateModel, Pattern, ServiceDistribution, ShapeRule, SizeDistribution,
@@ -17,8 +19,8 @@ mod document;
 
 pub(crate) use document::ListDocument;
 
-/// Columns of a terminal.
-const WIDTH: usize = 80;
+/// Longer lines are hard to read, on terminals of any width.
+const WIDTH_MAX: usize = 100;
 
 /// A part of the list, by the name that it has on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -189,25 +191,11 @@ pub(crate) fn strategy_parameters(kind: StrategyKind) -> Vec<&'static str> {
 /// A name and paragraphs about it.
 fn item(output: &mut dyn Write, name: &str, texts: &[&str]) -> io::Result<()> {
     writeln!(output, "  {name}")?;
+    let width = report::width().min(WIDTH_MAX).saturating_sub(6);
     for text in texts.iter().filter(|text| !text.is_empty()) {
-        for line in wrapped(text, WIDTH - 6) {
+        for line in wrapped(text, width) {
             writeln!(output, "      {line}")?;
         }
     }
     Ok(())
-}
-
-/// The text in lines of at most `width` characters, except where a word is longer.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

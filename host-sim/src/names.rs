@@ -172,6 +172,18 @@ pub fn dimension(machine: Grid, dimension: usize) -> String {
     }
 }
 
+/// The values, each once, in the order of their first places. This is the rule for every option
+/// that takes a list: a value that is repeated counts once.
+pub(crate) fn each_once<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut once = Vec::new();
+    for value in values {
+        if !once.contains(&value) {
+            once.push(value);
+        }
+    }
+    once
+}
+
 /// Reads a strategy's name or its abbreviation and, after a colon, its parameters.
 ///
 /// # Errors

@@ -18,6 +18,7 @@
 //! channels: a message begins on channel 0 and goes on with channel 1 from the link on that leads from one end of the dimension to
 //! the other (the dateline). So no messages wait for each other in a circle, and a network never deadlocks (W. J. Dally and
 //! C. L. Seitz, Deadlock-free message routing in multiprocessor interconnection networks, IEEE Trans. Computers C-36, 1987).
+//! A dimension of two processors has the same links whether it wraps or not: one in each direction.
 //!
 //! # Limitations
 //!
@@ -95,6 +96,7 @@ mod routes;
 mod tests;
 
 pub use engine::Network;
+pub(crate) use routes::has_links_around;
 pub use routes::{Link, Usage};
 
 /// The most flits of a message, and the longest routing delay in cycles.

@@ -8,37 +8,56 @@
 //!
 //! [`Layout`] chooses between a picture for a whole page and one for a column of it.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 
 use axis::Axis;
 use bars::{Slot, draw_swatch};
+use head::Head;
 use marks::{Look, draw_arrow, draw_line, draw_marker, draw_ring};
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::{BoldPoints, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::workload::TimeUnit;
+
 mod axis;
 mod bars;
+mod gaps;
+mod head;
 mod marks;
 pub mod over_time;
 
 /// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that
 /// slanted dashes stay on their line and a point is at its value.
 const PIXEL: i32 = 10;
-/// Width and height in pixels of a picture with its legend at the right; being a vector picture it scales.
-const PAGE_SIZE: (i32, i32) = (840, 520);
-/// Room for the legend at the right, in pixels.
+/// Width and height in pixels of the axes of a picture with its legend at the right, labels
+/// included; being a vector picture it scales.
+const PAGE_BODY: (i32, i32) = (636, 462);
+/// The least room for the legend at the right, in pixels.
 const LEGEND_WIDTH: i32 = 204;
-/// Width and height in pixels of a picture with its legend below, without the legend.
-const COLUMN_SIZE: (i32, i32) = (560, 430);
-/// Height of one entry of the legend, in pixels.
+/// The same of a picture with its legend below.
+const COLUMN_BODY: (i32, i32) = (560, 372);
+/// Height of one entry of the legend, in pixels, and where its name begins.
 const LEGEND_ROW: i32 = 24;
+const LEGEND_NAME: i32 = 58;
 /// Longer names do not fit beside each other below the axes, in characters.
-const NAME_BESIDE_MAX: usize = 26;
-/// Room for the title and the subtitle, in pixels.
-const HEAD_HEIGHT: i32 = 58;
-/// Height of one row of the strip of saturated points.
-const STRIP_ROW: i32 = 16 * PIXEL;
+const NAME_BESIDE_MAX: usize = 22;
+/// Height of one row of the strip of saturated points, in pixels, and for how many rows the axes
+/// have room.
+const STRIP_ROW: i32 = 16;
+const STRIP_ROWS: i32 = 5;
+/// Heights of the names of the legend and of the numbers at the axes, and of the titles of the
+/// axes.
+const NAME: i32 = 16;
+const AXIS_TITLE: i32 = 18;
+/// From the left border to the title of the vertical axis, and from its numbers to it and to the
+/// axis.
+const LEFT: i32 = 10;
+const BESIDE_NUMBERS: i32 = 10;
+/// The least room for these numbers and the title, in pixels.
+const NUMBERS_MIN: i32 = 66;
 /// Half the width of a marker and of the caps of an error bar.
 const MARKER: i32 = 4 * PIXEL;
 /// Width of axes and error bars.
@@ -62,8 +81,11 @@ pub struct Picture {
     pub x_label: String,
     /// How far apart its values are.
     pub x_scale: Scale,
-    /// What the vertical axis shows, with its unit.
+    /// What the vertical axis shows, with its unit unless `y_time` has one.
     pub y_label: String,
+    /// The unit of the values where these are times. The axis has them in a
+    /// [readable](TimeUnit::readable) one.
+    pub y_time: Option<TimeUnit>,
     /// The lines.
     pub series: Vec<Series>,
     /// Numbers that a text states about points of them.
@@ -134,35 +156,145 @@ pub struct Measured {
     pub grows: bool,
 }
 
+impl Measured {
+    /// The same in a unit that is `size` times as large.
+    fn in_unit(self, size: f64) -> Self {
+        Measured {
+            mean: self.mean / size,
+            half_width: self.half_width.map(|half_width| half_width / size),
+            ..self
+        }
+    }
+}
+
+impl Picture {
+    /// The same without `y_time`: values in a readable unit, which the label names.
+    fn with_readable_times(&self) -> Cow<'_, Picture> {
+        let Some(unit) = self.y_time else {
+            return Cow::Borrowed(self);
+        };
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let means = points().filter_map(|point| Some(point.y?.mean));
+        let most = means.chain(self.stated.iter().map(|stated| stated.y));
+        let (size, name) = unit.readable(most.fold(0.0, f64::max));
+        let mut picture = self.clone();
+        picture.y_time = None;
+        picture.y_label = format!("{} ({name})", self.y_label);
+        for point in picture
+            .series
+            .iter_mut()
+            .flat_map(|series| &mut series.points)
+        {
+            point.y = point.y.map(|y| y.in_unit(size));
+        }
+        picture
+            .stated
+            .iter_mut()
+            .for_each(|stated| stated.y /= size);
+        Cow::Owned(picture)
+    }
+}
+
 /// The picture as the text of an SVG file.
 ///
 /// # Errors
 ///
 /// What went wrong while drawing, in words. Drawing into memory gives no cause for it to happen.
 pub fn svg(picture: &Picture) -> Result<String, String> {
+    let picture = &*picture.with_readable_times();
+    let frame = Frame::new(picture);
     let mut text = String::new();
-    draw(picture, &mut text).map_err(|error| format!("cannot draw the picture: {error}"))?;
+    let drawn = draw(picture, &frame, &mut text);
+    drawn.map_err(|error| format!("cannot draw the picture: {error}"))?;
     // The coordinates are tenths of a pixel (the view box); the picture's own size is in pixels.
-    let (width, height) = size(picture);
+    let (width, height) = frame.size();
     let drawn = format!("width=\"{}\" height=\"{}\"", width * PIXEL, height * PIXEL);
     Ok(text.replacen(&drawn, &format!("width=\"{width}\" height=\"{height}\""), 1))
 }
 
 /// Width and height of the whole picture in pixels.
 pub fn size(picture: &Picture) -> (i32, i32) {
-    match picture.layout {
-        Layout::Page => PAGE_SIZE,
-        Layout::Column => {
-            let notes = [
-                has_bars(picture),
-                has_growing(picture),
-                !picture.stated.is_empty(),
-            ];
-            let entries = picture.series.len() + notes.map(usize::from).iter().sum::<usize>();
-            let rows = entries.div_ceil(legend_columns(picture)) as i32;
-            (COLUMN_SIZE.0, COLUMN_SIZE.1 + rows * LEGEND_ROW + 14)
+    Frame::new(&picture.with_readable_times()).size()
+}
+
+/// How large the parts of a picture are, in pixels.
+struct Frame {
+    axis: Axis,
+    head: Head,
+    /// The axes with their labels, and the strip of saturated points.
+    body: (i32, i32),
+    /// Room for the title and the numbers of the vertical axis.
+    numbers: i32,
+    legend: (i32, i32),
+    layout: Layout,
+}
+
+impl Frame {
+    /// That of a picture without `y_time`.
+    fn new(picture: &Picture) -> Self {
+        let axis = Axis::of_values(picture);
+        // As many as the axis draws.
+        let numbers = axis.key_points(BoldPoints(11)).into_iter();
+        let longest = numbers.map(|number| axis.format_ext(&number).chars().count());
+        let longest = head::text_width(longest.max().unwrap_or(0), NAME);
+        let numbers = NUMBERS_MIN.max(AXIS_TITLE + longest + 2 * BESIDE_NUMBERS);
+        let beyond = (saturated_rows(picture) as i32 - STRIP_ROWS).max(0);
+        let notes = [
+            has_bars(picture),
+            has_growing(picture),
+            !picture.stated.is_empty(),
+        ];
+        let entries = picture.series.len() + notes.map(usize::from).iter().sum::<usize>();
+        let rows = entries.div_ceil(legend_columns(picture)) as i32;
+        let entries = rows * LEGEND_ROW + 14;
+        let (width, height) = match picture.layout {
+            Layout::Page => PAGE_BODY,
+            Layout::Column => COLUMN_BODY,
+        };
+        let height = height + beyond * STRIP_ROW;
+        let (title, subtitle) = (&picture.title, &picture.subtitle);
+        let (head, height, legend) = match picture.layout {
+            Layout::Page => {
+                let names = picture
+                    .series
+                    .iter()
+                    .map(|series| series.name.chars().count());
+                let longest = head::text_width(names.max().unwrap_or(0), NAME);
+                let legend = LEGEND_WIDTH.max(LEGEND_NAME + longest + BESIDE_NUMBERS);
+                let left = LEFT + numbers + 2;
+                let head = Head::new(title, subtitle, None, left, width + legend);
+                let height = height.max(entries);
+                (head, height, (legend, height))
+            }
+            Layout::Column => {
+                let head = Head::new(title, subtitle, None, 14, width).larger();
+                (head, height, (width, entries))
+            }
+        };
+        Frame {
+            axis,
+            head,
+            body: (width, height),
+            numbers,
+            legend,
+            layout: picture.layout,
         }
     }
+
+    /// Of the whole picture.
+    fn size(&self) -> (i32, i32) {
+        let (width, height) = self.body;
+        match self.layout {
+            Layout::Page => (width + self.legend.0, self.head.height() + height),
+            Layout::Column => (width, self.head.height() + height + self.legend.1),
+        }
+    }
+}
+
+/// The series that have a saturated point.
+fn saturated_rows(picture: &Picture) -> usize {
+    let is_saturated = |series: &&Series| series.points.iter().any(|point| point.y.is_none());
+    picture.series.iter().filter(is_saturated).count()
 }
 
 /// How many entries of the legend stand beside each other.
@@ -200,49 +332,30 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'b, SVGBackend<'a>, Cartesian2d<Axis, Axis>>;
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-fn draw(picture: &Picture, text: &mut String) -> Drawn {
+fn draw(picture: &Picture, frame: &Frame, text: &mut String) -> Drawn {
     let units = |pixels: i32| (pixels * PIXEL) as u32;
-    let (width, height) = size(picture);
+    let (width, height) = frame.size();
     let backend = SVGBackend::with_string(text, (units(width), units(height)));
     let root = backend.into_drawing_area();
     root.fill(&WHITE)?;
-    let (head, below) = root.split_vertically(units(HEAD_HEIGHT));
-    let (left, subtitle_size, body, legend) = match picture.layout {
-        Layout::Page => {
-            let (body, legend) = below.split_horizontally(units(width - LEGEND_WIDTH));
-            (78, 15, body, legend)
-        }
-        Layout::Column => {
-            let (body, legend) = below.split_vertically(units(COLUMN_SIZE.1 - HEAD_HEIGHT));
-            (14, 17, body, legend)
-        }
+    let below = frame.head.draw(&root)?;
+    let (body, legend) = match picture.layout {
+        Layout::Page => below.split_horizontally(units(frame.body.0)),
+        Layout::Column => below.split_vertically(units(frame.body.1)),
     };
-    label(&head, &picture.title, at(left, 22), 21, HPos::Left)?;
-    label(
-        &head,
-        &picture.subtitle,
-        at(left, 45),
-        subtitle_size,
-        HPos::Left,
-    )?;
-
-    let saturated_rows = picture
-        .series
-        .iter()
-        .filter(|series| series.points.iter().any(|point| point.y.is_none()))
-        .count();
+    let axis = &frame.axis;
+    let saturated_rows = saturated_rows(picture);
     let strip_height = match saturated_rows {
         0 => 4 * PIXEL,
-        rows => rows as i32 * STRIP_ROW + 8 * PIXEL,
+        rows => (rows as i32 * STRIP_ROW + 8) * PIXEL,
     };
-    let axis = Axis::of_values(picture);
     let mut chart = ChartBuilder::on(&body)
         .margin_top(strip_height)
         .margin_bottom(units(6))
-        .margin_left(units(10))
+        .margin_left(units(LEFT))
         .margin_right(units(8))
         .x_label_area_size(units(46))
-        .y_label_area_size(units(66))
+        .y_label_area_size(units(frame.numbers))
         .build_cartesian_2d(Axis::of_places(picture), axis.clone())?;
     let y_label = if axis.is_logarithmic() {
         format!("{}, logarithmic", picture.y_label)
@@ -260,8 +373,8 @@ fn draw(picture: &Picture, text: &mut String) -> Drawn {
         .set_all_tick_mark_size(units(5))
         .x_desc(&picture.x_label)
         .y_desc(y_label)
-        .axis_desc_style(("sans-serif", units(18)))
-        .label_style(("sans-serif", units(16)))
+        .axis_desc_style(("sans-serif", units(AXIS_TITLE)))
+        .label_style(("sans-serif", units(NAME)))
         .draw()?;
 
     if saturated_rows > 0 {
@@ -269,7 +382,7 @@ fn draw(picture: &Picture, text: &mut String) -> Drawn {
     }
     for (index, series) in picture.series.iter().enumerate() {
         let slot = Slot::of(picture, index);
-        draw_series(&root, &chart, &axis, series, &Look::of(index), slot)?;
+        draw_series(&root, &chart, axis, series, &Look::of(index), slot)?;
     }
     for stated in &picture.stated {
         let offset = Slot::of(picture, stated.series).map_or(0.0, |slot| slot.offset);
@@ -277,7 +390,7 @@ fn draw(picture: &Picture, text: &mut String) -> Drawn {
         let place = chart.plotting_area().map_coordinate(&place);
         draw_ring(&root, place, Look::of(stated.series).color)?;
     }
-    draw_legend(&legend, picture, !axis.is_logarithmic())?;
+    draw_legend(&legend, picture, frame, !axis.is_logarithmic())?;
     root.present()?;
     Ok(())
 }
@@ -355,7 +468,7 @@ fn draw_strip(root: &Area<'_>, chart: &Chart<'_, '_>, picture: &Picture, height:
         14,
         HPos::Right,
     )?;
-    let mut row_y = top + STRIP_ROW / 2 + 3 * PIXEL;
+    let mut row_y = top + (STRIP_ROW / 2 + 3) * PIXEL;
     for (index, series) in picture.series.iter().enumerate() {
         let mut drawn = false;
         let offset = Slot::of(picture, index).map_or(0.0, |slot| slot.offset);
@@ -367,18 +480,18 @@ fn draw_strip(root: &Area<'_>, chart: &Chart<'_, '_>, picture: &Picture, height:
             drawn = true;
         }
         if drawn {
-            row_y += STRIP_ROW;
+            row_y += STRIP_ROW * PIXEL;
         }
     }
     Ok(())
 }
 
 /// `bars`: series over categories have bars, and not their markers alone.
-fn draw_legend(area: &Area<'_>, picture: &Picture, bars: bool) -> Drawn {
+fn draw_legend(area: &Area<'_>, picture: &Picture, frame: &Frame, bars: bool) -> Drawn {
     let columns = legend_columns(picture);
     let (left, column_width) = match picture.layout {
-        Layout::Page => (6, LEGEND_WIDTH),
-        Layout::Column => (14, (COLUMN_SIZE.0 - 14) / columns as i32),
+        Layout::Page => (6, frame.legend.0),
+        Layout::Column => (14, (frame.legend.0 - 14) / columns as i32),
     };
     let place = |index: usize| {
         let (row, column) = (index / columns, index % columns);
@@ -394,7 +507,13 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, bars: bool) -> Drawn {
             _ => draw_line(area, &[at(x, y), at(x + 44, y)], &look)?,
         }
         draw_marker(area, at(x + 22, y), &look)?;
-        label(area, &series.name, at(x + 52, y), 16, HPos::Left)?;
+        label(
+            area,
+            &series.name,
+            at(x + LEGEND_NAME - 6, y),
+            NAME,
+            HPos::Left,
+        )?;
     }
     if has_bars(picture) {
         let (x, y) = place(picture.series.len());
@@ -405,18 +524,24 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, bars: bool) -> Drawn {
         ] {
             area.draw(&PathElement::new(bar.to_vec(), BLACK.stroke_width(THIN)))?;
         }
-        label(area, "95 % confidence", at(x + 52, y), 16, HPos::Left)?;
+        label(
+            area,
+            "95 % confidence",
+            at(x + LEGEND_NAME - 6, y),
+            NAME,
+            HPos::Left,
+        )?;
     }
     if has_growing(picture) {
         let (x, y) = place(picture.series.len() + usize::from(has_bars(picture)));
         draw_arrow(area, at(x + 10, y + 10), BLACK)?;
-        label(area, GROWS, at(x + 52, y), 16, HPos::Left)?;
+        label(area, GROWS, at(x + LEGEND_NAME - 6, y), NAME, HPos::Left)?;
     }
     if !picture.stated.is_empty() {
         let before = [has_bars(picture), has_growing(picture)].map(usize::from);
         let (x, y) = place(picture.series.len() + before.iter().sum::<usize>());
         draw_ring(area, at(x + 22, y), BLACK)?;
-        label(area, STATED, at(x + 52, y), 16, HPos::Left)?;
+        label(area, STATED, at(x + LEGEND_NAME - 6, y), NAME, HPos::Left)?;
     }
     Ok(())
 }
@@ -424,9 +549,21 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, bars: bool) -> Drawn {
 /// Text of a size in pixels whose middle line is at `at.1`. The picture names a font family only, so the viewer that shows it
 /// chooses the font, and nothing depends on the fonts of the machine that drew it.
 fn label(area: &Area<'_>, text: impl Display, at: (i32, i32), size: i32, side: HPos) -> Drawn {
+    label_in(area, text, at, size, side, BLACK)
+}
+
+/// The same in a colour.
+fn label_in(
+    area: &Area<'_>,
+    text: impl Display,
+    at: (i32, i32),
+    size: i32,
+    side: HPos,
+    colour: RGBColor,
+) -> Drawn {
     let style = ("sans-serif", size * PIXEL)
         .into_text_style(area)
-        .color(&BLACK)
+        .color(&colour)
         .pos(Pos::new(side, VPos::Center));
     area.draw_text(&text.to_string(), &style, at)?;
     Ok(())

@@ -1,63 +1,96 @@
 //! Progress on standard error, and Ctrl-C.
 
 use std::process;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::experiment::Progress;
+use crate::failure;
 
 /// Exit code after Ctrl-C: 128 and the number of SIGINT.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
-/// A progress bar on standard error, if that is a terminal.
+/// How often progress is a line where standard error is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(30);
+
+/// A progress bar on standard error, if that is a terminal, otherwise a line every [`LINE_EVERY`].
 pub(crate) struct Bar {
     bar: ProgressBar,
+    /// What is counted, in the plural.
+    what: &'static str,
     interrupted: Arc<AtomicBool>,
+    lines: Mutex<Option<Lines>>,
 }
 
 impl Bar {
-    /// A bar for as many jobs as the experiments announce.
-    pub(crate) fn new() -> Self {
-        let target = ProgressDrawTarget::stderr_with_hz(10);
-        let bar = ProgressBar::with_draw_target(Some(0), target);
-        let template = "{wide_bar} {human_pos}/{human_len} jobs, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        Bar {
-            bar,
-            interrupted: Arc::default(),
-        }
-    }
-
-    /// The same; the first Ctrl-C, SIGTERM or SIGHUP interrupts the experiments, the second one ends the process.
+    /// A bar for as many jobs as the experiments announce. The first Ctrl-C, SIGTERM or SIGHUP
+    /// interrupts the experiments, the second one ends the process.
     ///
     /// # Errors
     ///
-    /// When the system takes no handler.
+    /// When the system takes no handler: a process may have one bar.
     pub(crate) fn interruptible() -> Result<Self, String> {
-        let bar = Bar::new();
-        let interrupted = bar.interrupted.clone();
+        Self::of("jobs")
+    }
+
+    /// The same for something else.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Bar::interruptible`].
+    pub(crate) fn of(what: &'static str) -> Result<Self, String> {
+        let target = ProgressDrawTarget::stderr_with_hz(10);
+        let bar = ProgressBar::with_draw_target(Some(0), target);
+        let template = format!("{{wide_bar}} {{human_pos}}/{{human_len}} {what}, {{eta}} left");
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            bar.set_style(style);
+        }
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = interrupted.clone();
         ctrlc::set_handler(move || {
-            if interrupted.swap(true, Ordering::Relaxed) {
+            if flag.swap(true, Ordering::Relaxed) {
                 process::exit(EXIT_INTERRUPTED.into());
             }
         })
         .map_err(|error| format!("cannot handle Ctrl-C: {error}"))?;
-        Ok(bar)
+        Ok(Bar {
+            bar,
+            what,
+            interrupted,
+            lines: Mutex::default(),
+        })
     }
 
-    /// Takes it off the screen.
+    /// Takes it off the screen. Experiments that begin later start it again, from 0.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
+        *self.lines.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
 impl Progress for Bar {
     fn begin(&self, runs_max: u64, jobs_per_run: u64) {
+        if self.bar.is_finished() {
+            self.bar.reset();
+            self.bar.set_length(0);
+        }
         self.bar.inc_length(runs_max * jobs_per_run);
+        if self.bar.is_hidden() {
+            let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+            lines.get_or_insert_with(|| {
+                let (bar, what, begin) = (self.bar.clone(), self.what, Instant::now());
+                Lines::start(LINE_EVERY, move || {
+                    let (done, all) = (bar.position(), bar.length().unwrap_or(0));
+                    let line = line(done, all, what, begin.elapsed());
+                    failure::to_stderr(&line);
+                })
+            });
+        }
     }
 
     fn expect_more(&self, jobs: i64) {
@@ -73,5 +106,85 @@ impl Progress for Bar {
 
     fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+/// A thread that does something again and again, until this is dropped.
+struct Lines {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Lines {
+    fn start(every: Duration, mut print: impl FnMut() + Send + 'static) -> Self {
+        let (stop, stopped) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                print();
+            }
+        });
+        Lines {
+            stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It can only have failed by a panic, which has been printed.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// How far the work is: `12,000 of 40,000 jobs, 30 %, 3 minutes left`.
+fn line(done: u64, all: u64, what: &str, elapsed: Duration) -> String {
+    let mut line = format!("{} of {} {what}", HumanCount(done), HumanCount(all));
+    if let Some(percent) = (100 * u128::from(done)).checked_div(all.into()) {
+        line.push_str(&format!(", {percent} %"));
+    }
+    if done > 0 {
+        let rest = all.saturating_sub(done) as f64 / done as f64;
+        let left = elapsed.as_secs_f64() * rest;
+        if let Ok(left) = Duration::try_from_secs_f64(left) {
+            line.push_str(&format!(", {} left", HumanDuration(left)));
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_how_much_is_left() {
+        let line = |done, all, seconds| line(done, all, "jobs", Duration::from_secs(seconds));
+        assert_eq!(
+            line(12_000, 48_000, 60),
+            "12,000 of 48,000 jobs, 25 %, 3 minutes left"
+        );
+        assert_eq!(line(0, 48_000, 30), "0 of 48,000 jobs, 0 %");
+        assert_eq!(line(0, 0, 30), "0 of 0 jobs");
+        // More than was expected: the experiments say so later.
+        assert_eq!(line(3, 2, 30), "3 of 2 jobs, 150 %, 0 seconds left");
+    }
+
+    #[test]
+    fn lines_come_again_and_again_until_they_are_stopped() {
+        let (sender, received) = mpsc::channel();
+        let lines = Lines::start(Duration::from_millis(1), move || {
+            let _ = sender.send(());
+        });
+        for _ in 0..3 {
+            received.recv_timeout(Duration::from_secs(60)).unwrap();
+        }
+        drop(lines);
+        // What was sent before the end is left; then the sender is gone with its thread.
+        while received.try_recv().is_ok() {}
+        assert!(received.recv().is_err());
     }
 }

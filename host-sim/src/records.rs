@@ -3,7 +3,7 @@
 //! As a table (CSV) the file has all strategies and replications, in their order, and in each the measured jobs in order of arrival.
 //! Its columns are those of a `jobs.csv` of Batsim (Dutot et al. 2016, Batsim: a realistic language-independent resources and jobs management
 //! systems simulator, JSSPP), which evalys reads, and some more: [`COLUMNS`](table::COLUMNS). With the ending `.swf` it is a log in the Standard
-//! Workload Format of a single run.
+//! Workload Format of a single run; endings other than `.csv` and `.swf` are refused.
 //!
 //! A run writes its jobs into a part of its own while it goes on, so that neither the number of jobs nor that of threads shows: a
 //! job waits in memory only for earlier ones that have not left. The parts are put together when all runs have ended.
@@ -55,6 +55,8 @@ impl<'e> JobsFile<'e> {
     ///
     /// When the file cannot be written, or a log would have several runs.
     pub(crate) fn open(path: &Path, experiment: &'e Experiment) -> Result<Self, String> {
+        let what = "the jobs are written as a table (CSV) or a log (SWF)";
+        file::check_ending(path, what, &["csv", "swf"])?;
         let ending = path.extension().and_then(|ending| ending.to_str());
         let is_log = ending.is_some_and(|ending| ending.eq_ignore_ascii_case("swf"));
         let form = if is_log { Form::Log } else { Form::Table };
@@ -64,8 +66,8 @@ impl<'e> JobsFile<'e> {
         if is_log && !is_one_run {
             let path = path.display();
             return Err(format!(
-                "--jobs-output {path}: a log has the jobs of one run (expected one --strategy and --replications 1, or a file of \
-                 another ending)"
+                "--jobs-output {path}: a log has the jobs of one run (expected one --strategy and \
+                 --replications 1, or a table, with the ending .csv)"
             ));
         }
         file::check(path).map_err(|error| failed(path, error))?;

@@ -5,11 +5,13 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::backend::line::RoundTrips;
 use crate::experiment::{Measure, Replications, Stop, StrategyResult, WARMUP_FRACTION};
 use crate::failure::Incomplete;
+use crate::file;
 use crate::identity::hash;
 use crate::metrics::{Metric, Unit};
 use crate::names;
@@ -20,8 +22,15 @@ use crate::wording::counted;
 use crate::workload::{EstimateModel, Log, TimeUnit};
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle};
 
-/// The width of a terminal, in characters.
-pub(crate) const WIDTH_MAX: usize = 80;
+/// The width of tables in characters: that of the terminal, or 80 where standard output is none.
+pub(crate) fn width() -> usize {
+    static WIDTH: LazyLock<usize> = LazyLock::new(|| {
+        let size = console::Term::stdout().size_checked();
+        let columns = size.map(|(_, columns)| usize::from(columns));
+        columns.filter(|&columns| columns > 0).unwrap_or(80)
+    });
+    *WIDTH
+}
 
 mod json;
 mod number;
@@ -112,7 +121,7 @@ pub(crate) const fn stop_name(stop: Stop) -> &'static str {
 }
 
 impl Report<'_> {
-    /// Writes tables of at most 80 columns.
+    /// Writes tables as wide as [`width`] allows.
     ///
     /// # Errors
     ///
@@ -131,11 +140,10 @@ impl Report<'_> {
         }
         let mut strategies = self.results.iter().map(|result| result.strategy);
         let scattered = strategies.any(|strategy| !strategy.holds().is_contiguous());
-        let groups = self.metric_groups().into_iter();
-        for metrics in groups.chain(scattered.then_some(DISPERSAL)) {
-            for table in self.metric_tables(metrics) {
-                writeln!(output, "\n{table}")?;
-            }
+        let mut groups = self.metric_groups();
+        groups.extend(scattered.then_some(DISPERSAL));
+        for table in self.metric_tables(&groups) {
+            writeln!(output, "\n{table}")?;
         }
         writeln!(output, "\n{}", trimmed(&self.runs_table()))?;
         for line in self.notes() {
@@ -188,8 +196,9 @@ impl Report<'_> {
         groups
     }
 
-    /// The metrics in as few tables as fit.
-    fn metric_tables(&self, metrics: [Metric; 4]) -> Vec<String> {
+    /// The metrics in as few tables as fit: as many groups in each as there is room for, or parts
+    /// of one.
+    fn metric_tables(&self, groups: &[[Metric; 4]]) -> Vec<String> {
         let of = |metrics: &[Metric]| {
             let unit = self.scenario.time_unit();
             let headers = metrics.iter().map(|&metric| header(metric, unit));
@@ -201,11 +210,29 @@ impl Report<'_> {
             }
             trimmed(&table)
         };
-        let whole = of(&metrics);
-        if whole.lines().all(|line| line.chars().count() <= WIDTH_MAX) {
-            return vec![whole];
+        let mut tables = Vec::new();
+        let mut left = groups;
+        while let Some((first, others)) = left.split_first() {
+            let mut counts = (1..=left.len()).rev();
+            let together = counts.find_map(|count| {
+                let table = of(&left[..count].concat());
+                fits(&table).then_some((table, count))
+            });
+            match together {
+                Some((table, count)) => {
+                    tables.push(table);
+                    left = &left[count..];
+                }
+                None => {
+                    let parts = [2, 1].map(|count| first.chunks(count).map(of).collect::<Vec<_>>());
+                    let [halves, singles] = parts;
+                    let narrow = halves.iter().all(|table| fits(table));
+                    tables.extend(if narrow { halves } else { singles });
+                    left = others;
+                }
+            }
         }
-        metrics.chunks(2).map(of).collect()
+        tables
     }
 
     fn headline(&self) -> String {
@@ -369,19 +396,20 @@ pub(crate) fn incomplete_line(incomplete: &Incomplete, count: &str) -> String {
     format!("INCOMPLETE: {reason}\nReplications that all strategies completed: {count}.")
 }
 
-/// What all pictures of a scenario's runs share, in a line.
+/// What all pictures of a scenario's runs share, in a line. A log is named without its folder.
 pub(crate) fn subtitle(scenario: &Scenario) -> String {
     let scheduler = names::scheduler_text(scenario.scheduler, scenario.time_unit());
     match &scenario.jobs {
         JobSource::Synthetic { workload, .. } => {
-            let workload = workload_text(workload);
+            // The text has two lines for some workloads.
+            let workload = workload_text(workload).replace('\n', " ");
             format!("{workload}, {scheduler}, seed {}", scenario.seed)
         }
         JobSource::Log {
             source, estimates, ..
         } => {
             let text = log_text(source, *estimates);
-            let (file, seed) = (source.file.display(), scenario.seed);
+            let (file, seed) = (file::name(&source.file), scenario.seed);
             format!("{file}, {text}, {scheduler}, seed {seed}")
         }
     }
@@ -507,6 +535,12 @@ pub(crate) fn table(headers: impl IntoIterator<Item = impl Into<Cell>>) -> Table
         }
     }
     table
+}
+
+/// Whether no line of a table is longer than [`width`].
+pub(crate) fn fits(table: &str) -> bool {
+    let mut lines = table.lines();
+    lines.all(|line| line.chars().count() <= width())
 }
 
 /// The table without blanks at the ends of lines.

@@ -14,8 +14,8 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueHint};
 
 use crate::backend::StopwatchBackends;
-use crate::experiment;
-use crate::failure::Failure;
+use crate::experiment::{self, ExperimentError};
+use crate::failure::{self, Failure};
 use crate::file;
 use crate::input;
 use crate::names;
@@ -45,6 +45,7 @@ use figure::Figure;
 use logs::{FOLDER_VARIABLE, Logs};
 use measure::{Measurements, Plan};
 use paper::{File, Paper};
+use setting::Setting;
 
 static PAPERS: LazyLock<Vec<File>> =
     LazyLock::new(|| paper::all().expect("a test reads every paper"));
@@ -75,16 +76,16 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "NUMBER", value_parser = names::count::<u32>, allow_negative_numbers = true)]
     figure: Vec<u32>,
 
-    /// Short runs, meshes up to 128x128: a minute for chuang-wu and liu, minutes for the others; this is the default
+    /// Short runs, meshes up to 128x128; this is the default
     #[arg(long, conflicts_with = "full")]
     quick: bool,
 
-    /// The papers' lengths and meshes, or more: minutes on two processors, eleven of them for kim-yoon
+    /// The papers' lengths and meshes, or more; takes several times as long
     #[arg(long)]
     full: bool,
 
-    /// Jobs in one replication, the first 5 % of which are not measured, in place of the chosen length's; the 100 tasks
-    /// that chuang-wu has at time 0 in its Fig. 2 stay 100
+    /// Jobs in one replication, the first 5 % of which are not measured, in place of the chosen
+    /// length's; figures whose jobs are all there at time 0, or those of a log, keep theirs
     #[arg(long, value_name = "COUNT", value_parser = names::jobs, allow_negative_numbers = true)]
     jobs: Option<u32>,
 
@@ -119,6 +120,9 @@ pub struct ReproduceArgs {
     #[command(flatten)]
     part: PartArgs,
 }
+
+/// The least of [`sides`].
+const LEAST_SIDE: u16 = 16;
 
 fn sides() -> impl TypedValueParser<Value = u16> {
     PossibleValuesParser::new(["16", "32", "64", "128", "256", "512"])
@@ -161,6 +165,53 @@ impl ReproduceArgs {
         Ok(known.into_iter().filter(chosen).collect())
     }
 
+    /// Whether every option that is given changes something about the chosen figures.
+    ///
+    /// # Errors
+    ///
+    /// The first option that does not.
+    fn check_used(&self, paper: &Paper, numbers: &[u32]) -> Result<(), String> {
+        let cells = || paper.figures.iter().flat_map(Figure::cells);
+        let any = |is_so: fn(&Setting) -> bool| cells().any(|cell| is_so(&cell.setting));
+        let is_about_meshes = || {
+            let up_to = |largest| Ok::<_, String>(self.paper.paper(numbers, largest)?.figures);
+            Ok::<_, String>(up_to(Some(LEAST_SIDE))? != up_to(None)?)
+        };
+        for (option, is_given, is_used, about) in [
+            (
+                "jobs",
+                self.jobs.is_some(),
+                any(Setting::has_length),
+                "figures whose jobs arrive over time without end",
+            ),
+            (
+                "replications",
+                self.replications.is_some(),
+                any(Setting::is_replicated),
+                "figures whose runs are repeated with other jobs",
+            ),
+            (
+                "largest-mesh",
+                self.largest_mesh.is_some(),
+                self.largest_mesh.is_none() || is_about_meshes()?,
+                "figures over meshes of several sides",
+            ),
+            (
+                "traces",
+                self.traces.is_some(),
+                any(|setting| setting.log().is_some()),
+                "figures that run a log",
+            ),
+        ] {
+            if is_given && !is_used {
+                return Err(format!(
+                    "--{option} is about {about}, and none of these is one (expected no --{option})"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The command that reproduces the same results, but for the folders and the number of threads, where these figures are made.
     fn command(&self, made: &[u32]) -> String {
         let mut command = format!("host-sim reproduce {}", self.paper.name);
@@ -200,13 +251,8 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
     let extent = args.extent();
     let largest_mesh = args.largest_mesh.or(args.lengths().largest_mesh);
     let mut paper = paper_file.paper(&numbers, largest_mesh)?;
+    args.check_used(&paper, &numbers)?;
     let logs = Logs::new(args.traces.as_deref());
-    let is_about_logs = |figure: &Figure| figure.cells().any(|cell| cell.setting.log().is_some());
-    if args.traces.is_some() && !paper.figures.iter().any(is_about_logs) {
-        let reason =
-            "--traces is about figures that run a log, and none of these does (expected none)";
-        return Err(reason.to_owned().into());
-    }
     let left_out = without_log(&paper, &logs);
     if let Some((_, reason)) = left_out
         .iter()
@@ -238,15 +284,21 @@ pub(crate) fn reproduce(args: &ReproduceArgs, output: &mut dyn Write) -> Result<
         paper_file.name,
         digest(&sweep.points)
     ));
-    let finished = part.carry_out(&sweep.points, &journal, args.threads.count, false);
-    let finished = finished.map_err(|error| error.to_string())?;
+    let bar = Bar::interruptible()?;
+    let goes_on = || failure::goes_on(&part.journal(&journal), &[]);
+    let finished = part.carry_out(&sweep.points, &journal, args.threads.count, false, &bar);
+    let finished = finished.map_err(|error| match error.is_interrupted() {
+        true => goes_on(),
+        false => error.to_string().into(),
+    })?;
     if !matches!(part, Part::Whole) {
         writeln!(output, "{}", part.summary(&finished))?;
     }
     if !part.is_whole() {
         return Ok(());
     }
-    let measurements = sweep.measurements(finished, &extent, &logs)?;
+    let measurements = sweep.measurements(finished, &extent, &logs, &bar);
+    let measurements = measurements?.ok_or_else(goes_on)?;
     let claims = judge(&paper, &measurements);
     // Another command may have written there since.
     let known = check_folder(&folder, &record, &paper.figures, &command);
@@ -368,29 +420,34 @@ impl Sweep {
         })
     }
 
-    /// The results of the points, and what is measured with a clock, here and now.
+    /// The results of the points, and what is measured with a clock, here and now; `None` if that
+    /// was interrupted.
     fn measurements(
         &self,
         finished: Vec<sweep::Finished>,
         extent: &Extent,
         logs: &Logs,
-    ) -> Result<Measurements, String> {
+        bar: &Bar,
+    ) -> Result<Option<Measurements>, String> {
         let mut measurements = Measurements::default();
         for ((setting, _), finished) in self.simulated.settings().iter().zip(finished) {
             measurements.insert(setting, finished.results);
         }
-        let bar = Bar::new();
         for (setting, strategies) in self.clocked.settings() {
             let experiment = setting.experiment(strategies.clone(), extent.clocked, logs)?;
             for _ in 0..extent.clocked_repeats {
                 let mut backends = StopwatchBackends::default();
-                let results = experiment::run(&experiment, &mut backends, &bar);
-                let results = results.map_err(|error| format!("{}: {error}", setting.label()))?;
+                let results = experiment::run(&experiment, &mut backends, bar);
+                let results = match results.map_err(|failed| failed.reason) {
+                    Err(ExperimentError::Interrupted) => return Ok(None),
+                    Err(error) => return Err(format!("{}: {error}", setting.label())),
+                    Ok(results) => results,
+                };
                 measurements.insert_clocked(setting, results);
             }
         }
         bar.clear();
-        Ok(measurements)
+        Ok(Some(measurements))
     }
 }
 

@@ -188,6 +188,7 @@ fn draw(
         }
         Plot::Gantt | Plot::Timeline => {
             let histories = history::histories(experiment, backends, bar);
+            bar.clear();
             let histories = histories.map_err(Failure::from)?;
             let draw = match plot {
                 Plot::Gantt => over_time::gantt,

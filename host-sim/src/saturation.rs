@@ -40,7 +40,7 @@ const BACKLOG_DEFAULT: NonZero<u32> = NonZero::new(100).unwrap();
 /// The longest backlog. A controller in this process has room for as many beside the jobs that run.
 const BACKLOG_MAX: u32 = 1_000;
 
-/// What to run; the defaults take some seconds.
+/// What to run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SaturationArgs {
     #[command(flatten)]

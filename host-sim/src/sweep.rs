@@ -84,6 +84,16 @@ pub enum SweepError {
     Merge(MergeError),
 }
 
+impl SweepError {
+    /// Whether it ended early because [`Progress::is_interrupted`] became true.
+    pub fn is_interrupted(&self) -> bool {
+        let SweepError::Point { reason, .. } = self else {
+            return false;
+        };
+        matches!(reason, ExperimentError::Interrupted)
+    }
+}
+
 fn of_journal(path: &Path) -> impl Fn(JournalError) -> SweepError {
     |reason| SweepError::Journal {
         path: path.to_owned(),

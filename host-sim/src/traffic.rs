@@ -33,7 +33,7 @@ pub use pattern::{Destinations, Pattern};
 
 const REPLICATIONS_DEFAULT: NonZero<u32> = NonZero::new(REPLICATIONS_MIN).unwrap();
 
-/// What to run; the defaults take some seconds.
+/// What to run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TrafficArgs {
     #[command(flatten)]
@@ -228,7 +228,7 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
     let grid = args.machine.machine()?;
     args.pattern.on(grid)?;
     let picture = args.picture(grid)?;
-    let bar = Bar::interruptible()?;
+    let bar = Bar::of("runs")?;
     let rows = args.rows(grid, &bar);
     bar.clear();
     let rows = rows?;
@@ -244,6 +244,9 @@ pub(crate) fn traffic(args: &TrafficArgs, output: &mut dyn Write) -> Result<(), 
         drawn.map_err(|reason| {
             Failure::from(reason).after_results(&format_args!("--plot {kind}"))
         })?;
+        if args.format == Format::Table {
+            writeln!(output, "\n{kind}: {}", args.picture.path(kind).display())?;
+        }
     }
     Ok(output.flush()?)
 }
@@ -258,8 +261,9 @@ impl TrafficArgs {
     /// All runs.
     fn rows(&self, grid: Grid, bar: &Bar) -> Result<Vec<Row>, Failure> {
         let replications = self.replications.get();
-        let rates = self.rate.iter().enumerate();
-        let runs: Vec<(usize, f64, u32)> = rates
+        let rates = names::each_once(self.rate.iter().copied());
+        let numbered = rates.iter().enumerate();
+        let runs: Vec<(usize, f64, u32)> = numbered
             .flat_map(|(place, &rate)| (0..replications).map(move |run| (place, rate, run)))
             .collect();
         bar.begin(runs.len() as u64, 1);
@@ -281,7 +285,7 @@ impl TrafficArgs {
         let pool = pool.map_err(|error| format!("cannot start threads: {error}"))?;
         let measured: Result<Vec<_>, String> = pool.install(|| runs.par_iter().map(run).collect());
         let mut rows: Vec<Row> = Vec::new();
-        rows.extend(self.rate.iter().map(|&rate| Row {
+        rows.extend(rates.iter().map(|&rate| Row {
             rate,
             runs: Vec::new(),
         }));
@@ -383,7 +387,7 @@ impl TrafficArgs {
         scenario["pattern"] = self.pattern.to_string().into();
         scenario["flits"] = parameters.flits.into();
         scenario["routing-delay"] = parameters.routing_delay.into();
-        scenario["rate"] = self.rate.clone().into();
+        scenario["rate"] = rows.iter().map(|row| row.rate).collect();
         scenario["warmup"] = self.warmup.into();
         scenario["cycles"] = self.cycles.into();
         scenario["replications"] = self.replications.get().into();

@@ -59,3 +59,18 @@ fn cut(word: &[u8]) -> (&[u8], &'static str) {
     let more = if word.len() > BYTES_MAX { "..." } else { "" };
     (&word[..word.len().min(BYTES_MAX)], more)
 }
+
+/// The text in lines of at most `width` characters, except where a word is longer.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}

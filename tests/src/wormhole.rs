@@ -194,9 +194,7 @@ impl Wormhole {
                 } else {
                     (at + side - 1) % side
                 };
-                if self.dateline && at.abs_diff(then) != 1
-                    || side == 2 && wraps && self.dateline && at == 1
-                {
+                if self.dateline && at.abs_diff(then) != 1 {
                     lane = 1;
                 }
                 route.push(Channel::Link {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{Comparison, Row, short};
 use crate::failure::{Failure, Incomplete};
 use crate::metrics::Metric;
-use crate::report::{self, cell, table, trimmed};
+use crate::report::{self, cell, fits, table, trimmed};
 
 pub(super) fn write_tables(
     compared: &Comparison<'_>,
@@ -35,10 +35,6 @@ pub(super) fn write_tables(
                 }
                 trimmed(&table)
             };
-            let fits = |shown: &String| {
-                let mut lines = shown.lines();
-                lines.all(|line| line.chars().count() <= report::WIDTH_MAX)
-            };
             let count = compared.strategies.len();
             let long: Vec<_> = compared
                 .strategies
@@ -46,7 +42,7 @@ pub(super) fn write_tables(
                 .map(ToString::to_string)
                 .collect();
             let mut shown = vec![of(&long, 0..count)];
-            if !shown.iter().all(fits) {
+            if !shown.iter().all(|table| fits(table)) {
                 // With short names; below each other if that is not enough.
                 let names: Vec<_> = compared
                     .strategies
@@ -57,7 +53,7 @@ pub(super) fn write_tables(
                     let begins = (0..count).step_by(most);
                     let columns = begins.map(|begin| begin..count.min(begin + most));
                     shown = columns.map(|columns| of(&names, columns)).collect();
-                    if shown.iter().all(fits) {
+                    if shown.iter().all(|table| fits(table)) {
                         break;
                     }
                 }

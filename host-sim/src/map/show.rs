@@ -18,6 +18,7 @@ pub(crate) struct PictureFile(PathBuf);
 impl PictureFile {
     /// Whether the file can be written; makes its folder if need be.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        file::check_ending(path, "the picture is written as SVG", &["svg"])?;
         match file::check(path) {
             Ok(()) => Ok(PictureFile(path.to_owned())),
             Err(error) => Err(failed(path, &error)),
@@ -59,7 +60,8 @@ pub(crate) const NO_LINKS: &str =
 pub(crate) struct PlotArgs {
     /// Also draw a picture of the first replication. Who holds which processors: map, when the last measured job arrives;
     /// map:SECONDS, at that time (seconds; cycles where jobs send messages); map:jobs=N, when N jobs have been granted. How much
-    /// each link of the network carries: links, of jobs that send messages. Over time: gantt, which jobs hold which processors;
+    /// each link of the network carries: links, of jobs that send messages. Over time: gantt, when
+    /// each job runs and on how many processors, of a machine with one dimension on which ones;
     /// timeline, processors in use and fragmented, and jobs that wait
     #[arg(long, value_name = "map[:WHEN]|links|gantt|timeline", value_parser = Plot::from_str)]
     pub(crate) plot: Option<Plot>,

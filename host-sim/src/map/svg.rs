@@ -10,6 +10,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::wording::Number;
 use axes::Margins;
 pub use place::Place;
 
@@ -23,15 +24,28 @@ pub use links::{LinkMap, same_scale};
 /// Plotters places everything at whole units. The picture is drawn in tenths of a pixel, so that borders are
 /// where processors end.
 const PIXEL: f64 = 10.0;
-/// Room around each machine, in pixels: right of it, and above it for the caption.
+/// Room right of each machine, in pixels, and above it: for its name, and for each line of its
+/// caption.
 const RIGHT: f64 = 16.0;
-const ABOVE: f64 = 78.0;
-/// The least width of a map, for its caption.
+const ABOVE: f64 = 30.0;
+const CAPTION_LINE: f64 = 16.0;
+/// The least width of a map.
 const WIDTH_MIN: f64 = 340.0;
 /// Room for the title and what stands below the maps: its first line, and each further one.
 const HEAD: f64 = 50.0;
 const FOOT: f64 = 26.0;
 const FOOT_LINE: f64 = 18.0;
+/// Heights of the title, of the names of maps and of all other text.
+const TITLE: f64 = 17.0;
+const MAP_NAME: f64 = 15.0;
+const TEXT: f64 = 12.5;
+/// Room for a scale of colours, and its bar: where it begins, how long and how high it is.
+const SCALE_HEIGHT: f64 = 40.0;
+const SCALE_LEFT: f64 = 24.0;
+const SCALE_LENGTH: f64 = 240.0;
+const SCALE_BAR: f64 = 12.0;
+/// Steps of colour along it.
+const SCALE_STEPS: u32 = 60;
 /// Maps beside each other, and how wide they may be together.
 const COLUMNS_MAX: usize = 3;
 const BESIDE_MAX: f64 = 1400.0;
@@ -52,6 +66,11 @@ pub trait Content: Sized {
     /// How the maps are read, in a line.
     fn legend(maps: &[Self]) -> String;
 
+    /// What the colours stand for, if they stand for numbers.
+    fn scale(_: &[Self]) -> Option<ColourScale> {
+        None
+    }
+
     /// The machine; all maps of a picture have the same.
     fn machine(&self) -> Grid;
 
@@ -63,6 +82,62 @@ pub trait Content: Sized {
 
     /// Draws what is within the borders of the planes.
     fn draw(&self, area: &Area<'_>, place: &Place) -> Drawn;
+}
+
+/// Colours that stand for numbers from 0 on.
+pub struct ColourScale {
+    /// The largest number.
+    pub most: f64,
+    /// What the numbers are.
+    pub unit: &'static str,
+    /// The colour of a part of the largest number, 0 to 1.
+    pub colour: fn(f64) -> RGBColor,
+}
+
+impl ColourScale {
+    /// Draws a bar of the colours with its upper left corner in this place, numbers below it and
+    /// the unit beside it.
+    fn draw(&self, area: &Area<'_>, left: f64, top: f64) -> Drawn {
+        let step = SCALE_LENGTH / f64::from(SCALE_STEPS);
+        for number in 0..SCALE_STEPS {
+            let part = f64::from(number) / f64::from(SCALE_STEPS - 1);
+            let from = left + f64::from(number) * step;
+            // To the end of the bar, and the next over it: no seams.
+            let corners = [(from, top), (left + SCALE_LENGTH, top + SCALE_BAR)];
+            let corners = corners.map(|(x, y)| (units(x), units(y)));
+            let filled = (self.colour)(part).filled();
+            area.draw(&Rectangle::new(corners, filled))?;
+        }
+        for part in [0.0, 0.5, 1.0] {
+            let x = left + part * SCALE_LENGTH;
+            let (from, to) = (top + SCALE_BAR, top + SCALE_BAR + 4.0);
+            let tick = [(x, from), (x, to)].map(|(x, y)| (units(x), units(y)));
+            area.draw(&PathElement::new(tick, stroke(BLACK, THIN)))?;
+            let label = Label::new(x, top + SCALE_BAR + 12.0, TEXT);
+            let side = HPos::Center;
+            Label { side, ..label }.draw(area, &three_digits(part * self.most))?;
+        }
+        let beside = left + SCALE_LENGTH + 12.0;
+        Label::new(beside, top + SCALE_BAR / 2.0, TEXT).draw(area, self.unit)
+    }
+
+    /// In pixels.
+    fn width(&self) -> f64 {
+        SCALE_LEFT + SCALE_LENGTH + text_width(self.unit, TEXT)
+    }
+}
+
+/// A number with three digits that count, or as few as it needs.
+fn three_digits(number: f64) -> String {
+    let exponent = format!("{number:.2e}");
+    let rounded = exponent.parse().unwrap_or(number);
+    Number(rounded).to_string()
+}
+
+/// The width of a text of this height, with some space, as most fonts have it at most: its letters
+/// are drawn in four fifths of its height.
+fn text_width(text: &str, size: f64) -> f64 {
+    24.0 + 0.48 * size * text.chars().count() as f64
 }
 
 /// The maps as the text of an SVG file; `subtitle` has what all of them share.
@@ -98,6 +173,7 @@ struct Picture<'m, C> {
     subtitle: &'m str,
     /// The lines below the maps.
     legend: Vec<String>,
+    scale: Option<ColourScale>,
     panels: Vec<Panel<'m, C>>,
     /// Maps beside each other.
     columns: usize,
@@ -130,20 +206,20 @@ impl<'m, C: Content> Picture<'m, C> {
         let mut legend = vec![C::legend(maps)];
         let directions = panels.first().map(|panel| panel.place.layout.directions());
         legend.extend(directions.into_iter().flatten());
-        // The subtitle may be wider than a single map; so may the legend be than small planes.
-        let text_width = |text: &str| 20.0 + 7.0 * text.chars().count() as f64;
-        let mut whole_width = (width * columns as f64).max(text_width(subtitle));
-        if legend.len() > 1 {
-            whole_width = legend
-                .iter()
-                .map(|line| text_width(line))
-                .fold(whole_width, f64::max);
-        }
+        let scale = C::scale(maps);
+        // The lines above and below the maps may be wider than small maps.
+        let texts = legend.iter().map(|line| text_width(line, TEXT));
+        let lines = [text_width(subtitle, TEXT), text_width(&title, TITLE)];
+        let scale_width = scale.iter().map(ColourScale::width);
+        let widths = texts.chain(lines).chain(scale_width);
+        let whole_width = widths.fold(width * columns as f64, f64::max);
         let foot = FOOT + FOOT_LINE * (legend.len() - 1) as f64;
+        let foot = foot + scale.as_ref().map_or(0.0, |_| SCALE_HEIGHT);
         Picture {
             title,
             subtitle,
             legend,
+            scale,
             columns,
             width,
             height,
@@ -156,8 +232,8 @@ impl<'m, C: Content> Picture<'m, C> {
         let size = (units(self.size.0) as u32, units(self.size.1) as u32);
         let root = SVGBackend::with_string(text, size).into_drawing_area();
         root.fill(&WHITE)?;
-        Label::new(14.0, 18.0, 17.0).draw(&root, &self.title)?;
-        Label::new(14.0, 38.0, 12.5).draw(&root, self.subtitle)?;
+        Label::new(14.0, 18.0, TITLE).draw(&root, &self.title)?;
+        Label::new(14.0, 38.0, TEXT).draw(&root, self.subtitle)?;
         for (place, panel) in self.panels.iter().enumerate() {
             let left = self.width * (place % self.columns) as f64;
             let top = HEAD + self.height * (place / self.columns) as f64;
@@ -165,7 +241,12 @@ impl<'m, C: Content> Picture<'m, C> {
         }
         for (line, below) in self.legend.iter().rev().zip(0..) {
             let y = self.size.1 - 14.0 - FOOT_LINE * f64::from(below);
-            Label::new(14.0, y, 12.5).draw(&root, line)?;
+            Label::new(14.0, y, TEXT).draw(&root, line)?;
+        }
+        if let Some(scale) = &self.scale {
+            let lines = FOOT_LINE * self.legend.len() as f64;
+            let top = self.size.1 - 8.0 - lines - SCALE_HEIGHT;
+            scale.draw(&root, SCALE_LEFT, top)?;
         }
         root.present()?;
         Ok(())
@@ -208,6 +289,8 @@ struct Panel<'m, C> {
     /// As if the lower left corner of the machine were at the origin.
     place: Place,
     margins: Margins,
+    /// Room for its name and caption.
+    above: f64,
     /// With everything around it.
     width: f64,
     height: f64,
@@ -218,22 +301,29 @@ impl<'m, C: Content> Panel<'m, C> {
         let place = Place::new(map.machine());
         let margins = Margins::new(&place);
         let (w, h) = place.size();
+        let caption = map.caption();
+        let lines = caption.iter().map(|line| text_width(line, TEXT));
+        let w = lines.fold(w.max(text_width(&map.name(), MAP_NAME)), f64::max);
+        let above = ABOVE + CAPTION_LINE * caption.len() as f64;
         Panel {
             map,
             margins,
+            above,
             width: margins.left + w + RIGHT,
-            height: ABOVE + h + margins.below,
+            height: above + h + margins.below,
             place,
         }
     }
 
     fn draw(&self, area: &Area<'_>, left: f64, top: f64) -> Drawn {
         let left = left + self.margins.left;
-        Label::new(left, top + 14.0, 15.0).draw(area, &self.map.name())?;
-        for (line, y) in self.map.caption().iter().zip([32.0, 48.0, 64.0]) {
-            Label::new(left, top + y, 12.5).draw(area, line)?;
+        Label::new(left, top + 14.0, MAP_NAME).draw(area, &self.map.name())?;
+        for (line, number) in self.map.caption().iter().zip(0..) {
+            let y = top + 32.0 + CAPTION_LINE * f64::from(number);
+            Label::new(left, y, TEXT).draw(area, line)?;
         }
-        let place = self.place.moved(left, top + ABOVE + self.place.size().1);
+        let bottom = top + self.above + self.place.size().1;
+        let place = self.place.moved(left, bottom);
         let planes = place.layout.planes();
         self.map.draw(area, &place)?;
         for plane in &planes {

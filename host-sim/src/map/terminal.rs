@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::Range;
 
-use console::{Style, Term};
+use console::Style;
 
 use super::Map;
 use super::colouring::{self, PALETTE};
 use super::snapshot::{Owner, Owners};
+use crate::report;
 use measure::Measure;
 
 mod measure;
@@ -26,15 +27,11 @@ pub struct Look {
     pub colours: bool,
 }
 
-/// Characters in a line where it is not known.
-const COLUMNS_DEFAULT: usize = 80;
-
 impl Look {
     /// What standard output can do. It has no colours if it is not a terminal or `NO_COLOR` is set.
     pub fn of_stdout() -> Self {
-        let size = Term::stdout().size_checked();
         Look {
-            columns: size.map_or(COLUMNS_DEFAULT, |(_, columns)| usize::from(columns)),
+            columns: report::width(),
             colours: console::colors_enabled(),
         }
     }

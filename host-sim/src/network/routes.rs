@@ -6,11 +6,18 @@
 
 use meshalloc::{Grid, NodeId, Ticks};
 
+/// Whether links lead from the last position along a dimension to the first. Of two positions that
+/// wrap these are the links that lead from one to the other anyway.
+pub(crate) fn has_links_around(grid: Grid, dimension: usize) -> bool {
+    grid.wraps(dimension) && grid.side(dimension) > 2
+}
+
 /// A dimension of more than one processor.
 #[derive(Clone, Copy, Debug)]
 struct Dimension {
     /// Its number in the grid.
     number: u8,
+    /// Whether it has links around.
     wraps: bool,
     side: u32,
     /// How far apart neighbours are by number.
@@ -82,7 +89,7 @@ impl Routes {
         for (number, &side) in (0..).zip(grid.sides()) {
             let side = u32::from(side);
             if side > 1 {
-                let wraps = grid.wraps(usize::from(number));
+                let wraps = has_links_around(grid, usize::from(number));
                 let dimension = Dimension {
                     number,
                     wraps,
@@ -222,7 +229,8 @@ pub struct Link {
     pub from: NodeId,
     /// The dimension in which its ends are neighbours.
     pub dimension: u8,
-    /// Whether it leads to the next higher coordinate; where a dimension wraps 0 is higher than the last.
+    /// Whether it leads to the next higher coordinate; where links lead around 0 is higher than the
+    /// last.
     pub up: bool,
 }
 

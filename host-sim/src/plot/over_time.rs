@@ -1,12 +1,16 @@
-//! Pictures of runs over time, strategies below each other: which jobs hold which processors, and how many are in use.
+//! Pictures of runs over time, strategies below each other: when jobs run and on how many
+//! processors, and how many processors are in use.
 
+use meshalloc::Grid;
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
-use super::{Area, Drawn, HEAD_HEIGHT, PIXEL, at, label};
+use super::gaps::pieces;
+use super::{Area, Drawn, Head, PIXEL, at, label, label_in};
 use crate::history::{History, Means};
 use crate::map::colouring;
 use crate::processors;
+use crate::wording::Number;
 
 /// Width of a picture, and the height of a strategy's part, in pixels.
 const WIDTH: i32 = 1000;
@@ -14,8 +18,15 @@ const GANTT_HEIGHT: i32 = 300;
 const TIMELINE_HEIGHT: i32 = 250;
 /// The part of that for the jobs that wait.
 const QUEUE_HEIGHT: i32 = 100;
-/// Room for the legend of a timeline, in pixels.
+/// Room for the legend of a timeline, and below the last axis, in pixels.
 const LEGEND_HEIGHT: i32 = 30;
+const BELOW: i32 = 8;
+/// Room for the numbers of the vertical axis and its title.
+const LEFT: i32 = 78;
+/// Height of the numbers of jobs.
+const NUMBER: i32 = 11;
+/// A smaller rectangle has no outline, which would be most of it.
+const OUTLINED_FROM: i32 = 4 * PIXEL;
 
 /// The most rectangles of a Gantt chart: some ten to each pixel, and several megabytes.
 pub const RECTANGLES_MAX: usize = 60_000;
@@ -25,12 +36,21 @@ const POINTS: usize = 440;
 const USED: RGBColor = RGBColor(0, 114, 178);
 const FRAGMENTED: RGBColor = RGBColor(230, 159, 0);
 
-/// A Gantt chart as the text of an SVG file: time to the right, processors by number upwards, a rectangle for each job and interval
-/// of processors.
+/// How a chart is read whose jobs have no place on the vertical axis.
+const PLACELESS: &str = "a rectangle is a job, as high as the processors it holds; where these are \
+     in the machine is not shown";
+
+/// A Gantt chart as the text of an SVG file: time to the right, a rectangle for each job, as high
+/// as the processors that it holds, with its number where there is room.
+///
+/// On a line or ring the vertical axis has the processors by number, and a job has a rectangle for
+/// each interval of them. On any other machine the numbers of a job's processors are many short
+/// intervals; there it has one rectangle, at a height that says nothing, unless no gap between the
+/// other jobs is large enough.
 ///
 /// # Errors
 ///
-/// When there are more than [`RECTANGLES_MAX`] rectangles, which nobody could tell apart.
+/// When there are more than [`RECTANGLES_MAX`] rectangles, too many to be told apart.
 pub fn gantt(histories: &[History], subtitle: &str) -> Result<String, String> {
     let rectangles: Vec<_> = histories.iter().map(rectangles).collect();
     let count: usize = rectangles.iter().map(Vec::len).sum();
@@ -39,15 +59,23 @@ pub fn gantt(histories: &[History], subtitle: &str) -> Result<String, String> {
             "{count} rectangles are too many to be told apart (expected at most {RECTANGLES_MAX}: fewer --jobs, or --plot timeline)"
         ));
     }
-    let height = GANTT_HEIGHT * histories.len() as i32 + HEAD_HEIGHT;
+    let has_places = histories.iter().all(|history| is_line(history.machine));
+    let (title, vertical) = match has_places {
+        true => ("Processors over time", "processor"),
+        false => ("Jobs over time", "processors held"),
+    };
+    let note = (!has_places).then_some(PLACELESS);
+    let head = Head::new(title, subtitle, note, LEFT, WIDTH);
+    let height = GANTT_HEIGHT * histories.len() as i32 + head.height() + BELOW;
     svg(height, |root| {
-        let below = head(root, "Processors over time", subtitle)?;
+        let below = head.draw(root)?;
+        let (below, _) = below.split_vertically((height - head.height() - BELOW) * PIXEL);
         let parts = below.split_evenly((histories.len(), 1));
         for ((part, history), rectangles) in parts.iter().zip(histories).zip(&rectangles) {
             let nodes = f64::from(history.machine.nodes());
             let axes = Axes {
                 name: &history.strategy.to_string(),
-                vertical: "processor",
+                vertical,
                 most: nodes,
                 has_time: true,
             };
@@ -60,7 +88,31 @@ pub fn gantt(histories: &[History], subtitle: &str) -> Result<String, String> {
                 let [red, green, blue] = colouring::rgb(rectangle.job % colouring::PALETTE);
                 let colour = RGBColor(red, green, blue);
                 part.draw(&Rectangle::new(corners, colour.filled()))?;
-                part.draw(&Rectangle::new(corners, BLACK.mix(0.5).stroke_width(3)))?;
+                let [(left, top), (right, bottom)] = corners;
+                let (width, height) = (right - left, bottom - top);
+                if width.min(height) >= OUTLINED_FROM {
+                    // The outline of a rectangle of plotters has no width.
+                    let outline = [
+                        (left, top),
+                        (right, top),
+                        (right, bottom),
+                        (left, bottom),
+                        (left, top),
+                    ];
+                    let style = BLACK.mix(0.6).stroke_width(PIXEL as u32 / 2);
+                    part.draw(&PathElement::new(outline, style))?;
+                }
+                let number = rectangle.job.to_string();
+                // Digits are not as wide as high.
+                let room = NUMBER * PIXEL * (7 * number.len() as i32 + 4) / 10;
+                if room <= width && (NUMBER + 3) * PIXEL <= height {
+                    let ink = match colouring::is_light([red, green, blue]) {
+                        true => BLACK,
+                        false => WHITE,
+                    };
+                    let middle = (left.midpoint(right), top.midpoint(bottom));
+                    label_in(part, number, middle, NUMBER, HPos::Center, ink)?;
+                }
             }
         }
         Ok(())
@@ -77,12 +129,26 @@ struct Held {
     end: f64,
 }
 
+/// Whether the processors of a job on this machine are mostly one interval of numbers.
+fn is_line(machine: Grid) -> bool {
+    let sides = machine.sides().iter();
+    sides.filter(|&&side| side > 1).count() <= 1
+}
+
 fn rectangles(history: &History) -> Vec<Held> {
+    let stacked = match is_line(history.machine) {
+        true => None,
+        false => Some(pieces(history.machine.nodes(), &history.jobs)),
+    };
     let mut rectangles = Vec::new();
     for (job, past) in history.jobs.iter().enumerate() {
         let Some(start) = past.start else { continue };
         let end = past.end.unwrap_or(history.end);
-        for (first, last) in processors::intervals(history.machine, &past.blocks) {
+        let intervals = match &stacked {
+            None => processors::intervals(history.machine, &past.blocks),
+            Some(pieces) => pieces[job].clone(),
+        };
+        for (first, last) in intervals {
             rectangles.push(Held {
                 job,
                 first,
@@ -107,12 +173,16 @@ pub fn timeline(histories: &[History], subtitle: &str) -> Result<String, String>
     let means: Vec<Vec<Means>> = means.collect();
     let waiting = means.iter().flatten().map(|means| means.waiting);
     let most_waiting = waiting.fold(1.0, f64::max);
-    let height = TIMELINE_HEIGHT * histories.len() as i32 + HEAD_HEIGHT + LEGEND_HEIGHT;
+    let title = "Processors and queue over time";
+    let head = Head::new(title, subtitle, None, LEFT, WIDTH);
+    let parts_height = TIMELINE_HEIGHT * histories.len() as i32;
+    let height = head.height() + LEGEND_HEIGHT + parts_height + BELOW;
     svg(height, |root| {
-        let below = head(root, "Processors and queue over time", subtitle)?;
+        let below = head.draw(root)?;
         let (legend, below) = below.split_vertically(LEGEND_HEIGHT * PIXEL);
+        let (below, _) = below.split_vertically(parts_height * PIXEL);
         for (x, colour, text) in [
-            (78, USED, "in use (requested)"),
+            (LEFT, USED, "in use (requested)"),
             (290, FRAGMENTED, "free, but fragmented"),
         ] {
             let corners = [at(x, 8), at(x + 18, 22)];
@@ -187,18 +257,6 @@ fn svg(height: i32, draw: impl FnOnce(&Area<'_>) -> Drawn) -> Result<String, Str
     Ok(text.replacen(&drawn, &format!("width=\"{WIDTH}\" height=\"{height}\""), 1))
 }
 
-/// Writes title and subtitle; gives what is below.
-fn head<'a>(
-    root: &Area<'a>,
-    title: &str,
-    subtitle: &str,
-) -> Result<Area<'a>, Box<dyn std::error::Error>> {
-    let (head, below) = root.split_vertically(HEAD_HEIGHT * PIXEL);
-    label(&head, title, at(78, 22), 21, HPos::Left)?;
-    label(&head, subtitle, at(78, 45), 15, HPos::Left)?;
-    Ok(below)
-}
-
 /// The axes of one part of a picture.
 struct Axes<'t> {
     name: &'t str,
@@ -216,7 +274,8 @@ impl Axes<'_> {
         end: u64,
     ) -> Result<impl Fn(f64, f64) -> (i32, i32) + use<>, Box<dyn std::error::Error>> {
         let units = |pixels: i32| (pixels * PIXEL) as u32;
-        let unit = history.unit;
+        let whole = history.unit.of(end);
+        let (size, unit) = history.unit.readable(whole);
         let end = end as f64;
         let below = if self.has_time { 42 } else { 6 };
         let mut chart = ChartBuilder::on(part)
@@ -225,7 +284,9 @@ impl Axes<'_> {
             .margin_right(units(14))
             .x_label_area_size(units(below))
             .y_label_area_size(units(64))
-            .build_cartesian_2d(0.0..unit.of(end as u64), 0.0..self.most)?;
+            .build_cartesian_2d(0.0..whole / size, 0.0..self.most)?;
+        // A step of an axis may be a little more than 0.1, and so on.
+        let round = |value: &f64| Number((value * 1e4).round() / 1e4).to_string();
         let mut grid = chart.configure_mesh();
         grid.disable_mesh()
             .axis_style(BLACK.stroke_width(PIXEL as u32))
@@ -236,13 +297,13 @@ impl Axes<'_> {
             .axis_desc_style(("sans-serif", units(15)))
             .label_style(("sans-serif", units(13)));
         if self.has_time {
-            grid.x_desc(format!("time, {}", unit.symbol()))
-                .x_label_formatter(&|value| format!("{value}"));
+            grid.x_desc(format!("time, {unit}"))
+                .x_label_formatter(&round);
         } else {
             grid.x_labels(0);
         }
         grid.draw()?;
-        label(part, self.name, at(78, 13), 16, HPos::Left)?;
+        label(part, self.name, at(LEFT, 13), 16, HPos::Left)?;
         let (across, down) = chart.plotting_area().get_pixel_range();
         let (left, top) = part.get_base_pixel();
         let most = self.most;

@@ -51,7 +51,7 @@ fn a_number_of_the_text_is_a_ring_within_the_axes() {
     };
     // Higher numbers stand higher, below the head of the picture.
     assert!(height(rings[0]) < height(rings[1]), "{rings:?}");
-    assert!(height(rings[0]) > HEAD_HEIGHT * PIXEL, "{rings:?}");
+    assert!(height(rings[0]) > 58 * PIXEL, "{rings:?}");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_column_has_room_for_every_entry_of_its_legend() {
     let mut picture = picture();
     picture.layout = Layout::Column;
     let (width, two_beside) = size(&picture);
-    assert_eq!(width, COLUMN_SIZE.0);
+    assert_eq!(width, COLUMN_BODY.0);
     let drawn = svg(&picture).unwrap();
     let dimensions = format!("width=\"{width}\" height=\"{two_beside}\"");
     assert!(drawn.contains(&dimensions), "{drawn}");
@@ -141,6 +141,97 @@ fn a_mean_that_grows_with_the_run_has_an_arrow() {
         with,
         "five and six entries take three rows"
     );
+}
+
+/// The attributes of the first text with this content.
+fn text<'s>(svg: &'s str, content: &str) -> &'s str {
+    let place = svg.find(&format!("\n{content}\n"));
+    let before = &svg[..place.unwrap_or_else(|| panic!("{content} is missing in {svg}"))];
+    &before[before.rfind("<text").unwrap()..]
+}
+
+fn x(text: &str) -> i32 {
+    let (_, rest) = text.split_once(" x=\"").unwrap();
+    rest.split('"').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn the_title_of_the_axis_is_left_of_its_longest_number() {
+    let mut picture = picture();
+    for factor in [1.0, 1e4, 1e6] {
+        for (point, times) in picture.series[0].points.iter_mut().zip(1..) {
+            let mean = factor * f64::from(times) / 5.0;
+            point.y = Some(Measured {
+                mean,
+                half_width: None,
+                grows: false,
+            });
+        }
+        picture.series.truncate(1);
+        let drawn = svg(&picture).unwrap();
+        let title = x(text(&drawn, "mean waiting delay (s)"));
+        // Numbers end where they stand.
+        let number = format!("{}", factor * 0.8);
+        let digits = number.len();
+        let begin = x(text(&drawn, &number)) - PIXEL * head::text_width(digits, NAME);
+        // The title is drawn upwards, to the right of its place.
+        let end = title + PIXEL * AXIS_TITLE;
+        assert!(end < begin, "{number}: {title} {begin} in {drawn}");
+    }
+}
+
+#[test]
+fn times_have_a_readable_unit() {
+    let mut picture = picture();
+    picture.y_label = "mean waiting delay".to_owned();
+    picture.y_time = Some(TimeUnit::Second);
+    assert!(
+        svg(&picture)
+            .unwrap()
+            .contains("mean waiting delay (s), logarithmic")
+    );
+    // From 0.5 to 4 * 25 s.
+    let in_days = |picture: &mut Picture| {
+        for point in picture
+            .series
+            .iter_mut()
+            .flat_map(|series| &mut series.points)
+        {
+            point.y = point.y.map(|y| y.in_unit(1.0 / 86_400.0));
+        }
+    };
+    in_days(&mut picture);
+    let drawn = svg(&picture).unwrap();
+    let as_before = svg(&Picture {
+        y_label: "mean waiting delay (days)".to_owned(),
+        ..self::picture()
+    });
+    assert_eq!(drawn, as_before.unwrap());
+}
+
+#[test]
+fn long_names_and_texts_are_in_the_picture_as_a_whole() {
+    let short = size(&picture());
+    let mut picture = picture();
+    picture.series[0].name = "random:seed=18446744073709551615, easy:reservations=4".to_owned();
+    let (wide, height) = size(&picture);
+    assert!(wide > short.0 && height == short.1);
+    // More lines of the legend, and of saturated points, than the axes are high.
+    let series = picture.series[0].clone();
+    picture.series.extend(vec![series; 30]);
+    assert!(size(&picture).1 >= 34 * LEGEND_ROW);
+    picture.subtitle = "a parameter, ".repeat(30);
+    let drawn = svg(&picture).unwrap();
+    let lines = drawn
+        .lines()
+        .filter(|line| line.starts_with("a parameter, "));
+    let lines: Vec<_> = lines.collect();
+    assert!(lines.len() > 1, "{drawn}");
+    let longest = lines
+        .iter()
+        .map(|line| head::text_width(line.len(), 15))
+        .max();
+    assert!(longest < Some(wide), "{longest:?}");
 }
 
 #[test]

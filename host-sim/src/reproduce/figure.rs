@@ -470,6 +470,8 @@ impl Panel {
                 XScale::Categories => Scale::Categories(categories().collect()),
             },
             y_label: self.label(),
+            // In the paper's unit, as the claims are.
+            y_time: None,
             series: series.collect(),
             stated: self.stated.iter().map(stated).collect(),
             layout: Layout::Column,

@@ -85,6 +85,18 @@ impl Setting {
         }
     }
 
+    /// Whether a number of jobs ends its runs: not where all jobs are there at time 0, nor where a
+    /// log has them.
+    pub fn has_length(&self) -> bool {
+        let workload = self.synthetic();
+        workload.is_some_and(|workload| matches!(workload.arrivals, Arrivals::Poisson(_)))
+    }
+
+    /// Whether its runs are repeated, with other jobs each time.
+    pub fn is_replicated(&self) -> bool {
+        self.log().is_none_or(|log| log.resample.is_some())
+    }
+
     /// How its replications come about.
     pub const fn sampling(&self) -> Sampling {
         match &self.workload {

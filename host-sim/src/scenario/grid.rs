@@ -265,13 +265,10 @@ fn values(
     let mut seen = HashSet::with_capacity(items.len());
     for item in items {
         let entry = reader.entry(key, line, item)?;
-        if !seen.insert(entry.value.clone()) {
-            let (_, value) = pair(&entry);
-            let line = reader.line_of(item);
-            let reason = format!("`{key}` has the value {value} twice (expected once)");
-            return Err(Wrong { line, reason });
+        // The rule of `names::each_once`.
+        if seen.insert(entry.value.clone()) {
+            entries.push(entry);
         }
-        entries.push(entry);
     }
     Ok(entries)
 }
@@ -326,6 +323,13 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_is_repeated_is_one_point() {
+        let text = "[grid]\nload = [0.4, 0.5, 0.40]\nseed = [1, 1]";
+        let expected = ["load = 0.4, seed = 1", "load = 0.5, seed = 1"];
+        assert_eq!(labels(text), expected);
+    }
+
+    #[test]
     fn errors_name_line_and_reason() {
         for (text, line, part) in [
             ("[grid]\nlaod = [0.4]", 2, "did you mean \"load\"?"),
@@ -342,7 +346,6 @@ mod tests {
             ("[grid]\nload = [0.4, true]", 2, "of type boolean"),
             ("[grid]\nload = [0.4, [0.5]]", 2, "of type array"),
             ("[grid]\nload = [0.4, -1]", 2, "expected a number over 0"),
-            ("[grid]\nload = [0.4, 0.40]", 2, "0.4 twice"),
             ("[grid]\nstrategy = [\"fits\"]", 2, "known: "),
             (
                 "load = 0.4\n[grid]\nload = [0.5]",
@@ -375,7 +378,6 @@ mod tests {
                 4,
                 "load = -1: expected a number over 0",
             ),
-            ("[grid]\nload = [\n  0.4,\n  0.40,\n]", 4, "0.4 twice"),
             ("help = \"x\"\n[grid]", 1, "unknown key \"help\""),
             (
                 "[grid]\nbackend = [\"tcp:a:1\"]",

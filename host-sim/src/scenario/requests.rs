@@ -143,12 +143,9 @@ pub(crate) fn strategies(
         Some(named) => named.iter().flat_map(of_choice).collect(),
         None => default.to_vec(),
     };
-    let mut strategies = Vec::new();
-    for strategy in named {
+    let strategies = names::each_once(named);
+    for &strategy in &strategies {
         check_serves(machine, strategy)?;
-        if !strategies.contains(&strategy) {
-            strategies.push(strategy);
-        }
     }
     Ok(strategies)
 }

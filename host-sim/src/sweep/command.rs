@@ -10,8 +10,9 @@ use clap::builder::ValueHint;
 use super::journal::JournalError;
 use super::part::{Part, PartArgs};
 use super::{Point, SweepError, results};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::file;
+use crate::progress::Bar;
 use crate::scenario::{self, GridPoint, ThreadsArgs};
 use crate::workload::SharedLogs;
 
@@ -99,16 +100,18 @@ pub(crate) fn sweep(args: &SweepArgs, output: &mut dyn Write) -> Result<(), Fail
             .into());
         }
     }
-    let finished = part.carry_out(&points, &journal, args.threads.count, args.restart);
+    let bar = Bar::interruptible()?;
+    let finished = part.carry_out(&points, &journal, args.threads.count, args.restart, &bar);
     let finished = finished.map_err(|error| match &error {
+        _ if error.is_interrupted() => failure::goes_on(&part.journal(&journal), &["--restart"]),
         SweepError::Journal {
             reason: JournalError::Io(_) | JournalError::InUse,
             ..
-        } => error.to_string(),
+        } => error.to_string().into(),
         SweepError::Journal { .. } if !matches!(part, Part::Merged(_)) => {
-            format!("{error}; --restart does so")
+            format!("{error}; --restart does so").into()
         }
-        _ => error.to_string(),
+        _ => error.to_string().into(),
     })?;
     writeln!(output, "{}", part.summary(&finished))?;
     if !part.is_whole() {

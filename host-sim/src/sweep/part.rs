@@ -25,7 +25,7 @@ pub(crate) struct PartArgs {
     shard: Option<NonZero<u32>>,
 
     /// Unite the journals of all shards into the files that one machine would have written
-    #[arg(long, help_heading = "Several machines")]
+    #[arg(long, conflicts_with = "count", help_heading = "Several machines")]
     merge: bool,
 }
 
@@ -64,7 +64,8 @@ impl PartArgs {
 }
 
 impl Part {
-    /// Runs or merges the points. Says on standard error which lines of journals are damaged.
+    /// Runs or merges the points; `bar` shows the progress. Says on standard error which lines of
+    /// journals are damaged.
     ///
     /// # Errors
     ///
@@ -75,6 +76,7 @@ impl Part {
         journal: &Path,
         threads: Option<NonZero<usize>>,
         restart: bool,
+        bar: &Bar,
     ) -> Result<Vec<Finished>, SweepError> {
         let mut damaged = |damage: &Damage| failure::to_stderr(&format_args!("warning: {damage}"));
         let shard = match self {
@@ -87,10 +89,17 @@ impl Part {
             restart,
             shard,
         };
-        let bar = Bar::new();
-        let finished = run_points(points, journal, options, &bar, &mut damaged);
+        let finished = run_points(points, journal, options, bar, &mut damaged);
         bar.clear();
         finished
+    }
+
+    /// The journal that its runs are added to.
+    pub(crate) fn journal(self, whole: &Path) -> PathBuf {
+        match self {
+            Part::Shard(shard) => shard.journal(whole),
+            Part::Whole | Part::Merged(_) => whole.to_owned(),
+        }
     }
 
     /// What was done, in a line.

@@ -8,6 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Uniform};
 
 use crate::names;
+use crate::network::has_links_around;
 
 /// How the destination of a message is chosen.
 ///
@@ -206,7 +207,7 @@ fn neighbours(grid: Grid, node: NodeId) -> Vec<NodeId> {
         .filter(|(_, side)| **side > 1)
     {
         let at = coordinates[dimension];
-        let around = grid.wraps(dimension);
+        let around = has_links_around(grid, dimension);
         let up = if at + 1 < side {
             Some(at + 1)
         } else {

@@ -23,10 +23,7 @@ fn ended_by(signal: &str, line: &str) -> Ended {
         .spawn()
         .unwrap();
     thread::sleep(Duration::from_secs(3));
-    let kill = Command::new("kill")
-        .args([signal, &child.id().to_string()])
-        .status();
-    assert!(kill.unwrap().success());
+    kill(signal, child.id());
     let output = child.wait_with_output().unwrap();
     // The folder of a picture may be there, without one.
     let _ = fs::remove_dir(folder.path().join("out"));
@@ -36,6 +33,12 @@ fn ended_by(signal: &str, line: &str) -> Ended {
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
+}
+
+fn kill(signal: &str, process: u32) {
+    let mut kill = Command::new("kill");
+    let kill = kill.args([signal, &process.to_string()]).status();
+    assert!(kill.unwrap().success());
 }
 
 const MANY: &str = "--mesh 8x8 --jobs 200 --replications 1000000 --strategy ff,naive";
@@ -95,6 +98,88 @@ fn without_a_complete_replication_nothing_is_printed() {
         ended.stderr,
         "error: interrupted; no replication is complete\n"
     );
+}
+
+/// The command is the same again, but for what would begin anew, and goes on.
+#[test]
+fn an_interrupted_sweep_names_the_command_that_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "mesh = \"8x8\"\njobs = 100\nreplications = 1\nstrategy = \"ff\"\n[grid]\nseed = ";
+    let seeds: Vec<String> = (1..=50_000).map(|seed: u32| seed.to_string()).collect();
+    let text = format!("{long}[{}]\n", seeds.join(", "));
+    fs::write(folder.path().join("my grid.toml"), text).unwrap();
+    let mut child = command(folder.path(), "sweep");
+    child.args(["my grid.toml", "--restart", "--output", "o"]);
+    let child = child.stderr(Stdio::piped()).spawn().unwrap();
+    let journal = folder.path().join("o/points.jsonl");
+    let points = || {
+        let text = fs::read_to_string(&journal).unwrap_or_default();
+        text.lines().count()
+    };
+    while points() < 3 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    kill("-INT", child.id());
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    let begin = "error: interrupted; o/points.jsonl keeps what is complete, and `";
+    let again = stderr.strip_prefix(begin);
+    let again = again.and_then(|rest| rest.strip_suffix("` goes on\n"));
+    let again = again.unwrap_or_else(|| panic!("{stderr}"));
+    assert!(
+        again.ends_with(" sweep 'my grid.toml' --output o"),
+        "{again}"
+    );
+    // As a shell has it; interrupted once more, as it is long.
+    let before = points();
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("exec {again}"));
+    let child = shell
+        .current_dir(folder.path())
+        .stderr(Stdio::piped())
+        .spawn();
+    let child = child.unwrap();
+    while points() < before + 3 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    kill("-TERM", child.id());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+}
+
+/// In its sweep, and while the clock measures, which comes after it.
+#[test]
+fn an_interrupted_reproduction_names_the_command_that_goes_on() {
+    for (line, clocked) in [
+        (
+            "chang-mohapatra --figure 3 --jobs 2000000 --output o",
+            false,
+        ),
+        ("kim-yoon --figure 14 --full --output o", true),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = command(folder.path(), &format!("reproduce {line}"));
+        let child = child.stderr(Stdio::piped()).spawn().unwrap();
+        thread::sleep(Duration::from_secs(3));
+        kill("-INT", child.id());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(130), "{stderr}");
+        let again = format!(" reproduce {line}` goes on\n");
+        assert!(
+            stderr.starts_with("error: interrupted; o/") && stderr.ends_with(&again),
+            "{clocked}: {stderr}"
+        );
+        // No table is left half written.
+        let files = fs::read_dir(folder.path().join("o")).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let names: Vec<_> = names.collect();
+        assert!(
+            names.iter().all(|name| name.contains(".journal")),
+            "{names:?}"
+        );
+    }
 }
 
 #[test]

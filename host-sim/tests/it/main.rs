@@ -31,5 +31,6 @@ mod schema;
 mod shards;
 mod stderr;
 mod sweep;
+mod terminal;
 mod traffic;
 mod view;

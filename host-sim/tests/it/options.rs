@@ -59,6 +59,60 @@ fn a_strategy_named_twice_counts_once_in_every_command() {
     }
 }
 
+/// Not only strategies: whatever takes a list.
+#[test]
+fn a_value_that_is_repeated_counts_once_in_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |line: &str| host_sim_in(folder.path(), line).json()["scenario"].clone();
+    let small = "--mesh 8x8 --jobs 40 --replications 1 --strategy ff --format json";
+    let compare = of(&format!(
+        "compare {small} --no-picture --load .3,.2,.30 --scheduler fcfs,easy,fcfs"
+    ));
+    assert_eq!(compare["load"], json!([0.2, 0.3]));
+    assert_eq!(compare["scheduler"], json!(["fcfs", "easy"]));
+    let traffic =
+        of("traffic --mesh 4x4 --rate .02,.01,.02 --cycles 200 --replications 1 --format json");
+    assert_eq!(traffic["rate"], json!([0.02, 0.01]));
+    let text = "mesh = \"8x8\"\njobs = 40\nreplications = 1\n[grid]\nload = [0.3, 0.2, 0.30]\n";
+    fs::write(folder.path().join("s.toml"), text).unwrap();
+    let sweep = host_sim_in(folder.path(), "sweep s.toml --output o").good();
+    assert!(sweep.starts_with("2 points, "), "{sweep}");
+}
+
+/// A file whose name says otherwise would be written in vain.
+#[test]
+fn the_ending_of_a_file_is_that_of_what_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = "--mesh 8x8 --jobs 40 --strategy ff";
+    let run = format!("run {small} --replications 1");
+    for (line, ending) in [
+        (format!("{run} --jobs-output f.parquet"), ".csv or .swf"),
+        (format!("{run} --jobs-output f.swf.gz"), ".csv or .swf"),
+        (format!("{run} --plot map --plot-output f.png"), ".svg"),
+        (format!("{run} --plot gantt --plot-output f.pdf"), ".svg"),
+        (format!("compare {small} --output f.png"), ".svg"),
+        (
+            "traffic --rate .01 --plot links --plot-output f.html".to_owned(),
+            ".svg",
+        ),
+        (format!("view {small} --output f.json"), ".html or .htm"),
+    ] {
+        let ended = host_sim_in(folder.path(), &line);
+        let expected = format!("(expected the ending {ending}, or none)");
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(&expected),
+            "{line}: {ended}"
+        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{line}");
+    }
+    for name in ["F.SVG", "picture"] {
+        let line = format!("{run} --plot map --plot-output {name}");
+        host_sim_in(folder.path(), &line).good();
+        let text = fs::read_to_string(folder.path().join(name)).unwrap();
+        assert!(text.starts_with("<svg"), "{text}");
+    }
+}
+
 #[test]
 fn ranges_of_sides_and_threads_are_options_of_all_that_draw_jobs() {
     let folder = tempfile::tempdir().unwrap();
@@ -210,6 +264,22 @@ fn options_that_do_nothing_are_not_offered() {
                 .contains("--traces is about figures that run a log"),
         "{ended}"
     );
+    fs::write(
+        folder.path().join("s.toml"),
+        "jobs = 40\n[grid]\nload = [0.3]\n",
+    )
+    .unwrap();
+    for line in [
+        "sweep s.toml --merge --threads 2",
+        "reproduce liu --merge --threads 2",
+    ] {
+        let ended = host_sim_in(folder.path(), line);
+        let both = "'--merge' cannot be used with '--threads";
+        assert!(
+            ended.code == Some(2) && ended.stderr.contains(both),
+            "{ended}"
+        );
+    }
     let io = host_sim("run --help").good();
     assert!(io.contains("network=fair-shares|wormhole:FLITS"), "{io}");
     for option in [

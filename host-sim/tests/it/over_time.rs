@@ -60,6 +60,56 @@ fn rectangles_of_a_gantt_chart_are_the_processor_time_that_jobs_held() {
     assert!(held > 1.1 * utilization);
 }
 
+/// A line of a log.
+fn job(number: u32, processors: u32) -> String {
+    let start = format!("{number} {number} -1 10 {processors} -1 -1 {processors} 10");
+    format!("{start} -1 1 1 1 -1 -1 1 -1 -1\n")
+}
+
+/// On a plane each job is one rectangle with its number, not a stripe for each of its rows.
+#[test]
+fn a_job_on_a_plane_is_one_rectangle() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "run --mesh 8x8 --strategy ff --tasks 1 --replications 1 --sizes uniform";
+    let line = format!("{line} --widths 3..3 --heights 5..5 --plot gantt --plot-output");
+    let draw = |machine: &str, name: &str| {
+        let line = format!("{line} {name}").replace("--mesh 8x8", machine);
+        host_sim_in(folder.path(), &line).good();
+        fs::read_to_string(folder.path().join(name)).unwrap()
+    };
+    let plane = draw("--mesh 8x8", "p.svg");
+    // With the background.
+    assert_eq!(plane.matches("<rect").count(), 2, "{plane}");
+    assert!(plane.contains("Jobs over time"), "{plane}");
+    assert!(
+        plane.contains("where these are in the machine is not shown"),
+        "{plane}"
+    );
+    let number = plane.lines().any(|line| line.trim() == "0");
+    assert!(number, "{plane}");
+    let line = line.replace(" --heights 5..5", "");
+    let line = format!("{line} l.svg").replace("8x8", "8");
+    host_sim_in(folder.path(), &line).good();
+    let ring = fs::read_to_string(folder.path().join("l.svg")).unwrap();
+    assert!(ring.contains("Processors over time"), "{ring}");
+}
+
+/// Seconds would be numbers of seven digits.
+#[test]
+fn the_axis_of_a_long_run_has_days() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "run --mesh 8x8 --strategy ff --tasks 60 --mean-service 86400 --replications 1";
+    for plot in ["gantt", "timeline"] {
+        let line = format!("{line} --plot {plot} --plot-output p.svg");
+        host_sim_in(folder.path(), &line).good();
+        let svg = fs::read_to_string(folder.path().join("p.svg")).unwrap();
+        assert!(
+            svg.contains("time, days") && !svg.contains("00000\n"),
+            "{svg}"
+        );
+    }
+}
+
 #[test]
 fn the_area_of_processors_in_use_is_the_utilization() {
     let folder = tempfile::tempdir().unwrap();
@@ -84,11 +134,13 @@ fn the_area_of_processors_in_use_is_the_utilization() {
 #[test]
 fn what_cannot_be_drawn_over_time_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
+    let log: String = (1..=30_001).map(|number| job(number, 1)).collect();
+    fs::write(folder.path().join("l.swf"), log).unwrap();
     for (line, code, reason) in [
         (
-            "run --mesh 64x64 --jobs 4000 --replications 1 --plot gantt",
+            "run --swf l.swf --mesh 4x4 --strategy ff,naive --plot gantt",
             1,
-            " rectangles are too many to be told apart (expected at most 60000: fewer --jobs, or",
+            "60002 rectangles are too many to be told apart (expected at most 60000: fewer --jobs, or",
         ),
         (
             "compare --plot gantt",
@@ -108,13 +160,8 @@ fn what_cannot_be_drawn_over_time_is_an_error() {
 #[test]
 fn jobs_that_are_refused_have_no_rectangles() {
     let folder = tempfile::tempdir().unwrap();
-    let job = |number: u32| {
-        let processors = if number == 1 { 4 } else { 64 };
-        format!(
-            "{number} {number} -1 10 {processors} -1 -1 {processors} 10 -1 1 1 1 -1 -1 1 -1 -1\n"
-        )
-    };
-    let log: String = (1..=30_001).map(job).collect();
+    let jobs = (1..=30_001).map(|number| job(number, if number == 1 { 4 } else { 64 }));
+    let log: String = jobs.collect();
     fs::write(folder.path().join("l.swf"), log).unwrap();
     let line = "run --mesh 4x4 --swf l.swf --strategy ff,naive --plot gantt";
     let ended = host_sim_in(folder.path(), line);

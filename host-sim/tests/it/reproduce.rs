@@ -251,7 +251,12 @@ fn the_same_seed_gives_the_same_bytes_with_any_number_of_threads() {
     // Figures that no clock measures.
     for (paper, figures, table) in [
         (CHANG_MOHAPATRA, "--figure 3 --figure 5", "figure-03.csv"),
-        (CHUANG_WU, "--figure 2", "figure-02.csv"),
+        // All of its jobs are there at time 0.
+        (
+            "reproduce chuang-wu --replications 3",
+            "--figure 2",
+            "figure-02.csv",
+        ),
     ] {
         let run = |options: &str| {
             let folder = tempfile::tempdir().unwrap();
@@ -286,6 +291,17 @@ fn what_is_not_known_ends_with_exit_code_2() {
         ("reproduce kim-yun", "kim-yoon"),
         ("reproduce kim-yoon --quick --full", "cannot be used with"),
         ("reproduce kim-yoon --jobs 0", "1 to 16777216"),
+        // What would change nothing is not accepted, let alone recorded.
+        (
+            "reproduce liu --jobs 5",
+            "--jobs is about figures whose jobs arrive over time without end, and none of these is one",
+        ),
+        ("reproduce chuang-wu --figure 2 --jobs 5", "--jobs is about"),
+        ("reproduce lookahead --figure 8 --jobs 5", "--jobs is about"),
+        (
+            "reproduce kim-yoon --figure 11 --largest-mesh 32",
+            "--largest-mesh is about figures over meshes of several sides",
+        ),
     ] {
         let ended = host_sim(line);
         assert_eq!(ended.code, Some(2), "{line}: {ended}");

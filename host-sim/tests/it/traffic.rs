@@ -79,6 +79,53 @@ fn patterns_have_their_mean_distances() {
     }
 }
 
+/// A 2-ary 6-cube is a hypercube with 6 links out of a processor, and so is the mesh: two
+/// processors along a dimension have the same links whether it wraps or not. The mean use of a link
+/// is what is accepted, times the links of a message, over 6.
+#[test]
+fn two_processors_along_a_dimension_have_the_same_links_whether_it_wraps_or_not() {
+    for (wraps, mesh, pattern, links) in [
+        (
+            "--cube k=2,n=6",
+            "--mesh 2x2x2x2x2x2",
+            "uniform-random",
+            6.0,
+        ),
+        (
+            "--cube k=2,n=6",
+            "--mesh 2x2x2x2x2x2",
+            "nearest-neighbor",
+            6.0,
+        ),
+        ("--torus 2x8", "--mesh 2x8 --wrap 1", "uniform-random", 3.0),
+        (
+            "--torus 2x8",
+            "--mesh 2x8 --wrap 1",
+            "nearest-neighbor",
+            3.0,
+        ),
+        (
+            "--torus 2x8x1",
+            "--mesh 2x8x1 --wrap 1",
+            "hot-spot:0.1,3",
+            3.0,
+        ),
+    ] {
+        let [wraps, mesh] = [wraps, mesh].map(|machine| {
+            let line = format!("traffic {machine} --pattern {pattern} --rate 0.005 --format json");
+            host_sim(&line).json()["results"].clone()
+        });
+        assert_eq!(wraps, mesh, "{pattern}");
+        let metric = |name| metric(&wraps[0], name);
+        let expected = metric("accepted") * metric("hops") / links;
+        let found = metric("link_utilization");
+        assert!(
+            (found / expected - 1.0).abs() < 0.01,
+            "{found}, not {expected}"
+        );
+    }
+}
+
 #[test]
 fn threads_change_nothing_and_the_seed_does() {
     let run = |more: &str| {
@@ -98,20 +145,22 @@ fn threads_change_nothing_and_the_seed_does() {
 fn a_picture_of_the_links() {
     let folder = tempfile::tempdir().unwrap();
     let line = "traffic --mesh 4x4x2 --wrap 2 --rate 0.01,0.02 --replications 2 --plot links --plot-output a/l.svg";
-    host_sim_in(folder.path(), line).good();
+    let shown = host_sim_in(folder.path(), line).good();
+    assert!(shown.ends_with("\nlinks: a/l.svg\n"), "{shown}");
     let svg = fs::read_to_string(folder.path().join("a/l.svg")).unwrap();
     for part in [
         "mesh 4x4x2 wrap 2",
         "rate 0.01",
         "rate 0.02",
-        "darkest",
+        "flits a cycle over a link",
         "routing delay 3",
     ] {
         assert!(svg.contains(part), "{part} is missing in {svg}");
     }
-    // Two maps; in each dimension that does not wrap 24 links both ways, in the one that does 32.
-    let bars = svg.matches("<rect").count();
-    assert!(bars >= 2 * 2 * (24 + 24 + 32), "{bars}");
+    // Two maps; along x and y 24 links each way, along z, whose two processors have no links
+    // around, 16. The background, and the steps of the scale.
+    let rectangles = svg.matches("<rect").count();
+    assert_eq!(rectangles, 2 * 2 * (24 + 24 + 16) + 1 + 60);
 }
 
 #[test]

@@ -67,6 +67,10 @@ pub(super) fn numbers(area: &Area<'_>, place: &Place) -> Drawn {
     let is_single = place.layout.across.dimensions().is_empty();
     for side in [Side::Below, Side::Left] {
         let axis = side.axis(place);
+        if is_single && axis.len() == 1 {
+            // A line has no second coordinate.
+            continue;
+        }
         if is_single {
             for at in (0..axis.len()).step_by(tick(axis.len())) {
                 side.tick(area, place, at)?;

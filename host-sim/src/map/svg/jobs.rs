@@ -108,7 +108,7 @@ impl Map {
                 let (w, h) = (rect.x.len() as f64, rect.y.len() as f64);
                 let fits = |size: &f64| {
                     let text_width = 0.6 * size * text.len() as f64;
-                    text_width + 4.0 <= w * place.scale && size + 2.0 <= h * place.scale
+                    text_width + 4.0 <= w * place.scale && size + 2.0 <= h * place.tall
                 };
                 let Some(size) = SIZES.into_iter().find(fits) else {
                     continue;

@@ -2,18 +2,26 @@
 //!
 //! Every processor is a cell with a bar for each link that leaves it, between the middle and the side at which the neighbour
 //! is: dimension 0 to the right and to the left, dimension 1 up and down, further dimensions in turn beside these. So the
-//! two directions of a link, and links that lead around, never cover each other.
+//! two directions of a link, and links that lead around, never cover each other. A square in the
+//! middle of a cell is the processor.
 
-use meshalloc::Grid;
+use meshalloc::{Grid, NodeId};
 use plotters::prelude::*;
 
 use super::super::layout::Rect;
 use super::place::Place;
-use super::{Area, Content, Drawn, units};
+use super::{Area, ColourScale, Content, Drawn, THIN, stroke, units};
+use crate::names;
 use crate::network::Link;
 
 /// The part of a cell that the bars of all dimensions along one axis take together.
 const BARS: f64 = 0.5;
+
+/// What of a cell is left of its middle, where no bar is, and right of it.
+const FREE: f64 = 0.5 - BARS / 2.0;
+
+/// The colour of the outlines of processors.
+const PROCESSOR: RGBColor = RGBColor(150, 150, 150);
 
 /// The colours of a link that is not used, half and most used, as red, green, blue.
 const COLOURS: [[f64; 3]; 3] = [
@@ -68,8 +76,32 @@ impl Content for LinkMap {
     const TITLE: &'static str = "How much the links are used";
 
     fn legend(maps: &[Self]) -> String {
-        let most = maps.first().map_or(0.0, |map| map.most);
-        format!("flits a cycle that leave a processor over each link: grey 0, darkest {most:.3}")
+        let Some(LinkMap { machine, .. }) = maps.first() else {
+            return String::new();
+        };
+        // In the order of the bars along an axis, those without links left out.
+        let names = |axis: usize, then: &str| {
+            let dimensions = (axis..machine.dimensions()).step_by(2);
+            let dimensions = dimensions.filter(|&dimension| machine.side(dimension) > 1);
+            let names = dimensions.map(|dimension| names::dimension(*machine, dimension));
+            names.collect::<Vec<_>>().join(then)
+        };
+        let [across, up] = [names(0, ", above it "), names(1, ", right of it ")];
+        let of = |where_to: &str, names: &str| match names {
+            "" => String::new(),
+            names => format!("; {where_to}: {names}"),
+        };
+        let (across, up) = (of("right and left", &across), of("up and down", &up));
+        format!("square: a processor; bar: a link that leaves it{across}{up}")
+    }
+
+    fn scale(maps: &[Self]) -> Option<ColourScale> {
+        let most = maps.first()?.most;
+        Some(ColourScale {
+            most,
+            unit: "flits a cycle over a link",
+            colour,
+        })
     }
 
     fn machine(&self) -> Grid {
@@ -85,6 +117,20 @@ impl Content for LinkMap {
     }
 
     fn draw(&self, area: &Area<'_>, place: &Place) -> Drawn {
+        for node in (0..self.machine.nodes()).map(NodeId) {
+            let (low, high) = (FREE, 1.0 - FREE);
+            let corners = [
+                (low, low),
+                (high, low),
+                (high, high),
+                (low, high),
+                (low, low),
+            ];
+            let corners = corners.map(|at| in_cell(place, node, at));
+            // The outline of a rectangle of plotters has no width.
+            let outline = stroke(PROCESSOR, (0.03 * place.scale).min(THIN));
+            area.draw(&PathElement::new(corners, outline))?;
+        }
         for &(
             Link {
                 from,
@@ -94,59 +140,61 @@ impl Content for LinkMap {
             flits,
         ) in &self.links
         {
-            let (x, y) = place.layout.place(from);
-            let cell = Rect {
-                x: x..x + 1,
-                y: y..y + 1,
-            };
             let (axis, lane) = (usize::from(dimension) % 2, f64::from(dimension / 2));
             // The dimensions along this axis share the width of the bars.
             let lanes = (self.machine.dimensions() + 1 - axis) / 2;
             let width = BARS / lanes as f64;
             let across = 0.5 - BARS / 2.0 + lane * width;
             // The middle is left free, where bars of different axes would cover each other.
-            let length = 0.5 - BARS / 2.0;
+            let length = FREE;
             let along = if up { 1.0 - length } else { 0.0 };
             let mut corners = [(along, across), (along + length, across + 0.9 * width)];
             if axis == 1 {
                 corners = corners.map(|(along, across)| (across, along));
             }
-            let corners = corners.map(|(right, up)| {
-                let (left, bottom) = place.pixels(&cell, x as f64, y as f64);
-                let right = left + right * place.scale;
-                (units(right), units(bottom - up * place.scale))
-            });
-            let filled = self.colour(flits).filled();
+            let corners = corners.map(|at| in_cell(place, from, at));
+            let part = match self.most > 0.0 {
+                true => flits / self.most,
+                false => 0.0,
+            };
+            let filled = colour(part).filled();
             area.draw(&Rectangle::new(corners, filled))?;
         }
         Ok(())
     }
 }
 
-impl LinkMap {
-    fn colour(&self, flits: f64) -> RGBColor {
-        let part = if self.most > 0.0 {
-            (flits / self.most).clamp(0.0, 1.0)
-        } else {
-            0.0
-        };
-        let (from, part) = if part < 0.5 {
-            (0, 2.0 * part)
-        } else {
-            (1, 2.0 * part - 1.0)
-        };
-        let mix = |at: usize| {
-            let (from, to) = (COLOURS[from][at], COLOURS[from + 1][at]);
-            (from + (to - from) * part).round() as u8
-        };
-        RGBColor(mix(0), mix(1), mix(2))
-    }
+/// A point of a processor's cell, in parts of the cell to the right and upwards.
+fn in_cell(place: &Place, node: NodeId, (right, up): (f64, f64)) -> (i32, i32) {
+    let (x, y) = place.layout.place(node);
+    let cell = Rect {
+        x: x..x + 1,
+        y: y..y + 1,
+    };
+    let (left, bottom) = place.pixels(&cell, x as f64, y as f64);
+    (
+        units(left + right * place.scale),
+        units(bottom - up * place.tall),
+    )
+}
+
+/// The colour of a link that carries this part of what the most used one does.
+fn colour(part: f64) -> RGBColor {
+    let part = part.clamp(0.0, 1.0);
+    let (from, part) = if part < 0.5 {
+        (0, 2.0 * part)
+    } else {
+        (1, 2.0 * part - 1.0)
+    };
+    let mix = |at: usize| {
+        let (from, to) = (COLOURS[from][at], COLOURS[from + 1][at]);
+        (from + (to - from) * part).round() as u8
+    };
+    RGBColor(mix(0), mix(1), mix(2))
 }
 
 #[cfg(test)]
 mod tests {
-    use meshalloc::NodeId;
-
     use super::super::svg;
     use super::*;
 
@@ -176,18 +224,25 @@ mod tests {
             most: 0.4,
         };
         let drawn = svg(&[map], "a subtitle").unwrap();
-        for part in [
-            "#800026",
-            "#FD8D3C",
-            "#ECECEC",
-            "rate 0.1",
-            "a line",
-            "darkest 0.400",
-        ] {
+        let texts = ["rate 0.1", "a line", "flits a cycle over a link"];
+        let ends = ["\n0.2\n", "\n0.4\n"];
+        for part in texts.into_iter().chain(ends) {
             assert_eq!(drawn.matches(part).count(), 1, "{part} in {drawn}");
         }
-        // 28 pixels a processor: the bar of the first link is 7 x 12.6 pixels, in tenths of a pixel.
-        let bar = drawn.lines().find(|line| line.contains("#800026")).unwrap();
-        assert!(bar.contains("width=\"70\" height=\"126\""), "{bar}");
+        let legend = "bar: a link that leaves it; right and left: x; up and down: y";
+        assert!(drawn.contains(legend), "{drawn}");
+        // 28 pixels a processor: the bar of the first link is 7 x 12.6 pixels, in tenths of a
+        // pixel. The scale has its colour, too.
+        let bars = |colour: &str, size: &str| {
+            let lines = drawn.lines().filter(|line| line.contains(colour));
+            let (bars, scale): (Vec<_>, Vec<_>) = lines.partition(|line| line.contains(size));
+            (bars.len(), scale.len())
+        };
+        let (along_x, along_y) = ("width=\"70\" height=\"126\"", "width=\"126\" height=\"70\"");
+        assert_eq!(bars("#800026", along_x), (1, 1));
+        assert_eq!(bars("#FD8D3C", along_y), (1, 0));
+        assert_eq!(bars("#ECECEC", along_x), (1, 1));
+        // A square for each processor.
+        assert_eq!(drawn.matches("#969696").count(), 4);
     }
 }

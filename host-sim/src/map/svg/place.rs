@@ -11,6 +11,8 @@ use super::units;
 const SIDE: f64 = 400.0;
 /// A small machine needs no large picture.
 const SCALE_MAX: f64 = 28.0;
+/// A single row is at least as high as this, so that numbers fit into it.
+const ROW_MIN: f64 = 20.0;
 /// A picture of several planes is wider where its processors would be smaller than this, but no wider than that.
 const PLANES_SCALE: f64 = 9.0;
 const PLANES_SIDE_MAX: f64 = 1200.0;
@@ -26,8 +28,9 @@ const GAPS_PART_MAX: f64 = 0.4;
 #[derive(Clone, Debug)]
 pub struct Place {
     pub(super) layout: Layout,
-    /// Pixels a processor.
+    /// Pixels a processor, across and up.
     pub(super) scale: f64,
+    pub(super) tall: f64,
     /// Pixels a unit of the gaps.
     gap: f64,
     /// The lower left corner.
@@ -55,9 +58,14 @@ impl Place {
                 break;
             }
         }
+        let tall = match layout.up.len() {
+            1 => scale.max(ROW_MIN),
+            _ => scale,
+        };
         Place {
             layout,
             scale,
+            tall,
             gap,
             left: 0.0,
             bottom: 0.0,
@@ -75,8 +83,9 @@ impl Place {
 
     /// Width and height in pixels.
     pub(super) fn size(&self) -> (f64, f64) {
-        let side = |axis: &Axis| axis.len() as f64 * self.scale + axis.gaps() as f64 * self.gap;
-        (side(&self.layout.across), side(&self.layout.up))
+        let side = |axis: &Axis, scale| axis.len() as f64 * scale + axis.gaps() as f64 * self.gap;
+        let Layout { across, up, .. } = &self.layout;
+        (side(across, self.scale), side(up, self.tall))
     }
 
     /// A point in columns and rows of processors as one in units of the picture, without gaps beyond those before
@@ -92,19 +101,19 @@ impl Place {
         let (across, up) = (&self.layout.across, &self.layout.up);
         (
             self.left + x * self.scale + gaps(across, within.x.start),
-            self.bottom - y * self.scale - gaps(up, within.y.start),
+            self.bottom - y * self.tall - gaps(up, within.y.start),
         )
     }
 
     /// The middle of a rectangle in pixels. It may reach over several planes.
     pub(super) fn middle(&self, rect: &Rect) -> (f64, f64) {
-        let middle = |axis: &Axis, side: &Range<usize>| {
+        let middle = |axis: &Axis, side: &Range<usize>, scale: f64| {
             let processors = side.start as f64 + side.len() as f64 / 2.0;
             let gaps = axis.gaps_before(side.start) + axis.gaps_before(side.end - 1);
-            (processors * self.scale, gaps as f64 / 2.0 * self.gap)
+            (processors * scale, gaps as f64 / 2.0 * self.gap)
         };
-        let (x, x_gaps) = middle(&self.layout.across, &rect.x);
-        let (y, y_gaps) = middle(&self.layout.up, &rect.y);
+        let (x, x_gaps) = middle(&self.layout.across, &rect.x, self.scale);
+        let (y, y_gaps) = middle(&self.layout.up, &rect.y, self.tall);
         (self.left + x + x_gaps, self.bottom - y - y_gaps)
     }
 }
