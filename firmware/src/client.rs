@@ -174,7 +174,8 @@ impl<L: Line> Client<L> {
     }
 
     /// Lets the controller handle a command and passes on its replies, as [`Controller::handle`](meshalloc::Controller::handle) does:
-    /// grants and ends of leases first, the final one last; on an error none. `at` is the time of the command, `None` for the controller's clock. It returns
+    /// grants and ends of leases first, the final one last; on an error none. `at` is the time of the command where this client has a virtual clock
+    /// ([`Client::use_virtual_clock`]), `None` for the present time. It returns
     /// when the scheduling that follows from the command has come to its end. Events that other clients' commands or time have brought about
     /// since the last call are passed on as well.
     ///
@@ -273,20 +274,45 @@ impl<L: Line> Client<L> {
         self.change(command, at).map(|(reply, _)| reply)
     }
 
+    /// Asks for a virtual clock: until it is given back, or the session ends, time is what commands of this client
+    /// say with `at`. With false the controller's own clock goes on.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Refused`] with [`ProtocolError::LeasesRun`] while jobs have leases; when no reply comes.
+    pub fn use_virtual_clock(&mut self, is_virtual: bool) -> Result<(), ClientError> {
+        loop {
+            let message = ClientMessage::Clock {
+                session: self.session()?,
+                since: self.since,
+                is_virtual,
+            };
+            match self.change_by(&message)?.0 {
+                Reply::Done => return Ok(()),
+                Reply::Error(meshalloc::Error::Busy { .. }) => self.settle()?,
+                _ => return Err(ClientError::unknown_reply(&message)),
+            }
+        }
+    }
+
     /// The reply, and the number of the latest event at its time.
     fn change(
         &mut self,
         command: &Command,
         at: Option<Ticks>,
     ) -> Result<(Reply, u64), ClientError> {
-        let (session, since) = (self.session()?, self.since);
         let message = ClientMessage::Command {
-            session,
-            since,
+            session: self.session()?,
+            since: self.since,
             at,
             command: *command,
         };
-        let mut answer = self.run(&message)?;
+        self.change_by(&message)
+    }
+
+    /// The reply to a message that changes something, and the number of the latest event at its time.
+    fn change_by(&mut self, message: &ClientMessage) -> Result<(Reply, u64), ClientError> {
+        let mut answer = self.run(message)?;
         loop {
             let ServerMessage::Outcome {
                 outcome,
@@ -294,15 +320,15 @@ impl<L: Line> Client<L> {
                 events,
             } = answer
             else {
-                return Err(ClientError::unknown_reply(&message));
+                return Err(ClientError::unknown_reply(message));
             };
             self.take(events);
             if let Some(reply) = outcome.reply() {
                 return Ok((reply, as_of));
             }
             // It is under way: the same frame is answered by what it has come to.
-            let answered = self.exchange.ask_again(&message)?;
-            answer = self.session_kept(&message, answered)?;
+            let answered = self.exchange.ask_again(message)?;
+            answer = self.session_kept(message, answered)?;
         }
     }
 

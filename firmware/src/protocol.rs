@@ -15,7 +15,7 @@ use meshalloc::{
 use serde::{Deserialize, Serialize};
 
 /// The version of the protocol, the first byte of every frame.
-pub const PROTOCOL_VERSION: u8 = 4;
+pub const PROTOCOL_VERSION: u8 = 5;
 
 /// The most bytes in [`Greeting::software`].
 pub const SOFTWARE_BYTES_MAX: usize = 24;
@@ -25,6 +25,9 @@ pub const BUILD_BYTES_MAX: usize = 64;
 pub const STRATEGIES_MAX: usize = 48;
 /// The most schedulers in a [`Greeting`].
 pub const SCHEDULERS_MAX: usize = 12;
+
+/// The latest time that a command may name. A clock that goes on from there has no end to fear.
+pub const TIME_MAX: Ticks = 1 << 63;
 
 /// The most events in one reply.
 pub const EVENTS_MAX: usize = 4;
@@ -56,8 +59,9 @@ pub enum ClientMessage {
         session: Session,
         /// The number of the last event that the client knows.
         since: u64,
-        /// The client's own time, a simulator's for example; `None` for the server's clock. Time does
-        /// not go back: an earlier one counts as the latest, until a configure or a reset. Queries have no time.
+        /// The time, at most [`TIME_MAX`], of a session that has a virtual clock ([`ClientMessage::Clock`]);
+        /// `None` for the present time. Time does not go back: an earlier one counts as the latest,
+        /// until a configure or a reset. Queries have no time.
         at: Option<Ticks>,
         /// The command.
         command: Command,
@@ -71,6 +75,16 @@ pub enum ClientMessage {
     },
     /// Queries the counters of the line. Answered by [`ServerMessage::LineCounters`].
     LineCounters,
+    /// Asks that the clock be virtual, and this session's, or the server's own again. Answered by
+    /// [`ServerMessage::Outcome`], like a command.
+    Clock {
+        /// What it is meant for.
+        session: Session,
+        /// The number of the last event that the client knows.
+        since: u64,
+        /// Whether the time is what the commands of this session say.
+        is_virtual: bool,
+    },
     /// Asks for another rate of the line. Answered by [`ServerMessage::Rate`].
     #[cfg(feature = "rates")]
     Rate {
@@ -401,6 +415,12 @@ pub enum ProtocolError {
     TooOld,
     /// The journal has no room for the command, or its memory fails; in that case it may be carried out after a reset.
     NotKept,
+    /// The command names a time, but this session has no virtual clock, or not any more.
+    NoVirtualClock,
+    /// Another session has a virtual clock, so that a lease of this one would not end.
+    VirtualClock,
+    /// Jobs have leases, which would not end under a virtual clock.
+    LeasesRun,
 }
 
 impl fmt::Display for ProtocolError {
@@ -421,6 +441,15 @@ impl fmt::Display for ProtocolError {
             }
             ProtocolError::NotKept => {
                 f.write_str("the journal has no room for the command, or its memory fails")
+            }
+            ProtocolError::NoVirtualClock => {
+                f.write_str("the command names a time, but its session has no virtual clock")
+            }
+            ProtocolError::VirtualClock => {
+                f.write_str("no lease can be given while another session has a virtual clock")
+            }
+            ProtocolError::LeasesRun => {
+                f.write_str("the clock cannot become virtual while jobs have leases")
             }
         }
     }

@@ -322,6 +322,10 @@ impl Replay<'_> {
                         self.counts.leases_refused += 1;
                         Outcome::Error(UNKNOWN_JOB)
                     }
+                    Reply::Error(Error::Refused(reason)) => {
+                        self.counts.leases_refused += 1;
+                        Outcome::Error(reason.name())
+                    }
                     other => return Err(self.reply_error(&other)),
                 };
                 ("lease", job.0, outcome)

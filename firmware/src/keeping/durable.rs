@@ -19,7 +19,7 @@ use embedded_storage::nor_flash::NorFlash;
 use meshalloc::{Capacity, Command, Controller, Interrupts, Pauses, View};
 use serde::{Deserialize, Serialize};
 
-use super::{Keep, Meantime, NO_SESSION, NotKept, Record};
+use super::{Keep, Meantime, NO_SESSION, NotKept, Record, Room};
 use crate::journal::{Journal, JournalError, PAYLOAD_MAX, Recovered, Replayed};
 use crate::protocol::{Origin, Outcome};
 use crate::sessions::{Remembered, Sessions};
@@ -36,8 +36,6 @@ const SERVER: u8 = 2;
 struct Serving {
     /// The room that records find when they are carried out again.
     capacity: Capacity,
-    /// Whether a client has named the time.
-    is_client_time: bool,
 }
 
 /// What was written down since it was counted how much room the state takes.
@@ -95,13 +93,15 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         Ok(())
     }
 
-    fn knows_room_for(&mut self, controller: &Controller<'_>, command: &Command) -> bool {
-        let has_room = entry_bytes(controller.growth(command)) <= self.left;
-        let knows = has_room || self.since < Since::Changes;
-        if !knows {
-            self.since = Since::Asked;
+    fn room_for(&mut self, controller: &Controller<'_>, command: &Command) -> Room {
+        if entry_bytes(controller.growth(command)) <= self.left {
+            return Room::Enough;
         }
-        knows
+        if self.since < Since::Changes {
+            return Room::Full;
+        }
+        self.since = Since::Asked;
+        Room::Unknown
     }
 
     fn worked(&mut self, instructions: u64) {
@@ -187,7 +187,6 @@ fn for_each_chunk(
     }
     let serving = Serving {
         capacity: controller.capacity(),
-        is_client_time: sessions.is_client_time,
     };
     visit(postcard::to_slice(&(SERVER, serving), &mut room).map_err(|_| NotKept)?)
 }
@@ -265,7 +264,6 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
                 Some(Replayed::Chunk([SERVER, serving @ ..])) => {
                     let serving: Serving = postcard::from_bytes(serving).map_err(|_| NotKept)?;
                     is_same_room = serving.capacity == capacity;
-                    sessions.is_client_time = serving.is_client_time;
                 }
                 Some(Replayed::Chunk(_)) => return Err(NotKept),
                 Some(Replayed::Record(record)) if is_same_room => break Some(read(record)?),
@@ -325,7 +323,6 @@ fn repeat(
         session,
         seq,
         at,
-        is_client_time,
         command,
     } = *record;
     let mut reply = controller.begin(&command, at, Interrupts::by(pauses));
@@ -336,7 +333,6 @@ fn repeat(
         as_of: controller.events(),
     };
     if session != NO_SESSION {
-        sessions.note_time(is_client_time, &reply);
         let place = sessions.recall(client, session);
         sessions.remember(place, seq, remembered);
     }
@@ -372,7 +368,6 @@ mod tests {
                 session: NO_SESSION,
                 seq: 0,
                 at: 0,
-                is_client_time: false,
                 command: Command::Release { job: JobId(1) },
             };
             assert_eq!(durable.append(&controller, &record), Ok(()));

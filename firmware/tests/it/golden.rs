@@ -92,7 +92,7 @@ fn every_variant_comes_back_and_its_frame_is_the_golden_one() {
 fn the_worked_example_is_right() {
     let text = include_str!("../../PROTOCOL.md");
     let content =
-        "04 2a 00 00 00 07 00 00 00 01 e8 03 00 00 00 00 00 00 01 00 00 01 05 03 04 04 04 40 00 00";
+        "05 2a 00 00 00 07 00 00 00 01 e8 03 00 00 00 00 00 00 01 00 00 01 05 03 04 04 04 40 00 00";
     let mut bytes: Vec<u8> = content
         .split(' ')
         .map(|byte| u8::from_str_radix(byte, 16).expect("hex"))

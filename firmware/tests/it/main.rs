@@ -1,6 +1,7 @@
 //! The two halves of the protocol against each other, and both against `PROTOCOL.md`.
 
 mod board;
+mod clock;
 mod golden;
 mod hostile;
 mod journal;

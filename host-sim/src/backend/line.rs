@@ -12,7 +12,7 @@ use meshalloc::message::Capacity;
 use meshalloc::{Command, Configuration, Error, Reply, SchedulerKind, StrategyKind, Ticks};
 use meshalloc_firmware::BAUD_DEFAULT;
 use meshalloc_firmware::client::{Client, ClientError, IoLine, Line, Options};
-use meshalloc_firmware::protocol::Greeting;
+use meshalloc_firmware::protocol::{Greeting, ProtocolError};
 use meshalloc_firmware::rate::BAUDS;
 use serialport::SerialPort;
 
@@ -101,20 +101,24 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// What may be the cause where nothing at all is heard.
+/// What may be the cause, or what can be done.
 fn hint(error: &ClientError) -> &'static str {
     match error {
         ClientError::NoReply { heard, .. } if heard.bytes == 0 => {
             "; a controller serves one client at a time, so another one may be connected, or nothing runs there"
         }
+        ClientError::Refused {
+            error: ProtocolError::LeasesRun,
+            ..
+        } => "; a simulation needs it: wait until the leases of other clients have ended",
         _ => "",
     }
 }
 
 /// The one controller at the end of a line, for one run after another.
 ///
-/// Opening it takes the controller over: jobs and faults of earlier clients are forgotten when a
-/// run begins.
+/// Opening it takes the controller over, and its clock, unless jobs of other clients have leases; jobs and faults of earlier clients are
+/// forgotten when a run begins. At its end it leaves no job behind, and the controller's own clock.
 pub struct LineBackends {
     endpoint: Endpoint,
     client: Client<Box<dyn Line>>,
@@ -122,14 +126,18 @@ pub struct LineBackends {
     round_trips: Vec<(StrategyKind, RoundTrips)>,
     /// Of the latest configuration.
     scheduler: SchedulerKind,
+    /// Whether the controller has jobs of these runs, or may have.
+    has_run: bool,
+    /// Whether there is nothing to be put in order any more: the line is gone, or another client has taken the controller over.
+    is_lost: bool,
 }
 
 impl LineBackends {
-    /// Opens the line and reads the greeting.
+    /// Opens the line, reads the greeting and takes the clock, which is virtual until this is dropped.
     ///
     /// # Errors
     ///
-    /// When the line cannot be opened, or nothing that speaks this protocol answers.
+    /// When the line cannot be opened, nothing that speaks this protocol answers, or jobs have leases.
     pub fn open(endpoint: &Endpoint) -> Result<Self, BackendError> {
         let failed = |reason: String| BackendError::Line {
             endpoint: endpoint.to_string(),
@@ -145,7 +153,10 @@ impl LineBackends {
             ..Options::default()
         };
         let client = Client::connect(line, options);
-        let client = client.map_err(|error| failed(format!("{error}{}", hint(&error))))?;
+        let mut client = client.map_err(|error| failed(format!("{error}{}", hint(&error))))?;
+        client
+            .use_virtual_clock(true)
+            .map_err(|error| failed(format!("{error}{}", hint(&error))))?;
         if client.baud() != baud {
             let stays = client.baud();
             failure::to_stderr(&format_args!(
@@ -157,6 +168,8 @@ impl LineBackends {
             client,
             round_trips: Vec::new(),
             scheduler: SchedulerKind::Fcfs,
+            has_run: false,
+            is_lost: false,
         })
     }
 
@@ -174,7 +187,8 @@ impl LineBackends {
         }
     }
 
-    fn failed(&self, error: &ClientError) -> BackendError {
+    fn failed(&mut self, error: &ClientError) -> BackendError {
+        self.is_lost |= ends_control(error);
         BackendError::Line {
             endpoint: self.endpoint.to_string(),
             reason: error.to_string(),
@@ -290,6 +304,7 @@ impl Backends for LineBackends {
         configuration: Configuration,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
+        self.has_run = true;
         // The reset makes an interrupted client's jobs go, which would forbid the configuration.
         self.prepare(&Command::Reset)?
             .map_err(|error| self.unexpected(&error))?;
@@ -307,6 +322,37 @@ impl Backends for LineBackends {
             }),
             Err(error) => Err(self.unexpected(&error)),
         }
+    }
+}
+
+impl Drop for LineBackends {
+    /// Leaves no job behind, and the controller's own clock.
+    fn drop(&mut self) {
+        let mut left = Ok(());
+        if self.has_run && !self.is_lost {
+            left = self.client.call(&Command::Reset, None, &mut |_| ());
+        }
+        if !self.is_lost {
+            left = left.and_then(|()| self.client.use_virtual_clock(false));
+        }
+        if let Err(error) = left {
+            let endpoint = &self.endpoint;
+            failure::to_stderr(&format_args!(
+                "{endpoint}: the controller may have jobs of this run still: {error}"
+            ));
+        }
+    }
+}
+
+/// Whether this client has no say on the controller any more.
+const fn ends_control(error: &ClientError) -> bool {
+    match error {
+        ClientError::Line { .. }
+        | ClientError::NoReply { .. }
+        | ClientError::WrongVersion { .. }
+        | ClientError::SessionLost => true,
+        ClientError::Refused { error, .. } => matches!(error, ProtocolError::NoVirtualClock),
+        ClientError::ControllerReset { .. } | ClientError::UnknownReply { .. } => false,
     }
 }
 
