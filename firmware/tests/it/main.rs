@@ -6,6 +6,7 @@ mod golden;
 mod hostile;
 mod journal;
 mod leases;
+mod liar;
 mod line;
 mod longest;
 mod port;
