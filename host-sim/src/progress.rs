@@ -1,7 +1,6 @@
 //! Progress on standard error, and Ctrl-C.
 
 use std::process;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -11,10 +10,13 @@ use crate::experiment::Progress;
 /// Exit code after Ctrl-C: 128 and the number of SIGINT.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
+/// Whether an interruptible command is to end: after the first Ctrl-C, SIGTERM or SIGHUP.
+pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
 /// A progress bar on standard error, if that is a terminal.
 pub(crate) struct Bar {
     bar: ProgressBar,
-    interrupted: Arc<AtomicBool>,
+    is_interruptible: bool,
 }
 
 impl Bar {
@@ -28,7 +30,7 @@ impl Bar {
         }
         Bar {
             bar,
-            interrupted: Arc::default(),
+            is_interruptible: false,
         }
     }
 
@@ -38,15 +40,16 @@ impl Bar {
     ///
     /// When the system takes no handler.
     pub(crate) fn interruptible() -> Result<Self, String> {
-        let bar = Bar::new();
-        let interrupted = bar.interrupted.clone();
-        ctrlc::set_handler(move || {
-            if interrupted.swap(true, Ordering::Relaxed) {
+        ctrlc::set_handler(|| {
+            if INTERRUPTED.swap(true, Ordering::Relaxed) {
                 process::exit(EXIT_INTERRUPTED.into());
             }
         })
         .map_err(|error| format!("cannot handle Ctrl-C: {error}"))?;
-        Ok(bar)
+        Ok(Bar {
+            is_interruptible: true,
+            ..Bar::new()
+        })
     }
 
     /// Takes it off the screen.
@@ -72,6 +75,6 @@ impl Progress for Bar {
     }
 
     fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
+        self.is_interruptible && INTERRUPTED.load(Ordering::Relaxed)
     }
 }

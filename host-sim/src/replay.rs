@@ -46,10 +46,12 @@ use crate::backend::line::RoundTrips;
 use crate::backend::{Backend, BackendError};
 use crate::metrics::Refusals;
 
+mod interruptible;
 mod lines;
 mod object;
 mod operation;
 
+pub(crate) use interruptible::Interruptible;
 use lines::Lines;
 pub use lines::check;
 use object::{Blocks, Outcome, Served, Set, json};

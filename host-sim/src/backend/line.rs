@@ -18,9 +18,19 @@ use serialport::SerialPort;
 
 use super::{Backend, BackendError, Backends};
 use crate::failure;
+use crate::progress::INTERRUPTED;
+
+mod audit;
+
+use audit::Audit;
 
 /// How long to wait for a TCP connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the controller may take to be put in order at the end: it is in nobody's way then.
+const LEAVE_TIMEOUT: Duration = Duration::from_millis(200);
+const LEAVE_TRIES: u32 = 2;
+const LEAVE_PATIENCE: Duration = Duration::from_millis(100);
 
 /// The other end of a line.
 ///
@@ -126,8 +136,8 @@ pub struct LineBackends {
     round_trips: Vec<(StrategyKind, RoundTrips)>,
     /// Of the latest configuration.
     scheduler: SchedulerKind,
-    /// Whether the controller has jobs of these runs, or may have.
-    has_run: bool,
+    /// What the controller has said since it was given a configuration.
+    audit: Option<Audit>,
     /// Whether there is nothing to be put in order any more: the line is gone, or another client has taken the controller over.
     is_lost: bool,
 }
@@ -150,6 +160,7 @@ impl LineBackends {
         };
         let options = Options {
             baud,
+            interrupted: Some(&INTERRUPTED),
             ..Options::default()
         };
         let client = Client::connect(line, options);
@@ -168,7 +179,7 @@ impl LineBackends {
             client,
             round_trips: Vec::new(),
             scheduler: SchedulerKind::Fcfs,
-            has_run: false,
+            audit: None,
             is_lost: false,
         })
     }
@@ -189,6 +200,9 @@ impl LineBackends {
 
     fn failed(&mut self, error: &ClientError) -> BackendError {
         self.is_lost |= ends_control(error);
+        if let ClientError::Interrupted = error {
+            return BackendError::Interrupted;
+        }
         BackendError::Line {
             endpoint: self.endpoint.to_string(),
             reason: error.to_string(),
@@ -281,8 +295,30 @@ impl Backend for LineBackends {
         on_reply: &mut dyn FnMut(&Reply),
     ) -> Result<(), BackendError> {
         let sent = Instant::now();
-        let result = self.client.call(command, Some(now), on_reply);
+        let mut untrue = None;
+        let audit = &mut self.audit;
+        if let Some(audit) = audit {
+            audit.command(command, now);
+        }
+        let result = self.client.call(command, Some(now), &mut |reply| {
+            let checked = audit.as_mut().map_or(Ok(()), |audit| audit.reply(command, reply));
+            match checked {
+                Ok(()) if untrue.is_none() => on_reply(reply),
+                Ok(()) => {}
+                Err(expected) => {
+                    untrue.get_or_insert_with(|| {
+                        format!("the controller answered {command:?} with {reply:?} (expected {expected})")
+                    });
+                }
+            }
+        });
         result.map_err(|error| self.failed(&error))?;
+        if let Some(reason) = untrue {
+            return Err(BackendError::Line {
+                endpoint: self.endpoint.to_string(),
+                reason,
+            });
+        }
         if let Some((_, run)) = self.round_trips.last_mut() {
             run.nanos.push(sent.elapsed().as_nanos() as u64);
         }
@@ -304,12 +340,19 @@ impl Backends for LineBackends {
         configuration: Configuration,
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
-        self.has_run = true;
         // The reset makes an interrupted client's jobs go, which would forbid the configuration.
         self.prepare(&Command::Reset)?
             .map_err(|error| self.unexpected(&error))?;
         match self.prepare(&Command::Configure(configuration))? {
             Ok(()) => {
+                let audit = Audit::new(configuration).map_err(|reason| BackendError::Line {
+                    endpoint: self.endpoint.to_string(),
+                    reason: format!(
+                        "the controller has taken {} on a {} (expected an error: {reason})",
+                        configuration.strategy, configuration.machine
+                    ),
+                });
+                self.audit = Some(audit?);
                 self.scheduler = configuration.scheduler;
                 let round_trips = RoundTrips::default();
                 self.round_trips.push((configuration.strategy, round_trips));
@@ -328,13 +371,16 @@ impl Backends for LineBackends {
 impl Drop for LineBackends {
     /// Leaves no job behind, and the controller's own clock.
     fn drop(&mut self) {
+        if self.is_lost {
+            return;
+        }
+        self.client
+            .hurry(LEAVE_TIMEOUT, LEAVE_TRIES, LEAVE_PATIENCE);
         let mut left = Ok(());
-        if self.has_run && !self.is_lost {
+        if self.audit.is_some() {
             left = self.client.call(&Command::Reset, None, &mut |_| ());
         }
-        if !self.is_lost {
-            left = left.and_then(|()| self.client.use_virtual_clock(false));
-        }
+        let left = left.and_then(|()| self.client.use_virtual_clock(false));
         if let Err(error) = left {
             let endpoint = &self.endpoint;
             failure::to_stderr(&format_args!(
@@ -352,7 +398,11 @@ const fn ends_control(error: &ClientError) -> bool {
         | ClientError::WrongVersion { .. }
         | ClientError::SessionLost => true,
         ClientError::Refused { error, .. } => matches!(error, ProtocolError::NoVirtualClock),
-        ClientError::ControllerReset { .. } | ClientError::UnknownReply { .. } => false,
+        ClientError::ControllerReset { .. }
+        | ClientError::UnknownReply { .. }
+        | ClientError::NoEnd { .. }
+        | ClientError::Untrue { .. }
+        | ClientError::Interrupted => false,
     }
 }
 

@@ -17,7 +17,7 @@ use meshalloc_firmware::{Client, Line, Options, Received, Server};
 use crate::program::{host_sim, host_sim_in};
 
 /// Room for a 16 x 16 mesh and 300 jobs.
-type BoardStorage = Storage<16, 300, 32, 256, 256>;
+pub(crate) type BoardStorage = Storage<16, 300, 32, 256, 256>;
 
 /// A board that serves `clients` connections, one after another, without being reset between them.
 struct Board {
@@ -86,7 +86,7 @@ const LEASED: Command = Command::SubmitLeased {
 };
 
 /// The clock of the server goes on to this time. Returns the number of its jobs.
-fn jobs_at(server: &mut Server<'_, impl Keep>, now: u64) -> u32 {
+pub(crate) fn jobs_at(server: &mut Server<'_, impl Keep>, now: u64) -> u32 {
     answer_at(server, &[], now, &mut []);
     let statistics = server.controller().statistics();
     statistics.waiting + statistics.running
@@ -100,7 +100,7 @@ fn assert_left_in_order(server: &mut Server<'_, impl Keep>) {
     assert_eq!(jobs_at(server, 1500), 0);
 }
 
-fn server(storage: &mut BoardStorage) -> Server<'_> {
+pub(crate) fn server(storage: &mut BoardStorage) -> Server<'_> {
     Server::new(server_controller(storage), 1)
 }
 
@@ -114,7 +114,11 @@ fn server_controller(storage: &mut BoardStorage) -> Controller<'_> {
 }
 
 /// The replies of the server to these bytes.
-fn answer<'r>(server: &mut Server<'_, impl Keep>, bytes: &[u8], replies: &'r mut [u8]) -> &'r [u8] {
+pub(crate) fn answer<'r>(
+    server: &mut Server<'_, impl Keep>,
+    bytes: &[u8],
+    replies: &'r mut [u8],
+) -> &'r [u8] {
     answer_at(server, bytes, 0, replies)
 }
 

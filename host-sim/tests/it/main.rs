@@ -10,6 +10,7 @@ mod grid;
 mod io;
 mod jobs;
 mod library;
+mod lies;
 mod line;
 mod list;
 mod logs;
