@@ -103,7 +103,10 @@ impl<const SECTOR: usize> Life<SECTOR> {
         self.seq += 1;
         match self.send(client, self.seq, &message) {
             // Only what has happened meanwhile differs.
-            ServerMessage::Outcome { outcome, .. } if outcome == Outcome::Done => DONE,
+            ServerMessage::Outcome {
+                outcome: Outcome::Done,
+                ..
+            } => DONE,
             other => other,
         }
     }

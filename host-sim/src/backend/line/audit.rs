@@ -56,12 +56,14 @@ pub(super) struct Audit {
     now: Ticks,
     /// The grant of which parts are to come: its job, the time, and the number of blocks in all.
     partial: Option<(JobId, Ticks, u32)>,
-    /// The jobs that were granted since the command.
-    granted: Vec<JobId>,
     /// Whether the job that the command submits was not there.
     is_new: bool,
     /// The job that the command releases, if it was there.
     released: Option<Present>,
+    /// The processors that the command makes faulty, or makes work again.
+    changed: Vec<usize>,
+    /// The jobs that held some of them, or others of the block.
+    on_block: BTreeSet<JobId>,
     /// The jobs in the parts of a list so far.
     listed: BTreeSet<JobId>,
 }
@@ -86,8 +88,9 @@ impl Audit {
             before: 0,
             now: 0,
             partial: None,
-            granted: Vec::new(),
             released: None,
+            changed: Vec::new(),
+            on_block: BTreeSet::new(),
             listed: BTreeSet::new(),
             is_new: false,
         })
@@ -96,7 +99,7 @@ impl Audit {
     /// A command is given.
     pub(super) fn command(&mut self, command: &Command, now: Ticks) {
         self.partial = None;
-        self.granted.clear();
+        self.changed.clear();
         if command.changes_state() {
             (self.before, self.now) = (self.now, self.now.max(now));
         }
@@ -109,14 +112,17 @@ impl Audit {
             } => self.submit(job, request, self.lease(ticks)),
             // It is gone before others are granted what it held.
             Command::Release { job } | Command::EndLease { job } => self.released = self.take(job),
-            Command::QueryJob { .. } => self.released = None,
+            // Others may be granted what works again.
+            Command::MarkFaulty { block } => self.set_faulty(block, true),
+            Command::ClearFaulty { block } => self.set_faulty(block, false),
             Command::ListJobs { from: 0, .. } => self.listed.clear(),
             _ => {}
         }
     }
 
     fn submit(&mut self, job: JobId, request: Request, lease_ends: Option<Ticks>) {
-        self.expire(job);
+        // A lease that ends by now ends behind the command.
+        self.expire(job, self.before);
         self.is_new = !self.jobs.contains_key(&job);
         self.jobs.entry(job).or_insert(Present {
             request,
@@ -125,6 +131,26 @@ impl Audit {
             blocks: Vec::new(),
             processors: 0,
         });
+    }
+
+    fn set_faulty(&mut self, block: Block, becomes_faulty: bool) {
+        if !self.configuration.machine.contains(block) {
+            return;
+        }
+        // Their leases may end behind the command.
+        self.on_block = self.jobs_on(block);
+        let gone = |job: &JobId| {
+            let ends = self.jobs.get(job).and_then(|present| present.lease_ends);
+            ends.is_some_and(|ends| ends <= self.before)
+        };
+        let gone: Vec<JobId> = self.on_block.iter().copied().filter(gone).collect();
+        self.on_block.retain(|job| !gone.contains(job));
+        for processor in processors_of(&self.configuration, &[block]) {
+            let is_faulty = &mut self.processors[processor].is_faulty;
+            if std::mem::replace(is_faulty, becomes_faulty) != becomes_faulty {
+                self.changed.push(processor);
+            }
+        }
     }
 
     fn lease(&self, ticks: Ticks) -> Option<Ticks> {
@@ -140,17 +166,17 @@ impl Audit {
         Some(present)
     }
 
-    /// The job is gone if its lease has ended: of many that end at once the controller reports the latest only.
-    fn expire(&mut self, job: JobId) {
+    /// The job is gone if its lease has ended by this time: of many that end at once the controller reports the latest only.
+    fn expire(&mut self, job: JobId, by: Ticks) {
         let ends = self.jobs.get(&job).and_then(|present| present.lease_ends);
-        if ends.is_some_and(|ends| ends <= self.now) {
+        if ends.is_some_and(|ends| ends <= by) {
             self.take(job);
         }
     }
 
     /// The job of this name, unless its lease has ended.
     fn job(&mut self, job: JobId) -> Option<&mut Present> {
-        self.expire(job);
+        self.expire(job, self.now);
         self.jobs.get_mut(&job)
     }
 
@@ -186,7 +212,18 @@ impl Audit {
             (_, Reply::LeaseEnded(ended)) => {
                 self.lease_ended(ended.job, ended.processors, ended.at)
             }
-            (_, Reply::Error(error)) => self.error(command, *error),
+            (_, Reply::Error(error)) => {
+                let checked = self.error(command, *error);
+                // A command that is refused takes no time.
+                if command.changes_state() {
+                    self.now = self.before;
+                }
+                for processor in self.changed.drain(..) {
+                    let is_faulty = &mut self.processors[processor].is_faulty;
+                    *is_faulty = !*is_faulty;
+                }
+                checked
+            }
             (
                 Command::Submit { job, .. } | Command::SubmitLeased { job, .. },
                 Reply::Submitted { state, .. },
@@ -211,12 +248,10 @@ impl Audit {
                 }
                 Ok(())
             }
-            (Command::MarkFaulty { block }, Reply::Fault(report)) => {
-                self.fault(block, true, report)
-            }
-            (Command::ClearFaulty { block }, Reply::Fault(report)) => {
-                self.fault(block, false, report)
-            }
+            (
+                Command::MarkFaulty { block } | Command::ClearFaulty { block },
+                Reply::Fault(report),
+            ) => self.fault(block, report),
             (Command::QueryJob { job }, Reply::Job(report)) => self.reported(job, report),
             (Command::ListJobs { on, .. }, Reply::Jobs(list)) => self.list(on, list),
             (Command::Occupancy { .. }, Reply::Occupancy(chunk)) => self.occupancy(chunk),
@@ -235,7 +270,9 @@ impl Audit {
             ..
         } = grant;
         let (before, now) = (self.before, self.now);
-        let Some(present) = self.job(job) else {
+        // One that ends by now may end behind the grant.
+        self.expire(job, before);
+        let Some(present) = self.jobs.get_mut(&job) else {
             return Err(format!(
                 "a grant of a job that waits, which job {job} does not"
             ));
@@ -264,7 +301,6 @@ impl Audit {
             return Ok(());
         }
         self.partial = None;
-        self.granted.push(job);
         let strategy = self.configuration.strategy;
         let most = match strategy.holds() {
             Holds::OneBlock => 1,
@@ -294,7 +330,7 @@ impl Audit {
         })?;
         for processor in processors_of(&self.configuration, &[block]) {
             if let Some(other) = self.processors[processor].holder {
-                self.expire(other);
+                self.expire(other, self.now);
             }
             let Processor { holder, is_faulty } = self.processors[processor];
             if let Some(other) = holder {
@@ -422,36 +458,31 @@ impl Audit {
         }
     }
 
-    fn fault(&mut self, block: Block, becomes_faulty: bool, report: &FaultReport) -> Check {
+    fn fault(&self, block: Block, report: &FaultReport) -> Check {
         let machine = self.configuration.machine;
         expect(machine.contains(block), || {
             format!("an error, as the block is not within the {machine}")
         })?;
-        let mut changed = 0;
-        for processor in processors_of(&self.configuration, &[block]) {
-            let is_faulty = &mut self.processors[processor].is_faulty;
-            changed += u32::from(std::mem::replace(is_faulty, becomes_faulty) != becomes_faulty);
-        }
+        let changed = self.changed.len() as u32;
         expect(report.changed == changed, || {
             format!("{changed} processors that were in the other state")
         })?;
-        let jobs = self.jobs_on(block);
+        let jobs = &self.on_block;
         let named = report.first.is_none_or(|job| jobs.contains(&job));
         expect(report.jobs as usize == jobs.len() && named, || {
             format!("{} jobs on the block, and one of them named", jobs.len())
         })
     }
 
-    /// The jobs that hold processors of the block, but for those that the command has brought about.
-    fn jobs_on(&self, block: Block) -> Vec<JobId> {
+    /// The jobs that hold processors of the block.
+    fn jobs_on(&self, block: Block) -> BTreeSet<JobId> {
         let machine = self.configuration.machine;
         let is_on = |present: &Present| {
             let mut blocks = present.blocks.iter();
             blocks.any(|&held| machine.overlap(held, block))
         };
         let jobs = self.jobs.iter().filter(|(_, present)| is_on(present));
-        let jobs = jobs.map(|(job, _)| *job);
-        jobs.filter(|job| !self.granted.contains(job)).collect()
+        jobs.map(|(job, _)| *job).collect()
     }
 
     /// Blocks of a job that was granted before.
@@ -497,13 +528,7 @@ impl Audit {
             return Ok(());
         }
         let all: BTreeSet<JobId> = match on {
-            Some(block) => {
-                // In a list those that were granted lately count, too.
-                let granted = std::mem::take(&mut self.granted);
-                let jobs = self.jobs_on(block);
-                self.granted = granted;
-                jobs.into_iter().collect()
-            }
+            Some(block) => self.jobs_on(block),
             None => self.jobs.keys().copied().collect(),
         };
         let missing = all.difference(&self.listed).copied();
@@ -567,3 +592,6 @@ fn processors_of(
     let rows = intervals(configuration.machine, blocks).into_iter();
     rows.flat_map(|(first, last)| first as usize..=last as usize)
 }
+
+#[cfg(test)]
+mod tests;
