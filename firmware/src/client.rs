@@ -59,22 +59,25 @@ pub struct Options {
     pub interval: Duration,
     /// The rate to go to after each Hello, in bits a second: one of [`BAUDS`](crate::rate::BAUDS).
     pub baud: u32,
-    /// How long a controller that answers may be without progress: no job less to be tried, and no event. In all it has
-    /// thirty times that.
+    /// How long a controller that answers may be without progress: no job less to be tried, and no
+    /// event. In all it has thirty times that.
     pub patience: Duration,
-    /// While it is true every exchange ends within a twentieth of a second, with [`ClientError::Interrupted`].
+    /// While it is true every exchange ends within a twentieth of a second, with
+    /// [`ClientError::Interrupted`].
     pub interrupted: Option<&'static AtomicBool>,
 }
 
 /// A controller has so many times [`Options::patience`] for all that follows from a command.
 const PATIENCE_TIMES: u32 = 30;
-/// The most events that wait for a caller: a controller has one for each of at most 65,534 jobs, and 16 ends of leases.
+/// The most events that wait for a caller: a controller has one for each of at most 65,534 jobs,
+/// and 16 ends of leases.
 const EVENTS_WAITING_MAX: usize = 1 << 16;
 /// The most blocks that are read for the grants of one command.
 const BLOCKS_MAX: u32 = 2 * NODES_MAX;
 
 impl Default for Options {
-    /// One second, five tries, 10 ms, 115,200 baud, two minutes: a single attempt that pauses takes seconds at the most.
+    /// One second, five tries, 10 ms, 115,200 baud, two minutes: a single attempt that pauses takes
+    /// seconds at the most.
     fn default() -> Self {
         Options {
             timeout: Duration::from_secs(1),
@@ -252,8 +255,9 @@ impl<L: Line> Client<L> {
     }
 
     /// Lets the controller handle a command and passes on its replies, as [`Controller::handle`](meshalloc::Controller::handle) does:
-    /// grants and ends of leases first, the final one last; on an error none. `at` is the time of the command where this client has a virtual clock
-    /// ([`Client::use_virtual_clock`]), `None` for the present time. It returns
+    /// grants and ends of leases first, the final one last; on an error none. `at` is the time of
+    /// the command where this client has a virtual clock ([`Client::use_virtual_clock`]), `None`
+    /// for the present time. It returns
     /// when the scheduling that follows from the command has come to its end. Events that other clients' commands or time have brought about
     /// since the last call are passed on as well.
     ///
@@ -371,12 +375,13 @@ impl<L: Line> Client<L> {
         changed.map(|(reply, _)| reply)
     }
 
-    /// Asks for a virtual clock: until it is given back, or the session ends, time is what commands of this client
-    /// say with `at`. With false the controller's own clock goes on.
+    /// Asks for a virtual clock: until it is given back, or the session ends, time is what commands
+    /// of this client say with `at`. With false the controller's own clock goes on.
     ///
     /// # Errors
     ///
-    /// [`ClientError::Refused`] with [`ProtocolError::LeasesRun`] while jobs have leases; when no reply comes.
+    /// [`ClientError::Refused`] with [`ProtocolError::LeasesRun`] while jobs have leases; when no
+    /// reply comes.
     pub fn use_virtual_clock(&mut self, is_virtual: bool) -> Result<(), ClientError> {
         let mut progress = Progress::new();
         loop {
@@ -415,7 +420,8 @@ impl<L: Line> Client<L> {
         Ok(changed)
     }
 
-    /// The reply to a message that changes something, and the number of the latest event at its time.
+    /// The reply to a message that changes something, and the number of the latest event at its
+    /// time.
     fn change_by(
         &mut self,
         message: &ClientMessage,
@@ -662,7 +668,8 @@ impl<L: Line> Client<L> {
         self.exchange.counters()
     }
 
-    /// From now on the client is less patient, and is not interrupted: to put things in order at the end.
+    /// From now on the client is less patient, and is not interrupted: to put things in order at
+    /// the end.
     pub const fn hurry(&mut self, timeout: Duration, tries: u32, patience: Duration) {
         let options = self.exchange.options_mut();
         (options.timeout, options.tries, options.patience) = (timeout, tries, patience);

@@ -59,9 +59,9 @@ pub enum ClientMessage {
         session: Session,
         /// The number of the last event that the client knows.
         since: u64,
-        /// The time, at most [`TIME_MAX`], of a session that has a virtual clock ([`ClientMessage::Clock`]);
-        /// `None` for the present time. Time does not go back: an earlier one counts as the latest,
-        /// until a configure or a reset. Queries have no time.
+        /// The time, at most [`TIME_MAX`], of a session that has a virtual clock
+        /// ([`ClientMessage::Clock`]); `None` for the present time. Time does not go back: an
+        /// earlier one counts as the latest, until a configure or a reset. Queries have no time.
         at: Option<Ticks>,
         /// The command.
         command: Command,

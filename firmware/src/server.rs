@@ -81,8 +81,9 @@ pub struct Server<'m, K = Forgetful> {
 
 /// The one clock of a server, by which everything happens and leases begin and end.
 ///
-/// It goes with the server's own. While a session has a virtual clock it stands still between the commands of that session,
-/// at first at the time of the latest command; it goes on from there when the session gives it back or is no more.
+/// It goes with the server's own. While a session has a virtual clock it stands still between the
+/// commands of that session, at first at the time of the latest command; it goes on from there when
+/// the session gives it back or is no more.
 #[derive(Clone, Copy, Debug)]
 enum Clock {
     /// It showed `at` when the server's own showed `since`.

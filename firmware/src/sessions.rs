@@ -195,7 +195,8 @@ impl Sessions {
         }
     }
 
-    /// Why a command of this session that names this time cannot be carried out under the present clock.
+    /// Why a command of this session that names this time cannot be carried out under the present
+    /// clock.
     pub(crate) fn time_error(
         &self,
         session: u32,

@@ -9,8 +9,9 @@
 //!
 //! # A controller with little room
 //!
-//! A controller holds a bounded number of jobs, a board perhaps 512, and one with a journal sometimes fewer. What does not
-//! fit is kept here, in order of arrival, and submitted as soon as a release has made room. A scheduler that chooses among the waiting jobs
+//! A controller holds a bounded number of jobs, a board perhaps 512, and one with a journal
+//! sometimes fewer. What does not fit is kept here, in order of arrival, and submitted as soon as a
+//! release has made room. A scheduler that chooses among the waiting jobs
 //! does not see what is kept. So under any but first come, first served a controller in this process gets more memory instead
 //! ([`Backend::make_room`]). One at the end of a line cannot; there each event after which
 //! jobs are kept is counted ([`RunResult::table_limited`]). 0 means that the decisions were exact.

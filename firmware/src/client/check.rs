@@ -99,7 +99,8 @@ pub(super) fn greeting(greeting: &Greeting) -> Check {
         || {
             let Needs { blocks, list, .. } = needs;
             format!(
-                "room for {blocks} blocks and {list} entries of a list, which {strategy} takes there"
+                "room for {blocks} blocks and {list} entries of a list, \
+                 which {strategy} takes there"
             )
         },
     )
@@ -275,9 +276,10 @@ pub(super) fn reply(query: &Command, reply: &Reply, capacity: &Capacity) -> Chec
         (Command::ListJobs { from, .. }, Reply::Jobs(list)) => {
             let goes_on = list
                 .next
-                .is_none_or(|next| next > from && next <= capacity.jobs);
+                .is_none_or(|next| next > from && next <= capacity.jobs && !list.jobs.is_empty());
             expect(goes_on, || {
-                format!("a list that goes on behind {from}, up to {}", capacity.jobs)
+                let most = capacity.jobs;
+                format!("some jobs, and a list that goes on behind {from}, up to {most}")
             })?;
             let most = list.jobs.iter().all(|job| job.1 <= NODES_MAX);
             expect(most, || format!("jobs of at most {NODES_MAX} processors"))

@@ -62,7 +62,8 @@ pub enum ClientError {
         /// Its error.
         error: ProtocolError,
     },
-    /// The controller answers, and does not come to an end. What it was given may be carried out yet.
+    /// The controller answers, and does not come to an end. What it was given may be carried out
+    /// yet.
     #[error(
         "the controller does not come to an end of {message}: {left} jobs are still to be tried \
          after {} s, {} s of them without progress",

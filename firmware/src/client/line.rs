@@ -49,11 +49,13 @@ impl<L: Line + ?Sized> Line for Box<L> {
     }
 }
 
-/// How long the other end may take to take the bytes of a frame: at 115,200 baud the longest takes 9 ms.
+/// How long the other end may take to take the bytes of a frame: at 115,200 baud the longest takes
+/// 9 ms.
 const SEND_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A [`Line`] over anything that reads, writes and has a timeout for both: a TCP stream, a serial port. What is written
-/// must leave without a flush, which for a serial port would wait without end for an other end that takes no bytes.
+/// A [`Line`] over anything that reads, writes and has a timeout for both: a TCP stream, a serial
+/// port. What is written must leave without a flush, which for a serial port would wait without end
+/// for an other end that takes no bytes.
 pub struct IoLine<S, F> {
     stream: S,
     set_timeout: F,

@@ -1,4 +1,5 @@
-//! The one clock of a server: its own, or for a while a virtual one of a session. Leases begin and end by it.
+//! The one clock of a server: its own, or for a while a virtual one of a session. Leases begin and
+//! end by it.
 
 use meshalloc::{Command, JobId, Ticks};
 use meshalloc_firmware::journal::memory::MemoryFlash;

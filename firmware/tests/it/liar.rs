@@ -1,5 +1,5 @@
-//! Controllers that lie, that never come to an end, or that take no bytes: a client believes none, waits for ever for none, and
-//! says what was wrong.
+//! Controllers that lie, that never come to an end, or that take no bytes: a client believes none,
+//! waits for ever for none, and says what was wrong.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -69,8 +69,14 @@ const OTHER: JobId = JobId(77);
 
 type Act = fn(&mut Client<Liar<'_, '_>>) -> Result<(), ClientError>;
 
-/// What a client says that does this while a controller lies so. Job 1 runs on 4 x 3 processors, jobs 2 and 3 wait for all.
+/// What a client says that does this while a controller lies so. Job 1 runs on 4 x 3 processors,
+/// jobs 2 and 3 wait for all.
 fn said(act: Act, lie: &mut dyn FnMut(&mut ServerMessage)) -> String {
+    said_by(OPTIONS, act, lie)
+}
+
+/// The same by a client with these options.
+fn said_by(options: Options, act: Act, lie: &mut dyn FnMut(&mut ServerMessage)) -> String {
     let mut board = Board::new();
     let mut server = Server::new(at_reset(&mut board), BOOT);
     let lies = Cell::new(false);
@@ -80,10 +86,6 @@ fn said(act: Act, lie: &mut dyn FnMut(&mut ServerMessage)) -> String {
         lie,
         decoder: Decoder::new(),
         told: VecDeque::new(),
-    };
-    let options = Options {
-        patience: Duration::from_millis(20),
-        ..OPTIONS
     };
     let mut client = Client::connect(line, options).expect("it does not lie yet");
     for command in [submit(1, 4, 3), submit(2, 16, 16), submit(3, 16, 16)] {
@@ -384,6 +386,14 @@ fn no_lie_is_believed() {
         ),
         (
             lists,
+            lie!(Says::Reply(Reply::Jobs(list)) => {
+                list.jobs.clear();
+                list.next = Some(5);
+            }),
+            "some jobs, and a list that goes on",
+        ),
+        (
+            lists,
             lie!(Says::Reply(Reply::Jobs(list)) => list.jobs[0].1 = u32::MAX),
             "jobs of at most 1048576 processors",
         ),
@@ -485,6 +495,10 @@ fn nothing_that_has_no_end_is_waited_for() {
         while client.next_event()?.is_some() {}
         Ok(())
     };
+    let impatient = Options {
+        patience: Duration::from_millis(20),
+        ..OPTIONS
+    };
     let without_progress = "jobs are still to be tried after";
     let begun = Instant::now();
     for (act, lie, expected) in [
@@ -519,7 +533,7 @@ fn nothing_that_has_no_end_is_waited_for() {
             without_progress,
         ),
     ] {
-        let said = said(act, &mut |message| lie(message));
+        let said = said_by(impatient, act, &mut |message| lie(message));
         assert!(said.contains(expected), "{said}");
     }
     assert!(

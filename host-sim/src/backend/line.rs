@@ -127,8 +127,9 @@ fn hint(error: &ClientError) -> &'static str {
 
 /// The one controller at the end of a line, for one run after another.
 ///
-/// Opening it takes the controller over, and its clock, unless jobs of other clients have leases; jobs and faults of earlier clients are
-/// forgotten when a run begins. At its end it leaves no job behind, and the controller's own clock.
+/// Opening it takes the controller over, and its clock, unless jobs of other clients have leases;
+/// jobs and faults of earlier clients are forgotten when a run begins. At its end it leaves no job
+/// behind, and the controller's own clock.
 pub struct LineBackends {
     endpoint: Endpoint,
     client: Client<Box<dyn Line>>,
@@ -138,16 +139,19 @@ pub struct LineBackends {
     scheduler: SchedulerKind,
     /// What the controller has said since it was given a configuration.
     audit: Option<Audit>,
-    /// Whether there is nothing to be put in order any more: the line is gone, or another client has taken the controller over.
+    /// Whether there is nothing to be put in order any more: the line is gone, or another client
+    /// has taken the controller over.
     is_lost: bool,
 }
 
 impl LineBackends {
-    /// Opens the line, reads the greeting and takes the clock, which is virtual until this is dropped.
+    /// Opens the line, reads the greeting and takes the clock, which is virtual until this is
+    /// dropped.
     ///
     /// # Errors
     ///
-    /// When the line cannot be opened, nothing that speaks this protocol answers, or jobs have leases.
+    /// When the line cannot be opened, nothing that speaks this protocol answers, or jobs have
+    /// leases.
     pub fn open(endpoint: &Endpoint) -> Result<Self, BackendError> {
         let failed = |reason: String| BackendError::Line {
             endpoint: endpoint.to_string(),
@@ -301,13 +305,18 @@ impl Backend for LineBackends {
             audit.command(command, now);
         }
         let result = self.client.call(command, Some(now), &mut |reply| {
-            let checked = audit.as_mut().map_or(Ok(()), |audit| audit.reply(command, reply));
+            let checked = audit
+                .as_mut()
+                .map_or(Ok(()), |audit| audit.reply(command, reply));
             match checked {
                 Ok(()) if untrue.is_none() => on_reply(reply),
                 Ok(()) => {}
                 Err(expected) => {
                     untrue.get_or_insert_with(|| {
-                        format!("the controller answered {command:?} with {reply:?} (expected {expected})")
+                        format!(
+                            "the controller answered {command:?} with {reply:?} \
+                             (expected {expected})"
+                        )
                     });
                 }
             }

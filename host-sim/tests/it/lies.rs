@@ -1,4 +1,5 @@
-//! The program with a controller that lies, or never comes to an end: a clear error, and no table made of nonsense.
+//! The program with a controller that lies, or never comes to an end: a clear error, and no table
+//! made of nonsense.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +14,8 @@ use crate::program::host_sim_in;
 
 type Lie = fn(&mut ServerMessage);
 
-/// A right server, whose answers become others on their way. Returns the number of jobs that are there at the end.
+/// A right server, whose answers become others on their way. Returns the number of jobs that are
+/// there at the end.
 fn lying(lie: Lie) -> (String, JoinHandle<u32>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
@@ -145,7 +147,8 @@ fn a_controller_that_lies_is_not_believed() {
             },
             &["processors that job", "held"],
         ),
-        // A job that is refused for nothing, one that runs without a grant, and one that is granted twice.
+        // A job that is refused for nothing, one that runs without a grant, and one that is granted
+        // twice.
         (
             run,
             |it| {

@@ -1,7 +1,9 @@
-//! Whether a controller at the end of a line can be believed: [`Audit`] keeps what it has said, and finds what cannot be true.
+//! Whether a controller at the end of a line can be believed: [`Audit`] keeps what it has said, and
+//! finds what cannot be true.
 //!
-//! The controller decides where a job is placed; but its blocks must lie within the machine, be free, and have the size that the strategy
-//! gives for the request, and what it says of its jobs must agree with what it has said before.
+//! The controller decides where a job is placed; but its blocks must lie within the machine, be
+//! free, and have the size that the strategy gives for the request, and what it says of its jobs
+//! must agree with what it has said before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -166,7 +168,8 @@ impl Audit {
         Some(present)
     }
 
-    /// The job is gone if its lease has ended by this time: of many that end at once the controller reports the latest only.
+    /// The job is gone if its lease has ended by this time: of many that end at once the controller
+    /// reports the latest only.
     fn expire(&mut self, job: JobId, by: Ticks) {
         let ends = self.jobs.get(&job).and_then(|present| present.lease_ends);
         if ends.is_some_and(|ends| ends <= by) {
