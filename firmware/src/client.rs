@@ -67,7 +67,7 @@ pub struct Options {
     pub interrupted: Option<&'static AtomicBool>,
 }
 
-/// A controller has so many times [`Options::patience`] for all that follows from a command.
+/// The bound of a whole call, in multiples of [`Options::patience`].
 const PATIENCE_TIMES: u32 = 30;
 /// The most events that wait for a caller: a controller has one for each of at most 65,534 jobs,
 /// and 16 ends of leases.

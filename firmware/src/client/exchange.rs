@@ -14,7 +14,7 @@ use crate::protocol::{ClientMessage, PROTOCOL_VERSION, ProtocolError, ServerMess
 /// takes 25 ms.
 const SETTLE: Duration = Duration::from_millis(50);
 
-/// How often whoever may interrupt an exchange is asked.
+/// How often an exchange looks whether it is interrupted.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How often a frame is sent at another rate than [`BAUD_DEFAULT`] before the client goes back to that; and at least there, where the server may need

@@ -211,7 +211,7 @@ impl Model {
 }
 
 #[test]
-fn leases_end_as_in_a_model_whoever_has_the_clock() {
+fn leases_end_as_in_a_model_whichever_session_has_the_clock() {
     let (mut given, mut kept_from) = (0, 0);
     for seed in 0..40 {
         let mut random = Random(seed);

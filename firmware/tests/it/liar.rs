@@ -596,7 +596,7 @@ fn a_line_that_takes_no_bytes_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it has one");
     let stream = TcpStream::connect(address).expect("it listens");
-    let _peer = listener.accept().expect("somebody has connected");
+    let _peer = listener.accept().expect("it has connected");
     let mut line = IoLine::tcp(stream).expect("it has options");
     let bytes = [0; 1 << 16];
     let begun = Instant::now();
@@ -618,7 +618,7 @@ fn a_client_that_waits_can_be_interrupted() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = listener.local_addr().expect("it has one");
     let stream = TcpStream::connect(address).expect("it listens");
-    let _peer = listener.accept().expect("somebody has connected");
+    let _peer = listener.accept().expect("it has connected");
     let options = Options {
         timeout: Duration::from_secs(100),
         interrupted: Some(&INTERRUPTED),

@@ -209,7 +209,7 @@ fn compare(seed: u64, faults: Faults, count: usize, kind: Kind) -> Seen {
     let mut reference = at_reset(&mut here);
     let line = MemoryLine::with_faults(&mut server, faults, seed);
     let mut client = Client::connect(line, OPTIONS).expect("the line lets some frames through");
-    client.use_virtual_clock(true).expect("nobody has a lease");
+    client.use_virtual_clock(true).expect("no job has a lease");
     let mut random = Random(seed ^ 0x5eed);
     let mut seen = Seen::default();
     for (i, command) in commands(&mut random, count, kind).iter().enumerate() {

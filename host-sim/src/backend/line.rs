@@ -6,6 +6,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::str::FromStr;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use meshalloc::message::Capacity;
@@ -27,10 +28,11 @@ use audit::Audit;
 /// How long to wait for a TCP connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the controller may take to be put in order at the end: it is in nobody's way then.
-const LEAVE_TIMEOUT: Duration = Duration::from_millis(200);
-const LEAVE_TRIES: u32 = 2;
-const LEAVE_PATIENCE: Duration = Duration::from_millis(100);
+/// How long the controller may take to be put in order at the end: for a reply, how often it is
+/// asked, and how long without progress. After an interruption the user waits for it.
+const LEAVE: (Duration, u32, Duration) = (Duration::from_secs(1), 5, Duration::from_secs(2));
+const LEAVE_INTERRUPTED: (Duration, u32, Duration) =
+    (Duration::from_millis(200), 2, Duration::from_millis(100));
 
 /// The other end of a line.
 ///
@@ -383,8 +385,11 @@ impl Drop for LineBackends {
         if self.is_lost {
             return;
         }
-        self.client
-            .hurry(LEAVE_TIMEOUT, LEAVE_TRIES, LEAVE_PATIENCE);
+        let (timeout, tries, patience) = match INTERRUPTED.load(Ordering::Relaxed) {
+            true => LEAVE_INTERRUPTED,
+            false => LEAVE,
+        };
+        self.client.hurry(timeout, tries, patience);
         let mut left = Ok(());
         if self.audit.is_some() {
             left = self.client.call(&Command::Reset, None, &mut |_| ());

@@ -45,7 +45,7 @@ struct Processor {
     is_faulty: bool,
 }
 
-/// What a controller that serves nobody else has said so far.
+/// What a controller that serves this client alone has said so far.
 #[derive(Debug)]
 pub(super) struct Audit {
     configuration: Configuration,
