@@ -23,7 +23,8 @@ pub enum Refusal {
     Fragmented,
     /// A no-wait request that the scheduler did not let try, because others wait before it.
     QueueNotEmpty,
-    /// The table of jobs, or the pool of blocks, has no room.
+    /// The table of jobs, or the pool of blocks, has no room; or where a journal is kept there
+    /// would be none in it for what the command may lead to.
     TableFull,
     /// A job of this name waits or runs already.
     DuplicateJob,

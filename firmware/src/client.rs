@@ -18,6 +18,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod check;
 mod error;
 mod exchange;
 mod line;
@@ -25,11 +26,14 @@ mod line;
 use std::boxed::Box;
 use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
+use std::format;
 use std::hash::BuildHasher;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 use std::vec::Vec;
 
-use meshalloc::{Command, Grant, JobId, JobState, LeaseEnded, Reply, Ticks};
+use meshalloc::grid::NODES_MAX;
+use meshalloc::{Command, Grant, Grid, JobId, JobState, LeaseEnded, Reply, Ticks};
 
 pub use error::{ClientError, Heard};
 use exchange::Exchange;
@@ -42,7 +46,7 @@ use crate::protocol::{
 };
 
 /// How patient a client is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// How long to wait for a reply before the frame is sent again.
     pub timeout: Duration,
@@ -55,10 +59,25 @@ pub struct Options {
     pub interval: Duration,
     /// The rate to go to after each Hello, in bits a second: one of [`BAUDS`](crate::rate::BAUDS).
     pub baud: u32,
+    /// How long a controller that answers may be without progress: no job less to be tried, and no
+    /// event. In all it has thirty times that.
+    pub patience: Duration,
+    /// While it is true every exchange ends within a twentieth of a second, with
+    /// [`ClientError::Interrupted`].
+    pub interrupted: Option<&'static AtomicBool>,
 }
 
+/// The bound of a whole call, in multiples of [`Options::patience`].
+const PATIENCE_TIMES: u32 = 30;
+/// The most events that wait for a caller: a controller has one for each of at most 65,534 jobs,
+/// and 16 ends of leases.
+const EVENTS_WAITING_MAX: usize = 1 << 16;
+/// The most blocks that are read for the grants of one command.
+const BLOCKS_MAX: u32 = 2 * NODES_MAX;
+
 impl Default for Options {
-    /// One second, five tries, 10 ms, 115,200 baud.
+    /// One second, five tries, 10 ms, 115,200 baud, two minutes: a single attempt that pauses takes
+    /// seconds at the most.
     fn default() -> Self {
         Options {
             timeout: Duration::from_secs(1),
@@ -66,6 +85,8 @@ impl Default for Options {
             number: None,
             interval: Duration::from_millis(10),
             baud: BAUD_DEFAULT,
+            patience: Duration::from_secs(120),
+            interrupted: None,
         }
     }
 }
@@ -104,6 +125,58 @@ pub struct Client<L> {
     left: u32,
     /// The rate to go to after a Hello.
     baud: u32,
+    /// What is served, as far as this client knows.
+    machine: Grid,
+}
+
+/// How far a controller has come with what it was given.
+struct Progress {
+    begun: Instant,
+    /// When it got on last.
+    since: Instant,
+    /// The least jobs to be tried, and the latest event, so far.
+    left: u32,
+    event: u64,
+}
+
+impl Progress {
+    fn new() -> Self {
+        let now = Instant::now();
+        Progress {
+            begun: now,
+            since: now,
+            left: u32::MAX,
+            event: 0,
+        }
+    }
+
+    /// Notes how far it is.
+    ///
+    /// # Errors
+    ///
+    /// When it takes too long.
+    fn note(
+        &mut self,
+        left: u32,
+        event: u64,
+        patience: Duration,
+        message: &ClientMessage,
+    ) -> Result<(), ClientError> {
+        if left < self.left || event > self.event {
+            self.since = Instant::now();
+        }
+        (self.left, self.event) = (self.left.min(left), self.event.max(event));
+        let (elapsed, idle) = (self.begun.elapsed(), self.since.elapsed());
+        match idle > patience || elapsed > patience * PATIENCE_TIMES {
+            true => Err(ClientError::NoEnd {
+                message: error::name(message),
+                left,
+                elapsed,
+                idle,
+            }),
+            false => Ok(()),
+        }
+    }
 }
 
 impl<L: Line> Client<L> {
@@ -122,6 +195,7 @@ impl<L: Line> Client<L> {
         Ok(Client {
             exchange,
             baud,
+            machine: greeting.configuration.machine,
             session: Some(greeting.session),
             boot: greeting.session.boot,
             since: greeting.events,
@@ -148,10 +222,17 @@ impl<L: Line> Client<L> {
             session,
             events,
             origin,
+            configuration,
             ..
         } = *self.greeting;
         self.session = Some(session);
+        self.machine = configuration.machine;
         if session.boot == self.boot {
+            if events < self.since {
+                let expected = format!("the number of an event from {} on", self.since);
+                let answer = &self.greeting;
+                return Err(ClientError::untrue(&ClientMessage::Hello, answer, expected));
+            }
             return Ok(&self.greeting);
         }
         self.boot = session.boot;
@@ -174,7 +255,9 @@ impl<L: Line> Client<L> {
     }
 
     /// Lets the controller handle a command and passes on its replies, as [`Controller::handle`](meshalloc::Controller::handle) does:
-    /// grants and ends of leases first, the final one last; on an error none. `at` is the time of the command, `None` for the controller's clock. It returns
+    /// grants and ends of leases first, the final one last; on an error none. `at` is the time of
+    /// the command where this client has a virtual clock ([`Client::use_virtual_clock`]), `None`
+    /// for the present time. It returns
     /// when the scheduling that follows from the command has come to its end. Events that other clients' commands or time have brought about
     /// since the last call are passed on as well.
     ///
@@ -197,14 +280,18 @@ impl<L: Line> Client<L> {
             on_reply(&reply);
             return Ok(());
         }
+        let mut progress = Progress::new();
         let (mut last, as_of) = loop {
-            match self.change(command, at)? {
+            match self.change(command, at, &mut progress)? {
                 // Another client's command, or one of this client without a reply.
-                (Reply::Error(meshalloc::Error::Busy { .. }), _) => self.settle()?,
+                (Reply::Error(meshalloc::Error::Busy { .. }), _) => {
+                    self.settle(&mut progress)?;
+                    self.exchange.pause();
+                }
                 answered => break answered,
             }
         };
-        self.settle()?;
+        self.settle(&mut progress)?;
         if let Reply::Submitted { job, state } = &mut last {
             // What has happened since then, as if the reply had come after it.
             for event in self.events.iter().filter(|event| event.number > as_of) {
@@ -228,6 +315,7 @@ impl<L: Line> Client<L> {
             }
         }
         let mut parts = Vec::new();
+        let mut blocks = 0;
         for at in 0..self.events.len() {
             let event = self.events[at];
             let Happened::Granted {
@@ -254,7 +342,20 @@ impl<L: Line> Client<L> {
                     first: 0,
                     blocks: [block].into_iter().collect(),
                 })),
-                total => self.blocks(event.job, total, &mut parts)?,
+                total => {
+                    blocks += total;
+                    if blocks > BLOCKS_MAX {
+                        let expected = format!("grants of at most {BLOCKS_MAX} blocks");
+                        let message = ClientMessage::Command {
+                            session: self.greeting.session,
+                            since: self.since,
+                            at: None,
+                            command: *command,
+                        };
+                        return Err(ClientError::untrue(&message, &event, expected));
+                    }
+                    self.blocks(event.job, total, &mut parts)?;
+                }
             }
         }
         self.events.clear();
@@ -270,7 +371,33 @@ impl<L: Line> Client<L> {
     ///
     /// When no reply comes.
     pub fn begin(&mut self, command: &Command, at: Option<Ticks>) -> Result<Reply, ClientError> {
-        self.change(command, at).map(|(reply, _)| reply)
+        let changed = self.change(command, at, &mut Progress::new());
+        changed.map(|(reply, _)| reply)
+    }
+
+    /// Asks for a virtual clock: until it is given back, or the session ends, time is what commands
+    /// of this client say with `at`. With false the controller's own clock goes on.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Refused`] with [`ProtocolError::LeasesRun`] while jobs have leases; when no
+    /// reply comes.
+    pub fn use_virtual_clock(&mut self, is_virtual: bool) -> Result<(), ClientError> {
+        let mut progress = Progress::new();
+        loop {
+            let message = ClientMessage::Clock {
+                session: self.session()?,
+                since: self.since,
+                is_virtual,
+            };
+            match self.change_by(&message, &mut progress)?.0 {
+                Reply::Error(_) => {
+                    self.settle(&mut progress)?;
+                    self.exchange.pause();
+                }
+                _ => return Ok(()),
+            }
+        }
     }
 
     /// The reply, and the number of the latest event at its time.
@@ -278,15 +405,33 @@ impl<L: Line> Client<L> {
         &mut self,
         command: &Command,
         at: Option<Ticks>,
+        progress: &mut Progress,
     ) -> Result<(Reply, u64), ClientError> {
-        let (session, since) = (self.session()?, self.since);
         let message = ClientMessage::Command {
-            session,
-            since,
+            session: self.session()?,
+            since: self.since,
             at,
             command: *command,
         };
-        let mut answer = self.run(&message)?;
+        let changed = self.change_by(&message, progress)?;
+        if let (Command::Configure(configuration), Reply::Done) = (command, &changed.0) {
+            self.machine = configuration.machine;
+        }
+        Ok(changed)
+    }
+
+    /// The reply to a message that changes something, and the number of the latest event at its
+    /// time.
+    fn change_by(
+        &mut self,
+        message: &ClientMessage,
+        progress: &mut Progress,
+    ) -> Result<(Reply, u64), ClientError> {
+        let command = match message {
+            ClientMessage::Command { command, .. } => Some(command),
+            _ => None,
+        };
+        let mut answer = self.run(message)?;
         loop {
             let ServerMessage::Outcome {
                 outcome,
@@ -294,15 +439,18 @@ impl<L: Line> Client<L> {
                 events,
             } = answer
             else {
-                return Err(ClientError::unknown_reply(&message));
+                return Err(ClientError::unknown_reply(message));
             };
-            self.take(events);
+            check::outcome(command, &outcome)
+                .map_err(|expected| ClientError::untrue(message, &outcome, expected))?;
+            self.take(message, events)?;
+            progress.note(self.left, self.since, self.exchange.patience(), message)?;
             if let Some(reply) = outcome.reply() {
                 return Ok((reply, as_of));
             }
             // It is under way: the same frame is answered by what it has come to.
-            let answered = self.exchange.ask_again(&message)?;
-            answer = self.session_kept(&message, answered)?;
+            let answered = self.exchange.ask_again(message)?;
+            answer = self.session_kept(message, answered)?;
         }
     }
 
@@ -312,6 +460,25 @@ impl<L: Line> Client<L> {
     ///
     /// When no reply comes.
     pub fn query(&mut self, query: &Command) -> Result<Reply, ClientError> {
+        let (message, reply) = self.ask(query)?;
+        if check::nodes(&reply).is_none_or(|nodes| nodes == self.machine.nodes()) {
+            return Ok(reply);
+        }
+        // Another client may have had another machine configured.
+        self.hello()?;
+        let (_, reply) = self.ask(query)?;
+        let machine = self.machine;
+        match check::nodes(&reply).is_none_or(|nodes| nodes == machine.nodes()) {
+            true => Ok(reply),
+            false => {
+                let expected = format!("the {} processors of a {machine}", machine.nodes());
+                Err(ClientError::untrue(&message, &reply, expected))
+            }
+        }
+    }
+
+    /// Sends a query; returns it and the reply.
+    fn ask(&mut self, query: &Command) -> Result<(ClientMessage, Reply), ClientError> {
         let message = ClientMessage::Command {
             session: self.session()?,
             since: self.since,
@@ -319,7 +486,11 @@ impl<L: Line> Client<L> {
             command: *query,
         };
         match self.run(&message)? {
-            ServerMessage::Reply(reply) => Ok(reply),
+            ServerMessage::Reply(reply) => {
+                check::reply(query, &reply, &self.greeting.capacity)
+                    .map_err(|expected| ClientError::untrue(&message, &reply, expected))?;
+                Ok((message, reply))
+            }
             _ => Err(ClientError::unknown_reply(&message)),
         }
     }
@@ -331,6 +502,7 @@ impl<L: Line> Client<L> {
     ///
     /// When no reply comes.
     pub fn next_event(&mut self) -> Result<Option<Event>, ClientError> {
+        let mut progress = Progress::new();
         loop {
             if let Some(event) = self.events.pop_front() {
                 return Ok(Some(event));
@@ -338,16 +510,22 @@ impl<L: Line> Client<L> {
             if self.is_settled() {
                 return Ok(None);
             }
-            self.poll()?;
+            self.wait(&mut progress)?;
         }
     }
 
     /// Waits until nothing is left to be done, and takes the events.
-    fn settle(&mut self) -> Result<(), ClientError> {
+    fn settle(&mut self, progress: &mut Progress) -> Result<(), ClientError> {
         while !self.is_settled() {
-            self.poll()?;
+            self.wait(progress)?;
         }
         Ok(())
+    }
+
+    /// Asks for events, and notes whether the controller gets on.
+    fn wait(&mut self, progress: &mut Progress) -> Result<(), ClientError> {
+        let message = self.poll_by()?;
+        progress.note(self.left, self.since, self.exchange.patience(), &message)
     }
 
     const fn is_settled(&self) -> bool {
@@ -360,29 +538,51 @@ impl<L: Line> Client<L> {
     ///
     /// When no reply comes.
     pub fn poll(&mut self) -> Result<(), ClientError> {
+        self.poll_by().map(|_| ())
+    }
+
+    /// The same; returns the message.
+    fn poll_by(&mut self) -> Result<ClientMessage, ClientError> {
         let message = ClientMessage::Events {
             session: self.session()?,
             since: self.since,
         };
         match self.run(&message)? {
             ServerMessage::Events(events) => {
-                self.take(events);
-                Ok(())
+                self.take(&message, events)?;
+                Ok(message)
             }
             _ => Err(ClientError::unknown_reply(&message)),
         }
     }
 
-    fn take(&mut self, events: Events) {
+    /// Takes the events in the answer to a message.
+    fn take(&mut self, message: &ClientMessage, events: Events) -> Result<(), ClientError> {
         // A frame that is repeated asks for those since its first time.
+        let since = match *message {
+            ClientMessage::Command { since, .. }
+            | ClientMessage::Clock { since, .. }
+            | ClientMessage::Events { since, .. } => since,
+            _ => self.since,
+        };
+        check::events(&events, since, &self.greeting.capacity)
+            .map_err(|expected| ClientError::untrue(message, &events, expected))?;
+        if self.events.len() + events.list.len() > EVENTS_WAITING_MAX {
+            let expected = format!("at most {EVENTS_WAITING_MAX} events of one command");
+            return Err(ClientError::untrue(message, &events, expected));
+        }
         let known = self.since;
-        (self.latest, self.left) = (events.latest, events.left);
-        self.since = match events.list.last() {
+        self.latest = self.latest.max(events.latest);
+        self.left = events.left;
+        let taken = match events.list.last() {
             Some(last) if events.list.is_full() => last.number,
             _ => events.latest,
         };
+        // The answer to an earlier copy of the frame may know less.
+        self.since = known.max(taken);
         let new = events.list.into_iter();
         self.events.extend(new.filter(|event| event.number > known));
+        Ok(())
     }
 
     /// Reads all blocks of a job, as the parts of a grant. If another client has released the job meanwhile, or its lease has ended, some are missing.
@@ -392,13 +592,18 @@ impl<L: Line> Client<L> {
         total: u32,
         parts: &mut Vec<Reply>,
     ) -> Result<(), ClientError> {
-        let mut from = 0;
+        let (mut from, mut granted_at) = (0, None);
         while from < total {
             let reply = self.query(&Command::Blocks { job, from })?;
             let Reply::Grant(grant) = &reply else {
                 break;
             };
-            from += grant.blocks.len().max(1) as u32;
+            // Otherwise it is a later job of the same name.
+            let is_same = *granted_at.get_or_insert(grant.at) == grant.at;
+            if grant.blocks_total != total || !is_same {
+                break;
+            }
+            from += grant.blocks.len() as u32;
             parts.push(reply);
         }
         Ok(())
@@ -463,6 +668,14 @@ impl<L: Line> Client<L> {
         self.exchange.counters()
     }
 
+    /// From now on the client is less patient, and is not interrupted: to put things in order at
+    /// the end.
+    pub const fn hurry(&mut self, timeout: Duration, tries: u32, patience: Duration) {
+        let options = self.exchange.options_mut();
+        (options.timeout, options.tries, options.patience) = (timeout, tries, patience);
+        options.interrupted = None;
+    }
+
     /// The line below.
     pub const fn line_mut(&mut self) -> &mut L {
         self.exchange.line_mut()
@@ -472,7 +685,11 @@ impl<L: Line> Client<L> {
 fn hello<L: Line>(exchange: &mut Exchange<L>) -> Result<Box<Greeting>, ClientError> {
     let message = ClientMessage::Hello;
     match exchange.run(&message)? {
-        ServerMessage::Hello(greeting) => Ok(Box::new(greeting)),
+        ServerMessage::Hello(greeting) => {
+            check::greeting(&greeting)
+                .map_err(|expected| ClientError::untrue(&message, &greeting, expected))?;
+            Ok(Box::new(greeting))
+        }
         _ => Err(ClientError::unknown_reply(&message)),
     }
 }

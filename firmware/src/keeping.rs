@@ -31,14 +31,23 @@ pub struct Record {
     pub seq: u32,
     /// Its time: that of the controller's clock behind it.
     pub at: Ticks,
-    /// Whether the client has named the time.
-    pub is_client_time: bool,
     /// The command.
     pub command: Command,
 }
 
 /// In place of the number of a session: a command of the server itself.
 pub const NO_SESSION: u32 = 0;
+
+/// What is known of the room for a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// There is room for all that it may lead to.
+    Enough,
+    /// There is none, until something has made the state smaller.
+    Full,
+    /// A checkpoint is due, after which it is known.
+    Unknown,
+}
 
 /// It could not be written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +93,8 @@ pub trait Keep {
     /// When the memory fails.
     fn append(&mut self, record: &Record, growth: usize) -> Result<(), NotKept>;
 
-    /// Whether it is known whether there is room for what the command may lead to. If not a checkpoint is due, after which it is.
-    fn knows_room_for(&mut self, controller: &Controller<'_>, command: &Command) -> bool;
+    /// Whether there is room for what the command may lead to.
+    fn room_for(&mut self, controller: &Controller<'_>, command: &Command) -> Room;
 
     /// About so many instructions of a Cortex-M4 have gone into what was written down: as many as
     /// it takes to carry it out once more.
@@ -142,8 +151,8 @@ impl Keep for Forgetful {
         Ok(())
     }
 
-    fn knows_room_for(&mut self, _: &Controller<'_>, _: &Command) -> bool {
-        true
+    fn room_for(&mut self, _: &Controller<'_>, _: &Command) -> Room {
+        Room::Enough
     }
 
     fn worked(&mut self, _: u64) {}

@@ -26,6 +26,9 @@ pub const STRATEGIES_MAX: usize = 48;
 /// The most schedulers in a [`Greeting`].
 pub const SCHEDULERS_MAX: usize = 12;
 
+/// The latest time that a command may name. A clock that goes on from there has no end to fear.
+pub const TIME_MAX: Ticks = 1 << 63;
+
 /// The most events in one reply.
 pub const EVENTS_MAX: usize = 4;
 
@@ -56,8 +59,9 @@ pub enum ClientMessage {
         session: Session,
         /// The number of the last event that the client knows.
         since: u64,
-        /// The client's own time, a simulator's for example; `None` for the server's clock. Time does
-        /// not go back: an earlier one counts as the latest, until a configure or a reset. Queries have no time.
+        /// The time, at most [`TIME_MAX`], of a session that has a virtual clock
+        /// ([`ClientMessage::Clock`]); `None` for the present time. Time does not go back: an
+        /// earlier one counts as the latest, until a configure or a reset. Queries have no time.
         at: Option<Ticks>,
         /// The command.
         command: Command,
@@ -71,6 +75,16 @@ pub enum ClientMessage {
     },
     /// Queries the counters of the line. Answered by [`ServerMessage::LineCounters`].
     LineCounters,
+    /// Asks that the clock be virtual, and this session's, or the server's own again. Answered by
+    /// [`ServerMessage::Outcome`], like a command.
+    Clock {
+        /// What it is meant for.
+        session: Session,
+        /// The number of the last event that the client knows.
+        since: u64,
+        /// Whether the time is what the commands of this session say.
+        is_virtual: bool,
+    },
     /// Asks for another rate of the line. Answered by [`ServerMessage::Rate`].
     #[cfg(feature = "rates")]
     Rate {
@@ -408,6 +422,12 @@ pub enum ProtocolError {
     /// The journal has a state that was not read ([`Origin::Unread`]), which the command would
     /// destroy. Only a reset does that.
     Unread,
+    /// The command names a time, but this session has no virtual clock, or not any more.
+    NoVirtualClock,
+    /// Another session has a virtual clock, so that a lease of this one would not end.
+    VirtualClock,
+    /// Jobs have leases, which would not end under a virtual clock.
+    LeasesRun,
 }
 
 impl fmt::Display for ProtocolError {
@@ -431,6 +451,15 @@ impl fmt::Display for ProtocolError {
             }
             ProtocolError::Unread => {
                 f.write_str("the journal has a state that was not read: only a reset discards it")
+            }
+            ProtocolError::NoVirtualClock => {
+                f.write_str("the command names a time, but its session has no virtual clock")
+            }
+            ProtocolError::VirtualClock => {
+                f.write_str("no lease can be given while another session has a virtual clock")
+            }
+            ProtocolError::LeasesRun => {
+                f.write_str("the clock cannot become virtual while jobs have leases")
             }
         }
     }

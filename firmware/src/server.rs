@@ -20,14 +20,14 @@
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Command, Controller, Error, Interrupts, JobId, Reply, Ticks, View};
+use meshalloc::{Command, Controller, Error, Interrupts, JobId, Refusal, Reply, Ticks, View};
 
 use crate::frame::{Decoder, Header, ServerFrameBuffer};
 #[cfg(feature = "durable")]
 use crate::journal::{Journal, Loss, Recovered};
 #[cfg(feature = "durable")]
 use crate::keeping::durable::Durable;
-use crate::keeping::{Forgetful, Keep, NotKept, Record, When};
+use crate::keeping::{Forgetful, Keep, NO_SESSION, NotKept, Record, Room, When};
 use crate::protocol::{LineCounters, Origin, Outcome, ProtocolError};
 #[cfg(feature = "rates")]
 use crate::rate::Rate;
@@ -36,7 +36,7 @@ use crate::sessions::{Remembered, Sessions};
 mod front;
 #[cfg(feature = "leases")]
 mod leases;
-use front::{Change, Front, Meanwhile, Saving, increment};
+use front::{Asked, Change, Front, Meanwhile, Saving, increment};
 
 /// The controller behind a line.
 ///
@@ -65,8 +65,7 @@ use front::{Change, Front, Meanwhile, Saving, increment};
 pub struct Server<'m, K = Forgetful> {
     controller: Controller<'m>,
     keep: K,
-    /// The time of the controller's clock when the server's clock was 0.
-    started: Ticks,
+    clock: Clock,
     /// Whether the last checkpoint has failed, or would be of a state in place of one that could not be read; it is not tried before the next
     /// command.
     has_no_checkpoint: bool,
@@ -78,6 +77,26 @@ pub struct Server<'m, K = Forgetful> {
     /// The overruns that the rate has taken for bytes.
     #[cfg(feature = "rates")]
     overruns_heard: u32,
+}
+
+/// The one clock of a server, by which everything happens and leases begin and end.
+///
+/// It goes with the server's own. While a session has a virtual clock it stands still between the
+/// commands of that session, at first at the time of the latest command; it goes on from there when
+/// the session gives it back or is no more.
+#[derive(Clone, Copy, Debug)]
+enum Clock {
+    /// It showed `at` when the server's own showed `since`.
+    Goes { at: Ticks, since: Ticks },
+    /// It shows the latest time of a command.
+    IsVirtual,
+}
+
+impl Clock {
+    /// As it is when the server starts, whose own shows 0 then.
+    const fn from(at: Ticks) -> Self {
+        Clock::Goes { at, since: 0 }
+    }
 }
 
 /// After about so many instructions a command is answered whose attempt takes longer: some 20 ms at 16 MHz.
@@ -168,7 +187,7 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
         self.front.origin = self
             .keep
             .restore(recovered, &mut self.controller, sessions, pauses);
-        self.started = self.controller.clock();
+        self.clock = Clock::from(self.controller.clock());
         // Nothing is erased before a command needs it.
         self.has_no_checkpoint = self.front.origin == Origin::Unread
             || recovered == Recovered::Damaged(Loss::Everything);
@@ -207,7 +226,7 @@ impl<'m, K> Server<'m, K> {
         Server {
             controller,
             keep,
-            started: 0,
+            clock: Clock::from(0),
             has_no_checkpoint: false,
             has_no_lease_end: false,
             slice: SLICE_INSTRUCTIONS,
@@ -305,6 +324,27 @@ impl<K: Keep> Server<'_, K> {
     #[cfg(not(feature = "leases"))]
     const fn end_lease<P: Port>(&mut self, _: &mut P) -> Result<(), P::Error> {
         Ok(())
+    }
+
+    /// The time.
+    fn time(&self) -> Ticks {
+        match self.clock {
+            Clock::Goes { at, since } => at.saturating_add(self.front.now.saturating_sub(since)),
+            Clock::IsVirtual => self.controller.clock(),
+        }
+    }
+
+    /// The clock goes on from where a virtual one stood whose session is no more.
+    fn keep_time(&mut self) {
+        let is_virtual = self.front.sessions.virtual_clock != NO_SESSION;
+        self.clock = match (self.clock, is_virtual) {
+            (_, true) => Clock::IsVirtual,
+            (Clock::IsVirtual, false) => Clock::Goes {
+                at: self.controller.clock(),
+                since: self.front.now,
+            },
+            (goes, false) => goes,
+        };
     }
 
     /// Whether there is a lease to end, as far as is known.
@@ -419,6 +459,7 @@ impl<K: Keep> Server<'_, K> {
         port: &mut P,
     ) -> Result<Option<()>, P::Error> {
         self.front.now = now;
+        self.keep_time();
         let Some(byte) = port.next() else {
             return Ok(None);
         };
@@ -434,21 +475,55 @@ impl<K: Keep> Server<'_, K> {
         served.map(|_| Some(()))
     }
 
+    /// Gives the session a virtual clock, or the server its own.
+    fn set_clock<P: Port>(
+        &mut self,
+        change: &Change<'_>,
+        is_virtual: bool,
+        port: &mut P,
+    ) -> Result<(), P::Error> {
+        let view = view(&self.controller, self.has_work());
+        if view.status.left > 0 {
+            return self.front.refuse(change, &view, port);
+        }
+        // Those that were given under a virtual clock go on under another one.
+        let sessions = &mut self.front.sessions;
+        if is_virtual && sessions.virtual_clock == NO_SESSION && has_leases(&self.controller) {
+            return self.front.give_up(change, ProtocolError::LeasesRun, port);
+        }
+        sessions.virtual_clock = match is_virtual {
+            true => change.session,
+            false => NO_SESSION,
+        };
+        let settled = self.front.settle(change, Outcome::Done, &view, port);
+        self.keep_time();
+        settled
+    }
+
     // Inlined into the loop that receives it takes 400 bytes of flash more.
     #[inline(never)]
     fn change<P: Port>(&mut self, change: &Change<'_>, port: &mut P) -> Result<(), P::Error> {
         let Change {
             header: Header { client, seq, .. },
             session,
-            at,
-            command,
+            asked,
             ..
         } = *change;
-        let time = at.unwrap_or(self.started.saturating_add(self.front.now));
+        let (at, command) = match asked {
+            Asked::Command { at, command } => (at, command),
+            Asked::Clock { is_virtual } => return self.set_clock(change, is_virtual, port),
+        };
+        if let Some(error) = self.front.sessions.time_error(session, at, command) {
+            return self.front.give_up(change, error, port);
+        }
+        let time = at.unwrap_or(self.time());
         // To count what room there is takes long; it pauses between frames.
-        let knows_room =
-            self.has_no_checkpoint || self.keep.knows_room_for(&self.controller, command);
-        if !knows_room || self.has_work() {
+        let room = match self.has_no_checkpoint {
+            // The memory may fail: trying it tells.
+            true => Room::Enough,
+            false => self.keep.room_for(&self.controller, command),
+        };
+        if room == Room::Unknown || self.has_work() {
             let view = view(&self.controller, true);
             return self.front.refuse(change, &view, port);
         }
@@ -457,14 +532,18 @@ impl<K: Keep> Server<'_, K> {
             session,
             seq,
             at: self.time_in_record(command, time),
-            is_client_time: at.is_some(),
             command: *command,
         };
-        let kept = self.keep.when(&self.controller, &record);
-        let kept = kept.and_then(|when| {
+        let when = self.keep.when(&self.controller, &record);
+        if room == Room::Full && when.is_ok_and(|when| when != When::Never) {
+            let full = Outcome::Error(Refusal::TableFull.into());
+            let view = view(&self.controller, false);
+            return self.front.settle(change, full, &view, port);
+        }
+        let kept = when.and_then(|when| {
             let kept = match when {
                 When::Never => Ok((false, None)),
-                When::IfTimeIsNamed if at.is_none() && !self.front.sessions.is_client_time => {
+                When::IfTimeIsNamed if self.front.sessions.virtual_clock == NO_SESSION => {
                     Ok((false, None))
                 }
                 When::IfTimeIsNamed | When::Before => self.keep(&record).map(|()| (true, None)),
@@ -516,7 +595,6 @@ impl<K: Keep> Server<'_, K> {
             self.keep.worked(meanwhile.spent);
         }
         let (is_answered, result) = (meanwhile.early.is_none(), meanwhile.result);
-        self.front.sessions.note_time(at.is_some(), &reply);
         increment(&mut self.front.counters.changes);
         let outcome = Outcome::of(&reply);
         if is_under_way {
@@ -551,6 +629,17 @@ impl<K: Keep> Server<'_, K> {
     }
 }
 
+/// Whether a job has a lease.
+#[cfg(feature = "leases")]
+fn has_leases(controller: &Controller<'_>) -> bool {
+    controller.has_leases()
+}
+
+#[cfg(not(feature = "leases"))]
+const fn has_leases(_: &Controller<'_>) -> bool {
+    false
+}
+
 /// The controller; if it has more to do than it knows of, with something left.
 fn view<'a, 'm>(controller: &'a Controller<'m>, has_more: bool) -> View<'a, 'm> {
     let mut view = controller.view();
@@ -566,7 +655,7 @@ mod tests {
 
     use super::*;
     use crate::frame::{ClientFrameBuffer, SERVER_CONTENT_MAX};
-    use crate::keeping::{Meantime, NO_SESSION};
+    use crate::keeping::Meantime;
     use crate::protocol::{ClientMessage, ServerMessage};
 
     /// Has room for checkpoints, but for no record, or fails when one is written.
@@ -595,8 +684,8 @@ mod tests {
             Err(NotKept)
         }
 
-        fn knows_room_for(&mut self, _: &Controller<'_>, _: &Command) -> bool {
-            true
+        fn room_for(&mut self, _: &Controller<'_>, _: &Command) -> Room {
+            Room::Enough
         }
 
         fn worked(&mut self, instructions: u64) {
@@ -747,7 +836,6 @@ mod tests {
             session: NO_SESSION,
             seq: 0,
             at: 0,
-            is_client_time: false,
             command,
         };
         let mut keep = |command| {

@@ -10,10 +10,10 @@
 //! name a session that is no more, and are refused, although the client may have a new one by then. After a reset the boot
 //! that they name is no more.
 
-use meshalloc::Reply;
+use meshalloc::{Command, Ticks};
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::Outcome;
+use crate::protocol::{Outcome, ProtocolError};
 
 /// The most clients that have a session at a time.
 pub const CLIENTS_MAX: usize = 4;
@@ -28,8 +28,8 @@ pub struct Sessions {
     opened: u32,
     /// Counts what clients do, to tell who has done nothing for longest.
     clock: u32,
-    /// Whether the last command that was carried out brought a time of its own: time stands still between such commands.
-    pub(crate) is_client_time: bool,
+    /// The number of the session that has a virtual clock; 0 if none has.
+    pub(crate) virtual_clock: u32,
 }
 
 /// Where a session is kept, until the next one is opened.
@@ -79,7 +79,7 @@ impl Sessions {
             clients: [Client::NONE; CLIENTS_MAX],
             opened: 0,
             clock: 0,
-            is_client_time: false,
+            virtual_clock: 0,
         }
     }
 
@@ -93,6 +93,9 @@ impl Sessions {
         };
         if client.number == 0 || client.id != id {
             self.opened = self.opened.wrapping_add(1).max(1);
+            if client.number == self.virtual_clock {
+                self.virtual_clock = 0;
+            }
             *client = Client {
                 id,
                 number: self.opened,
@@ -192,11 +195,28 @@ impl Sessions {
         }
     }
 
-    /// A command has come to this: whether it has named the time counts, unless it was refused.
-    pub(crate) const fn note_time(&mut self, is_client_time: bool, reply: &Reply) {
-        if !matches!(reply, Reply::Error(_)) {
-            self.is_client_time = is_client_time;
+    /// Why a command of this session that names this time cannot be carried out under the present
+    /// clock.
+    pub(crate) fn time_error(
+        &self,
+        session: u32,
+        at: Option<Ticks>,
+        command: &Command,
+    ) -> Option<ProtocolError> {
+        let is_its_own = self.virtual_clock == session;
+        if at.is_some() && !is_its_own {
+            return Some(ProtocolError::NoVirtualClock);
         }
+        #[cfg(feature = "leases")]
+        if let Command::SubmitLeased { ticks: 1.., .. } | Command::Lease { ticks: 1.., .. } =
+            command
+            && self.virtual_clock != 0
+            && !is_its_own
+        {
+            return Some(ProtocolError::VirtualClock);
+        }
+        let _ = command;
+        None
     }
 
     /// Remembers the outcome of a command that was carried out.

@@ -117,6 +117,15 @@ impl Clients {
                 let since = u64::from(bytes.byte());
                 self.frame(server, header, &ClientMessage::Events { session, since });
             }
+            12 => {
+                let header = self.header(client);
+                let message = ClientMessage::Clock {
+                    session: self.sessions[client],
+                    since: 0,
+                    is_virtual: bytes.byte() & 1 == 0,
+                };
+                self.frame(server, header, &message);
+            }
             _ => self.command(server, client, board::likely_command(bytes), None),
         }
         true

@@ -16,6 +16,7 @@ use meshalloc::{Configuration, Grid, SchedulerKind, StrategyKind};
 use crate::backend::line::LineBackends;
 use crate::backend::{Backends, InProcessBackends};
 use crate::compare::{self, CompareArgs};
+use crate::experiment::Progress;
 use crate::failure::{self, Failure};
 use crate::file;
 use crate::identity::PROGRAM;
@@ -23,8 +24,9 @@ use crate::list;
 use crate::log::{self, LogStatisticsArgs};
 use crate::map::{EndMapArgs, Map, PlotArgs, Snapshot};
 use crate::names;
+use crate::progress::Bar;
 use crate::reference::{self, ReferenceArgs};
-use crate::replay::{self, ReplayError, Waiting};
+use crate::replay::{self, Interruptible, ReplayError, Waiting};
 use crate::reproduce::{self, ReproduceArgs};
 use crate::run::{self, RunHow};
 use crate::saturation::{self, SaturationArgs};
@@ -361,7 +363,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         ("--plot-output", picture.as_deref()),
     ])?;
     let show = args.map.show(for_people)?;
-    let (name, input) = open(&args.operations, machine)?;
+    let (name, mut input) = open(&args.operations, machine)?;
     let waiting = match args.scheduler {
         Some(_) => Waiting::Queue,
         None => Waiting::Never,
@@ -374,11 +376,17 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         scheduler: names::scheduler_in(scheduler, TimeUnit::Cycle),
     };
     let mut line = None;
+    let mut interrupts = None;
     let mut in_process = InProcessBackends::default();
     let backends: &mut dyn Backends = match &args.backend {
         BackendChoice::InProcess => &mut in_process,
         BackendChoice::Line(endpoint) => {
             let opened = LineBackends::open(endpoint).map_err(|error| error.to_string())?;
+            // From now on there is something to be put in order at the end.
+            interrupts = Some(Bar::interruptible()?);
+            if args.operations == Path::new("-") {
+                input = Box::new(Interruptible::standard_input());
+            }
             line.insert(opened)
         }
     };
@@ -397,7 +405,9 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
         }
     });
     ready?;
+    let is_interrupted = interrupts.is_some_and(|bar| bar.is_interrupted());
     match outcome {
+        Some(Err(_)) if is_interrupted => return Err(failure::interrupted()),
         Some(Err(ReplayError::Write(error))) => return Err(error.into()),
         Some(Err(ReplayError::Backend(error))) => return Err(error.into()),
         Some(Err(error)) => return Err(error.to_string().into()),
@@ -427,7 +437,7 @@ fn replay_file(args: &ReplayArgs, output: &mut impl Write) -> Result<(), Failure
 /// The operations of the file, or of standard input for `-`, and what errors call it. Those of a regular file can be read.
 fn open(path: &Path, machine: Grid) -> Result<(String, Box<dyn Read>), String> {
     if path == Path::new("-") {
-        return Ok(("standard input".to_owned(), Box::new(io::stdin().lock())));
+        return Ok(("standard input".to_owned(), Box::new(io::stdin())));
     }
     let name = path.display().to_string();
     let cannot = |error: io::Error| format!("{name}: cannot open: {error}");

@@ -102,10 +102,13 @@ pub(crate) fn complete_of_one(
 /// The exit code of experiments that ended early before anything was complete.
 fn code(reason: &ExperimentError) -> u8 {
     match reason {
-        ExperimentError::Interrupted => EXIT_INTERRUPTED,
+        ExperimentError::Interrupted | ExperimentError::Backend(BackendError::Interrupted) => {
+            EXIT_INTERRUPTED
+        }
         ExperimentError::Backend(BackendError::Line { .. }) => EXIT_INCOMPLETE,
         ExperimentError::Run { reason, .. } => match **reason {
             SimulationError::Backend(BackendError::Line { .. }) => EXIT_INCOMPLETE,
+            SimulationError::Backend(BackendError::Interrupted) => EXIT_INTERRUPTED,
             _ => EXIT_FAILURE,
         },
         _ => EXIT_FAILURE,

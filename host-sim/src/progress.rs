@@ -3,7 +3,7 @@
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,9 @@ use crate::failure;
 /// Exit code after Ctrl-C: 128 and the number of SIGINT.
 pub(crate) const EXIT_INTERRUPTED: u8 = 130;
 
+/// Whether the command is to end: after the first Ctrl-C, SIGTERM or SIGHUP.
+pub(crate) static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
 /// How often progress is a line where standard error is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
@@ -23,7 +26,6 @@ pub(crate) struct Bar {
     bar: ProgressBar,
     /// What is counted, in the plural.
     what: &'static str,
-    interrupted: Arc<AtomicBool>,
     lines: Mutex<Option<Lines>>,
 }
 
@@ -50,10 +52,8 @@ impl Bar {
         if let Ok(style) = ProgressStyle::with_template(&template) {
             bar.set_style(style);
         }
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = interrupted.clone();
-        ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::Relaxed) {
+        ctrlc::set_handler(|| {
+            if INTERRUPTED.swap(true, Ordering::Relaxed) {
                 process::exit(EXIT_INTERRUPTED.into());
             }
         })
@@ -61,7 +61,6 @@ impl Bar {
         Ok(Bar {
             bar,
             what,
-            interrupted,
             lines: Mutex::default(),
         })
     }
@@ -105,7 +104,7 @@ impl Progress for Bar {
     }
 
     fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
+        INTERRUPTED.load(Ordering::Relaxed)
     }
 }
 

@@ -46,10 +46,12 @@ use crate::backend::line::RoundTrips;
 use crate::backend::{Backend, BackendError};
 use crate::metrics::Refusals;
 
+mod interruptible;
 mod lines;
 mod object;
 mod operation;
 
+pub(crate) use interruptible::Interruptible;
 use lines::Lines;
 pub use lines::check;
 use object::{Blocks, Outcome, Served, Set, json};
@@ -321,6 +323,10 @@ impl Replay<'_> {
                     Reply::Error(Error::UnknownJob) => {
                         self.counts.leases_refused += 1;
                         Outcome::Error(UNKNOWN_JOB)
+                    }
+                    Reply::Error(Error::Refused(reason)) => {
+                        self.counts.leases_refused += 1;
+                        Outcome::Error(reason.name())
                     }
                     other => return Err(self.reply_error(&other)),
                 };

@@ -9,8 +9,9 @@
 //!
 //! # A controller with little room
 //!
-//! A controller holds a bounded number of jobs, a board perhaps 512. What does not fit is kept here, in
-//! order of arrival, and submitted as soon as a release has made room. A scheduler that chooses among the waiting jobs
+//! A controller holds a bounded number of jobs, a board perhaps 512, and one with a journal
+//! sometimes fewer. What does not fit is kept here, in order of arrival, and submitted as soon as a
+//! release has made room. A scheduler that chooses among the waiting jobs
 //! does not see what is kept. So under any but first come, first served a controller in this process gets more memory instead
 //! ([`Backend::make_room`]). One at the end of a line cannot; there each event after which
 //! jobs are kept is counted ([`RunResult::table_limited`]). 0 means that the decisions were exact.
@@ -234,6 +235,8 @@ struct Run<'b, J, E> {
     execution: E,
     /// Jobs the controller can hold.
     room: u32,
+    /// It had no room for the next job although there are fewer, and none has left since.
+    is_full: bool,
     /// Only the first of the waiting jobs may try, so the others need not be in the controller.
     is_in_order: bool,
     /// Later arrivals than the measured ones are put off while so many jobs wait; where `is_in_order`, are kept.
@@ -268,6 +271,7 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             backend,
             execution,
             room,
+            is_full: false,
             is_in_order,
             put_off_from,
             submitted: 0,
@@ -381,26 +385,34 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             matches!(reply, Reply::Released { job, .. } if job.0 == number).then_some(())
         })?;
         self.note_search(number);
+        self.is_full = false;
         self.submit_kept()
     }
 
     /// Submits jobs in order of arrival while there are any and the controller has room.
     fn submit_kept(&mut self) -> Result<(), SimulationError> {
-        while self.submitted < self.state.arrived {
+        while self.submitted < self.state.arrived && !self.is_full {
             if self.state.on_controller() >= self.room && !self.make_room() {
                 break;
             }
             let number = self.submitted;
             match self.submit(number)? {
-                Outcome::Taken => self.state.taken(number),
-                Outcome::Refused(Refusal::TableFull) => {
-                    // It has less room than its capacity: what it does counts.
-                    self.room = self.state.on_controller();
-                    break;
+                Outcome::Taken => {
+                    self.state.taken(number);
+                    self.submitted += 1;
                 }
-                Outcome::Refused(reason) => self.state.refuse(number, reason),
+                Outcome::Refused(Refusal::TableFull) => {
+                    // How many fit depends on what they are.
+                    self.is_full = true;
+                    if self.state.on_controller() == 0 {
+                        return Err(SimulationError::NoRoom);
+                    }
+                }
+                Outcome::Refused(reason) => {
+                    self.state.refuse(number, reason);
+                    self.submitted += 1;
+                }
             }
-            self.submitted += 1;
         }
         if self.room == 0 {
             return Err(SimulationError::NoRoom);

@@ -120,6 +120,7 @@ fn used(emulator: &mut Emulator, image: &Image) -> Result<u64> {
 fn do_work(client: &mut Client<impl Line>, configuration: Configuration) -> Result<()> {
     let first = [Command::Reset, Command::Configure(configuration)];
     let mut granted = 0;
+    client.use_virtual_clock(true)?;
     for (now, command) in (0..).zip(first.into_iter().chain(work(&configuration))) {
         let mut failed = None;
         client.call(&command, Some(now), &mut |reply| match reply {

@@ -34,6 +34,11 @@ impl Controller<'_> {
         self.jobs.may_have_ended(self.clock.max(now))
     }
 
+    /// Whether a job has a lease. O(jobs) if one may have, else O(1).
+    pub fn has_leases(&self) -> bool {
+        self.jobs.has_leases()
+    }
+
     /// Ends every lease that has ended by now, each at its time, with all that follows from it. `granted` is called for every job that is granted in
     /// consequence.
     pub fn end_leases(&mut self, now: Ticks, granted: Grants<'_>) {

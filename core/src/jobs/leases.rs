@@ -60,6 +60,12 @@ impl JobTable<'_> {
         self.leases.bound <= now && self.leases.bound < Ticks::MAX
     }
 
+    /// Whether a job has a lease. O(jobs) if one may have, else O(1).
+    pub(crate) fn has_leases(&self) -> bool {
+        let mut jobs = self.slots[..self.fresh].iter();
+        self.may_have_ended(Ticks::MAX) && jobs.any(|job| !job.is_free() && job.lease_ends != 0)
+    }
+
     /// The job whose lease has ended first by now, of several the one with the least name, and when that was. O(jobs) if there may be one.
     pub(crate) fn lease_ended(&mut self, now: Ticks) -> Option<(Ticks, JobId)> {
         if !self.may_have_ended(now) {

@@ -3,6 +3,7 @@
 use std::boxed::Box;
 use std::fmt;
 use std::io;
+use std::string::String;
 use std::time::Duration;
 
 use crate::protocol::{ClientMessage, Origin, ProtocolError};
@@ -61,6 +62,37 @@ pub enum ClientError {
         /// Its error.
         error: ProtocolError,
     },
+    /// The controller answers, and does not come to an end. What it was given may be carried out
+    /// yet.
+    #[error(
+        "the controller does not come to an end of {message}: {left} jobs are still to be tried \
+         after {} s, {} s of them without progress",
+        elapsed.as_secs(),
+        idle.as_secs()
+    )]
+    NoEnd {
+        /// What was sent.
+        message: Box<str>,
+        /// The jobs that are still to be tried, by its last answer.
+        left: u32,
+        /// How long it took in all.
+        elapsed: Duration,
+        /// How long nothing has happened.
+        idle: Duration,
+    },
+    /// The answer cannot be true.
+    #[error("the controller answered {message} with {answer} (expected {expected})")]
+    Untrue {
+        /// What was sent.
+        message: Box<str>,
+        /// Its answer.
+        answer: Box<str>,
+        /// What could be true.
+        expected: Box<str>,
+    },
+    /// The caller has asked to stop ([`Options::interrupted`](super::Options::interrupted)).
+    #[error("interrupted")]
+    Interrupted,
     /// The reply is whole but no message this client knows: the controller's software is newer, or
     /// answers something else than it was asked.
     #[error("the controller's reply to {message} is none that this program knows")]
@@ -82,6 +114,18 @@ impl ClientError {
             tries,
             elapsed,
             heard,
+        }
+    }
+
+    pub(super) fn untrue(
+        message: &ClientMessage,
+        answer: &dyn fmt::Debug,
+        expected: String,
+    ) -> Self {
+        ClientError::Untrue {
+            message: name(message),
+            answer: std::format!("{answer:?}").into(),
+            expected: expected.into(),
         }
     }
 
@@ -110,7 +154,7 @@ const fn kept(origin: Origin) -> &'static str {
 }
 
 /// What was sent.
-fn name(message: &ClientMessage) -> Box<str> {
+pub(super) fn name(message: &ClientMessage) -> Box<str> {
     match message {
         ClientMessage::Command { command, .. } => std::format!("{command:?}"),
         other => std::format!("{other:?}"),

@@ -1,5 +1,6 @@
 //! One message and its reply: sending, listening, sending again.
 
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,9 @@ use crate::protocol::{ClientMessage, PROTOCOL_VERSION, ProtocolError, ServerMess
 /// How long a damaged reply may be silent before it counts as over. At 115200 baud the longest frame
 /// takes 25 ms.
 const SETTLE: Duration = Duration::from_millis(50);
+
+/// How often an exchange looks whether it is interrupted.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// How often a frame is sent at another rate than [`BAUD_DEFAULT`] before the client goes back to that; and at least there, where the server may need
 /// two and a half seconds to follow.
@@ -87,8 +91,30 @@ impl<L: Line> Exchange<L> {
         message: &ClientMessage,
     ) -> Result<ServerMessage, ClientError> {
         self.counters.under_way += 1;
-        thread::sleep(self.options.interval);
+        self.pause();
         self.repeat(message)
+    }
+
+    /// Waits a moment before asking again.
+    pub(super) fn pause(&self) {
+        thread::sleep(self.options.interval);
+    }
+
+    /// How long a controller may be without progress.
+    pub(super) const fn patience(&self) -> Duration {
+        self.options.patience
+    }
+
+    pub(super) const fn options_mut(&mut self) -> &mut Options {
+        &mut self.options
+    }
+
+    fn look(&self) -> Result<(), ClientError> {
+        let interrupted = self.options.interrupted;
+        match interrupted.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            true => Err(ClientError::Interrupted),
+            false => Ok(()),
+        }
     }
 
     /// Sends the message until the reply is there.
@@ -144,6 +170,7 @@ impl<L: Line> Exchange<L> {
     }
 
     fn send(&mut self, message: &ClientMessage) -> Result<(), ClientError> {
+        self.look()?;
         let frame = self
             .buffer
             .encode(Header::new(self.client, self.seq), message)
@@ -195,13 +222,25 @@ impl<L: Line> Exchange<L> {
 
     /// Waits for bytes and returns how many came.
     fn fill(&mut self, timeout: Duration) -> Result<usize, ClientError> {
-        let len = self
-            .line
-            .receive(&mut self.input.bytes, timeout)
-            .map_err(|source| ClientError::Line {
+        let since = Instant::now();
+        let len = loop {
+            let left = timeout.saturating_sub(since.elapsed());
+            let may_wait = match self.options.interrupted {
+                Some(_) => left.min(LOOK),
+                None => left,
+            };
+            // A timeout of 0 means none to some lines.
+            let may_wait = may_wait.max(Duration::from_millis(1));
+            let received = self.line.receive(&mut self.input.bytes, may_wait);
+            let len = received.map_err(|source| ClientError::Line {
                 doing: "waiting for a reply",
                 source,
             })?;
+            self.look()?;
+            if len > 0 || may_wait >= left {
+                break len;
+            }
+        };
         self.input.start = 0;
         self.input.end = len;
         self.heard.bytes += len as u64;

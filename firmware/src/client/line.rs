@@ -6,15 +6,15 @@ use std::io;
 use std::net::TcpStream;
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A two-way stream of bytes that may lose or change some.
 pub trait Line {
-    /// Sends all bytes.
+    /// Sends all bytes, within seconds.
     ///
     /// # Errors
     ///
-    /// When the line is gone.
+    /// When the line is gone, or its other end takes no bytes.
     fn send(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     /// Waits at most `timeout` for bytes. Returns how many came, 0 when none did.
@@ -49,7 +49,13 @@ impl<L: Line + ?Sized> Line for Box<L> {
     }
 }
 
-/// A [`Line`] over anything that reads, writes and has a read timeout: a TCP stream, a serial port.
+/// How long the other end may take to take the bytes of a frame: at 115,200 baud the longest takes
+/// 9 ms.
+const SEND_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A [`Line`] over anything that reads, writes and has a timeout for both: a TCP stream, a serial
+/// port. What is written must leave without a flush, which for a serial port would wait without end
+/// for an other end that takes no bytes.
 pub struct IoLine<S, F> {
     stream: S,
     set_timeout: F,
@@ -62,13 +68,21 @@ where
     S: io::Read + io::Write,
     F: FnMut(&mut S, Duration) -> io::Result<()>,
 {
-    /// A line over `stream`, whose read timeout `set_timeout` sets.
+    /// A line over `stream`; `set_timeout` sets how long it reads, and writes, at most.
     pub const fn new(stream: S, set_timeout: F) -> Self {
         IoLine {
             stream,
             set_timeout,
             timeout: None,
         }
+    }
+
+    fn set_timeout(&mut self, timeout: Duration) -> io::Result<()> {
+        if self.timeout != Some(timeout) {
+            (self.set_timeout)(&mut self.stream, timeout)?;
+            self.timeout = Some(timeout);
+        }
+        Ok(())
     }
 
     /// The stream.
@@ -87,7 +101,8 @@ impl IoLine<TcpStream, fn(&mut TcpStream, Duration) -> io::Result<()>> {
     pub fn tcp(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         Ok(IoLine::new(stream, |stream, timeout| {
-            stream.set_read_timeout(Some(timeout))
+            stream.set_read_timeout(Some(timeout))?;
+            stream.set_write_timeout(Some(timeout))
         }))
     }
 }
@@ -97,7 +112,8 @@ impl IoLine<UnixStream, fn(&mut UnixStream, Duration) -> io::Result<()>> {
     /// A line over a Unix socket. An emulator sends byte by byte, for which it takes less than TCP.
     pub const fn unix(stream: UnixStream) -> Self {
         IoLine::new(stream, |stream, timeout| {
-            stream.set_read_timeout(Some(timeout))
+            stream.set_read_timeout(Some(timeout))?;
+            stream.set_write_timeout(Some(timeout))
         })
     }
 }
@@ -116,27 +132,45 @@ where
     F: FnMut(&mut S, Duration) -> io::Result<()>,
 {
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream.write_all(bytes)?;
-        self.stream.flush()
+        if self.timeout.is_none() {
+            self.set_timeout(SEND_TIMEOUT)?;
+        }
+        let since = Instant::now();
+        let mut left = bytes;
+        while !left.is_empty() {
+            let written = match self.stream.write(left) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => written,
+                Err(error) if is_timeout(&error) => 0,
+                Err(error) => return Err(error),
+            };
+            left = left.get(written..).unwrap_or_default();
+            if !left.is_empty() && since.elapsed() > SEND_TIMEOUT {
+                let reason = "the other end takes no bytes";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, reason));
+            }
+        }
+        Ok(())
     }
 
     fn receive(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
-        if self.timeout != Some(timeout) {
-            (self.set_timeout)(&mut self.stream, timeout)?;
-            self.timeout = Some(timeout);
-        }
+        self.set_timeout(timeout)?;
         match self.stream.read(buffer) {
             Ok(0) => Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
                 "the other end has closed the line",
             )),
             Ok(len) => Ok(len),
-            Err(error) => match error.kind() {
-                io::ErrorKind::WouldBlock
-                | io::ErrorKind::TimedOut
-                | io::ErrorKind::Interrupted => Ok(0),
-                _ => Err(error),
-            },
+            Err(error) if is_timeout(&error) => Ok(0),
+            Err(error) => Err(error),
         }
     }
+}
+
+/// Whether nothing was read or written in time, or a signal came between.
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
+    )
 }

@@ -23,7 +23,7 @@ use embedded_storage::nor_flash::NorFlash;
 use meshalloc::{Command, Controller, Effect, Interrupts, Pauses, Reply, Strategy as _, View};
 use serde::{Deserialize, Serialize};
 
-use super::{Keep, Meantime, NO_SESSION, NotKept, Record, When};
+use super::{Keep, Meantime, NO_SESSION, NotKept, Record, Room, When};
 use crate::journal::{Journal, JournalError, Loss, PAYLOAD_MAX, Recovered, Replayed};
 use crate::protocol::{Origin, Outcome, ProtocolError};
 use crate::sessions::{Remembered, Sessions};
@@ -40,8 +40,6 @@ const SERVER: u8 = 2;
 struct Serving {
     /// The jobs that the table had room for when the records behind were carried out.
     jobs: u32,
-    /// Whether a client has named the time.
-    is_client_time: bool,
 }
 
 /// What was written down since it was counted how much room the state takes.
@@ -119,13 +117,15 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         Ok(())
     }
 
-    fn knows_room_for(&mut self, controller: &Controller<'_>, command: &Command) -> bool {
-        let has_room = entry_bytes(controller.growth(command)) <= self.left;
-        let knows = has_room || self.since < Since::Changes;
-        if !knows {
-            self.since = Since::Asked;
+    fn room_for(&mut self, controller: &Controller<'_>, command: &Command) -> Room {
+        if entry_bytes(controller.growth(command)) <= self.left {
+            return Room::Enough;
         }
-        knows
+        if self.since < Since::Changes {
+            return Room::Full;
+        }
+        self.since = Since::Asked;
+        Room::Unknown
     }
 
     fn worked(&mut self, instructions: u64) {
@@ -219,7 +219,6 @@ fn for_each_chunk(
     }
     let serving = Serving {
         jobs: controller.jobs().capacity(),
-        is_client_time: sessions.is_client_time,
     };
     visit(postcard::to_slice(&(SERVER, serving), &mut room).map_err(|_| NotKept)?)
 }
@@ -303,7 +302,6 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
                 Some(Replayed::Chunk([SERVER, serving @ ..])) => {
                     let serving: Serving = postcard::from_bytes(serving).map_err(|_| NotKept)?;
                     jobs = serving.jobs;
-                    sessions.is_client_time = serving.is_client_time;
                 }
                 Some(Replayed::Chunk(_)) => return Err(NotKept),
                 Some(Replayed::Record(record)) => break Some(read(record)?),
@@ -382,7 +380,6 @@ fn repeat(
         session,
         seq,
         at,
-        is_client_time,
         command,
     } = *record;
     let mut reply = controller.begin(&command, at, Interrupts::by(pauses));
@@ -393,7 +390,6 @@ fn repeat(
         as_of: controller.events(),
     };
     if session != NO_SESSION {
-        sessions.note_time(is_client_time, &reply);
         let place = sessions.recall(client, session);
         sessions.remember(place, seq, remembered);
     }
@@ -430,7 +426,6 @@ mod tests {
                 session: NO_SESSION,
                 seq: 0,
                 at: 0,
-                is_client_time: false,
                 command: Command::Release { job: JobId(1) },
             };
             assert_eq!(durable.append(&record, 0), Ok(()));

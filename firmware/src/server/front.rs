@@ -17,7 +17,7 @@ use crate::frame::{
 use crate::keeping::Meantime;
 use crate::protocol::{
     ClientMessage, Event, Events, Greeting, Happened, LineCounters, Origin, Outcome,
-    PROTOCOL_VERSION, ProtocolError, ServerMessageRef, Session,
+    PROTOCOL_VERSION, ProtocolError, ServerMessageRef, Session, TIME_MAX,
 };
 #[cfg(feature = "rates")]
 use crate::rate::Rate;
@@ -50,15 +50,26 @@ pub(super) struct Front {
     pub(super) now: Ticks,
 }
 
-/// A command that is to be carried out.
+/// Something that is to be changed.
 #[derive(Clone, Copy)]
 pub(super) struct Change<'a> {
     pub(super) header: Header,
     place: Place,
     pub(super) session: u32,
     since: u64,
-    pub(super) at: Option<Ticks>,
-    pub(super) command: &'a Command,
+    pub(super) asked: Asked<'a>,
+}
+
+/// What a client asks for that changes something.
+#[derive(Clone, Copy)]
+pub(super) enum Asked<'a> {
+    /// A command to the controller, and its time if it has one of its own.
+    Command {
+        at: Option<Ticks>,
+        command: &'a Command,
+    },
+    /// A virtual clock, or the server's own.
+    Clock { is_virtual: bool },
 }
 
 /// Looks at the line in a slice. What work says of itself are estimates: with several looks a slice is not too long where they are some times too small.
@@ -218,11 +229,11 @@ impl Front {
         let counters = &mut self.counters;
         let (counter, header, error) = match incoming {
             Incoming::Whole(header) => match message {
-                Ok(message) => {
+                Ok(message) if !is_too_late(message) => {
                     increment(&mut counters.frames);
                     return self.answer(header, message, view, line);
                 }
-                Err(_) => (
+                _ => (
                     &mut counters.bad_message,
                     Some(header),
                     ProtocolError::BadMessage,
@@ -256,7 +267,7 @@ impl Front {
         view: &View<'_, '_>,
         line: &mut W,
     ) -> Result<Option<Change<'a>>, W::Error> {
-        let (place, session, since) = match *message {
+        let (place, session) = match *message {
             ClientMessage::Hello => {
                 let number = self.sessions.open(header.client, header.seq);
                 let greeting = self.greeting(number, view);
@@ -274,28 +285,40 @@ impl Front {
                 self.send(header, &ServerMessageRef::Rate { baud }, line)?;
                 return Ok(None);
             }
-            ClientMessage::Command { session, since, .. }
-            | ClientMessage::Events { session, since } => {
-                match self.place(header.client, session) {
-                    Ok(place) => (place, session.number, since),
-                    Err(error) => {
-                        increment(&mut self.counters.other_session);
-                        self.send(header, &ServerMessageRef::Error(error), line)?;
-                        return Ok(None);
-                    }
+            ClientMessage::Command { session, .. }
+            | ClientMessage::Events { session, .. }
+            | ClientMessage::Clock { session, .. } => match self.place(header.client, session) {
+                Ok(place) => (place, session.number),
+                Err(error) => {
+                    increment(&mut self.counters.other_session);
+                    self.send(header, &ServerMessageRef::Error(error), line)?;
+                    return Ok(None);
                 }
+            },
+        };
+        let (since, asked) = match *message {
+            ClientMessage::Command {
+                since,
+                at,
+                ref command,
+                ..
+            } if command.changes_state() => (since, Asked::Command { at, command }),
+            ClientMessage::Command { ref command, .. } => {
+                self.query(header, command, view, line)?;
+                return Ok(None);
             }
+            ClientMessage::Clock {
+                since, is_virtual, ..
+            } => (since, Asked::Clock { is_virtual }),
+            ClientMessage::Events { since, .. } => {
+                let mut events = Events::default();
+                collect(&mut events, view, since);
+                self.send(header, &ServerMessageRef::Events(&events), line)?;
+                return Ok(None);
+            }
+            // Answered above.
+            _ => return Ok(None),
         };
-        let ClientMessage::Command { at, command, .. } = message else {
-            let mut events = Events::default();
-            collect(&mut events, view, since);
-            self.send(header, &ServerMessageRef::Events(&events), line)?;
-            return Ok(None);
-        };
-        if !command.changes_state() {
-            self.query(header, command, view, line)?;
-            return Ok(None);
-        }
         if let Some(remembered) = self.sessions.remembered(place, header.seq) {
             increment(&mut self.counters.repeated);
             self.tell(header, remembered, since, view, line)?;
@@ -312,8 +335,7 @@ impl Front {
             place,
             session,
             since,
-            at: *at,
-            command,
+            asked,
         }))
     }
 
@@ -445,6 +467,11 @@ impl Front {
         }
         sent
     }
+}
+
+/// Whether a command names a time beyond the last one.
+const fn is_too_late(message: &ClientMessage) -> bool {
+    matches!(message, ClientMessage::Command { at: Some(at), .. } if *at > TIME_MAX)
 }
 
 /// Makes the events those since this one. In its place: it is a fifth of a kilobyte.

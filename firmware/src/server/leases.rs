@@ -1,21 +1,11 @@
 //! The end of leases: between frames the server ends those whose ends its clock has reached.
-//!
-//! After a command that has brought a time of its own, a simulator's for example, time stands still until the next one.
 
-use meshalloc::{Command, Interrupts, Ticks};
+use meshalloc::{Command, Interrupts};
 
 use super::{Meanwhile, Port, Server};
 use crate::keeping::{Keep, NO_SESSION, Record};
 
 impl<K: Keep> Server<'_, K> {
-    /// The time by which leases end.
-    fn time(&self) -> Ticks {
-        match self.front.sessions.is_client_time {
-            true => self.controller.clock(),
-            false => self.started.saturating_add(self.front.now),
-        }
-    }
-
     /// Whether there may be a lease to end. If not there is none.
     pub(super) fn may_lease_have_ended(&self) -> bool {
         self.controller.may_lease_have_ended(self.time())
@@ -32,7 +22,6 @@ impl<K: Keep> Server<'_, K> {
             session: NO_SESSION,
             seq: 0,
             at: self.time_in_record(&command, at),
-            is_client_time: false,
             command,
         };
         self.has_no_lease_end = self.keep(&record).is_err();

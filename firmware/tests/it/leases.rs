@@ -3,7 +3,7 @@
 use meshalloc::{Command, Controller, JobId, LeaseEnded, Reply, Request, StrategyKind, Ticks};
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
-use meshalloc_firmware::protocol::Origin;
+use meshalloc_firmware::protocol::{Origin, TIME_MAX};
 use meshalloc_firmware::{Client, Event, Happened, Received, Server};
 
 use crate::board::{Board, at_reset, configuration, release, submit};
@@ -121,15 +121,16 @@ fn what_is_renewed_stays_and_what_is_no_longer_leased_does_too() {
 }
 
 #[test]
-fn behind_a_client_with_a_time_of_its_own_no_lease_ends_by_the_clock_of_the_server() {
+fn under_a_virtual_clock_leases_end_by_that() {
     let mut board = Board::new();
     let mut server = Server::new(at_reset(&mut board), BOOT);
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).expect("a good line");
+    client.use_virtual_clock(true).expect("there is no lease");
     call(&mut client, &leased(1, 2, 2, 100), Some(5)).expect("a good line");
     let_time_pass(client.line_mut().server, 1_000_000);
     assert_eq!(jobs(client.line_mut().server.controller()), [1]);
     // A refused command names a time, and nothing ends by that.
-    call(&mut client, &release(9), Some(u64::MAX)).expect("a good line");
+    call(&mut client, &release(9), Some(TIME_MAX)).expect("a good line");
     let_time_pass(client.line_mut().server, 1_000_000);
     assert_eq!(jobs(client.line_mut().server.controller()), [1]);
     let replies = call(&mut client, &submit(2, 1, 1), Some(105)).expect("a good line");

@@ -197,6 +197,8 @@ pub(crate) const OPTIONS: Options = Options {
     number: Some(u32::MAX - 1),
     interval: Duration::ZERO,
     baud: meshalloc_firmware::BAUD_DEFAULT,
+    patience: Duration::from_secs(120),
+    interrupted: None,
 };
 
 /// All replies to a command over the line.

@@ -9,10 +9,10 @@ use meshalloc::{
     JobState, MESH_SIDE_MAX, NodeId, PageOrder, Reply, Request, SchedulerKind, Statistics,
     StrategyKind,
 };
-use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::protocol::{
     BUILD_BYTES_MAX, EVENTS_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
 };
+use meshalloc_firmware::protocol::{Origin, TIME_MAX};
 use meshalloc_firmware::{
     ClientMessage, Event, Events, Greeting, Happened, LineCounters, Outcome, ProtocolError,
     ServerMessage, Session,
@@ -79,7 +79,7 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
     .map(|command| ClientMessage::Command {
         session: LONGEST_SESSION,
         since: u64::MAX,
-        at: Some(u64::MAX),
+        at: Some(TIME_MAX),
         command,
     })
     .chain([ClientMessage::Events {

@@ -1,10 +1,12 @@
 //! The two halves of the protocol against each other, and both against `PROTOCOL.md`.
 
 mod board;
+mod clock;
 mod golden;
 mod hostile;
 mod journal;
 mod leases;
+mod liar;
 mod line;
 mod longest;
 mod port;

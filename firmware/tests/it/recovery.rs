@@ -12,7 +12,10 @@ use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::keeping::durable::Durable;
 use meshalloc_firmware::protocol::Origin;
-use meshalloc_firmware::{ClientMessage, Outcome, ProtocolError, Received, Server, ServerMessage};
+use meshalloc_firmware::sessions::WINDOW;
+use meshalloc_firmware::{
+    ClientMessage, Events, Outcome, ProtocolError, Received, Server, ServerMessage, Session,
+};
 
 use crate::board::{Board, configuration, release, submit};
 use crate::line::Random;
@@ -22,16 +25,20 @@ const REGIONS: usize = 3;
 type Kept<const SECTOR: usize> = Durable<MemoryFlash<SECTOR>, REGIONS>;
 
 /// A server with a journal, and the clients that speak to it.
-struct Life<const SECTOR: usize> {
-    server: Server<'static, Kept<SECTOR>>,
+pub(crate) struct Life<const SECTOR: usize> {
+    pub(crate) server: Server<'static, Kept<SECTOR>>,
     boot: u64,
-    now: Ticks,
+    pub(crate) now: Ticks,
     seq: u32,
 }
 
 impl<const SECTOR: usize> Life<SECTOR> {
     /// In the memory of a small board.
-    fn begin(flash: MemoryFlash<SECTOR>, boot: u64, configuration: Configuration) -> Self {
+    pub(crate) fn begin(
+        flash: MemoryFlash<SECTOR>,
+        boot: u64,
+        configuration: Configuration,
+    ) -> Self {
         let board = Box::leak(Box::new(Board::new()));
         Self::begin_in(board.memory(), flash, boot, configuration, &mut ())
     }
@@ -55,7 +62,7 @@ impl<const SECTOR: usize> Life<SECTOR> {
         }
     }
 
-    fn into_flash(self) -> MemoryFlash<SECTOR> {
+    pub(crate) fn into_flash(self) -> MemoryFlash<SECTOR> {
         self.server.into_journal().into_flash()
     }
 
@@ -78,16 +85,39 @@ impl<const SECTOR: usize> Life<SECTOR> {
         answer
     }
 
-    /// The message of a command of this client, whose session is opened if it has none.
-    fn message(&mut self, client: u32, command: Command, at: Option<Ticks>) -> ClientMessage {
+    /// The session of this client, which is opened if it has none.
+    pub(crate) fn session(&mut self, client: u32) -> Session {
         self.seq += 1;
         let ServerMessage::Hello(greeting) = self.send(client, self.seq, &ClientMessage::Hello)
         else {
             panic!("a hello is greeted");
         };
         assert_eq!(greeting.session.boot, self.boot);
+        greeting.session
+    }
+
+    /// Has this client ask for a virtual clock, or for the server's own.
+    pub(crate) fn clock(&mut self, client: u32, is_virtual: bool) -> ServerMessage {
+        let message = ClientMessage::Clock {
+            session: self.session(client),
+            since: u64::MAX,
+            is_virtual,
+        };
+        self.seq += 1;
+        match self.send(client, self.seq, &message) {
+            // Only what has happened meanwhile differs.
+            ServerMessage::Outcome {
+                outcome: Outcome::Done,
+                ..
+            } => DONE,
+            other => other,
+        }
+    }
+
+    /// The message of a command of this client, whose session is opened if it has none.
+    fn message(&mut self, client: u32, command: Command, at: Option<Ticks>) -> ClientMessage {
         ClientMessage::Command {
-            session: greeting.session,
+            session: self.session(client),
             since: 0,
             at,
             command,
@@ -95,7 +125,12 @@ impl<const SECTOR: usize> Life<SECTOR> {
     }
 
     /// Has a command of this client carried out, and all that follows from it.
-    fn call(&mut self, client: u32, command: Command, at: Option<Ticks>) -> ServerMessage {
+    pub(crate) fn call(
+        &mut self,
+        client: u32,
+        command: Command,
+        at: Option<Ticks>,
+    ) -> ServerMessage {
         let message = self.message(client, command, at);
         for _ in 0..3 {
             self.seq += 1;
@@ -111,7 +146,7 @@ impl<const SECTOR: usize> Life<SECTOR> {
     }
 
     /// What a command of client 1 has come to.
-    fn outcome(&mut self, command: Command) -> Outcome {
+    pub(crate) fn outcome(&mut self, command: Command) -> Outcome {
         match self.call(1, command, None) {
             ServerMessage::Outcome { outcome, .. } => outcome,
             other => panic!("{other:?}"),
@@ -134,12 +169,12 @@ impl<const SECTOR: usize> Life<SECTOR> {
         panic!("there is always more to do");
     }
 
-    fn let_time_pass(&mut self, now: Ticks) {
+    pub(crate) fn let_time_pass(&mut self, now: Ticks) {
         self.now = now;
         self.work();
     }
 
-    fn jobs(&self) -> Vec<u32> {
+    pub(crate) fn jobs(&self) -> Vec<u32> {
         let jobs = self.server.controller().jobs();
         (0..1000)
             .filter(|&job| jobs.find(JobId(job)).is_some())
@@ -187,13 +222,30 @@ fn is_busy(answer: &ServerMessage) -> bool {
     matches!(answer, ServerMessage::Outcome { outcome, .. } if *outcome == busy)
 }
 
+/// Whether the state has no room for what the command may lead to.
+fn is_full(answer: &ServerMessage) -> bool {
+    let full = Outcome::Error(Error::Refused(Refusal::TableFull));
+    matches!(answer, ServerMessage::Outcome { outcome, .. } if *outcome == full)
+}
+
+/// The answer to a clock that is given.
+pub(crate) const DONE: ServerMessage = ServerMessage::Outcome {
+    outcome: Outcome::Done,
+    as_of: 0,
+    events: Events {
+        list: heapless::Vec::new(),
+        latest: 0,
+        left: 0,
+    },
+};
+
 const NOT_KEPT: ServerMessage = ServerMessage::Error(ProtocolError::NotKept);
 
-fn first_fit() -> Configuration {
+pub(crate) fn first_fit() -> Configuration {
     configuration(16, 16, StrategyKind::FirstFit)
 }
 
-fn lease(job: u32, ticks: Ticks) -> Command {
+pub(crate) fn lease(job: u32, ticks: Ticks) -> Command {
     Command::SubmitLeased {
         job: JobId(job),
         request: Request::submesh(2, 2),
@@ -702,7 +754,7 @@ fn full() -> (Life<1024>, u32) {
     let mut life = Life::begin(MemoryFlash::new(3), 1, first_fit());
     life.outcome(lease(0, 1 << 60));
     let mut job = 1;
-    while !matches!(life.call(1, long(job), None), NOT_KEPT) {
+    while !is_full(&life.call(1, long(job), None)) {
         job += 1;
         assert!(job < 24, "there is always room");
     }
@@ -714,13 +766,13 @@ fn a_full_state_becomes_smaller_whatever_comes_before() {
     let (mut life, next) = full();
     assert_eq!(life.jobs(), (0..next).collect::<Vec<u32>>());
     let erased = life.sectors_erased();
-    assert_eq!(life.call(1, long(next), None), NOT_KEPT);
-    assert_eq!(life.call(2, long(next), None), NOT_KEPT);
+    assert!(is_full(&life.call(1, long(next), None)));
+    assert!(is_full(&life.call(2, long(next), None)));
     assert_eq!(life.sectors_erased(), erased, "no sector is erased in vain");
     // It is the same after a reset.
     let mut life = Life::begin(life.into_flash(), 2, first_fit());
     assert_eq!(life.jobs(), (0..next).collect::<Vec<u32>>());
-    assert_eq!(life.call(1, long(next), None), NOT_KEPT);
+    assert!(is_full(&life.call(1, long(next), None)));
     // Renewals take room for records.
     fill(&mut life);
     for job in 0..next {
@@ -786,7 +838,7 @@ fn what_waiting_jobs_will_hold_has_room_before_they_hold_it() {
         ticks: 1 << 60,
     });
     let mut job = 1;
-    while !matches!(life.call(1, submit(job, 5, 5), None), NOT_KEPT) {
+    while !is_full(&life.call(1, submit(job, 5, 5), None)) {
         job += 1;
         assert!(job < 64, "there is always room");
     }
@@ -839,8 +891,7 @@ fn sectors_of_a_board_have_room_for_so_many_jobs() {
             );
             life.outcome(submit(first, 64, 64));
             let more = first + 1..first + 256;
-            let waiting =
-                more.take_while(|&job| !matches!(life.call(1, command(job), None), NOT_KEPT));
+            let waiting = more.take_while(|&job| !is_full(&life.call(1, command(job), None)));
             let jobs = 1 + waiting.count() as u32;
             assert_eq!(jobs, expected, "{strategy}, from {first} on");
             for job in first..first + jobs {
@@ -880,7 +931,7 @@ fn sectors_of_a_board_have_room_for_a_mixture_of_jobs() {
                 let job = JobId(random.below(1 << 14) as u32);
                 let client = 1 + random.below(clients) as u32;
                 let answer = life.call(client, Command::Submit { job, request }, None);
-                if answer == NOT_KEPT {
+                if is_full(&answer) {
                     break;
                 }
                 jobs = life.server.controller().jobs().running_len()
@@ -924,7 +975,7 @@ fn a_reset_makes_room_for_a_state_that_has_none() {
 #[test]
 fn leases_that_are_taken_away_make_room() {
     let mut life = Life::begin(MemoryFlash::<1024>::new(3), 1, first_fit());
-    let full = (0..24).find(|&job| matches!(life.call(1, lease(job, 1 << 60), None), NOT_KEPT));
+    let full = (0..24).find(|&job| is_full(&life.call(1, lease(job, 1 << 60), None)));
     let full = full.expect("there is not always room");
     let ticks = 0;
     for job in (0..full).map(JobId) {
@@ -938,7 +989,7 @@ fn leases_that_are_taken_away_make_room() {
 fn leases_of_a_full_state_end() {
     let mut life = Life::begin(MemoryFlash::<1024>::new(3), 1, first_fit());
     let mut job = 0;
-    while !matches!(life.call(1, lease(job, 1000), None), NOT_KEPT) {
+    while !is_full(&life.call(1, lease(job, 1000), None)) {
         job += 1;
         assert!(job < 24, "there is always room");
     }
@@ -959,11 +1010,12 @@ fn leases_of_a_full_state_end() {
 fn a_full_state_has_room_for_long_times_and_other_clients() {
     let (mut life, mut next) = (Life::<1024>::begin(MemoryFlash::new(3), 1, first_fit()), 1);
     life.outcome(lease(0, 1 << 60));
-    while !matches!(life.call(1, submit(next, 1, 1), None), NOT_KEPT) {
+    while !is_full(&life.call(1, submit(next, 1, 1), None)) {
         next += 1;
         assert!(next < 30, "there is always room");
     }
     next -= 1;
+    assert_eq!(life.clock(1, true), DONE);
     life.call(1, release(next), Some(1 << 42));
     for client in u32::MAX - 2..=u32::MAX {
         for job in u32::MAX - 3..=u32::MAX {
@@ -980,78 +1032,24 @@ fn a_full_state_has_room_for_long_times_and_other_clients() {
 }
 
 #[test]
-fn a_late_copy_of_what_was_not_kept_is_too_old() {
+fn a_late_copy_of_what_had_no_room_is_not_carried_out() {
     let (mut life, next) = full();
     let message = life.message(1, long(next), None);
     life.seq += 1;
     let seq = life.seq;
-    assert_eq!(life.send(1, seq, &message), NOT_KEPT);
+    assert!(is_full(&life.send(1, seq, &message)));
     life.work();
     for job in 0..next / 2 {
         life.call(2, release(job), None);
     }
+    assert!(is_full(&life.send(1, seq, &message)));
+    life.session(1);
+    for _ in 0..WINDOW {
+        life.call(1, release(500), None);
+    }
     let too_old = ServerMessage::Error(ProtocolError::TooOld);
     assert_eq!(life.send(1, seq, &message), too_old);
     assert!(!life.jobs().contains(&next));
-}
-
-#[test]
-fn at_the_end_of_time_there_is_no_lease_to_end() {
-    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
-    life.outcome(lease(1, Ticks::MAX));
-    life.call(1, submit(2, 2, 2), Some(Ticks::MAX));
-    assert_eq!(life.jobs(), [1, 2]);
-    assert_eq!(life.outcome(Command::Reset), Outcome::Done);
-    assert_eq!(life.jobs(), []);
-}
-
-#[test]
-fn a_command_that_is_refused_does_not_change_whose_time_it_is() {
-    let unknown = Outcome::Error(Error::UnknownJob);
-    // Time of a client, then a refused command without one.
-    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
-    life.call(1, lease(1, 100), Some(5));
-    life.now = 50_000;
-    assert_eq!(life.outcome(release(9)), unknown);
-    assert_eq!(life.jobs(), [1]);
-    // The server's time, then a refused command that names one.
-    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
-    life.call(1, lease(1, 100), None);
-    let answer = life.call(2, release(9), Some(0));
-    assert!(matches!(answer, ServerMessage::Outcome { outcome, .. } if outcome == unknown));
-    life.let_time_pass(99);
-    assert_eq!(life.jobs(), [1]);
-    life.let_time_pass(100);
-    assert_eq!(life.jobs(), []);
-}
-
-#[test]
-fn where_a_client_names_the_time_it_stands_still_after_a_reset_too() {
-    let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
-    life.call(1, lease(1, 1000), Some(100));
-    // From a record, then from a checkpoint.
-    for boot in 2..60 {
-        life = Life::begin(life.into_flash(), boot, first_fit());
-        life.let_time_pass(1_000_000);
-        assert_eq!(life.jobs(), [1], "boot {boot}");
-        for _ in 0..10 {
-            life.call(1, submit(5, 16, 16), Some(100));
-            life.call(1, release(5), Some(100));
-        }
-    }
-    let erased = life.into_flash();
-    let mut life = Life::begin(erased, 60, first_fit());
-    life.call(1, submit(2, 1, 1), Some(1100));
-    assert_eq!(life.jobs(), [2]);
-    // And goes on where the server does.
-    life.outcome(lease(3, 10));
-    let at = life.server.controller().clock();
-    let mut life = Life::begin(life.into_flash(), 61, first_fit());
-    assert_eq!(life.server.origin(), Origin::Restored { at });
-    life.let_time_pass(9);
-    assert_eq!(life.jobs(), [2, 3]);
-    life.let_time_pass(10);
-    assert_eq!(life.jobs(), [2]);
 }
 
 /// A server that does not read its journal.

@@ -48,6 +48,14 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
             },
         ),
         ("line counters", ClientMessage::LineCounters),
+        (
+            "virtual clock",
+            ClientMessage::Clock {
+                session: SESSION,
+                since: 300,
+                is_virtual: true,
+            },
+        ),
         ("rate", ClientMessage::Rate { baud: 1_000_000 }),
         (
             "submit",
@@ -256,6 +264,9 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
         ProtocolError::TooOld,
         ProtocolError::NotKept,
         ProtocolError::Unread,
+        ProtocolError::NoVirtualClock,
+        ProtocolError::VirtualClock,
+        ProtocolError::LeasesRun,
     ] {
         messages.push((
             format!("protocol error: {error}"),

@@ -209,6 +209,7 @@ fn compare(seed: u64, faults: Faults, count: usize, kind: Kind) -> Seen {
     let mut reference = at_reset(&mut here);
     let line = MemoryLine::with_faults(&mut server, faults, seed);
     let mut client = Client::connect(line, OPTIONS).expect("the line lets some frames through");
+    client.use_virtual_clock(true).expect("no job has a lease");
     let mut random = Random(seed ^ 0x5eed);
     let mut seen = Seen::default();
     for (i, command) in commands(&mut random, count, kind).iter().enumerate() {
@@ -555,10 +556,15 @@ fn a_command_without_a_time_gets_the_clock_of_the_server() {
     client.line_mut().now = 70;
     let replies = call(&mut client, &submit(1, 2, 2), None).unwrap();
     assert_eq!(granted_at(&replies), 70);
+    client.use_virtual_clock(true).unwrap();
     let replies = call(&mut client, &submit(2, 2, 2), Some(100)).unwrap();
     assert_eq!(granted_at(&replies), 100);
     let replies = call(&mut client, &submit(3, 2, 2), None).unwrap();
-    assert_eq!(granted_at(&replies), 100, "time does not go back");
+    assert_eq!(granted_at(&replies), 100, "it stands still");
+    client.use_virtual_clock(false).unwrap();
+    client.line_mut().now = 75;
+    let replies = call(&mut client, &submit(4, 2, 2), None).unwrap();
+    assert_eq!(granted_at(&replies), 105, "and goes on from there");
 }
 
 #[test]

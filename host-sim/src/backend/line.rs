@@ -6,21 +6,33 @@ use std::net::{TcpStream, ToSocketAddrs};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::str::FromStr;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use meshalloc::message::Capacity;
 use meshalloc::{Command, Configuration, Error, Reply, SchedulerKind, StrategyKind, Ticks};
 use meshalloc_firmware::BAUD_DEFAULT;
 use meshalloc_firmware::client::{Client, ClientError, IoLine, Line, Options};
-use meshalloc_firmware::protocol::Greeting;
+use meshalloc_firmware::protocol::{Greeting, ProtocolError};
 use meshalloc_firmware::rate::BAUDS;
 use serialport::SerialPort;
 
 use super::{Backend, BackendError, Backends};
 use crate::failure;
+use crate::progress::INTERRUPTED;
+
+mod audit;
+
+use audit::Audit;
 
 /// How long to wait for a TCP connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the controller may take to be put in order at the end: for a reply, how often it is
+/// asked, and how long without progress. After an interruption the user waits for it.
+const LEAVE: (Duration, u32, Duration) = (Duration::from_secs(1), 5, Duration::from_secs(2));
+const LEAVE_INTERRUPTED: (Duration, u32, Duration) =
+    (Duration::from_millis(200), 2, Duration::from_millis(100));
 
 /// The other end of a line.
 ///
@@ -101,20 +113,25 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// What may be the cause where nothing at all is heard.
+/// What may be the cause, or what can be done.
 fn hint(error: &ClientError) -> &'static str {
     match error {
         ClientError::NoReply { heard, .. } if heard.bytes == 0 => {
             "; a controller serves one client at a time, so another one may be connected, or nothing runs there"
         }
+        ClientError::Refused {
+            error: ProtocolError::LeasesRun,
+            ..
+        } => "; a simulation needs it: wait until the leases of other clients have ended",
         _ => "",
     }
 }
 
 /// The one controller at the end of a line, for one run after another.
 ///
-/// Opening it takes the controller over: jobs and faults of earlier clients are forgotten when a
-/// run begins.
+/// Opening it takes the controller over, and its clock, unless jobs of other clients have leases;
+/// jobs and faults of earlier clients are forgotten when a run begins. At its end it leaves no job
+/// behind, and the controller's own clock.
 pub struct LineBackends {
     endpoint: Endpoint,
     client: Client<Box<dyn Line>>,
@@ -122,14 +139,21 @@ pub struct LineBackends {
     round_trips: Vec<(StrategyKind, RoundTrips)>,
     /// Of the latest configuration.
     scheduler: SchedulerKind,
+    /// What the controller has said since it was given a configuration.
+    audit: Option<Audit>,
+    /// Whether there is nothing to be put in order any more: the line is gone, or another client
+    /// has taken the controller over.
+    is_lost: bool,
 }
 
 impl LineBackends {
-    /// Opens the line and reads the greeting.
+    /// Opens the line, reads the greeting and takes the clock, which is virtual until this is
+    /// dropped.
     ///
     /// # Errors
     ///
-    /// When the line cannot be opened, or nothing that speaks this protocol answers.
+    /// When the line cannot be opened, nothing that speaks this protocol answers, or jobs have
+    /// leases.
     pub fn open(endpoint: &Endpoint) -> Result<Self, BackendError> {
         let failed = |reason: String| BackendError::Line {
             endpoint: endpoint.to_string(),
@@ -142,10 +166,14 @@ impl LineBackends {
         };
         let options = Options {
             baud,
+            interrupted: Some(&INTERRUPTED),
             ..Options::default()
         };
         let client = Client::connect(line, options);
-        let client = client.map_err(|error| failed(format!("{error}{}", hint(&error))))?;
+        let mut client = client.map_err(|error| failed(format!("{error}{}", hint(&error))))?;
+        client
+            .use_virtual_clock(true)
+            .map_err(|error| failed(format!("{error}{}", hint(&error))))?;
         if client.baud() != baud {
             let stays = client.baud();
             failure::to_stderr(&format_args!(
@@ -157,6 +185,8 @@ impl LineBackends {
             client,
             round_trips: Vec::new(),
             scheduler: SchedulerKind::Fcfs,
+            audit: None,
+            is_lost: false,
         })
     }
 
@@ -174,7 +204,11 @@ impl LineBackends {
         }
     }
 
-    fn failed(&self, error: &ClientError) -> BackendError {
+    fn failed(&mut self, error: &ClientError) -> BackendError {
+        self.is_lost |= ends_control(error);
+        if let ClientError::Interrupted = error {
+            return BackendError::Interrupted;
+        }
         BackendError::Line {
             endpoint: self.endpoint.to_string(),
             reason: error.to_string(),
@@ -267,8 +301,35 @@ impl Backend for LineBackends {
         on_reply: &mut dyn FnMut(&Reply),
     ) -> Result<(), BackendError> {
         let sent = Instant::now();
-        let result = self.client.call(command, Some(now), on_reply);
+        let mut untrue = None;
+        let audit = &mut self.audit;
+        if let Some(audit) = audit {
+            audit.command(command, now);
+        }
+        let result = self.client.call(command, Some(now), &mut |reply| {
+            let checked = audit
+                .as_mut()
+                .map_or(Ok(()), |audit| audit.reply(command, reply));
+            match checked {
+                Ok(()) if untrue.is_none() => on_reply(reply),
+                Ok(()) => {}
+                Err(expected) => {
+                    untrue.get_or_insert_with(|| {
+                        format!(
+                            "the controller answered {command:?} with {reply:?} \
+                             (expected {expected})"
+                        )
+                    });
+                }
+            }
+        });
         result.map_err(|error| self.failed(&error))?;
+        if let Some(reason) = untrue {
+            return Err(BackendError::Line {
+                endpoint: self.endpoint.to_string(),
+                reason,
+            });
+        }
         if let Some((_, run)) = self.round_trips.last_mut() {
             run.nanos.push(sent.elapsed().as_nanos() as u64);
         }
@@ -295,6 +356,14 @@ impl Backends for LineBackends {
             .map_err(|error| self.unexpected(&error))?;
         match self.prepare(&Command::Configure(configuration))? {
             Ok(()) => {
+                let audit = Audit::new(configuration).map_err(|reason| BackendError::Line {
+                    endpoint: self.endpoint.to_string(),
+                    reason: format!(
+                        "the controller has taken {} on a {} (expected an error: {reason})",
+                        configuration.strategy, configuration.machine
+                    ),
+                });
+                self.audit = Some(audit?);
                 self.scheduler = configuration.scheduler;
                 let round_trips = RoundTrips::default();
                 self.round_trips.push((configuration.strategy, round_trips));
@@ -307,6 +376,47 @@ impl Backends for LineBackends {
             }),
             Err(error) => Err(self.unexpected(&error)),
         }
+    }
+}
+
+impl Drop for LineBackends {
+    /// Leaves no job behind, and the controller's own clock.
+    fn drop(&mut self) {
+        if self.is_lost {
+            return;
+        }
+        let (timeout, tries, patience) = match INTERRUPTED.load(Ordering::Relaxed) {
+            true => LEAVE_INTERRUPTED,
+            false => LEAVE,
+        };
+        self.client.hurry(timeout, tries, patience);
+        let mut left = Ok(());
+        if self.audit.is_some() {
+            left = self.client.call(&Command::Reset, None, &mut |_| ());
+        }
+        let left = left.and_then(|()| self.client.use_virtual_clock(false));
+        if let Err(error) = left {
+            let endpoint = &self.endpoint;
+            failure::to_stderr(&format_args!(
+                "{endpoint}: the controller may have jobs of this run still: {error}"
+            ));
+        }
+    }
+}
+
+/// Whether this client has no say on the controller any more.
+const fn ends_control(error: &ClientError) -> bool {
+    match error {
+        ClientError::Line { .. }
+        | ClientError::NoReply { .. }
+        | ClientError::WrongVersion { .. }
+        | ClientError::SessionLost => true,
+        ClientError::Refused { error, .. } => matches!(error, ProtocolError::NoVirtualClock),
+        ClientError::ControllerReset { .. }
+        | ClientError::UnknownReply { .. }
+        | ClientError::NoEnd { .. }
+        | ClientError::Untrue { .. }
+        | ClientError::Interrupted => false,
     }
 }
 

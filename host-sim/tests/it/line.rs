@@ -1,17 +1,23 @@
 //! The program with a controller at the end of a TCP connection: the firmware's server, in this process.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use meshalloc::{Configuration, Controller, Mesh, SchedulerKind, Storage, StrategyKind};
-use meshalloc_firmware::{Received, Server};
+use meshalloc::{
+    Command, Configuration, Controller, JobId, Mesh, Request, SchedulerKind, Storage, StrategyKind,
+};
+use meshalloc_firmware::journal::Journal;
+use meshalloc_firmware::journal::memory::MemoryFlash;
+use meshalloc_firmware::keeping::Keep;
+use meshalloc_firmware::{Client, Line, Options, Received, Server};
 
 use crate::program::{host_sim, host_sim_in};
 
 /// Room for a 16 x 16 mesh and 300 jobs.
-type BoardStorage = Storage<16, 300, 32, 256, 256>;
+pub(crate) type BoardStorage = Storage<16, 300, 32, 256, 256>;
 
 /// A board that serves `clients` connections, one after another, without being reset between them.
 struct Board {
@@ -31,6 +37,7 @@ impl Board {
                 serve(&mut server, stream);
             }
             assert_eq!(server.counters().faults(), 0);
+            assert_left_in_order(&mut server);
         });
         Board { endpoint, thread }
     }
@@ -40,30 +47,101 @@ impl Board {
     }
 }
 
-fn server(storage: &mut BoardStorage) -> Server<'_> {
+/// The line of another client, at this time of the server's clock.
+struct Direct<'s, 'm, K> {
+    server: &'s mut Server<'m, K>,
+    now: u64,
+    bytes: Vec<u8>,
+}
+
+impl<K: Keep> Line for Direct<'_, '_, K> {
+    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut replies = [0; 1 << 10];
+        let answer = answer_at(self.server, bytes, self.now, &mut replies);
+        self.bytes.extend(answer);
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8], _: Duration) -> io::Result<usize> {
+        let len = self.bytes.len().min(buffer.len());
+        for (to, from) in buffer.iter_mut().zip(self.bytes.drain(..len)) {
+            *to = from;
+        }
+        Ok(len)
+    }
+}
+
+/// Gives a command of another client, which has no time of its own.
+fn carry_out(server: &mut Server<'_, impl Keep>, command: Command, now: u64) {
+    let bytes = Vec::new();
+    let line = Direct { server, now, bytes };
+    let mut client = Client::connect(line, Options::default()).unwrap();
+    client.call(&command, None, &mut |_| ()).unwrap();
+}
+
+const LEASED: Command = Command::SubmitLeased {
+    job: JobId(1),
+    request: Request::submesh(1, 1),
+    ticks: 500,
+};
+
+/// The clock of the server goes on to this time. Returns the number of its jobs.
+pub(crate) fn jobs_at(server: &mut Server<'_, impl Keep>, now: u64) -> u32 {
+    answer_at(server, &[], now, &mut []);
+    let statistics = server.controller().statistics();
+    statistics.waiting + statistics.running
+}
+
+/// No job is there, and a lease of half a second lasts half a second.
+fn assert_left_in_order(server: &mut Server<'_, impl Keep>) {
+    assert_eq!(jobs_at(server, 1000), 0);
+    carry_out(server, LEASED, 1000);
+    assert_eq!(jobs_at(server, 1499), 1);
+    assert_eq!(jobs_at(server, 1500), 0);
+}
+
+pub(crate) fn server(storage: &mut BoardStorage) -> Server<'_> {
+    Server::new(server_controller(storage), 1)
+}
+
+fn server_controller(storage: &mut BoardStorage) -> Controller<'_> {
     let configuration = Configuration {
         machine: Mesh::new(4, 4).unwrap().into(),
         strategy: StrategyKind::FirstFit,
         scheduler: SchedulerKind::Fcfs,
     };
-    Server::new(Controller::new(storage.memory(), configuration).unwrap(), 1)
+    Controller::new(storage.memory(), configuration).unwrap()
 }
 
 /// The replies of the server to these bytes.
-fn answer<'r>(server: &mut Server<'_>, bytes: &[u8], replies: &'r mut [u8]) -> &'r [u8] {
+pub(crate) fn answer<'r>(
+    server: &mut Server<'_, impl Keep>,
+    bytes: &[u8],
+    replies: &'r mut [u8],
+) -> &'r [u8] {
+    answer_at(server, bytes, 0, replies)
+}
+
+/// The same at this time of its clock.
+fn answer_at<'r>(
+    server: &mut Server<'_, impl Keep>,
+    bytes: &[u8],
+    now: u64,
+    replies: &'r mut [u8],
+) -> &'r [u8] {
     let mut room = &mut replies[..];
     let mut port = Received {
         bytes,
         line: &mut room,
     };
-    while server.receive_from(0, &mut port).unwrap().is_some() {}
+    while server.receive_from(now, &mut port).unwrap().is_some() {}
     while server.work(&mut port).unwrap() {}
     let left = room.len();
     &replies[..replies.len() - left]
 }
 
 /// Until the client goes.
-fn serve(server: &mut Server<'_>, mut stream: TcpStream) {
+fn serve(server: &mut Server<'_, impl Keep>, mut stream: TcpStream) {
     stream.set_nodelay(true).unwrap();
     let (mut bytes, mut replies) = ([0; 256], vec![0; 1 << 16]);
     while let Ok(len @ 1..) = stream.read(&mut bytes) {
@@ -169,6 +247,36 @@ fn a_run_makes_the_decisions_of_one_in_process() {
             .contains(env!("CARGO_PKG_VERSION")),
         "{far}"
     );
+}
+
+/// Its journal has room for fewer jobs than its table.
+#[test]
+fn a_board_whose_journal_is_full_makes_the_decisions_of_one_without() {
+    const SECTOR: u32 = 2048;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
+    let board = thread::spawn(move || {
+        let mut storage = Box::new(BoardStorage::new());
+        let controller = server_controller(&mut storage);
+        let regions = [0, 1, 2].map(|at| at * SECTOR..(at + 1) * SECTOR);
+        let flash = MemoryFlash::<{ SECTOR as usize }>::new(3);
+        let (journal, recovered) = Journal::<_, 3>::open(flash, &regions).unwrap();
+        let mut server = Server::restored(controller, 1, journal, recovered, &mut ());
+        serve(&mut server, listener.accept().unwrap().0);
+        assert_left_in_order(&mut server);
+        server.journal().sectors_erased()
+    });
+    let line =
+        "run --mesh 16x16 --jobs 300 --load 1.2 --replications 1 --strategy ff,naive --format json";
+    let near = host_sim(line).json();
+    let far = host_sim(&format!("{line} --backend {endpoint}")).json();
+    assert!(board.join().unwrap() > 10);
+    for strategy in [0, 1] {
+        let [near, far] = [&near, &far].map(|json| &json["results"][strategy]);
+        assert_eq!(near["decision_hash"], far["decision_hash"]);
+        assert_eq!(near["metrics"], far["metrics"]);
+        assert_eq!(near["refused"], far["refused"]);
+    }
 }
 
 #[test]
@@ -280,6 +388,31 @@ fn a_mesh_too_large_for_the_board_is_an_error() {
 }
 
 #[test]
+fn a_controller_whose_jobs_have_leases_is_left_alone() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
+    let board = thread::spawn(move || {
+        let mut storage = Box::new(BoardStorage::new());
+        let mut server = server(&mut storage);
+        carry_out(&mut server, LEASED, 0);
+        serve(&mut server, listener.accept().unwrap().0);
+        (jobs_at(&mut server, 499), jobs_at(&mut server, 500))
+    });
+    let ended = host_sim(&format!("run --mesh 16x16 --jobs 10 --backend {endpoint}"));
+    assert_eq!(board.join().unwrap(), (1, 0));
+    assert_eq!(ended.code, Some(2), "{ended}");
+    assert!(
+        ended
+            .stderr
+            .contains("the clock cannot become virtual while jobs have leases")
+            && ended
+                .stderr
+                .contains("wait until the leases of other clients have ended"),
+        "{ended}"
+    );
+}
+
+#[test]
 fn a_missing_controller_is_an_error() {
     // A port that was free a moment ago.
     let port = TcpListener::bind("127.0.0.1:0")
@@ -331,7 +464,6 @@ fn a_second_client_hears_why_nothing_is_heard() {
 fn a_serial_line_makes_the_same_decisions() {
     use serialport::{SerialPort, TTYPort};
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Duration;
 
     let (mut board, program) = TTYPort::pair().unwrap();
     board.set_timeout(Duration::from_millis(20)).unwrap();

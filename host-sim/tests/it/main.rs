@@ -11,6 +11,7 @@ mod grid;
 mod io;
 mod jobs;
 mod library;
+mod lies;
 mod line;
 mod list;
 mod logs;

@@ -83,6 +83,7 @@ fn ticks(image: &Image, configuration: Configuration, script: &[Step]) -> Result
         .command_ticks
         .context("the image does not keep how long commands take")?;
     let (mut emulator, mut client) = Emulator::start(&QEMU_CLOCK)?;
+    client.use_virtual_clock(true)?;
     let first = [Command::Reset, Command::Configure(configuration)].map(|command| (0, command));
     let mut granted = 0;
     let mut queries = Vec::new();

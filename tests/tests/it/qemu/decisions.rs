@@ -166,6 +166,7 @@ fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> O
     } = configuration;
     let mut granted = 0;
     let mut storage = Box::new(Storage::<128, 512, 8192, 4096, 4096>::new());
+    client.use_virtual_clock(true).unwrap();
     assert_eq!(
         call_at(client, Command::Reset, Some(0)).unwrap(),
         [Reply::Done]

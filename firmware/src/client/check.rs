@@ -1,0 +1,373 @@
+//! Whether what a controller answers can be true. Each check returns what was expected instead.
+
+use std::borrow::ToOwned;
+use std::format;
+use std::mem::discriminant;
+use std::string::String;
+
+use meshalloc::grid::NODES_MAX;
+use meshalloc::message::{JobReport, OCCUPANCY_BYTES_MAX, OccupancyChunk};
+use meshalloc::storage::Needs;
+use meshalloc::{
+    Capacity, Command, Configuration, Error, FaultReport, Grant, JobState, Refusal, Reply,
+    Statistics, StrategyKind,
+};
+
+use crate::frame::{CRC_LEN, HEADER_LEN};
+use crate::protocol::{Event, Events, Greeting, Happened, Outcome, PROTOCOL_VERSION};
+
+/// The shortest frame there is, that of Hello: COBS and the delimiters add three bytes.
+const HELLO_FRAME_LEN: usize = HEADER_LEN + 1 + CRC_LEN + 3;
+
+/// Fails with what was expected.
+pub(super) type Check = Result<(), String>;
+
+fn expect(holds: bool, expected: impl FnOnce() -> String) -> Check {
+    match holds {
+        true => Ok(()),
+        false => Err(expected()),
+    }
+}
+
+/// What a controller says of itself.
+pub(super) fn greeting(greeting: &Greeting) -> Check {
+    let Greeting {
+        protocol,
+        session,
+        capacity,
+        configuration,
+        ref strategies,
+        ref schedulers,
+        frame_bytes_max,
+        ..
+    } = *greeting;
+    expect(protocol == PROTOCOL_VERSION, || {
+        format!("protocol {PROTOCOL_VERSION}, as in the frame")
+    })?;
+    expect(session.number > 0, || "a session from 1 on".to_owned())?;
+    expect(usize::from(frame_bytes_max) >= HELLO_FRAME_LEN, || {
+        format!("room for frames of {HELLO_FRAME_LEN} bytes, such as Hello")
+    })?;
+    let Configuration {
+        machine,
+        strategy,
+        scheduler,
+    } = configuration;
+    let ascend = strategies.is_sorted_by(|one, next| one < next);
+    expect(ascend, || "strategies in ascending order".to_owned())?;
+    let number = StrategyKind::ALL
+        .iter()
+        .position(|kind| discriminant(kind) == discriminant(&strategy));
+    let has = |number| strategies.iter().any(|&has| usize::from(has) == number);
+    expect(number.is_some_and(has), || {
+        format!("the strategy {strategy} among those of its build")
+    })?;
+    let has = schedulers
+        .iter()
+        .any(|has| discriminant(has) == discriminant(&scheduler));
+    expect(has, || {
+        format!(
+            "the scheduler {} among those of its build",
+            scheduler.name()
+        )
+    })?;
+    expect(strategy.serves().includes(&machine), || {
+        format!("a machine that {strategy} serves: {}", strategy.serves())
+    })?;
+    let Capacity {
+        words,
+        word_bits,
+        jobs,
+        blocks,
+        list,
+    } = capacity;
+    expect(
+        word_bits.is_power_of_two() && (8..=128).contains(&word_bits),
+        || "words of 8 to 128 bits".to_owned(),
+    )?;
+    let (bits, nodes) = (u32::from(word_bits), machine.nodes());
+    let words_needed = match machine.is_plane() {
+        true => u32::from(machine.side(1)) * u32::from(machine.side(0)).div_ceil(bits),
+        false => nodes.div_ceil(bits),
+    };
+    expect(words >= words_needed, || {
+        format!("the {words_needed} words that a {machine} takes")
+    })?;
+    let needs = Needs::of(strategy, &machine, jobs as usize);
+    expect(
+        blocks as usize >= needs.blocks && list as usize >= needs.list,
+        || {
+            let Needs { blocks, list, .. } = needs;
+            format!(
+                "room for {blocks} blocks and {list} entries of a list, \
+                 which {strategy} takes there"
+            )
+        },
+    )
+}
+
+/// Events since the one of number `since`, from a controller with room for this.
+pub(super) fn events(events: &Events, since: u64, capacity: &Capacity) -> Check {
+    let Events { list, latest, left } = events;
+    expect(*latest >= since, || {
+        format!("the number of the latest event from {since} on")
+    })?;
+    let mut before = since;
+    for event in list {
+        let number = event.number;
+        expect((before + 1..=*latest).contains(&number), || {
+            format!("events in ascending order from {} to {latest}", before + 1)
+        })?;
+        before = number;
+        self::event(event)?;
+    }
+    let most = capacity.jobs.max(1);
+    expect(*left <= most, || format!("at most {most} jobs to be tried"))
+}
+
+fn event(event: &Event) -> Check {
+    let &Event {
+        job,
+        processors,
+        what,
+        ..
+    } = event;
+    expect(processors <= NODES_MAX, || {
+        format!("at most {NODES_MAX} processors of job {job}")
+    })?;
+    match what {
+        Happened::Granted {
+            attempts,
+            misses,
+            blocks_total,
+            ..
+        } => {
+            expect((1..=processors).contains(&blocks_total), || {
+                format!("a block of job {job}, and no more than its {processors} processors")
+            })?;
+            expect(misses < attempts, || {
+                format!("fewer misses of job {job} than its {attempts} attempts")
+            })
+        }
+        #[cfg(feature = "leases")]
+        Happened::LeaseEnded => Ok(()),
+    }
+}
+
+/// What a command has come to; `None` for a clock.
+pub(super) fn outcome(command: Option<&Command>, outcome: &Outcome) -> Check {
+    let expected = |text: &str| Err(text.to_owned());
+    match (command, outcome) {
+        (_, Outcome::UnderWay | Outcome::Error(Error::Busy { .. })) | (None, Outcome::Done) => {
+            Ok(())
+        }
+        (None, _) => expected("Done"),
+        (Some(command), Outcome::Error(error)) => expect(may_come_to(command, *error), || {
+            "an error that such a command can come to".to_owned()
+        }),
+        (Some(&command), outcome) => match (command, outcome) {
+            (
+                Command::Submit { job, .. } | Command::SubmitLeased { job, .. },
+                Outcome::Submitted { job: of, state },
+            ) => {
+                let holds = match state {
+                    JobState::Running { processors } => (1..=NODES_MAX).contains(processors),
+                    JobState::Waiting { .. } => true,
+                };
+                expect(*of == job && holds, || {
+                    format!("job {job} with some processors, or waiting")
+                })
+            }
+            (
+                Command::Release { job } | Command::EndLease { job },
+                Outcome::Released {
+                    job: of,
+                    processors,
+                },
+            ) => expect(*of == job && *processors <= NODES_MAX, || {
+                format!("job {job} with at most {NODES_MAX} processors")
+            }),
+            (
+                Command::MarkFaulty { .. } | Command::ClearFaulty { .. },
+                Outcome::Fault(FaultReport {
+                    changed,
+                    jobs,
+                    first,
+                }),
+            ) => expect(
+                *changed <= NODES_MAX && (*jobs > 0) == first.is_some(),
+                || format!("at most {NODES_MAX} processors, and a job if there are some"),
+            ),
+            (Command::Configure(_) | Command::Reset | Command::Lease { .. }, Outcome::Done) => {
+                Ok(())
+            }
+            (Command::Submit { .. } | Command::SubmitLeased { .. }, _) => expected("Submitted"),
+            (Command::Release { .. } | Command::EndLease { .. }, _) => expected("Released"),
+            (Command::MarkFaulty { .. } | Command::ClearFaulty { .. }, _) => expected("Fault"),
+            _ => expected("Done"),
+        },
+    }
+}
+
+/// Whether a command may be answered with this error, but for `Busy`.
+const fn may_come_to(command: &Command, error: Error) -> bool {
+    match command {
+        Command::Submit { .. } | Command::SubmitLeased { .. } => matches!(error, Error::Refused(_)),
+        Command::Release { .. } | Command::QueryJob { .. } => matches!(error, Error::UnknownJob),
+        Command::EndLease { .. } => matches!(error, Error::UnknownJob | Error::LeaseRuns),
+        Command::Lease { .. } => {
+            matches!(
+                error,
+                Error::UnknownJob | Error::Refused(Refusal::TableFull)
+            )
+        }
+        Command::MarkFaulty { .. } | Command::ClearFaulty { .. } => matches!(
+            error,
+            Error::NoSuchBlock { .. } | Error::Refused(Refusal::TableFull)
+        ),
+        Command::Configure(_) => matches!(error, Error::Configure(_)),
+        Command::Blocks { .. } => matches!(error, Error::UnknownJob | Error::NoBlock { .. }),
+        Command::ListJobs { .. } => matches!(error, Error::NoSuchBlock { .. }),
+        Command::Occupancy { .. } => matches!(error, Error::UnknownNode(_)),
+        Command::Statistics | Command::Reset => false,
+    }
+}
+
+/// The reply to a query, from a controller with room for this.
+pub(super) fn reply(query: &Command, reply: &Reply, capacity: &Capacity) -> Check {
+    let expected = |text: &str| Err(text.to_owned());
+    match (*query, reply) {
+        (_, Reply::Error(error)) => expect(may_come_to(query, *error), || {
+            "an error that such a query can come to".to_owned()
+        }),
+        (Command::QueryJob { job }, Reply::Job(report)) => {
+            let JobReport {
+                job: of,
+                state,
+                blocks,
+                ..
+            } = *report;
+            let holds = match state {
+                JobState::Waiting { .. } => blocks == 0,
+                JobState::Running { processors } => {
+                    (1..=processors).contains(&blocks) && processors <= NODES_MAX
+                }
+            };
+            expect(of == job && holds, || {
+                format!("job {job}, a block if it runs, and no more than its processors")
+            })
+        }
+        (Command::QueryJob { .. }, _) => expected("Job"),
+        (Command::Blocks { job, from }, Reply::Grant(grant)) => {
+            let Grant {
+                job: of,
+                blocks_total,
+                first,
+                ref blocks,
+                ..
+            } = *grant;
+            let end = first.saturating_add(blocks.len() as u32);
+            let holds = !blocks.is_empty() && end <= blocks_total && blocks_total <= NODES_MAX;
+            expect(of == job && first == from && holds, || {
+                format!("blocks of job {job} from the one of place {from} on")
+            })
+        }
+        (Command::Blocks { .. }, _) => expected("Grant"),
+        (Command::ListJobs { from, .. }, Reply::Jobs(list)) => {
+            let goes_on = list
+                .next
+                .is_none_or(|next| next > from && next <= capacity.jobs && !list.jobs.is_empty());
+            expect(goes_on, || {
+                let most = capacity.jobs;
+                format!("some jobs, and a list that goes on behind {from}, up to {most}")
+            })?;
+            let most = list.jobs.iter().all(|job| job.1 <= NODES_MAX);
+            expect(most, || format!("jobs of at most {NODES_MAX} processors"))
+        }
+        (Command::ListJobs { .. }, _) => expected("Jobs"),
+        (Command::Occupancy { from }, Reply::Occupancy(chunk)) => occupancy(from.0, chunk),
+        (Command::Occupancy { .. }, _) => expected("Occupancy"),
+        (Command::Statistics, Reply::Statistics(statistics)) => {
+            self::statistics(statistics, capacity)
+        }
+        _ => expected("Statistics"),
+    }
+}
+
+fn occupancy(from: u32, chunk: &OccupancyChunk) -> Check {
+    let OccupancyChunk {
+        from: begin,
+        nodes,
+        busy,
+        faulty,
+    } = chunk;
+    expect((1..=NODES_MAX).contains(nodes) && from < *nodes, || {
+        format!("a machine of at most {NODES_MAX} processors, of which {from} is one")
+    })?;
+    let left = nodes - from / 8 * 8;
+    let bytes = left.div_ceil(8).min(OCCUPANCY_BYTES_MAX as u32) as usize;
+    let is_whole = begin.0 == from / 8 * 8 && busy.len() == bytes && faulty.len() == bytes;
+    expect(is_whole, || {
+        format!("{bytes} bytes each from processor {} on", from / 8 * 8)
+    })?;
+    let beyond = (bytes * 8).saturating_sub(left as usize).min(7);
+    let padding = 0xff_u8.checked_shl(8 - beyond as u32).unwrap_or(0);
+    let is_clear = busy.last().is_none_or(|last| last & padding == 0);
+    expect(is_clear, || "no processor beyond the last".to_owned())?;
+    let are_busy = busy
+        .iter()
+        .zip(faulty)
+        .all(|(busy, faulty)| faulty & !busy == 0);
+    expect(are_busy, || "faulty processors that are busy".to_owned())
+}
+
+fn statistics(statistics: &Statistics, capacity: &Capacity) -> Check {
+    let Statistics {
+        nodes,
+        free,
+        faulty,
+        waiting,
+        running,
+        counts,
+    } = *statistics;
+    let held = nodes.checked_sub(free);
+    expect(
+        (1..=NODES_MAX).contains(&nodes) && held.is_some_and(|held| held >= faulty),
+        || {
+            format!(
+                "at most {NODES_MAX} processors, free and faulty ones together no more than all"
+            )
+        },
+    )?;
+    let present = u64::from(waiting) + u64::from(running);
+    expect(
+        present <= capacity.jobs.into() && held >= Some(running),
+        || {
+            format!(
+                "at most {} jobs, and a processor for each that runs",
+                capacity.jobs
+            )
+        },
+    )?;
+    // Those that come or go at this moment may be counted in one of them only.
+    let gone = counts.submitted.checked_sub(counts.released);
+    let holds = gone.is_some_and(|gone| gone.abs_diff(present) <= 1);
+    expect(holds, || {
+        "as many jobs as were submitted and not released".to_owned()
+    })?;
+    let holds = counts.granted <= counts.valid_attempts
+        && counts.valid_attempts <= counts.attempts
+        && counts.misses <= counts.valid_attempts;
+    expect(holds, || {
+        "grants and misses among the attempts that were valid".to_owned()
+    })
+}
+
+/// The number of processors of the machine in a reply, if it says so.
+pub(super) const fn nodes(reply: &Reply) -> Option<u32> {
+    match reply {
+        Reply::Statistics(statistics) => Some(statistics.nodes),
+        Reply::Occupancy(chunk) => Some(chunk.nodes),
+        _ => None,
+    }
+}

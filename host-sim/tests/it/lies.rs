@@ -1,0 +1,447 @@
+//! The program with a controller that lies, or never comes to an end: a clear error, and no table
+//! made of nonsense.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread::{self, JoinHandle};
+
+use meshalloc::{Block, Error, JobId, JobState, Reply, Submesh};
+use meshalloc_firmware::frame::{Decoder, SERVER_CONTENT_MAX, ServerFrameBuffer};
+use meshalloc_firmware::{Happened, Outcome, ServerMessage};
+
+use crate::line::{BoardStorage, answer, jobs_at, server};
+use crate::program::host_sim_in;
+
+type Lie = fn(&mut ServerMessage);
+
+/// A right server, whose answers become others on their way. Returns the number of jobs that are
+/// there at the end.
+fn lying(lie: Lie) -> (String, JoinHandle<u32>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("tcp:{}", listener.local_addr().unwrap());
+    let thread = thread::spawn(move || {
+        let mut storage = Box::new(BoardStorage::new());
+        let mut server = server(&mut storage);
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
+        let (mut bytes, mut replies) = ([0; 256], vec![0; 1 << 16]);
+        while let Ok(len @ 1..) = stream.read(&mut bytes) {
+            for &byte in answer(&mut server, &bytes[..len], &mut replies) {
+                let Some(frame) = decoder.push(byte) else {
+                    continue;
+                };
+                let frame = frame.unwrap();
+                let mut message = postcard::from_bytes(frame.body).unwrap();
+                lie(&mut message);
+                send(&mut stream, frame.header, &message);
+            }
+        }
+        jobs_at(&mut server, 0)
+    });
+    (endpoint, thread)
+}
+
+fn send(
+    stream: &mut TcpStream,
+    header: meshalloc_firmware::frame::Header,
+    message: &ServerMessage,
+) {
+    let mut room = ServerFrameBuffer::new();
+    // A program that was interrupted does not listen any more.
+    let _ = stream.write_all(room.encode(header, message).unwrap());
+}
+
+/// What follows of a grant of one block, in the events of an outcome or of a poll.
+fn grants(message: &mut ServerMessage, change: fn(JobId, &mut u32, &mut Block)) {
+    if let ServerMessage::Outcome { events, .. } | ServerMessage::Events(events) = message {
+        for event in &mut events.list {
+            if let Happened::Granted { block, .. } = &mut event.what {
+                change(event.job, &mut event.processors, block);
+            }
+        }
+    }
+}
+
+fn outcome(message: &mut ServerMessage, change: fn(&mut Outcome)) {
+    if let ServerMessage::Outcome { outcome, .. } = message {
+        change(outcome);
+    }
+}
+
+/// Each lie, the command that hears it, and what the error says.
+#[test]
+fn a_controller_that_lies_is_not_believed() {
+    let run = "run --mesh 16x16 --jobs 50 --load .9 --replications 1";
+    let messages =
+        "run --mesh 16x16 --jobs 20 --replications 1 --pattern all-to-all --arrival-rate 0.001";
+    let map = "run --mesh 16x16 --jobs 50 --load .9 --replications 1 --plot map --plot-output -";
+    let naive = "run --mesh 16x16 --jobs 50 --load .9 --replications 1 --strategy naive";
+    let replay = "replay ops --mesh 16x16";
+    let folder = tempfile::tempdir().unwrap();
+    let operations =
+        "alloc 1 2 2\nalloc 2 2 2 lease=3\nfault 0..1 0..1\nfree 1\nfault 9 9\nfault 9 8\n";
+    std::fs::write(folder.path().join("ops"), operations).unwrap();
+    let table: [(&str, Lie, &[&str]); 22] = [
+        // It gives fewer processors than were asked for.
+        (
+            messages,
+            |it| grants(it, |_, _, block| *block = Submesh::new(0, 0, 1, 1).into()),
+            &["processors that first-fit gives for job"],
+        ),
+        // It gives the first processor to every job.
+        (
+            run,
+            |it| {
+                grants(it, |_, _, block| {
+                    let [_, _, w, h] = sides(*block);
+                    *block = Submesh::new(0, 0, w, h).into();
+                });
+            },
+            &["free processors for job", "holds processor 0"],
+        ),
+        (
+            run,
+            |it| grants(it, |_, _, block| *block = Submesh::new(15, 15, 2, 2).into()),
+            &["within the mesh 16x16"],
+        ),
+        (
+            run,
+            |it| grants(it, |_, processors, _| *processors = u32::MAX),
+            &["at most 1048576 processors of job 0"],
+        ),
+        (
+            run,
+            |it| {
+                outcome(it, |outcome| {
+                    if let Outcome::Submitted {
+                        state: JobState::Running { processors },
+                        ..
+                    } = outcome
+                    {
+                        *processors += 1;
+                    }
+                });
+            },
+            &["processors that job 0 was granted"],
+        ),
+        (
+            run,
+            |it| {
+                outcome(it, |outcome| {
+                    if let Outcome::Released { processors, .. } = outcome {
+                        *processors = u32::MAX;
+                    }
+                });
+            },
+            &["at most 1048576 processors"],
+        ),
+        (
+            run,
+            |it| {
+                outcome(it, |outcome| {
+                    if let Outcome::Released { processors, .. } = outcome {
+                        *processors += 1;
+                    }
+                });
+            },
+            &["processors that job", "held"],
+        ),
+        // A job that is refused for nothing, one that runs without a grant, and one that is granted
+        // twice.
+        (
+            run,
+            |it| {
+                outcome(it, |outcome| {
+                    if let Outcome::Submitted { .. } = outcome {
+                        *outcome = Outcome::Error(Error::Refused(meshalloc::Refusal::NeverFits));
+                    }
+                });
+            },
+            &["job 0 to be taken, which can be granted and may wait"],
+        ),
+        (
+            run,
+            |it| {
+                if let ServerMessage::Outcome { events, .. } = it {
+                    events.list.clear();
+                }
+            },
+            &["the 0 processors that job 0 was granted"],
+        ),
+        (
+            run,
+            |it| {
+                if let ServerMessage::Outcome { events, .. } = it
+                    && let Some(event) = events.list.first().copied()
+                {
+                    events.latest += 1;
+                    let number = events.latest;
+                    let again = meshalloc_firmware::Event { number, ..event };
+                    events.list.push(again).unwrap();
+                }
+            },
+            &["which job 0 does not"],
+        ),
+        (
+            run,
+            |it| {
+                if let ServerMessage::Outcome { events, .. } = it {
+                    events
+                        .list
+                        .iter_mut()
+                        .for_each(|event| event.at += 1_000_000_000);
+                }
+            },
+            &["expected a time from", "for the grant of job 0"],
+        ),
+        (
+            run,
+            |it| {
+                if let ServerMessage::Outcome { events, .. } = it {
+                    events
+                        .list
+                        .iter_mut()
+                        .for_each(|event| event.job = JobId(777));
+                }
+            },
+            &["which job 777 does not"],
+        ),
+        // Blocks of a scattered job.
+        (
+            naive,
+            |it| {
+                if let ServerMessage::Reply(Reply::Grant(grant)) = it {
+                    grant.blocks.fill(Submesh::new(15, 15, 1, 1).into());
+                }
+            },
+            &["free processors for job", "holds processor 255"],
+        ),
+        // Faults and leases.
+        (
+            replay,
+            |it| {
+                outcome(it, |outcome| {
+                    if let Outcome::Fault(report) = outcome {
+                        report.changed += 1;
+                    }
+                });
+            },
+            &["4 processors that were in the other state"],
+        ),
+        (
+            replay,
+            |it| {
+                outcome(it, |outcome| {
+                    if let Outcome::Fault(report) = outcome {
+                        report.first = Some(JobId(777));
+                        report.jobs = 2;
+                    }
+                });
+            },
+            &["1 jobs on the block, and one of them named"],
+        ),
+        (
+            replay,
+            |it| {
+                if let ServerMessage::Outcome { events, .. } | ServerMessage::Events(events) = it {
+                    let ended = events.list.iter_mut();
+                    let ended = ended.filter(|event| event.what == Happened::LeaseEnded);
+                    ended.for_each(|event| event.processors = 3);
+                }
+            },
+            &["the 4 processors that job 2 held"],
+        ),
+        (
+            replay,
+            |it| {
+                if let ServerMessage::Outcome { events, .. } = it
+                    && let Some(event) = events.list.first().copied()
+                    && event.job.0 == 1
+                {
+                    let what = Happened::LeaseEnded;
+                    events.latest += 1;
+                    let number = events.latest;
+                    let ended = meshalloc_firmware::Event {
+                        number,
+                        what,
+                        ..event
+                    };
+                    events.list.push(ended).unwrap();
+                }
+            },
+            &["no end of the lease of job 1 by then"],
+        ),
+        // What a picture asks for.
+        (
+            map,
+            |it| {
+                if let ServerMessage::Reply(Reply::Jobs(list)) = it {
+                    list.jobs.pop();
+                }
+            },
+            &["a list that has job"],
+        ),
+        (
+            map,
+            |it| {
+                if let ServerMessage::Reply(Reply::Occupancy(chunk)) = it {
+                    chunk.busy[0] |= 1;
+                    chunk.faulty[0] |= 1;
+                }
+            },
+            &["processor 0 to be"],
+        ),
+        (
+            map,
+            |it| {
+                if let ServerMessage::Reply(Reply::Job(report)) = it {
+                    report.submitted += 1;
+                    report.request = report.request.with_processors(1);
+                }
+            },
+            &["blocks and"],
+        ),
+        // What it says of itself.
+        (
+            run,
+            |it| {
+                if let ServerMessage::Hello(greeting) = it {
+                    greeting.capacity.words = 1;
+                }
+            },
+            &["words that a mesh 4x4 takes"],
+        ),
+        (
+            run,
+            |it| {
+                if let ServerMessage::Hello(greeting) = it {
+                    greeting.strategies.clear();
+                }
+            },
+            &["the strategy first-fit among those of its build"],
+        ),
+    ];
+    for (number, (line, lie, expected)) in table.into_iter().enumerate() {
+        let (endpoint, board) = lying(lie);
+        let ended = host_sim_in(folder.path(), &format!("{line} --backend {endpoint}"));
+        let says = |words: &&str| ended.stderr.contains(*words);
+        let said = format!("lie {number}: {expected:?}: {ended}");
+        assert!(matches!(ended.code, Some(1 | 2)), "{said}");
+        assert!(ended.stderr.contains("the controller answered"), "{said}");
+        assert!(expected.iter().all(says), "{said}");
+        assert!(!ended.stderr.contains("panicked"), "{said}");
+        assert_eq!(board.join().unwrap(), 0, "{said}");
+    }
+}
+
+/// The start and the extent of a block on a mesh.
+fn sides(block: Block) -> [u16; 4] {
+    let machine = meshalloc::Mesh::new(16, 16).unwrap().grid();
+    let (start, extent) = (machine.start(block), machine.extent(block));
+    [start[0], start[1], extent[0], extent[1]]
+}
+
+/// Ctrl-C while a controller is busy for ever, leaves one job for ever, or is silent.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_what_a_controller_does_not() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    let lies: [Lie; 3] = [
+        |it| {
+            outcome(it, |outcome| {
+                if let Outcome::Submitted { .. } | Outcome::Error(Error::Refused(_)) = outcome {
+                    *outcome = Outcome::Error(Error::Busy { left: 1 });
+                }
+            });
+        },
+        |it| {
+            if let ServerMessage::Outcome {
+                outcome: Outcome::Submitted { .. },
+                events,
+                ..
+            } = it
+            {
+                events.left = 1;
+            }
+            if let ServerMessage::Events(events) = it {
+                events.left = 1;
+            }
+        },
+        |it| {
+            if let ServerMessage::Outcome {
+                outcome: Outcome::Submitted { .. },
+                ..
+            } = it
+            {
+                thread::sleep(Duration::from_millis(1500));
+            }
+        },
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("ops"), "alloc 1 2 2\nalloc 2 2 2\n").unwrap();
+    for line in ["run --mesh 16x16 --jobs 50", "replay ops --mesh 16x16"] {
+        for lie in lies {
+            let (endpoint, board) = lying(lie);
+            let line = format!("{line} --backend {endpoint}");
+            let child = crate::program::command(folder.path(), &line)
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            thread::sleep(Duration::from_secs(1));
+            let kill = Command::new("kill")
+                .args(["-INT", &child.id().to_string()])
+                .status();
+            assert!(kill.unwrap().success());
+            let begun = Instant::now();
+            let output = child.wait_with_output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(130), "{said}");
+            assert!(said.contains("interrupted"), "{said}");
+            assert!(
+                begun.elapsed() < Duration::from_secs(4),
+                "{:?}",
+                begun.elapsed()
+            );
+            board.join().unwrap();
+        }
+    }
+}
+
+/// A replay whose input has not ended leaves no job behind either.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_replay_that_waits_for_input() {
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    let (endpoint, board) = lying(|_| ());
+    let line = format!("replay - --mesh 16x16 --backend {endpoint}");
+    let mut child = crate::program::command(std::path::Path::new("."), &line)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"alloc 1 2 2\nalloc 2 2 2\n").unwrap();
+    input.flush().unwrap();
+    thread::sleep(Duration::from_secs(1));
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        (output.status.code(), &*said),
+        (Some(130), "error: interrupted\n")
+    );
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(shown.lines().count(), 2, "{shown}");
+    assert_eq!(board.join().unwrap(), 0);
+}
