@@ -387,7 +387,8 @@ impl<'m> Allocator<'m> {
         }
     }
 
-    /// [`Allocator::clear_faulty`] of a block of the machine, with pauses. Blocks are those of these jobs, if there are jobs.
+    /// [`Allocator::clear_faulty`] of a block of the machine, with pauses. Blocks are those of
+    /// these jobs, if there are jobs.
     pub(crate) fn clear_faulty_watched(
         &mut self,
         block: Block,

@@ -98,9 +98,10 @@ impl Allocation {
 
 /// All blocks of all allocations.
 ///
-/// Blocks of jobs are disjoint and hold at least one processor each, so as many cells as the machine has processors are always
-/// enough for them; a contiguous strategy needs one for each job ([`Needs::blocks`](crate::storage::Needs::blocks)). Blocks that are
-/// reserved take cells that are left.
+/// Blocks of jobs are disjoint and hold at least one processor each, so as many cells as the
+/// machine has processors are always enough for them; a contiguous strategy needs one for each job
+/// ([`Needs::blocks`](crate::storage::Needs::blocks)). Blocks that are reserved take cells that are
+/// left.
 #[derive(Debug)]
 pub(crate) struct BlockPool<'m> {
     cells: &'m mut [BlockCell],
@@ -108,8 +109,8 @@ pub(crate) struct BlockPool<'m> {
     free: Link,
     /// Cells from here on have never been used.
     fresh: usize,
-    /// Cells from here on are not used. It depends on the machine and the strategy alone, so that a larger memory
-    /// changes no decision.
+    /// Cells from here on are not used. It depends on the machine and the strategy alone, so that a
+    /// larger memory changes no decision.
     #[cfg(feature = "reservations")]
     limit: usize,
     /// What is reserved: the blocks of all reservations one after the other.
@@ -217,7 +218,8 @@ impl<'m> BlockPool<'m> {
         used.filter(|block| !block.is_none())
     }
 
-    /// Asserts that this many cells are in use by jobs and every other one is free, but for reservations.
+    /// Asserts that this many cells are in use by jobs and every other one is free, but for
+    /// reservations.
     pub(crate) fn check_invariants(&self, held: u32) {
         #[cfg(feature = "reservations")]
         let used = held + self.reserved.len();

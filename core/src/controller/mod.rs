@@ -330,7 +330,8 @@ impl<'m> Controller<'m> {
         self.allocator.chain(job.blocks())
     }
 
-    /// The blocks that are reserved for a job that waits; none if nothing is, or only a number of processors.
+    /// The blocks that are reserved for a job that waits; none if nothing is, or only a number of
+    /// processors.
     #[cfg(feature = "reservations")]
     pub fn reserved_blocks(&self, job: &JobSlot) -> impl Iterator<Item = Block> + '_ {
         let (_, pool) = self.allocator.parts();

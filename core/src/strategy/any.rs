@@ -410,8 +410,8 @@ impl Holds {
         matches!(self, Holds::OneBlock)
     }
 
-    /// Room for the blocks of `jobs` jobs on a machine of `processors` processors: for all that run, and for those of one that waits and
-    /// might hold few.
+    /// Room for the blocks of `jobs` jobs on a machine of `processors` processors: for all that
+    /// run, and for those of one that waits and might hold few.
     pub(crate) const fn blocks(self, jobs: usize, processors: usize) -> usize {
         // Blocks of jobs that run are disjoint and hold at least one processor each.
         let (most, waits) = match self {
