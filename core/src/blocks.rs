@@ -66,10 +66,12 @@ impl Chain {
     }
 
     /// As two links, which fit where one number of their size would have to be aligned.
+    #[cfg(feature = "reservations")]
     pub(crate) const fn links(self) -> [Link; 2] {
         [self.head(), self.0 as Link]
     }
 
+    #[cfg(feature = "reservations")]
     pub(crate) const fn of_links([head, len]: [Link; 2]) -> Chain {
         Chain::new(head, len)
     }
@@ -286,6 +288,7 @@ impl<'a, 'm> Held<'a, 'm> {
     }
 
     /// Every block that a job holds, or that is held at all where there are no jobs.
+    #[cfg(feature = "reservations")]
     pub(crate) fn by<'j>(
         self,
         jobs: Option<&'j JobTable<'m>>,
@@ -294,6 +297,12 @@ impl<'a, 'm> Held<'a, 'm> {
         let of_jobs = of_jobs.flat_map(move |job| self.of(job.blocks()));
         let without_jobs = jobs.is_none().then(|| self.blocks());
         of_jobs.chain(without_jobs.into_iter().flatten())
+    }
+
+    /// Every block that a job holds: all that are in the pool, as nothing is reserved.
+    #[cfg(not(feature = "reservations"))]
+    pub(crate) fn by(self, _: Option<&JobTable<'m>>) -> impl Iterator<Item = Block> + use<'a, 'm> {
+        self.blocks()
     }
 
     /// The blocks of one allocation.
