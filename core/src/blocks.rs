@@ -111,7 +111,7 @@ pub(crate) struct BlockPool<'m> {
     free: Link,
     /// Cells from here on have never been used.
     fresh: usize,
-    /// Cells from here on are not used. It depends on the machine and the strategy alone, so that a
+    /// Cells from here on are not used: as many as the machine has processors are, so that a
     /// larger memory changes no decision.
     #[cfg(feature = "reservations")]
     limit: usize,

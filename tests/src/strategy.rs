@@ -273,14 +273,8 @@ impl Strategy {
 
     /// How many blocks there may be, those of jobs that run and those of reservations that have
     /// several.
-    pub fn room(&self) -> usize {
-        use StrategyKind as Kind;
-        let nodes = self.machine.nodes() as usize;
-        match self.kind {
-            Kind::LShape => nodes + 2,
-            kind if counts_processors(kind) => nodes,
-            _ => nodes + 1,
-        }
+    pub const fn room(&self) -> usize {
+        self.machine.nodes() as usize
     }
 
     /// In how many blocks a job holds this: runs along dimension 0, and as one block equal runs of

@@ -382,10 +382,7 @@ impl<'m> Controller<'m> {
     fn clear(&mut self, now: Ticks) {
         self.clock = now;
         self.candidate = None;
-        let Configuration {
-            machine, strategy, ..
-        } = self.configuration;
-        self.allocator.clear(machine, strategy);
+        self.allocator.clear(self.configuration.machine);
         self.jobs.clear();
         self.counts = Counts::default();
     }

@@ -102,10 +102,9 @@ impl<'m> World<'_, 'm> {
     /// there is none, and on other grids, it is all blocks that the strategy would choose.
     ///
     /// Blocks of a reservation that has several take the room that running jobs leave: all together
-    /// are no more than a machine full of jobs and one job that waits may need
-    /// ([`Needs::blocks`](crate::storage::Needs::blocks), were there no limit to jobs). Where that
-    /// does not suffice the whole machine is reserved, so that no later job runs beyond the time;
-    /// and a job that would take more blocks than are left waits.
+    /// are no more than the machine has processors. Where that does not suffice the whole machine is
+    /// reserved, so that no later job runs beyond the time; and a job that would take more blocks
+    /// than are left waits.
     ///
     /// # Time complexity
     ///
