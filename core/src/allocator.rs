@@ -92,7 +92,7 @@ impl<'m> Allocator<'m> {
             jobs,
         };
         allocator.check(&grid, strategy)?;
-        allocator.clear(grid, strategy);
+        allocator.clear(grid);
         Ok(allocator)
     }
 
@@ -108,7 +108,7 @@ impl<'m> Allocator<'m> {
     ) -> Result<(), ConfigureError> {
         self.check(&grid, strategy)?;
         self.strategy.switch(strategy, grid)?;
-        self.clear(grid, strategy);
+        self.clear(grid);
         Ok(())
     }
 
@@ -131,14 +131,12 @@ impl<'m> Allocator<'m> {
         }
     }
 
-    /// Forgets whatever is held, reserved or faulty. The strategy is the one that is at work.
-    pub(crate) fn clear(&mut self, grid: Grid, strategy: StrategyKind) {
+    /// Forgets whatever is held, reserved or faulty.
+    pub(crate) fn clear(&mut self, grid: Grid) {
         let unmarked_max = self.strategy.blocks_unmarked();
         self.occupancy.clear(grid, unmarked_max);
         self.supposed.suppose_of(grid);
-        let nodes = grid.nodes() as usize;
-        self.pool
-            .clear(|| strategy.holds().blocks(usize::MAX, nodes));
+        self.pool.clear(|| grid.nodes() as usize);
         self.strategy.rebuild(&self.occupancy);
     }
 
@@ -387,7 +385,8 @@ impl<'m> Allocator<'m> {
         }
     }
 
-    /// [`Allocator::clear_faulty`] of a block of the machine, with pauses. Blocks are those of these jobs, if there are jobs.
+    /// [`Allocator::clear_faulty`] of a block of the machine, with pauses. Blocks are those of
+    /// these jobs, if there are jobs.
     pub(crate) fn clear_faulty_watched(
         &mut self,
         block: Block,

@@ -66,10 +66,12 @@ impl Chain {
     }
 
     /// As two links, which fit where one number of their size would have to be aligned.
+    #[cfg(feature = "reservations")]
     pub(crate) const fn links(self) -> [Link; 2] {
         [self.head(), self.0 as Link]
     }
 
+    #[cfg(feature = "reservations")]
     pub(crate) const fn of_links([head, len]: [Link; 2]) -> Chain {
         Chain::new(head, len)
     }
@@ -98,9 +100,10 @@ impl Allocation {
 
 /// All blocks of all allocations.
 ///
-/// Blocks of jobs are disjoint and hold at least one processor each, so as many cells as the machine has processors are always
-/// enough for them; a contiguous strategy needs one for each job ([`Needs::blocks`](crate::storage::Needs::blocks)). Blocks that are
-/// reserved take cells that are left.
+/// Blocks of jobs are disjoint and hold at least one processor each, so as many cells as the
+/// machine has processors are always enough for them; a contiguous strategy needs one for each job
+/// ([`Needs::blocks`](crate::storage::Needs::blocks)). Blocks that are reserved take cells that are
+/// left.
 #[derive(Debug)]
 pub(crate) struct BlockPool<'m> {
     cells: &'m mut [BlockCell],
@@ -108,8 +111,8 @@ pub(crate) struct BlockPool<'m> {
     free: Link,
     /// Cells from here on have never been used.
     fresh: usize,
-    /// Cells from here on are not used. It depends on the machine and the strategy alone, so that a larger memory
-    /// changes no decision.
+    /// Cells from here on are not used: as many as the machine has processors are, so that a
+    /// larger memory changes no decision.
     #[cfg(feature = "reservations")]
     limit: usize,
     /// What is reserved: the blocks of all reservations one after the other.
@@ -217,7 +220,8 @@ impl<'m> BlockPool<'m> {
         used.filter(|block| !block.is_none())
     }
 
-    /// Asserts that this many cells are in use by jobs and every other one is free, but for reservations.
+    /// Asserts that this many cells are in use by jobs and every other one is free, but for
+    /// reservations.
     pub(crate) fn check_invariants(&self, held: u32) {
         #[cfg(feature = "reservations")]
         let used = held + self.reserved.len();
@@ -284,6 +288,7 @@ impl<'a, 'm> Held<'a, 'm> {
     }
 
     /// Every block that a job holds, or that is held at all where there are no jobs.
+    #[cfg(feature = "reservations")]
     pub(crate) fn by<'j>(
         self,
         jobs: Option<&'j JobTable<'m>>,
@@ -292,6 +297,12 @@ impl<'a, 'm> Held<'a, 'm> {
         let of_jobs = of_jobs.flat_map(move |job| self.of(job.blocks()));
         let without_jobs = jobs.is_none().then(|| self.blocks());
         of_jobs.chain(without_jobs.into_iter().flatten())
+    }
+
+    /// Every block that a job holds: all that are in the pool, as nothing is reserved.
+    #[cfg(not(feature = "reservations"))]
+    pub(crate) fn by(self, _: Option<&JobTable<'m>>) -> impl Iterator<Item = Block> + use<'a, 'm> {
+        self.blocks()
     }
 
     /// The blocks of one allocation.

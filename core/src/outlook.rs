@@ -32,7 +32,8 @@ pub(crate) struct Placing<'a, 'm> {
 pub struct HeldBlock {
     /// Where.
     pub block: Block,
-    /// When the job that holds it, or for which it is reserved, is expected to end, not before the present; `None` without an estimate.
+    /// When the job that holds it, or for which it is reserved, is expected to end, not before the
+    /// present; `None` without an estimate.
     pub ends: Option<Ticks>,
 }
 
@@ -54,8 +55,9 @@ impl<'a, 'm> Outlook<'a, 'm> {
         self.placing.map_or(0, |placing| placing.now)
     }
 
-    /// What running jobs hold: in the order of their grants, or in no particular one where there are no jobs. Then the blocks that the job has
-    /// to avoid since they are reserved for others, in the order of the queue: running jobs may hold parts of them.
+    /// What running jobs hold: in the order of their grants, or in no particular one where there
+    /// are no jobs. Then the blocks that the job has to avoid since they are reserved for others,
+    /// in the order of the queue: running jobs may hold parts of them.
     pub fn held(&self) -> impl Iterator<Item = HeldBlock> + use<'a, 'm> {
         let (held, placing) = (self.held, self.placing);
         let of_jobs = placing.into_iter().flat_map(move |placing| {
@@ -98,8 +100,8 @@ impl<'a, 'm> Outlook<'a, 'm> {
         })
     }
 
-    /// Marks the processors that no job which leaves can make free, a bit each as in the occupancy: those that are faulty. Returns
-    /// whether there is any; if not, nothing has been written.
+    /// Marks the processors that no job which leaves can make free, a bit each as in the occupancy:
+    /// those that are faulty. Returns whether there is any; if not, nothing has been written.
     pub fn mark_never_free(&self, bits: &mut [Word]) -> bool {
         let is_any_faulty = self.occupancy.faulty_count() > 0;
         if is_any_faulty {

@@ -1,4 +1,5 @@
-//! What is reserved in space and time, on flags for nodes: what backfilling places where, and what it reserves.
+//! What is reserved in space and time, on flags for nodes: what backfilling places where, and what
+//! it reserves.
 
 use meshalloc::{Refusal, Request, StrategyKind, Ticks};
 
@@ -16,7 +17,8 @@ pub struct Use {
     pub nodes: Vec<u32>,
     /// How many processors.
     pub processors: u32,
-    /// In how many blocks, of those for which room is limited: a reservation has at least two of them, or none.
+    /// In how many blocks, of those for which room is limited: a reservation has at least two of
+    /// them, or none.
     pub blocks: usize,
 }
 
@@ -152,8 +154,9 @@ impl Situation<'_> {
         })
     }
 
-    /// The corner of a dominant free submesh of that time that withholds the fewest nodes now; else what the strategy chooses, and in how many
-    /// blocks if they are several. If there is no room for them, all nodes.
+    /// The corner of a dominant free submesh of that time that withholds the fewest nodes now; else
+    /// what the strategy chooses, and in how many blocks if they are several. If there is no room
+    /// for them, all nodes.
     fn find(&self, then: &Strategy, request: &Request) -> Option<(Vec<u32>, usize)> {
         let place = then.place(request).ok()?;
         let grid = then.grid();

@@ -48,7 +48,8 @@ pub struct Other {
 pub struct Outlook {
     /// The requests that wait, in order, but for the one that is placed and a head that is blocked.
     pub waiting: Vec<Request>,
-    /// The jobs that run, in the order of their grants, and behind them those whose reservations the one that is placed must leave free.
+    /// The jobs that run, in the order of their grants, and behind them those whose reservations
+    /// the one that is placed must leave free.
     pub running: Vec<Other>,
     /// Nodes that do not become free when their job leaves.
     pub never_free: Vec<u32>,

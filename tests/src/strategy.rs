@@ -102,7 +102,8 @@ pub fn places_anywhere(kind: StrategyKind) -> bool {
     }
 }
 
-/// The runs of neighbours along dimension 0 that these nodes, ascending, consist of: their line, first position and length.
+/// The runs of neighbours along dimension 0 that these nodes, ascending, consist of: their line,
+/// first position and length.
 fn runs(grid: &Grid, nodes: &[u32]) -> Vec<(u32, u32, u32)> {
     let mut runs: Vec<(u32, u32, u32)> = Vec::new();
     for (line, x) in nodes
@@ -270,19 +271,15 @@ impl Strategy {
         }
     }
 
-    /// How many blocks there may be, those of jobs that run and those of reservations that have several.
-    pub fn room(&self) -> usize {
-        use StrategyKind as Kind;
-        let nodes = self.machine.nodes() as usize;
-        match self.kind {
-            Kind::LShape => nodes + 2,
-            kind if counts_processors(kind) => nodes,
-            _ => nodes + 1,
-        }
+    /// How many blocks there may be, those of jobs that run and those of reservations that have
+    /// several.
+    pub const fn room(&self) -> usize {
+        self.machine.nodes() as usize
     }
 
-    /// In how many blocks a job holds this: runs along dimension 0, and as one block equal runs of consecutive lines. Strategies that select
-    /// rectangles look at the line below, others only at the run before.
+    /// In how many blocks a job holds this: runs along dimension 0, and as one block equal runs of
+    /// consecutive lines. Strategies that select rectangles look at the line below, others only at
+    /// the run before.
     pub fn blocks(&self, held: &Held) -> usize {
         let nodes = match held {
             Held::Box(_) => return 1,
@@ -305,7 +302,8 @@ impl Strategy {
         ends.count() + usize::from(matches!(held, Held::Around(..)))
     }
 
-    /// The nodes that must stay free with the place that was found for a request, so that one is found again.
+    /// The nodes that must stay free with the place that was found for a request, so that one is
+    /// found again.
     pub fn kept_free(&self, found: &Held) -> Vec<u32> {
         let nodes = found.nodes(self.grid());
         if self.kind != StrategyKind::FrameSliding {

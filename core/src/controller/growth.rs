@@ -107,12 +107,14 @@ impl Controller<'_> {
         item_len(&running) + ITEM + self.bytes_of_nodes(nodes) + wanted + lease
     }
 
-    /// The numbers of nodes in the blocks that a request may be granted, or that may be reserved for it.
+    /// The numbers of nodes in the blocks that a request may be granted, or that may be reserved
+    /// for it.
     fn nodes_of(&self, request: &Request) -> usize {
         match self.configuration.strategy.holds() {
             Holds::OneBlock => 2,
             Holds::TwoBlocks => 4,
-            // A block has two numbers, and two processors or more, or one. One block that is reserved has two.
+            // A block has two numbers, and two processors or more, or one. One block that is
+            // reserved has two.
             Holds::Processors => {
                 let processors = request.processors.min(self.machine().nodes()) as usize;
                 match self.strategy().takes_any() {
@@ -134,9 +136,10 @@ impl Controller<'_> {
         }
     }
 
-    /// All jobs together, of which so many wait, have no more numbers: as many as there are nodes, as blocks are disjoint; those that run have one for each
-    /// block, or two. Where blocks are reserved there are at most as many of them as nodes, together with those of jobs that run, each with two numbers, and
-    /// one for each job that waits.
+    /// All jobs together, of which so many wait, have no more numbers: as many as there are nodes,
+    /// as blocks are disjoint; those that run have one for each block, or two. Where blocks are
+    /// reserved there are at most as many of them as nodes, together with those of jobs that run,
+    /// each with two numbers, and one for each job that waits.
     fn nodes_to_grant(&self, waiting: u32) -> usize {
         let blocks = self.jobs.running().map(JobSlot::blocks_len).sum::<u32>();
         let nodes = self.machine().nodes();

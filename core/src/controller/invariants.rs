@@ -24,8 +24,9 @@ impl Controller<'_> {
         self.allocator.check_invariants(&self.jobs, blocks);
     }
 
-    /// Asserts that reservations lie within the machine and are disjoint, in space or in time, but for those of the whole machine, for whose
-    /// blocks there may have been no room, and of strategies that need more than a place ([`Strategy::kept_free`]).
+    /// Asserts that reservations lie within the machine and are disjoint, in space or in time, but
+    /// for those of the whole machine, for whose blocks there may have been no room, and of
+    /// strategies that need more than a place ([`Strategy::kept_free`]).
     #[cfg(feature = "reservations")]
     fn check_reservations(&self) {
         let grid = self.machine();

@@ -334,7 +334,8 @@ impl<'m> Controller<'m> {
         self.allocator.chain(job.blocks())
     }
 
-    /// The blocks that are reserved for a job that waits; none if nothing is, or only a number of processors.
+    /// The blocks that are reserved for a job that waits; none if nothing is, or only a number of
+    /// processors.
     #[cfg(feature = "reservations")]
     pub fn reserved_blocks(&self, job: &JobSlot) -> impl Iterator<Item = Block> + '_ {
         let (_, pool) = self.allocator.parts();
@@ -385,10 +386,7 @@ impl<'m> Controller<'m> {
     fn clear(&mut self, now: Ticks) {
         self.clock = now;
         self.candidate = None;
-        let Configuration {
-            machine, strategy, ..
-        } = self.configuration;
-        self.allocator.clear(machine, strategy);
+        self.allocator.clear(self.configuration.machine);
         self.jobs.clear();
         self.counts = Counts::default();
     }

@@ -22,6 +22,7 @@ pub use crate::blocks::{BlockCell, Link};
 #[cfg(feature = "leases")]
 pub use leases::{LEASES_ENDED_MAX, LeaseEnded};
 pub use slot::JobSlot;
+#[cfg(any(feature = "reservations", feature = "restore"))]
 pub(crate) use slot::Reserved;
 use slot::{GrantNumber, State};
 #[cfg(feature = "restore")]

@@ -128,8 +128,9 @@ impl JobSlot {
         }
     }
 
-    /// When a running job is expected to end, or what is reserved for a waiting one: its start and its estimated run time
-    /// later, and not before `now`. `None` without an estimate, or with one that reaches to the end of time.
+    /// When a running job is expected to end, or what is reserved for a waiting one: its start and
+    /// its estimated run time later, and not before `now`. `None` without an estimate, or with one
+    /// that reaches to the end of time.
     pub fn ends(&self, now: Ticks) -> Option<Ticks> {
         let estimate = self.request.estimate?.get();
         let starts = match self.state {
@@ -153,8 +154,8 @@ impl JobSlot {
         }
     }
 
-    /// The block that is reserved for it; `None` if nothing is, or a number of processors, or several blocks
-    /// ([`Controller::reserved_blocks`](crate::Controller::reserved_blocks)).
+    /// The block that is reserved for it; `None` if nothing is, or a number of processors, or
+    /// several blocks ([`Controller::reserved_blocks`](crate::Controller::reserved_blocks)).
     pub const fn reserved_block(&self) -> Option<Block> {
         match self.state {
             State::Waiting {

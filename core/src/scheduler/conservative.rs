@@ -2,9 +2,10 @@
 //!
 //! # Source
 //!
-//! A. Mu'alem and D. Feitelson, "Utilization, Predictability, Workloads, and User Runtime Estimates in Scheduling the IBM SP2 with
-//! Backfilling", IEEE Trans. on Parallel and Distributed Systems 12(6), 2001, section 2. Here a reservation is one of blocks, as in
-//! [`Easy`], of which this is the case without a limit.
+//! A. Mu'alem and D. Feitelson, "Utilization, Predictability, Workloads, and User Runtime Estimates
+//! in Scheduling the IBM SP2 with Backfilling", IEEE Trans. on Parallel and Distributed Systems
+//! 12(6), 2001, section 2. Here a reservation is one of blocks, as in [`Easy`], of which this is
+//! the case without a limit.
 //!
 //! # Differences from the paper
 //!

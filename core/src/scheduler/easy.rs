@@ -2,15 +2,17 @@
 //!
 //! # Source
 //!
-//! D. Lifka, "The ANL/IBM SP Scheduling System", Job Scheduling Strategies for Parallel Processing (LNCS 949), 1995, where the head
-//! of the queue holds a reservation of a number of processors. Here it is one of blocks at a time, where places matter.
+//! D. Lifka, "The ANL/IBM SP Scheduling System", Job Scheduling Strategies for Parallel Processing
+//! (LNCS 949), 1995, where the head of the queue holds a reservation of a number of processors.
+//! Here it is one of blocks at a time, where places matter.
 //!
 //! # Definition
 //!
-//! After every arrival and departure the jobs try in the order of the queue. The first D that are refused hold reservations: the
-//! earliest time at which the job is expected to fit, and the blocks to keep free for it from then on, all that the strategy would give it
-//! ([`World::reserve`]). Every later job may begin at once wherever it overlaps no block that is reserved from before its estimated
-//! end on. D = 1 is EASY.
+//! After every arrival and departure the jobs try in the order of the queue. The first D that are
+//! refused hold reservations: the earliest time at which the job is expected to fit, and the blocks
+//! to keep free for it from then on, all that the strategy would give it ([`World::reserve`]).
+//! Every later job may begin at once wherever it overlaps no block that is reserved from before its
+//! estimated end on. D = 1 is EASY.
 //!
 //! A running job that has used up its estimate is expected to end at once. A job without an estimate counts as one that never ends:
 //! where it holds something nothing is reserved before it has ended, and it begins only beside all that is reserved.
@@ -21,20 +23,24 @@
 //!
 //! # No starvation
 //!
-//! With perfect estimates a job never begins later than was reserved for it when it became the head of the queue, whatever the
-//! strategy: what begins in between has ended by then, or lies beside the blocks, and the strategy finds a place where they are free. A strategy
-//! that takes any free processors reserves a number of them, which is as good ([`Strategy::takes_any`](crate::Strategy::takes_any)).
-//! Reservations of jobs behind the head may move to a later time, as the blocks of the
-//! head may become others. A processor that becomes faulty moves reservations, too.
+//! With perfect estimates a job never begins later than was reserved for it when it became the head
+//! of the queue, whatever the strategy: what begins in between has ended by then, or lies beside
+//! the blocks, and the strategy finds a place where they are free. A strategy that takes any free
+//! processors reserves a number of them, which is as good
+//! ([`Strategy::takes_any`](crate::Strategy::takes_any)). Reservations of jobs behind the head may
+//! move to a later time, as the blocks of the head may become others. A processor that becomes
+//! faulty moves reservations, too.
 //!
 //! # What is decided here
 //!
 //! - A strategy that does not turn a request does not reserve it turned, either: the block must be one that it finds.
-//! - Where no corner of a maximal free submesh is sure to be found (frame sliding, buddy), where a job holds several blocks, and on grids other than
-//!   two-dimensional meshes, what the strategy would choose is reserved.
-//! - Frame sliding, which moves in strides, may fail although more is free than when it found a place. With the frame all is reserved that lies between it and the node
-//!   where the sliding begins ([`Strategy::kept_free`](crate::Strategy::kept_free)), so that the same frames are tried; and the time is searched
-//!   for among all ends, not by bisection.
+//! - Where no corner of a maximal free submesh is sure to be found (frame sliding, buddy), where a
+//!   job holds several blocks, and on grids other than two-dimensional meshes, what the strategy
+//!   would choose is reserved.
+//! - Frame sliding, which moves in strides, may fail although more is free than when it found a
+//!   place. With the frame all is reserved that lies between it and the node where the sliding
+//!   begins ([`Strategy::kept_free`](crate::Strategy::kept_free)), so that the same frames are
+//!   tried; and the time is searched for among all ends, not by bisection.
 //! - Where there is no room for the blocks of a reservation, the whole machine is reserved.
 //! - By number, a faulty processor that a running job holds counts as one that becomes free.
 //! - Where jobs without an estimate hold what the head needs, nothing can be reserved for it, and all others may pass it: nothing is

@@ -91,23 +91,26 @@ impl<'m> World<'_, 'm> {
         supposition.find(request, demand, placing)
     }
 
-    /// Reserves for a waiting job, which cannot begin now, the earliest time at which it could, and what the strategy would give it then. Earlier
-    /// reservations are kept. Nothing is reserved if it could not begin even after all others.
+    /// Reserves for a waiting job, which cannot begin now, the earliest time at which it could, and
+    /// what the strategy would give it then. Earlier reservations are kept. Nothing is reserved if
+    /// it could not begin even after all others.
     ///
-    /// For a strategy that takes any free processors ([`Strategy::takes_any`]) that is a number of processors. On a two-dimensional mesh
-    /// it is the corner of a maximal free submesh that withholds the fewest processors that are free now, in an
-    /// orientation in which the strategy surely finds a place ([`Strategy::recognizes`]); ties: the
-    /// smallest (y1, x1, y2, x2). Where there is none, and on other grids, it is all blocks that the strategy would choose.
+    /// For a strategy that takes any free processors ([`Strategy::takes_any`]) that is a number of
+    /// processors. On a two-dimensional mesh it is the corner of a maximal free submesh that
+    /// withholds the fewest processors that are free now, in an orientation in which the strategy
+    /// surely finds a place ([`Strategy::recognizes`]); ties: the smallest (y1, x1, y2, x2). Where
+    /// there is none, and on other grids, it is all blocks that the strategy would choose.
     ///
-    /// Blocks of a reservation that has several take the room that running jobs leave: all together are no more than
-    /// a machine full of jobs and one job that waits may need ([`Needs::blocks`](crate::storage::Needs::blocks), were there no limit to jobs). Where that
-    /// does not suffice the whole machine is reserved, so that no later job runs beyond the time; and a job that would take more blocks than are
-    /// left waits.
+    /// Blocks of a reservation that has several take the room that running jobs leave: all together
+    /// are no more than the machine has processors. Where that does not suffice the whole machine is
+    /// reserved, so that no later job runs beyond the time; and a job that would take more blocks
+    /// than are left waits.
     ///
     /// # Time complexity
     ///
-    /// The first reservation takes O(log running) suppositions, if what fits in less fits in more ([`Strategy::is_monotone`]); any other O(running
-    /// jobs + reservations), as what is reserved is taken away again.
+    /// The first reservation takes O(log running) suppositions, if what fits in less fits in more
+    /// ([`Strategy::is_monotone`]); any other O(running jobs + reservations), as what is reserved
+    /// is taken away again.
     pub fn reserve(&mut self, job: Slot) {
         self.sort_running();
         let reserved = match self.allocator.strategy().takes_any() {

@@ -410,17 +410,15 @@ impl Holds {
         matches!(self, Holds::OneBlock)
     }
 
-    /// Room for the blocks of `jobs` jobs on a machine of `processors` processors: for all that run, and for those of one that waits and
-    /// might hold few.
+    /// The most blocks that `jobs` jobs hold together on a machine of `processors` processors.
     pub(crate) const fn blocks(self, jobs: usize, processors: usize) -> usize {
-        // Blocks of jobs that run are disjoint and hold at least one processor each.
-        let (most, waits) = match self {
-            Holds::OneBlock => (jobs, 1),
-            Holds::TwoBlocks => (jobs.saturating_mul(2), 2),
-            Holds::Processors => (processors, 0),
+        // Blocks are disjoint and hold at least one processor each.
+        let most = match self {
+            Holds::OneBlock => jobs,
+            Holds::TwoBlocks => jobs.saturating_mul(2),
+            Holds::Processors => processors,
         };
-        let all = processors + waits;
-        if most < all { most } else { all }
+        if most < processors { most } else { processors }
     }
 }
 

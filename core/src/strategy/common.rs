@@ -60,8 +60,9 @@ macro_rules! simple_strategy {
     };
 }
 
-/// Defines a strategy that searches the tree of halves of a two-dimensional mesh ([`Halves`](crate::search::halves::Halves)): whether any free processors
-/// will do, and what it proposes, of the tree, the number of processors and the draft, and the parameter of its kind.
+/// Defines a strategy that searches the tree of halves of a two-dimensional mesh
+/// ([`Halves`](crate::search::halves::Halves)): whether any free processors will do, and what it
+/// proposes, of the tree, the number of processors and the draft, and the parameter of its kind.
 macro_rules! tree_strategy {
     (
         $(#[$meta:meta])* $name:ident $(($parameter:ident))?, takes_any: $takes_any:literal,

@@ -19,6 +19,8 @@
 //! # Recognition
 //!
 //! Not complete: a free submesh between two strides is missed, and so is any that must be rotated.
+//! Where more is free the frames may be others, so that it fails although it found a place before.
+//! Schedulers that reserve keep free for it all between the frame and the first free node.
 //!
 //! ```text
 //!   y

@@ -35,9 +35,11 @@
 //! - A request that is refused because its name is taken, or because it could never be granted, is none of the recent requests; one that is refused
 //!   for lack of room is.
 //! - No more candidates are kept than processors are free.
-//! - A block that is reserved for a job that waits, and withheld from the one that is placed, counts as one more of the k jobs, behind those that run: it
-//!   is busy now, and leaves like any other. Where it covers what a running job holds, those processors are free when both have left. There
-//!   are no more such jobs than, with those that run, processors are not free; others behind them never leave.
+//! - A block that is reserved for a job that waits, and withheld from the one that is placed,
+//!   counts as one more of the k jobs, behind those that run: it is busy now, and leaves like any
+//!   other. Where it covers what a running job holds, those processors are free when both have
+//!   left. There are no more such jobs than, with those that run, processors are not free; others
+//!   behind them never leave.
 //! - Faulty processors stay busy when their job leaves.
 //! - Without jobs ([`Allocator`](crate::Allocator)) nothing waits, and the order of grants is that of the blocks in memory.
 //! - In a supposition nothing is known of running jobs but what the outlook just before said; without one, that nothing runs.

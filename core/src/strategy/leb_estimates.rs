@@ -19,7 +19,8 @@
 //! - A job that is placed and has no estimate is placed as least expected blocking places it.
 //! - An [`Allocator`](crate::Allocator) knows of no ends: its jobs never leave.
 //! - Of running jobs with the same estimated end the one that was granted first leaves first.
-//! - What is reserved for a job that waits, and withheld from the one that is placed, leaves at that job's estimated end.
+//! - What is reserved for a job that waits, and withheld from the one that is placed, leaves at
+//!   that job's estimated end.
 //! - The other decisions are those of least expected blocking.
 //!
 //! # Complexity and memory

@@ -133,20 +133,21 @@ pub trait Strategy {
         false
     }
 
-    /// Whether a place is found whenever as many processors are free as the request demands, wherever they are. Then schedulers
-    /// reserve a number of processors, else what the strategy finds.
+    /// Whether a place is found whenever as many processors are free as the request demands,
+    /// wherever they are. Then schedulers reserve a number of processors, else what the strategy
+    /// finds.
     fn takes_any(&self) -> bool {
         false
     }
 
-    /// Whether a place that is found where some processors are busy is found again, or another one, where fewer are. If not, the strategy says what
-    /// has to stay free ([`Strategy::kept_free`]).
+    /// Whether a place is found wherever more is free than in an occupancy in which one is found.
+    /// If not, the strategy says what has to stay free ([`Strategy::kept_free`]).
     fn is_monotone(&self) -> bool {
         true
     }
 
-    /// What has to stay free for a request with the place that was found for it in a supposed occupancy, so that a place is found again
-    /// when what is free there becomes busy elsewhere: a block around that place.
+    /// What has to stay free for a request so that a place is found again for it, whatever else has
+    /// become busy until then: a block around the place that was found in this supposed occupancy.
     fn kept_free(&self, _supposed: &Occupancy<'_>, place: Block) -> Block {
         place
     }

@@ -172,7 +172,8 @@ impl Strategy for Neighbor<'_> {
         }
     }
 
-    /// A request that keeps its orientation needs its whole rectangle free, also where it takes a part of it.
+    /// A request that keeps its orientation needs its whole rectangle free, also where it takes a
+    /// part of it.
     fn recognizes(&self, request: &Request, sides: Sides) -> bool {
         !request.may_rotate() && request.sides() == sides
     }

@@ -16,7 +16,8 @@ impl Supposition<'_, '_> {
     ///
     /// # Errors
     ///
-    /// `Reserved`: all places are among what is withheld, or reservations take the room for its blocks.
+    /// `Reserved`: all places are among what is withheld, or reservations take the room for its
+    /// blocks.
     pub(crate) fn find(
         mut self,
         request: &Request,
@@ -31,7 +32,8 @@ impl Supposition<'_, '_> {
         self.propose(request).map_err(|_| Refusal::Reserved)
     }
 
-    /// What to keep free for a job that fits; see [`World::reserve`](crate::scheduler::World::reserve). `given_back` is all that was given
+    /// What to keep free for a job that fits; see
+    /// [`World::reserve`](crate::scheduler::World::reserve). `given_back` is all that was given
     /// back here. `None` if the strategy finds no place.
     ///
     /// # Time complexity

@@ -257,7 +257,8 @@ fn evalys_reads_the_jobs_and_finds_the_same_mean_waiting_time() {
     assert_eq!(numbers[3], held as f64);
 }
 
-/// Job 1 holds three of six processors until 10, when job 2, the head, takes four. Job 3 runs longer, so it begins beside the place of the head.
+/// Job 1 holds three of six processors until 10, when job 2, the head, takes four. Job 3 runs
+/// longer, so it begins beside the place of the head.
 #[test]
 fn later_jobs_leave_free_what_the_head_needs() {
     let folder = tempfile::tempdir().unwrap();

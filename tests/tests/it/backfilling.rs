@@ -294,7 +294,8 @@ fn grids_start_jobs_as_the_naive_form() {
     }
 }
 
-/// With perfect estimates no job starts later than was reserved for it when it became the head of the queue, whatever the strategy.
+/// With perfect estimates no job starts later than was reserved for it when it became the head of
+/// the queue, whatever the strategy.
 #[test]
 fn no_head_starts_later_than_was_first_reserved_for_it() {
     let machines = [
@@ -329,7 +330,8 @@ fn late_heads(configuration: Configuration, seed: u64) -> usize {
     } = configuration;
     let mut random = Random::new(seed);
     let mut jobs = workload(machine, 60, Estimates::Perfect, seed + 11);
-    // What some strategies place otherwise: fewer processors than the sides have, and sides as they are.
+    // What some strategies place otherwise: fewer processors than the sides have, and sides as they
+    // are.
     for job in &mut jobs {
         let request = &mut job.request;
         if random.percent(30) {
@@ -374,7 +376,8 @@ fn late_heads(configuration: Configuration, seed: u64) -> usize {
     promised.len()
 }
 
-/// Of six processors three are held until 10. The head takes four then; the job behind it runs longer and begins at once on the other two.
+/// Of six processors three are held until 10. The head takes four then; the job behind it runs
+/// longer and begins at once on the other two.
 #[test]
 fn a_later_job_leaves_free_what_the_head_needs() {
     let row = Grid::from(mesh(6, 1));
@@ -426,7 +429,8 @@ fn all_blocks_of_an_l_are_reserved_and_what_lies_beside_them_is_not() {
     controller.check_invariants();
 }
 
-/// As many blocks are held as the machine has processors: no block is left for a reservation, so all of it is reserved.
+/// As many blocks are held as the machine has processors: no block is left for a reservation, so
+/// all of it is reserved.
 #[test]
 fn without_room_for_its_blocks_the_whole_machine_is_reserved() {
     let mut memory = HeapMemory::new(mesh(4, 1), 8);
@@ -471,7 +475,8 @@ fn without_room_for_its_blocks_the_whole_machine_is_reserved() {
     assert_eq!(reserved_by(release(7), 20), (Some(25), next));
 }
 
-/// An estimate that reaches to the end of time is none: nothing is reserved behind it, and it begins only beside what is reserved.
+/// An estimate that reaches to the end of time is none: nothing is reserved behind it, and it
+/// begins only beside what is reserved.
 #[test]
 fn an_estimate_up_to_the_end_of_time_is_none() {
     let estimates = [Ticks::MAX, Ticks::MAX - 1, Ticks::MAX - 5, Ticks::MAX / 2];

@@ -137,7 +137,8 @@ pub struct Foresight<'m, R> {
     mesh: Mesh,
     budget: u64,
     division: Division,
-    /// `list[..running]` are the other jobs of the latest outlook: those that run, and those for which something is reserved.
+    /// `list[..running]` are the other jobs of the latest outlook: those that run, and those for
+    /// which something is reserved.
     pub(super) workspace: Workspace<'m>,
     running: usize,
     /// Whether some of them may hold the same processors.
@@ -401,7 +402,8 @@ impl Decision<'_> {
         self.candidates.len()
     }
 
-    /// Puts the `count` largest of the running jobs first, the largest at the front; of the same size those that were granted first.
+    /// Puts the `count` largest of the running jobs first, the largest at the front; of the same
+    /// size those that were granted first.
     pub(super) fn largest_first(&mut self, count: usize) {
         let area = |block| Submesh::from_bits(block).area();
         for at in 0..self.running.len() {
@@ -415,7 +417,8 @@ impl Decision<'_> {
         }
     }
 
-    /// A running job leaves. What another one holds as well, of those that are not gone, stays busy.
+    /// A running job leaves. What another one holds as well, of those that are not gone, stays
+    /// busy.
     pub(super) fn leave(&mut self, job: usize, is_gone: &dyn Fn(usize) -> bool) {
         let block = self.block(job);
         self.bands.release(block);
