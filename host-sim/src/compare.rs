@@ -452,8 +452,10 @@ fn picture(compared: &Comparison<'_>, rows: &[Row]) -> Picture {
         x: load,
         y: shown(result, metric).map(|estimate| Measured {
             mean: estimate.mean,
-            half_width: estimate.ci95,
+            ci95: estimate.ci95,
             grows: report::grows(result, metric),
+            saturated: result.saturated,
+            refused: report::refused_percent(result),
         }),
     };
     let schedulers = compared.scheduler_names().into_iter().enumerate();

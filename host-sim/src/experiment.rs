@@ -44,8 +44,9 @@ pub enum Replications {
         /// The cap.
         max: u32,
     },
-    /// Until the half-width of the 95 % interval of every strategy's utilization is at most `target`, checked after
-    /// every [`REPLICATIONS_STEP`] replications, but at least [`REPLICATIONS_MIN`] and at most `max` times.
+    /// Until both arms of the 95 % interval of every strategy's utilization are at most `target`
+    /// long, checked after every [`REPLICATIONS_STEP`] replications, but at least
+    /// [`REPLICATIONS_MIN`] and at most `max` times.
     UntilAbsoluteError {
         /// For instance .005, half a percentage point.
         target: f64,
@@ -132,6 +133,9 @@ pub enum Stop {
     Incomplete,
 }
 
+/// A mean over a smaller part of the measured jobs is marked.
+pub const SERVED_SHARE_MIN: f64 = 0.99;
+
 /// What came out for one strategy.
 #[derive(Clone, Debug)]
 pub struct StrategyResult {
@@ -150,6 +154,9 @@ pub struct StrategyResult {
     /// Whether mean delays have a value: where the backlog grew they depend on the length of the run, or of the log. They
     /// have one even so where departures are measured ([`Measure::Departures`]): that of so many.
     pub has_delays: bool,
+    /// Whether the jobs are those of a log. Its mean delays are numbers also where the backlog
+    /// grew, though they depend on where it ends.
+    pub is_of_log: bool,
     /// Whether mean delays still grow with the length of the run, by more than [`EMPTY_START_BIAS_MAX`](crate::statistics::EMPTY_START_BIAS_MAX) of the
     /// long-run value: the run is too short, and the mean decides no claim. Not where
     /// `saturated`, and never for a log, for measured departures or a backlog that is kept up.
@@ -176,18 +183,45 @@ impl StrategyResult {
     /// paired replications. `None` when either has no values.
     pub fn gain_over(&self, other: &StrategyResult, metric: Metric) -> Option<Estimate> {
         let ratio = self.sample(metric)?.ratio_to(&other.sample(metric)?)?;
-        Some(Estimate {
-            mean: 1.0 - ratio.mean,
-            ..ratio
-        })
+        Some(ratio.affine(-1.0, 1.0))
+    }
+
+    /// Measured jobs that were served, in all replications.
+    pub fn served(&self) -> u64 {
+        let jobs = self.runs.iter().filter_map(|run| run.values[Metric::Jobs]);
+        jobs.sum::<f64>() as u64
+    }
+
+    /// Measured jobs in all replications, served or not.
+    pub fn measured(&self) -> u64 {
+        self.served() + self.refused.total() + self.left_behind
+    }
+
+    /// Measured jobs that were served, as a part of all of them.
+    pub fn served_share(&self) -> f64 {
+        match self.measured() {
+            0 => 1.0,
+            measured => self.served() as f64 / measured as f64,
+        }
+    }
+
+    /// Whether its means of jobs leave out more than they may ([`SERVED_SHARE_MIN`]).
+    pub fn is_partial(&self) -> bool {
+        self.served_share() < SERVED_SHARE_MIN
+    }
+
+    /// The value of each replication; `None` for one that had nothing to measure.
+    pub fn values(&self, metric: Metric) -> Vec<Option<f64>> {
+        self.runs.iter().map(|run| run.values[metric]).collect()
     }
 
     /// The value of each replication; `None` when one of them has none.
     pub fn sample(&self, metric: Metric) -> Option<Sample> {
-        let values = self.runs.iter().map(|run| run.values[metric]);
+        let values = self.values(metric).into_iter();
         Some(Sample {
             values: values.collect::<Option<_>>()?,
             sampling: self.sampling,
+            signed: false,
         })
     }
 }

@@ -81,6 +81,21 @@ macro_rules! metrics {
                 !matches!(self, Metric::MessageLatency | Metric::Hops | Metric::BlockedTime)
             }
 
+            /// Whether it is about the jobs that were served, so that jobs without a place are
+            /// missing in it.
+            pub const fn is_of_served_jobs(self) -> bool {
+                !matches!(
+                    self,
+                    Metric::Utilization
+                        | Metric::AllocationMiss
+                        | Metric::CompletionTime
+                        | Metric::Jobs
+                        | Metric::SearchTime
+                        | Metric::ExternalFragmentation
+                        | Metric::WaitingAtEnd
+                )
+            }
+
             /// The name with the unit in which people read it, for files of numbers: [`Metric::scale`] times the value.
             pub fn column(self, unit: TimeUnit) -> String {
                 let time = match unit {

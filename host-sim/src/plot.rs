@@ -2,9 +2,11 @@
 //! categories, one bar a strategy.
 //!
 //! It is made to be printed: every strategy has a marker and a dash pattern of its own beside its
-//! colour, the legend stands outside the axes, and a saturated point, which has no mean, stands in a
-//! strip of its own above the axes and never among the numbers. A point whose mean still grows with the length of the
-//! run has an arrow; a number that a text states about a point is a ring, larger than any marker.
+//! colour, the legend stands outside the axes, and a saturated point stands in a strip of its own
+//! above the axes, and among the numbers only if it has a mean, as that of a log has. A point whose
+//! mean still grows with the length of the run has an arrow; one that leaves out refused jobs has
+//! their part of all below it; a number that a text states about a point is a ring, larger than any
+//! marker.
 //!
 //! [`Layout`] chooses between a picture for a whole page and one for a column of it.
 
@@ -20,6 +22,7 @@ use plotters::coord::ranged1d::{BoldPoints, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::statistics::Interval;
 use crate::workload::TimeUnit;
 
 mod axis;
@@ -69,6 +72,8 @@ const THICK: u32 = 2 * PIXEL as u32;
 const STATED: &str = "number in the text";
 /// What the arrow means.
 const GROWS: &str = "grows with the run";
+/// What the percentages mean.
+const REFUSED: &str = "refused jobs";
 
 /// What the picture shows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -126,12 +131,18 @@ pub struct Series {
 }
 
 /// One measured point.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// Place on the horizontal axis.
     pub x: f64,
     /// What was measured; `None` where the system was saturated.
     pub y: Option<Measured>,
+}
+
+impl Point {
+    fn is_saturated(&self) -> bool {
+        self.y.as_ref().is_none_or(|y| y.saturated)
+    }
 }
 
 /// A number that a text states about a point of a series: a ring, with an entry of the legend for all of them.
@@ -145,15 +156,20 @@ pub struct Stated {
     pub y: f64,
 }
 
-/// A mean and the half-width of its confidence interval, in the unit of the vertical axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A mean and its confidence interval, in the unit of the vertical axis.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
     /// The mean.
     pub mean: f64,
-    /// The half-width; `None` with a single replication.
-    pub half_width: Option<f64>,
+    /// The interval; `None` with a single replication.
+    pub ci95: Option<Interval>,
     /// Whether the mean still grows with the length of the run, which an arrow marks.
     pub grows: bool,
+    /// Whether the system was saturated, so that the mean belongs to this log alone.
+    pub saturated: bool,
+    /// The part of the jobs that was refused and is missing in the mean, in words; it stands below
+    /// the marker.
+    pub refused: Option<String>,
 }
 
 impl Measured {
@@ -161,7 +177,10 @@ impl Measured {
     fn in_unit(self, size: f64) -> Self {
         Measured {
             mean: self.mean / size,
-            half_width: self.half_width.map(|half_width| half_width / size),
+            ci95: self.ci95.map(|Interval { low, high }| Interval {
+                low: low / size,
+                high: high / size,
+            }),
             ..self
         }
     }
@@ -174,7 +193,7 @@ impl Picture {
             return Cow::Borrowed(self);
         };
         let points = || self.series.iter().flat_map(|series| &series.points);
-        let means = points().filter_map(|point| Some(point.y?.mean));
+        let means = points().filter_map(|point| Some(point.y.as_ref()?.mean));
         let most = means.chain(self.stated.iter().map(|stated| stated.y));
         let (size, name) = unit.readable(most.fold(0.0, f64::max));
         let mut picture = self.clone();
@@ -185,7 +204,7 @@ impl Picture {
             .iter_mut()
             .flat_map(|series| &mut series.points)
         {
-            point.y = point.y.map(|y| y.in_unit(size));
+            point.y = point.y.take().map(|y| y.in_unit(size));
         }
         picture
             .stated
@@ -242,6 +261,7 @@ impl Frame {
         let notes = [
             has_bars(picture),
             has_growing(picture),
+            has_refused(picture),
             !picture.stated.is_empty(),
         ];
         let entries = picture.series.len() + notes.map(usize::from).iter().sum::<usize>();
@@ -293,7 +313,7 @@ impl Frame {
 
 /// The series that have a saturated point.
 fn saturated_rows(picture: &Picture) -> usize {
-    let is_saturated = |series: &&Series| series.points.iter().any(|point| point.y.is_none());
+    let is_saturated = |series: &&Series| series.points.iter().any(Point::is_saturated);
     picture.series.iter().filter(is_saturated).count()
 }
 
@@ -310,7 +330,7 @@ fn legend_columns(picture: &Picture) -> usize {
 
 /// Whether a point has a confidence interval.
 fn has_bars(picture: &Picture) -> bool {
-    any_measured(picture, |y| y.half_width.is_some())
+    any_measured(picture, |y| y.ci95.is_some())
 }
 
 /// Whether a mean still grows with the length of the run.
@@ -318,9 +338,14 @@ fn has_growing(picture: &Picture) -> bool {
     any_measured(picture, |y| y.grows)
 }
 
-fn any_measured(picture: &Picture, is_so: impl Fn(Measured) -> bool) -> bool {
+/// Whether a mean leaves out jobs that were refused.
+fn has_refused(picture: &Picture) -> bool {
+    any_measured(picture, |y| y.refused.is_some())
+}
+
+fn any_measured(picture: &Picture, is_so: impl Fn(&Measured) -> bool) -> bool {
     let mut points = picture.series.iter().flat_map(|series| &series.points);
-    points.any(|point| point.y.is_some_and(&is_so))
+    points.any(|point| point.y.as_ref().is_some_and(&is_so))
 }
 
 /// Whether the horizontal axis has categories, so that each series has bars and no line.
@@ -417,16 +442,16 @@ fn draw_series(
         for stretch in series.points.split(|point| point.y.is_none()) {
             let path: Vec<(i32, i32)> = stretch
                 .iter()
-                .filter_map(|point| point.y.map(|y| place(point.x, y.mean)))
+                .filter_map(|point| Some(place(point.x, point.y.as_ref()?.mean)))
                 .collect();
             draw_line(root, &path, look)?;
         }
     }
     for point in &series.points {
-        let Some(y) = point.y else { continue };
-        if let Some(half_width) = y.half_width {
-            let (x, top) = place(point.x, y.mean + half_width);
-            let (_, bottom) = place(point.x, axis.clipped(y.mean - half_width));
+        let Some(y) = &point.y else { continue };
+        if let Some(Interval { low, high }) = y.ci95 {
+            let (x, top) = place(point.x, high);
+            let (_, bottom) = place(point.x, axis.clipped(low));
             for bar in [
                 [(x, top), (x, bottom)],
                 [(x - MARKER, top), (x + MARKER, top)],
@@ -441,6 +466,20 @@ fn draw_series(
         draw_marker(root, place(point.x, y.mean), look)?;
         if y.grows {
             draw_arrow(root, place(point.x, y.mean), look.color)?;
+        }
+        if let Some(refused) = &y.refused {
+            let (x, y) = place(point.x, y.mean);
+            let axes = chart.plotting_area().get_pixel_range().0;
+            // Beside the interval, on the side that has more room.
+            let (side, x) = match x < (axes.start + axes.end) / 2 {
+                true => (HPos::Left, x + MARKER),
+                false => (HPos::Right, x - MARKER),
+            };
+            let text = ("sans-serif", 13 * PIXEL)
+                .into_text_style(root)
+                .color(&look.color)
+                .pos(Pos::new(side, VPos::Top));
+            root.draw_text(refused, &text, (x, y + 2 * MARKER))?;
         }
     }
     Ok(())
@@ -472,7 +511,7 @@ fn draw_strip(root: &Area<'_>, chart: &Chart<'_, '_>, picture: &Picture, height:
     for (index, series) in picture.series.iter().enumerate() {
         let mut drawn = false;
         let offset = Slot::of(picture, index).map_or(0.0, |slot| slot.offset);
-        for point in series.points.iter().filter(|point| point.y.is_none()) {
+        for point in series.points.iter().filter(|point| point.is_saturated()) {
             let (x, _) = chart
                 .plotting_area()
                 .map_coordinate(&(point.x + offset, 1.0));
@@ -537,8 +576,19 @@ fn draw_legend(area: &Area<'_>, picture: &Picture, frame: &Frame, bars: bool) ->
         draw_arrow(area, at(x + 10, y + 10), BLACK)?;
         label(area, GROWS, at(x + LEGEND_NAME - 6, y), NAME, HPos::Left)?;
     }
-    if !picture.stated.is_empty() {
+    if has_refused(picture) {
         let before = [has_bars(picture), has_growing(picture)].map(usize::from);
+        let (x, y) = place(picture.series.len() + before.iter().sum::<usize>());
+        label(area, "n %", at(x + 22, y), 13, HPos::Center)?;
+        label(area, REFUSED, at(x + LEGEND_NAME - 6, y), NAME, HPos::Left)?;
+    }
+    if !picture.stated.is_empty() {
+        let before = [
+            has_bars(picture),
+            has_growing(picture),
+            has_refused(picture),
+        ];
+        let before = before.map(usize::from);
         let (x, y) = place(picture.series.len() + before.iter().sum::<usize>());
         draw_ring(area, at(x + 22, y), BLACK)?;
         label(area, STATED, at(x + LEGEND_NAME - 6, y), NAME, HPos::Left)?;

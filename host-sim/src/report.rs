@@ -1,6 +1,6 @@
 //! What `run` shows: a table for people, JSON for programs.
 //!
-//! A number that does not exist (the half-width of a single run, the mean delay of a saturated system) is
+//! A number that does not exist (the interval of a single run, the mean delay of a saturated system) is
 //! `null` in JSON and a word in the table; no number stands in for it.
 
 use std::fmt::Write as _;
@@ -32,12 +32,13 @@ pub(crate) fn width() -> usize {
     *WIDTH
 }
 
+pub(crate) mod cells;
 mod json;
 mod number;
 mod words;
 
 pub(crate) use json::{
-    Document, EstimateJson, LogJson, MetricsJson, Recorded, RefusedJson, ResultJson, RunContent,
+    Document, EstimateJson, LogJson, MetricsJson, Recorded, ResultJson, RunContent, ServedJson,
     write_json,
 };
 pub use number::number;
@@ -87,9 +88,10 @@ pub const fn depends_on_length(metric: Metric) -> bool {
     )
 }
 
-/// Whether the metric has no value because the system was saturated.
+/// Whether the metric has no value because the system was saturated. That of a log has one, which
+/// is [marked](Mark).
 fn is_hidden(result: &StrategyResult, metric: Metric) -> bool {
-    !result.has_delays && depends_on_length(metric)
+    !result.has_delays && !result.is_of_log && depends_on_length(metric)
 }
 
 /// The estimate as it may be shown: `None` where the system was saturated and the metric means nothing.
@@ -97,12 +99,75 @@ pub fn shown(result: &StrategyResult, metric: Metric) -> Option<Estimate> {
     result.metrics[metric].filter(|_| !is_hidden(result, metric))
 }
 
-/// What stands beside a mean that still grows with the length of the run.
-pub const GROWS: &str = "↑";
+/// What stands behind a mean that says less than it seems to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It still grows with the length of the run.
+    Grows,
+    /// It is that of a log that saturates the strategy.
+    Saturated,
+    /// It leaves out more than 1 % of the jobs.
+    Partial,
+}
 
-/// What [`GROWS`] means.
-pub const GROWS_MEANING: &str =
-    "↑: the mean still grows with the length of the run; it takes more --jobs.";
+impl Mark {
+    /// Every mark.
+    pub const ALL: [Mark; 3] = [Mark::Grows, Mark::Saturated, Mark::Partial];
+
+    /// The mark in a table.
+    pub const fn symbol(self) -> char {
+        match self {
+            Mark::Grows => '↑',
+            Mark::Saturated => '†',
+            Mark::Partial => '*',
+        }
+    }
+
+    const fn meaning(self) -> &'static str {
+        match self {
+            Mark::Grows => "the mean still grows with the length of the run; it takes more --jobs.",
+            Mark::Saturated => {
+                "saturated: the backlog grew, so the mean depends on where the log ends."
+            }
+            Mark::Partial => {
+                "a mean over less than 99 % of the measured jobs; the others were refused or\n\
+                 left behind."
+            }
+        }
+    }
+
+    /// Whether the mean of this metric has it.
+    pub fn is_on(self, result: &StrategyResult, metric: Metric) -> bool {
+        match self {
+            Mark::Grows => grows(result, metric),
+            Mark::Saturated => result.is_of_log && result.saturated && depends_on_length(metric),
+            Mark::Partial => result.is_partial() && metric.is_of_served_jobs(),
+        }
+    }
+}
+
+/// What the marks on these results mean, a line each.
+pub fn legend<'r>(results: impl Iterator<Item = &'r StrategyResult>) -> Vec<String> {
+    let mut used = [false; Mark::ALL.len()];
+    for result in results {
+        for (used, mark) in used.iter_mut().zip(Mark::ALL) {
+            let mut metrics = Metric::ALL.into_iter();
+            *used = *used || metrics.any(|metric| mark.is_on(result, metric));
+        }
+    }
+    let marks = Mark::ALL.into_iter().zip(used);
+    let lines = marks.filter(|(_, used)| *used);
+    lines
+        .map(|(mark, _)| format!("{}: {}", mark.symbol(), mark.meaning()))
+        .collect()
+}
+
+/// Measured jobs that were refused, in percent of all; `None` where none was.
+pub fn refused_percent(result: &StrategyResult) -> Option<String> {
+    let refused = result.refused.total();
+    let percent = || 100.0 * refused as f64 / result.measured() as f64;
+    (refused > 0).then(|| format!("{} %", number::alone(percent())))
+}
 
 /// Whether the mean of this metric still grows with the length of the run.
 pub fn grows(result: &StrategyResult, metric: Metric) -> bool {
@@ -197,14 +262,23 @@ impl Report<'_> {
     }
 
     /// The metrics in as few tables as fit: as many groups in each as there is room for, or parts
-    /// of one.
+    /// of one. Next to the mean waiting delay stand the jobs that it leaves out, as they were
+    /// refused.
     fn metric_tables(&self, groups: &[[Metric; 4]]) -> Vec<String> {
+        let any_refused = self.results.iter().any(|result| result.refused.total() > 0);
+        let with_refused = |metric: Metric| any_refused && metric == Metric::WaitingDelay;
         let of = |metrics: &[Metric]| {
             let unit = self.scenario.time_unit();
-            let headers = metrics.iter().map(|&metric| header(metric, unit));
-            let mut table = table(std::iter::once("strategy".to_owned()).chain(headers));
+            let columns = metrics.iter().flat_map(|&metric| {
+                let refused = with_refused(metric).then(|| "refused\njobs".to_owned());
+                std::iter::once(header(metric, unit)).chain(refused)
+            });
+            let mut table = table(std::iter::once("strategy".to_owned()).chain(columns));
             for result in self.results {
-                let values = metrics.iter().map(|&metric| cell(result, metric));
+                let values = metrics.iter().flat_map(|&metric| {
+                    let refused = with_refused(metric).then(|| refused_text(result));
+                    std::iter::once(cell(result, metric)).chain(refused)
+                });
                 let row = std::iter::once(result.strategy.to_string()).chain(values);
                 table.add_row(row);
             }
@@ -304,7 +378,7 @@ impl Report<'_> {
         for (result, timing) in self.results.iter().zip(self.timings) {
             let mut row = vec![
                 result.strategy.to_string(),
-                measured_jobs(result).to_string(),
+                result.served().to_string(),
                 result.runs.len().to_string(),
                 hash(result.decision_hash),
                 jobs_per_second(result, timing).map_or("-".into(), |rate| format!("{rate:.0}")),
@@ -330,9 +404,8 @@ impl Report<'_> {
         if let Some(result) = self.results.iter().find(|result| result.runs.len() > 1) {
             notes.push(result.sampling.interval_meaning().to_owned());
         }
-        if self.results.iter().any(|result| result.grows_with_length) {
-            notes.push(GROWS_MEANING.to_owned());
-        }
+        notes.extend(legend(self.results.iter()));
+        notes.extend(identical_text(self.results));
         notes.extend(reservations_text(
             self.scenario.scheduler,
             self.scenario.jobs.estimates(),
@@ -349,6 +422,9 @@ impl Report<'_> {
             if result.saturated {
                 let meaning = match (result.left_behind, result.has_delays) {
                     (0, true) => "the backlog grew; delays are of so many departures".to_owned(),
+                    (0, false) if result.is_of_log => {
+                        "the backlog grew; delays depend on where the log ends".to_owned()
+                    }
                     (0, false) => {
                         "the backlog grew over the run; delays depend on its length".to_owned()
                     }
@@ -415,13 +491,42 @@ pub(crate) fn subtitle(scenario: &Scenario) -> String {
     }
 }
 
-/// How far the others are below the strategy with the longest mean waiting delay, of those that have a mean that does not
-/// grow with the length of the run.
+/// The strategies whose decisions are the same in all runs.
+fn identical_text(results: &[StrategyResult]) -> Vec<String> {
+    let mut alike: Vec<Vec<&StrategyResult>> = Vec::new();
+    for result in results {
+        let same = |group: &&mut Vec<&StrategyResult>| {
+            let first = group[0];
+            (first.decision_hash, first.decisions) == (result.decision_hash, result.decisions)
+        };
+        match alike.iter_mut().find(same) {
+            Some(group) => group.push(result),
+            None => alike.push(vec![result]),
+        }
+    }
+    let groups = alike.iter().filter(|group| group.len() > 1);
+    let text = |group: &Vec<&StrategyResult>| {
+        let names: Vec<_> = group.iter().map(|it| it.strategy.to_string()).collect();
+        format!("{}: identical decisions.", names.join(", "))
+    };
+    groups.map(text).collect()
+}
+
+/// Whether its mean waiting delay can be compared with that of others: it has a mean that is no
+/// matter of the length of the run, and is over all jobs.
+pub(crate) fn is_comparable(result: &StrategyResult) -> bool {
+    let marks = Mark::ALL.into_iter();
+    let mut marks = marks.filter(|mark| mark.is_on(result, Metric::WaitingDelay));
+    shown(result, Metric::WaitingDelay).is_some() && marks.next().is_none()
+}
+
+/// How far the others are below the strategy with the longest mean waiting delay, of those whose
+/// means can be compared.
 fn best_gains(results: &[StrategyResult]) -> Vec<String> {
     let metric = Metric::WaitingDelay;
     let mean = |result: &StrategyResult| {
-        let settled = shown(result, metric).filter(|_| !grows(result, metric));
-        settled.map(|estimate| estimate.mean)
+        let comparable = shown(result, metric).filter(|_| is_comparable(result));
+        comparable.map(|estimate| estimate.mean)
     };
     let with_mean = results
         .iter()
@@ -463,12 +568,12 @@ fn jobs_per_second(result: &StrategyResult, timing: &Timing) -> Option<f64> {
     rate.is_finite().then_some(rate)
 }
 
-fn measured_jobs(result: &StrategyResult) -> u64 {
-    let jobs = result
-        .runs
-        .iter()
-        .filter_map(|run| run.values[Metric::Jobs]);
-    jobs.sum::<f64>() as u64
+/// How many measured jobs were refused, and in percent.
+fn refused_text(result: &StrategyResult) -> String {
+    match refused_percent(result) {
+        Some(percent) => format!("{} ({percent})", result.refused.total()),
+        None => "0".to_owned(),
+    }
 }
 
 /// Shown where a strategy may hold several blocks.
@@ -506,20 +611,25 @@ fn header(metric: Metric, unit: TimeUnit) -> String {
     }
 }
 
-/// A metric in a table: `47.9 ± 1.2`, the same with [`GROWS`], `saturated` or `-`.
+/// A metric in a table: `47.9 ± 1.2`, the same with [marks](Mark), `saturated` or `-`.
 pub fn cell(result: &StrategyResult, metric: Metric) -> String {
     if is_hidden(result, metric) {
         return "saturated".to_owned();
     }
-    let scale = metric.scale();
-    match &result.metrics[metric] {
+    let mut text = match &result.metrics[metric] {
         Some(Estimate {
             mean, ci95: None, ..
         }) if metric.unit() == Unit::Count && mean.fract() == 0.0 => mean.to_string(),
-        Some(estimate) if grows(result, metric) => format!("{} {GROWS}", number(estimate, scale)),
-        Some(estimate) => number(estimate, scale),
-        None => "-".to_owned(),
+        Some(estimate) => number(estimate, metric.scale()),
+        None => return "-".to_owned(),
+    };
+    let marks = Mark::ALL.into_iter();
+    let mut marks = marks.filter(|mark| mark.is_on(result, metric)).peekable();
+    if marks.peek().is_some() {
+        text.push(' ');
     }
+    text.extend(marks.map(Mark::symbol));
+    text
 }
 
 /// An empty table in the style of all tables; the first column is text, the others are numbers.

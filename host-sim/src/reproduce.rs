@@ -24,7 +24,6 @@ use crate::scenario::{self, ThreadsArgs};
 use crate::sweep;
 use crate::sweep::digest::digest;
 use crate::sweep::part::{Part, PartArgs};
-use crate::wording::counted;
 
 mod axis;
 pub mod case;
@@ -528,8 +527,11 @@ fn write_summary(
             let judgement = &claim.judgement;
             writeln!(
                 output,
-                "  {:<13}  {}: paper {}, here {}",
-                judgement.verdict, claim.text, claim.paper, judgement.ours
+                "  {:<13}  {}: {}, here {}",
+                judgement.verdict,
+                claim.text,
+                claim.paper_text(),
+                judgement.ours
             )?;
         }
         writeln!(output)?;
@@ -538,8 +540,7 @@ fn write_summary(
         writeln!(output, "Figure {number}: {}", tally(of_figure(number)))?;
     }
     if !claims.is_empty() {
-        let count = counted(claims.len(), "claim");
-        writeln!(output, "All, {count}: {}", tally(claims.iter()))?;
+        writeln!(output, "All: {}", tally(claims.iter()))?;
     }
     Ok(())
 }

@@ -21,13 +21,11 @@ use crate::identity::hash;
 use crate::metrics::{Metric, SLOWDOWN_THRESHOLD};
 use crate::names;
 use crate::progress::Bar;
-use crate::report::{
-    self, Document, EstimateJson, MetricsJson, RefusedJson, number, table, trimmed,
-};
+use crate::report::{self, Document, EstimateJson, MetricsJson, ServedJson, cell, table, trimmed};
 use crate::scenario::{
     self, EstimateArgs, Format, RequestArgs, SEED_DEFAULT, ServiceArgs, StrategyChoice, ThreadsArgs,
 };
-use crate::statistics::{Estimate, Sampling};
+use crate::statistics::Sampling;
 use crate::wording::counted;
 use crate::workload::{
     Arrivals, EstimateModel, Rate, Requests, Synthetic, TimeUnit, WorkDistribution, Workload,
@@ -72,7 +70,8 @@ pub(crate) struct SaturationArgs {
     #[arg(long, value_name = "COUNT", value_parser = names::replications::<NonZero<u32>>, allow_negative_numbers = true, conflicts_with_all = ["until_abs_error", "max_replications"])]
     replications: Option<NonZero<u32>>,
 
-    /// Replicate until every 95 % half-width is at most this part of the processors, such as 0.005
+    /// Replicate until both arms of every 95 % interval are at most this part of the processors
+    /// long, such as 0.005
     #[arg(long, value_name = "FRACTION", value_parser = names::fraction, allow_negative_numbers = true)]
     until_abs_error: Option<f64>,
 
@@ -109,7 +108,8 @@ struct SaturationResult {
     replications: usize,
     /// Why there were no more: `fixed`, `error-reached`, `cap-reached` or `incomplete`.
     stop: &'static str,
-    refused: RefusedJson,
+    #[serde(flatten)]
+    served: ServedJson,
     /// All decisions as one number, hexadecimal.
     decision_hash: String,
 }
@@ -223,16 +223,12 @@ fn write_table(
         "runs",
         "decision hash",
     ];
-    let percent = |estimate: &Option<Estimate>| match estimate {
-        Some(estimate) => number(estimate, 100.0),
-        None => "-".to_owned(),
-    };
     let mut table = table(headers);
     for result in results {
         table.add_row([
             result.strategy.to_string(),
-            percent(&result.metrics[Metric::Utilization]),
-            percent(&result.metrics[Metric::InternalFragmentation]),
+            cell(result, Metric::Utilization),
+            cell(result, Metric::InternalFragmentation),
             result.runs.len().to_string(),
             hash(result.decision_hash),
         ]);
@@ -240,6 +236,9 @@ fn write_table(
     writeln!(output, "{}", trimmed(&table))?;
     if results.iter().any(|result| result.runs.len() > 1) {
         writeln!(output, "{}", Sampling::Independent.interval_meaning())?;
+    }
+    for line in report::legend(results.iter()) {
+        writeln!(output, "{line}")?;
     }
     for result in results {
         let name = result.strategy;
@@ -274,16 +273,16 @@ fn write_json(
 ) -> Result<(), Failure> {
     let result = |result: &StrategyResult| {
         let estimate = |metric| {
-            let estimate = result.metrics[metric];
-            (metric, EstimateJson::new(estimate, estimate))
+            let estimate = EstimateJson::new(result.metrics[metric], result.values(metric));
+            (metric, estimate)
         };
         let metrics = [Metric::Utilization, Metric::InternalFragmentation].map(estimate);
         SaturationResult {
             strategy: result.strategy.to_string(),
-            metrics: MetricsJson(metrics.to_vec()),
+            metrics: MetricsJson(metrics.into()),
             replications: result.runs.len(),
             stop: report::stop_name(result.stop),
-            refused: RefusedJson::new(&result.refused),
+            served: ServedJson::new(result),
             decision_hash: hash(result.decision_hash),
         }
     };

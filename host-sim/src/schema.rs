@@ -252,6 +252,6 @@ fn kind(schema: &Value, root: &Value) -> String {
 fn kind_of_items(items: &Value, root: &Value) -> String {
     match kind(items, root) {
         kind if kind.is_empty() => "values".to_owned(),
-        kind => format!("{kind}s"),
+        kind => format!("{}s", kind.replace(" or ", "s or ")),
     }
 }

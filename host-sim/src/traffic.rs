@@ -144,6 +144,23 @@ fn some_cycles(text: &str) -> Result<Ticks, String> {
     names::value(text, &expected, |cycles| (1..=RUN_MAX).contains(cycles))
 }
 
+/// A metric at one rate.
+struct MeasuredMetric {
+    estimate: Option<Estimate>,
+    /// The value of each replication.
+    values: Vec<Option<f64>>,
+}
+
+impl MeasuredMetric {
+    /// The same, without an estimate unless that means something.
+    fn only_if(self, has_meaning: bool) -> Self {
+        MeasuredMetric {
+            estimate: self.estimate.filter(|_| has_meaning),
+            ..self
+        }
+    }
+}
+
 /// What came of one rate.
 struct Row {
     rate: f64,
@@ -151,10 +168,14 @@ struct Row {
 }
 
 impl Row {
-    /// Over the replications; `None` if one has no value.
-    fn estimate(&self, value: impl Fn(&Measured) -> Option<f64>) -> Option<Estimate> {
-        let values: Option<Vec<f64>> = self.runs.iter().map(value).collect();
-        Estimate::of(&values?, Sampling::Independent)
+    /// Over the replications; no estimate if one has no value.
+    fn metric(&self, value: impl Fn(&Measured) -> Option<f64>) -> MeasuredMetric {
+        let values: Vec<_> = self.runs.iter().map(value).collect();
+        let all: Option<Vec<f64>> = values.iter().copied().collect();
+        MeasuredMetric {
+            estimate: all.and_then(|all| Estimate::of(&all, Sampling::Independent)),
+            values,
+        }
     }
 
     /// Whether the backlog grew in most replications.
@@ -168,28 +189,19 @@ impl Row {
         !self.is_saturated() && self.runs.iter().any(|run| run.too_short)
     }
 
-    /// The metrics by name, with those that mean nothing above saturation or in a short run left out there.
-    fn metrics(&self) -> [(&'static str, Option<Estimate>); 7] {
+    /// The metrics in the order of [`TrafficMetrics`], without estimates of those that mean nothing
+    /// above saturation or in a short run.
+    fn metrics(&self) -> [MeasuredMetric; 7] {
         let is_long = !self.is_too_short();
-        let of_messages = |value: fn(&Measured) -> Option<f64>| {
-            let estimate = self.estimate(value);
-            estimate.filter(|_| is_long)
-        };
-        let latency = of_messages(|run| run.latency);
+        let latency = self.metric(|run| run.latency);
         [
-            ("message_latency", latency.filter(|_| !self.is_saturated())),
-            ("hops", of_messages(|run| run.hops)),
-            ("blocked_time", of_messages(|run| run.blocked)),
-            ("offered", self.estimate(|run| Some(run.offered))),
-            ("accepted", self.estimate(|run| Some(run.accepted))),
-            (
-                "link_utilization_max",
-                self.estimate(Measured::link_utilization_max),
-            ),
-            (
-                "link_utilization",
-                self.estimate(Measured::link_utilization),
-            ),
+            latency.only_if(is_long && !self.is_saturated()),
+            self.metric(|run| run.hops).only_if(is_long),
+            self.metric(|run| run.blocked).only_if(is_long),
+            self.metric(|run| Some(run.offered)),
+            self.metric(|run| Some(run.accepted)),
+            self.metric(Measured::link_utilization_max),
+            self.metric(Measured::link_utilization),
         ]
     }
 }
@@ -204,8 +216,8 @@ impl Row {
             let flits = self.runs.iter().map(|run| run.links[place].1);
             *mean = flits.sum::<f64>() / self.runs.len() as f64;
         }
-        let accepted = self.estimate(|run| Some(run.accepted));
-        let accepted = accepted.map(|accepted| {
+        let accepted = self.metric(|run| Some(run.accepted));
+        let accepted = accepted.estimate.map(|accepted| {
             let accepted = report::number(&accepted, 1.0);
             format!("accepted {accepted} flits a processor and cycle")
         });
@@ -338,7 +350,8 @@ impl TrafficArgs {
             counted(self.cycles, "cycle"),
             self.warmup
         )?;
-        let cell = |estimate: Option<Estimate>| {
+        let cell = |metric: MeasuredMetric| {
+            let estimate = metric.estimate;
             estimate.map_or("-".to_owned(), |estimate| report::number(&estimate, 1.0))
         };
         let mut table = table([
@@ -352,12 +365,12 @@ impl TrafficArgs {
         ]);
         for row in rows {
             let [latency, rest @ .., _] = row.metrics();
-            let latency = match latency.1 {
+            let latency = match latency {
                 _ if row.is_saturated() => "saturated".to_owned(),
                 _ if row.is_too_short() => "too short".to_owned(),
                 latency => cell(latency),
             };
-            let rest = rest.map(|(_, estimate)| cell(estimate));
+            let rest = rest.map(cell);
             let rate = Number(row.rate).to_string();
             table.add_row([rate, latency].into_iter().chain(rest));
         }
@@ -392,9 +405,8 @@ impl TrafficArgs {
         scenario["cycles"] = self.cycles.into();
         scenario["replications"] = self.replications.get().into();
         let row = |row: &Row| {
-            let runs = row.estimate(|_| Some(0.0));
             let metrics = row.metrics();
-            let metrics = metrics.map(|(_, estimate)| EstimateJson::new(estimate, runs));
+            let metrics = metrics.map(|metric| EstimateJson::new(metric.estimate, metric.values));
             let [
                 message_latency,
                 hops,

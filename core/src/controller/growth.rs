@@ -9,6 +9,7 @@ use crate::checkpoint::{NUMBERS_MAX, item_len};
 use crate::jobs::JobSlot;
 use crate::message::Command;
 use crate::request::{JobId, Request, Ticks};
+use crate::scheduler::SchedulerKind;
 use crate::strategy::{Holds, Strategy};
 
 /// The longest time, the most attempts, and the most events that came later, for which room is left. What is beyond is longer than was said.
@@ -117,12 +118,22 @@ impl Controller<'_> {
             // reserved has two.
             Holds::Processors => {
                 let processors = request.processors.min(self.machine().nodes()) as usize;
-                match self.strategy().takes_any() {
-                    true => processors,
-                    false => processors.max(2),
+                match self.may_reserve_blocks() {
+                    true => processors.max(2),
+                    false => processors,
                 }
             }
         }
+    }
+
+    /// Whether blocks may be reserved for jobs that wait, not just a number of processors.
+    fn may_reserve_blocks(&self) -> bool {
+        let scheduler = self.configuration.scheduler;
+        let reserves = matches!(
+            scheduler,
+            SchedulerKind::Easy { .. } | SchedulerKind::Conservative
+        );
+        reserves && !self.strategy().takes_any()
     }
 
     /// The same of all jobs that wait.
@@ -143,9 +154,9 @@ impl Controller<'_> {
     fn nodes_to_grant(&self, waiting: u32) -> usize {
         let blocks = self.jobs.running().map(JobSlot::blocks_len).sum::<u32>();
         let nodes = self.machine().nodes();
-        let numbers = match self.strategy().takes_any() {
-            true => nodes,
-            false => 2 * (nodes + waiting),
+        let numbers = match self.may_reserve_blocks() {
+            true => 2 * (nodes + waiting),
+            false => nodes,
         };
         numbers.saturating_sub(blocks) as usize
     }

@@ -29,7 +29,15 @@ pub(super) fn write_tables(
                 let mut table = table(std::iter::once("load".to_owned()).chain(names));
                 for row in rows {
                     let results = row.results[under][columns.clone()].iter();
-                    let cells = results.map(|result| cell(result, metric));
+                    let cells = results.map(|result| {
+                        let refused = report::refused_percent(result);
+                        match refused.filter(|_| metric == Metric::WaitingDelay) {
+                            Some(percent) => {
+                                format!("{} ({percent} refused)", cell(result, metric))
+                            }
+                            None => cell(result, metric),
+                        }
+                    });
                     let load = compared.load_text(row.load);
                     table.add_row(std::iter::once(load).chain(cells));
                 }
@@ -75,16 +83,18 @@ pub(super) fn write_tables(
             writeln!(output, "{note}")?;
         }
     }
-    let saturated = |row: &Row| row.all().any(|result| result.saturated);
-    if rows.iter().any(saturated) {
+    let hidden = |row: &Row| {
+        row.all()
+            .any(|result| result.saturated && !result.is_of_log)
+    };
+    if rows.iter().any(hidden) {
         writeln!(
             output,
             "saturated: the backlog grew over the run, or jobs were passed without end, so a mean would depend on the length of the run."
         )?;
     }
-    let grows = |row: &Row| row.all().any(|result| result.grows_with_length);
-    if rows.iter().any(grows) {
-        writeln!(output, "{}", report::GROWS_MEANING)?;
+    for line in report::legend(rows.iter().flat_map(Row::all)) {
+        writeln!(output, "{line}")?;
     }
     let Some(incomplete) = incomplete else {
         if let Some(path) = compared.picture_path() {

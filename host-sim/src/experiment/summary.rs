@@ -7,7 +7,7 @@ use super::{
 };
 use crate::metrics::{Metric, PerMetric, Refusals};
 use crate::simulation::{self, RunResult};
-use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias, sample_target};
+use crate::statistics::{EMPTY_START_BIAS_MAX, Estimate, empty_start_bias};
 use crate::workload::{Arrivals, Workload};
 
 impl Experiment {
@@ -54,10 +54,11 @@ impl Experiment {
             Replications::Fixed(_) => None,
             Replications::UntilRelativeError { target, .. } => {
                 let error = self.estimate(runs, self.judged())?.relative_error()?;
-                Some(error / sample_target(target))
+                Some(error / target)
             }
             Replications::UntilAbsoluteError { target, .. } => {
-                Some(self.estimate(runs, Metric::Utilization)?.ci95? / target)
+                let error = self.estimate(runs, Metric::Utilization)?.absolute_error()?;
+                Some(error / target)
             }
         }
     }
@@ -133,6 +134,7 @@ impl Experiment {
             time_unit: self.workload.time_unit(),
             saturated,
             has_delays: self.has_delays(&runs),
+            is_of_log: matches!(self.workload, Workload::Log(_)),
             grows_with_length: self.grows_with_length(&runs),
             stop,
             decision_hash: simulation::hash_of_hashes(&runs),

@@ -35,15 +35,15 @@ impl Axis {
     /// A vertical axis that holds 0, every mean and every interval; without means below 0 it does not go below 0.
     pub(super) fn of_values(picture: &Picture) -> Self {
         let points = || picture.series.iter().flat_map(|series| &series.points);
-        let measured = || points().filter_map(|point| point.y);
+        let measured = || points().filter_map(|point| point.y.as_ref());
         let stated = || picture.stated.iter().map(|stated| stated.y);
-        let highest = measured().map(|y| y.high()).chain(stated());
+        let highest = measured().map(Measured::high).chain(stated());
         let highest = highest.fold(0.0, f64::max);
         let lowest = measured().map(|y| y.mean).chain(stated());
         let lowest = lowest.fold(f64::INFINITY, f64::min);
         if lowest > 0.0 && highest / lowest >= LOGARITHMIC_FROM {
             let bars = measured()
-                .map(|y| y.low())
+                .map(Measured::low)
                 .filter(|&low| low > 0.1 * lowest);
             let foot = bars.fold(lowest, f64::min);
             return Axis {
@@ -53,7 +53,7 @@ impl Axis {
         }
         let bottom = match lowest < 0.0 {
             true => {
-                let lows = measured().map(|y| y.low()).chain(stated());
+                let lows = measured().map(Measured::low).chain(stated());
                 1.06 * lows.fold(0.0, f64::min)
             }
             false => 0.0,
@@ -116,11 +116,11 @@ impl Axis {
 
 impl Measured {
     fn high(&self) -> f64 {
-        self.mean + self.half_width.unwrap_or(0.0)
+        self.ci95.map_or(self.mean, |interval| interval.high)
     }
 
     fn low(&self) -> f64 {
-        self.mean - self.half_width.unwrap_or(0.0)
+        self.ci95.map_or(self.mean, |interval| interval.low)
     }
 }
 
@@ -188,6 +188,7 @@ impl ValueFormatter<f64> for Axis {
 mod tests {
     use super::*;
     use crate::plot::{Point, Series};
+    use crate::statistics::Interval;
 
     fn picture(x_scale: Scale, points: Vec<Point>) -> Picture {
         let name = String::new();
@@ -203,8 +204,8 @@ mod tests {
             x: 0.5,
             y: Some(Measured {
                 mean,
-                half_width: Some(half_width),
-                grows: false,
+                ci95: Some(Interval::around(mean, half_width)),
+                ..Measured::default()
             }),
         };
         let points = values.iter().map(point).collect();

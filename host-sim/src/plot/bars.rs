@@ -48,7 +48,7 @@ impl Slot {
         }
         let half = self.width * BAR_SHARE / 2.0;
         for point in &series.points {
-            let Some(y) = point.y else { continue };
+            let Some(y) = &point.y else { continue };
             let middle = point.x + self.offset;
             let place = |x: f64, y: f64| chart.plotting_area().map_coordinate(&(x, y));
             draw_bar(

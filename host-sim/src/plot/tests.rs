@@ -8,8 +8,11 @@ fn picture() -> Picture {
                 x: 0.3 + 0.05 * f64::from(i),
                 y: ((i as usize) < saturated_from).then(|| Measured {
                     mean: factor * f64::from(i + 1).powi(2),
-                    half_width: Some(factor * f64::from(i + 1) / 2.0),
-                    grows: false,
+                    ci95: Some(Interval::around(
+                        factor * f64::from(i + 1).powi(2),
+                        factor * f64::from(i + 1) / 2.0,
+                    )),
+                    ..Measured::default()
                 }),
             })
             .collect(),
@@ -94,8 +97,8 @@ fn categories_have_names_and_bars() {
             point.x = x as f64;
             point.y = Some(Measured {
                 mean: 1.0 + x as f64,
-                half_width: Some(0.1),
-                grows: false,
+                ci95: Some(Interval::around(1.0 + x as f64, 0.1)),
+                ..Measured::default()
             });
         }
     }
@@ -163,8 +166,7 @@ fn the_title_of_the_axis_is_left_of_its_longest_number() {
             let mean = factor * f64::from(times) / 5.0;
             point.y = Some(Measured {
                 mean,
-                half_width: None,
-                grows: false,
+                ..Measured::default()
             });
         }
         picture.series.truncate(1);
@@ -197,7 +199,7 @@ fn times_have_a_readable_unit() {
             .iter_mut()
             .flat_map(|series| &mut series.points)
         {
-            point.y = point.y.map(|y| y.in_unit(1.0 / 86_400.0));
+            point.y = point.y.take().map(|y| y.in_unit(1.0 / 86_400.0));
         }
     };
     in_days(&mut picture);
@@ -232,6 +234,35 @@ fn long_names_and_texts_are_in_the_picture_as_a_whole() {
         .map(|line| head::text_width(line.len(), 15))
         .max();
     assert!(longest < Some(wide), "{longest:?}");
+}
+
+#[test]
+fn the_part_of_the_jobs_that_was_refused_stands_at_its_point() {
+    let mut picture = picture();
+    picture.layout = Layout::Column;
+    let without = size(&picture).1;
+    assert!(!svg(&picture).unwrap().contains(REFUSED));
+    let point = picture.series[1].points[0].y.as_mut().unwrap();
+    point.refused = Some("99.82 %".to_owned());
+    let drawn = svg(&picture).unwrap();
+    assert!(
+        drawn.contains(REFUSED) && drawn.contains("99.82 %"),
+        "{drawn}"
+    );
+    assert!(size(&picture).1 >= without);
+}
+
+#[test]
+fn a_saturated_point_with_a_mean_is_drawn_at_both_places() {
+    let mut picture = picture();
+    let markers = |picture: &Picture| svg(picture).unwrap().matches("<circle").count();
+    let lines = |picture: &Picture| svg(picture).unwrap().matches("<polyline").count();
+    let before = (markers(&picture), lines(&picture));
+    picture.series[0].points[1].y.as_mut().unwrap().saturated = true;
+    assert_eq!(
+        (markers(&picture), lines(&picture)),
+        (before.0 + 1, before.1)
+    );
 }
 
 #[test]

@@ -7,11 +7,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::{Report, Timing, grows, jobs_per_second, shown, stop_name};
+use super::{Report, Timing, is_comparable, jobs_per_second, shown, stop_name};
 use crate::experiment::StrategyResult;
 use crate::failure::Incomplete;
 use crate::identity::{PROGRAM, VERSION, hash};
-use crate::metrics::{Metric, Refusals};
+use crate::metrics::Metric;
 use crate::names;
 use crate::scenario;
 use crate::statistics::Estimate;
@@ -163,24 +163,38 @@ impl Report<'_> {
 }
 
 /// A mean over the replications; a number that does not exist is `null`.
-#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct EstimateJson {
-    /// The mean; `null` where it would depend on the length of the run, as the backlog grew.
+    /// The mean; `null` where it would depend on the length of the run, as the backlog grew. That
+    /// of a log is there even so.
     mean: Option<f64>,
-    /// Half the width of the 95 % confidence interval; `null` with a single replication. Where a log is resampled its standard error is the
-    /// standard deviation of the replications, and more of them do not narrow it.
-    ci95: Option<f64>,
+    /// Lower end of the 95 % confidence interval: Student's t on the logarithm of the mean, with
+    /// arms 1 + 1/n times as long, n being the number of replications; `null` with a single one.
+    /// Where a log is resampled it is Student's t with the standard deviation of the replications
+    /// as standard error, and more of them do not narrow it.
+    low: Option<f64>,
+    /// Upper end of that interval.
+    high: Option<f64>,
+    /// Standard deviation of the replications; `null` with a single one.
+    standard_deviation: Option<f64>,
     /// The replications that had something to measure.
     replications: usize,
+    /// The value of each replication, also where there is no mean; `null` where there was nothing
+    /// to measure.
+    values: Vec<Option<f64>>,
 }
 
 impl EstimateJson {
-    /// Of what is shown; `all` is where the number of replications comes from.
-    pub(crate) fn new(shown: Option<Estimate>, all: Option<Estimate>) -> Self {
+    /// Of what is shown, and the value of each replication.
+    pub(crate) fn new(shown: Option<Estimate>, values: Vec<Option<f64>>) -> Self {
+        let interval = shown.and_then(|estimate| estimate.ci95);
         EstimateJson {
             mean: shown.map(|estimate| estimate.mean),
-            ci95: shown.and_then(|estimate| estimate.ci95),
-            replications: all.map_or(0, |estimate| estimate.replications),
+            low: interval.map(|interval| interval.low),
+            high: interval.map(|interval| interval.high),
+            standard_deviation: shown.and_then(|estimate| estimate.deviation),
+            replications: values.iter().flatten().count(),
+            values,
         }
     }
 }
@@ -221,16 +235,28 @@ impl JsonSchema for MetricsJson {
 /// Measured jobs refused for good, by reason; a reason that did not occur is not there.
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
-pub(crate) struct RefusedJson(std::collections::BTreeMap<&'static str, u64>);
+struct RefusedJson(std::collections::BTreeMap<&'static str, u64>);
 
-impl RefusedJson {
-    pub(crate) fn new(refused: &Refusals) -> Self {
-        let reasons = refused.iter();
-        RefusedJson(
-            reasons
-                .map(|(reason, count)| (reason.name(), count))
-                .collect(),
-        )
+/// Which measured jobs means of jobs are over.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ServedJson {
+    refused: RefusedJson,
+    /// Measured jobs that were served, as a part of all of them.
+    served_share: f64,
+    /// Whether that is less than 0.99: means of jobs leave out the others, which were refused or
+    /// left behind.
+    partial: bool,
+}
+
+impl ServedJson {
+    pub(crate) fn new(result: &StrategyResult) -> Self {
+        let reasons = result.refused.iter();
+        let reasons = reasons.map(|(reason, count)| (reason.name(), count));
+        ServedJson {
+            refused: RefusedJson(reasons.collect()),
+            served_share: result.served_share(),
+            partial: result.is_partial(),
+        }
     }
 }
 
@@ -313,8 +339,10 @@ struct GainJson {
     over: String,
     /// The gain, a part of 1.
     mean: f64,
-    /// Half the width of its 95 % confidence interval.
-    ci95: Option<f64>,
+    /// Lower end of its 95 % confidence interval, which is that of the ratio of the two means.
+    low: Option<f64>,
+    /// Upper end.
+    high: Option<f64>,
     /// The paired replications.
     replications: usize,
 }
@@ -348,9 +376,11 @@ pub(crate) struct ResultJson {
     replications: usize,
     /// Why there were no more: `fixed`, `error-reached`, `cap-reached`, `saturated` or `incomplete`.
     stop: &'static str,
-    /// Gains over the other strategies, where neither mean depends on the length of the run.
+    /// Gains over the other strategies, where neither mean depends on the length of the run or is
+    /// partial.
     waiting_delay_gains: Vec<GainJson>,
-    refused: RefusedJson,
+    #[serde(flatten)]
+    served: ServedJson,
     /// Measured jobs that had not left when ten times as many later ones had passed them.
     left_behind: u64,
     /// How often the scheduler did not see a job that it might have chosen, because the controller's table was full.
@@ -370,8 +400,9 @@ impl ResultJson {
         };
         let metrics = result.metrics.iter();
         let metrics = metrics.filter(|(metric, estimate)| is_there(*metric, estimate));
-        let metrics = metrics.map(|(metric, estimate)| {
-            (metric, EstimateJson::new(shown(result, metric), *estimate))
+        let metrics = metrics.map(|(metric, _)| {
+            let estimate = EstimateJson::new(shown(result, metric), result.values(metric));
+            (metric, estimate)
         });
         ResultJson {
             strategy: result.strategy.to_string(),
@@ -383,7 +414,7 @@ impl ResultJson {
             replications: result.runs.len(),
             stop: stop_name(result.stop),
             waiting_delay_gains: gains_json(result, all),
-            refused: RefusedJson::new(&result.refused),
+            served: ServedJson::new(result),
             left_behind: result.left_behind,
             table_limited: result.table_limited,
             decisions: result.decisions,
@@ -392,20 +423,20 @@ impl ResultJson {
     }
 }
 
-/// Only where neither mean depends on the length of the run.
+/// Only where both means can be compared.
 fn gains_json(result: &StrategyResult, all: &[StrategyResult]) -> Vec<GainJson> {
     let metric = Metric::WaitingDelay;
-    let settled = |result: &StrategyResult| result.has_delays && !grows(result, metric);
-    let others = all
-        .iter()
-        .filter(|other| other.strategy != result.strategy && settled(other) && settled(result));
+    let others = all.iter().filter(|other| {
+        other.strategy != result.strategy && is_comparable(other) && is_comparable(result)
+    });
     others
         .filter_map(|other| {
             let gain = result.gain_over(other, metric)?;
             Some(GainJson {
                 over: other.strategy.to_string(),
                 mean: gain.mean,
-                ci95: gain.ci95,
+                low: gain.ci95.map(|interval| interval.low),
+                high: gain.ci95.map(|interval| interval.high),
                 replications: gain.replications,
             })
         })

@@ -12,8 +12,8 @@ pub struct Case {
     pub figure: u32,
     /// The claim, paraphrased.
     pub text: String,
-    /// The paper's number or word.
-    pub paper: String,
+    /// The paper's number or word; `None` if the claim is not the paper's.
+    pub paper: Option<String>,
     /// How it is judged.
     pub rule: Rule,
     /// What is compared.

@@ -11,7 +11,8 @@ use crate::identity::VERSION;
 use crate::metrics::Metric;
 use crate::names;
 use crate::plot::{self, Layout, Measured, Picture, Point, Scale, Series};
-use crate::statistics::Estimate;
+use crate::report::cells;
+
 use crate::workload::TimeUnit;
 
 /// A horizontal axis.
@@ -106,7 +107,7 @@ pub struct Figure {
 }
 
 /// The columns of a figure's CSV file with what they mean; a file has those that its paper needs.
-pub const COLUMNS: [(&str, &str); 34] = [
+pub const COLUMNS: [(&str, &str); 39] = [
     ("figure", "number of the figure in the paper"),
     (
         "panel",
@@ -148,27 +149,38 @@ pub const COLUMNS: [(&str, &str); 34] = [
     ("measure", "metric with its unit"),
     (
         "mean",
-        "mean over the replications; none where the system is saturated",
+        "mean over the replications; where the system is saturated there is one for a log only",
     ),
-    ("ci95", "half-width of its 95 % confidence interval"),
+    ("low", "lower end of its 95 % confidence interval"),
+    ("high", "upper end of it"),
+    (
+        "standard_deviation",
+        "standard deviation of the replications",
+    ),
     (
         "against",
         "of relative differences, strategy and scheduler that are compared with",
     ),
     ("difference_percent", "mean relative difference, percent"),
     (
-        "difference_ci95",
-        "half-width of its 95 % confidence interval",
+        "difference_low",
+        "lower end of its 95 % confidence interval",
     ),
+    ("difference_high", "upper end of it"),
     ("replications", "the number of replications"),
+    (
+        "values",
+        "the value of each replication, separated by semicolons",
+    ),
     (
         "mean_of_first_N",
         "mean over the first N replications, the paper's number",
     ),
     (
-        "ci95_of_first_N",
-        "half-width of its 95 % confidence interval",
+        "low_of_first_N",
+        "lower end of its 95 % confidence interval",
     ),
+    ("high_of_first_N", "upper end of it"),
     (
         "saturated",
         "whether the backlog grew in most replications, or jobs were left behind in one",
@@ -299,13 +311,7 @@ impl Figure {
         let (place, cell) = (&panel.places[row].entry, &curve.cells[row]);
         let reading = measurements.reading(cell, panel.metric);
         let result = measurements.result(cell, panel.metric);
-        let number = |value: Option<f64>| match value {
-            Some(value) => (value * panel.metric.scale()).to_string(),
-            None => String::new(),
-        };
-        let mean = |estimate: Option<Estimate>| number(estimate.map(|estimate| estimate.mean));
-        let ci95 = |estimate: Option<Estimate>| number(estimate.and_then(|e| e.ci95));
-        let all = reading.estimate();
+        let scale = panel.metric.scale();
 
         let mut record = Vec::new();
         let mut add = |name: &str, value: String| record.push((name.to_owned(), value));
@@ -322,10 +328,12 @@ impl Figure {
             add(name, value);
         }
         add("measure", panel.metric.column(cell.setting.time_unit()));
-        add("mean", mean(all));
-        add("ci95", ci95(all));
+        let [mean, low, high, deviation] = cells::estimate(reading.estimate(), scale);
+        add("mean", mean);
+        add("low", low);
+        add("high", high);
+        add("standard_deviation", deviation);
         if self.is_relative() {
-            let text = |number: Option<f64>| number.map_or_else(String::new, |it| it.to_string());
             let against = curve.against(row);
             let shown = measurements.shown(cell, against, panel.metric);
             let difference = match shown {
@@ -338,15 +346,19 @@ impl Figure {
                 format!("{}, {scheduler}", cell.strategy)
             };
             add("against", against.map_or_else(String::new, name));
-            add("difference_percent", text(difference.map(|it| it.mean)));
-            add("difference_ci95", text(difference.and_then(|it| it.ci95)));
+            let [mean, low, high, _] = cells::estimate(difference, 1.0);
+            add("difference_percent", mean);
+            add("difference_low", low);
+            add("difference_high", high);
         }
-        let runs = result.map_or(0, |result| result.runs.len());
-        add("replications", runs.to_string());
+        let values = result.map_or_else(Vec::new, |result| result.values(panel.metric));
+        add("replications", values.len().to_string());
+        add("values", cells::values(&values, scale));
         if let Some(count) = self.paper_replications {
-            let first = reading.estimate_of_first(count);
-            add(&format!("mean_of_first_{count}"), mean(first));
-            add(&format!("ci95_of_first_{count}"), ci95(first));
+            let [mean, low, high, _] = cells::estimate(reading.estimate_of_first(count), scale);
+            add(&format!("mean_of_first_{count}"), mean);
+            add(&format!("low_of_first_{count}"), low);
+            add(&format!("high_of_first_{count}"), high);
         }
         let saturated = result.is_some_and(|result| result.saturated);
         add("saturated", saturated.to_string());
@@ -439,10 +451,16 @@ impl Panel {
             let y = match shown {
                 Shown::Missing => return None,
                 Shown::Saturated => None,
-                Shown::Number { estimate, grows } => Some(Measured {
-                    mean: estimate.mean,
-                    half_width: estimate.ci95,
+                Shown::Number {
+                    estimate,
                     grows,
+                    saturated,
+                } => Some(Measured {
+                    mean: estimate.mean,
+                    ci95: estimate.ci95,
+                    grows,
+                    saturated,
+                    refused: None,
                 }),
             };
             let x = self.places[row].x;

@@ -81,29 +81,31 @@ pub enum Reading {
     Values(Sample),
     /// The same, but their mean still grows with the length of the run: they are shown and decide no claim.
     Growing(Sample),
-    /// Saturated, and the measure depends on the length of the run.
-    Saturated,
+    /// Saturated, and the measure depends on the length of the run; the values are those of a log,
+    /// whose mean is shown and depends on where it ends.
+    Saturated(Option<Sample>),
     /// Not measured, or nothing was there to measure.
     Missing,
 }
 
 impl Reading {
+    /// The values that are shown.
+    fn sample(&self) -> Option<&Sample> {
+        match self {
+            Reading::Values(sample) | Reading::Growing(sample) => Some(sample),
+            Reading::Saturated(sample) => sample.as_ref(),
+            Reading::Missing => None,
+        }
+    }
+
     /// Mean and interval over the first `replications`; `None` where there are fewer values.
     pub fn estimate_of_first(&self, replications: usize) -> Option<Estimate> {
-        match self {
-            Reading::Values(sample) | Reading::Growing(sample) => {
-                Estimate::of(sample.values.get(..replications)?, sample.sampling)
-            }
-            Reading::Saturated | Reading::Missing => None,
-        }
+        self.sample()?.estimate_of_first(replications)
     }
 
     /// Mean and interval; `None` without values.
     pub fn estimate(&self) -> Option<Estimate> {
-        match self {
-            Reading::Values(sample) | Reading::Growing(sample) => sample.estimate(),
-            Reading::Saturated | Reading::Missing => None,
-        }
+        self.sample()?.estimate()
     }
 }
 
@@ -116,6 +118,8 @@ pub enum Shown {
         estimate: Estimate,
         /// Whether it still grows with the length of the run.
         grows: bool,
+        /// Whether it is that of a log that saturates a system.
+        saturated: bool,
     },
     /// Saturated, and the measure depends on the length of the run.
     Saturated,
@@ -184,7 +188,7 @@ impl Measurements {
             return Reading::Missing;
         };
         if !result.has_delays && grows_with_backlog(metric, cell.setting.scheduler) {
-            return Reading::Saturated;
+            return Reading::Saturated(result.sample(metric).filter(|_| result.is_of_log));
         }
         match result.sample(metric) {
             Some(sample) if report::grows(result, metric) => Reading::Growing(sample),
@@ -198,29 +202,34 @@ impl Measurements {
     pub fn shown(&self, cell: &Cell, against: Option<&Cell>, metric: Metric) -> Shown {
         let own = self.reading(cell, metric);
         let other = against.map_or_else(|| own.clone(), |other| self.reading(other, metric));
-        let grows = [&own, &other]
-            .into_iter()
-            .any(|reading| matches!(reading, Reading::Growing(_)));
-        let (own, other) = match (own, other) {
-            (Reading::Missing, _) | (_, Reading::Missing) => return Shown::Missing,
-            (Reading::Saturated, _) | (_, Reading::Saturated) => return Shown::Saturated,
-            (
-                Reading::Values(own) | Reading::Growing(own),
-                Reading::Values(other) | Reading::Growing(other),
-            ) => (own, other),
+        let any = |is_so: fn(&Reading) -> bool| is_so(&own) || is_so(&other);
+        let grows = any(|reading| matches!(reading, Reading::Growing(_)));
+        let saturated = any(|reading| matches!(reading, Reading::Saturated(_)));
+        if any(|reading| *reading == Reading::Missing) {
+            return Shown::Missing;
+        }
+        let (Some(own), Some(other)) = (own.sample(), other.sample()) else {
+            return Shown::Saturated;
         };
         let (estimate, offset, scale) = match against {
             None => (own.estimate(), 0.0, metric.scale()),
-            Some(_) => (own.ratio_to(&other), 1.0, 100.0),
+            Some(_) => (own.ratio_to(other), 1.0, 100.0),
         };
         estimate.map_or(Shown::Missing, |estimate| Shown::Number {
-            estimate: Estimate {
-                mean: (estimate.mean - offset) * scale,
-                ci95: estimate.ci95.map(|width| width * scale),
-                ..estimate
-            },
+            estimate: estimate.affine(scale, -offset * scale),
             grows,
+            saturated,
         })
+    }
+
+    /// Whether two systems made the same decisions.
+    pub fn are_identical(&self, own: &Cell, other: &Cell, metric: Metric) -> bool {
+        let decisions = |cell| {
+            let result = self.result(cell, metric)?;
+            Some((result.decision_hash, result.decisions))
+        };
+        let (own_decisions, others) = (decisions(own), decisions(other));
+        own != other && own_decisions.is_some() && own_decisions == others
     }
 
     /// Whether the backlog of a simulated cell grew; `None` if it was not simulated.
@@ -234,16 +243,13 @@ impl Measurements {
     pub fn gain(&self, own: &Cell, other: &Cell, metric: Metric) -> Option<Gain> {
         match (self.reading(own, metric), self.reading(other, metric)) {
             (Reading::Missing, _) | (_, Reading::Missing) => None,
-            (Reading::Saturated, Reading::Saturated) => Some(Gain::BothSaturated),
-            (Reading::Saturated, _) => Some(Gain::OwnSaturated),
-            (_, Reading::Saturated) => Some(Gain::OtherSaturated),
+            (Reading::Saturated(_), Reading::Saturated(_)) => Some(Gain::BothSaturated),
+            (Reading::Saturated(_), _) => Some(Gain::OwnSaturated),
+            (_, Reading::Saturated(_)) => Some(Gain::OtherSaturated),
             (Reading::Growing(_), _) | (_, Reading::Growing(_)) => Some(Gain::Growing),
             (Reading::Values(own), Reading::Values(other)) => {
                 let ratio = own.ratio_to(&other)?;
-                Some(Gain::By(Estimate {
-                    mean: 1.0 - ratio.mean,
-                    ..ratio
-                }))
+                Some(Gain::By(ratio.affine(-1.0, 1.0)))
             }
         }
     }
@@ -267,18 +273,12 @@ impl Measurements {
         }
     }
 
-    /// The mean, with the half-width that `block` replications have on average; see [`Estimate::in_blocks`].
-    pub fn estimate_in_blocks(
-        &self,
-        cell: &Cell,
-        metric: Metric,
-        block: usize,
-    ) -> Option<Estimate> {
+    /// Half the width that intervals of `block` replications have on average; see
+    /// [`Sample::half_width_in_blocks`].
+    pub fn half_width_in_blocks(&self, cell: &Cell, metric: Metric, block: usize) -> Option<f64> {
         match self.reading(cell, metric) {
-            Reading::Values(Sample { values, sampling }) => {
-                Estimate::in_blocks(&values, block, sampling)
-            }
-            Reading::Growing(_) | Reading::Saturated | Reading::Missing => None,
+            Reading::Values(sample) => sample.half_width_in_blocks(block),
+            Reading::Growing(_) | Reading::Saturated(_) | Reading::Missing => None,
         }
     }
 

@@ -75,7 +75,7 @@ fn summary(content: &Content<'_>, numbers: &[u32]) -> Markup {
             h2 { @if content.claims.is_empty() { "Figures" } @else { "Verdicts" } }
             @if !content.claims.is_empty() {
                 p {
-                    "Of " (counted(content.claims.len(), "claim")) ": " (tally(content.claims.iter()))
+                    (tally(content.claims.iter()))
                     ". Every verdict is computed from the measurement by a rule, which stands beside the claim."
                 }
             }
@@ -177,7 +177,11 @@ fn intervals(figures: &[Figure]) -> String {
     };
     let mut kinds = Vec::new();
     if any(Sampling::Independent) {
-        kinds.push("over independent replications, corrected for skewness (Hall 1992)");
+        kinds.push(
+            "over independent replications: Student's t on the logarithm of the mean, with arms \
+             1 + 1/n times as long, n being the number of replications; those of differences are \
+             symmetric",
+        );
     }
     if any(Sampling::Resampled) {
         kinds.push(
@@ -294,7 +298,9 @@ fn claims_table(number: u32, claims: &[&Claim]) -> Markup {
                     tr {
                         td { span class={ "verdict " (class(claim.judgement.verdict)) } { (claim.judgement.verdict) } }
                         td { (claim.text) }
-                        td data-label="paper" { (claim.paper) }
+                        td data-label="paper" {
+                            (claim.paper.as_deref().unwrap_or("not in the paper"))
+                        }
                         td data-label="here" {
                             (claim.judgement.ours)
                             details {
@@ -370,8 +376,16 @@ fn number(curve: &Curve, row: usize, metric: Metric, measurements: &Measurements
         Shown::Saturated => "saturated".to_owned(),
         Shown::Missing => "-".to_owned(),
     };
-    if matches!(shown, Shown::Number { grows: true, .. }) {
-        text.push_str(" (still grows with the length of the run)");
+    if let Shown::Number {
+        grows, saturated, ..
+    } = shown
+    {
+        if grows {
+            text.push_str(" (still grows with the length of the run)");
+        }
+        if saturated {
+            text.push_str(" (saturated: depends on where the log ends)");
+        }
     }
     let stop = measurements.result(cell, metric).map(|result| result.stop);
     if stop == Some(Stop::CapReached) {

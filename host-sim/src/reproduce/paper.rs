@@ -145,7 +145,8 @@ struct ClaimRow {
     #[serde(default, rename = "for")]
     each: Vec<String>,
     text: String,
-    paper: String,
+    /// The paper's number or word; left out where the claim is not the paper's.
+    paper: Option<String>,
     rule: Table,
     metric: String,
     #[serde(default)]
@@ -423,10 +424,12 @@ impl<'f> Reader<'f> {
             if rule.needs_rivals() && row.rivals.is_empty() {
                 return Err("the rule compares with rivals (expected `rivals`)".to_owned());
             }
+            let paper = row.paper.as_ref();
+            let paper = paper.map(|template| self.fill(template, &scope));
             Ok(Case {
                 figure: row.figure,
                 text: self.fill(&row.text, &scope)?,
-                paper: self.fill(&row.paper, &scope)?,
+                paper: paper.transpose()?,
                 rule,
                 metric: metric(&self.fill(&row.metric, &scope)?)?,
                 lines: self.lines(row, &scope, &row.who)?,

@@ -244,10 +244,68 @@ fn cubes_are_described_by_columns_of_their_own() {
 }
 
 #[test]
+fn few_points_decide_nothing_and_identical_systems_are_named() {
+    use crate::backend::InProcessBackends;
+    use claims::rule::Rule;
+
+    let mut paper = paper("chang-mohapatra");
+    let is_close = |case: &case::Case| matches!(case.rule, Rule::Close { .. });
+    paper.claims.retain(is_close);
+    paper.claims.truncate(1);
+    // Anything is near enough.
+    paper.claims[0].rule = Rule::Close {
+        tight: 1e9,
+        loose: 1e9,
+    };
+    let points = &paper.claims[0].lines[0].points;
+    let count = points.len();
+    let length = Length {
+        jobs: 60,
+        replications: Replications::Fixed(3),
+        seed: 1,
+    };
+    let judged = |growing: usize, identical: usize| {
+        let mut measurements = Measurements::default();
+        for (place, point) in points.iter().enumerate() {
+            let mut plan = Plan::default();
+            plan.add(point.own);
+            plan.add(point.other);
+            for (setting, strategies) in plan.settings() {
+                let experiment = setting.experiment(strategies.clone(), length, &Logs::default());
+                let backends = &mut InProcessBackends::default();
+                let mut results = experiment::run(&experiment.unwrap(), backends, &()).unwrap();
+                for (number, result) in results.iter_mut().enumerate() {
+                    (result.saturated, result.has_delays) = (false, true);
+                    result.grows_with_length = place < growing;
+                    result.decision_hash = match place < identical {
+                        true => 7,
+                        false => 10 + number as u64,
+                    };
+                }
+                measurements.insert(setting, results);
+            }
+        }
+        judge(&paper, &measurements).remove(0).judgement
+    };
+    assert!(count >= 4, "{count}");
+    let whole = judged(0, 0);
+    assert_eq!(whole.verdict, Verdict::Holds, "{whole:?}");
+    assert!(!whole.ours.contains("identical"), "{whole:?}");
+    assert_eq!(judged(count / 4, 0).verdict, Verdict::Holds);
+    let one = judged(count - 1, 0);
+    assert_eq!(one.verdict, Verdict::NotDecided, "{one:?}");
+    let alike = judged(0, count).ours;
+    let ending = format!("identical (same decision hash): {count} of {count} points");
+    assert!(alike.ends_with(&ending), "{alike}");
+    let alike = judged(0, 1).ours;
+    assert!(alike.ends_with(&points[0].at), "{alike}");
+}
+
+#[test]
 fn measurements_are_compared_pair_by_pair() {
     use crate::backend::InProcessBackends;
     use crate::statistics::BLOCKS_MIN;
-    use crate::statistics::{Estimate, Sampling};
+    use crate::statistics::{Estimate, Interval, Sampling};
     use measure::{Cell, Point, Reading};
 
     let metric = crate::metrics::Metric::Utilization;
@@ -283,7 +341,7 @@ fn measurements_are_compared_pair_by_pair() {
     let difference = measurements.difference(&own, &other, metric);
     assert_eq!(
         difference,
-        Estimate::of(&differences, Sampling::Independent)
+        Estimate::of_differences(&differences, Sampling::Independent)
     );
     let pair = Point {
         at: String::new(),
@@ -292,20 +350,22 @@ fn measurements_are_compared_pair_by_pair() {
         other,
     };
     let rise = measurements.rise(&pair, &pair, metric).unwrap();
-    assert_eq!((rise.mean, rise.ci95), (0.0, Some(0.0)));
+    assert_eq!(
+        (rise.mean, rise.ci95),
+        (0.0, Some(Interval::around(0.0, 0.0)))
+    );
 
     let first = measurements.reading(&own, metric).estimate_of_first(10);
     let ten = measured(10);
     assert_eq!(first, ten.reading(&own, metric).estimate());
     assert_eq!(ten.reading(&own, metric).estimate_of_first(11), None);
 
-    let blocks = measurements.estimate_in_blocks(&own, metric, 10).unwrap();
-    let (width, all) = (blocks.ci95.unwrap(), mine.ci95.unwrap());
-    assert_eq!(blocks.mean, mine.mean);
+    let width = measurements.half_width_in_blocks(&own, metric, 10).unwrap();
+    let all = mine.ci95.unwrap().half_width();
     // Five times as many replications: about root five times as exact.
     assert!((1.6..3.6).contains(&(width / all)), "{width} {all}");
     assert_eq!(
-        measured(count - 1).estimate_in_blocks(&own, metric, 10),
+        measured(count - 1).half_width_in_blocks(&own, metric, 10),
         None
     );
     assert_eq!(

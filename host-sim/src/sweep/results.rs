@@ -45,12 +45,21 @@ pub(crate) fn columns() -> Vec<(String, String)> {
         columns.extend([
             (format!("{name}_mean"), format!("{meaning} Unit: {unit}.")),
             (
-                format!("{name}_ci95"),
-                format!("half-width of the 95 % confidence interval of {name}_mean"),
+                format!("{name}_low"),
+                format!("lower end of the 95 % confidence interval of {name}_mean"),
+            ),
+            (format!("{name}_high"), "upper end of it".to_owned()),
+            (
+                format!("{name}_standard_deviation"),
+                "standard deviation of the replications".to_owned(),
             ),
             (
                 format!("{name}_replications"),
                 format!("replications that had a {name}"),
+            ),
+            (
+                format!("{name}_values"),
+                "the value of each replication, separated by semicolons".to_owned(),
             ),
         ]);
     }
@@ -67,17 +76,27 @@ const BEFORE_METRICS: [(&str, &str); 4] = [
     ),
     (
         "saturated",
-        "whether the backlog grew in most replications, or jobs were left behind in one",
+        "whether the backlog grew in most replications, or jobs were left behind in one: mean \
+         delays are there for a log only, and depend on where it ends",
     ),
     (
         "grows_with_length",
         "whether mean delays still grow with the length of the run",
     ),
 ];
-const AFTER_METRICS: [(&str, &str); 5] = [
+const AFTER_METRICS: [(&str, &str); 7] = [
     (
         "refused",
         "measured jobs refused for good, in all replications",
+    ),
+    (
+        "served_share",
+        "measured jobs that were served, as a part of all of them",
+    ),
+    (
+        "partial",
+        "whether that is less than 0.99: means of jobs leave out the others, which were refused or \
+         left behind",
     ),
     (
         "left_behind",
@@ -133,18 +152,19 @@ fn measured(result: &StrategyResult) -> Vec<String> {
         result.saturated.to_string(),
         result.grows_with_length.to_string(),
     ];
-    let number = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
     for metric in metrics() {
         let shown = report::shown(result, metric);
         let replications = result.metrics[metric].map_or(0, |estimate| estimate.replications);
+        cells.extend(report::cells::estimate(shown, 1.0));
         cells.extend([
-            number(shown.map(|estimate| estimate.mean)),
-            number(shown.and_then(|estimate| estimate.ci95)),
             replications.to_string(),
+            report::cells::values(&result.values(metric), 1.0),
         ]);
     }
     cells.extend([
         result.refused.total().to_string(),
+        result.served_share().to_string(),
+        result.is_partial().to_string(),
         result.left_behind.to_string(),
         result.table_limited.to_string(),
         result.decisions.to_string(),

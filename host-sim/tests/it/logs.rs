@@ -103,7 +103,7 @@ fn a_resampled_log_has_intervals_that_no_number_of_threads_changes() {
             (&delay["replications"], &result["stop"]),
             (&6.into(), &"fixed".into())
         );
-        assert!(delay["ci95"].as_f64().unwrap() > 0.0, "{delay}");
+        assert!(width(delay) > 0.0, "{delay}");
         // Five weeks of 60 jobs, whichever they are.
         assert_eq!(result["metrics"]["jobs"]["mean"], 300.0);
     }
@@ -124,6 +124,58 @@ fn a_resampled_log_has_intervals_that_no_number_of_threads_changes() {
     assert!(shown.contains("more of them do not narrow it."), "{shown}");
 }
 
+/// A job a second, each of which has the machine for 100 s: number i waits 99 i.
+#[test]
+fn a_log_that_saturates_has_a_mean_that_is_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let jobs: Vec<Line> = (0..200).map(|i| (i, 100, 16, 100)).collect();
+    fs::write(folder.path().join("log.swf"), swf(&jobs)).unwrap();
+    let mean = 99.0 * 199.0 / 2.0;
+    let run = "run --swf log.swf --mesh 4x4 --strategy ff,naive";
+    let json = host_sim_in(folder.path(), &format!("{run} --format json")).json();
+    for result in results(&json) {
+        assert_eq!(result["saturated"], true);
+        assert_eq!(result["metrics"]["waiting_delay"]["mean"], mean);
+        assert_eq!(result["metrics"]["waiting_delay"]["values"][0], mean);
+        assert_eq!(result["metrics"]["turnaround"]["mean"], mean + 100.0);
+        assert!(result["waiting_delay_gains"].as_array().unwrap().is_empty());
+    }
+    let shown = host_sim_in(folder.path(), run).good();
+    assert!(shown.contains("9850.50 †    9950.50 †"), "{shown}");
+    assert!(shown.contains("†: saturated: the backlog grew"), "{shown}");
+    assert!(!shown.contains("below"), "{shown}");
+
+    let compare = "compare --swf log.swf --mesh 4x4 --strategy ff --scheduler fcfs --output p.svg";
+    let shown = host_sim_in(folder.path(), compare).good();
+    assert!(shown.contains("9850.50 †"), "{shown}");
+    assert!(shown.contains("†: saturated: the backlog grew"), "{shown}");
+    let svg = fs::read_to_string(folder.path().join("p.svg")).unwrap();
+    // In the strip, among the numbers and in the legend; without a mean it is in the strip only.
+    assert!(svg.contains("saturated"), "{svg}");
+    assert_eq!(svg.matches("<circle").count(), 3, "{svg}");
+
+    let scenario = "swf = \"log.swf\"\nmesh = \"4x4\"\nstrategy = [\"ff\"]\n[grid]\nseed = [1]\n";
+    fs::write(folder.path().join("s.toml"), scenario).unwrap();
+    host_sim_in(folder.path(), "sweep s.toml --output o").good();
+    let table = fs::read_to_string(folder.path().join("o/results.csv")).unwrap();
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let headers = reader.headers().unwrap().clone();
+    let row = reader.records().next().unwrap().unwrap();
+    let cell = |name: &str| {
+        let place = headers.iter().position(|header| header == name).unwrap();
+        &row[place]
+    };
+    assert_eq!(cell("waiting_delay_mean"), "9850.5");
+    assert_eq!(cell("waiting_delay_values"), "9850.5");
+    assert_eq!((cell("saturated"), cell("waiting_delay_low")), ("true", ""));
+}
+
+/// Of an interval.
+fn width(estimate: &Value) -> f64 {
+    let [low, high] = ["low", "high"].map(|end| estimate[end].as_f64().unwrap());
+    high - low
+}
+
 #[test]
 fn more_replications_do_not_narrow_the_interval_of_a_resampled_log() {
     let folder = folder();
@@ -140,7 +192,7 @@ fn more_replications_do_not_narrow_the_interval_of_a_resampled_log() {
             .iter()
             .map(|result| &result["waiting_delay_gains"][0]);
         let estimates = of_delays.chain(of_gains).filter(|it| it.is_object());
-        estimates.map(|it| it["ci95"].as_f64().unwrap()).collect()
+        estimates.map(width).collect()
     };
     let (few, many) = (widths(10), widths(160));
     assert_eq!((few.len(), many.len()), (4, 4));

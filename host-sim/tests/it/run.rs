@@ -48,10 +48,13 @@ fn json_records_what_was_run() {
         ] {
             let metric = &result["metrics"][metric];
             assert!(
-                metric["mean"].is_number() && metric["ci95"].is_number(),
+                ["mean", "low", "high", "standard_deviation"]
+                    .iter()
+                    .all(|part| metric[part].is_number()),
                 "{result}"
             );
             assert_eq!(metric["replications"], 3);
+            assert_eq!(metric["values"].as_array().unwrap().len(), 3);
         }
         let turnaround = result["metrics"]["turnaround"]["mean"].as_f64().unwrap();
         let parts = ["waiting_delay", "service_time"]
@@ -109,7 +112,7 @@ fn a_single_replication_has_no_interval() {
     let json = host_sim("run --mesh 8x8 --jobs 100 --replications 1 --format json").json();
     let delay = &json["results"][0]["metrics"]["waiting_delay"];
     assert!(
-        delay["mean"].is_number() && delay["ci95"].is_null(),
+        delay["mean"].is_number() && delay["low"].is_null() && delay["high"].is_null(),
         "{delay}"
     );
 }
@@ -123,7 +126,9 @@ fn a_saturated_system_has_no_mean_delay() {
     assert_eq!(result["saturated"], true);
     for metric in ["waiting_delay", "turnaround", "turnaround_variance"] {
         assert!(result["metrics"][metric]["mean"].is_null(), "{result}");
-        assert!(result["metrics"][metric]["ci95"].is_null(), "{result}");
+        assert!(result["metrics"][metric]["low"].is_null(), "{result}");
+        let values = result["metrics"][metric]["values"].as_array().unwrap();
+        assert_eq!(values.len(), 3, "{result}");
     }
     assert!(
         result["metrics"]["allocation_miss"]["mean"].is_number(),
@@ -179,10 +184,7 @@ fn a_log_that_comes_too_fast_is_saturated() {
         );
         // Two jobs take 3 s and come in 2 s: a third of them waits.
         assert_eq!(result["metrics"]["waiting_at_last_arrival"]["mean"], 132.0);
-        assert!(
-            result["metrics"]["waiting_delay"]["mean"].is_null(),
-            "{result}"
-        );
+        assert_eq!(result["metrics"]["waiting_delay"]["mean"], 99.5);
         assert_eq!(
             result["waiting_delay_gains"].as_array().map(Vec::len),
             Some(0)
@@ -205,9 +207,9 @@ fn replicating_goes_on_until_the_error_is_small() {
     let until = |options: &str| host_sim(&format!("{line} {options}")).json();
     let exact = &until("--until-rel-error 0.1")["results"][0];
     let delay = &exact["metrics"]["waiting_delay"];
-    let [mean, half_width] = ["mean", "ci95"].map(|part| delay[part].as_f64().unwrap());
+    let [mean, low, high] = ["mean", "low", "high"].map(|part| delay[part].as_f64().unwrap());
     assert!(
-        exact["stop"] == "error-reached" && half_width <= 0.1 * mean,
+        exact["stop"] == "error-reached" && mean <= 1.1 * low && mean >= 0.9 * high,
         "{exact}"
     );
     let capped = &until("--until-rel-error 0.0001 --max-replications 4")["results"][0];
@@ -215,6 +217,95 @@ fn replicating_goes_on_until_the_error_is_small() {
         capped["stop"] == "cap-reached" && capped["replications"] == 4,
         "{capped}"
     );
+}
+
+/// The replications lie in 9 to 44; Student's interval has a half-width of 7.
+#[test]
+fn an_interval_whose_arms_differ_is_shown_by_its_ends() {
+    let line = "run --mesh 32x32 --sizes normal:mean=8,sd=4 --strategy ff --load .5 --jobs 10000";
+    let shown = host_sim(line).good();
+    assert!(shown.contains(" 20 [14, 30] "), "{shown}");
+    assert!(shown.contains(" 49.95 ± 0.45 "), "{shown}");
+    assert!(
+        shown.contains("Student's t on the logarithm of the"),
+        "{shown}"
+    );
+    let json = host_sim(&format!("{line} --format json")).json();
+    let delay = &json["results"][0]["metrics"]["waiting_delay"];
+    let number = |key: &str| delay[key].as_f64().unwrap();
+    let values = delay["values"].as_array().unwrap().iter();
+    let values: Vec<f64> = values.map(|value| value.as_f64().unwrap()).collect();
+    let mean = values.iter().sum::<f64>() / 10.0;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let deviation = (squares / 9.0).sqrt();
+    // Student's quantile for nine degrees of freedom.
+    let arm = 1.1 * 2.262_157 * deviation / 10.0_f64.sqrt() / mean;
+    for (key, expected) in [
+        ("mean", mean),
+        ("standard_deviation", deviation),
+        ("low", mean * (-arm).exp()),
+        ("high", mean * arm.exp()),
+    ] {
+        assert!(
+            (number(key) / expected - 1.0).abs() < 1e-6,
+            "{key}: {delay}"
+        );
+    }
+}
+
+/// Partner serves few shapes of three dimensions, and no job that it serves waits.
+#[test]
+fn refusals_stand_beside_a_mean_that_leaves_them_out() {
+    let line =
+        "run --torus 16x16x16 --strategy partner,naive --load .4 --jobs 2000 --replications 2";
+    let json = host_sim(&format!("{line} --format json")).json();
+    let [partner, naive] = [0, 1].map(|place| &json["results"][place]);
+    let refused: u64 = partner["refused"]
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|count| count.as_u64().unwrap())
+        .sum();
+    assert!(refused > 3_700, "{partner}");
+    let share = (3_800 - refused) as f64 / 3_800.0;
+    assert_eq!(partner["served_share"], share);
+    assert_eq!(
+        (&partner["partial"], &naive["partial"]),
+        (&true.into(), &false.into())
+    );
+    assert_eq!(naive["served_share"], 1.0);
+    // Nothing is below the mean of another that is over other jobs.
+    for result in [partner, naive] {
+        assert!(result["waiting_delay_gains"].as_array().unwrap().is_empty());
+    }
+    let shown = host_sim(line).good();
+    let row = shown
+        .lines()
+        .find(|line| line.starts_with("partner "))
+        .unwrap();
+    let percent = format!("{:.2}", 100.0 - 100.0 * share);
+    let expected = format!("0.00 ± 0 *   {refused} ({percent} %)");
+    assert!(row.contains(&expected), "{expected}: {shown}");
+    assert!(
+        shown.contains("*: a mean over less than 99 % of the measured jobs"),
+        "{shown}"
+    );
+    assert!(!shown.contains(" % below "), "{shown}");
+    // Where nothing is refused there is no column for it.
+    let without = host_sim(&line.replace("partner,naive", "naive")).good();
+    assert!(!without.contains("refused"), "{without}");
+}
+
+#[test]
+fn strategies_that_decide_alike_are_named() {
+    // Hardly ever are two jobs there at once.
+    let line = "run --mesh 8x8 --strategy ff,as,naive --jobs 50 --replications 2 --load .0001";
+    let json = host_sim(&format!("{line} --format json")).json();
+    let hash = |place: usize| &json["results"][place]["decision_hash"];
+    assert!(hash(0) == hash(1) && hash(0) != hash(2), "{json}");
+    let shown = host_sim(line).good();
+    let named = "\nfirst-fit, adaptive-scan: identical decisions.\n";
+    assert!(shown.contains(named), "{shown}");
 }
 
 #[test]
@@ -329,7 +420,7 @@ fn a_log_is_run_whole() {
     for result in json["results"].as_array().unwrap() {
         assert_eq!(result["metrics"]["jobs"]["mean"], 20.0);
         assert_eq!(result["metrics"]["service_time"]["mean"], 100.0);
-        assert!(result["metrics"]["waiting_delay"]["ci95"].is_null());
+        assert!(result["metrics"]["waiting_delay"]["low"].is_null());
     }
     // Naive holds exactly 3 processors, first fit 2 x 2.
     let waste = |place: usize| &json["results"][place]["metrics"]["internal_fragmentation"]["mean"];

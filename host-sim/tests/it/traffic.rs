@@ -265,5 +265,5 @@ fn numbers_of_any_size_stand_in_narrow_columns() {
     row("1e-300 ");
     // 8 flits a message.
     let row = row("0.000001 ");
-    assert_eq!(row.matches(")e-5").count(), 3, "{table}");
+    assert_eq!(row.matches(")e-").count(), 3, "{table}");
 }

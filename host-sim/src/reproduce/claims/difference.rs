@@ -93,12 +93,13 @@ fn judgement(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::Interval;
 
     fn at(mean: f64, width: f64) -> Vec<At<Estimate>> {
-        let ci95 = Some(width);
         let value = Estimate {
             mean,
-            ci95,
+            ci95: Some(Interval::around(mean, width)),
+            deviation: None,
             replications: 10,
         };
         vec![At {

@@ -1,13 +1,12 @@
 //! Rules about gains: by what part one system's number is below another's.
 
-use super::judgement::{At, Gain, HALF_WIDTH_MAX, Judgement, LEVEL, Verdict, interval, percent};
+use super::judgement::{
+    At, Gain, HALF_WIDTH_MAX, Judgement, LEVEL, OPEN_MAX, Verdict, interval, is_over_open_max,
+    is_wide, percent, places_text,
+};
 use crate::report;
-use crate::statistics::Estimate;
-
-/// More open points than this leave a claim about all points undecided, in percent.
-const OPEN_MAX: usize = 25;
-/// As many places are named in a line; more are counted.
-const PLACES_MAX: usize = 3;
+use crate::statistics::{Estimate, Interval};
+use crate::wording::counted;
 
 /// On which side of 0 a gain is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +40,7 @@ pub(super) fn range(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
         other => *other == Gain::OtherSaturated,
     };
     let wide = |gain: &Gain| match gain {
-        Gain::By(estimate) => estimate.ci95.is_none_or(|width| width > HALF_WIDTH_MAX),
+        Gain::By(estimate) => is_wide(estimate, HALF_WIDTH_MAX),
         _ => false,
     };
     let sides = sides(gains, 0.0);
@@ -74,25 +73,36 @@ pub(super) fn range(gains: &[At<Gain>], low: f64, high: f64) -> Judgement {
 pub(super) fn everywhere(gains: &[At<Gain>]) -> Judgement {
     let sides = sides(gains, LEVEL);
     let count = |side| sides.iter().filter(|&&other| other == side).count();
-    let (over, below, open) = (count(Side::Over), count(Side::Below), count(Side::Open));
-    let verdict = match (over, below) {
-        (0, 0) => Verdict::NotDecided,
-        (_, 0) if open > OPEN_MAX * sides.len() / 100 => Verdict::NotDecided,
-        (_, 0) => Verdict::Holds,
-        _ if over > below => Verdict::Weaker,
-        _ => Verdict::DoesNotHold,
+    let all = sides.len();
+    let (over, level) = (count(Side::Over), count(Side::Level));
+    let (below, open) = (count(Side::Below), count(Side::Open));
+    let nearly_all = |count: usize| !is_over_open_max(all - count, all);
+    let verdict = match () {
+        () if below > 0 && over > below => Verdict::Weaker,
+        () if below > 0 => Verdict::DoesNotHold,
+        () if all == 0 => Verdict::NotDecided,
+        () if nearly_all(over) => Verdict::Holds,
+        // As the open points turn out.
+        () if nearly_all(over + open) => Verdict::NotDecided,
+        () if over > 0 => Verdict::Weaker,
+        () if open > 0 => Verdict::NotDecided,
+        () => Verdict::DoesNotHold,
     };
     let rule = format!(
-        "holds if the gain is over 0 at every point (those within {} % of 0 are level and do not count); weaker \
-         if it is over 0 at more points than below; does not hold otherwise; not decided if none is below 0 but at \
-         more than {OPEN_MAX} % of the points the interval holds 0 or a mean still grows with the run",
+        "holds if the gain is over 0 at {} % of the points or more, and below 0 at none; weaker if \
+         it is over 0 at fewer, but at more than below; does not hold otherwise; not decided where \
+         that depends on open points, at which the interval holds 0 or a mean still grows with the \
+         run. Within {} % of 0 a point is level",
+        100 - OPEN_MAX,
         percent(LEVEL)
     );
     let mut judgement = judgement(verdict, gains, rule);
-    if open > 0 {
-        judgement
-            .ours
-            .push_str(&format!("; open: {open} of {} points", sides.len()));
+    if all > 0 {
+        let counts = format!(
+            "; over 0 at {over}, level at {level}, below 0 at {below}, open at {open} of {}",
+            counted(all, "point")
+        );
+        judgement.ours.push_str(&counts);
     }
     judgement
 }
@@ -106,23 +116,20 @@ pub(super) fn grows(gains: &[At<Gain>]) -> Judgement {
             Gain::By(estimate) => Some(estimate),
             Gain::OtherSaturated => Some(Estimate {
                 mean: 1.0,
-                ci95: Some(0.0),
+                ci95: Some(Interval::around(1.0, 0.0)),
+                deviation: None,
                 replications: 0,
             }),
             Gain::OwnSaturated | Gain::BothSaturated | Gain::Growing => None,
         })
         .collect();
     // The two points have workloads of their own, so their errors add up as independent ones do.
-    let rise = |from: &Estimate, to: &Estimate| -> Option<(f64, f64)> {
-        let half_width = from.ci95?.hypot(to.ci95?);
-        let rise = to.mean - from.mean;
-        Some((rise - half_width, rise + half_width))
-    };
+    let rise = |from: &Estimate, to: &Estimate| to.minus_independent(from);
     let verdict = match (numbers.first(), numbers.last()) {
         (Some(first), Some(last)) if numbers.len() > 1 => match rise(first, last) {
-            Some((low, _)) if low > 0.0 => {
+            Some(Interval { low, .. }) if low > 0.0 => {
                 let falls = |pair: &[Estimate]| {
-                    rise(&pair[0], &pair[1]).is_some_and(|(_, high)| high < 0.0)
+                    rise(&pair[0], &pair[1]).is_some_and(|rise| rise.high < 0.0)
                 };
                 if numbers.windows(2).any(falls) {
                     Verdict::Weaker
@@ -130,7 +137,7 @@ pub(super) fn grows(gains: &[At<Gain>]) -> Judgement {
                     Verdict::Holds
                 }
             }
-            Some((_, high)) if high < 0.0 => Verdict::DoesNotHold,
+            Some(Interval { high, .. }) if high < 0.0 => Verdict::DoesNotHold,
             _ => Verdict::NotDecided,
         },
         _ => Verdict::NotDecided,
@@ -177,10 +184,15 @@ pub(super) fn mean_gain(gains: &[At<Gain>]) -> Option<Estimate> {
         .collect();
     let replications = numbers.iter().map(|number| number.replications).min()?;
     let count = numbers.len() as f64;
-    let widths: Option<f64> = numbers.iter().map(|number| number.ci95).sum();
+    let intervals: Option<Vec<Interval>> = numbers.iter().map(|number| number.ci95).collect();
+    let ends = |intervals: Vec<Interval>| Interval {
+        low: intervals.iter().map(|interval| interval.low).sum::<f64>() / count,
+        high: intervals.iter().map(|interval| interval.high).sum::<f64>() / count,
+    };
     Some(Estimate {
         mean: numbers.iter().map(|number| number.mean).sum::<f64>() / count,
-        ci95: widths.map(|sum| sum / count),
+        ci95: intervals.map(ends),
+        deviation: None,
         replications,
     })
 }
@@ -230,10 +242,8 @@ fn judgement(verdict: Verdict, gains: &[At<Gain>], rule: String) -> Judgement {
     ] {
         let places = gains.iter().filter(|gain| gain.value == kind);
         let places: Vec<_> = places.map(|gain| gain.at.as_str()).collect();
-        match places.len() {
-            0 => {}
-            1..=PLACES_MAX => parts.push(format!("{text}: {}", places.join(", "))),
-            count => parts.push(format!("{text}: {count} of {} points", gains.len())),
+        if let Some(places) = places_text(&places, gains.len()) {
+            parts.push(format!("{text}: {places}"));
         }
     }
     if parts.is_empty() {

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, Interval};
+use crate::wording::counted;
 
 /// Whether a claim is borne out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,10 +83,20 @@ pub struct Claim {
     pub figure: u32,
     /// The claim, paraphrased.
     pub text: String,
-    /// The paper's number.
-    pub paper: String,
+    /// The paper's number; `None` if the claim is not the paper's.
+    pub paper: Option<String>,
     /// The verdict and our numbers.
     pub judgement: Judgement,
+}
+
+impl Claim {
+    /// What the paper says, or that it says nothing.
+    pub fn paper_text(&self) -> String {
+        match &self.paper {
+            Some(paper) => format!("paper {paper}"),
+            None => "not in the paper".to_owned(),
+        }
+    }
 }
 
 /// What is within this of 0 is level: it counts neither for the claim nor against it.
@@ -95,8 +106,33 @@ pub(super) const HALF_WIDTH_MAX: f64 = 0.10;
 
 /// The ends of the interval; `None` where there is none, as with a single replication.
 pub(super) fn interval(estimate: &Estimate) -> Option<(f64, f64)> {
-    let half_width = estimate.ci95?;
-    Some((estimate.mean - half_width, estimate.mean + half_width))
+    estimate.ci95.map(|Interval { low, high }| (low, high))
+}
+
+/// Whether half the interval is wider than `most`, or there is none.
+pub(super) fn is_wide(estimate: &Estimate, most: f64) -> bool {
+    let half_width = estimate.ci95.map(Interval::half_width);
+    half_width.is_none_or(|width| width > most)
+}
+
+/// More open points than this leave a claim about all points undecided, in percent.
+pub(super) const OPEN_MAX: usize = 25;
+
+/// Whether so many open points of `all` leave a claim undecided.
+pub(super) const fn is_over_open_max(open: usize, all: usize) -> bool {
+    open * 100 > OPEN_MAX * all
+}
+
+/// As many places are named in a line; more are counted.
+const PLACES_MAX: usize = 3;
+
+/// Some of `all` places, by name or counted; `None` without any.
+pub(super) fn places_text(places: &[&str], all: usize) -> Option<String> {
+    match places.len() {
+        0 => None,
+        1..=PLACES_MAX => Some(places.join(", ")),
+        count => Some(format!("{count} of {all} points")),
+    }
 }
 
 /// A number without digits it does not have: `31`, `0.5`.
@@ -104,9 +140,25 @@ pub(super) fn percent(part: f64) -> f64 {
     (part * 1000.0).round() / 10.0
 }
 
-/// `3 hold, 1 weaker, 0 do not hold, 2 not decided`.
+/// `6 claims: 3 hold, 1 weaker, 0 do not hold, 2 not decided`; claims that are not the paper's are
+/// counted apart, behind it.
 pub fn tally<'c>(claims: impl Iterator<Item = &'c Claim>) -> String {
-    let verdicts: Vec<Verdict> = claims.map(|claim| claim.judgement.verdict).collect();
+    let (papers, others): (Vec<&Claim>, Vec<&Claim>) =
+        claims.partition(|claim| claim.paper.is_some());
+    let counts = |claims: &[&Claim], whose: &str| {
+        let claimed = counted(claims.len(), "claim");
+        (!claims.is_empty()).then(|| format!("{claimed}{whose}: {}", verdicts_text(claims)))
+    };
+    let parts = [
+        counts(&papers, ""),
+        counts(&others, " that the paper does not make"),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// `3 hold, 1 weaker, 0 do not hold, 2 not decided`.
+fn verdicts_text(claims: &[&Claim]) -> String {
+    let verdicts: Vec<Verdict> = claims.iter().map(|claim| claim.judgement.verdict).collect();
     let parts = Verdict::ALL.map(|verdict| {
         let count = verdicts.iter().filter(|&&other| other == verdict).count();
         let words = match verdict {

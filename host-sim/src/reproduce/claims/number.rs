@@ -164,7 +164,7 @@ pub(super) fn exact(errors: &[At<f64>], replications: usize, limit: f64, unit: &
         some if 2 * some >= errors.len() => Verdict::Weaker,
         _ => Verdict::DoesNotHold,
     };
-    let show = |error: &At<f64>| format!("± {:.1} {unit} ({})", error.value * 100.0, error.at);
+    let show = |error: &At<f64>| format!("{:.1} {unit} ({})", error.value * 100.0, error.at);
     let extreme = |of: fn(f64, f64) -> bool| {
         errors.iter().reduce(|one, other| {
             if of(other.value, one.value) {
@@ -176,7 +176,7 @@ pub(super) fn exact(errors: &[At<f64>], replications: usize, limit: f64, unit: &
     };
     let ours = match (extreme(|a, b| a < b), extreme(|a, b| a > b)) {
         (Some(least), Some(most)) => format!(
-            "{} to {}; within the limit at {within} of {} places",
+            "half-width {} to {}; within the limit at {within} of {} places",
             show(least),
             show(most),
             errors.len()

@@ -1,6 +1,6 @@
 //! Rules about ratios of two numbers that are near 1.
 
-use super::judgement::{At, Judgement, Verdict, percent};
+use super::judgement::{At, Judgement, Verdict, interval, is_wide, percent};
 use crate::report;
 use crate::statistics::Estimate;
 
@@ -66,7 +66,7 @@ pub(super) fn least_affected(all_own: &[At<Ratio>], others: &[At<Ratio>]) -> Jud
         let mut rivals = others.iter().filter(|other| other.at == own.at);
         rivals.all(|other| distance(&own.value) <= distance(&other.value))
     });
-    let wide = |ratio: &At<Estimate>| ratio.value.ci95.is_none_or(|width| width > SIMILAR);
+    let wide = |ratio: &At<Estimate>| is_wide(&ratio.value, SIMILAR);
     let verdict = match (near, nearest) {
         _ if open || all_own.is_empty() || known(all_own).iter().any(wide) => Verdict::NotDecided,
         (true, true) => Verdict::Holds,
@@ -99,12 +99,14 @@ pub(super) fn least_affected(all_own: &[At<Ratio>], others: &[At<Ratio>]) -> Jud
 pub(super) fn close(all: &[At<Ratio>], tight: f64, loose: f64) -> Judgement {
     let ratios = known(all);
     let distance = |ratio: &At<Estimate>| (ratio.value.mean - 1.0).abs();
-    let half_width = |ratio: &At<Estimate>| ratio.value.ci95.unwrap_or(f64::INFINITY);
     let all_within = |limit: f64| {
-        let mut ratios = ratios.iter();
-        ratios.all(|ratio| distance(ratio) + half_width(ratio) <= limit)
+        let mut intervals = ratios.iter().map(|ratio| interval(&ratio.value));
+        intervals
+            .all(|ends| ends.is_some_and(|(low, high)| low >= 1.0 - limit && high <= 1.0 + limit))
     };
-    let beyond = |ratio: &At<Estimate>| distance(ratio) - half_width(ratio) > loose;
+    let beyond = |ratio: &At<Estimate>| {
+        interval(&ratio.value).is_some_and(|(low, high)| high < 1.0 - loose || low > 1.0 + loose)
+    };
     let one_saturated = all.iter().any(|ratio| ratio.value == Ratio::Saturated);
     let verdict = if one_saturated || ratios.iter().any(beyond) {
         Verdict::DoesNotHold

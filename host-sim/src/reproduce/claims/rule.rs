@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::difference::{difference, value};
 use super::gains::{average, everywhere, grows, range};
 use super::growth::{nearly_constant, proportional};
-use super::judgement::{At, Gain, Judgement};
+use super::judgement::{At, Gain, Judgement, OPEN_MAX, Verdict, is_over_open_max, places_text};
 use super::number::{between, exact, nothing, number, share};
 use super::ratios::{Ratio, close, least_affected};
 use super::saturation::{Ladder, alone_sustains, saturates, saturates_later};
@@ -155,21 +155,41 @@ impl Rule {
     pub fn judge(&self, evidence: &Evidence<'_>) -> Judgement {
         let mut judgement = self.apply(evidence);
         let (growing, all) = (evidence.growing(), evidence.points().len());
-        if growing > 0 && self.leaves_out_growing() {
-            let left_out = format!(
-                "; left out, as a mean still grows with the run: {growing} of {all} points"
+        let is_named = matches!(self, Rule::Close { .. } | Rule::Grows {});
+        if self.leaves_out_growing() {
+            if growing > 0 && !is_named {
+                let left_out = format!(
+                    "; left out, as a mean still grows with the run: {growing} of {all} points"
+                );
+                judgement.ours.push_str(&left_out);
+            }
+            let holds = matches!(judgement.verdict, Verdict::Holds | Verdict::Weaker);
+            if holds && is_over_open_max(growing, all) {
+                judgement.verdict = Verdict::NotDecided;
+            }
+            let rule = format!(
+                ". It is not decided either if a mean still grows with the run at more than \
+                 {OPEN_MAX} % of the points"
             );
-            judgement.ours.push_str(&left_out);
+            judgement.rule.push_str(&rule);
+        }
+        if let Some(identical) = evidence.identical() {
+            judgement.ours.push_str(&identical);
         }
         judgement
     }
 
-    /// Whether it leaves out the points at which a mean still grows with the run, without naming them; other rules count
-    /// them as open, or name them.
+    /// Whether it leaves out the points at which a mean still grows with the run; other rules count
+    /// them as open, or have a number even so.
     const fn leaves_out_growing(&self) -> bool {
         matches!(
             self,
-            Rule::Average { .. } | Rule::Nothing {} | Rule::Between { .. } | Rule::Exact { .. }
+            Rule::Average { .. }
+                | Rule::Nothing {}
+                | Rule::Between { .. }
+                | Rule::Exact { .. }
+                | Rule::Close { .. }
+                | Rule::Grows {}
         )
     }
 
@@ -244,16 +264,13 @@ impl Rule {
                 limit,
                 unit,
             } => {
+                let (measurements, metric) = (evidence.measurements, evidence.metric);
                 let error = |point: &Point| {
-                    let estimate = evidence.measurements.estimate_in_blocks(
-                        &point.own,
-                        evidence.metric,
-                        *replications,
-                    )?;
-                    if unit == "points" {
-                        estimate.ci95
-                    } else {
-                        estimate.relative_error()
+                    let width =
+                        measurements.half_width_in_blocks(&point.own, metric, *replications)?;
+                    match unit == "points" {
+                        true => Some(width),
+                        false => Some(width / evidence.mean(point)?.mean),
                     }
                 };
                 exact(&evidence.each(error), *replications, part(limit), unit)
@@ -286,6 +303,23 @@ impl Evidence<'_> {
         self.each(|point| self.gain(point))
     }
 
+    /// Where the two systems that are compared made the same decisions, in words.
+    fn identical(&self) -> Option<String> {
+        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let is_identical = |point: &&Point| {
+            let Point { own, other, .. } = point;
+            self.measurements.are_identical(own, other, self.metric)
+        };
+        let places: Vec<&str> = points()
+            .filter(is_identical)
+            .map(|point| point.at.as_str())
+            .collect();
+        let at = places_text(&places, points().count())?;
+        Some(format!(
+            "; the two systems are identical (same decision hash): {at}"
+        ))
+    }
+
     /// The number of points at which a mean still grows with the run.
     fn growing(&self) -> usize {
         let points = self.points().iter();
@@ -300,8 +334,7 @@ impl Evidence<'_> {
             match self.gain(point)? {
                 Gain::By(_) => {
                     let ratio = self.measurements.ratio(own, other, self.metric)?;
-                    let mean = ratio.mean - 1.0;
-                    Some(Gain::By(Estimate { mean, ..ratio }))
+                    Some(Gain::By(ratio.affine(1.0, -1.0)))
                 }
                 without_number => Some(without_number),
             }
@@ -351,7 +384,7 @@ impl Evidence<'_> {
     fn mean(&self, point: &Point) -> Option<Estimate> {
         match self.measurements.reading(&point.own, self.metric) {
             Reading::Values(sample) => sample.estimate(),
-            Reading::Growing(_) | Reading::Saturated | Reading::Missing => None,
+            Reading::Growing(_) | Reading::Saturated(_) | Reading::Missing => None,
         }
     }
 

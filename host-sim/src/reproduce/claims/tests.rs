@@ -4,15 +4,16 @@ use super::gains::{average, everywhere, grows, range};
 use super::growth::{nearly_constant, proportional};
 use super::number::{between, exact, nothing, number, share};
 use super::ratios::{Ratio, close, least_affected};
-use super::{At, Gain, Verdict};
-use crate::statistics::Estimate;
+use super::{At, Claim, Gain, Judgement, Verdict, tally};
+use crate::statistics::{Estimate, Interval};
 
 mod saturation;
 
 fn estimate(mean: f64, half_width: f64) -> Estimate {
     Estimate {
         mean,
-        ci95: Some(half_width),
+        ci95: Some(Interval::around(mean, half_width)),
+        deviation: None,
         replications: 8,
     }
 }
@@ -93,15 +94,20 @@ fn everywhere_wants_the_same_sign_at_all_points() {
         by(0.001, 0.002),
         by(0.05, 0.10),
     );
-    let cases: [(&[Gain], Verdict); 10] = [
+    let cases: [(&[Gain], Verdict); 14] = [
         (&[over, over, level, Gain::OtherSaturated], Holds),
+        // At one of five points.
+        (&[over, level, level, level, level], Weaker),
+        (&[over, open, level, level, level], Weaker),
+        (&[over, over, level, level, open], Weaker),
+        (&[level, level, level, open], NotDecided),
         (&[over, over, over, open], Holds),
         (&[over, over, below], Weaker),
         (&[over, over, open, Gain::OwnSaturated], Weaker),
         (&[over, below], DoesNotHold),
         (&[below, level], DoesNotHold),
         (&[over, open], NotDecided),
-        (&[level, level], NotDecided),
+        (&[level, level], DoesNotHold),
         (&[Gain::BothSaturated], NotDecided),
         (&[], NotDecided),
     ];
@@ -109,11 +115,9 @@ fn everywhere_wants_the_same_sign_at_all_points() {
         let judgement = everywhere(&at(gains.iter().copied()));
         assert_eq!(judgement.verdict, verdict, "{gains:?}: {judgement:?}");
     }
-    let judgement = everywhere(&at([over, over, over, open]));
-    assert!(
-        judgement.ours.ends_with("open: 1 of 4 points"),
-        "{judgement:?}"
-    );
+    let judgement = everywhere(&at([over, over, over, open, level]));
+    let counts = "; over 0 at 3, level at 1, below 0 at 0, open at 1 of 5 points";
+    assert!(judgement.ours.ends_with(counts), "{judgement:?}");
 }
 
 #[test]
@@ -266,9 +270,39 @@ fn the_mean_of_gains_keeps_their_error() {
 }
 
 #[test]
+fn claims_that_the_paper_does_not_make_are_counted_apart() {
+    let claim = |paper: Option<&str>, verdict| Claim {
+        figure: 1,
+        text: String::new(),
+        paper: paper.map(str::to_owned),
+        judgement: Judgement {
+            verdict,
+            ours: String::new(),
+            details: Vec::new(),
+            rule: String::new(),
+        },
+    };
+    let papers = [Verdict::Holds, Verdict::Holds, Verdict::Weaker];
+    let papers = papers.map(|verdict| claim(Some("less"), verdict));
+    let text = "3 claims: 2 hold, 1 weaker, 0 do not hold, 0 not decided";
+    assert_eq!(tally(papers.iter()), text);
+    let other = claim(None, Verdict::Holds);
+    let of_other =
+        "1 claim that the paper does not make: 1 holds, 0 weaker, 0 do not hold, 0 not decided";
+    assert_eq!(
+        tally(papers.iter().chain([&other])),
+        format!("{text}; {of_other}")
+    );
+    assert_eq!(tally([other].iter()), of_other);
+    assert_eq!(tally([].iter()), "");
+}
+
+#[test]
 fn many_places_are_counted_and_few_are_named() {
     let few = everywhere(&at([by(0.3, 0.1), Gain::BothSaturated]));
-    assert!(few.ours.ends_with("both saturated: point 1"), "{few:?}");
+    let ending =
+        "both saturated: point 1; over 0 at 1, level at 0, below 0 at 0, open at 0 of 1 point";
+    assert!(few.ours.ends_with(ending), "{few:?}");
     let many = everywhere(&at([Gain::BothSaturated; 5]));
     assert_eq!(many.ours, "both saturated: 5 of 5 points");
 }
@@ -402,7 +436,7 @@ fn an_error_is_within_its_limit_at_all_half_or_fewer_places() {
         assert_eq!(judgement.verdict, verdict, "{judgement:?}");
     }
     let judgement = exact(&at([0.012, 0.05, 0.03]), 10, 0.034, "points");
-    let expected =
-        "± 1.2 points (point 0) to ± 5.0 points (point 1); within the limit at 2 of 3 places";
+    let expected = "half-width 1.2 points (point 0) to 5.0 points (point 1); within the limit at 2 \
+                    of 3 places";
     assert_eq!(judgement.ours, expected);
 }

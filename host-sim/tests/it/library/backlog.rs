@@ -70,7 +70,7 @@ fn two_half_meshes_saturate_by_renewal_theory() {
     set_sides(&mut saturation, (1, 2), (2, 2));
     saturation.jobs = 40_000;
     let utilization = utilization_of(&run(&saturation)[0]);
-    let half_width = utilization.ci95.unwrap();
+    let half_width = utilization.ci95.unwrap().half_width();
     assert!(half_width < 0.01, "{half_width}");
     let error = (utilization.mean - expected).abs();
     assert!(error < 0.01, "{} instead of {expected}", utilization.mean);

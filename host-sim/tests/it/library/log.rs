@@ -214,7 +214,7 @@ fn resampled_weeks_offer_the_load_in_the_mean() {
     let loads: Vec<f64> = loads.collect();
     let estimate = Estimate::of(&loads, Sampling::Independent).unwrap();
     assert!(
-        (estimate.mean - 0.25).abs() < 2.0 * estimate.ci95.unwrap(),
+        (estimate.mean - 0.25).abs() < 2.0 * estimate.ci95.unwrap().half_width(),
         "{estimate:?}"
     );
 }
