@@ -64,13 +64,13 @@ enum Command {
     /// Carry out a file of operations and print what each of them gave, one JSON object a line
     #[command(after_help = REPLAY_FORMAT)]
     Replay(ReplayArgs),
-    /// Run a grid of scenarios, go on where it was interrupted, write CSV and JSON
+    /// Run a grid of scenarios, resumable after an interruption; write CSV and JSON
     #[command(after_help = SWEEP_FORMAT)]
     Sweep(SweepArgs),
     /// Divide a sweep, or a paper's full reproduction, among the tasks of a Slurm job array: writes its scripts, submits them
     ///
     /// Task I of N computes shard I of N, and a second job, after the array, merges them. A lost or killed task is requeued
-    /// and goes on where it was. All nodes must see this program, FILE and DIR under the same paths.
+    /// and continues from its last complete point. All nodes must see this program, FILE and DIR under the same paths.
     Slurm(SlurmArgs),
     /// Compare strategies over several loads: a table, and a picture (SVG)
     ///
@@ -88,7 +88,7 @@ enum Command {
     Traffic(TrafficArgs),
     /// Reproduce a paper: its figures (CSV, SVG), its claims with verdicts, and a page (HTML) of both
     ///
-    /// An interrupted run goes on where it stopped when the same command is given again.
+    /// After an interruption the same command continues the run.
     Reproduce(ReproduceArgs),
     /// Show what a log has in it before it is run: jobs, dates, load on a machine, sizes, run
     /// times, dropped lines and why

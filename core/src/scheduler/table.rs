@@ -21,7 +21,7 @@ macro_rules! table {
             forms: "modified-fcfs:dynamic" [(Threshold::Dynamic { second })],
                 "modified-fcfs:count" [(Threshold::Count)],
                 "modified-fcfs:static=SECONDS" [(Threshold::Static { ticks: number })],
-            meaning: "When the head of the queue does not fit, later jobs try in order, until the head has waited too long: dynamic, more seconds than the mean delay times the arrival rate; count, more jobs than that have passed it; static, so many seconds.",
+            meaning: "When the head of the queue does not fit, later jobs try in order, until the head has waited too long: dynamic, more seconds than the mean delay times the arrival rate; count, more jobs than that have passed it; static, SECONDS.",
             source: "Kim and Yoon 1995, A Dynamic Processor Allocation Strategy for Mesh-Connected Multicomputers, section IV.1"
         }
         /// Bypass queue.
@@ -31,7 +31,7 @@ macro_rules! table {
         }] {
             new: [{ threshold }] BypassQueue::new(threshold),
             forms: "bypass-queue:SECONDS" [{ threshold: number }],
-            meaning: "After a departure all jobs that wait try in order, unless the head has waited for so many seconds; then only it may.",
+            meaning: "After a departure all jobs that wait try in order, unless the head has waited for SECONDS; then only it may.",
             source: "Chang and Mohapatra, An Integrated Processor Management Scheme for the Mesh-Connected Multicomputer Systems, section 2.1"
         }
         /// EASY backfilling with reserved submeshes.
@@ -60,7 +60,7 @@ macro_rules! table {
             new: [{ threshold }] ShortestJobFirst::new(threshold),
             forms: "sjf" [{ threshold: Ticks::MAX }],
                 "sjf:SECONDS" [{ threshold: number }],
-            meaning: "Shortest job first, by estimates of run times; once the head of the queue has waited for so many seconds, it goes first.",
+            meaning: "Shortest job first, by estimates of run times; once the head of the queue has waited for SECONDS, it goes first.",
             source: "Krueger, Lai and Dixit-Radiya 1994, Job Scheduling Is More Important than Processor Allocation for Hypercube Computers, IEEE Trans. on Parallel and Distributed Systems 5(5)"
         }
     } };

@@ -88,11 +88,11 @@ impl JsonSchema for BlockSchema {
 pub(crate) enum Outcome<'b> {
     /// The job holds these blocks.
     Granted(Blocks<'b>),
-    /// The job waits, behind so many others.
+    /// The job waits; the number of jobs ahead of it.
     Waits(u32),
-    /// The job gave so many processors back; none if it waited.
+    /// The number of processors that the job gave back; 0 if it waited.
     Released(u32),
-    /// The job has a lease of so many operations from now on; none if 0.
+    /// The length of the job's lease from now on, in operations; 0 if it has none.
     Leased(u64),
     /// Why nothing was done.
     Error(&'static str),

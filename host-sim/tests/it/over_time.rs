@@ -71,7 +71,7 @@ fn job(number: u32, processors: u32) -> String {
 fn a_job_on_a_plane_is_one_rectangle() {
     let folder = tempfile::tempdir().unwrap();
     let line = "run --mesh 8x8 --strategy ff --tasks 1 --replications 1 --sizes uniform";
-    let line = format!("{line} --widths 3..3 --heights 5..5 --plot gantt --plot-output");
+    let line = format!("{line} --side-lengths 3..3,5..5 --plot gantt --plot-output");
     let draw = |machine: &str, name: &str| {
         let line = format!("{line} {name}").replace("--mesh 8x8", machine);
         host_sim_in(folder.path(), &line).good();
@@ -87,7 +87,7 @@ fn a_job_on_a_plane_is_one_rectangle() {
     );
     let number = plane.lines().any(|line| line.trim() == "0");
     assert!(number, "{plane}");
-    let line = line.replace(" --heights 5..5", "");
+    let line = line.replace("3..3,5..5", "3..3");
     let line = format!("{line} l.svg").replace("8x8", "8");
     host_sim_in(folder.path(), &line).good();
     let ring = fs::read_to_string(folder.path().join("l.svg")).unwrap();

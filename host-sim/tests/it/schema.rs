@@ -130,7 +130,7 @@ fn every_key_of_the_page_has_a_meaning() {
     // What the clock measures is of `run` alone.
     assert_eq!(page.matches("elapsed_seconds`").count(), 1);
     for row in [
-        "| `waits`? | integer | The job waits, behind so many others. |",
+        "| `waits`? | integer | The job waits; the number of jobs ahead of it. |",
         "| `granted[].x`? | integer | On a two-dimensional mesh: ",
     ] {
         assert!(page.contains(row), "{row} is missing in {page}");
