@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use meshalloc::{Command, Controller, NodeId, StrategyKind};
+use meshalloc::{Command, Controller, NodeId, SchedulerKind, StrategyKind};
 use meshalloc_firmware::frame::{
     CLIENT_FRAME_MAX, ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX, SERVER_FRAME_MAX,
     ServerFrameBuffer,
@@ -307,6 +307,39 @@ fn the_grids_and_blocks_of_the_tables_have_these_bytes() {
     assert_eq!(nodes, [0, 3, 4, 7, 48, 51, 52, 55]);
     for row in rows {
         assert!(text.contains(&row), "PROTOCOL.md does not say {row}");
+    }
+}
+
+/// The tables of `PROTOCOL.md` with the numbers of strategies and schedulers.
+#[test]
+fn strategies_and_schedulers_have_the_numbers_of_the_tables() {
+    let text = include_str!("../../PROTOCOL.md");
+    let row = |number: u8, name: &str| {
+        let begin = format!("| {number} | `{name}` |");
+        let mut rows = text.lines().filter_map(|line| line.strip_prefix(&begin));
+        let row = rows.next();
+        row.unwrap_or_else(|| panic!("PROTOCOL.md has no row {begin}"))
+    };
+    let mut room = [0; 64];
+    for &strategy in StrategyKind::ALL {
+        let bytes = postcard::to_slice(&strategy, &mut room).expect("64 bytes");
+        let row = row(bytes[0], strategy.name());
+        let has_none = row.trim_start().starts_with('|');
+        assert_eq!(has_none, bytes.len() == 1, "parameters: {row}");
+        let serves = match strategy {
+            StrategyKind::Paging { order, .. } => {
+                let exponent = 7;
+                let pages = StrategyKind::Paging { order, exponent };
+                pages.serves().to_string().replace('7', "exponent")
+            }
+            strategy => strategy.serves().to_string(),
+        };
+        assert!(row.ends_with(&format!("| {serves} |")), "{serves}: {row}");
+    }
+    for &scheduler in SchedulerKind::ALL {
+        let bytes = postcard::to_slice(&scheduler, &mut room).expect("64 bytes");
+        let row = row(bytes[0], scheduler.name());
+        assert_eq!(row == " |", bytes.len() == 1, "parameters: {row}");
     }
 }
 
