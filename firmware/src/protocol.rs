@@ -1,8 +1,9 @@
 //! What travels over the line: [`ClientMessage`] and [`ServerMessage`], and how long they can get.
 //!
-//! `PROTOCOL.md` beside this crate specifies the bytes; the golden frames at its end hold both to it
-//! (`tests/it/golden.rs`). Messages are postcard, so the *order* of variants and fields is the format: new ones go to
-//! the end, and whatever else changes is a new [`PROTOCOL_VERSION`].
+//! `PROTOCOL.md` in this package specifies the bytes. `tests/it/golden.rs` compares its examples
+//! and the frames in `golden-frames.txt` with the code. Messages are postcard, so the *order* of
+//! variants and fields is the format: new ones go to the end, and any other change needs a new
+//! [`PROTOCOL_VERSION`].
 
 use core::fmt;
 

@@ -1,12 +1,13 @@
-//! `PROTOCOL.md` against the code: every frame in it is made and read again, byte for byte.
+//! `PROTOCOL.md` and `golden-frames.txt` against the code: every frame in them is encoded and
+//! decoded again, byte for byte.
 //!
-//! `MESHALLOC_REFRESH_GOLDEN=1 cargo test -p meshalloc-firmware` writes the frames of the present code
-//! into the file; that they have changed is then a question of the protocol's version.
+//! `MESHALLOC_REFRESH_GOLDEN=1 cargo test -p meshalloc-firmware` writes the frames of the present
+//! code to `golden-frames.txt`. A frame that has changed may need a new version of the protocol.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use meshalloc::{Command, Controller, NodeId, StrategyKind};
+use meshalloc::{Command, Controller, NodeId, SchedulerKind, StrategyKind};
 use meshalloc_firmware::frame::{
     CLIENT_FRAME_MAX, ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX, SERVER_FRAME_MAX,
     ServerFrameBuffer,
@@ -22,8 +23,12 @@ use crate::board::{Board, grid, on_cube, release, submit_shape};
 use crate::longest::{longest_client_messages, longest_server_messages};
 use crate::samples::{client_messages, server_messages};
 
-const BEGIN: &str = "<!-- golden frames: begin -->\n";
-const END: &str = "<!-- golden frames: end -->";
+/// The first lines of `golden-frames.txt`.
+const INTRODUCTION: &str = "\
+# Golden frames: every message of PROTOCOL.md, as one whole frame with both delimiters.
+# All have seq 04030201 and client 08070605. Bytes are hexadecimal.
+# MESHALLOC_REFRESH_GOLDEN=1 cargo test -p meshalloc-firmware writes this file.
+";
 /// The header of all golden frames.
 const GOLDEN: Header = Header::new(0x0807_0605, 0x0403_0201);
 /// The client of the examples, and its session.
@@ -57,42 +62,44 @@ fn table<M: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
     title: &str,
     messages: &[(String, M)],
 ) {
-    writeln!(text, "\n### {title}\n\n```text").expect("a string takes everything");
+    writeln!(text, "\n# {title}\n").expect("a string takes everything");
     for (name, message) in messages {
         let (again, frame) = round_trip(message);
         assert_eq!(again, *message, "{name}");
         let hex: Vec<String> = frame.iter().map(|byte| format!("{byte:02x}")).collect();
         writeln!(text, "{name}\n    {}", hex.join(" ")).expect("a string takes everything");
     }
-    writeln!(text, "```").expect("a string takes everything");
 }
 
 #[test]
 fn every_variant_comes_back_and_its_frame_is_the_golden_one() {
-    let mut frames = String::new();
+    let mut frames = INTRODUCTION.to_owned();
     table(&mut frames, "From the client", &client_messages());
     table(&mut frames, "From the server", &server_messages());
-    frames.push('\n');
 
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("PROTOCOL.md");
-    let text = std::fs::read_to_string(&path).expect("PROTOCOL.md can be read");
-    let (before, rest) = text.split_once(BEGIN).expect("the golden frames begin");
-    let (golden, after) = rest.split_once(END).expect("the golden frames end");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden-frames.txt");
     if std::env::var_os("MESHALLOC_REFRESH_GOLDEN").is_some_and(|value| value == "1") {
-        std::fs::write(&path, format!("{before}{BEGIN}{frames}{END}{after}"))
-            .expect("PROTOCOL.md can be written");
+        std::fs::write(&path, frames).expect("golden-frames.txt can be written");
         return;
     }
+    let golden = std::fs::read_to_string(&path).expect("golden-frames.txt can be read");
     for (golden, present) in golden.lines().zip(frames.lines()) {
-        assert_eq!(golden, present, "PROTOCOL.md (left) and the code differ");
+        assert_eq!(
+            golden, present,
+            "golden-frames.txt (left) and the code differ"
+        );
     }
-    assert_eq!(golden, frames, "PROTOCOL.md (left) and the code differ");
+    assert_eq!(
+        golden, frames,
+        "golden-frames.txt (left) and the code differ"
+    );
 }
 
 /// The worked example of `PROTOCOL.md`, made without the code under test but for the CRC.
 #[test]
 fn the_worked_example_is_right() {
-    let text = include_str!("../../PROTOCOL.md");
+    let words = include_str!("../../PROTOCOL.md").split_whitespace();
+    let text = words.collect::<Vec<_>>().join(" ");
     let content = format!(
         "{PROTOCOL_VERSION:02x} 2a 00 00 00 07 00 00 00 01 e8 03 00 00 00 00 00 00 01 00 00 \
          01 05 03 04 04 04 40 00 00"
@@ -300,6 +307,39 @@ fn the_grids_and_blocks_of_the_tables_have_these_bytes() {
     assert_eq!(nodes, [0, 3, 4, 7, 48, 51, 52, 55]);
     for row in rows {
         assert!(text.contains(&row), "PROTOCOL.md does not say {row}");
+    }
+}
+
+/// The tables of `PROTOCOL.md` with the numbers of strategies and schedulers.
+#[test]
+fn strategies_and_schedulers_have_the_numbers_of_the_tables() {
+    let text = include_str!("../../PROTOCOL.md");
+    let row = |number: u8, name: &str| {
+        let begin = format!("| {number} | `{name}` |");
+        let mut rows = text.lines().filter_map(|line| line.strip_prefix(&begin));
+        let row = rows.next();
+        row.unwrap_or_else(|| panic!("PROTOCOL.md has no row {begin}"))
+    };
+    let mut room = [0; 64];
+    for &strategy in StrategyKind::ALL {
+        let bytes = postcard::to_slice(&strategy, &mut room).expect("64 bytes");
+        let row = row(bytes[0], strategy.name());
+        let has_none = row.trim_start().starts_with('|');
+        assert_eq!(has_none, bytes.len() == 1, "parameters: {row}");
+        let serves = match strategy {
+            StrategyKind::Paging { order, .. } => {
+                let exponent = 7;
+                let pages = StrategyKind::Paging { order, exponent };
+                pages.serves().to_string().replace('7', "exponent")
+            }
+            strategy => strategy.serves().to_string(),
+        };
+        assert!(row.ends_with(&format!("| {serves} |")), "{serves}: {row}");
+    }
+    for &scheduler in SchedulerKind::ALL {
+        let bytes = postcard::to_slice(&scheduler, &mut room).expect("64 bytes");
+        let row = row(bytes[0], scheduler.name());
+        assert_eq!(row == " |", bytes.len() == 1, "parameters: {row}");
     }
 }
 

@@ -1,4 +1,5 @@
-//! The two halves of the protocol against each other, and both against `PROTOCOL.md`.
+//! The two halves of the protocol against each other, and both against `PROTOCOL.md` and
+//! `golden-frames.txt`.
 
 mod board;
 mod clock;
