@@ -70,7 +70,8 @@ enum Command {
     /// Divide a sweep, or a paper's full reproduction, among the tasks of a Slurm job array: writes its scripts, submits them
     ///
     /// Task I of N computes shard I of N, and a second job, after the array, merges them. A lost or killed task is requeued
-    /// and continues from its last complete point. All nodes must see this program, FILE and DIR under the same paths.
+    /// and continues from its last complete point. All nodes must see this program, FILE and DIR
+    /// under the same paths.
     Slurm(SlurmArgs),
     /// Compare strategies over several loads: a table, and a picture (SVG)
     ///

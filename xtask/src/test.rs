@@ -186,7 +186,8 @@ fn features_left_out(step: &mut Step) -> Result<()> {
     Ok(())
 }
 
-/// Core must build for the target with nothing, with any one strategy or scheduler, and with all of them.
+/// Core must build for the target with nothing, with any one strategy or scheduler, and with all of
+/// them.
 fn each_feature_alone(step: &mut Step) -> Result<()> {
     let strategies = StrategyKind::ALL.iter().map(|kind| kind.name());
     let schedulers = SchedulerKind::INFO.iter().map(|info| info.name);
