@@ -109,6 +109,7 @@ fn board() -> Lane<'static> {
             Ok(())
         })
         .step("core with its oldest Rust", oldest_rust)
+        .step("dependencies", dependencies)
         .step("firmware, features left out", features_left_out)
         .step(
             "core, each strategy and scheduler alone",
@@ -170,6 +171,15 @@ fn oldest_rust(step: &mut Step) -> Result<()> {
             .args("--quiet --package meshalloc --features restore --target-dir")
             .arg(target_dir().join("oldest").display().to_string()),
     )
+}
+
+/// Licences and sources of dependencies, as `deny.toml` says.
+fn dependencies(step: &mut Step) -> Result<()> {
+    if !Cmd::new("cargo deny --version").succeeds() {
+        step.skip("cargo-deny is not installed (cargo install cargo-deny)");
+        return Ok(());
+    }
+    step.run(&Cmd::new("cargo deny check bans licenses sources"))
 }
 
 /// The image must build without each feature that may be left out, and without all of them. So
