@@ -476,6 +476,7 @@ impl<K: Keep> Server<'_, K> {
     }
 
     /// Gives the session a virtual clock, or the server its own.
+    #[inline(never)]
     fn set_clock<P: Port>(
         &mut self,
         change: &Change<'_>,
@@ -610,6 +611,7 @@ impl<K: Keep> Server<'_, K> {
 
 impl<K: Keep> Server<'_, K> {
     /// Remembers what a command has come to that was answered while it was under way.
+    #[inline(never)]
     fn conclude(&mut self, change: &Change<'_>, outcome: Outcome) {
         let as_of = self.controller.events();
         let remembered = Remembered { outcome, as_of };
