@@ -49,13 +49,13 @@ pub fn number(estimate: &Estimate, scale: f64) -> String {
             false => format!("{mean:.decimals$} ± {width:.decimals$}"),
         }
     };
-    if place <= DECIMALS_MAX {
-        return shown(place, 0);
-    }
     let power = match differ && mean != 0.0 {
         true => magnitude(mean.abs()),
         false => magnitude(width.max(mean.abs())),
     };
+    if place <= DECIMALS_MAX || power == 0 {
+        return shown(place, 0);
+    }
     format!("({})e{power}", shown(place + power, power))
 }
 
@@ -123,6 +123,7 @@ mod tests {
             (0.034, 0.000_12, "0.03400 ± 0.00012"),
             (0.000_009, 0.000_019, "(0.9 ± 1.9)e-5"),
             (8e-6, 1.2e-7, "(8.00 ± 0.12)e-6"),
+            (1.000_489, 8.3e-5, "1.000489 ± 0.000083"),
             (8e-300, 1.2e-300, "(8.0 ± 1.2)e-300"),
             (0.0, 1.2e-9, "(0.0 ± 1.2)e-9"),
             (3.0, 0.0, "3.00 ± 0"),
