@@ -186,7 +186,7 @@ pub(crate) const fn stop_name(stop: Stop) -> &'static str {
 }
 
 impl Report<'_> {
-    /// Writes tables as wide as [`width`] allows.
+    /// Writes tables as wide as the terminal.
     ///
     /// # Errors
     ///

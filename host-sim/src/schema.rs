@@ -1,6 +1,6 @@
 //! The content of every file and document that `host-sim` writes, from the types that write them.
 //!
-//! `schema` prints the JSON Schema of a JSON output, for validators. [`page`] is the page
+//! `schema` prints the JSON Schema of a JSON output, for validators. `page` writes the page
 //! `outputs.md` of the reference. Tests compare real output with both.
 
 use std::io::{self, Write};
