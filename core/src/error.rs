@@ -165,13 +165,16 @@ pub enum Error {
         /// How many it holds; 0 while it waits.
         held: u32,
     },
-    /// An earlier command is not yet carried out to its end: jobs are still tried in consequence, or what it has led to is written down.
+    /// The work that follows from an earlier change is not done yet: attempts, the end of a lease,
+    /// or a checkpoint.
     Busy {
-        /// The most jobs that may still be tried, 1 if there is only other work.
+        /// The most attempts that may still follow; 1 if there is only other work.
         left: u32,
     },
     /// The job has no lease, or one that has not ended.
     LeaseRuns,
+    /// This build has no leases.
+    LeasesNotBuilt,
 }
 
 impl fmt::Display for Error {
@@ -189,6 +192,7 @@ impl fmt::Display for Error {
             Error::Configure(error) => error.fmt(f),
             Error::NoBlock { held } => write!(f, "the job holds {held} blocks"),
             Error::LeaseRuns => f.write_str("the job has no lease, or one that has not ended"),
+            Error::LeasesNotBuilt => f.write_str("this build has no leases"),
             Error::Busy { left } => write!(
                 f,
                 "busy: {left} jobs at most are still to be tried, or there is other work"

@@ -50,7 +50,7 @@ pub use blocks::{Allocation, Draft};
 #[cfg(feature = "restore")]
 pub use checkpoint::{RestoreError, SaveError};
 pub use compactness::Compactness;
-pub use controller::{Controller, Granted, Interrupts, Pauses, Status, View};
+pub use controller::{Controller, Interrupts, Pauses, Status, View};
 #[cfg(feature = "restore")]
 pub use controller::{Effect, Restoring};
 pub use cube::{Cube, CubeError};
@@ -59,11 +59,10 @@ pub use grid::{
     Block, DIMENSIONS_MAX, Grid, GridError, GridTextError, MESH_SIDE_MAX, NODES_MAX, Place, Shape,
     ShapeError, Tuple,
 };
-#[cfg(feature = "leases")]
-pub use jobs::LeaseEnded;
 pub use mesh::{Coord, Mesh, MeshSidesError, Sides, Submesh};
 pub use message::{
-    Capacity, Command, Configuration, Counts, FaultReport, Grant, JobState, Reply, Statistics,
+    Answer, Capacity, Change, Configuration, Counts, Event, FaultReport, Happened, JobState,
+    Outcome, Query, Statistics,
 };
 pub use node::NodeId;
 pub use occupancy::Occupancy;

@@ -1,140 +1,205 @@
-//! What a client sends to the controller and what it receives: [`Command`] and [`Reply`].
+//! What a client sends to the controller and what it receives: a [`Change`] is answered by an
+//! [`Outcome`], a [`Query`] by an [`Answer`]; an [`Event`] reports what has happened to a job.
 //!
-//! The same values travel in process and, serialised, over a serial line; `firmware/PROTOCOL.md` has
-//! the bytes. A command is answered by any number of *parts* ([`Reply::Grant`]) and then exactly one
-//! *final* reply. Whatever is longer than a reply can be is asked for in chunks (`from`).
+//! The same values travel in process and, serialised, over a serial line; `firmware/PROTOCOL.md`
+//! has the bytes.
+
+use core::num::NonZeroU64;
 
 use heapless::Vec;
 
-use crate::error::Error;
 use crate::grid::{Block, Grid};
-#[cfg(feature = "leases")]
-use crate::jobs::LeaseEnded;
 use crate::node::NodeId;
 use crate::request::{JobId, Request, Ticks};
 use crate::scheduler::SchedulerKind;
 use crate::strategy::StrategyKind;
 
-/// The most blocks in one [`Grant`]; longer allocations take several.
-pub const GRANT_BLOCKS_MAX: usize = 18;
+/// The most blocks in one [`BlockList`].
+pub const BLOCKS_MAX: usize = 18;
 /// The most jobs in one [`JobList`].
 pub const LIST_JOBS_MAX: usize = 16;
 /// The most bytes in one [`OccupancyChunk`].
 pub const OCCUPANCY_BYTES_MAX: usize = 128;
 
-/// What a client asks of the controller.
+/// A command that changes something, answered by an [`Outcome`] or an [`Error`](crate::Error).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Command {
-    /// Serves this machine in this way; only while no job waits or runs. Faults are forgotten.
-    /// Answered by [`Reply::Done`].
+pub enum Change {
+    /// Serve this machine with this strategy and scheduler. Only while no job waits or runs. All
+    /// processors work afterwards. Answered by [`Outcome::Done`].
     Configure(Configuration),
-    /// A new job. Answered by grants, then [`Reply::Submitted`].
+    /// A new job, which runs at once or waits. Answered by [`Outcome::Done`]; an [`Event`] reports
+    /// the grant.
     Submit {
         /// The job's name, unused at the moment.
         job: JobId,
         /// What it asks for.
         request: Request,
+        /// The duration of its lease, in ticks; see [`Change::Lease`].
+        lease: Option<NonZeroU64>,
     },
-    /// The job has ended, or no longer waits. Answered by the grants that this brings about, then
-    /// [`Reply::Released`].
+    /// The job has ended, or no longer waits. Answered by [`Outcome::Released`].
     Release {
         /// The job's name.
         job: JobId,
     },
-    /// Queries one job. Answered by [`Reply::Job`]; [`Controller::handle`](crate::Controller::handle) has the blocks of a
-    /// running job come before it as grants.
-    QueryJob {
-        /// The job's name.
-        job: JobId,
-    },
-    /// Reads the blocks of a running job. Answered by a [`Reply::Grant`], which is the final reply here.
-    Blocks {
-        /// The job's name.
-        job: JobId,
-        /// The place of the first block to read among all of the job's.
-        from: u32,
-    },
-    /// Lists the jobs. Answered by [`Reply::Jobs`].
-    ListJobs {
-        /// Only those that hold processors of this block.
-        on: Option<Block>,
-        /// 0 at first, then the `next` of the last reply.
-        from: u32,
-    },
-    /// Reads the occupancy. Answered by [`Reply::Occupancy`].
-    Occupancy {
-        /// The first processor of the chunk, which begins with the multiple of 8 that is not above it.
-        from: NodeId,
-    },
-    /// Marks all processors of a block as faulty: one, a row, a column, any box. Jobs that hold some of them keep running; what they give back
-    /// stays busy until [`Command::ClearFaulty`]. Answered by [`Reply::Fault`].
-    MarkFaulty {
-        /// The processors.
-        block: Block,
-    },
-    /// Marks all processors of a block as working. Answered by the grants that this brings about, then
-    /// [`Reply::Fault`].
-    ClearFaulty {
-        /// The processors.
-        block: Block,
-    },
-    /// Reads the statistics. Answered by [`Reply::Statistics`].
-    Statistics,
-    /// Forgets all jobs, faults and statistics, keeps the configuration. Answered by [`Reply::Done`].
-    Reset,
-    /// A new job with a lease: as [`Command::Submit`] and [`Command::Lease`] at one time.
-    #[cfg(feature = "leases")]
-    SubmitLeased {
-        /// The job's name, unused at the moment.
-        job: JobId,
-        /// What it asks for.
-        request: Request,
-        /// How long its lease lasts.
-        ticks: Ticks,
-    },
-    /// The job has a lease of so many ticks from now on, in place of the one it had; with 0 ticks it has none. When a lease ends the job is released, or
-    /// no longer waits. Answered by [`Reply::Done`].
-    #[cfg(feature = "leases")]
+    /// The job has a lease of this duration from now on, instead of the one it had. When a lease
+    /// ends, the job is released, or no longer waits. Answered by [`Outcome::Done`].
     Lease {
         /// The job's name.
         job: JobId,
-        /// How long its lease lasts.
-        ticks: Ticks,
+        /// The duration, in ticks; `None` for no lease.
+        ticks: Option<NonZeroU64>,
     },
-    /// The lease of the job has ended. Whoever has the clock says so to the controller; from others it is refused as long as the lease runs.
-    /// Answered by the grants that this brings about, then [`Reply::Released`].
-    #[cfg(feature = "leases")]
+    /// The lease of the job has ended. The owner of the clock sends this; while the lease runs it
+    /// is refused. Answered by [`Outcome::Released`].
     EndLease {
         /// The job's name.
         job: JobId,
     },
+    /// Marks all processors of a block as faulty: one, a row, a column, any box. Jobs that hold
+    /// some of them keep running. Processors that such a job gives back stay busy until
+    /// [`Change::ClearFaulty`]. Answered by [`Outcome::Faults`].
+    MarkFaulty {
+        /// The processors.
+        block: Block,
+    },
+    /// Marks all processors of a block as working. Answered by [`Outcome::Faults`].
+    ClearFaulty {
+        /// The processors.
+        block: Block,
+    },
+    /// Forgets all jobs, faults and statistics, keeps the configuration. Answered by
+    /// [`Outcome::Done`].
+    Reset,
 }
 
-impl Reply {
-    /// Whether no further reply to the same command follows, but for [`Command::Blocks`].
-    pub const fn is_final(&self) -> bool {
-        #[cfg(feature = "leases")]
-        if matches!(self, Reply::LeaseEnded(_)) {
-            return false;
+impl Change {
+    /// The submission of a job without a lease.
+    pub const fn submit(job: JobId, request: Request) -> Self {
+        Change::Submit {
+            job,
+            request,
+            lease: None,
         }
-        !matches!(self, Reply::Grant(_))
     }
-}
 
-impl Command {
-    /// Whether carrying the command out a second time could change anything.
-    pub const fn changes_state(&self) -> bool {
-        !matches!(
+    /// Whether the change gives, renews or ends a lease.
+    #[cfg(feature = "restore")]
+    pub(crate) const fn is_about_leases(&self) -> bool {
+        matches!(
             self,
-            Command::QueryJob { .. }
-                | Command::Blocks { .. }
-                | Command::ListJobs { .. }
-                | Command::Occupancy { .. }
-                | Command::Statistics
+            Change::Submit { lease: Some(_), .. } | Change::Lease { .. } | Change::EndLease { .. }
         )
     }
+}
+
+/// What a [`Change`] has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Outcome {
+    /// What was asked for.
+    Done,
+    /// The job is gone.
+    Released {
+        /// The processors it held, 0 if it waited.
+        processors: u32,
+    },
+    /// The state of the processors was set.
+    Faults(FaultReport),
+}
+
+/// A command that changes nothing, answered by the [`Answer`] of the same name or an
+/// [`Error`](crate::Error).
+/// A list that is longer than an answer is read in chunks (`from`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Query {
+    /// Reads about one job.
+    Job {
+        /// The job's name.
+        job: JobId,
+    },
+    /// Reads the blocks of a running job.
+    Blocks {
+        /// The job's name.
+        job: JobId,
+        /// The index of the first block to read.
+        from: u32,
+    },
+    /// Lists the jobs.
+    Jobs {
+        /// Only those that hold processors of this block.
+        on: Option<Block>,
+        /// 0 at first, then the `next` of the last answer.
+        from: u32,
+    },
+    /// Reads the occupancy.
+    Occupancy {
+        /// A processor. The answer begins at its number rounded down to a multiple of 8.
+        from: NodeId,
+    },
+    /// Reads the statistics.
+    Statistics,
+}
+
+/// The answer to a [`Query`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Answer {
+    /// About one job.
+    Job(JobReport),
+    /// Some of the blocks of a job.
+    Blocks(BlockList),
+    /// Some of the jobs.
+    Jobs(JobList),
+    /// Some of the occupancy.
+    Occupancy(OccupancyChunk),
+    /// The machine and its jobs in numbers.
+    Statistics(Statistics),
+}
+
+/// What has happened to a job. Each event is reported once: see
+/// [`View::events_since`](crate::View::events_since).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Event {
+    /// The number of the event: one more than that of the event before, from 1 on.
+    pub number: u64,
+    /// The job.
+    pub job: JobId,
+    /// When it happened.
+    pub at: Ticks,
+    /// The processors that the job holds from then on, or held until then.
+    pub processors: u32,
+    /// What happened.
+    pub what: Happened,
+}
+
+/// What an [`Event`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Happened {
+    /// The job was granted processors.
+    Granted {
+        /// The number of attempts to place it.
+        attempts: u32,
+        /// How many attempts failed although at least as many processors were free as it requests:
+        /// the allocation misses. The attempt that succeeded was valid too, so `misses + 1` were.
+        misses: u32,
+        /// The number of blocks it holds.
+        blocks_total: u32,
+        /// The first of them. [`Query::Blocks`] reads the others.
+        block: Block,
+    },
+    /// Its lease ended, and the job was released. It may have waited: then it held 0 processors.
+    LeaseEnded,
 }
 
 /// What the controller serves, and how.
@@ -150,73 +215,21 @@ pub struct Configuration {
     pub scheduler: SchedulerKind,
 }
 
-/// What the controller answers.
+/// Up to [`BLOCKS_MAX`] blocks of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Reply {
-    /// A part: a job holds processors from now on. Or final: some of the blocks of a job.
-    Grant(Grant),
-    /// Final: done.
-    Done,
-    /// Final: the job was taken.
-    Submitted {
-        /// The job.
-        job: JobId,
-        /// Whether it runs or waits.
-        state: JobState,
-    },
-    /// Final: the job is gone.
-    Released {
-        /// The job.
-        job: JobId,
-        /// The processors it held, 0 if it waited.
-        processors: u32,
-    },
-    /// Final: about one job.
-    Job(JobReport),
-    /// Final: some of the jobs.
-    Jobs(JobList),
-    /// Final: some of the occupancy.
-    Occupancy(OccupancyChunk),
-    /// Final: the state of the processors was set.
-    Fault(FaultReport),
-    /// Final: what has happened so far.
-    Statistics(Statistics),
-    /// Final: nothing was changed.
-    Error(Error),
-    /// A part: the lease of a job has ended.
-    #[cfg(feature = "leases")]
-    LeaseEnded(LeaseEnded),
-}
-
-/// A job's processors, or [`GRANT_BLOCKS_MAX`] blocks of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Grant {
+pub struct BlockList {
     /// The job.
     pub job: JobId,
-    /// When it was granted.
-    pub at: Ticks,
-    /// How often it was tried in all.
-    pub attempts: u32,
-    /// How often it failed although at least as many processors were free as it requests: the
-    /// allocation misses. The attempt that succeeded was valid too, so `misses + 1` were.
-    pub misses: u32,
-    /// The number of blocks it holds in all.
-    pub blocks_total: u32,
-    /// The place of the first block below among all of them.
+    /// When it was granted. It tells the job from a later one of the same name.
+    pub granted_at: Ticks,
+    /// The number of blocks it holds.
+    pub total: u32,
+    /// The index of the first block below.
     pub first: u32,
     /// The blocks, at least one.
-    pub blocks: Vec<Block, GRANT_BLOCKS_MAX>,
-}
-
-impl Grant {
-    /// Whether these are the last of the job's blocks.
-    pub fn is_last(&self) -> bool {
-        self.first as usize + self.blocks.len() == self.blocks_total as usize
-    }
+    pub blocks: Vec<Block, BLOCKS_MAX>,
 }
 
 /// What a controller has room for.
@@ -226,8 +239,8 @@ impl Grant {
 pub struct Capacity {
     /// Words of occupancy.
     pub words: u32,
-    /// Bits in each of them. A two-dimensional mesh takes `h * ceil(w / word_bits)` words, any other machine of N
-    /// processors `ceil(N / word_bits)`.
+    /// Bits in each of them. A two-dimensional mesh takes `h * ceil(w / word_bits)` words, any
+    /// other machine of N processors `ceil(N / word_bits)`.
     pub word_bits: u8,
     /// Jobs, waiting and running together.
     pub jobs: u32,
@@ -242,7 +255,7 @@ pub struct Capacity {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum JobState {
-    /// It waits; `ahead` jobs wait before it.
+    /// It waits.
     Waiting {
         /// Jobs before it in the queue.
         ahead: u32,
@@ -280,7 +293,7 @@ pub struct FaultReport {
     pub changed: u32,
     /// The jobs that held processors of the block, and keep running.
     pub jobs: u32,
-    /// Of these the one that was granted first; [`Command::ListJobs`] names all.
+    /// Of these the one that was granted first; [`Query::Jobs`] names all.
     pub first: Option<JobId>,
 }
 

@@ -1,29 +1,28 @@
-//! What a command would change: [`Effect`]. A caller that writes commands down asks before it
-//! carries one out, and writes down only what a later decision or answer depends on.
+//! What a change would have as its effect: [`Effect`]. A caller that keeps a record of changes asks
+//! before it carries one out, and records only those that a later decision or answer depends on.
 
 use super::Controller;
 use crate::grid::Block;
-use crate::message::Command;
+use crate::message::Change;
 use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::AnyScheduler;
 use crate::strategy::Strategy;
 
-/// What a command changes of that which is saved ([`Controller::save`]).
+/// What a change does to the state that is saved ([`Controller::save`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing but statistics: it is refused, or it is a query.
+    /// Nothing but statistics: it is refused.
     Nothing,
-    /// Nothing but the clock: everything else is already as the command says.
+    /// It sets the clock; everything else is already as the change says.
     Time,
-    /// More, unless it is refused. Its only attempt to place the job decides that: the job never
-    /// waits.
+    /// It changes the state if the job is granted, else it is refused: the job never waits.
     IfGranted,
-    /// More.
+    /// It changes the state.
     State,
 }
 
 impl Controller<'_> {
-    /// What the command changes if it is carried out next, at the time `now`. No scheduling pass is
+    /// The effect of the change if it is carried out next, at the time `now`. No scheduling pass is
     /// under way.
     ///
     /// With a strategy that looks at the latest requests, a submission counts as a change although
@@ -32,18 +31,17 @@ impl Controller<'_> {
     /// # Time complexity
     ///
     /// O(words + faults) for faults, else O(1).
-    #[cfg_attr(
-        not(feature = "leases"),
-        expect(unused_variables, reason = "leases have times")
-    )]
-    pub fn effect(&self, command: &Command, now: Ticks) -> Effect {
-        // Whether a command about this job is accepted decides.
+    pub fn effect(&self, change: &Change, now: Ticks) -> Effect {
+        if !cfg!(feature = "leases") && change.is_about_leases() {
+            return Effect::Nothing;
+        }
+        // A change of a job is accepted if there is the job.
         let of_job = |job| match self.jobs.find(job) {
             Some(_) => Effect::State,
             None => Effect::Nothing,
         };
-        match *command {
-            Command::Configure(configuration) => {
+        match *change {
+            Change::Configure(configuration) => {
                 let can_be_served = self.jobs.is_empty()
                     && AnyScheduler::new(configuration.scheduler).is_ok()
                     && self
@@ -55,33 +53,20 @@ impl Controller<'_> {
                     false => Effect::Nothing,
                 }
             }
-            Command::Submit { job, request } => self.effect_of_job(job, &request),
-            #[cfg(feature = "leases")]
-            Command::SubmitLeased { job, request, .. } => self.effect_of_job(job, &request),
-            Command::Release { job } => of_job(job),
-            #[cfg(feature = "leases")]
-            Command::Lease { job, ticks: 0 } => match self.jobs.find(job) {
-                Some(slot) if self.jobs.lease(slot).is_none() => Effect::Time,
-                _ => of_job(job),
+            Change::Submit { job, request, .. } => self.effect_of_job(job, &request),
+            Change::Release { job } => of_job(job),
+            Change::Lease { job, ticks: None } if self.lease(job).is_none() => match of_job(job) {
+                Effect::State => Effect::Time,
+                nothing => nothing,
             },
-            #[cfg(feature = "leases")]
-            Command::Lease { job, .. } => of_job(job),
-            #[cfg(feature = "leases")]
-            Command::EndLease { job } => {
-                let lease = self.jobs.find(job).and_then(|slot| self.jobs.lease(slot));
-                match lease {
-                    Some(ends) if ends <= self.clock.max(now) => Effect::State,
-                    _ => Effect::Nothing,
-                }
-            }
-            Command::MarkFaulty { block } => self.effect_on_faults(block, true),
-            Command::ClearFaulty { block } => self.effect_on_faults(block, false),
-            Command::Reset => Effect::State,
-            Command::QueryJob { .. }
-            | Command::Blocks { .. }
-            | Command::ListJobs { .. }
-            | Command::Occupancy { .. }
-            | Command::Statistics => Effect::Nothing,
+            Change::Lease { job, .. } => of_job(job),
+            Change::EndLease { job } => match self.lease(job) {
+                Some(ends) if ends <= self.clock.max(now) => Effect::State,
+                _ => Effect::Nothing,
+            },
+            Change::MarkFaulty { block } => self.effect_on_faults(block, true),
+            Change::ClearFaulty { block } => self.effect_on_faults(block, false),
+            Change::Reset => Effect::State,
         }
     }
 

@@ -1,6 +1,6 @@
-//! Faulty processors: whole blocks of them, in and out.
+//! Marks blocks of processors as faulty or working.
 
-use super::{Controller, Grants, Interrupts};
+use super::{Controller, Interrupts};
 use crate::blocks::Held;
 use crate::error::Error;
 use crate::grid::{Block, Grid};
@@ -10,58 +10,8 @@ use crate::request::Ticks;
 use crate::scheduler::{Event, Scheduler};
 
 impl Controller<'_> {
-    /// The processors of the block are faulty. Jobs that hold some of them keep running. `granted` is called for every job that is granted:
-    /// by a pass that was under way, or in consequence of a lease that has ended.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuchBlock`].
-    ///
-    /// # Time complexity
-    ///
-    /// That of [`Allocator::mark_faulty`](crate::Allocator::mark_faulty), and O(blocks held).
-    pub fn mark_faulty(
-        &mut self,
-        block: Block,
-        now: Ticks,
-        granted: Grants<'_>,
-    ) -> Result<FaultReport, Error> {
-        self.set_faulty(block, true, now, granted)
-    }
-
-    /// The processors of the block work again. `granted` is called for every job that is granted in consequence.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuchBlock`].
-    ///
-    /// # Time complexity
-    ///
-    /// That of [`Allocator::clear_faulty`](crate::Allocator::clear_faulty), O(blocks held), and that of the strategy for each job that the scheduler lets try.
-    pub fn clear_faulty(
-        &mut self,
-        block: Block,
-        now: Ticks,
-        granted: Grants<'_>,
-    ) -> Result<FaultReport, Error> {
-        self.set_faulty(block, false, now, granted)
-    }
-
-    fn set_faulty(
-        &mut self,
-        block: Block,
-        faulty: bool,
-        now: Ticks,
-        granted: Grants<'_>,
-    ) -> Result<FaultReport, Error> {
-        self.finish(granted);
-        let report = self.begin_set_faulty(block, faulty, now, &mut Interrupts::never())?;
-        self.settle(granted);
-        Ok(report)
-    }
-
-    /// The processors of the block are faulty from now on, or are no more.
-    pub(super) fn begin_set_faulty(
+    /// Marks the processors of a block as faulty, or as working.
+    pub(super) fn set_faulty(
         &mut self,
         block: Block,
         faulty: bool,

@@ -1,5 +1,5 @@
-//! By how much what is saved may become longer. Who saves it where there is little room asks before a command is carried out: all that has been accepted can
-//! then be saved at any later time.
+//! By how many bytes a checkpoint may grow. A caller with little room for it asks before it carries
+//! a change out, so that the state can be saved at any later time.
 
 use super::Controller;
 #[cfg(feature = "leases")]
@@ -7,44 +7,49 @@ use super::leases::SavedLease;
 use super::state::SavedRunning;
 use crate::checkpoint::{NUMBERS_MAX, item_len};
 use crate::jobs::JobSlot;
-use crate::message::Command;
+use crate::message::Change;
 use crate::request::{JobId, Request, Ticks};
 use crate::scheduler::SchedulerKind;
 use crate::strategy::{Holds, Strategy};
 
-/// The longest time, the most attempts, and the most events that came later, for which room is left. What is beyond is longer than was said.
+/// The longest time, the most attempts, and the most later events that the bound covers.
 const TIME: Ticks = (1 << 42) - 1;
 const ATTEMPTS: u32 = (1 << 21) - 1;
 const EVENTS: u64 = (1 << 35) - 1;
-/// Bytes that are added when a job begins to run, beside its blocks. With a block that is more than a reservation has, for any time.
+/// Bytes that are added when a job begins to run, without its blocks. With one block that is more
+/// than a reservation takes, for any time.
 const GRANT: usize = bytes_of(TIME) + bytes_of(EVENTS);
-/// Bytes of what a strategy that looks ahead remembers of a request: kind, two sides, and whether they may be rotated.
+/// Bytes that a strategy that looks ahead saves of a request: kind, two sides, and whether they may
+/// be rotated.
 const WANTED: usize = 1 + 3 + 3 + 1;
-/// Numbers of an item, at least, and the bytes of the item beside them.
+/// The fewest numbers of a full item, and the other bytes of an item.
 const NUMBERS: usize = NUMBERS_MAX - 2;
 const ITEM: usize = 2;
 
 impl Controller<'_> {
-    /// At most so many bytes may be added to a checkpoint ([`Controller::save`]) by this command and by what follows from it: a grant, or a reservation, but not longer times, which
-    /// [`Controller::growth_by_time`] counts. 0 for a command that adds nothing for good.
+    /// The most bytes that this change may add to a checkpoint ([`Controller::save`]), with the
+    /// grant or the reservation that follows from it. [`Controller::growth_by_time`] counts what
+    /// longer times add. 0 for a change that adds nothing for good.
     ///
     /// # Time complexity
     ///
     /// O(waiting jobs) for a job, else O(1).
-    pub fn growth(&self, command: &Command) -> usize {
-        match command {
-            Command::Submit { job, request } => self.growth_of_job(*job, request, 0),
-            #[cfg(feature = "leases")]
-            Command::SubmitLeased { job, request, .. } => {
-                self.growth_of_job(*job, request, lease_len(*job))
+    pub fn growth(&self, change: &Change) -> usize {
+        match change {
+            Change::Submit {
+                job,
+                request,
+                lease,
+            } => {
+                let lease = lease.map_or(0, |_| lease_len(*job));
+                self.growth_of_job(*job, request, lease)
             }
-            #[cfg(feature = "leases")]
-            Command::Lease { job, ticks: 1.. } => match self.jobs.find(*job) {
-                Some(slot) if self.jobs.lease(slot).is_none() => lease_len(*job),
-                // No such job, or a renewal.
-                _ => 0,
-            },
-            Command::MarkFaulty { block } if self.machine().contains(*block) => {
+            // No such job, or a renewal, adds nothing.
+            Change::Lease {
+                job,
+                ticks: Some(_),
+            } if self.jobs.find(*job).is_some() && self.lease(*job).is_none() => lease_len(*job),
+            Change::MarkFaulty { block } if self.machine().contains(*block) => {
                 let working = self.machine().nodes() - self.occupancy().faulty_count();
                 self.bytes_of_nodes(self.machine().area(*block).min(working) as usize)
             }
@@ -52,8 +57,9 @@ impl Controller<'_> {
         }
     }
 
-    /// At most so many bytes are added to a checkpoint without a further command, or by commands of which [`Controller::growth`] says 0: by what is granted to the jobs that wait,
-    /// and as times and counts become longer.
+    /// The most bytes that are added to a checkpoint without a further change, or by changes whose
+    /// [`Controller::growth`] is 0: by grants to the jobs that wait, and as times and counts become
+    /// longer.
     ///
     /// # Time complexity
     ///
@@ -88,7 +94,7 @@ impl Controller<'_> {
         if self.jobs.find(job).is_some() {
             return 0;
         }
-        let nodes = match self.configuration.strategy.holds() {
+        let nodes = match self.strategy.holds() {
             Holds::Processors => {
                 let most = self.nodes_to_grant(self.jobs.waiting_len() + 1);
                 let left = most.saturating_sub(self.nodes_of_queue());
@@ -111,7 +117,7 @@ impl Controller<'_> {
     /// The numbers of nodes in the blocks that a request may be granted, or that may be reserved
     /// for it.
     fn nodes_of(&self, request: &Request) -> usize {
-        match self.configuration.strategy.holds() {
+        match self.strategy.holds() {
             Holds::OneBlock => 2,
             Holds::TwoBlocks => 4,
             // A block has two numbers, and two processors or more, or one. One block that is
@@ -128,7 +134,7 @@ impl Controller<'_> {
 
     /// Whether blocks may be reserved for jobs that wait, not just a number of processors.
     fn may_reserve_blocks(&self) -> bool {
-        let scheduler = self.configuration.scheduler;
+        let scheduler = self.scheduler_kind;
         let reserves = matches!(
             scheduler,
             SchedulerKind::Easy { .. } | SchedulerKind::Conservative
@@ -136,21 +142,21 @@ impl Controller<'_> {
         reserves && !self.strategy().takes_any()
     }
 
-    /// The same of all jobs that wait.
+    /// [`Controller::nodes_of`] of all jobs that wait.
     fn nodes_of_queue(&self) -> usize {
         let queue = self.jobs.queue();
         let jobs = queue.slots().map(|slot| queue.get(slot).request());
         let nodes = jobs.map(|request| self.nodes_of(request)).sum();
-        match self.configuration.strategy.holds() {
+        match self.strategy.holds() {
             Holds::Processors => self.nodes_to_grant(queue.len()).min(nodes),
             _ => nodes,
         }
     }
 
-    /// All jobs together, of which so many wait, have no more numbers: as many as there are nodes,
-    /// as blocks are disjoint; those that run have one for each block, or two. Where blocks are
-    /// reserved there are at most as many of them as nodes, together with those of jobs that run,
-    /// each with two numbers, and one for each job that waits.
+    /// The most numbers that jobs may add when `waiting` jobs wait. All jobs together have at most
+    /// as many as there are nodes, since blocks are disjoint; a running job has one or two for each
+    /// block. Where blocks are reserved, these and the blocks of running jobs are at most as many
+    /// as there are nodes, each with two numbers, and each waiting job has one more.
     fn nodes_to_grant(&self, waiting: u32) -> usize {
         let blocks = self.jobs.running().map(JobSlot::blocks_len).sum::<u32>();
         let nodes = self.machine().nodes();
@@ -161,7 +167,7 @@ impl Controller<'_> {
         numbers.saturating_sub(blocks) as usize
     }
 
-    /// Of so many numbers of nodes.
+    /// The bytes of this many numbers of nodes.
     fn bytes_of_nodes(&self, numbers: usize) -> usize {
         // Twice the node and 1 more.
         let each = bytes_of(2 * u64::from(self.machine().nodes()));
@@ -169,14 +175,21 @@ impl Controller<'_> {
     }
 }
 
-/// The bytes of an item with the end of a lease, at most.
-#[cfg(feature = "leases")]
+/// The most bytes of an item with the end of a lease.
 fn lease_len(job: JobId) -> usize {
-    let ends = Ticks::MAX;
-    item_len(&SavedLease::Runs { job, ends })
+    #[cfg(feature = "leases")]
+    return item_len(&SavedLease::Runs {
+        job,
+        ends: Ticks::MAX,
+    });
+    #[cfg(not(feature = "leases"))]
+    {
+        let _ = job;
+        0
+    }
 }
 
-/// So many bytes longer is the one number than the other.
+/// By how many bytes the number may become longer.
 const fn spare(most: u64, now: u64) -> usize {
     bytes_of(most).saturating_sub(bytes_of(now))
 }

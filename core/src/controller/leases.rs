@@ -1,25 +1,36 @@
 //! Leases: a job that has one is released when it ends, unless it was renewed.
 //!
-//! A lease begins with the submission ([`Command::SubmitLeased`](crate::Command::SubmitLeased)) or with [`Command::Lease`](crate::Command::Lease), which renews it
-//! as well: it counts while the job waits, too, so that a client that is gone leaves nothing behind. Its end is an event with a number among those of the grants.
+//! A lease begins with the submission or with [`Change::Lease`], which also renews it. It runs while
+//! the job waits, too, so that a client that is gone leaves nothing behind. Its end is an event with
+//! a number among those of the grants.
 //!
-//! A lease ends when the controller's clock has reached its end, behind the command that has brought it there and all that follows from that one.
-//! [`Controller::handle`] and the methods of commands see to that by themselves, and [`Controller::end_leases`] where time goes by without commands. Where
-//! commands are begun ([`Controller::begin`]), [`Controller::lease_ended`] says which lease to end next, with
-//! [`Command::EndLease`](crate::Command::EndLease). A command that is refused ends none.
+//! A lease ends when the clock has reached its end and everything that follows from the change that
+//! brought the clock there is done. [`Controller::handle`] sees to that. A caller of
+//! [`Controller::begin`] asks [`Controller::lease_ended`] for the lease to end next, and begins a
+//! [`Change::EndLease`]. The same call ends leases where time goes by without a change. A change
+//! that is refused ends none.
+//!
+//! Without the feature `leases` there are none, and a change that gives one is refused.
 
-#[cfg(feature = "restore")]
+use core::num::NonZeroU64;
+
+#[cfg(all(feature = "leases", feature = "restore"))]
 use serde::{Deserialize, Serialize};
 
-use super::{Controller, Grants, Interrupts, View};
-#[cfg(feature = "restore")]
+use super::{Controller, Interrupts};
+#[cfg(all(feature = "leases", feature = "restore"))]
 use crate::checkpoint::{Kind, RestoreError, Writer, consistent};
 use crate::error::Error;
+#[cfg(feature = "leases")]
 use crate::jobs::LeaseEnded;
+#[cfg(doc)]
+use crate::message::Change;
 use crate::request::{JobId, Ticks};
 
+#[cfg(feature = "leases")]
 impl Controller<'_> {
-    /// The job whose lease has ended first by now, and when that was; of several the one with the least name.
+    /// The job whose lease has ended first by now, and when that was; of several the one with the
+    /// least name.
     ///
     /// # Time complexity
     ///
@@ -28,7 +39,7 @@ impl Controller<'_> {
         self.jobs.lease_ended(self.clock.max(now))
     }
 
-    /// Whether a lease may have ended by now. If not, none has; if so, [`Controller::lease_ended`] knows. O(1).
+    /// Whether a lease may have ended by now: if not, [`Controller::lease_ended`] finds none. O(1).
     #[inline]
     pub fn may_lease_have_ended(&self, now: Ticks) -> bool {
         self.jobs.may_have_ended(self.clock.max(now))
@@ -39,75 +50,46 @@ impl Controller<'_> {
         self.jobs.has_leases()
     }
 
-    /// Ends every lease that has ended by now, each at its time, with all that follows from it. `granted` is called for every job that is granted in
-    /// consequence.
-    pub fn end_leases(&mut self, now: Ticks, granted: Grants<'_>) {
-        self.finish(granted);
-        while let Some((ends, job)) = self.lease_ended(now) {
-            if self
-                .begin_end_lease(job, ends, &mut Interrupts::never())
-                .is_err()
-            {
-                return;
-            }
-            self.finish(granted);
-        }
+    /// When the job's lease ends.
+    #[cfg(feature = "restore")]
+    pub(super) fn lease(&self, job: JobId) -> Option<Ticks> {
+        let slot = self.jobs.find(job)?;
+        self.jobs.lease(slot)
     }
 
-    /// Ends the first lease whose end the clock has reached, but for the scheduling that follows from it.
-    pub(super) fn end_next_lease(&mut self) -> Option<LeaseEnded> {
-        let (_, job) = self.lease_ended(self.clock)?;
-        self.begin_end_lease(job, self.clock, &mut Interrupts::never())
-            .ok()
-    }
-
-    /// The job has a lease of so many ticks from now on, in place of the one it had; with 0 ticks, or so many that it would last until the end of
-    /// time, it has none. `granted` is called for every job that is granted: by a pass that was under way, or in consequence of a lease
-    /// that has ended.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::UnknownJob`].
-    pub fn lease(
-        &mut self,
-        job: JobId,
-        ticks: Ticks,
-        now: Ticks,
-        granted: Grants<'_>,
-    ) -> Result<(), Error> {
-        self.finish(granted);
-        self.begin_lease(job, ticks, now)?;
-        self.settle(granted);
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "see below")]
+    pub(super) const fn check_lease(&self, _: Option<NonZeroU64>) -> Result<(), Error> {
         Ok(())
     }
 
-    /// [`Controller::lease`], but for what follows from it.
-    pub(super) fn begin_lease(
+    /// Gives a job a lease of this duration from now on, or none. One that would last until the end
+    /// of time is none.
+    pub(super) fn set_lease(
         &mut self,
         job: JobId,
-        ticks: Ticks,
+        ticks: Option<NonZeroU64>,
         now: Ticks,
     ) -> Result<(), Error> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         self.clock = self.clock.max(now);
-        let ends = (ticks > 0).then(|| self.clock.saturating_add(ticks));
+        let ends = ticks.map(|ticks| self.clock.saturating_add(ticks.get()));
         self.jobs.set_lease(slot, ends);
         Ok(())
     }
 
-    /// The job's lease has ended: it is released.
-    pub(super) fn begin_end_lease(
+    /// Releases a job whose lease has ended. Returns the number of processors that it held.
+    pub(super) fn end_lease(
         &mut self,
         job: JobId,
         now: Ticks,
         interrupts: &mut Interrupts<'_>,
-    ) -> Result<LeaseEnded, Error> {
+    ) -> Result<u32, Error> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         let ends = self.jobs.lease(slot);
         if ends.is_none_or(|ends| ends > self.clock.max(now)) {
             return Err(Error::LeaseRuns);
         }
-        let processors = self.begin_release(job, now, interrupts)?;
+        let processors = self.release(job, now, interrupts)?;
         self.events += 1;
         let ended = LeaseEnded {
             job,
@@ -115,19 +97,71 @@ impl Controller<'_> {
             processors,
         };
         self.jobs.remember_end(self.events, ended);
-        Ok(ended)
+        Ok(processors)
+    }
+}
+
+/// A build without leases: nobody has one.
+#[cfg(not(feature = "leases"))]
+#[allow(
+    missing_docs,
+    clippy::unused_self,
+    clippy::needless_pass_by_ref_mut,
+    reason = "the methods of a build with leases"
+)]
+impl Controller<'_> {
+    pub const fn lease_ended(&mut self, _: Ticks) -> Option<(Ticks, JobId)> {
+        None
+    }
+
+    pub const fn may_lease_have_ended(&self, _: Ticks) -> bool {
+        false
+    }
+
+    pub const fn has_leases(&self) -> bool {
+        false
+    }
+
+    #[cfg(feature = "restore")]
+    pub(super) const fn lease(&self, _: JobId) -> Option<Ticks> {
+        None
+    }
+
+    pub(super) const fn check_lease(&self, lease: Option<NonZeroU64>) -> Result<(), Error> {
+        match lease {
+            Some(_) => Err(Error::LeasesNotBuilt),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) const fn set_lease(
+        &mut self,
+        _: JobId,
+        _: Option<NonZeroU64>,
+        _: Ticks,
+    ) -> Result<(), Error> {
+        Err(Error::LeasesNotBuilt)
+    }
+
+    pub(super) const fn end_lease(
+        &mut self,
+        _: JobId,
+        _: Ticks,
+        _: &mut Interrupts<'_>,
+    ) -> Result<u32, Error> {
+        Err(Error::LeasesNotBuilt)
     }
 }
 
 /// What is saved.
-#[cfg(feature = "restore")]
+#[cfg(all(feature = "leases", feature = "restore"))]
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum SavedLease {
     Runs { job: JobId, ends: Ticks },
     Ended { number: u64, ended: LeaseEnded },
 }
 
-#[cfg(feature = "restore")]
+#[cfg(all(feature = "leases", feature = "restore"))]
 impl Controller<'_> {
     pub(super) fn save_leases(&self, to: &mut Writer<'_>) {
         to.begin(Kind::Leases);
@@ -139,8 +173,8 @@ impl Controller<'_> {
         }
     }
 
-    /// Takes back what was saved; all jobs are there. `latest` are the numbers of the latest end that was restored, and of the latest event.
-    /// Returns the former.
+    /// Takes an item of a checkpoint; all jobs are restored. `latest_end` is the number of the
+    /// latest end that was restored, `latest` that of the latest event. Returns the former.
     pub(super) fn restore_lease(
         &mut self,
         saved: SavedLease,
@@ -162,18 +196,16 @@ impl Controller<'_> {
     }
 }
 
-impl<'a> View<'a, '_> {
-    /// The leases that ended after the event of this number, in order, each with the number of its event: as many as are
-    /// remembered ([`LEASES_ENDED_MAX`](crate::jobs::LEASES_ENDED_MAX)).
-    pub fn leases_ended_since(&self, number: u64) -> impl Iterator<Item = (u64, LeaseEnded)> + 'a {
-        self.jobs.leases_ended_since(number)
-    }
-}
-
-#[cfg(all(test, feature = "restore", feature = "first-fit", feature = "fcfs"))]
+#[cfg(all(
+    test,
+    feature = "leases",
+    feature = "restore",
+    feature = "first-fit",
+    feature = "fcfs"
+))]
 mod tests {
     use super::*;
-    use crate::{Configuration, Mesh, Request, SchedulerKind, Storage, StrategyKind};
+    use crate::{Change, Configuration, Mesh, Request, SchedulerKind, Storage, StrategyKind};
 
     #[test]
     fn a_lease_is_restored_once_and_with_an_end() {
@@ -185,8 +217,8 @@ mod tests {
         };
         let mut controller = Controller::new(storage.memory(), configuration).unwrap();
         let job = JobId(1);
-        let submitted = controller.submit(job, Request::submesh(2, 2), 0, &mut |_| ());
-        assert!(submitted.is_ok());
+        let submit = Change::submit(job, Request::submesh(2, 2));
+        assert!(controller.handle(&submit, 0).is_ok());
         let mut restore =
             |job, ends| controller.restore_lease(SavedLease::Runs { job, ends }, (0, 1));
         for ends in [0, Ticks::MAX] {

@@ -1,9 +1,10 @@
 //! Allocator, job table and scheduler behind one entry point: [`Controller`].
 //!
-//! Commands go in at [`Controller::handle`], replies come out. No I/O and no clock of its
-//! own: the simulator calls it with its virtual time, the firmware with its clock.
+//! It has three verbs: [`Controller::begin`] carries a [`Change`] out, [`Controller::advance`] makes
+//! one of the attempts that follow from it, and [`Controller::view`] answers queries and reports
+//! events. [`Controller::handle`] is a loop over them. There is no I/O and no clock: the simulator
+//! passes its virtual time, the firmware that of its clock.
 
-mod answers;
 #[cfg(feature = "restore")]
 mod effect;
 mod faults;
@@ -11,14 +12,12 @@ mod faults;
 mod growth;
 mod interrupts;
 mod invariants;
-#[cfg(feature = "leases")]
 mod leases;
 mod pass;
 #[cfg(feature = "restore")]
 mod state;
 mod view;
 
-pub use answers::Granted;
 #[cfg(feature = "restore")]
 pub use effect::Effect;
 pub use interrupts::{Interrupts, Pauses};
@@ -29,15 +28,13 @@ pub use view::{Status, View};
 use crate::allocator::Allocator;
 use crate::error::{ConfigureError, Error, Refusal};
 use crate::grid::{Block, Grid};
-#[cfg(feature = "leases")]
-use crate::jobs::LeaseEnded;
 use crate::jobs::{JobSlot, JobTable, Slot};
-use crate::message::{Capacity, Command, Configuration, Counts, JobState, Reply, Statistics};
+use crate::message::{Capacity, Change, Configuration, Counts, Outcome, Statistics};
 use crate::occupancy::Occupancy;
 use crate::request::{Flags, JobId, Request, Ticks};
-use crate::scheduler::{AnyScheduler, Event, Try};
+use crate::scheduler::{AnyScheduler, Event, SchedulerKind, Try};
 use crate::storage::Memory;
-use crate::strategy::AnyStrategy;
+use crate::strategy::{AnyStrategy, StrategyKind};
 
 /// Serves the processors of one machine.
 ///
@@ -46,26 +43,26 @@ use crate::strategy::AnyStrategy;
 /// - *One owner*: a processor is busy in the occupancy exactly if a running job holds it or it is
 ///   faulty.
 /// - *Disjoint*: no processor is in two blocks.
-/// - *Derived*: whatever a strategy keeps can be rebuilt from the occupancy, but for what it says itself when it is saved
+/// - *Derived*: what a strategy keeps can be rebuilt from the occupancy, except what it saves
 ///   ([`Strategy`](crate::Strategy)).
-/// - *Atomic*: a command that is answered with an error has changed nothing but statistics, and a query nothing at all, so that
-///   every later decision is what it would have been without it. (A strategy that looks at the latest requests counts one that was
-///   refused for lack of room, too: that is how it is defined.)
+/// - *Atomic*: a change that is answered with an error has changed nothing but statistics, so every
+///   later decision is what it would have been without it. (A strategy that looks at the latest
+///   requests also counts one that was refused for lack of room: that is how it is defined.)
 ///
 /// [`Controller::check_invariants`] asserts the first three.
 ///
-/// # Scheduling in slices
+/// # A pass in slices
 ///
-/// One release can let as many jobs try as wait. [`Controller::handle`] and the method of each command see that through.
-/// Where a command must not take that long there is [`Controller::begin`]: it tries one job at most and
-/// leaves the rest of the *scheduling pass* to [`Controller::advance`], a job each time. What is decided is the same. Until the pass
-/// is at its end no other command that changes something can begin; queries are answered.
+/// One release can let all waiting jobs try. The attempts that follow from a change are a
+/// *scheduling pass*. [`Controller::handle`] makes all of them. A caller with other work calls
+/// [`Controller::begin`], and [`Controller::advance`] once for each attempt. Both ways lead to the
+/// same decisions. While a pass is under way no other change can begin; queries are answered.
 ///
 /// # Example
 ///
 /// ```
 /// use meshalloc::{
-///     Command, Configuration, Controller, JobId, Mesh, Reply, Request, SchedulerKind, Storage,
+///     Change, Configuration, Controller, JobId, Mesh, Request, SchedulerKind, Storage,
 ///     StrategyKind, Submesh,
 /// };
 ///
@@ -78,41 +75,36 @@ use crate::strategy::AnyStrategy;
 ///         scheduler: SchedulerKind::Fcfs,
 ///     },
 /// )?;
-/// let submit = Command::Submit { job: JobId(1), request: Request::submesh(3, 2) };
-/// controller.handle(&submit, 0, &mut |reply| {
-///     if let Reply::Grant(grant) = reply {
-///         assert_eq!(grant.blocks[0], Submesh::new(0, 0, 3, 2).into());
-///     }
-/// });
+/// let job = JobId(1);
+/// controller.handle(&Change::submit(job, Request::submesh(3, 2)), 0)?;
+/// let block = controller.view().blocks(job).next();
+/// assert_eq!(block, Some(Submesh::new(0, 0, 3, 2).into()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Controller<'m> {
-    configuration: Configuration,
     allocator: Allocator<'m>,
+    strategy: StrategyKind,
     jobs: JobTable<'m>,
     scheduler: AnyScheduler,
-    /// The latest time that was named.
+    scheduler_kind: SchedulerKind,
+    /// The latest time of a change.
     clock: Ticks,
-    /// The number of the latest event: a grant, or the end of a lease. It goes on over configurations and resets.
+    /// The number of the latest event: a grant, or the end of a lease. Configurations and resets do
+    /// not change it.
     events: u64,
-    /// The job that tries next in the scheduling pass that is under way; `None`: there is none.
+    /// The next attempt of the scheduling pass; `None` if no pass is under way.
     candidate: Option<Try>,
     counts: Counts,
 }
-
-/// Where replies go.
-type Sink<'a> = &'a mut dyn FnMut(&Reply);
-
-/// Where grants go.
-type Grants<'a> = &'a mut dyn FnMut(Granted<'_, '_>);
 
 impl<'m> Controller<'m> {
     /// A controller with no jobs and no faults.
     ///
     /// # Errors
     ///
-    /// Those of [`Allocator::new`]. A strategy that holds one block a job needs one for each job that the memory has room for.
+    /// Those of [`Allocator::new`]. A strategy that holds one block a job needs one for each job
+    /// that the memory has room for.
     pub fn new(memory: Memory<'m>, configuration: Configuration) -> Result<Self, ConfigureError> {
         let Configuration {
             machine,
@@ -132,7 +124,6 @@ impl<'m> Controller<'m> {
         let jobs = JobTable::new(slots, index, order);
         let room = jobs.capacity();
         Ok(Controller {
-            configuration,
             allocator: Allocator::with_parts(
                 [busy, faulty, supposed],
                 blocks,
@@ -141,8 +132,10 @@ impl<'m> Controller<'m> {
                 strategy,
                 room,
             )?,
+            strategy,
             jobs,
             scheduler: AnyScheduler::new(scheduler)?,
+            scheduler_kind: scheduler,
             clock: 0,
             events: 0,
             candidate: None,
@@ -150,153 +143,101 @@ impl<'m> Controller<'m> {
         })
     }
 
-    /// Carries out one command at the time `now` and replies: any number of parts ([`Reply::Grant`]), then exactly one final
-    /// reply.
+    /// Carries a change out, with all attempts that follow from it, and ends the leases that have
+    /// ended by its time. If a pass was under way, it is completed first.
     ///
-    /// Whoever calls in process may as well use the method for each command; this is the same for
-    /// commands that are values.
-    ///
-    /// Time does not go back: a `now` before the latest one counts as the latest one. It begins anew with
-    /// [`Command::Configure`] and [`Command::Reset`].
-    pub fn handle(&mut self, command: &Command, now: Ticks, reply: Sink<'_>) {
-        if !command.changes_state() {
-            if let Command::QueryJob { job } = *command {
-                self.emit_blocks(job, reply);
-            }
-            return self.answer(command, reply);
-        }
-        self.finish(&mut |granted| granted.emit(reply));
-        let mut never = Interrupts::never();
-        #[cfg(feature = "leases")]
-        let before = self.events;
-        let grants: Grants<'_> = &mut |granted| granted.emit(reply);
-        let mut last = self.change(command, now, grants, &mut never);
-        #[cfg(feature = "leases")]
-        for (_, ended) in self.jobs.leases_ended_since(before) {
-            reply(&Reply::LeaseEnded(ended));
-        }
-        self.finish(&mut |granted| granted.emit(reply));
-        #[cfg(feature = "leases")]
-        while let Some(ended) = self.end_next_lease() {
-            reply(&Reply::LeaseEnded(ended));
-            self.finish(&mut |granted| granted.emit(reply));
-        }
-        if let Ok(last) = &mut last {
-            self.renew(last);
-        }
-        reply(&last.unwrap_or_else(Reply::Error));
-    }
-
-    /// Carries out a command that changes something, but for the scheduling that follows from it, which is left to [`Controller::advance`]. Returns the
-    /// final reply as it is by now; grants are told by [`Controller::granted_since`].
-    ///
-    /// A submission that never waits is decided in one attempt, so that is made here and it is settled when this returns.
-    ///
-    /// Queries are for [`Controller::answer`]: here one changes nothing, and the reply is [`Reply::Done`].
+    /// The events are read afterwards ([`View::events_since`]). A job that was granted and whose
+    /// lease ended within one call has no grant any more; a caller that needs every grant writes
+    /// this loop itself and reads the events after each step.
     ///
     /// # Errors
     ///
-    /// As a reply: those of the command, and [`Error::Busy`] while an earlier pass is under way.
-    pub fn begin(
-        &mut self,
-        command: &Command,
-        now: Ticks,
-        mut interrupts: Interrupts<'_>,
-    ) -> Reply {
-        let reply = match self.candidate {
-            None => self.change(command, now, &mut |_| (), &mut interrupts),
-            Some(_) => Err(Error::Busy { left: self.left() }),
-        };
-        reply.unwrap_or_else(Reply::Error)
-    }
-
-    /// Makes the reply to the latest submission say where the job is by now; no other reply changes.
-    pub fn renew(&self, reply: &mut Reply) {
-        if let Reply::Submitted { job, state } = reply
-            && let Some(slot) = self.jobs.find(*job)
-        {
-            *state = self.state_of_latest(slot);
+    /// Those of [`Controller::begin`], except `Busy`.
+    pub fn handle(&mut self, change: &Change, now: Ticks) -> Result<Outcome, Error> {
+        while self.advance(Interrupts::never()) {}
+        let outcome = self.begin(change, now, Interrupts::never())?;
+        while self.advance(Interrupts::never()) {}
+        while let Some((ends, job)) = self.lease_ended(self.clock) {
+            self.begin(&Change::EndLease { job }, ends, Interrupts::never())?;
+            while self.advance(Interrupts::never()) {}
         }
+        Ok(outcome)
     }
 
-    /// Carries out a command that changes something, but for the scheduling that follows from it. No pass is under way. Returns the final
-    /// reply as it is by now.
-    fn change(
-        &mut self,
-        command: &Command,
-        now: Ticks,
-        granted: Grants<'_>,
-        interrupts: &mut Interrupts<'_>,
-    ) -> Result<Reply, Error> {
-        Ok(match *command {
-            Command::Configure(configuration) => {
-                self.configure(configuration, now)?;
-                Reply::Done
-            }
-            Command::Submit { job, request } => {
-                let slot = self.begin_submit(job, request, now, granted, interrupts)?;
-                let state = self.state_of_latest(slot);
-                Reply::Submitted { job, state }
-            }
-            Command::Release { job } => {
-                let processors = self.begin_release(job, now, interrupts)?;
-                Reply::Released { job, processors }
-            }
-            Command::MarkFaulty { block } => {
-                Reply::Fault(self.begin_set_faulty(block, true, now, interrupts)?)
-            }
-            Command::ClearFaulty { block } => {
-                Reply::Fault(self.begin_set_faulty(block, false, now, interrupts)?)
-            }
-            #[cfg(feature = "leases")]
-            Command::SubmitLeased {
-                job,
-                request,
-                ticks,
-            } => {
-                let slot = self.begin_submit(job, request, now, granted, interrupts)?;
-                self.begin_lease(job, ticks, now)?;
-                let state = self.state_of_latest(slot);
-                Reply::Submitted { job, state }
-            }
-            #[cfg(feature = "leases")]
-            Command::Lease { job, ticks } => {
-                self.begin_lease(job, ticks, now)?;
-                Reply::Done
-            }
-            #[cfg(feature = "leases")]
-            Command::EndLease { job } => {
-                let LeaseEnded { processors, .. } = self.begin_end_lease(job, now, interrupts)?;
-                Reply::Released { job, processors }
-            }
-            Command::Reset => {
-                self.reset(now);
-                Reply::Done
-            }
-            // Queries, which are answered elsewhere.
-            Command::QueryJob { .. }
-            | Command::Blocks { .. }
-            | Command::ListJobs { .. }
-            | Command::Occupancy { .. }
-            | Command::Statistics => Reply::Done,
-        })
-    }
-
-    /// The number of the latest event, a grant or the end of a lease; each has one more than the one before, from 1 on.
-    pub const fn events(&self) -> u64 {
-        self.events
-    }
-
-    /// The jobs that were granted after the event of this number and still run, in the order of their grants, each with the number of its
-    /// grant. So whoever keeps the number of the last one it knows learns of each exactly once.
+    /// Carries a change out at the time `now`, but leaves the attempts that follow from it to
+    /// [`Controller::advance`]. Only for a submission that never waits
+    /// ([`Flags::NO_WAIT`]) the one attempt is made here, so `Done` means that the job runs.
+    ///
+    /// Time does not go back: a `now` before the latest one counts as the latest one. It begins
+    /// anew with [`Change::Configure`] and [`Change::Reset`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`] while a pass is under way. Else, by change, and then nothing but statistics
+    /// has changed:
+    ///
+    /// - `Configure`: [`Error::Configure`].
+    /// - `Submit`: [`Error::Refused`].
+    /// - `Release`: [`Error::UnknownJob`].
+    /// - `Lease`: [`Error::UnknownJob`]; `EndLease`: also [`Error::LeaseRuns`].
+    /// - `MarkFaulty`, `ClearFaulty`: [`Error::NoSuchBlock`].
+    /// - Leases in a build without the feature `leases`: [`Error::LeasesNotBuilt`].
     ///
     /// # Time complexity
     ///
-    /// O(1) for each of them.
-    pub fn granted_since(&self, number: u64) -> impl Iterator<Item = (u64, Granted<'_, 'm>)> {
-        let jobs = self.jobs.granted_since(number);
-        let held = self.allocator.held();
-        jobs.map(move |(number, job)| (number, Granted::new(held, job)))
+    /// - `Submit`: O(1) expected; if the job never waits, that of the strategy.
+    /// - `Release`, `EndLease`: that of [`Allocator::release`].
+    /// - `MarkFaulty`, `ClearFaulty`: that of [`Allocator::mark_faulty`] or
+    ///   [`Allocator::clear_faulty`], and O(blocks held).
+    /// - `Configure`, `Reset`: O(words + jobs), and what the strategy takes to begin.
+    pub fn begin(
+        &mut self,
+        change: &Change,
+        now: Ticks,
+        mut interrupts: Interrupts<'_>,
+    ) -> Result<Outcome, Error> {
+        if self.is_scheduling() {
+            return Err(Error::Busy { left: self.left() });
+        }
+        let interrupts = &mut interrupts;
+        match *change {
+            Change::Configure(configuration) => self.configure(configuration, now)?,
+            Change::Submit {
+                job,
+                request,
+                lease,
+            } => {
+                self.check_lease(lease)?;
+                self.submit(job, &request, now, interrupts)?;
+                if lease.is_some() {
+                    self.set_lease(job, lease, now)?;
+                }
+            }
+            Change::Release { job } => {
+                let processors = self.release(job, now, interrupts)?;
+                return Ok(Outcome::Released { processors });
+            }
+            Change::Lease { job, ticks } => self.set_lease(job, ticks, now)?,
+            Change::EndLease { job } => {
+                let processors = self.end_lease(job, now, interrupts)?;
+                return Ok(Outcome::Released { processors });
+            }
+            Change::MarkFaulty { block } => {
+                let report = self.set_faulty(block, true, now, interrupts)?;
+                return Ok(Outcome::Faults(report));
+            }
+            Change::ClearFaulty { block } => {
+                let report = self.set_faulty(block, false, now, interrupts)?;
+                return Ok(Outcome::Faults(report));
+            }
+            Change::Reset => self.reset(now),
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// The number of the latest event.
+    pub const fn events(&self) -> u64 {
+        self.events
     }
 
     /// What there is room for.
@@ -306,10 +247,19 @@ impl<'m> Controller<'m> {
 
     /// What is served, and how.
     pub const fn configuration(&self) -> Configuration {
-        self.configuration
+        Configuration {
+            machine: *self.machine(),
+            strategy: self.strategy,
+            scheduler: self.scheduler_kind,
+        }
     }
 
-    /// The latest time that a command named.
+    /// The machine that is served.
+    pub const fn machine(&self) -> &Grid {
+        self.allocator.occupancy().grid()
+    }
+
+    /// The latest time of a change.
     pub const fn clock(&self) -> Ticks {
         self.clock
     }
@@ -348,97 +298,68 @@ impl<'m> Controller<'m> {
         self.view().statistics()
     }
 
-    /// Serves another machine, or in another way; only while no job waits or runs. Faults and statistics
-    /// are forgotten.
-    ///
-    /// # Errors
-    ///
-    /// When jobs are there, the memory is too small or the strategy does not serve the machine.
-    pub fn configure(
+    fn configure(
         &mut self,
-        configuration: Configuration,
-        now: Ticks,
-    ) -> Result<(), ConfigureError> {
-        let Configuration {
+        Configuration {
             machine,
             strategy,
             scheduler,
-        } = configuration;
+        }: Configuration,
+        now: Ticks,
+    ) -> Result<(), ConfigureError> {
         if !self.jobs.is_empty() {
             return Err(ConfigureError::JobsPresent);
         }
-        let scheduler = AnyScheduler::new(scheduler)?;
+        let begun = AnyScheduler::new(scheduler)?;
         self.allocator.switch(machine, strategy)?;
-        self.configuration = configuration;
-        self.scheduler = scheduler;
-        self.clear(now);
+        (self.strategy, self.scheduler_kind) = (strategy, scheduler);
+        self.scheduler = begun;
+        self.forget(now);
         Ok(())
     }
 
-    /// Forgets all jobs, faults and statistics; keeps the configuration.
-    pub fn reset(&mut self, now: Ticks) {
-        if let Ok(scheduler) = AnyScheduler::new(self.configuration.scheduler) {
+    fn reset(&mut self, now: Ticks) {
+        if let Ok(scheduler) = AnyScheduler::new(self.scheduler_kind) {
             self.scheduler = scheduler;
         }
-        self.clear(now);
+        self.allocator.clear(*self.machine());
+        self.forget(now);
     }
 
-    fn clear(&mut self, now: Ticks) {
+    /// Forgets all jobs and statistics.
+    fn forget(&mut self, now: Ticks) {
         self.clock = now;
         self.candidate = None;
-        self.allocator.clear(self.configuration.machine);
         self.jobs.clear();
         self.counts = Counts::default();
     }
 
-    /// A new job: it runs at once or waits. `granted` is called for every job that is granted, this one or another.
-    ///
-    /// # Errors
-    ///
-    /// Any [`Refusal`]; the job is not there then.
-    ///
-    /// # Time complexity
-    ///
-    /// That of the strategy, for each job that the scheduler lets try.
-    pub fn submit(
-        &mut self,
-        job: JobId,
-        request: Request,
-        now: Ticks,
-        granted: Grants<'_>,
-    ) -> Result<JobState, Refusal> {
-        self.finish(granted);
-        let slot = self.begin_submit(job, request, now, granted, &mut Interrupts::never())?;
-        self.settle(granted);
-        Ok(self.state_of_latest(slot))
-    }
-
     // Its callers are few, and an image has one of them.
     #[inline(always)]
-    fn begin_submit(
+    fn submit(
         &mut self,
         job: JobId,
-        request: Request,
+        request: &Request,
         now: Ticks,
-        granted: Grants<'_>,
         interrupts: &mut Interrupts<'_>,
-    ) -> Result<Slot, Refusal> {
+    ) -> Result<(), Refusal> {
         let now = self.clock.max(now);
         let slot = self
-            .enter(job, &request, now)
+            .enter(job, request, now)
             .inspect_err(|_| self.counts.refused += 1)?;
         if request.flags.contains(Flags::NO_WAIT) {
-            self.try_only(slot, now, granted, interrupts)?;
+            self.try_only(slot, now, interrupts)?;
         } else {
             self.clock = now;
             self.schedule(Event::Arrival(slot));
         }
         self.counts.submitted += 1;
-        Ok(slot)
+        Ok(())
     }
 
-    /// Enters a job into the table. For strategies that look at the latest requests it has arrived then, and also where there is no room for it; one
-    /// that could never be granted, or whose name is taken, has not.
+    /// Enters a job into the table. A strategy that looks at the latest requests learns of the
+    /// request also where there is no room for the job, but not if it could never be granted or its
+    /// name is taken.
     #[inline(always)]
     fn enter(&mut self, job: JobId, request: &Request, now: Ticks) -> Result<Slot, Refusal> {
         let demand = self.allocator.demand(request)?;
@@ -449,21 +370,9 @@ impl<'m> Controller<'m> {
         entered
     }
 
-    /// The job has ended, or no longer waits. Returns the number of processors it held. `granted` is
-    /// called for every job that is granted in consequence.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::UnknownJob`].
-    pub fn release(&mut self, job: JobId, now: Ticks, granted: Grants<'_>) -> Result<u32, Error> {
-        self.finish(granted);
-        let processors = self.begin_release(job, now, &mut Interrupts::never())?;
-        self.settle(granted);
-        Ok(processors)
-    }
-
+    /// Returns the number of processors that the job held.
     #[inline(always)]
-    fn begin_release(
+    fn release(
         &mut self,
         job: JobId,
         now: Ticks,
@@ -483,10 +392,5 @@ impl<'m> Controller<'m> {
         self.counts.released += 1;
         self.schedule(Event::Departure);
         Ok(processors)
-    }
-
-    /// The machine that is served.
-    pub const fn machine(&self) -> &Grid {
-        &self.configuration.machine
     }
 }

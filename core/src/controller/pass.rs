@@ -1,7 +1,7 @@
 //! Scheduling passes: the attempts that follow an arrival or a departure, one after another.
 
 use super::interrupts::Part;
-use super::{Controller, Granted, Grants, Interrupts, Status};
+use super::{Controller, Interrupts, Status};
 use crate::error::Refusal;
 use crate::jobs::Slot;
 use crate::request::{Request, Ticks};
@@ -29,40 +29,19 @@ impl<'m> Controller<'m> {
             .map_or(0, |next| self.scheduler.left(self.jobs.queue(), next.job()))
     }
 
-    /// Goes on with the scheduling pass that is under way: one job tries. Returns whether there is more to do.
+    /// Makes the next attempt of the scheduling pass that is under way, if there is one. Returns
+    /// whether the pass goes on.
     ///
     /// # Time complexity
     ///
     /// That of the strategy, and of a reservation if the scheduler makes one.
     #[inline(never)]
-    pub fn advance(&mut self, granted: Grants<'_>, mut interrupts: Interrupts<'_>) -> bool {
+    pub fn advance(&mut self, mut interrupts: Interrupts<'_>) -> bool {
         if let Some(next) = self.candidate {
-            // What it led to is with the job.
-            let _ = self.step(next, true, granted, &mut interrupts);
+            // The job's state has the result.
+            let _ = self.step(next, true, &mut interrupts);
         }
         self.is_scheduling()
-    }
-
-    /// Sees the scheduling pass that is under way through.
-    // The board has one copy.
-    #[cfg_attr(target_os = "none", inline)]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(super) fn finish(&mut self, granted: Grants<'_>) {
-        while self.is_scheduling() {
-            self.advance(granted, Interrupts::never());
-        }
-    }
-
-    /// Sees the scheduling pass that is under way through, and ends the leases whose ends the clock has reached.
-    // The board has one copy.
-    #[cfg_attr(target_os = "none", inline)]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(super) fn settle(&mut self, granted: Grants<'_>) {
-        self.finish(granted);
-        #[cfg(feature = "leases")]
-        while self.may_lease_have_ended(self.clock) && self.end_next_lease().is_some() {
-            self.finish(granted);
-        }
     }
 
     /// Begins a scheduling pass.
@@ -89,14 +68,13 @@ impl<'m> Controller<'m> {
         &mut self,
         slot: Slot,
         now: Ticks,
-        granted: Grants<'_>,
         interrupts: &mut Interrupts<'_>,
     ) -> Result<(), Refusal> {
         let before = (self.scheduler.clone(), self.clock);
         self.clock = now;
         self.schedule(Event::Arrival(slot));
         let outcome = match self.candidate {
-            Some(next) if next.job() == slot => self.step(next, false, granted, interrupts),
+            Some(next) if next.job() == slot => self.step(next, false, interrupts),
             _ => Err(Refusal::QueueNotEmpty),
         };
         if outcome.is_err() {
@@ -116,13 +94,12 @@ impl<'m> Controller<'m> {
         &mut self,
         next: Try,
         waits: bool,
-        granted: Grants<'_>,
         interrupts: &mut Interrupts<'_>,
     ) -> Result<(), Refusal> {
         let job = next.job();
         let following = self.jobs.queue().next(job);
         let submitted = self.jobs.get(job).submitted();
-        let outcome = self.attempt(next, granted, interrupts);
+        let outcome = self.attempt(next, interrupts);
         if waits || outcome.is_ok() {
             let attempt = Attempt {
                 job,
@@ -145,7 +122,6 @@ impl<'m> Controller<'m> {
     fn attempt(
         &mut self,
         attempted: Try,
-        granted: Grants<'_>,
         interrupts: &mut Interrupts<'_>,
     ) -> Result<(), Refusal> {
         let slot = attempted.job();
@@ -168,7 +144,6 @@ impl<'m> Controller<'m> {
         self.events += 1;
         self.jobs
             .grant(slot, allocation, processors, self.clock, self.events);
-        granted(Granted::new(self.allocator.held(), self.jobs.get(slot)));
         Ok(())
     }
 
@@ -185,7 +160,8 @@ impl<'m> Controller<'m> {
             false => 0,
         };
         let part = interrupts.during(Status {
-            configuration: &self.configuration,
+            strategy: &self.strategy,
+            scheduler: &self.scheduler_kind,
             events: self.events,
             left,
             counts: &self.counts,
@@ -195,7 +171,7 @@ impl<'m> Controller<'m> {
             watcher: Watcher::never(),
             jobs: &mut self.jobs,
             allocator: &mut self.allocator,
-            strategy: &self.configuration.strategy,
+            strategy: &self.strategy,
             now: self.clock,
         };
         (part, &mut self.scheduler, world)

@@ -131,7 +131,8 @@ impl Controller<'_> {
     ///
     /// ```
     /// use meshalloc::{
-    ///     Configuration, Controller, JobId, JobState, Mesh, Request, SchedulerKind, Storage, StrategyKind,
+    ///     Change, Configuration, Controller, JobId, JobState, Mesh, Request, SchedulerKind, Storage,
+    ///     StrategyKind,
     /// };
     ///
     /// let configuration = Configuration {
@@ -141,7 +142,7 @@ impl Controller<'_> {
     /// };
     /// let (mut one, mut other) = (Storage::<8, 16>::new(), Storage::<8, 16>::new());
     /// let mut saved = Controller::new(one.memory(), configuration)?;
-    /// saved.submit(JobId(1), Request::submesh(8, 5), 0, &mut |_| ())?;
+    /// saved.handle(&Change::submit(JobId(1), Request::submesh(8, 5)), 0)?;
     /// let mut parts = Vec::new();
     /// saved.save(&mut |part| {
     ///     parts.push(part.to_vec());
@@ -154,7 +155,8 @@ impl Controller<'_> {
     ///     restoring.part(part)?;
     /// }
     /// restoring.finish()?;
-    /// let state = controller.submit(JobId(2), Request::submesh(4, 4), 0, &mut |_| ())?;
+    /// controller.handle(&Change::submit(JobId(2), Request::submesh(4, 4)), 0)?;
+    /// let state = controller.view().job(JobId(2))?.state;
     /// assert_eq!(state, JobState::Waiting { ahead: 0 });
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -177,7 +179,7 @@ impl Controller<'_> {
     fn write(&self, mut to: Writer<'_>) {
         let grid = self.machine();
         let head = Head {
-            configuration: self.configuration,
+            configuration: self.configuration(),
             clock: self.clock,
             events: self.events,
             counts: self.counts,

@@ -14,14 +14,13 @@ pub const LEASES_ENDED_MAX: usize = 16;
 /// The end of a lease: the job is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct LeaseEnded {
+pub(crate) struct LeaseEnded {
     /// The job.
-    pub job: JobId,
+    pub(crate) job: JobId,
     /// When it was released.
-    pub at: Ticks,
+    pub(crate) at: Ticks,
     /// The processors it held, 0 if it waited.
-    pub processors: u32,
+    pub(crate) processors: u32,
 }
 
 /// What there is beside the slots.

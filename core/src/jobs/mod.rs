@@ -20,7 +20,9 @@ mod state;
 
 pub use crate::blocks::{BlockCell, Link};
 #[cfg(feature = "leases")]
-pub use leases::{LEASES_ENDED_MAX, LeaseEnded};
+pub use leases::LEASES_ENDED_MAX;
+#[cfg(feature = "leases")]
+pub(crate) use leases::LeaseEnded;
 pub use slot::JobSlot;
 #[cfg(any(feature = "reservations", feature = "restore"))]
 pub(crate) use slot::Reserved;
