@@ -1,7 +1,8 @@
-//! A loop on a host: a controller on a thread of its own with the clock of the machine, and a queue of commands.
+//! A loop on a host: a controller on a thread of its own with the clock of the machine, and a queue
+//! of changes.
 //!
-//! Jobs are threads here that sleep; each is started when the controller grants it processors, and its end is one more
-//! command.
+//! Jobs are threads here that sleep. Each is started when the controller grants it processors, and
+//! its end is one more change.
 //!
 //! ```sh
 //! cargo run -p meshalloc --example hosted
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, Controller, Grid, JobId, Reply, Request, SchedulerKind, Storage,
+    Change, Configuration, Controller, Grid, JobId, Outcome, Request, SchedulerKind, Storage,
     StrategyKind,
 };
 
@@ -37,39 +38,42 @@ fn main() -> Result<(), Box<dyn Error>> {
         },
     )?;
     let started = Instant::now();
-    let (commands, inbox) = mpsc::channel();
+    let (changes, inbox) = mpsc::channel();
 
-    let users = commands.clone();
+    let users = changes.clone();
     let arrivals = thread::spawn(move || {
         for job in 1..=JOBS {
             let request = Request::submesh(1 + job as u16 % 6, 1 + job as u16 * 3 % 7);
             let job = JobId(job);
             users
-                .send(Command::Submit { job, request })
+                .send(Change::submit(job, request))
                 .expect("the loop runs");
             thread::sleep(Duration::from_millis(1));
         }
     });
 
-    let mut ended = 0;
+    let (mut ended, mut known) = (0, 0);
     while ended < JOBS {
-        let command = inbox.recv()?;
+        let change = inbox.recv()?;
         let now = started.elapsed().as_millis() as u64;
-        controller.handle(&command, now, &mut |reply| match reply {
-            Reply::Grant(grant) => {
-                let (job, blocks) = (grant.job, &grant.blocks);
-                println!("{now:>4} ms: {job} runs on {}", mesh.place(blocks[0]));
-                let commands = commands.clone();
-                thread::spawn(move || {
-                    thread::sleep(Duration::from_millis(work_ms(job)));
-                    // Fails only when the loop has ended.
-                    let _ = commands.send(Command::Release { job });
-                });
-            }
-            Reply::Released { .. } => ended += 1,
-            Reply::Error(error) => println!("{now:>4} ms: refused: {error}"),
-            _ => {}
-        });
+        match controller.handle(&change, now) {
+            Ok(Outcome::Released { .. }) => ended += 1,
+            Ok(_) => {}
+            Err(error) => println!("{now:>4} ms: refused: {error}"),
+        }
+        let view = controller.view();
+        for event in view.events_since(known) {
+            let job = event.job;
+            let block = view.blocks(job).next().ok_or("a job that runs has one")?;
+            println!("{now:>4} ms: {job} runs on {}", mesh.place(block));
+            let changes = changes.clone();
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(work_ms(job)));
+                // Fails only when the loop has ended.
+                let _ = changes.send(Change::Release { job });
+            });
+            known = event.number;
+        }
     }
     arrivals
         .join()

@@ -8,8 +8,7 @@ use std::error::Error;
 
 use meshalloc::storage::Needs;
 use meshalloc::{
-    Command, Configuration, Controller, Grid, JobId, Reply, Request, SchedulerKind, Storage,
-    StrategyKind,
+    Change, Configuration, Controller, Grid, JobId, Request, SchedulerKind, Storage, StrategyKind,
 };
 use static_cell::ConstStaticCell;
 
@@ -34,26 +33,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let memory = STORAGE.take().memory();
     let mut controller = Controller::new(memory, CONFIGURATION)?;
 
-    let mut replies = Vec::new();
     for (job, w, h) in [(1, 16, 10), (2, 16, 6), (3, 8, 8)] {
-        let submit = Command::Submit {
-            job: JobId(job),
-            request: Request::submesh(w, h),
-        };
-        controller.handle(&submit, 0, &mut |reply| replies.push(reply.clone()));
+        controller.handle(&Change::submit(JobId(job), Request::submesh(w, h)), 0)?;
     }
-    // Jobs 1 and 2 fill the mesh; job 3 waits for one of them to end.
-    let release = Command::Release { job: JobId(2) };
-    controller.handle(&release, 250, &mut |reply| replies.push(reply.clone()));
+    let granted = controller.view().events_since(0).map(|event| event.job);
+    assert!(granted.eq([JobId(1), JobId(2)]));
+    // Jobs 1 and 2 fill the mesh; job 3 waits for job 1 to end.
+    let known = controller.events();
+    controller.handle(&Change::Release { job: JobId(2) }, 250)?;
     assert_eq!(controller.statistics().waiting, 1);
-    let release = Command::Release { job: JobId(1) };
-    controller.handle(&release, 300, &mut |reply| replies.push(reply.clone()));
-    let granted = replies.iter().filter_map(|reply| match reply {
-        Reply::Grant(grant) => Some((grant.job, grant.at)),
-        _ => None,
-    });
-    let expected = [(JobId(1), 0), (JobId(2), 0), (JobId(3), 300)];
-    assert!(granted.eq(expected));
+    controller.handle(&Change::Release { job: JobId(1) }, 300)?;
+    let granted = controller.view().events_since(known);
+    let granted = granted.map(|event| (event.job, event.at));
+    assert!(granted.eq([(JobId(3), 300)]));
     println!("{} bytes of static memory", size_of_val(&STORAGE));
     Ok(())
 }

@@ -23,21 +23,17 @@
 //!     scheduler: SchedulerKind::BypassQueue { threshold: 100 },
 //! })?;
 //! let mut submit = |job, now, w, h| {
-//!     let command = Command::Submit { job: JobId(job), request: Request::submesh(w, h) };
-//!     controller.handle(&command, now, &mut |_| ());
+//!     controller.handle(&Change::submit(JobId(job), Request::submesh(w, h)), now)
 //! };
-//! submit(1, 0, 4, 2);
-//! submit(2, 0, 4, 2);
-//! submit(3, 5, 4, 4); // the head: it waits for all of the mesh
-//! submit(4, 6, 2, 2); // joins the queue
-//! let mut granted = Vec::new();
-//! controller.handle(&Command::Release { job: JobId(1) }, 50, &mut |reply| {
-//!     if let Reply::Grant(grant) = reply {
-//!         granted.push(grant.job);
-//!     }
-//! });
+//! submit(1, 0, 4, 2)?;
+//! submit(2, 0, 4, 2)?;
+//! submit(3, 5, 4, 4)?; // the head: it waits for all of the mesh
+//! submit(4, 6, 2, 2)?; // joins the queue
+//! let known = controller.events();
+//! controller.handle(&Change::Release { job: JobId(1) }, 50)?;
 //! // The head has waited for 45 ticks, so job 4 may bypass it.
-//! assert_eq!(granted, [JobId(4)]);
+//! let granted = controller.view().events_since(known).map(|event| event.job);
+//! assert!(granted.eq([JobId(4)]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

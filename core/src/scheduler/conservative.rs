@@ -29,7 +29,7 @@
 //! # })?;
 //! for (job, w, h, estimate) in [(1, 3, 4, 10), (2, 4, 2, 20), (3, 3, 3, 10), (4, 2, 4, 5)] {
 //!     let request = Request::submesh(w, h).with_estimate(estimate);
-//!     controller.submit(JobId(job), request, 0, &mut |_| ())?;
+//!     controller.handle(&Change::submit(JobId(job), request), 0)?;
 //! }
 //! let queue = controller.jobs().queue();
 //! let reserved = queue.slots().map(|slot| queue.get(slot).reserved_from());

@@ -77,8 +77,8 @@
 //! # })?;
 //! let mut runs = |job, w, h, estimate| {
 //!     let request = Request::submesh(w, h).with_estimate(estimate);
-//!     let state = controller.submit(JobId(job), request, 0, &mut |_| ());
-//!     matches!(state, Ok(JobState::Running { .. }))
+//!     let _ = controller.handle(&Change::submit(JobId(job), request), 0);
+//!     controller.view().blocks(JobId(job)).next().is_some()
 //! };
 //! assert!(runs(1, 5, 4, 100));
 //! assert!(!runs(2, 6, 4, 50));

@@ -32,20 +32,15 @@
 //!     strategy: StrategyKind::FirstFit,
 //!     scheduler: SchedulerKind::ModifiedFcfs(Threshold::Static { ticks: 100 }),
 //! })?;
-//! let mut states = Vec::new();
 //! let mut submit = |job, now, w, h| {
-//!     let command = Command::Submit { job: JobId(job), request: Request::submesh(w, h) };
-//!     controller.handle(&command, now, &mut |reply| {
-//!         if let Reply::Submitted { state, .. } = reply {
-//!             states.push(matches!(state, JobState::Running { .. }));
-//!         }
-//!     });
+//!     controller.handle(&Change::submit(JobId(job), Request::submesh(w, h)), now)
 //! };
-//! submit(1, 0, 4, 2);
-//! submit(2, 5, 4, 4); // becomes the head and is blocked
-//! submit(3, 50, 2, 2); // bypasses it
-//! submit(4, 105, 2, 2); // the head has waited for 100 ticks at the head
-//! assert_eq!(states, [true, false, true, false]);
+//! submit(1, 0, 4, 2)?;
+//! submit(2, 5, 4, 4)?; // becomes the head and is blocked
+//! submit(3, 50, 2, 2)?; // bypasses it
+//! submit(4, 105, 2, 2)?; // the head has waited for 100 ticks at the head
+//! let granted = controller.view().events_since(0).map(|event| event.job);
+//! assert!(granted.eq([JobId(1), JobId(3)]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -27,11 +27,12 @@
 //! # })?;
 //! for (job, estimate) in [(1, 10), (2, 300), (3, 20)] {
 //!     let request = Request::submesh(4, 4).with_estimate(estimate);
-//!     controller.submit(JobId(job), request, 0, &mut |_| ())?;
+//!     controller.handle(&Change::submit(JobId(job), request), 0)?;
 //! }
-//! let mut granted = Vec::new();
-//! controller.release(JobId(1), 10, &mut |grant| granted.push(grant.job().id()))?;
-//! assert_eq!(granted, [JobId(3)]);
+//! let known = controller.events();
+//! controller.handle(&Change::Release { job: JobId(1) }, 10)?;
+//! let granted = controller.view().events_since(known).map(|event| event.job);
+//! assert!(granted.eq([JobId(3)]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

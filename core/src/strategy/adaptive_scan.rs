@@ -42,15 +42,11 @@
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
 //! for x in [0, 2] {
-//!     controller.handle(&Command::MarkFaulty { block: Submesh::new(x, 0, 1, 3).into() }, 0, &mut |_| ());
+//!     controller.handle(&Change::MarkFaulty { block: Submesh::new(x, 0, 1, 3).into() }, 0)?;
 //! }
-//! let submit = Command::Submit { job: JobId(1), request: Request::submesh(3, 1) };
-//! let mut granted = None;
-//! controller.handle(&submit, 0, &mut |reply| {
-//!     if let Reply::Grant(grant) = reply {
-//!         granted = Some(grant.blocks[0]);
-//!     }
-//! });
+//! let job = JobId(1);
+//! controller.handle(&Change::submit(job, Request::submesh(3, 1)), 0)?;
+//! let granted = controller.view().blocks(job).next();
 //! assert_eq!(granted, Some(Submesh::between(1, 0, 1, 2).into()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

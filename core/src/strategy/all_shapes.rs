@@ -47,17 +47,12 @@
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
 //! for (x, y) in [(2, 0), (2, 1), (3, 2), (4, 2), (2, 3), (3, 3), (2, 4), (2, 5)] {
-//!     controller.handle(&Command::MarkFaulty { block: Submesh::new(x, y, 1, 1).into() }, 0, &mut |_| ());
+//!     controller.handle(&Change::MarkFaulty { block: Submesh::new(x, y, 1, 1).into() }, 0)?;
 //! }
 //! let mut place = |job, w, h| {
 //!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
-//!     let mut granted = None;
-//!     controller.handle(&Command::Submit { job: JobId(job), request }, 0, &mut |reply| {
-//!         if let Reply::Grant(grant) = reply {
-//!             granted = Some(grant.blocks[0]);
-//!         }
-//!     });
-//!     granted
+//!     let _ = controller.handle(&Change::submit(JobId(job), request), 0);
+//!     controller.view().blocks(JobId(job)).next()
 //! };
 //! assert_eq!(place(1, 4, 3), Some(Submesh::new(0, 0, 2, 6).into()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

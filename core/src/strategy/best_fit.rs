@@ -51,17 +51,12 @@
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
 //! for (x, y) in [(2, 3), (1, 2), (3, 2)] {
-//!     controller.handle(&Command::MarkFaulty { block: Submesh::new(x, y, 1, 1).into() }, 0, &mut |_| ());
+//!     controller.handle(&Change::MarkFaulty { block: Submesh::new(x, y, 1, 1).into() }, 0)?;
 //! }
 //! let mut place = |job, w, h| {
 //!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
-//!     let mut granted = None;
-//!     controller.handle(&Command::Submit { job: JobId(job), request }, 0, &mut |reply| {
-//!         if let Reply::Grant(grant) = reply {
-//!             granted = Some(grant.blocks[0]);
-//!         }
-//!     });
-//!     granted
+//!     let _ = controller.handle(&Change::submit(JobId(job), request), 0);
+//!     controller.view().blocks(JobId(job)).next()
 //! };
 //! assert_eq!(place(1, 1, 1), Some(Submesh::new(3, 3, 1, 1).into()));
 //! assert_eq!(place(2, 1, 1), Some(Submesh::new(2, 2, 1, 1).into()));

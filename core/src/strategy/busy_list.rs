@@ -55,17 +55,12 @@
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
 //! for busy in [Submesh::between(7, 0, 9, 4), Submesh::between(7, 8, 9, 9), Submesh::between(0, 5, 3, 9)] {
-//!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &mut |_| ());
+//!     controller.handle(&Change::MarkFaulty { block: busy.into() }, 0)?;
 //! }
 //! let mut place = |job, w, h| {
 //!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
-//!     let mut granted = None;
-//!     controller.handle(&Command::Submit { job: JobId(job), request }, 0, &mut |reply| {
-//!         if let Reply::Grant(grant) = reply {
-//!             granted = Some(grant.blocks[0]);
-//!         }
-//!     });
-//!     granted
+//!     let _ = controller.handle(&Change::submit(JobId(job), request), 0);
+//!     controller.view().blocks(JobId(job)).next()
 //! };
 //! assert_eq!(place(1, 3, 2), Some(Submesh::between(4, 8, 6, 9).into()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

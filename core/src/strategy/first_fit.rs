@@ -48,15 +48,11 @@
 //! })?;
 //! // Fig. 2: busy are <7, 0>..<9, 4>, <7, 8>..<9, 9> and <0, 5>..<3, 9>.
 //! for busy in [Submesh::between(7, 0, 9, 4), Submesh::between(7, 8, 9, 9), Submesh::between(0, 5, 3, 9)] {
-//!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &mut |_| ());
+//!     controller.handle(&Change::MarkFaulty { block: busy.into() }, 0)?;
 //! }
-//! let submit = Command::Submit { job: JobId(1), request: Request::submesh(3, 2) };
-//! let mut granted = None;
-//! controller.handle(&submit, 0, &mut |reply| {
-//!     if let Reply::Grant(grant) = reply {
-//!         granted = Some(grant.blocks[0]);
-//!     }
-//! });
+//! let job = JobId(1);
+//! controller.handle(&Change::submit(job, Request::submesh(3, 2)), 0)?;
+//! let granted = controller.view().blocks(job).next();
 //! assert_eq!(granted, Some(Submesh::between(0, 0, 2, 1).into()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -44,13 +44,8 @@
 //! })?;
 //! let mut place = |job, w, h| {
 //!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
-//!     let mut granted = None;
-//!     controller.handle(&Command::Submit { job: JobId(job), request }, 0, &mut |reply| {
-//!         if let Reply::Grant(grant) = reply {
-//!             granted = Some(grant.blocks[0]);
-//!         }
-//!     });
-//!     granted
+//!     let _ = controller.handle(&Change::submit(JobId(job), request), 0);
+//!     controller.view().blocks(JobId(job)).next()
 //! };
 //! assert_eq!(place(1, 4, 1), Some(Submesh::new(0, 0, 4, 1).into()));
 //! assert_eq!(place(2, 1, 4), Some(Submesh::new(0, 1, 4, 1).into()));

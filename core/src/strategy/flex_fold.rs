@@ -40,13 +40,8 @@
 //! })?;
 //! let mut place = |job, w, h| {
 //!     let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
-//!     let mut granted = None;
-//!     controller.handle(&Command::Submit { job: JobId(job), request }, 0, &mut |reply| {
-//!         if let Reply::Grant(grant) = reply {
-//!             granted = Some(grant.blocks[0]);
-//!         }
-//!     });
-//!     granted
+//!     let _ = controller.handle(&Change::submit(JobId(job), request), 0);
+//!     controller.view().blocks(JobId(job)).next()
 //! };
 //! assert_eq!(place(1, 3, 4), Some(Submesh::new(0, 0, 6, 2).into()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

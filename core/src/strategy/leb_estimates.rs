@@ -76,14 +76,10 @@
 //!     let mut places = Vec::new();
 //!     for (job, (w, h, estimate)) in (0..).zip([(4, 2, 10), (4, 2, 1000), (4, 5, 100)]) {
 //!         let request = Request::submesh(w, h).with_estimate(estimate);
-//!         let submit = Command::Submit { job: JobId(job), request };
-//!         controller.handle(&submit, 0, &mut |reply| {
-//!             if let Reply::Grant(grant) = reply {
-//!                 places.push(Submesh::from(grant.blocks[0]));
-//!             }
-//!         });
+//!         controller.handle(&Change::submit(JobId(job), request), 0)?;
+//!         places.extend(controller.view().blocks(JobId(job)).map(Submesh::from));
 //!     }
-//!     Ok::<_, ConfigureError>(places)
+//!     Ok::<_, Error>(places)
 //! };
 //! let (a, b) = (Submesh::between(0, 0, 3, 1), Submesh::between(4, 0, 7, 1));
 //! let fsl = place(StrategyKind::FreeSubmeshList)?;

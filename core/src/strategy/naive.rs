@@ -39,17 +39,13 @@
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
 //! for busy in [Submesh::new(3, 0, 1, 1), Submesh::new(0, 1, 3, 1)] {
-//!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &mut |_| ());
+//!     controller.handle(&Change::MarkFaulty { block: busy.into() }, 0)?;
 //! }
-//! let submit = Command::Submit { job: JobId(1), request: Request::submesh(3, 2) };
-//! let mut granted = Vec::new();
-//! controller.handle(&submit, 0, &mut |reply| {
-//!     if let Reply::Grant(grant) = reply {
-//!         granted.extend(grant.blocks.iter().copied());
-//!     }
-//! });
+//! let job = JobId(1);
+//! controller.handle(&Change::submit(job, Request::submesh(3, 2)), 0)?;
 //! let expected = [(0, 0, 3), (3, 1, 1), (0, 2, 2)];
-//! assert_eq!(granted, expected.map(|(x, y, w)| Submesh::new(x, y, w, 1).into()));
+//! let expected = expected.map(|(x, y, w)| Submesh::new(x, y, w, 1).into());
+//! assert!(controller.view().blocks(job).eq(expected));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
