@@ -28,7 +28,7 @@ use crate::error::ConfigureError;
 pub const PART_MAX: usize = 232;
 
 /// The number of the format, with which every checkpoint begins. It changes with what is saved, and how.
-pub(crate) const FORMAT: u32 = 0x6d63_7005;
+pub(crate) const FORMAT: u32 = 0x6d63_7006;
 
 /// The greatest count that is restored: one that can be added to for ever.
 pub(crate) const COUNT_MAX: u64 = u64::MAX >> 1;

@@ -1,20 +1,22 @@
 //! The client's half of the protocol: [`Client`], over any [`Line`].
 //!
-//! A client has one exchange at a time: it sends a frame and listens for the reply. When that is missing, damaged or late it
-//! sends *the same* frame again, which the server does not carry out twice. Whatever the line does, the caller sees each grant once, and
-//! learns of each reset of the server once.
+//! A client has one exchange at a time: it sends a frame and waits for the reply. If that is missing,
+//! damaged or late, it sends *the same* frame again, which the server does not carry out twice.
+//! Whatever the line does, the caller sees each grant once, and learns of each reset of the server
+//! once.
 //!
 //! ```no_run
-//! use meshalloc::{Command, JobId, Request};
+//! use meshalloc::{Change, JobId, Request};
 //! use meshalloc_firmware::{Client, IoLine, Options};
 //!
-//! // A serial port is a line as well: `IoLine::new(port, |port, timeout| ..)`, which sets the timeout of its reads.
+//! // For a serial port, `IoLine::new(port, |port, timeout| ..)` sets the timeout of its reads.
 //! let line = IoLine::tcp(std::net::TcpStream::connect("127.0.0.1:4000")?)?;
 //! let mut client = Client::connect(line, Options::default())?;
 //! println!("{:?}", client.greeting());
-//! let submit = Command::Submit { job: JobId(1), request: Request::submesh(5, 3) };
-//! // The grants, this one and those that others' commands have brought about, then Submitted, or an error.
-//! client.call(&submit, None, &mut |reply| println!("{reply:?}"))?;
+//! let submit = Change::submit(JobId(1), Request::submesh(5, 3));
+//! // The events, also those of other clients' jobs, each with the blocks of the job.
+//! let outcome = client.call(&submit, None, &mut |event, blocks| println!("{event:?}, {blocks:?}"))?;
+//! println!("{outcome:?}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -30,10 +32,13 @@ use std::format;
 use std::hash::BuildHasher;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+use std::vec;
 use std::vec::Vec;
 
 use meshalloc::grid::NODES_MAX;
-use meshalloc::{Command, Grant, Grid, JobId, JobState, LeaseEnded, Reply, Ticks};
+use meshalloc::{
+    Answer, Block, Change, Error, Event, Grid, Happened, JobId, Outcome, Query, Ticks,
+};
 
 pub use error::{ClientError, Heard};
 use exchange::Exchange;
@@ -41,8 +46,7 @@ pub use line::{IoLine, Line};
 
 use crate::BAUD_DEFAULT;
 use crate::protocol::{
-    ClientMessage, Event, Events, Greeting, Happened, LineCounters, Origin, ProtocolError,
-    ServerMessage, Session,
+    ClientMessage, Events, Greeting, LineCounters, Origin, ProtocolError, ServerMessage, Session,
 };
 
 /// How patient a client is.
@@ -52,15 +56,15 @@ pub struct Options {
     pub timeout: Duration,
     /// How often a frame is sent before the client gives up, at least once.
     pub tries: u32,
-    /// The number of the client. `None` for one at random: no two clients of a server may have the same, nor
-    /// one that was started again the one from before.
+    /// The number of the client. `None` for one at random: no two clients of a server may have the
+    /// same, and a client that was started again needs another than before.
     pub number: Option<u32>,
-    /// How long to wait before asking what a command has come to that is under way.
+    /// How long to wait before asking again for the outcome of a change that is under way.
     pub interval: Duration,
     /// The rate to go to after each Hello, in bits a second: one of [`BAUDS`](crate::rate::BAUDS).
     pub baud: u32,
-    /// How long a controller that answers may be without progress: no job less to be tried, and no
-    /// event. In all it has thirty times that.
+    /// How long a controller that answers may be without progress: no event, and no fewer attempts
+    /// left. In all it has thirty times that.
     pub patience: Duration,
     /// While it is true every exchange ends within a twentieth of a second, with
     /// [`ClientError::Interrupted`].
@@ -69,10 +73,10 @@ pub struct Options {
 
 /// The bound of a whole call, in multiples of [`Options::patience`].
 const PATIENCE_TIMES: u32 = 30;
-/// The most events that wait for a caller: a controller has one for each of at most 65,534 jobs,
-/// and 16 ends of leases.
+/// The most events that wait for a caller: a controller has one for each of at most 65,534 jobs, and
+/// 16 ends of leases.
 const EVENTS_WAITING_MAX: usize = 1 << 16;
-/// The most blocks that are read for the grants of one command.
+/// The most blocks that are read for the grants of one change.
 const BLOCKS_MAX: u32 = 2 * NODES_MAX;
 
 impl Default for Options {
@@ -98,9 +102,9 @@ pub struct ClientCounters {
     pub exchanges: u64,
     /// Frames that were sent again.
     pub retries: u64,
-    /// Replies that a command is under way.
+    /// Replies that a change is under way.
     pub under_way: u64,
-    /// Whole frames that belong to no exchange of the moment, or to another client.
+    /// Whole frames that belong to another exchange or to another client.
     pub stale: u64,
     /// Frames that were damaged on their way here.
     pub damaged: u64,
@@ -111,7 +115,7 @@ pub struct ClientCounters {
 pub struct Client<L> {
     exchange: Exchange<L>,
     greeting: Box<Greeting>,
-    /// `None`: it is no more, and another must be opened.
+    /// `None` if it is no more and another must be opened.
     session: Option<Session>,
     /// The boot that the caller knows of.
     boot: u64,
@@ -119,9 +123,9 @@ pub struct Client<L> {
     since: u64,
     /// Events that were taken and not passed on yet.
     events: VecDeque<Event>,
-    /// The number of the latest event that the server has told of.
+    /// The number of the latest event of the server.
     latest: u64,
-    /// The most jobs that are still to be tried.
+    /// The most attempts that still follow.
     left: u32,
     /// The rate to go to after a Hello.
     baud: u32,
@@ -129,12 +133,12 @@ pub struct Client<L> {
     machine: Grid,
 }
 
-/// How far a controller has come with what it was given.
+/// The progress of a controller.
 struct Progress {
     begun: Instant,
-    /// When it got on last.
+    /// When there was progress last.
     since: Instant,
-    /// The least jobs to be tried, and the latest event, so far.
+    /// The fewest attempts left, and the latest event, so far.
     left: u32,
     event: u64,
 }
@@ -150,7 +154,7 @@ impl Progress {
         }
     }
 
-    /// Notes how far it is.
+    /// Notes the present state.
     ///
     /// # Errors
     ///
@@ -206,13 +210,13 @@ impl<L: Line> Client<L> {
         })
     }
 
-    /// Sends Hello again. After a command without a reply ([`ClientError::NoReply`]) it makes sure that this command
-    /// is not carried out any more, if it has not been.
+    /// Sends Hello again. After a change without a reply ([`ClientError::NoReply`]) this makes sure
+    /// that the change is not carried out later.
     ///
     /// # Errors
     ///
-    /// As [`Client::connect`]; [`ClientError::ControllerReset`] if the server was reset since the caller last heard of it. The greeting
-    /// is that of the new boot then, and the client can be used.
+    /// As [`Client::connect`]; [`ClientError::ControllerReset`] once after each reset of the server.
+    /// The greeting is that of the new boot then, and the client can be used.
     pub fn hello(&mut self) -> Result<&Greeting, ClientError> {
         self.greeting = hello(&mut self.exchange)?;
         if let Some(greeting) = raised(&mut self.exchange, &mut self.baud)? {
@@ -238,9 +242,9 @@ impl<L: Line> Client<L> {
         self.boot = session.boot;
         (self.latest, self.left) = (events, 0);
         match origin {
-            // What was not fetched is still there.
+            // Events that were not read are still there.
             Origin::Restored { .. } => self.since = self.since.min(events),
-            // All jobs that run are told of.
+            // The grants of all jobs that run are read.
             Origin::Damaged { .. } | Origin::Unread | Origin::Forgetful | Origin::New => {
                 self.since = 0;
                 self.events.clear();
@@ -254,129 +258,84 @@ impl<L: Line> Client<L> {
         &self.greeting
     }
 
-    /// Lets the controller handle a command and passes on its replies, as [`Controller::handle`](meshalloc::Controller::handle) does:
-    /// grants and ends of leases first, the final one last; on an error none. `at` is the time of
-    /// the command where this client has a virtual clock ([`Client::use_virtual_clock`]), `None`
-    /// for the present time. It returns
-    /// when the scheduling that follows from the command has come to its end. Events that other clients' commands or time have brought about
-    /// since the last call are passed on as well.
+    /// Has the controller carry a change out, waits until all attempts that follow from it are made,
+    /// and passes on the events: also those of other clients' jobs since the last call. Each grant
+    /// comes with the blocks of the job; some are missing if another client has released it
+    /// meanwhile. On an error no event is passed on.
+    ///
+    /// `at` is the time of the change if this client has a virtual clock
+    /// ([`Client::use_virtual_clock`]), `None` for the present time.
     ///
     /// # Errors
     ///
-    /// When no reply comes. That the controller refuses the command is no error here but a [`Reply::Error`].
+    /// When no reply comes. A change that the controller refuses is not an error of the client: the
+    /// inner result says why.
     pub fn call(
         &mut self,
-        command: &Command,
+        change: &Change,
         at: Option<Ticks>,
-        on_reply: &mut dyn FnMut(&Reply),
-    ) -> Result<(), ClientError> {
-        if !command.changes_state() {
-            let reply = self.query(command)?;
-            if let (Command::QueryJob { job }, Reply::Job(report)) = (command, &reply) {
-                let mut parts = Vec::new();
-                self.blocks(*job, report.blocks, &mut parts)?;
-                parts.iter().for_each(&mut *on_reply);
-            }
-            on_reply(&reply);
-            return Ok(());
-        }
+        on_event: &mut dyn FnMut(&Event, &[Block]),
+    ) -> Result<Result<Outcome, Error>, ClientError> {
         let mut progress = Progress::new();
-        let (mut last, as_of) = loop {
-            match self.change(command, at, &mut progress)? {
-                // Another client's command, or one of this client without a reply.
-                (Reply::Error(meshalloc::Error::Busy { .. }), _) => {
+        let outcome = loop {
+            match self.change(change, at, &mut progress)? {
+                // Another client's change, or one of this client without a reply.
+                Err(Error::Busy { .. }) => {
                     self.settle(&mut progress)?;
                     self.exchange.pause();
                 }
-                answered => break answered,
+                outcome => break outcome,
             }
         };
         self.settle(&mut progress)?;
-        if let Reply::Submitted { job, state } = &mut last {
-            // What has happened since then, as if the reply had come after it.
-            for event in self.events.iter().filter(|event| event.number > as_of) {
-                *state = match (*state, event.what) {
-                    (JobState::Waiting { .. }, Happened::Granted { .. }) if event.job == *job => {
-                        JobState::Running {
-                            processors: event.processors,
-                        }
-                    }
-                    // Granted, or gone from the queue.
-                    (JobState::Waiting { ahead }, what)
-                        if event.job != *job
-                            && (what != Happened::LeaseEnded || event.processors == 0) =>
-                    {
-                        JobState::Waiting {
-                            ahead: ahead.saturating_sub(1),
-                        }
-                    }
-                    (state, _) => state,
-                };
-            }
-        }
-        let mut parts = Vec::new();
-        let mut blocks = 0;
+        let mut happened = Vec::new();
+        let mut read = 0;
         for at in 0..self.events.len() {
             let event = self.events[at];
-            let Happened::Granted {
-                attempts,
-                misses,
-                blocks_total,
-                block,
-            } = event.what
-            else {
-                parts.push(Reply::LeaseEnded(LeaseEnded {
-                    job: event.job,
-                    at: event.at,
-                    processors: event.processors,
-                }));
-                continue;
-            };
-            match blocks_total {
-                1 => parts.push(Reply::Grant(Grant {
-                    job: event.job,
-                    at: event.at,
-                    attempts,
-                    misses,
-                    blocks_total,
-                    first: 0,
-                    blocks: [block].into_iter().collect(),
-                })),
-                total => {
-                    blocks += total;
-                    if blocks > BLOCKS_MAX {
+            let blocks = match event.what {
+                Happened::LeaseEnded => Vec::new(),
+                Happened::Granted {
+                    blocks_total: 1,
+                    block,
+                    ..
+                } => vec![block],
+                Happened::Granted { blocks_total, .. } => {
+                    read += blocks_total;
+                    if read > BLOCKS_MAX {
                         let expected = format!("grants of at most {BLOCKS_MAX} blocks");
-                        let message = ClientMessage::Command {
-                            session: self.greeting.session,
-                            since: self.since,
-                            at: None,
-                            command: *command,
-                        };
+                        let session = self.greeting.session;
+                        let since = self.since;
+                        let message = ClientMessage::Events { session, since };
                         return Err(ClientError::untrue(&message, &event, expected));
                     }
-                    self.blocks(event.job, total, &mut parts)?;
+                    self.blocks(event.job, blocks_total)?
                 }
-            }
+            };
+            happened.push((event, blocks));
         }
         self.events.clear();
-        parts.iter().for_each(&mut *on_reply);
-        on_reply(&last);
-        Ok(())
+        for (event, blocks) in &happened {
+            on_event(event, blocks);
+        }
+        Ok(outcome)
     }
 
-    /// Lets the controller carry out a command that changes something, and returns its final reply as it is while jobs may yet be
-    /// tried in consequence: [`Client::next_event`] tells who is granted processors.
+    /// Has the controller carry a change out. Attempts that follow from it may still be left:
+    /// [`Client::next_event`] waits for them.
     ///
     /// # Errors
     ///
     /// When no reply comes.
-    pub fn begin(&mut self, command: &Command, at: Option<Ticks>) -> Result<Reply, ClientError> {
-        let changed = self.change(command, at, &mut Progress::new());
-        changed.map(|(reply, _)| reply)
+    pub fn begin(
+        &mut self,
+        change: &Change,
+        at: Option<Ticks>,
+    ) -> Result<Result<Outcome, Error>, ClientError> {
+        self.change(change, at, &mut Progress::new())
     }
 
-    /// Asks for a virtual clock: until it is given back, or the session ends, time is what commands
-    /// of this client say with `at`. With false the controller's own clock goes on.
+    /// Asks for a virtual clock: until it is given back, or the session ends, the changes of this
+    /// client set the time with `at`. With false the controller's own clock goes on.
     ///
     /// # Errors
     ///
@@ -390,113 +349,109 @@ impl<L: Line> Client<L> {
                 since: self.since,
                 is_virtual,
             };
-            match self.change_by(&message, &mut progress)?.0 {
-                Reply::Error(_) => {
-                    self.settle(&mut progress)?;
-                    self.exchange.pause();
-                }
-                _ => return Ok(()),
+            if self.change_by(&message, &mut progress)?.is_ok() {
+                return Ok(());
             }
+            self.settle(&mut progress)?;
+            self.exchange.pause();
         }
     }
 
-    /// The reply, and the number of the latest event at its time.
     fn change(
         &mut self,
-        command: &Command,
+        change: &Change,
         at: Option<Ticks>,
         progress: &mut Progress,
-    ) -> Result<(Reply, u64), ClientError> {
-        let message = ClientMessage::Command {
+    ) -> Result<Result<Outcome, Error>, ClientError> {
+        let message = ClientMessage::Change {
             session: self.session()?,
             since: self.since,
             at,
-            command: *command,
+            change: *change,
         };
-        let changed = self.change_by(&message, progress)?;
-        if let (Command::Configure(configuration), Reply::Done) = (command, &changed.0) {
+        let outcome = self.change_by(&message, progress)?;
+        if let (Change::Configure(configuration), Ok(_)) = (change, outcome) {
             self.machine = configuration.machine;
         }
-        Ok(changed)
+        Ok(outcome)
     }
 
-    /// The reply to a message that changes something, and the number of the latest event at its
-    /// time.
+    /// The outcome of a message that asks for a change.
     fn change_by(
         &mut self,
         message: &ClientMessage,
         progress: &mut Progress,
-    ) -> Result<(Reply, u64), ClientError> {
-        let command = match message {
-            ClientMessage::Command { command, .. } => Some(command),
+    ) -> Result<Result<Outcome, Error>, ClientError> {
+        let change = match message {
+            ClientMessage::Change { change, .. } => Some(change),
             _ => None,
         };
         let mut answer = self.run(message)?;
         loop {
-            let ServerMessage::Outcome {
-                outcome,
-                as_of,
-                events,
-            } = answer
-            else {
-                return Err(ClientError::unknown_reply(message));
+            let (outcome, events) = match answer {
+                ServerMessage::Outcome { outcome, events } => (Some(outcome), events),
+                ServerMessage::UnderWay(events) => (None, events),
+                _ => return Err(ClientError::unknown_reply(message)),
             };
-            check::outcome(command, &outcome)
-                .map_err(|expected| ClientError::untrue(message, &outcome, expected))?;
+            if let Some(outcome) = &outcome {
+                check::outcome(change, outcome)
+                    .map_err(|expected| ClientError::untrue(message, outcome, expected))?;
+            }
             self.take(message, events)?;
             progress.note(self.left, self.since, self.exchange.patience(), message)?;
-            if let Some(reply) = outcome.reply() {
-                return Ok((reply, as_of));
+            if let Some(outcome) = outcome {
+                return Ok(outcome);
             }
-            // It is under way: the same frame is answered by what it has come to.
+            // The same frame is answered by the outcome later.
             let answered = self.exchange.ask_again(message)?;
             answer = self.session_kept(message, answered)?;
         }
     }
 
-    /// Answers a query.
+    /// Has the controller answer a query.
     ///
     /// # Errors
     ///
     /// When no reply comes.
-    pub fn query(&mut self, query: &Command) -> Result<Reply, ClientError> {
-        let (message, reply) = self.ask(query)?;
-        if check::nodes(&reply).is_none_or(|nodes| nodes == self.machine.nodes()) {
-            return Ok(reply);
+    pub fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, ClientError> {
+        let (message, answer) = self.ask(query)?;
+        if check::nodes(&answer).is_none_or(|nodes| nodes == self.machine.nodes()) {
+            return Ok(answer);
         }
         // Another client may have had another machine configured.
         self.hello()?;
-        let (_, reply) = self.ask(query)?;
+        let (_, answer) = self.ask(query)?;
         let machine = self.machine;
-        match check::nodes(&reply).is_none_or(|nodes| nodes == machine.nodes()) {
-            true => Ok(reply),
+        match check::nodes(&answer).is_none_or(|nodes| nodes == machine.nodes()) {
+            true => Ok(answer),
             false => {
                 let expected = format!("the {} processors of a {machine}", machine.nodes());
-                Err(ClientError::untrue(&message, &reply, expected))
+                Err(ClientError::untrue(&message, &answer, expected))
             }
         }
     }
 
-    /// Sends a query; returns it and the reply.
-    fn ask(&mut self, query: &Command) -> Result<(ClientMessage, Reply), ClientError> {
-        let message = ClientMessage::Command {
+    /// Sends a query; returns its message and the answer.
+    fn ask(
+        &mut self,
+        query: &Query,
+    ) -> Result<(ClientMessage, Result<Answer, Error>), ClientError> {
+        let message = ClientMessage::Query {
             session: self.session()?,
-            since: self.since,
-            at: None,
-            command: *query,
+            query: *query,
         };
         match self.run(&message)? {
-            ServerMessage::Reply(reply) => {
-                check::reply(query, &reply, &self.greeting.capacity)
-                    .map_err(|expected| ClientError::untrue(&message, &reply, expected))?;
-                Ok((message, reply))
+            ServerMessage::Answer(answer) => {
+                check::answer(query, &answer, &self.greeting.capacity)
+                    .map_err(|expected| ClientError::untrue(&message, &answer, expected))?;
+                Ok((message, answer))
             }
             _ => Err(ClientError::unknown_reply(&message)),
         }
     }
 
-    /// The oldest event that was not passed on yet; `None` if there was none at the time of the last exchange
-    /// and no job is still to be tried.
+    /// The oldest event that was not passed on yet; `None` if there was none at the time of the last
+    /// exchange and no attempt is left.
     ///
     /// # Errors
     ///
@@ -560,7 +515,7 @@ impl<L: Line> Client<L> {
     fn take(&mut self, message: &ClientMessage, events: Events) -> Result<(), ClientError> {
         // A frame that is repeated asks for those since its first time.
         let since = match *message {
-            ClientMessage::Command { since, .. }
+            ClientMessage::Change { since, .. }
             | ClientMessage::Clock { since, .. }
             | ClientMessage::Events { since, .. } => since,
             _ => self.since,
@@ -568,7 +523,7 @@ impl<L: Line> Client<L> {
         check::events(&events, since, &self.greeting.capacity)
             .map_err(|expected| ClientError::untrue(message, &events, expected))?;
         if self.events.len() + events.list.len() > EVENTS_WAITING_MAX {
-            let expected = format!("at most {EVENTS_WAITING_MAX} events of one command");
+            let expected = format!("at most {EVENTS_WAITING_MAX} events of one change");
             return Err(ClientError::untrue(message, &events, expected));
         }
         let known = self.since;
@@ -585,28 +540,27 @@ impl<L: Line> Client<L> {
         Ok(())
     }
 
-    /// Reads all blocks of a job, as the parts of a grant. If another client has released the job meanwhile, or its lease has ended, some are missing.
-    fn blocks(
-        &mut self,
-        job: JobId,
-        total: u32,
-        parts: &mut Vec<Reply>,
-    ) -> Result<(), ClientError> {
-        let (mut from, mut granted_at) = (0, None);
-        while from < total {
-            let reply = self.query(&Command::Blocks { job, from })?;
-            let Reply::Grant(grant) = &reply else {
+    /// Reads the blocks of a job that holds `total` of them. Some are missing if another client has
+    /// released the job meanwhile, or its lease has ended.
+    ///
+    /// # Errors
+    ///
+    /// When no reply comes.
+    pub fn blocks(&mut self, job: JobId, total: u32) -> Result<Vec<Block>, ClientError> {
+        let (mut blocks, mut granted_at) = (Vec::new(), None);
+        while (blocks.len() as u32) < total {
+            let from = blocks.len() as u32;
+            let Ok(Answer::Blocks(list)) = self.query(&Query::Blocks { job, from })? else {
                 break;
             };
             // Otherwise it is a later job of the same name.
-            let is_same = *granted_at.get_or_insert(grant.at) == grant.at;
-            if grant.blocks_total != total || !is_same {
+            let is_same = *granted_at.get_or_insert(list.granted_at) == list.granted_at;
+            if list.total != total || !is_same {
                 break;
             }
-            from += grant.blocks.len() as u32;
-            parts.push(reply);
+            blocks.extend(list.blocks);
         }
-        Ok(())
+        Ok(blocks)
     }
 
     /// The session; opens another one if it is no more.
@@ -657,8 +611,8 @@ impl<L: Line> Client<L> {
         }
     }
 
-    /// The rate of the line, in bits a second: that of the options, or 115,200 where the server does not have it, the line does not bear it, or
-    /// no Hello was sent since it has failed.
+    /// The rate of the line, in bits a second: that of the options, or 115,200 if the server does not
+    /// have it, the line does not work at it, or no Hello was sent since it failed.
     pub const fn baud(&self) -> u32 {
         self.exchange.baud()
     }
@@ -668,8 +622,7 @@ impl<L: Line> Client<L> {
         self.exchange.counters()
     }
 
-    /// From now on the client is less patient, and is not interrupted: to put things in order at
-    /// the end.
+    /// Makes the client less patient, and not interruptible: for the last exchanges of a program.
     pub const fn hurry(&mut self, timeout: Duration, tries: u32, patience: Duration) {
         let options = self.exchange.options_mut();
         (options.timeout, options.tries, options.patience) = (timeout, tries, patience);
@@ -694,8 +647,9 @@ fn hello<L: Line>(exchange: &mut Exchange<L>) -> Result<Box<Greeting>, ClientErr
     }
 }
 
-/// Goes to a rate with the server, and returns the greeting that was heard there; `None` if nothing was changed. If the line does not bear
-/// the rate, or the server does not have it, `baud` becomes the one there is, so that it is not tried again.
+/// Goes to a rate with the server, and returns the greeting at that rate; `None` if nothing changed.
+/// If the line does not work at the rate, or the server does not have it, `baud` becomes the present
+/// rate, so the other is not tried again.
 fn raised<L: Line>(
     exchange: &mut Exchange<L>,
     baud: &mut u32,

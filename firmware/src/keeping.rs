@@ -1,17 +1,18 @@
-//! What a server keeps over resets: [`Keep`], and [`Forgetful`] for one that keeps nothing; `durable` (feature `durable`) for one that keeps a journal.
+//! What a server keeps over resets: [`Keep`]. [`Forgetful`] keeps nothing; `durable` (feature
+//! `durable`) keeps a journal.
 //!
-//! A command that changes something is written down as a [`Record`] before it is carried out, and so before its reply leaves. As the
-//! controller decides deterministically, the last checkpoint and the records after it lead to the same state again: grid,
-//! configuration, faults, jobs, queue, reservations, schedulers, sessions and what is remembered in them. A command that cannot be written down
-//! is refused and changes nothing.
+//! A change is recorded ([`Record`]) before it is carried out, and so before its reply leaves. Since
+//! the controller decides deterministically, the last checkpoint and the records after it lead to the
+//! same state again: configuration, faults, jobs, queue, reservations, schedulers, sessions and what
+//! is remembered in them. A change that cannot be recorded is refused and changes nothing.
 //!
-//! What changes nothing is not written down: a refused command, or one that finds everything as it
-//! says. A client that repeats such commands wears no flash out. Statistics of refused commands are
-//! therefore kept by checkpoints only. A submission that never waits is refused or not by its only
-//! attempt, so it is written down behind that attempt, if it was granted, and before any reply
+//! A change without an effect is not recorded: one that is refused, or that finds everything as it
+//! says. So a client that repeats such changes does not wear the flash out. The statistics of refused
+//! changes are therefore kept by checkpoints only. A submission that never waits is refused or granted
+//! by its only attempt. If it is granted, it is recorded after that attempt, and before any reply
 //! shows the grant.
 
-use meshalloc::{Command, Controller, Ticks};
+use meshalloc::{Change, Controller, Ticks};
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::ProtocolError;
@@ -20,95 +21,98 @@ use crate::sessions::Sessions;
 #[cfg(feature = "durable")]
 pub mod durable;
 
-/// A command that is carried out, and for whom.
+/// A change that is carried out, and the client that asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The client.
     pub client: u32,
-    /// The number of its session; [`NO_SESSION`] if the server has given the command itself.
+    /// The number of its session; [`NO_SESSION`] if the server itself ends a lease.
     pub session: u32,
-    /// The sequence number of the command.
+    /// The sequence number of the frame.
     pub seq: u32,
-    /// Its time: that of the controller's clock behind it.
+    /// The time: that of the controller's clock after the change.
     pub at: Ticks,
-    /// The command.
-    pub command: Command,
+    /// The change.
+    pub change: Change,
 }
 
-/// In place of the number of a session: a command of the server itself.
+/// Stands for the server itself instead of the number of a session.
 pub const NO_SESSION: u32 = 0;
 
-/// What is known of the room for a command.
+/// Whether there is room for the growth of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// There is room for all that it may lead to.
+    /// There is.
     Enough,
-    /// There is none, until something has made the state smaller.
+    /// There is none until the state has become smaller.
     Full,
-    /// A checkpoint is due, after which it is known.
+    /// It is known after a checkpoint, which is due now.
     Unknown,
 }
 
-/// It could not be written down.
+/// The record could not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotKept;
 
-/// When a command is written down.
+/// When a change is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// Never: it changes nothing.
     Never,
-    /// Before it is carried out, if clients name the time. Otherwise never: it changes nothing but
-    /// the clock, which goes on by itself.
+    /// Before it is carried out, if clients name the time. Otherwise never: it only sets the clock,
+    /// which goes on by itself.
     IfTimeIsNamed,
     /// Before it is carried out.
     Before,
-    /// Behind its only attempt, if that was granted.
+    /// After its only attempt, if that granted the job.
     Granted,
 }
 
 /// Something that outlives a reset.
 pub trait Keep {
-    /// When this record is written down, whose command the controller carries out next.
+    /// When the change is recorded if the controller carries it out next, at the time `at`.
     ///
     /// # Errors
     ///
     /// `Unread`: it would destroy a state that was not read.
-    fn when(&self, controller: &Controller<'_>, record: &Record) -> Result<When, ProtocolError>;
+    fn when(
+        &self,
+        controller: &Controller<'_>,
+        change: &Change,
+        at: Ticks,
+    ) -> Result<When, ProtocolError>;
 
-    /// The bytes by which the state may become longer through a record that the controller has not
+    /// The bytes by which the kept state may grow through this change, which the controller has not
     /// carried out yet.
-    ///
-    /// # Errors
-    ///
-    /// When there is no room for the record, or none for the state to which it may lead; a
-    /// checkpoint may make room.
-    fn claim(&self, controller: &Controller<'_>, record: &Record) -> Result<usize, NotKept>;
+    fn growth(&self, controller: &Controller<'_>, change: &Change) -> usize;
 
-    /// Writes a record down, for which there is room, and the bytes for what it may lead to. When
-    /// it returns, a reset does not lose it.
+    /// Whether there is room for this growth, as far as is known.
+    fn room_for(&mut self, growth: usize) -> Room;
+
+    /// Whether there is room for the record and for this growth now; a checkpoint may make some.
+    fn has_room(&self, record: &Record, growth: usize) -> bool;
+
+    /// Writes a record. When it returns, a reset does not lose it.
     ///
     /// # Errors
     ///
-    /// When the memory fails.
+    /// When there is no room for the record or for this growth, or the memory fails.
     fn append(&mut self, record: &Record, growth: usize) -> Result<(), NotKept>;
 
-    /// Whether there is room for what the command may lead to.
-    fn room_for(&mut self, controller: &Controller<'_>, command: &Command) -> Room;
-
-    /// About so many instructions of a Cortex-M4 have gone into what was written down: as many as
-    /// it takes to carry it out once more.
+    /// Counts the instructions of a Cortex-M4 that a recorded change took. Carrying it out again
+    /// takes as many.
     fn worked(&mut self, instructions: u64);
 
-    /// Whether the next quiet moment is one for a checkpoint.
+    /// Whether a checkpoint is to be written at the next opportunity.
     fn is_due(&self) -> bool;
 
-    /// Sees how much room the state takes, and writes it down in place of all records so far if there is little room left for these. No scheduling pass is under way. It pauses
-    /// now and then.
+    /// Counts how much room the state takes. If little room is left for records, writes the state,
+    /// which replaces all records so far. No scheduling pass is under way. Calls `meantime` now and
+    /// then.
     ///
     /// # Errors
     ///
-    /// When there is no room for it or the memory fails; what was written down before still counts.
+    /// When there is no room for it or the memory fails; what was written before still counts.
     fn checkpoint(
         &mut self,
         controller: &Controller<'_>,
@@ -116,9 +120,11 @@ pub trait Keep {
     ) -> Result<(), NotKept>;
 }
 
-/// What goes on while a checkpoint is written: frames are served, so that sessions may change, the controller does not.
+/// What goes on while a checkpoint is written: frames are served, which may change sessions but not
+/// the controller.
 pub trait Meantime {
-    /// About so many instructions of a Cortex-M4 have gone by since the last call, or since the checkpoint began.
+    /// About this many instructions of a Cortex-M4 have passed since the last call, or since the
+    /// checkpoint began.
     fn worked(&mut self, instructions: u32);
 
     /// The sessions as they are now.
@@ -139,20 +145,24 @@ impl Meantime for Sessions {
 pub struct Forgetful;
 
 impl Keep for Forgetful {
-    fn when(&self, _: &Controller<'_>, _: &Record) -> Result<When, ProtocolError> {
+    fn when(&self, _: &Controller<'_>, _: &Change, _: Ticks) -> Result<When, ProtocolError> {
         Ok(When::Never)
     }
 
-    fn claim(&self, _: &Controller<'_>, _: &Record) -> Result<usize, NotKept> {
-        Ok(0)
+    fn growth(&self, _: &Controller<'_>, _: &Change) -> usize {
+        0
+    }
+
+    fn room_for(&mut self, _: usize) -> Room {
+        Room::Enough
+    }
+
+    fn has_room(&self, _: &Record, _: usize) -> bool {
+        true
     }
 
     fn append(&mut self, _: &Record, _: usize) -> Result<(), NotKept> {
         Ok(())
-    }
-
-    fn room_for(&mut self, _: &Controller<'_>, _: &Command) -> Room {
-        Room::Enough
     }
 
     fn worked(&mut self, _: u64) {}

@@ -1,15 +1,16 @@
 //! The control processor: the [`meshalloc`] controller behind a serial line.
 //!
 //! ```text
-//!   Client ──ClientMessage──▶ frame ──bytes──▶ Decoder ──▶ Server ──▶ Controller
-//!          ◀──ServerMessage──       ◀──bytes──  FrameBuffer ◀──        ◀──Reply──
+//!   Client ──ClientMessage──▶ frame ──bytes──▶ Decoder ────▶ Server ──Change, Query──▶ Controller
+//!          ◀──ServerMessage──       ◀──bytes── FrameBuffer ◀──      ◀──Outcome, Answer, Event──
 //! ```
 //!
 //! - [`protocol`]: the messages, and how long each can get. `PROTOCOL.md` has the bytes.
-//! - [`frame`]: messages to frames (`body`: postcard; CRC-32, COBS) and back, whatever the line does to them.
+//! - [`frame`]: messages to frames (`body`: postcard; CRC-32, COBS) and back, whatever the line does
+//!   to them.
 //! - [`port`]: the interrupt of a serial port; `rate` (feature `rates`): its rate.
 //! - [`server`]: the controller's half. No I/O of its own: bytes in, bytes out.
-//! - [`journal`]: what survives a reset, in flash.
+//! - [`journal`]: the state that survives a reset, in flash.
 //! - [`client`] (feature `client`, needs `std`): the other half, for programs that need processors.
 //!
 //! The same library runs on the board, where `main.rs` adds the serial port and the clock, and on a
@@ -37,8 +38,8 @@ pub mod sessions;
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, IoLine, Line, Options};
 pub use protocol::{
-    ClientMessage, Event, Events, Greeting, Happened, LineCounters, Outcome, PROTOCOL_VERSION,
-    ProtocolError, ServerMessage, Session,
+    ClientMessage, Events, Greeting, LineCounters, PROTOCOL_VERSION, ProtocolError, ServerMessage,
+    Session,
 };
 pub use server::{Port, Received, Server};
 

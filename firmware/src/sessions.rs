@@ -1,19 +1,21 @@
 //! What a server remembers of its clients: [`Sessions`].
 //!
-//! A client that receives no reply cannot tell which of the two was lost, its frame or the reply, and sends the same frame again. So
-//! the server remembers the outcomes of the last [`WINDOW`] commands of each of its last [`CLIENTS_MAX`] clients. A command that comes again is
-//! answered from memory and not carried out again. One that is older than what is remembered, or was never carried out while later
-//! ones were, is refused: nothing that a line repeats or delays is carried out at a time at which nobody expects it. A hello
-//! counts as such a later one, so that a client that has given a command up learns by a hello and a query whether it was carried out.
+//! A client that receives no reply cannot tell whether its frame or the reply was lost, and sends the
+//! same frame again. So the server remembers the outcomes of the last [`WINDOW`] changes of each of
+//! its last [`CLIENTS_MAX`] clients. A change that comes again is answered from memory and not carried
+//! out again. One that is older than what is remembered is refused. So is one that was never carried
+//! out although later ones were: a line that repeats or delays frames cannot have a change carried out
+//! when its client no longer expects it. A hello counts as such a later change, so a client that has
+//! given a change up learns by a hello and a query whether it was carried out.
 //!
-//! Each session has a number of its own. When a client's session had to make room for another client's, frames of it that come late
-//! name a session that is no more, and are refused, although the client may have a new one by then. After a reset the boot
-//! that they name is no more.
+//! Each session has a number of its own. When a client's session had to make room for another
+//! client's, late frames of it name a session that is no more. They are refused, although the client
+//! may have a new session by then. After a reset the boot that they name is no more.
 
-use meshalloc::{Command, Ticks};
+use meshalloc::{Change, Error, Outcome, Ticks};
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{Outcome, ProtocolError};
+use crate::protocol::ProtocolError;
 
 /// The most clients that have a session at a time.
 pub const CLIENTS_MAX: usize = 4;
@@ -26,7 +28,7 @@ pub struct Sessions {
     clients: [Client; CLIENTS_MAX],
     /// The number of the latest session.
     opened: u32,
-    /// Counts what clients do, to tell who has done nothing for longest.
+    /// Counts what clients do, to find the one that has done nothing for longest.
     clock: u32,
     /// The number of the session that has a virtual clock; 0 if none has.
     pub(crate) virtual_clock: u32,
@@ -36,14 +38,8 @@ pub struct Sessions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(usize);
 
-/// The outcome of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Remembered {
-    /// What it came to.
-    pub outcome: Outcome,
-    /// The number of the latest event then.
-    pub as_of: u64,
-}
+/// What is remembered of a change: its outcome, or `None` while it is under way.
+pub type Remembered = Option<Result<Outcome, Error>>;
 
 /// A session.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -54,7 +50,8 @@ pub(crate) struct Client {
     /// When it last did something.
     #[serde(skip)]
     used: u32,
-    /// The sequence number of its last hello or of the last command that was carried out, whichever is later.
+    /// The sequence number of its last hello or of the last change that was carried out, whichever
+    /// is later.
     last: u32,
     /// The outcomes of the last ones with their sequence numbers; the next one goes to `next`.
     outcomes: [Option<(u32, Remembered)>; WINDOW],
@@ -83,8 +80,9 @@ impl Sessions {
         }
     }
 
-    /// Opens a session for a client, or goes on with the one it has. Returns its number. If all places are taken, the client that has done
-    /// nothing for longest loses its own. Commands with earlier sequence numbers will not be carried out any more.
+    /// Opens a session for a client, or goes on with the one it has. Returns its number. If all
+    /// places are taken, the client that has done nothing for longest loses its own. Changes with
+    /// earlier sequence numbers will not be carried out any more.
     pub fn open(&mut self, id: u32, seq: u32) -> u32 {
         let place = self.oldest(id);
         self.clock = self.clock.wrapping_add(1);
@@ -137,7 +135,8 @@ impl Sessions {
         clients.into_iter().filter(|client| client.number != 0)
     }
 
-    /// A session as it was before a reset; of several the one that had done nothing for longest comes first.
+    /// Restores a session of the boot before. The sessions come in the order of
+    /// [`Sessions::open_ones`].
     #[cfg(feature = "durable")]
     pub(crate) fn restore(&mut self, mut client: Client) {
         let place = self.oldest(client.id);
@@ -155,7 +154,8 @@ impl Sessions {
         self.clock.wrapping_sub(client.used)
     }
 
-    /// The place for this client: that of its session, else one without a session, else that of the one that has done nothing for longest.
+    /// The place for this client: that of its session, else one without a session, else that of the
+    /// client that has done nothing for longest.
     fn oldest(&self, id: u32) -> Place {
         let is_its = |client: &Client| client.number != 0 && client.id == id;
         let known = self.clients.iter().position(is_its);
@@ -165,7 +165,8 @@ impl Sessions {
         Place(known.unwrap_or_else(|| oldest.map_or(0, |(_, at)| at)))
     }
 
-    /// Where the session of this number is, if it is this client's, which has just done something.
+    /// Where the session of this number is, if it is this client's. Counts as something that the
+    /// client has done.
     pub fn find(&mut self, id: u32, number: u32) -> Option<Place> {
         self.clock = self.clock.wrapping_add(1);
         let mut clients = self.clients.iter_mut().zip(0..);
@@ -175,51 +176,47 @@ impl Sessions {
         Some(Place(at))
     }
 
-    /// The outcome of the command with this sequence number, if it is remembered.
+    /// What is remembered of the change with this sequence number, if anything is.
     pub fn remembered(&self, place: Place, seq: u32) -> Option<Remembered> {
         let outcomes = &self.clients.get(place.0)?.outcomes;
         let found = outcomes.iter().flatten().find(|(of, _)| *of == seq);
         found.map(|&(_, remembered)| remembered)
     }
 
-    /// Whether a hello or a command with this sequence number, or a later one, has been carried out.
+    /// Whether a hello or a change with this sequence number, or a later one, has been carried out.
     pub fn is_past(&self, place: Place, seq: u32) -> bool {
         let client = self.clients.get(place.0);
         client.is_none_or(|client| !is_later(seq, client.last))
     }
 
-    /// The command with this sequence number, which is not past, will not be carried out.
+    /// The change with this sequence number, which is not past, will not be carried out.
     pub(crate) fn give_up(&mut self, place: Place, seq: u32) {
         if let Some(client) = self.clients.get_mut(place.0) {
             client.last = seq;
         }
     }
 
-    /// Why a command of this session that names this time cannot be carried out under the present
+    /// Why a change of this session that names this time cannot be carried out under the present
     /// clock.
     pub(crate) fn time_error(
         &self,
         session: u32,
         at: Option<Ticks>,
-        command: &Command,
+        change: &Change,
     ) -> Option<ProtocolError> {
         let is_its_own = self.virtual_clock == session;
         if at.is_some() && !is_its_own {
             return Some(ProtocolError::NoVirtualClock);
         }
-        #[cfg(feature = "leases")]
-        if let Command::SubmitLeased { ticks: 1.., .. } | Command::Lease { ticks: 1.., .. } =
-            command
-            && self.virtual_clock != 0
-            && !is_its_own
-        {
-            return Some(ProtocolError::VirtualClock);
-        }
-        let _ = command;
-        None
+        let gives_lease = matches!(
+            change,
+            Change::Submit { lease: Some(_), .. } | Change::Lease { ticks: Some(_), .. }
+        );
+        let is_others = self.virtual_clock != 0 && !is_its_own;
+        (gives_lease && is_others).then_some(ProtocolError::VirtualClock)
     }
 
-    /// Remembers the outcome of a command that was carried out.
+    /// Remembers a change that was carried out, or is under way.
     pub fn remember(&mut self, place: Place, seq: u32, remembered: Remembered) {
         let Some(client) = self.clients.get_mut(place.0) else {
             return;
@@ -231,14 +228,20 @@ impl Sessions {
         client.next = (client.next + 1) % WINDOW as u8;
     }
 
-    /// Remembers what a command has come to that was under way, if it is still remembered.
-    pub(crate) fn conclude(&mut self, id: u32, number: u32, seq: u32, concluded: Remembered) {
+    /// Remembers the outcome of a change that was under way, if that is still remembered.
+    pub(crate) fn conclude(
+        &mut self,
+        id: u32,
+        number: u32,
+        seq: u32,
+        outcome: Result<Outcome, Error>,
+    ) {
         let mut clients = self.clients.iter_mut();
         let client = clients.find(|client| client.number == number && client.id == id);
         let outcomes = client.into_iter().flat_map(|client| &mut client.outcomes);
         for (of, remembered) in outcomes.flatten() {
             if *of == seq {
-                *remembered = concluded;
+                *remembered = Some(outcome);
             }
         }
     }
@@ -293,13 +296,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_has_come_to_is_told_to_the_session_that_has_given_it() {
+    fn an_outcome_is_remembered_in_the_session_of_the_change() {
         let (client, other, seq) = (5, 6, 9);
         let mut sessions = Sessions::new();
         let number = sessions.open(client, 0);
         assert_ne!(sessions.open(other, 0), number);
-        let remembered = |outcome| Remembered { outcome, as_of: 0 };
-        let (under_way, done) = (remembered(Outcome::UnderWay), remembered(Outcome::Done));
+        let (under_way, done) = (None, Some(Ok(Outcome::Done)));
         let place = sessions.find(client, number).unwrap();
         sessions.remember(place, seq, under_way);
         for (id, number, seq, expected) in [
@@ -308,7 +310,7 @@ mod tests {
             (client, number, seq + 1, under_way),
             (client, number, seq, done),
         ] {
-            sessions.conclude(id, number, seq, done);
+            sessions.conclude(id, number, seq, Ok(Outcome::Done));
             assert_eq!(sessions.remembered(place, 9), Some(expected));
         }
     }

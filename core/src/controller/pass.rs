@@ -119,11 +119,7 @@ impl<'m> Controller<'m> {
 
     /// Tries to place a job.
     #[inline(always)]
-    fn attempt(
-        &mut self,
-        attempted: Try,
-        interrupts: &mut Interrupts<'_>,
-    ) -> Result<(), Refusal> {
+    fn attempt(&mut self, attempted: Try, interrupts: &mut Interrupts<'_>) -> Result<(), Refusal> {
         let slot = attempted.job();
         let (mut part, _, mut world) = self.part(interrupts);
         world.watcher = part.watcher();

@@ -1,4 +1,5 @@
-//! Whether what a controller answers can be true. Each check returns what was expected instead.
+//! Checks whether an answer of a controller can be true. Each check returns what was expected
+//! instead.
 
 use std::borrow::ToOwned;
 use std::format;
@@ -6,15 +7,15 @@ use std::mem::discriminant;
 use std::string::String;
 
 use meshalloc::grid::NODES_MAX;
-use meshalloc::message::{JobReport, OCCUPANCY_BYTES_MAX, OccupancyChunk};
+use meshalloc::message::{BlockList, JobReport, OCCUPANCY_BYTES_MAX, OccupancyChunk};
 use meshalloc::storage::Needs;
 use meshalloc::{
-    Capacity, Command, Configuration, Error, FaultReport, Grant, JobState, Refusal, Reply,
-    Statistics, StrategyKind,
+    Answer, Capacity, Change, Configuration, Error, Event, FaultReport, Happened, JobState,
+    Outcome, Query, Refusal, Statistics, StrategyKind,
 };
 
 use crate::frame::{CRC_LEN, HEADER_LEN};
-use crate::protocol::{Event, Events, Greeting, Happened, Outcome, PROTOCOL_VERSION};
+use crate::protocol::{Events, Greeting, PROTOCOL_VERSION};
 
 /// The shortest frame there is, that of Hello: COBS and the delimiters add three bytes.
 const HELLO_FRAME_LEN: usize = HEADER_LEN + 1 + CRC_LEN + 3;
@@ -29,7 +30,7 @@ fn expect(holds: bool, expected: impl FnOnce() -> String) -> Check {
     }
 }
 
-/// What a controller says of itself.
+/// The greeting of a controller.
 pub(super) fn greeting(greeting: &Greeting) -> Check {
     let Greeting {
         protocol,
@@ -122,7 +123,7 @@ pub(super) fn events(events: &Events, since: u64, capacity: &Capacity) -> Check 
         self::event(event)?;
     }
     let most = capacity.jobs.max(1);
-    expect(*left <= most, || format!("at most {most} jobs to be tried"))
+    expect(*left <= most, || format!("at most {most} attempts left"))
 }
 
 fn event(event: &Event) -> Check {
@@ -149,47 +150,30 @@ fn event(event: &Event) -> Check {
                 format!("fewer misses of job {job} than its {attempts} attempts")
             })
         }
-        #[cfg(feature = "leases")]
         Happened::LeaseEnded => Ok(()),
     }
 }
 
-/// What a command has come to; `None` for a clock.
-pub(super) fn outcome(command: Option<&Command>, outcome: &Outcome) -> Check {
+/// The outcome of a change; `None` for a clock.
+pub(super) fn outcome(change: Option<&Change>, outcome: &Result<Outcome, Error>) -> Check {
     let expected = |text: &str| Err(text.to_owned());
-    match (command, outcome) {
-        (_, Outcome::UnderWay | Outcome::Error(Error::Busy { .. })) | (None, Outcome::Done) => {
-            Ok(())
-        }
+    match (change, outcome) {
+        (_, Err(Error::Busy { .. })) | (None, Ok(Outcome::Done)) => Ok(()),
         (None, _) => expected("Done"),
-        (Some(command), Outcome::Error(error)) => expect(may_come_to(command, *error), || {
-            "an error that such a command can come to".to_owned()
+        (Some(change), Err(error)) => expect(may_be_refused(change, *error), || {
+            "an error that such a change can have".to_owned()
         }),
-        (Some(&command), outcome) => match (command, outcome) {
+        (Some(change), Ok(outcome)) => match (change, outcome) {
             (
-                Command::Submit { job, .. } | Command::SubmitLeased { job, .. },
-                Outcome::Submitted { job: of, state },
-            ) => {
-                let holds = match state {
-                    JobState::Running { processors } => (1..=NODES_MAX).contains(processors),
-                    JobState::Waiting { .. } => true,
-                };
-                expect(*of == job && holds, || {
-                    format!("job {job} with some processors, or waiting")
-                })
-            }
-            (
-                Command::Release { job } | Command::EndLease { job },
-                Outcome::Released {
-                    job: of,
-                    processors,
-                },
-            ) => expect(*of == job && *processors <= NODES_MAX, || {
-                format!("job {job} with at most {NODES_MAX} processors")
+                Change::Release { .. } | Change::EndLease { .. },
+                Outcome::Released { processors },
+            ) => expect(*processors <= NODES_MAX, || {
+                format!("at most {NODES_MAX} processors")
             }),
+            (Change::Release { .. } | Change::EndLease { .. }, _) => expected("Released"),
             (
-                Command::MarkFaulty { .. } | Command::ClearFaulty { .. },
-                Outcome::Fault(FaultReport {
+                Change::MarkFaulty { .. } | Change::ClearFaulty { .. },
+                Outcome::Faults(FaultReport {
                     changed,
                     jobs,
                     first,
@@ -198,49 +182,54 @@ pub(super) fn outcome(command: Option<&Command>, outcome: &Outcome) -> Check {
                 *changed <= NODES_MAX && (*jobs > 0) == first.is_some(),
                 || format!("at most {NODES_MAX} processors, and a job if there are some"),
             ),
-            (Command::Configure(_) | Command::Reset | Command::Lease { .. }, Outcome::Done) => {
-                Ok(())
-            }
-            (Command::Submit { .. } | Command::SubmitLeased { .. }, _) => expected("Submitted"),
-            (Command::Release { .. } | Command::EndLease { .. }, _) => expected("Released"),
-            (Command::MarkFaulty { .. } | Command::ClearFaulty { .. }, _) => expected("Fault"),
+            (Change::MarkFaulty { .. } | Change::ClearFaulty { .. }, _) => expected("Faults"),
+            (_, Outcome::Done) => Ok(()),
             _ => expected("Done"),
         },
     }
 }
 
-/// Whether a command may be answered with this error, but for `Busy`.
-const fn may_come_to(command: &Command, error: Error) -> bool {
-    match command {
-        Command::Submit { .. } | Command::SubmitLeased { .. } => matches!(error, Error::Refused(_)),
-        Command::Release { .. } | Command::QueryJob { .. } => matches!(error, Error::UnknownJob),
-        Command::EndLease { .. } => matches!(error, Error::UnknownJob | Error::LeaseRuns),
-        Command::Lease { .. } => {
-            matches!(
-                error,
-                Error::UnknownJob | Error::Refused(Refusal::TableFull)
-            )
-        }
-        Command::MarkFaulty { .. } | Command::ClearFaulty { .. } => matches!(
+/// Whether a change may be answered with this error, which is not `Busy`.
+const fn may_be_refused(change: &Change, error: Error) -> bool {
+    match change {
+        Change::Submit { .. } => matches!(error, Error::Refused(_) | Error::LeasesNotBuilt),
+        Change::Release { .. } => matches!(error, Error::UnknownJob),
+        Change::EndLease { .. } => matches!(
+            error,
+            Error::UnknownJob | Error::LeaseRuns | Error::LeasesNotBuilt
+        ),
+        Change::Lease { .. } => matches!(
+            error,
+            Error::UnknownJob | Error::Refused(Refusal::TableFull) | Error::LeasesNotBuilt
+        ),
+        Change::MarkFaulty { .. } | Change::ClearFaulty { .. } => matches!(
             error,
             Error::NoSuchBlock { .. } | Error::Refused(Refusal::TableFull)
         ),
-        Command::Configure(_) => matches!(error, Error::Configure(_)),
-        Command::Blocks { .. } => matches!(error, Error::UnknownJob | Error::NoBlock { .. }),
-        Command::ListJobs { .. } => matches!(error, Error::NoSuchBlock { .. }),
-        Command::Occupancy { .. } => matches!(error, Error::UnknownNode(_)),
-        Command::Statistics | Command::Reset => false,
+        Change::Configure(_) => matches!(error, Error::Configure(_)),
+        Change::Reset => false,
     }
 }
 
-/// The reply to a query, from a controller with room for this.
-pub(super) fn reply(query: &Command, reply: &Reply, capacity: &Capacity) -> Check {
+/// Whether a query may be answered with this error.
+const fn may_fail(query: &Query, error: Error) -> bool {
+    match query {
+        Query::Job { .. } => matches!(error, Error::UnknownJob),
+        Query::Blocks { .. } => matches!(error, Error::UnknownJob | Error::NoBlock { .. }),
+        Query::Jobs { .. } => matches!(error, Error::NoSuchBlock { .. }),
+        Query::Occupancy { .. } => matches!(error, Error::UnknownNode(_)),
+        Query::Statistics => false,
+    }
+}
+
+/// The answer to a query, from a controller with room for this.
+pub(super) fn answer(query: &Query, answer: &Result<Answer, Error>, capacity: &Capacity) -> Check {
     let expected = |text: &str| Err(text.to_owned());
-    match (*query, reply) {
-        (_, Reply::Error(error)) => expect(may_come_to(query, *error), || {
-            "an error that such a query can come to".to_owned()
+    match (*query, answer) {
+        (_, Err(error)) => expect(may_fail(query, *error), || {
+            "an error that such a query can have".to_owned()
         }),
-        (Command::QueryJob { job }, Reply::Job(report)) => {
+        (Query::Job { job }, Ok(Answer::Job(report))) => {
             let JobReport {
                 job: of,
                 state,
@@ -257,23 +246,23 @@ pub(super) fn reply(query: &Command, reply: &Reply, capacity: &Capacity) -> Chec
                 format!("job {job}, a block if it runs, and no more than its processors")
             })
         }
-        (Command::QueryJob { .. }, _) => expected("Job"),
-        (Command::Blocks { job, from }, Reply::Grant(grant)) => {
-            let Grant {
+        (Query::Job { .. }, _) => expected("Job"),
+        (Query::Blocks { job, from }, Ok(Answer::Blocks(list))) => {
+            let BlockList {
                 job: of,
-                blocks_total,
+                total,
                 first,
                 ref blocks,
                 ..
-            } = *grant;
+            } = *list;
             let end = first.saturating_add(blocks.len() as u32);
-            let holds = !blocks.is_empty() && end <= blocks_total && blocks_total <= NODES_MAX;
+            let holds = !blocks.is_empty() && end <= total && total <= NODES_MAX;
             expect(of == job && first == from && holds, || {
-                format!("blocks of job {job} from the one of place {from} on")
+                format!("blocks of job {job} from the one of index {from} on")
             })
         }
-        (Command::Blocks { .. }, _) => expected("Grant"),
-        (Command::ListJobs { from, .. }, Reply::Jobs(list)) => {
+        (Query::Blocks { .. }, _) => expected("Blocks"),
+        (Query::Jobs { from, .. }, Ok(Answer::Jobs(list))) => {
             let goes_on = list
                 .next
                 .is_none_or(|next| next > from && next <= capacity.jobs && !list.jobs.is_empty());
@@ -284,13 +273,13 @@ pub(super) fn reply(query: &Command, reply: &Reply, capacity: &Capacity) -> Chec
             let most = list.jobs.iter().all(|job| job.1 <= NODES_MAX);
             expect(most, || format!("jobs of at most {NODES_MAX} processors"))
         }
-        (Command::ListJobs { .. }, _) => expected("Jobs"),
-        (Command::Occupancy { from }, Reply::Occupancy(chunk)) => occupancy(from.0, chunk),
-        (Command::Occupancy { .. }, _) => expected("Occupancy"),
-        (Command::Statistics, Reply::Statistics(statistics)) => {
+        (Query::Jobs { .. }, _) => expected("Jobs"),
+        (Query::Occupancy { from }, Ok(Answer::Occupancy(chunk))) => occupancy(from.0, chunk),
+        (Query::Occupancy { .. }, _) => expected("Occupancy"),
+        (Query::Statistics, Ok(Answer::Statistics(statistics))) => {
             self::statistics(statistics, capacity)
         }
-        _ => expected("Statistics"),
+        (Query::Statistics, _) => expected("Statistics"),
     }
 }
 
@@ -363,11 +352,11 @@ fn statistics(statistics: &Statistics, capacity: &Capacity) -> Check {
     })
 }
 
-/// The number of processors of the machine in a reply, if it says so.
-pub(super) const fn nodes(reply: &Reply) -> Option<u32> {
-    match reply {
-        Reply::Statistics(statistics) => Some(statistics.nodes),
-        Reply::Occupancy(chunk) => Some(chunk.nodes),
+/// The number of processors of the machine, if the answer has it.
+pub(super) const fn nodes(answer: &Result<Answer, Error>) -> Option<u32> {
+    match answer {
+        Ok(Answer::Statistics(statistics)) => Some(statistics.nodes),
+        Ok(Answer::Occupancy(chunk)) => Some(chunk.nodes),
         _ => None,
     }
 }

@@ -156,7 +156,8 @@ const fn kept(origin: Origin) -> &'static str {
 /// What was sent.
 pub(super) fn name(message: &ClientMessage) -> Box<str> {
     match message {
-        ClientMessage::Command { command, .. } => std::format!("{command:?}"),
+        ClientMessage::Change { change, .. } => std::format!("{change:?}"),
+        ClientMessage::Query { query, .. } => std::format!("{query:?}"),
         other => std::format!("{other:?}"),
     }
     .into()

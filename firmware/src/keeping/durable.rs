@@ -1,32 +1,37 @@
-//! A server that keeps a journal: [`Durable`], the form of its records and checkpoints, and how a state is restored from them.
+//! A server that keeps a journal: [`Durable`], the form of its records and checkpoints, and how a
+//! state is restored from them.
 //!
-//! A record is a [`Record`] in postcard. A chunk of a checkpoint is a byte and what follows: 0 and a part of the controller's
-//! state, or in postcard 1 and one of the sessions, or 2 and what else there is.
+//! A record is a [`Record`] in postcard. A chunk of a checkpoint is a byte and what follows it: 0 and
+//! a part of the controller's state, or in postcard 1 and one of the sessions, or 2 and [`Serving`].
 //!
 //! # The state always has room in a checkpoint
 //!
-//! Were it not so, nobody could write down the release that would make the state smaller, once the room for records is used up. So a command is not written down if
-//! the state to which it may lead, with all that jobs may hold when they are granted and as long as times become in years ([`Controller::growth`],
-//! [`Controller::growth_by_time`]), could take more than three quarters of a region. What there is left to grow is counted with each checkpoint, and again when little is left. A
-//! checkpoint may take seven eighths: sessions, ends of leases, and what strategies remember of requests become longer, too, by some hundred bytes.
+//! Otherwise, once the room for records is used up, even the release that makes the state smaller
+//! could not be recorded. So a change is refused if the state to which it may lead could take more
+//! than three quarters of a region. That counts all that jobs may hold when they are granted, and
+//! times as long as they become in years ([`Controller::growth`], [`Controller::growth_by_time`]).
+//! The room left for growth is counted with each checkpoint, and again when little is left. A
+//! checkpoint may take seven eighths: sessions, ends of leases, and what strategies remember of
+//! requests become longer, too, by some hundred bytes.
 //!
 //! # Records lead to the same state
 //!
-//! A journal may be read by another image: with room for more jobs, or with other strategies. A
-//! record is one of a command that was accepted, and is accepted again wherever there is room for
-//! what the state holds; if one is refused, this image cannot read the journal. Only strategies
-//! that look at the latest requests have records of submissions that were refused, perhaps for lack
-//! of room in the table of jobs. So their submissions are carried out again only where the table
-//! has the same room.
+//! Another image may read a journal, one with room for more jobs or with other strategies. A recorded
+//! change was accepted, and is accepted again wherever there is room for the state; if one is refused,
+//! this image cannot read the journal. Only strategies that look at the latest requests have records
+//! of submissions that were refused, perhaps for lack of room in the table of jobs. So their
+//! submissions are carried out again only where the table has the same room.
 
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Command, Controller, Effect, Interrupts, Pauses, Reply, Strategy as _, View};
+use meshalloc::{
+    Change, Controller, Effect, Error, Interrupts, Outcome, Pauses, Strategy as _, Ticks, View,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{Keep, Meantime, NO_SESSION, NotKept, Record, Room, When};
 use crate::journal::{Journal, JournalError, Loss, PAYLOAD_MAX, Recovered, Replayed};
-use crate::protocol::{Origin, Outcome, ProtocolError};
-use crate::sessions::{Remembered, Sessions};
+use crate::protocol::{Origin, ProtocolError};
+use crate::sessions::Sessions;
 
 /// The first byte of a chunk with a part of the controller's state.
 const CONTROLLER: u8 = 0;
@@ -35,60 +40,66 @@ const SESSION: u8 = 1;
 /// The first byte of the last chunk.
 const SERVER: u8 = 2;
 
-/// What else there is.
+/// The last chunk of a checkpoint.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Serving {
-    /// The jobs that the table had room for when the records behind were carried out.
+    /// The jobs that the table had room for when the records behind the checkpoint were carried out.
     jobs: u32,
 }
 
-/// What was written down since it was counted how much room the state takes.
+/// What was recorded since the room of the state was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Since {
     Nothing,
-    /// Renewals of leases, which take no more room than was counted: whoever gives a sign of life does so often.
-    #[cfg_attr(not(feature = "leases"), expect(dead_code, reason = "there are none"))]
+    /// Renewals of leases, which are frequent and take no more room than was counted.
     Renewals,
     /// Anything else.
     Changes,
-    /// The same, and a command waits until it is counted again.
+    /// The same, and a change waits until the room is counted again.
     Asked,
 }
 
-/// A journal, and how much longer the state may become that is kept in it.
+/// A journal, and by how much the state that is kept in it may still grow.
 #[derive(Clone, Debug)]
 pub struct Durable<F, const REGIONS: usize> {
     journal: Journal<F, REGIONS>,
-    /// By so many bytes of entries at least: as was counted last, less what was written down since.
+    /// The bytes of entries left for growth: those counted last, without those claimed since.
     left: usize,
     since: Since,
-    /// Instructions that a restore takes beside those for its records, as far as attempts have told.
+    /// The instructions that a restore takes for attempts.
     work: u64,
     /// Whether the journal has a state that was not read. It stays as it is until a checkpoint of
     /// another is committed.
     is_unread: bool,
 }
 
-/// At most so many bytes of entries do these bytes of a state take. A part may have a quarter less in it than there is room for.
+/// The most bytes of entries that these bytes of a state take. A part may be a quarter shorter than
+/// the longest.
 const fn entry_bytes(bytes: usize) -> usize {
     bytes + bytes / 8 + if bytes > 0 { 16 } else { 0 }
 }
 
-/// When about so many instructions have gone into attempts since a checkpoint, another is due: a restore takes them again, and nobody is answered meanwhile.
-/// 36 seconds at 180 MHz and 1.5 cycles each.
+/// When the attempts since a checkpoint have taken about this many instructions, another is due: a
+/// restore takes them again, and answers no frame meanwhile. 36 seconds at 180 MHz and 1.5 cycles
+/// each.
 const WORK_MAX: u64 = 1 << 32;
 
-/// About so many instructions it takes to make a chunk and to write it.
+/// About the instructions that a chunk takes to make and to write.
 const CHUNK_INSTRUCTIONS: u32 = 60_000;
-/// About so many instructions it takes to read a record, and to carry it out where that pauses.
+/// About the instructions that a record takes to read and to carry out, without long attempts.
 const RECORD_INSTRUCTIONS: u32 = 20_000;
 
 impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
-    fn when(&self, controller: &Controller<'_>, record: &Record) -> Result<When, ProtocolError> {
-        if self.is_unread && !matches!(record.command, Command::Reset) {
+    fn when(
+        &self,
+        controller: &Controller<'_>,
+        change: &Change,
+        at: Ticks,
+    ) -> Result<When, ProtocolError> {
+        if self.is_unread && !matches!(change, Change::Reset) {
             return Err(ProtocolError::Unread);
         }
-        Ok(match controller.effect(&record.command, record.at) {
+        Ok(match controller.effect(change, at) {
             Effect::Nothing => When::Never,
             Effect::Time => When::IfTimeIsNamed,
             Effect::State => When::Before,
@@ -96,29 +107,12 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         })
     }
 
-    fn claim(&self, controller: &Controller<'_>, record: &Record) -> Result<usize, NotKept> {
-        let growth = entry_bytes(controller.growth(&record.command));
-        let bytes = encode(record, &mut [0; PAYLOAD_MAX])?.len();
-        let has_room = (growth == 0 || growth <= self.left)
-            && Journal::<F, REGIONS>::chunk_bytes(bytes) <= self.journal.room();
-        has_room.then_some(growth).ok_or(NotKept)
+    fn growth(&self, controller: &Controller<'_>, change: &Change) -> usize {
+        entry_bytes(controller.growth(change))
     }
 
-    fn append(&mut self, record: &Record, growth: usize) -> Result<(), NotKept> {
-        let mut room = [0; PAYLOAD_MAX];
-        let bytes = encode(record, &mut room)?;
-        self.since = self.since.max(match record.command {
-            #[cfg(feature = "leases")]
-            Command::Lease { ticks: 1.., .. } if growth == 0 => Since::Renewals,
-            _ => Since::Changes,
-        });
-        self.journal.append(bytes).map_err(|_| NotKept)?;
-        self.left = self.left.saturating_sub(growth);
-        Ok(())
-    }
-
-    fn room_for(&mut self, controller: &Controller<'_>, command: &Command) -> Room {
-        if entry_bytes(controller.growth(command)) <= self.left {
+    fn room_for(&mut self, growth: usize) -> Room {
+        if growth <= self.left {
             return Room::Enough;
         }
         if self.since < Since::Changes {
@@ -126,6 +120,26 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
         }
         self.since = Since::Asked;
         Room::Unknown
+    }
+
+    fn has_room(&self, record: &Record, growth: usize) -> bool {
+        growth <= self.left
+            && encode(record, &mut [0; PAYLOAD_MAX]).is_ok_and(|bytes| self.has_entry(bytes))
+    }
+
+    fn append(&mut self, record: &Record, growth: usize) -> Result<(), NotKept> {
+        let mut room = [0; PAYLOAD_MAX];
+        let bytes = encode(record, &mut room)?;
+        if growth > self.left || !self.has_entry(bytes) {
+            return Err(NotKept);
+        }
+        self.since = self.since.max(match record.change {
+            Change::Lease { ticks: Some(_), .. } if growth == 0 => Since::Renewals,
+            _ => Since::Changes,
+        });
+        self.journal.append(bytes).map_err(|_| NotKept)?;
+        self.left -= growth;
+        Ok(())
     }
 
     fn worked(&mut self, instructions: u64) {
@@ -159,9 +173,9 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
             Ok(())
         })?;
         let room = self.journal.checkpoint_room();
-        let some_day = bytes + entry_bytes(controller.growth_by_time());
-        self.left = (room - room / 7).saturating_sub(some_day);
-        // What has no room gets no sector that is erased for it.
+        let in_years = bytes + entry_bytes(controller.growth_by_time());
+        self.left = (room - room / 7).saturating_sub(in_years);
+        // No sector is erased for a checkpoint that has no room.
         if bytes > room {
             return Err(NotKept);
         }
@@ -212,7 +226,7 @@ fn for_each_chunk(
             visit(chunk)
         })
         .map_err(|_| NotKept)?;
-    // Last, with what has been served in pauses.
+    // Last, since frames that were served in pauses may have changed them.
     let sessions = meantime.sessions();
     for client in sessions.open_ones() {
         visit(postcard::to_slice(&(SESSION, client), &mut room).map_err(|_| NotKept)?)?;
@@ -224,7 +238,7 @@ fn for_each_chunk(
 }
 
 impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
-    /// Nothing is known yet of the state that the journal has.
+    /// A journal that has not been read yet.
     pub(crate) const fn new(journal: Journal<F, REGIONS>) -> Self {
         Durable {
             journal,
@@ -235,13 +249,18 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         }
     }
 
-    /// The state that the journal has stays as it is, unread.
+    /// Leaves the state of the journal as it is, unread.
     pub(crate) const fn leave_unread(&mut self) {
         self.journal.require_checkpoint();
         self.is_unread = true;
     }
 
-    /// Whether the records take much room, or long to be carried out again.
+    /// Whether a record of this length has room.
+    fn has_entry(&self, record: &[u8]) -> bool {
+        Journal::<F, REGIONS>::chunk_bytes(record.len()) <= self.journal.room()
+    }
+
+    /// Whether the records take much room, or much time to be carried out again.
     fn is_due_to_be_written(&self) -> bool {
         self.journal.is_due_for_checkpoint() || self.work >= WORK_MAX
     }
@@ -254,9 +273,9 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         self.journal
     }
 
-    /// Brings controller and sessions into the state that the journal has, and returns where it
-    /// comes from. If it cannot be read they are empty, and the journal stays as it is until the
-    /// next checkpoint.
+    /// Brings controller and sessions into the state of the journal, and returns where it comes
+    /// from. If the journal cannot be read, they are empty, and it stays as it is until the next
+    /// checkpoint.
     pub(crate) fn restore(
         &mut self,
         recovered: Recovered,
@@ -271,7 +290,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         }
         if self.replay_into(controller, sessions, pauses).is_err() {
             *sessions = Sessions::new();
-            controller.reset(0);
+            let _ = controller.begin(&Change::Reset, 0, Interrupts::never());
             self.leave_unread();
             return Origin::Unread;
         }
@@ -315,12 +334,12 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             work: &mut self.work,
         };
         while let Some(record) = next {
-            let may_be_refused =
-                controller.strategy().looks_ahead() && is_submission(&record.command);
-            let reply = repeat(&record, controller, sessions, &mut counting);
+            let may_be_refused = controller.strategy().looks_ahead()
+                && matches!(record.change, Change::Submit { .. });
+            let outcome = repeat(&record, controller, sessions, &mut counting);
             let is_as_it_was = match may_be_refused {
                 true => is_same_room,
-                false => !matches!(reply, Reply::Error(_)),
+                false => outcome.is_ok(),
             };
             if !is_as_it_was {
                 return Err(NotKept);
@@ -337,16 +356,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
     }
 }
 
-const fn is_submission(command: &Command) -> bool {
-    match command {
-        Command::Submit { .. } => true,
-        #[cfg(feature = "leases")]
-        Command::SubmitLeased { .. } => true,
-        _ => false,
-    }
-}
-
-/// Adds up what attempts take.
+/// Adds up the instructions of attempts.
 struct Counting<'a> {
     pauses: &'a mut dyn Pauses,
     work: &'a mut u64,
@@ -367,34 +377,27 @@ fn read(record: &[u8]) -> Result<Record, NotKept> {
     postcard::from_bytes(record).map_err(|_| NotKept)
 }
 
-/// Carries a command out once more, and all the scheduling that follows from it: the next one came
-/// after that. Returns its reply.
+/// Carries a recorded change out again, with all attempts that follow from it. Returns its outcome.
 fn repeat(
     record: &Record,
     controller: &mut Controller<'_>,
     sessions: &mut Sessions,
     pauses: &mut dyn Pauses,
-) -> Reply {
+) -> Result<Outcome, Error> {
     let Record {
         client,
         session,
         seq,
         at,
-        command,
+        change,
     } = *record;
-    let mut reply = controller.begin(&command, at, Interrupts::by(pauses));
-    controller.advance(&mut |_| (), Interrupts::by(pauses));
-    controller.renew(&mut reply);
-    let remembered = Remembered {
-        outcome: Outcome::of(&reply),
-        as_of: controller.events(),
-    };
+    let outcome = controller.begin(&change, at, Interrupts::by(pauses));
     if session != NO_SESSION {
         let place = sessions.recall(client, session);
-        sessions.remember(place, seq, remembered);
+        sessions.remember(place, seq, Some(outcome));
     }
-    while controller.advance(&mut |_| (), Interrupts::by(pauses)) {}
-    reply
+    while controller.advance(Interrupts::by(pauses)) {}
+    outcome
 }
 
 #[cfg(all(test, feature = "memory-flash"))]
@@ -420,16 +423,16 @@ mod tests {
         for _ in 0..3 {
             assert_eq!(durable.checkpoint(&controller, &mut sessions), Ok(()));
             durable.worked(WORK_MAX - 1);
-            assert!(!durable.is_due(), "nothing was written down");
+            assert!(!durable.is_due(), "nothing was recorded");
             let record = Record {
                 client: 0,
                 session: NO_SESSION,
                 seq: 0,
                 at: 0,
-                command: Command::Release { job: JobId(1) },
+                change: Change::Release { job: JobId(1) },
             };
             assert_eq!(durable.append(&record, 0), Ok(()));
-            // It is counted how much room there is, and nothing is written.
+            // This counts the room, and writes nothing.
             assert_eq!(durable.checkpoint(&controller, &mut sessions), Ok(()));
             assert_eq!(durable.append(&record, 0), Ok(()));
             assert!(!durable.is_due());

@@ -1,12 +1,9 @@
-//! What a server answers without carrying anything out, also while the controller is at work: [`Front`], [`Meanwhile`].
+//! The part of a server that answers without changing the controller, also while the controller is
+//! at work: [`Front`], [`Meanwhile`].
 
 use embedded_io::Write;
 use heapless::String;
-#[cfg(feature = "leases")]
-use meshalloc::LeaseEnded;
-use meshalloc::Pauses;
-use meshalloc::controller::Granted;
-use meshalloc::{Command, Error, SchedulerKind, StrategyKind, Ticks, View};
+use meshalloc::{Change, Error, Pauses, SchedulerKind, StrategyKind, Ticks, View};
 
 use super::Port;
 use crate::body;
@@ -16,15 +13,15 @@ use crate::frame::{
 };
 use crate::keeping::Meantime;
 use crate::protocol::{
-    ClientMessage, Event, Events, Greeting, Happened, LineCounters, Origin, Outcome,
-    PROTOCOL_VERSION, ProtocolError, ServerMessageRef, Session, TIME_MAX,
+    ClientMessage, EVENTS_MAX, Events, Greeting, LineCounters, Origin, PROTOCOL_VERSION,
+    ProtocolError, ServerMessageRef, Session, TIME_MAX,
 };
 #[cfg(feature = "rates")]
 use crate::rate::Rate;
 use crate::sessions::{Place, Remembered, Sessions};
 use crate::{BUILD, SOFTWARE};
 
-/// For each strategy in [`StrategyKind::ALL`] whether it is in this build. Without the parameters, which take flash.
+/// Whether each strategy of [`StrategyKind::ALL`] is in this build. The parameters would take flash.
 static BUILT: [bool; StrategyKind::ALL.len()] = {
     let mut built = [false; StrategyKind::ALL.len()];
     let mut number = 0;
@@ -35,7 +32,7 @@ static BUILT: [bool; StrategyKind::ALL.len()] = {
     built
 };
 
-/// What is needed to answer while the controller is at work.
+/// All that is needed to answer while the controller is at work.
 #[derive(Debug)]
 pub(super) struct Front {
     pub(super) decoder: Decoder<CLIENT_CONTENT_MAX>,
@@ -46,13 +43,13 @@ pub(super) struct Front {
     pub(super) origin: Origin,
     #[cfg(feature = "rates")]
     pub(super) rate: Rate,
-    /// The server's clock when it was last looked at.
+    /// The caller's clock when it was last read.
     pub(super) now: Ticks,
 }
 
-/// Something that is to be changed.
+/// A frame that asks for a change.
 #[derive(Clone, Copy)]
-pub(super) struct Change<'a> {
+pub(super) struct Order<'a> {
     pub(super) header: Header,
     place: Place,
     pub(super) session: u32,
@@ -60,19 +57,20 @@ pub(super) struct Change<'a> {
     pub(super) asked: Asked<'a>,
 }
 
-/// What a client asks for that changes something.
+/// What an [`Order`] asks for.
 #[derive(Clone, Copy)]
 pub(super) enum Asked<'a> {
-    /// A command to the controller, and its time if it has one of its own.
-    Command {
+    /// A change of the controller, and its time if the frame names one.
+    Change {
         at: Option<Ticks>,
-        command: &'a Command,
+        change: &'a Change,
     },
     /// A virtual clock, or the server's own.
     Clock { is_virtual: bool },
 }
 
-/// Looks at the line in a slice. What work says of itself are estimates: with several looks a slice is not too long where they are some times too small.
+/// How often the line is looked at in a slice. Work estimates its own instructions. With several
+/// looks a slice is short enough even if the estimates are some times too small.
 const LOOKS: u32 = 4;
 
 /// The front while the controller is at work.
@@ -83,10 +81,11 @@ pub(super) struct Meanwhile<'a, P: Port> {
     /// Instructions so far, and since the last look at the line.
     pub(super) spent: u64,
     worked: u32,
-    /// Instructions until a command that is under way is answered.
+    /// Instructions until an order that is under way is answered.
     left: u32,
-    /// What has not been answered yet, and what to answer after a slice, or before another frame is served.
-    pub(super) early: Option<(&'a Change<'a>, Outcome)>,
+    /// The order that is being carried out, until it is answered: after a slice, or before another
+    /// frame is served. Its outcome, if that is known by now.
+    pub(super) unanswered: Option<(&'a Order<'a>, Remembered)>,
     pub(super) result: Result<(), P::Error>,
 }
 
@@ -107,7 +106,7 @@ impl<'a, P: Port> Meanwhile<'a, P> {
         front: &'a mut Front,
         port: &'a mut P,
         slice: u32,
-        early: Option<(&'a Change<'a>, Outcome)>,
+        unanswered: Option<(&'a Order<'a>, Remembered)>,
     ) -> Self {
         Meanwhile {
             front,
@@ -116,7 +115,7 @@ impl<'a, P: Port> Meanwhile<'a, P> {
             spent: 0,
             worked: 0,
             left: slice,
-            early,
+            unanswered,
             result: Ok(()),
         }
     }
@@ -130,12 +129,12 @@ impl<'a, P: Port> Meanwhile<'a, P> {
             let Some(incoming) = self.front.push(byte) else {
                 continue;
             };
-            // A copy of the command under way is told what this was told.
+            // So a copy of the order under way gets the same answer.
             self.answer_early(view);
             let message = self.front.message();
             self.note(
                 |front, port| match front.serve(incoming, &message, view, port)? {
-                    Some(change) => front.refuse(&change, view, port),
+                    Some(order) => front.refuse(&order, view, port),
                     None => Ok(()),
                 },
             );
@@ -145,8 +144,8 @@ impl<'a, P: Port> Meanwhile<'a, P> {
     }
 
     fn answer_early(&mut self, view: &View<'_, '_>) {
-        if let Some((change, outcome)) = self.early.take() {
-            self.note(|front, port| front.settle(change, outcome, view, port));
+        if let Some((order, outcome)) = self.unanswered.take() {
+            self.note(|front, port| front.settle(order, outcome, view, port));
         }
     }
 
@@ -206,14 +205,14 @@ impl Front {
         self.decoder.push(byte).map(Incoming::from)
     }
 
-    /// What the frame says that has just come. Apart from it: within, it would be copied from hand to hand.
+    /// The message of the frame that has just come. It is not part of [`Incoming`], which is copied.
     #[inline(never)]
     pub(super) fn message(&self) -> postcard::Result<ClientMessage> {
         body::decode(self.decoder.body())
     }
 
-    /// Serves a frame with this message, but for a command that is to be carried out, which is returned.
-    // Inlined into the loop that receives it takes 400 bytes of flash more.
+    /// Serves a frame with this message. If it asks for a change, returns the order.
+    // Inlined into the loop that receives, it takes 400 bytes of flash more.
     #[inline(never)]
     pub(super) fn serve<'a, W: Write>(
         &mut self,
@@ -221,7 +220,7 @@ impl Front {
         message: &'a postcard::Result<ClientMessage>,
         view: &View<'_, '_>,
         line: &mut W,
-    ) -> Result<Option<Change<'a>>, W::Error> {
+    ) -> Result<Option<Order<'a>>, W::Error> {
         #[cfg(feature = "rates")]
         if !matches!(incoming, Incoming::Damaged(_)) {
             self.rate.hear_frame();
@@ -266,7 +265,7 @@ impl Front {
         message: &'a ClientMessage,
         view: &View<'_, '_>,
         line: &mut W,
-    ) -> Result<Option<Change<'a>>, W::Error> {
+    ) -> Result<Option<Order<'a>>, W::Error> {
         let (place, session) = match *message {
             ClientMessage::Hello => {
                 let number = self.sessions.open(header.client, header.seq);
@@ -285,7 +284,8 @@ impl Front {
                 self.send(header, &ServerMessageRef::Rate { baud }, line)?;
                 return Ok(None);
             }
-            ClientMessage::Command { session, .. }
+            ClientMessage::Change { session, .. }
+            | ClientMessage::Query { session, .. }
             | ClientMessage::Events { session, .. }
             | ClientMessage::Clock { session, .. } => match self.place(header.client, session) {
                 Ok(place) => (place, session.number),
@@ -297,14 +297,15 @@ impl Front {
             },
         };
         let (since, asked) = match *message {
-            ClientMessage::Command {
+            ClientMessage::Change {
                 since,
                 at,
-                ref command,
+                ref change,
                 ..
-            } if command.changes_state() => (since, Asked::Command { at, command }),
-            ClientMessage::Command { ref command, .. } => {
-                self.query(header, command, view, line)?;
+            } => (since, Asked::Change { at, change }),
+            ClientMessage::Query { ref query, .. } => {
+                let answer = view.answer(query);
+                self.send(header, &ServerMessageRef::Answer(&answer), line)?;
                 return Ok(None);
             }
             ClientMessage::Clock {
@@ -330,7 +331,7 @@ impl Front {
             self.send(header, &ServerMessageRef::Error(error), line)?;
             return Ok(None);
         }
-        Ok(Some(Change {
+        Ok(Some(Order {
             header,
             place,
             session,
@@ -339,63 +340,61 @@ impl Front {
         }))
     }
 
-    /// Refuses a command while the scheduling that follows from an earlier one is under way. This is remembered, too: a copy of the frame that comes late is
-    /// not carried out after the client has heard so.
+    /// Refuses an order while the work that follows from an earlier change is not done. This is
+    /// remembered, too: a late copy of the frame is not carried out after the client was told so.
     pub(super) fn refuse<W: Write>(
         &mut self,
-        change: &Change<'_>,
+        order: &Order<'_>,
         view: &View<'_, '_>,
         line: &mut W,
     ) -> Result<(), W::Error> {
         let left = view.status.left;
-        self.settle(change, Outcome::Error(Error::Busy { left }), view, line)
+        self.settle(order, Some(Err(Error::Busy { left })), view, line)
     }
 
-    /// Answers a command that is not carried out, nor will be when a copy of its frame comes.
+    /// Answers an order that is not carried out, and will not be when a copy of its frame comes.
     pub(super) fn give_up<W: Write>(
         &mut self,
-        change: &Change<'_>,
+        order: &Order<'_>,
         error: ProtocolError,
         line: &mut W,
     ) -> Result<(), W::Error> {
-        self.sessions.give_up(change.place, change.header.seq);
-        self.send(change.header, &ServerMessageRef::Error(error), line)
+        self.sessions.give_up(order.place, order.header.seq);
+        self.send(order.header, &ServerMessageRef::Error(error), line)
     }
 
-    /// Remembers what a command has come to, and answers it.
+    /// Remembers the outcome of an order, or that it is under way, and answers it.
     pub(super) fn settle<W: Write>(
         &mut self,
-        change: &Change<'_>,
-        outcome: Outcome,
+        order: &Order<'_>,
+        outcome: Remembered,
         view: &View<'_, '_>,
         line: &mut W,
     ) -> Result<(), W::Error> {
-        let as_of = view.status.events;
-        let remembered = Remembered { outcome, as_of };
-        let Change {
+        let Order {
             header,
             place,
             since,
             ..
-        } = *change;
-        self.sessions.remember(place, header.seq, remembered);
-        self.tell(header, remembered, since, view, line)
+        } = *order;
+        self.sessions.remember(place, header.seq, outcome);
+        self.tell(header, outcome, since, view, line)
     }
 
     fn tell<W: Write>(
         &mut self,
         header: Header,
-        Remembered { outcome, as_of }: Remembered,
+        outcome: Remembered,
         since: u64,
         view: &View<'_, '_>,
         line: &mut W,
     ) -> Result<(), W::Error> {
         let mut events = Events::default();
         collect(&mut events, view, since);
-        let message = ServerMessageRef::Outcome {
-            outcome,
-            as_of,
-            events: &events,
+        let events = &events;
+        let message = match outcome {
+            Some(outcome) => ServerMessageRef::Outcome { outcome, events },
+            None => ServerMessageRef::UnderWay(events),
         };
         self.send(header, &message, line)
     }
@@ -406,21 +405,6 @@ impl Front {
         }
         let place = self.sessions.find(client, session.number);
         place.ok_or(ProtocolError::NoSession)
-    }
-
-    /// Asked again, it is answered again.
-    fn query<W: Write>(
-        &mut self,
-        header: Header,
-        query: &Command,
-        view: &View<'_, '_>,
-        line: &mut W,
-    ) -> Result<(), W::Error> {
-        let mut result = Ok(());
-        view.answer(query, &mut |reply| {
-            result = self.send(header, &ServerMessageRef::Reply(reply), line);
-        });
-        result
     }
 
     fn greeting(&self, number: u32, view: &View<'_, '_>) -> Greeting {
@@ -444,7 +428,7 @@ impl Front {
                 .copied()
                 .filter(|scheduler| scheduler.is_built())
                 .collect(),
-            configuration: *view.status.configuration,
+            configuration: view.configuration(),
             frame_bytes_max: CLIENT_FRAME_MAX as u16,
         }
     }
@@ -455,8 +439,8 @@ impl Front {
         message: &ServerMessageRef<'_>,
         line: &mut W,
     ) -> Result<(), W::Error> {
-        // A message that does not fit would be lost like any frame on a bad line. None is that long:
-        // `SERVER_BODY_MAX` is the longest.
+        // A message that does not fit would be lost like any frame on a bad line. None is that
+        // long: `SERVER_BODY_MAX` is the longest.
         let header = Header::new(header.client, header.seq);
         let Ok(frame) = self.buffer.encode(header, message) else {
             return Ok(());
@@ -469,64 +453,18 @@ impl Front {
     }
 }
 
-/// Whether a command names a time beyond the last one.
+/// Whether a change names a time beyond the last one.
 const fn is_too_late(message: &ClientMessage) -> bool {
-    matches!(message, ClientMessage::Command { at: Some(at), .. } if *at > TIME_MAX)
+    matches!(message, ClientMessage::Change { at: Some(at), .. } if *at > TIME_MAX)
 }
 
-/// Makes the events those since this one. In its place: it is a fifth of a kilobyte.
+/// Makes the events those after this one. In place: they take a fifth of a kilobyte.
 fn collect(events: &mut Events, view: &View<'_, '_>, since: u64) {
     let Events { list, latest, left } = events;
     *latest = view.status.events;
     *left = view.status.left;
-    #[cfg(feature = "leases")]
-    let mut ends = view.leases_ended_since(since).peekable();
-    for (number, granted) in view.granted_since(since) {
-        #[cfg(feature = "leases")]
-        while let Some(end) = ends.next_if(|end| end.0 < number) {
-            let _ = list.push(ended(end));
-        }
-        let Some(event) = event(number, granted) else {
-            continue;
-        };
-        // The client asks for what has no room.
-        if list.push(event).is_err() {
-            break;
-        }
-    }
-    #[cfg(feature = "leases")]
-    for end in ends {
-        if list.push(ended(end)).is_err() {
-            break;
-        }
-    }
-}
-
-fn event(number: u64, granted: Granted<'_, '_>) -> Option<Event> {
-    let job = granted.job();
-    granted.blocks().next().map(|block| Event {
-        number,
-        job: job.id(),
-        at: job.granted_at(),
-        processors: job.processors(),
-        what: Happened::Granted {
-            attempts: job.attempts(),
-            misses: job.misses(),
-            blocks_total: job.blocks_len(),
-            block,
-        },
-    })
-}
-
-#[cfg(feature = "leases")]
-const fn ended((number, ended): (u64, LeaseEnded)) -> Event {
-    Event {
-        number,
-        job: ended.job,
-        at: ended.at,
-        processors: ended.processors,
-        what: Happened::LeaseEnded,
-    }
+    // The client asks for those that have no room.
+    list.extend(view.events_since(since).take(EVENTS_MAX));
 }
 
 pub(super) const fn increment(counter: &mut u32) {

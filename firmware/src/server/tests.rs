@@ -1,0 +1,218 @@
+//! What a server does where its memory fails or is full.
+
+use meshalloc::{
+    Configuration, Flags, JobId, Mesh, Outcome, Refusal, Request, SchedulerKind, Storage,
+    StrategyKind,
+};
+
+use super::*;
+use crate::frame::{ClientFrameBuffer, SERVER_CONTENT_MAX};
+use crate::keeping::Meantime;
+use crate::protocol::{ClientMessage, ServerMessage};
+
+/// Has room for checkpoints, but not for records, or fails when one is written.
+#[derive(Debug, Default)]
+struct Full {
+    has_room: bool,
+    checkpoints: u32,
+    work: u64,
+}
+
+impl Keep for Full {
+    fn when(&self, _: &Controller<'_>, change: &Change, _: Ticks) -> Result<When, ProtocolError> {
+        Ok(match change {
+            Change::Submit { request, .. } if request.flags.contains(Flags::NO_WAIT) => {
+                When::Granted
+            }
+            _ => When::Before,
+        })
+    }
+
+    fn growth(&self, _: &Controller<'_>, _: &Change) -> usize {
+        0
+    }
+
+    fn has_room(&self, _: &Record, _: usize) -> bool {
+        self.has_room
+    }
+
+    fn append(&mut self, _: &Record, _: usize) -> Result<(), NotKept> {
+        Err(NotKept)
+    }
+
+    fn room_for(&mut self, _: usize) -> Room {
+        Room::Enough
+    }
+
+    fn worked(&mut self, instructions: u64) {
+        self.work += instructions;
+    }
+
+    fn is_due(&self) -> bool {
+        false
+    }
+
+    fn checkpoint(&mut self, _: &Controller<'_>, _: &mut dyn Meantime) -> Result<(), NotKept> {
+        self.checkpoints += 1;
+        Ok(())
+    }
+}
+
+const CONFIGURATION: Configuration = Configuration {
+    machine: match Mesh::new(64, 64) {
+        Ok(mesh) => mesh.grid(),
+        Err(_) => panic!("a mesh"),
+    },
+    strategy: StrategyKind::FirstFit,
+    scheduler: SchedulerKind::Fcfs,
+};
+
+/// The answer of a server to a frame of client 7.
+fn ask<K: Keep>(server: &mut Server<'_, K>, seq: u32, message: &ClientMessage) -> ServerMessage {
+    let mut buffer = ClientFrameBuffer::new();
+    let frame = buffer.encode(Header::new(7, seq), message).unwrap();
+    let mut room = [0; 512];
+    let mut line = &mut room[..];
+    server.receive(frame, 0, &mut line).unwrap();
+    let rest = line.len();
+    let mut decoder = Decoder::<SERVER_CONTENT_MAX>::new();
+    let mut answer = None;
+    for &byte in &room[..512 - rest] {
+        if let Some(frame) = decoder.push(byte) {
+            assert!(answer.is_none(), "one frame is answered by one");
+            answer = postcard::from_bytes(frame.unwrap().body).ok();
+        }
+    }
+    answer.unwrap()
+}
+
+/// A submission that never waits, in a session that is opened for it.
+fn never_waits<K: Keep>(server: &mut Server<'_, K>) -> ClientMessage {
+    let ServerMessage::Hello(greeting) = ask(server, 1, &ClientMessage::Hello) else {
+        panic!("it is greeted");
+    };
+    let request = Request::submesh(41, 53).with_flags(Flags::NO_WAIT);
+    ClientMessage::Change {
+        session: greeting.session,
+        since: 0,
+        at: None,
+        change: Change::submit(JobId(1), request),
+    }
+}
+
+/// What a frame was answered with; `None`: that the change is under way.
+fn outcome(answer: ServerMessage) -> Result<Remembered, ProtocolError> {
+    match answer {
+        ServerMessage::Outcome { outcome, .. } => Ok(Some(outcome)),
+        ServerMessage::UnderWay(_) => Ok(None),
+        ServerMessage::Error(error) => Err(error),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The job is not there afterwards, and no copy of the frame is carried out, whether the change was
+/// first answered as under way or not.
+#[test]
+fn a_granted_job_that_cannot_be_recorded_is_gone_again() {
+    for (slice, expected) in [
+        (
+            u32::MAX,
+            [Err(ProtocolError::NotKept), Err(ProtocolError::TooOld)],
+        ),
+        (1, [Ok(None), Ok(Some(Err(Error::Busy { left: 1 })))]),
+    ] {
+        let mut storage = Storage::<128, 4>::new();
+        let controller = Controller::new(storage.memory(), CONFIGURATION).unwrap();
+        let keep = Full {
+            has_room: true,
+            ..Full::default()
+        };
+        let server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+        let mut server = server.pausing_after(slice);
+        let submit = never_waits(&mut server);
+        for expected in expected {
+            assert_eq!(outcome(ask(&mut server, 2, &submit)), expected);
+            assert!(server.controller().jobs().is_empty());
+            assert_eq!(server.controller().occupancy().free(), 4096);
+        }
+    }
+}
+
+/// An attempt that is not recorded takes no time when the state is restored.
+#[test]
+fn refused_attempts_bring_no_checkpoint_about() {
+    let mut storage = Storage::<128, 4>::new();
+    let configuration = Configuration {
+        strategy: StrategyKind::AllShapes,
+        ..CONFIGURATION
+    };
+    let mut controller = Controller::new(storage.memory(), configuration).unwrap();
+    let most = Request::submesh(64, 30);
+    let submit = Change::submit(JobId(9), most);
+    assert_eq!(controller.handle(&submit, 0), Ok(Outcome::Done));
+    let keep = Full {
+        has_room: true,
+        ..Full::default()
+    };
+    let mut server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+    let submit = never_waits(&mut server);
+    for seq in 2..10 {
+        let fragmented = Err(Error::Refused(Refusal::Fragmented));
+        let answered = outcome(ask(&mut server, seq, &submit));
+        assert_eq!(answered, Ok(Some(fragmented)));
+    }
+    assert_eq!((server.keep.work, server.keep.checkpoints), (0, 0));
+}
+
+#[test]
+fn a_reset_makes_room_where_no_command_has_any() {
+    let mut storage = Storage::<8, 4>::new();
+    let configuration = Configuration {
+        machine: Mesh::new(8, 8).unwrap().grid(),
+        strategy: StrategyKind::FirstFit,
+        scheduler: SchedulerKind::Fcfs,
+    };
+    let mut controller = Controller::new(storage.memory(), configuration).unwrap();
+    let job = JobId(1);
+    let submit = Change::submit(job, Request::submesh(2, 2));
+    assert_eq!(controller.handle(&submit, 0), Ok(Outcome::Done));
+    let keep = Full::default();
+    let mut server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+    let record = |change| Record {
+        client: 0,
+        session: NO_SESSION,
+        seq: 0,
+        at: 0,
+        change,
+    };
+    let mut keep = |change| {
+        let kept = server.record(&record(change), 0);
+        let has_job = server.controller.jobs().find(job).is_some();
+        (kept, has_job, server.keep.checkpoints)
+    };
+    assert_eq!(keep(Change::Release { job }), (Err(NotKept), true, 1));
+    // One checkpoint makes no room for the record; the other is of the empty state.
+    assert_eq!(keep(Change::Reset), (Ok(()), false, 3));
+}
+
+#[test]
+fn the_work_of_attempts_between_frames_is_counted() {
+    let mut storage = Storage::<128, 4>::new();
+    let mut controller = Controller::new(storage.memory(), CONFIGURATION).unwrap();
+    for job in 1..4 {
+        let submit = Change::submit(JobId(job), Request::submesh(64, 64));
+        assert_eq!(controller.handle(&submit, 0), Ok(Outcome::Done));
+    }
+    let release = Change::Release { job: JobId(1) };
+    let released = controller.begin(&release, 0, Interrupts::never());
+    assert_eq!(released, Ok(Outcome::Released { processors: 4096 }));
+    let keep = Full::default();
+    let mut server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+    let mut port = Received {
+        bytes: &[],
+        line: &mut &mut [0; 0][..],
+    };
+    assert_eq!((server.has_work(), server.keep.work), (true, 0));
+    server.work(&mut port).unwrap();
+    assert!(server.keep.work > 0);
+}
