@@ -37,10 +37,15 @@
 //! Each operation gives one JSON object on a line. A job that does not fit is refused; where a [queue](Waiting) is kept, it waits until
 //! the scheduler lets it in, which gives an object of its own behind that of the operation that made it possible. So does the end of a lease.
 
+use std::fmt;
 use std::io::{self, Read, Write};
+use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
-use meshalloc::{Block, Command, Error, Flags, Grid, JobId, JobState, Reply};
+use meshalloc::message::JobReport;
+use meshalloc::{
+    Answer, Block, Change, Error, Event, Flags, Grid, Happened, JobId, JobState, Outcome, Query,
+};
 
 use crate::backend::line::RoundTrips;
 use crate::backend::{Backend, BackendError};
@@ -54,7 +59,7 @@ mod operation;
 pub(crate) use interruptible::Interruptible;
 use lines::Lines;
 pub use lines::check;
-use object::{Blocks, Outcome, Served, Set, json};
+use object::{Blocks, Outcome as Written, Served, Set, json};
 pub(crate) use object::{Served as ServedObject, Set as SetObject};
 pub use operation::Operation;
 
@@ -149,7 +154,7 @@ pub enum ReplayError {
         /// Why not.
         source: io::Error,
     },
-    /// A line is not an operation on this machine, or the reply to it does not belong to its command.
+    /// A line is not an operation on this machine, or the controller's reply does not belong to it.
     #[error("{file}:{line}: {reason}")]
     Line {
         /// The file, as it was named.
@@ -216,25 +221,15 @@ struct Replay<'f> {
     machine: Grid,
     waiting: Waiting,
     counts: Counts,
-    /// What the latest command led to, in order; kept for its memory.
-    events: Vec<Event>,
-    /// The blocks that it granted, one job's after the other's.
+    /// The events of the latest change, in order, each with the place where its blocks end, and those
+    /// of the next event begin. Kept for its memory.
+    events: Vec<(Event, usize)>,
+    /// The blocks of all events.
     blocks: Vec<Block>,
 }
 
-/// What became of a job behind a command.
-struct Event {
-    job: JobId,
-    /// Where its blocks end among those of the command, and those of the next event begin.
-    blocks_end: usize,
-    /// If its lease has ended, the processors that it held; else it was granted.
-    lease_ended: Option<u32>,
-}
-
-impl Event {
-    fn is_grant_of(&self, job: JobId) -> bool {
-        self.job == job && self.lease_ended.is_none()
-    }
+fn is_grant_of(event: &Event, job: JobId) -> bool {
+    event.job == job && event.what != Happened::LeaseEnded
 }
 
 impl Replay<'_> {
@@ -277,84 +272,84 @@ impl Replay<'_> {
                     Waiting::Never => request.with_flags(Flags::NO_WAIT),
                     Waiting::Queue => request,
                 };
-                let command = match lease {
-                    None => Command::Submit { job, request },
-                    Some(ticks) => Command::SubmitLeased {
-                        job,
-                        request,
-                        ticks,
-                    },
+                let lease = lease.and_then(NonZeroU64::new);
+                let change = Change::Submit {
+                    job,
+                    request,
+                    lease,
                 };
-                let reply = self.call(backend, &command, now)?;
-                if lease.is_some() && matches!(reply, Reply::Submitted { .. }) {
-                    self.counts.leases += 1;
-                }
-                let outcome = match reply {
-                    Reply::Submitted {
-                        state: JobState::Waiting { ahead },
-                        ..
-                    } => {
-                        self.counts.waited += 1;
-                        Outcome::Waits(ahead)
-                    }
-                    Reply::Submitted { .. } => {
+                let outcome = self.call(backend, &change, now)?;
+                self.counts.leases += u64::from(lease.is_some() && outcome.is_ok());
+                let events = self.events.iter();
+                let own = events
+                    .zip(0..)
+                    .find(|((event, _), _)| is_grant_of(event, job));
+                let own = own.map(|(_, place)| place);
+                let outcome = match (outcome, own) {
+                    (Ok(Outcome::Done), Some(place)) => {
                         self.counts.granted += 1;
-                        let own = self.events.iter().position(|event| event.is_grant_of(job));
-                        let blocks = own.map_or(&[][..], |place| self.blocks_of(place));
-                        Outcome::Granted(Blocks {
+                        Written::Granted(Blocks {
                             machine: &self.machine,
-                            blocks,
+                            blocks: self.blocks_of(place),
                         })
                     }
-                    Reply::Error(Error::Refused(reason)) => {
-                        self.counts.refused.add(reason);
-                        Outcome::Error(reason.name())
+                    (Ok(Outcome::Done), None) => {
+                        self.counts.waited += 1;
+                        Written::Waits(self.ahead(backend, job)?)
                     }
-                    other => return Err(self.reply_error(&other)),
+                    (Err(Error::Refused(reason)), _) => {
+                        self.counts.refused.add(reason);
+                        Written::Error(reason.name())
+                    }
+                    (other, _) => return Err(self.reply_error(&other)),
                 };
                 ("alloc", job.0, outcome)
             }
             Operation::Lease { job, ticks } => {
-                let outcome = match self.call(backend, &Command::Lease { job, ticks }, now)? {
-                    Reply::Done => {
+                let change = Change::Lease {
+                    job,
+                    ticks: NonZeroU64::new(ticks),
+                };
+                let outcome = match self.call(backend, &change, now)? {
+                    Ok(Outcome::Done) => {
                         self.counts.leases += 1;
-                        Outcome::Leased(ticks)
+                        Written::Leased(ticks)
                     }
-                    Reply::Error(Error::UnknownJob) => {
+                    Err(Error::UnknownJob) => {
                         self.counts.leases_refused += 1;
-                        Outcome::Error(UNKNOWN_JOB)
+                        Written::Error(UNKNOWN_JOB)
                     }
-                    Reply::Error(Error::Refused(reason)) => {
+                    Err(Error::Refused(reason)) => {
                         self.counts.leases_refused += 1;
-                        Outcome::Error(reason.name())
+                        Written::Error(reason.name())
                     }
                     other => return Err(self.reply_error(&other)),
                 };
                 ("lease", job.0, outcome)
             }
             Operation::Free { job } => {
-                let outcome = match self.call(backend, &Command::Release { job }, now)? {
-                    Reply::Released { processors, .. } => {
+                let outcome = match self.call(backend, &Change::Release { job }, now)? {
+                    Ok(Outcome::Released { processors }) => {
                         self.counts.freed += 1;
-                        Outcome::Released(processors)
+                        Written::Released(processors)
                     }
-                    Reply::Error(Error::UnknownJob) => {
+                    Err(Error::UnknownJob) => {
                         self.counts.unknown_jobs += 1;
-                        Outcome::Error(UNKNOWN_JOB)
+                        Written::Error(UNKNOWN_JOB)
                     }
                     other => return Err(self.reply_error(&other)),
                 };
                 ("free", job.0, outcome)
             }
             Operation::Fault { block } => {
-                let command = Command::MarkFaulty { block };
-                let changed = self.set(backend, output, "fault", block, &command)?;
+                let change = Change::MarkFaulty { block };
+                let changed = self.set(backend, output, "fault", block, &change)?;
                 self.counts.faults += u64::from(changed);
                 return Ok(());
             }
             Operation::Repair { block } => {
-                let command = Command::ClearFaulty { block };
-                let changed = self.set(backend, output, "repair", block, &command)?;
+                let change = Change::ClearFaulty { block };
+                let changed = self.set(backend, output, "repair", block, &change)?;
                 self.counts.repairs += u64::from(changed);
                 return Ok(());
             }
@@ -372,25 +367,26 @@ impl Replay<'_> {
         self.write_events(own, output)
     }
 
-    /// Writes the jobs that the latest command let in out of the queue, and those whose leases have ended, but for the grant of `own`.
+    /// Writes the jobs of the queue that the latest change let in, and those whose leases have ended,
+    /// without the grant of `own`.
     fn write_events(
         &mut self,
         own: Option<JobId>,
         output: &mut impl Write,
     ) -> Result<(), ReplayError> {
-        for (place, event) in self.events.iter().enumerate() {
-            if own.is_some_and(|own| event.is_grant_of(own)) {
+        for (place, (event, _)) in self.events.iter().enumerate() {
+            if own.is_some_and(|own| is_grant_of(event, own)) {
                 continue;
             }
-            let (op, outcome) = match event.lease_ended {
-                Some(processors) => {
+            let (op, outcome) = match event.what {
+                Happened::LeaseEnded => {
                     self.counts.leases_ended += 1;
-                    ("lease-ended", Outcome::Released(processors))
+                    ("lease-ended", Written::Released(event.processors))
                 }
-                None => {
+                Happened::Granted { .. } => {
                     self.counts.granted += 1;
                     let (machine, blocks) = (&self.machine, self.blocks_of(place));
-                    ("grant", Outcome::Granted(Blocks { machine, blocks }))
+                    ("grant", Written::Granted(Blocks { machine, blocks }))
                 }
             };
             let served = Served {
@@ -407,10 +403,10 @@ impl Replay<'_> {
     /// The blocks of the grant at this place.
     fn blocks_of(&self, place: usize) -> &[Block] {
         let begin = match place.checked_sub(1) {
-            Some(before) => self.events[before].blocks_end,
+            Some(before) => self.events[before].1,
             None => 0,
         };
-        &self.blocks[begin..self.events[place].blocks_end]
+        &self.blocks[begin..self.events[place].1]
     }
 
     /// Marks or clears processors; returns how many of them that changed.
@@ -420,10 +416,10 @@ impl Replay<'_> {
         output: &mut impl Write,
         op: &'static str,
         block: Block,
-        command: &Command,
+        change: &Change,
     ) -> Result<u32, ReplayError> {
-        match self.call(backend, command, self.counts.operations)? {
-            Reply::Fault(report) => {
+        match self.call(backend, change, self.counts.operations)? {
+            Ok(Outcome::Faults(report)) => {
                 let jobs = match report.jobs {
                     0 | 1 => report.first.map(|job| job.0).into_iter().collect(),
                     _ => self.jobs_on(backend, block)?,
@@ -443,66 +439,53 @@ impl Replay<'_> {
         }
     }
 
-    /// The jobs on a block but for those that the latest command granted, in ascending order.
+    /// The jobs on a block, without those that the latest change granted, in ascending order.
     fn jobs_on(&self, backend: &mut dyn Backend, block: Block) -> Result<Vec<u32>, ReplayError> {
         let mut jobs = Vec::new();
         let mut from = Some(0);
         while let Some(at) = from {
             let on = Some(block);
-            let command = Command::ListJobs { on, from: at };
-            let mut last = None;
-            backend.call(&command, self.counts.operations, &mut |reply| {
-                last = Some(reply.clone());
-            })?;
-            match last {
-                Some(Reply::Jobs(list)) if list.next.is_none_or(|next| next > at) => {
+            match backend.query(&Query::Jobs { on, from: at })? {
+                Ok(Answer::Jobs(list)) if list.next.is_none_or(|next| next > at) => {
                     jobs.extend(list.jobs.iter().map(|(job, _)| *job));
                     from = list.next;
                 }
-                Some(other) => return Err(self.reply_error(&other)),
-                None => {
-                    return Err(self.line_error("the controller gave no final reply".to_owned()));
-                }
+                other => return Err(self.reply_error(&other)),
             }
         }
-        jobs.retain(|&job| !self.events.iter().any(|event| event.is_grant_of(job)));
+        let events = &self.events;
+        jobs.retain(|&job| !events.iter().any(|(event, _)| is_grant_of(event, job)));
         let mut jobs: Vec<u32> = jobs.into_iter().map(|job| job.0).collect();
         jobs.sort_unstable();
         Ok(jobs)
     }
 
-    /// The final reply; what happened before it is in `self.events`.
+    /// The number of jobs before a waiting job in the queue.
+    fn ahead(&self, backend: &mut dyn Backend, job: JobId) -> Result<u32, ReplayError> {
+        match backend.query(&Query::Job { job })? {
+            Ok(Answer::Job(JobReport {
+                state: JobState::Waiting { ahead },
+                ..
+            })) => Ok(ahead),
+            other => Err(self.reply_error(&other)),
+        }
+    }
+
+    /// Has a change carried out. The events are in `self.events` then.
     fn call(
         &mut self,
         backend: &mut dyn Backend,
-        command: &Command,
+        change: &Change,
         now: u64,
-    ) -> Result<Reply, ReplayError> {
+    ) -> Result<Result<Outcome, Error>, ReplayError> {
         let (events, blocks) = (&mut self.events, &mut self.blocks);
         events.clear();
         blocks.clear();
-        let mut last = None;
-        backend.call(command, now, &mut |reply| match reply {
-            Reply::Grant(grant) => {
-                blocks.extend(grant.blocks.iter().copied());
-                // A grant of many blocks comes in parts, one behind the other.
-                match events.last_mut() {
-                    Some(event) if event.is_grant_of(grant.job) => event.blocks_end = blocks.len(),
-                    _ => events.push(Event {
-                        job: grant.job,
-                        blocks_end: blocks.len(),
-                        lease_ended: None,
-                    }),
-                }
-            }
-            Reply::LeaseEnded(ended) => events.push(Event {
-                job: ended.job,
-                blocks_end: blocks.len(),
-                lease_ended: Some(ended.processors),
-            }),
-            reply => last = Some(reply.clone()),
+        let outcome = backend.call(change, now, &mut |event, of_event| {
+            blocks.extend(of_event);
+            events.push((*event, blocks.len()));
         })?;
-        last.ok_or_else(|| self.line_error("the controller gave no final reply".to_owned()))
+        Ok(outcome)
     }
 
     fn line_error(&self, reason: String) -> ReplayError {
@@ -513,7 +496,7 @@ impl Replay<'_> {
         }
     }
 
-    fn reply_error(&self, reply: &Reply) -> ReplayError {
+    fn reply_error(&self, reply: &impl fmt::Debug) -> ReplayError {
         self.line_error(format!(
             "the controller gave a reply of another kind: {reply:?}"
         ))

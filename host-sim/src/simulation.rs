@@ -68,7 +68,7 @@
 
 use std::num::NonZero;
 
-use meshalloc::{Command, Error, Grid, JobId, Refusal, Reply, SchedulerKind, Ticks};
+use meshalloc::{Change, Error, Grid, JobId, Outcome, Refusal, SchedulerKind, Ticks};
 
 use serde::{Deserialize, Serialize};
 
@@ -252,12 +252,6 @@ struct Run<'b, J, E> {
     backlog: Option<NonZero<u32>>,
 }
 
-/// How a submission ended.
-enum Outcome {
-    Taken,
-    Refused(Refusal),
-}
-
 impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
     fn new(execution: E, backend: &'b mut dyn Backend, mut state: State<'b>, mut jobs: J) -> Self {
         let room = backend.capacity().jobs;
@@ -380,11 +374,11 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
         self.state.pass_to(completion.key.at)?;
         self.table_limited += u64::from(self.puts_off());
         self.state.depart(number, completion.messages);
-        let command = Command::Release { job: JobId(number) };
-        self.call(&command, |reply| {
-            matches!(reply, Reply::Released { job, .. } if job.0 == number).then_some(())
-        })?;
-        self.note_search(number);
+        let change = Change::Release { job: JobId(number) };
+        match self.call(&change)? {
+            Ok(Outcome::Released { .. }) => self.note_search(number),
+            other => return Err(unexpected(&change, format!("{other:?}"))),
+        }
         self.is_full = false;
         self.submit_kept()
     }
@@ -397,18 +391,18 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             }
             let number = self.submitted;
             match self.submit(number)? {
-                Outcome::Taken => {
+                Ok(()) => {
                     self.state.taken(number);
                     self.submitted += 1;
                 }
-                Outcome::Refused(Refusal::TableFull) => {
+                Err(Refusal::TableFull) => {
                     // How many fit depends on what they are.
                     self.is_full = true;
                     if self.state.on_controller() == 0 {
                         return Err(SimulationError::NoRoom);
                     }
                 }
-                Outcome::Refused(reason) => {
+                Err(reason) => {
                     self.state.refuse(number, reason);
                     self.submitted += 1;
                 }
@@ -443,72 +437,50 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             && self.next_arrival().is_none()
     }
 
-    fn submit(&mut self, number: u32) -> Result<Outcome, SimulationError> {
+    /// Submits a job. The inner error is the reason for which the controller refuses it.
+    fn submit(&mut self, number: u32) -> Result<Result<(), Refusal>, SimulationError> {
         let request = self.state.request(number);
         if request.processors > self.state.machine.nodes() {
             // There may be no shape for so many processors, so the controller cannot be asked.
-            return Ok(Outcome::Refused(Refusal::NeverFits));
+            return Ok(Err(Refusal::NeverFits));
         }
-        let command = Command::Submit {
-            job: JobId(number),
-            request,
-        };
-        let outcome = self.call(&command, |reply| match *reply {
-            Reply::Submitted { job, .. } if job.0 == number => Some(Outcome::Taken),
-            Reply::Error(Error::Refused(reason)) => Some(Outcome::Refused(reason)),
-            _ => None,
-        })?;
+        let change = Change::submit(JobId(number), request);
+        let outcome = self.call(&change)?;
         self.note_search(number);
         match outcome {
-            Outcome::Refused(reason) if self.state.runs(number) => {
-                Err(SimulationError::UnexpectedReply {
-                    command: format!("{command:?}"),
-                    reply: format!("a grant, then {reason:?}"),
-                })
+            Ok(Outcome::Done) => Ok(Ok(())),
+            Err(Error::Refused(reason)) if self.state.runs(number) => {
+                Err(unexpected(&change, format!("a grant, then {reason:?}")))
             }
-            outcome => Ok(outcome),
+            Err(Error::Refused(reason)) => Ok(Err(reason)),
+            other => Err(unexpected(&change, format!("{other:?}"))),
         }
     }
 
-    /// Adds what the latest command took, if that is measured, to what this job's commands took.
+    /// Adds the time of the latest change, if that is measured, to the time of this job's changes.
     fn note_search(&mut self, number: u32) {
         if let Some(seconds) = self.backend.latest_seconds() {
             self.state.searched(number, seconds);
         }
     }
 
-    /// Has a command carried out now, takes the grants that it brings about, and reads the final reply.
-    fn call<T>(
-        &mut self,
-        command: &Command,
-        read: impl Fn(&Reply) -> Option<T>,
-    ) -> Result<T, SimulationError> {
+    /// Has a change carried out now, and takes the grants that it brings about.
+    fn call(&mut self, change: &Change) -> Result<Result<Outcome, Error>, SimulationError> {
         let Run {
             backend,
             state,
             execution,
             ..
         } = self;
-        let mut answer = None;
         let mut odd = None;
-        backend.call(command, state.now, &mut |reply| match reply {
-            Reply::Grant(grant) if state.grant(grant, execution) => {}
-            reply => {
-                answer = read(reply);
-                if answer.is_none() && odd.is_none() {
-                    odd = Some(format!("{reply:?}"));
-                }
+        let outcome = backend.call(change, state.now, &mut |event, blocks| {
+            if !state.grant(event, blocks, execution) && odd.is_none() {
+                odd = Some(format!("{event:?} on {blocks:?}"));
             }
         })?;
-        if let Some(job) = state.partial {
-            odd.get_or_insert_with(|| format!("a part of a grant of job {job}, but not the last"));
-        }
-        match (answer, odd) {
-            (Some(answer), None) => Ok(answer),
-            (_, odd) => Err(SimulationError::UnexpectedReply {
-                command: format!("{command:?}"),
-                reply: odd.unwrap_or_else(|| "no final reply".into()),
-            }),
+        match odd {
+            None => Ok(outcome),
+            Some(odd) => Err(unexpected(change, odd)),
         }
     }
 
@@ -525,6 +497,13 @@ impl<'b, J: Iterator<Item = Job>, E: Execution> Run<'b, J, E> {
             decisions: state.decisions,
             table_limited: self.table_limited,
         }
+    }
+}
+
+fn unexpected(change: &Change, reply: String) -> SimulationError {
+    SimulationError::UnexpectedReply {
+        command: format!("{change:?}"),
+        reply,
     }
 }
 

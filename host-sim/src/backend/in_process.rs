@@ -7,11 +7,11 @@ use meshalloc::message::Capacity;
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    Command, Configuration, Controller, Grid, Memory, Reply, SchedulerKind, StrategyKind, Ticks,
-    Workspace,
+    Answer, Block, Change, Configuration, Controller, Error, Grid, Happened, Interrupts, Memory,
+    Outcome, Query, SchedulerKind, StrategyKind, Ticks, Workspace,
 };
 
-use super::{Backend, BackendError, Backends};
+use super::{Backend, BackendError, Backends, OnEvent};
 use crate::workload::JOBS_MAX;
 
 /// Owns a controller's memory on the heap, for machines whose size is known only at run time.
@@ -76,6 +76,8 @@ pub struct GrowingStorage([Option<HeapStorage>; DOUBLINGS]);
 #[derive(Debug)]
 pub struct InProcess<'m> {
     controller: Controller<'m>,
+    /// The blocks of a job; kept for its memory.
+    blocks: Vec<Block>,
     /// Places for the memories that are still to come, if the table may grow.
     larger: IterMut<'m, Option<HeapStorage>>,
 }
@@ -89,6 +91,7 @@ impl<'m> InProcess<'m> {
     pub fn new(memory: Memory<'m>, configuration: Configuration) -> Result<Self, BackendError> {
         Ok(InProcess {
             controller: controller(memory, configuration)?,
+            blocks: Vec::new(),
             larger: IterMut::default(),
         })
     }
@@ -111,6 +114,7 @@ impl<'m> InProcess<'m> {
         let first = first.insert(HeapStorage::new(machine, strategy, jobs));
         Ok(InProcess {
             controller: controller(first.memory(), configuration)?,
+            blocks: Vec::new(),
             larger: larger.iter_mut(),
         })
     }
@@ -126,16 +130,52 @@ fn controller(
     })
 }
 
+impl InProcess<'_> {
+    /// Passes on the events after this one.
+    #[inline]
+    fn pass_on(&mut self, known: &mut u64, on_event: OnEvent<'_>) {
+        if *known == self.controller.events() {
+            return;
+        }
+        let view = self.controller.view();
+        for event in view.events_since(*known) {
+            self.blocks.clear();
+            if let Happened::Granted { .. } = event.what {
+                self.blocks.extend(view.blocks(event.job));
+            }
+            on_event(&event, &self.blocks);
+        }
+        *known = self.controller.events();
+    }
+}
+
 impl Backend for InProcess<'_> {
+    /// [`Controller::handle`], but each event is passed on after the step that brought it about.
     #[inline]
     fn call(
         &mut self,
-        command: &Command,
+        change: &Change,
         now: Ticks,
-        on_reply: &mut dyn FnMut(&Reply),
-    ) -> Result<(), BackendError> {
-        self.controller.handle(command, now, on_reply);
-        Ok(())
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError> {
+        let mut known = self.controller.events();
+        let outcome = self.controller.begin(change, now, Interrupts::never());
+        loop {
+            self.pass_on(&mut known, on_event);
+            if self.controller.is_scheduling() {
+                self.controller.advance(Interrupts::never());
+            } else if let Some((ends, job)) = self.controller.lease_ended(self.controller.clock()) {
+                let ended = Change::EndLease { job };
+                let ended = self.controller.begin(&ended, ends, Interrupts::never());
+                debug_assert!(ended.is_ok(), "the lease has ended");
+            } else {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        Ok(self.controller.view().answer(query))
     }
 
     fn capacity(&self) -> Capacity {
@@ -162,7 +202,7 @@ impl Backend for InProcess<'_> {
         let mut restoring = larger.restore();
         self.controller
             .save(&mut |part| restoring.part(part))
-            .expect("between commands there is a checkpoint, and it fits into a larger memory");
+            .expect("between changes there is a checkpoint, and it fits into a larger memory");
         restoring.finish().expect("a checkpoint is complete");
         self.controller = larger;
         true

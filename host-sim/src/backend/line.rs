@@ -10,14 +10,16 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use meshalloc::message::Capacity;
-use meshalloc::{Command, Configuration, Error, Reply, SchedulerKind, StrategyKind, Ticks};
+use meshalloc::{
+    Answer, Change, Configuration, Error, Outcome, Query, SchedulerKind, StrategyKind, Ticks,
+};
 use meshalloc_firmware::BAUD_DEFAULT;
 use meshalloc_firmware::client::{Client, ClientError, IoLine, Line, Options};
 use meshalloc_firmware::protocol::{Greeting, ProtocolError};
 use meshalloc_firmware::rate::BAUDS;
 use serialport::SerialPort;
 
-use super::{Backend, BackendError, Backends};
+use super::{Backend, BackendError, Backends, OnEvent};
 use crate::failure;
 use crate::progress::INTERRUPTED;
 
@@ -139,7 +141,7 @@ pub struct LineBackends {
     round_trips: Vec<(StrategyKind, RoundTrips)>,
     /// Of the latest configuration.
     scheduler: SchedulerKind,
-    /// What the controller has said since it was given a configuration.
+    /// Checks what the controller says since it was given a configuration.
     audit: Option<Audit>,
     /// Whether there is nothing to be put in order any more: the line is gone, or another client
     /// has taken the controller over.
@@ -215,16 +217,18 @@ impl LineBackends {
         }
     }
 
-    /// A command whose only reply is [`Reply::Done`] or an error.
-    fn prepare(&mut self, command: &Command) -> Result<Result<(), Error>, BackendError> {
-        let mut outcome = Ok(());
-        let result = self.client.call(command, Some(0), &mut |reply| {
-            if let Reply::Error(error) = reply {
-                outcome = Err(*error);
-            }
-        });
-        result.map_err(|error| self.failed(&error))?;
-        Ok(outcome)
+    /// A change before a run, whose events do not matter.
+    fn prepare(&mut self, change: &Change) -> Result<Result<Outcome, Error>, BackendError> {
+        let outcome = self.client.call(change, Some(0), &mut |_, _| ());
+        outcome.map_err(|error| self.failed(&error))
+    }
+
+    fn untrue(&self, asked: &dyn fmt::Debug, odd: &Untrue) -> BackendError {
+        let Untrue { said, expected } = odd;
+        BackendError::Line {
+            endpoint: self.endpoint.to_string(),
+            reason: format!("the controller answered {asked:?} with {said} (expected {expected})"),
+        }
     }
 }
 
@@ -293,47 +297,67 @@ fn connect(address: &str) -> io::Result<TcpStream> {
     Err(last)
 }
 
+/// Something that a controller said and that cannot be true.
+struct Untrue {
+    said: String,
+    expected: String,
+}
+
+/// Keeps the first check that failed.
+fn note(untrue: &mut Option<Untrue>, said: &dyn fmt::Debug, checked: audit::Check) {
+    if let Err(expected) = checked
+        && untrue.is_none()
+    {
+        let said = format!("{said:?}");
+        *untrue = Some(Untrue { said, expected });
+    }
+}
+
 impl Backend for LineBackends {
     fn call(
         &mut self,
-        command: &Command,
+        change: &Change,
         now: Ticks,
-        on_reply: &mut dyn FnMut(&Reply),
-    ) -> Result<(), BackendError> {
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError> {
         let sent = Instant::now();
         let mut untrue = None;
         let audit = &mut self.audit;
         if let Some(audit) = audit {
-            audit.command(command, now);
+            audit.begin(change, now);
         }
-        let result = self.client.call(command, Some(now), &mut |reply| {
-            let checked = audit
-                .as_mut()
-                .map_or(Ok(()), |audit| audit.reply(command, reply));
-            match checked {
-                Ok(()) if untrue.is_none() => on_reply(reply),
-                Ok(()) => {}
-                Err(expected) => {
-                    untrue.get_or_insert_with(|| {
-                        format!(
-                            "the controller answered {command:?} with {reply:?} \
-                             (expected {expected})"
-                        )
-                    });
-                }
+        let outcome = self.client.call(change, Some(now), &mut |event, blocks| {
+            if let Some(audit) = audit {
+                note(&mut untrue, event, audit.event(event, blocks));
+            }
+            if untrue.is_none() {
+                on_event(event, blocks);
             }
         });
-        result.map_err(|error| self.failed(&error))?;
-        if let Some(reason) = untrue {
-            return Err(BackendError::Line {
-                endpoint: self.endpoint.to_string(),
-                reason,
-            });
+        let outcome = outcome.map_err(|error| self.failed(&error))?;
+        if let Some(audit) = &mut self.audit {
+            note(&mut untrue, &outcome, audit.end(change, &outcome));
+        }
+        if let Some(untrue) = untrue {
+            return Err(self.untrue(change, &untrue));
         }
         if let Some((_, run)) = self.round_trips.last_mut() {
             run.nanos.push(sent.elapsed().as_nanos() as u64);
         }
-        Ok(())
+        Ok(outcome)
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        let answer = self.client.query(query);
+        let answer = answer.map_err(|error| self.failed(&error))?;
+        let mut untrue = None;
+        if let Some(audit) = &mut self.audit {
+            note(&mut untrue, &answer, audit.answer(query, &answer));
+        }
+        match untrue {
+            Some(untrue) => Err(self.untrue(query, &untrue)),
+            None => Ok(answer),
+        }
     }
 
     fn capacity(&self) -> Capacity {
@@ -352,10 +376,10 @@ impl Backends for LineBackends {
         body: &mut dyn FnMut(&mut dyn Backend),
     ) -> Result<(), BackendError> {
         // The reset makes an interrupted client's jobs go, which would forbid the configuration.
-        self.prepare(&Command::Reset)?
+        self.prepare(&Change::Reset)?
             .map_err(|error| self.unexpected(&error))?;
-        match self.prepare(&Command::Configure(configuration))? {
-            Ok(()) => {
+        match self.prepare(&Change::Configure(configuration))? {
+            Ok(_) => {
                 let audit = Audit::new(configuration).map_err(|reason| BackendError::Line {
                     endpoint: self.endpoint.to_string(),
                     reason: format!(
@@ -392,7 +416,8 @@ impl Drop for LineBackends {
         self.client.hurry(timeout, tries, patience);
         let mut left = Ok(());
         if self.audit.is_some() {
-            left = self.client.call(&Command::Reset, None, &mut |_| ());
+            let reset = self.client.call(&Change::Reset, None, &mut |_, _| ());
+            left = reset.map(|_| ());
         }
         let left = left.and_then(|()| self.client.use_virtual_clock(false));
         if let Err(error) = left {
@@ -429,14 +454,14 @@ impl LineBackends {
     }
 }
 
-/// How long commands took, from sending to the last byte of the reply.
+/// How long changes took, from sending to the last byte of the reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrips {
     nanos: Vec<u64>,
 }
 
 impl RoundTrips {
-    /// The number of commands.
+    /// The number of changes.
     pub fn len(&self) -> usize {
         self.nanos.len()
     }
@@ -446,8 +471,8 @@ impl RoundTrips {
         self.nanos.is_empty()
     }
 
-    /// The shortest time, in seconds, that a share of `quantile`, 0 to 1, of the commands did not exceed.
-    /// `None` without any command. Sorts them: `n log n`.
+    /// The shortest time, in seconds, that a share of `quantile`, 0 to 1, of the changes did not exceed.
+    /// `None` without any. Sorts them: `n log n`.
     pub fn quantile_seconds(&mut self, quantile: f64) -> Option<f64> {
         self.nanos.sort_unstable();
         let rank = (quantile * self.nanos.len() as f64).ceil() as usize;

@@ -1,8 +1,9 @@
-//! Where commands are carried out: in this process, or on a controller at the end of a line.
+//! The controllers of a simulation: in this process, or at the end of a line.
 
 use meshalloc::message::Capacity;
 use meshalloc::{
-    Command, Configuration, ConfigureError, Grid, Reply, SchedulerKind, StrategyKind, Ticks,
+    Answer, Block, Change, Configuration, ConfigureError, Error, Event, Grid, Outcome, Query,
+    SchedulerKind, StrategyKind, Ticks,
 };
 
 pub mod in_process;
@@ -12,24 +13,33 @@ pub mod stopwatch;
 pub use in_process::{GrowingStorage, HeapStorage, InProcess, InProcessBackends};
 pub use stopwatch::{Stopwatch, StopwatchBackends};
 
-/// Something that carries commands out: a [`meshalloc::Controller`], wherever it runs.
+/// Takes an event, with the blocks of a job that was granted.
+pub type OnEvent<'a> = &'a mut dyn FnMut(&Event, &[Block]);
+
+/// A [`meshalloc::Controller`], wherever it runs.
 pub trait Backend {
-    /// Carries one command out at virtual time `now` and hands over the replies in order, the final one
-    /// last.
+    /// Carries a change out at virtual time `now`, and passes on the events in order.
     ///
-    /// A controller with a clock of its own answers by that clock; for virtual time use
-    /// `now`, not the time in a grant.
+    /// A controller with a clock of its own answers by that clock; for virtual time use `now`, not
+    /// the time in an event.
     ///
     /// # Errors
     ///
-    /// When the command or its replies were lost, so that the controller's state is
-    /// unknown. A command that the controller refuses is not an error but a [`Reply::Error`].
+    /// When the change or its outcome was lost, so that the controller's state is unknown. A change
+    /// that the controller refuses is not an error of the backend: the inner result says why.
     fn call(
         &mut self,
-        command: &Command,
+        change: &Change,
         now: Ticks,
-        on_reply: &mut dyn FnMut(&Reply),
-    ) -> Result<(), BackendError>;
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError>;
+
+    /// Answers a query.
+    ///
+    /// # Errors
+    ///
+    /// When the controller cannot be reached.
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError>;
 
     /// What the controller has room for.
     fn capacity(&self) -> Capacity;
@@ -43,7 +53,7 @@ pub trait Backend {
         false
     }
 
-    /// What the controller took for the latest command, in seconds on the wall clock; `None` where it
+    /// What the controller took for the latest change, in seconds on the wall clock; `None` where it
     /// is not measured. Very short times may come out a little under 0.
     fn latest_seconds(&self) -> Option<f64> {
         None

@@ -2,19 +2,18 @@
 //!
 //! # What is measured
 //!
-//! The time on the wall clock from handing a command to the controller until it is done, without what the
-//! receiver of the replies does meanwhile, and without what reading the clock takes. That is all of the
-//! controller: the search for processors (every attempt that the command brings about), the scheduler and the
-//! job table. Whatever interrupts the thread counts too, so the machine should have nothing else to do, and
+//! The time on the wall clock from handing a change to the controller until it is done, without the time of
+//! the receiver of the events and without that of reading the clock. That is all of the controller: the
+//! search for processors (every attempt that the change brings about), the scheduler and the job table. Whatever interrupts the thread counts too, so the machine should have nothing else to do, and
 //! fewer threads should measure than it has processors.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use meshalloc::message::Capacity;
-use meshalloc::{Command, Configuration, Reply, SchedulerKind, Ticks};
+use meshalloc::{Answer, Change, Configuration, Error, Outcome, Query, SchedulerKind, Ticks};
 
-use super::{Backend, BackendError, Backends, InProcess, InProcessBackends};
+use super::{Backend, BackendError, Backends, InProcess, InProcessBackends, OnEvent};
 
 /// An [`InProcess`] controller with a clock around it.
 #[derive(Debug)]
@@ -22,7 +21,7 @@ pub struct Stopwatch<'m> {
     inner: InProcess<'m>,
     /// What reading the clock takes, in seconds.
     reading_seconds: f64,
-    /// What the latest command took, in seconds.
+    /// What the latest change took, in seconds.
     latest_seconds: f64,
 }
 
@@ -40,16 +39,16 @@ impl<'m> Stopwatch<'m> {
 impl Backend for Stopwatch<'_> {
     fn call(
         &mut self,
-        command: &Command,
+        change: &Change,
         now: Ticks,
-        on_reply: &mut dyn FnMut(&Reply),
-    ) -> Result<(), BackendError> {
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError> {
         let mut spans = 1u32;
         let mut spent = Duration::ZERO;
         let mut begin = Instant::now();
-        let outcome = self.inner.call(command, now, &mut |reply| {
+        let outcome = self.inner.call(change, now, &mut |event, blocks| {
             spent += begin.elapsed();
-            on_reply(reply);
+            on_event(event, blocks);
             spans += 1;
             begin = Instant::now();
         });
@@ -57,6 +56,10 @@ impl Backend for Stopwatch<'_> {
         // Between two readings lies the cost of one.
         self.latest_seconds = spent.as_secs_f64() - f64::from(spans) * self.reading_seconds;
         outcome
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        self.inner.query(query)
     }
 
     fn capacity(&self) -> Capacity {

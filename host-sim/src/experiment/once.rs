@@ -1,11 +1,11 @@
 //! One replication of one strategy.
 
 use meshalloc::message::Capacity;
-use meshalloc::{Command, Reply, SchedulerKind, StrategyKind, Ticks};
+use meshalloc::{Answer, Change, Error, Outcome, Query, SchedulerKind, StrategyKind, Ticks};
 
 use super::execution::AnyExecution;
 use super::{Experiment, ExperimentError, Progress};
-use crate::backend::{Backend, BackendError, Backends};
+use crate::backend::{Backend, BackendError, Backends, OnEvent};
 use crate::network::Network;
 use crate::simulation::{self, JobRecord, Observer, RunResult, SimulationError};
 
@@ -118,7 +118,7 @@ impl Observer for Watched<'_> {
     }
 }
 
-/// A backend that takes no more commands after an interruption.
+/// A backend that takes no more changes after an interruption.
 struct Interruptible<'b> {
     backend: &'b mut dyn Backend,
     progress: &'b dyn Progress,
@@ -127,14 +127,18 @@ struct Interruptible<'b> {
 impl Backend for Interruptible<'_> {
     fn call(
         &mut self,
-        command: &Command,
+        change: &Change,
         now: Ticks,
-        on_reply: &mut dyn FnMut(&Reply),
-    ) -> Result<(), BackendError> {
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError> {
         if self.progress.is_interrupted() {
             return Err(BackendError::Interrupted);
         }
-        self.backend.call(command, now, on_reply)
+        self.backend.call(change, now, on_event)
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        self.backend.query(query)
     }
 
     fn capacity(&self) -> Capacity {

@@ -1,6 +1,6 @@
 //! The state of a controller's processors at one moment.
 
-use meshalloc::{Block, Command, Grid, JobId, NodeId, Reply};
+use meshalloc::{Answer, Block, Grid, JobId, NodeId, Query};
 
 use super::largest;
 use super::layout::Layout;
@@ -79,50 +79,44 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// When the controller is lost or gives a reply that does not belong to the command.
+    /// When the controller is lost or gives an answer that does not belong to the query.
     pub fn read(backend: &mut dyn Backend, machine: Grid) -> Result<Self, SimulationError> {
         let mut ids = Vec::new();
         let mut waiting = 0;
         let mut from = Some(0);
         while let Some(begin) = from {
-            let command = Command::ListJobs {
+            let query = Query::Jobs {
                 on: None,
                 from: begin,
             };
-            let Reply::Jobs(list) = ask(backend, &command, &mut |_| {})? else {
-                return Err(odd(&command, "another kind of reply"));
+            let Answer::Jobs(list) = ask(backend, &query)? else {
+                return Err(odd(&query, "another kind of answer"));
             };
             waiting += list.jobs.iter().filter(|job| job.1 == 0).count() as u32;
             let running = list.jobs.iter().filter(|(_, processors)| *processors > 0);
             ids.extend(running.map(|(id, _)| *id));
             from = list.next;
             if from.is_some_and(|next| next <= begin) {
-                return Err(odd(&command, "a list that does not end"));
+                return Err(odd(&query, "a list that does not end"));
             }
         }
         ids.sort_unstable();
 
         let mut jobs = Vec::with_capacity(ids.len());
         for id in ids {
-            let command = Command::QueryJob { job: id };
-            let mut blocks = Vec::new();
-            ask(backend, &command, &mut |block| blocks.push(block))?;
-            if let Some(block) = blocks.iter().find(|&&block| !machine.contains(block)) {
-                let reply = format!("{}, which the machine has not", machine.place(*block));
-                return Err(odd(&command, &reply));
-            }
+            let blocks = blocks_of(backend, machine, id)?;
             jobs.push(MapJob { id, blocks });
         }
 
         let mut faulty = Vec::new();
         let mut from = 0;
         while from < machine.nodes() {
-            let command = Command::Occupancy { from: NodeId(from) };
-            let Reply::Occupancy(chunk) = ask(backend, &command, &mut |_| {})? else {
-                return Err(odd(&command, "another kind of reply"));
+            let query = Query::Occupancy { from: NodeId(from) };
+            let Answer::Occupancy(chunk) = ask(backend, &query)? else {
+                return Err(odd(&query, "another kind of answer"));
             };
             if chunk.faulty.is_empty() {
-                return Err(odd(&command, "an empty chunk"));
+                return Err(odd(&query, "an empty chunk"));
             }
             for byte in &chunk.faulty {
                 let nodes = (0..8)
@@ -197,28 +191,42 @@ impl Snapshot {
     }
 }
 
-/// The final reply; the blocks of grants before it go to `on_block`.
-fn ask(
+/// All blocks of a job.
+fn blocks_of(
     backend: &mut dyn Backend,
-    command: &Command,
-    on_block: &mut dyn FnMut(Block),
-) -> Result<Reply, SimulationError> {
-    let mut answer = None;
-    // Time does not go back, so 0 is now; and asking takes none.
-    backend.call(command, 0, &mut |reply| match reply {
-        Reply::Grant(grant) => grant.blocks.iter().copied().for_each(&mut *on_block),
-        reply => answer = Some(reply.clone()),
-    })?;
-    match answer {
-        Some(Reply::Error(error)) => Err(odd(command, &error.to_string())),
-        Some(reply) => Ok(reply),
-        None => Err(odd(command, "no final reply")),
+    machine: Grid,
+    job: JobId,
+) -> Result<Vec<Block>, SimulationError> {
+    let mut blocks = Vec::new();
+    loop {
+        let from = blocks.len() as u32;
+        let query = Query::Blocks { job, from };
+        let Answer::Blocks(list) = ask(backend, &query)? else {
+            return Err(odd(&query, "another kind of answer"));
+        };
+        let outside = list.blocks.iter().find(|&&block| !machine.contains(block));
+        if let Some(block) = outside {
+            let answer = format!("{}, which the machine has not", machine.place(*block));
+            return Err(odd(&query, &answer));
+        }
+        blocks.extend(&list.blocks);
+        if blocks.len() >= list.total as usize {
+            return Ok(blocks);
+        }
+        if list.blocks.is_empty() {
+            return Err(odd(&query, "an empty list"));
+        }
     }
 }
 
-fn odd(command: &Command, reply: &str) -> SimulationError {
+fn ask(backend: &mut dyn Backend, query: &Query) -> Result<Answer, SimulationError> {
+    let answer = backend.query(query)?;
+    answer.map_err(|error| odd(query, &error.to_string()))
+}
+
+fn odd(query: &Query, answer: &str) -> SimulationError {
     SimulationError::UnexpectedReply {
-        command: format!("{command:?}"),
-        reply: reply.to_owned(),
+        command: format!("{query:?}"),
+        reply: answer.to_owned(),
     }
 }

@@ -1,6 +1,6 @@
 //! The state of a run: the clock, the jobs in the system, and the coming events.
 
-use meshalloc::{Block, Grant, Grid, Refusal, Request, Ticks};
+use meshalloc::{Block, Event, Grid, Happened, Refusal, Request, Ticks};
 
 use super::execution::{Execution, MessageSums, Start};
 use super::held::Lists;
@@ -39,8 +39,6 @@ pub(super) struct State<'o> {
     head: u32,
     /// The processors that it asks for, or [`NOTHING_WAITS`].
     head_wants: i64,
-    /// The job of which parts of a grant are still to come.
-    pub(super) partial: Option<u32>,
     /// Measured jobs that have not left yet.
     pub(super) left: u32,
     /// Later jobs than the measured ones that were granted while one of these, or one before them, waited.
@@ -73,7 +71,6 @@ impl<'o> State<'o> {
             free: machine.nodes().into(),
             head: 0,
             head_wants: NOTHING_WAITS,
-            partial: None,
             left: measured.count(),
             passed: 0,
             hash: Fnv1a::default(),
@@ -204,30 +201,35 @@ impl<'o> State<'o> {
         self.present.remove(number);
     }
 
-    /// Takes a grant, or a part of one; the job starts with the last part. False if it makes no sense.
-    pub(super) fn grant(&mut self, grant: &Grant, execution: &mut impl Execution) -> bool {
-        let number = grant.job.0;
-        let (now, partial) = (self.now, self.partial);
-        let Some(record) = self.present.get(number) else {
+    /// Takes a grant: the job starts. False if the event makes no sense.
+    pub(super) fn grant(
+        &mut self,
+        event: &Event,
+        blocks: &[Block],
+        execution: &mut impl Execution,
+    ) -> bool {
+        let (number, now) = (event.job.0, self.now);
+        let Happened::Granted {
+            misses,
+            blocks_total,
+            ..
+        } = event.what
+        else {
             return false;
         };
-        if let Some(job) = partial {
-            let known = self.lists.get(&record.blocks);
-            if job != number || grant.first as usize != known.len() {
-                return false;
-            }
-        } else {
-            if grant.first != 0 || !record.waits() {
-                return false;
-            }
-            let waited = std::mem::replace(&mut record.stage, Stage::Runs) == Stage::Waits;
-            record.granted = now;
-            record.misses = grant.misses;
-            let processors = record.job.request.processors;
-            self.granted(number, processors, waited);
+        let Some(record) = self.present.get(number).filter(|record| record.waits()) else {
+            return false;
+        };
+        if blocks.is_empty() || blocks.len() != blocks_total as usize {
+            return false;
         }
+        let waited = std::mem::replace(&mut record.stage, Stage::Runs) == Stage::Waits;
+        record.granted = now;
+        record.misses = misses;
+        let processors = record.job.request.processors;
+        self.granted(number, processors, waited);
         let mut held = 0u32;
-        for &block in &grant.blocks {
+        for &block in blocks {
             if !self.machine.contains(block) {
                 return false;
             }
@@ -237,24 +239,19 @@ impl<'o> State<'o> {
         self.free -= i64::from(held);
         let record = self.present.here(number);
         record.held = record.held.saturating_add(held);
-        self.lists.add(&mut record.blocks, &grant.blocks);
-        if grant.is_last() {
-            self.partial = None;
-            self.sequence += 1;
-            execution.start(Start {
-                at: now,
-                order: self.sequence,
-                number,
-                job: &record.job,
-                blocks: self.lists.get(&record.blocks),
-            });
-        } else {
-            self.partial = Some(number);
-        }
+        self.lists.add(&mut record.blocks, blocks);
+        self.sequence += 1;
+        execution.start(Start {
+            at: now,
+            order: self.sequence,
+            number,
+            job: &record.job,
+            blocks: self.lists.get(&record.blocks),
+        });
         true
     }
 
-    /// A job that is kept or waits gets its first processors.
+    /// A job that is kept or waits gets its processors.
     #[inline]
     fn granted(&mut self, number: u32, processors: u32, waited: bool) {
         if number == self.head {

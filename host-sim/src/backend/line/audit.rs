@@ -6,18 +6,20 @@
 //! must agree with what it has said before.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 
-use meshalloc::message::{JobList, JobReport, OccupancyChunk};
+use meshalloc::message::{BlockList, JobList, JobReport, OccupancyChunk};
 use meshalloc::{
-    Allocator, Block, Command, Configuration, ConfigureError, Error, FaultReport, Flags, Grant,
-    Holds, JobId, JobState, Refusal, Reply, Request, Statistics, StrategyKind, Ticks,
+    Allocator, Answer, Block, Change, Configuration, ConfigureError, Error, Event, FaultReport,
+    Flags, Happened, Holds, JobId, JobState, Outcome, Query, Refusal, Request, Statistics,
+    StrategyKind, Ticks,
 };
 
 use crate::backend::HeapStorage;
 use crate::processors::intervals;
 
-/// What was expected of a reply.
-type Check = Result<(), String>;
+/// Fails with what was expected instead.
+pub(super) type Check = Result<(), String>;
 
 fn expect(holds: bool, expected: impl FnOnce() -> String) -> Check {
     match holds {
@@ -53,16 +55,14 @@ pub(super) struct Audit {
     storage: HeapStorage,
     jobs: BTreeMap<JobId, Present>,
     processors: Vec<Processor>,
-    /// The time of the command before, and of this one.
+    /// The time of the change before, and of this one.
     before: Ticks,
     now: Ticks,
-    /// The grant of which parts are to come: its job, the time, and the number of blocks in all.
-    partial: Option<(JobId, Ticks, u32)>,
-    /// Whether the job that the command submits was not there.
+    /// Whether the job that the change submits was not there.
     is_new: bool,
-    /// The job that the command releases, if it was there.
+    /// The job that the change releases, if it was there.
     released: Option<Present>,
-    /// The processors that the command makes faulty, or makes work again.
+    /// The processors that the change makes faulty, or makes work again.
     changed: Vec<usize>,
     /// The jobs that held some of them, or others of the block.
     on_block: BTreeSet<JobId>,
@@ -89,7 +89,6 @@ impl Audit {
             processors: vec![Processor::default(); machine.nodes() as usize],
             before: 0,
             now: 0,
-            partial: None,
             released: None,
             changed: Vec::new(),
             on_block: BTreeSet::new(),
@@ -98,32 +97,27 @@ impl Audit {
         })
     }
 
-    /// A command is given.
-    pub(super) fn command(&mut self, command: &Command, now: Ticks) {
-        self.partial = None;
+    /// A change is given.
+    pub(super) fn begin(&mut self, change: &Change, now: Ticks) {
         self.changed.clear();
-        if command.changes_state() {
-            (self.before, self.now) = (self.now, self.now.max(now));
-        }
-        match *command {
-            Command::Submit { job, request } => self.submit(job, request, None),
-            Command::SubmitLeased {
+        (self.before, self.now) = (self.now, self.now.max(now));
+        match *change {
+            Change::Submit {
                 job,
                 request,
-                ticks,
-            } => self.submit(job, request, self.lease(ticks)),
+                lease,
+            } => self.submit(job, request, self.lease(lease)),
             // It is gone before others are granted what it held.
-            Command::Release { job } | Command::EndLease { job } => self.released = self.take(job),
+            Change::Release { job } | Change::EndLease { job } => self.released = self.take(job),
             // Others may be granted what works again.
-            Command::MarkFaulty { block } => self.set_faulty(block, true),
-            Command::ClearFaulty { block } => self.set_faulty(block, false),
-            Command::ListJobs { from: 0, .. } => self.listed.clear(),
-            _ => {}
+            Change::MarkFaulty { block } => self.set_faulty(block, true),
+            Change::ClearFaulty { block } => self.set_faulty(block, false),
+            Change::Configure(_) | Change::Lease { .. } | Change::Reset => {}
         }
     }
 
     fn submit(&mut self, job: JobId, request: Request, lease_ends: Option<Ticks>) {
-        // A lease that ends by now ends behind the command.
+        // A lease that ends by now ends behind the change.
         self.expire(job, self.before);
         self.is_new = !self.jobs.contains_key(&job);
         self.jobs.entry(job).or_insert(Present {
@@ -139,7 +133,7 @@ impl Audit {
         if !self.configuration.machine.contains(block) {
             return;
         }
-        // Their leases may end behind the command.
+        // Their leases may end behind the change.
         self.on_block = self.jobs_on(block);
         let gone = |job: &JobId| {
             let ends = self.jobs.get(job).and_then(|present| present.lease_ends);
@@ -155,8 +149,8 @@ impl Audit {
         }
     }
 
-    fn lease(&self, ticks: Ticks) -> Option<Ticks> {
-        (ticks > 0).then(|| self.now.saturating_add(ticks))
+    fn lease(&self, ticks: Option<NonZeroU64>) -> Option<Ticks> {
+        ticks.map(|ticks| self.now.saturating_add(ticks.get()))
     }
 
     /// The job is gone.
@@ -198,42 +192,39 @@ impl Audit {
         })
     }
 
-    /// Takes a reply to the last command; the final one last.
+    /// Takes an event that the change has brought about, with the blocks of a grant.
     ///
     /// # Errors
     ///
     /// What was expected in its place.
-    pub(super) fn reply(&mut self, command: &Command, reply: &Reply) -> Check {
-        if let Some((job, ..)) = self.partial
-            && !matches!(reply, Reply::Grant(grant) if grant.job == job)
-        {
-            return Err(format!("the other blocks of job {job}"));
+    pub(super) fn event(&mut self, event: &Event, blocks: &[Block]) -> Check {
+        match event.what {
+            Happened::Granted { blocks_total, .. } => self.grant(event, blocks_total, blocks),
+            Happened::LeaseEnded => self.lease_ended(event.job, event.processors, event.at),
         }
-        match (*command, reply) {
-            (Command::QueryJob { job }, Reply::Grant(grant)) => self.known_blocks(job, grant),
-            (_, Reply::Grant(grant)) => self.grant(grant),
-            (_, Reply::LeaseEnded(ended)) => {
-                self.lease_ended(ended.job, ended.processors, ended.at)
-            }
-            (_, Reply::Error(error)) => {
-                let checked = self.error(command, *error);
-                // A command that is refused takes no time.
-                if command.changes_state() {
-                    self.now = self.before;
-                }
+    }
+
+    /// Takes the outcome of the change, behind its events.
+    ///
+    /// # Errors
+    ///
+    /// What was expected in its place.
+    pub(super) fn end(&mut self, change: &Change, outcome: &Result<Outcome, Error>) -> Check {
+        match (*change, *outcome) {
+            (_, Err(error)) => {
+                let checked = self.error(change, error);
+                // A change that is refused takes no time.
+                self.now = self.before;
                 for processor in self.changed.drain(..) {
                     let is_faulty = &mut self.processors[processor].is_faulty;
                     *is_faulty = !*is_faulty;
                 }
                 checked
             }
+            (Change::Submit { job, .. }, Ok(_)) => self.submitted(job),
             (
-                Command::Submit { job, .. } | Command::SubmitLeased { job, .. },
-                Reply::Submitted { state, .. },
-            ) => self.submitted(job, *state),
-            (
-                Command::Release { job } | Command::EndLease { job },
-                &Reply::Released { processors, .. },
+                Change::Release { job } | Change::EndLease { job },
+                Ok(Outcome::Released { processors }),
             ) => {
                 let Some(present) = self.released.take() else {
                     return Err(format!("no job {job}, which was not there"));
@@ -243,7 +234,7 @@ impl Audit {
                     format!("the {held} processors that job {job} held")
                 })
             }
-            (Command::Lease { job, ticks }, Reply::Done) => {
+            (Change::Lease { job, ticks }, Ok(_)) => {
                 let lease_ends = self.lease(ticks);
                 match self.jobs.get_mut(&job) {
                     Some(present) => present.lease_ends = lease_ends,
@@ -252,69 +243,77 @@ impl Audit {
                 Ok(())
             }
             (
-                Command::MarkFaulty { block } | Command::ClearFaulty { block },
-                Reply::Fault(report),
-            ) => self.fault(block, report),
-            (Command::QueryJob { job }, Reply::Job(report)) => self.reported(job, report),
-            (Command::ListJobs { on, .. }, Reply::Jobs(list)) => self.list(on, list),
-            (Command::Occupancy { .. }, Reply::Occupancy(chunk)) => self.occupancy(chunk),
-            (Command::Statistics, Reply::Statistics(statistics)) => self.statistics(statistics),
+                Change::MarkFaulty { block } | Change::ClearFaulty { block },
+                Ok(Outcome::Faults(report)),
+            ) => self.fault(block, &report),
             // Nothing else is expected; the client has seen that it is of the right kind.
             _ => Ok(()),
         }
     }
 
-    fn grant(&mut self, grant: &Grant) -> Check {
-        let &Grant {
-            job,
-            at,
-            blocks_total,
-            first,
-            ..
-        } = grant;
+    /// Takes the answer to a query.
+    ///
+    /// # Errors
+    ///
+    /// What was expected in its place.
+    pub(super) fn answer(&mut self, query: &Query, answer: &Result<Answer, Error>) -> Check {
+        match (*query, answer) {
+            (Query::Job { job } | Query::Blocks { job, .. }, Err(Error::UnknownJob)) => {
+                let is_there = self.job(job).is_some();
+                expect(!is_there, || format!("job {job}, which is there"))
+            }
+            (_, Err(_)) => Ok(()),
+            (Query::Job { job }, Ok(Answer::Job(report))) => self.reported(job, report),
+            (Query::Blocks { job, .. }, Ok(Answer::Blocks(list))) => self.known_blocks(job, list),
+            (Query::Jobs { on, from }, Ok(Answer::Jobs(list))) => {
+                if from == 0 {
+                    self.listed.clear();
+                }
+                self.list(on, list)
+            }
+            (_, Ok(Answer::Occupancy(chunk))) => self.occupancy(chunk),
+            (_, Ok(Answer::Statistics(statistics))) => self.statistics(statistics),
+            // The client has seen that it is of the right kind.
+            _ => Ok(()),
+        }
+    }
+
+    fn grant(&mut self, event: &Event, blocks_total: u32, blocks: &[Block]) -> Check {
+        let &Event { job, at, .. } = event;
         let (before, now) = (self.before, self.now);
         // One that ends by now may end behind the grant.
         self.expire(job, before);
-        let Some(present) = self.jobs.get_mut(&job) else {
+        let present = self.jobs.get_mut(&job);
+        let Some(present) = present.filter(|present| present.blocks.is_empty()) else {
             return Err(format!(
                 "a grant of a job that waits, which job {job} does not"
             ));
         };
         let (request, submitted) = (present.request, present.submitted);
-        let known = present.blocks.len() as u32;
-        if let Some((_, since, total)) = self.partial {
-            expect((at, blocks_total, first) == (since, total, known), || {
-                format!("the block {known} of the {total} of job {job}")
-            })?;
-        } else {
-            expect(known == 0 && first == 0, || {
-                format!("a grant of a job that waits, which job {job} does not")
-            })?;
-            let earliest = before.max(submitted);
-            expect((earliest..=now).contains(&at), || {
-                format!("a time from {earliest} to {now} for the grant of job {job}")
-            })?;
-        }
-        for &block in &grant.blocks {
+        let earliest = before.max(submitted);
+        expect((earliest..=now).contains(&at), || {
+            format!("a time from {earliest} to {now} for the grant of job {job}")
+        })?;
+        expect(blocks.len() == blocks_total as usize, || {
+            format!("the {blocks_total} blocks of job {job}")
+        })?;
+        for &block in blocks {
             self.hold(job, block)?;
         }
-        let known = known + grant.blocks.len() as u32;
-        if known < blocks_total {
-            self.partial = Some((job, at, blocks_total));
-            return Ok(());
-        }
-        self.partial = None;
         let strategy = self.configuration.strategy;
         let most = match strategy.holds() {
             Holds::OneBlock => 1,
             Holds::TwoBlocks => 2,
             Holds::Processors => u32::MAX,
         };
-        expect(known <= most, || {
+        expect(blocks_total <= most, || {
             format!("at most {most} of {strategy}'s blocks for job {job}")
         })?;
         let size = self.size(&request);
         let held = self.jobs.get(&job).map_or(0, |present| present.processors);
+        expect(event.processors == held, || {
+            format!("the {held} processors in the blocks of job {job}")
+        })?;
         match size {
             Ok((least, most)) => expect((least..=most).contains(&held), || {
                 format!(
@@ -373,39 +372,20 @@ impl Audit {
         })
     }
 
-    fn submitted(&mut self, job: JobId, state: JobState) -> Check {
-        let others = self
-            .jobs
-            .iter()
-            .filter(|(_, other)| other.blocks.is_empty());
-        let others = others.filter(|(name, _)| **name != job).count();
+    fn submitted(&self, job: JobId) -> Check {
         let Some(present) = self.jobs.get(&job) else {
             return Err(format!("no job {job}, which is gone"));
         };
         let (held, flags) = (present.processors, present.request.flags);
         expect(self.is_new, || format!("an error, as job {job} is there"))?;
-        match state {
-            JobState::Running { processors } => expect(processors == held && held > 0, || {
-                format!("the {held} processors that job {job} was granted")
-            }),
-            JobState::Waiting { ahead } => {
-                expect(held == 0, || format!("job {job} to run, which was granted"))?;
-                expect(!flags.contains(Flags::NO_WAIT), || {
-                    format!("an error, as job {job} never waits")
-                })?;
-                expect(ahead as usize <= others, || {
-                    format!("at most {others} jobs ahead of job {job}")
-                })
-            }
-        }
+        expect(held > 0 || !flags.contains(Flags::NO_WAIT), || {
+            format!("an error, as job {job} never waits")
+        })
     }
 
-    fn error(&mut self, command: &Command, error: Error) -> Check {
-        match (*command, error) {
-            (
-                Command::Submit { job, request } | Command::SubmitLeased { job, request, .. },
-                Error::Refused(reason),
-            ) => {
+    fn error(&mut self, change: &Change, error: Error) -> Check {
+        match (*change, error) {
+            (Change::Submit { job, request, .. }, Error::Refused(reason)) => {
                 let held = match self.is_new {
                     true => self.jobs.get(&job).map_or(0, |present| present.processors),
                     false => 0,
@@ -435,7 +415,7 @@ impl Audit {
                 Ok(())
             }
             (
-                Command::Release { job } | Command::EndLease { job },
+                Change::Release { job } | Change::EndLease { job },
                 Error::UnknownJob | Error::LeaseRuns,
             ) => {
                 let gone = self.released.take();
@@ -444,12 +424,12 @@ impl Audit {
                 let is_unknown = ends.is_none_or(|ends| ends.is_some_and(|ends| ends <= self.now));
                 expect(is_unknown, || format!("job {job}, which is there"))
             }
-            (Command::QueryJob { job } | Command::Lease { job, .. }, Error::UnknownJob) => {
+            (Change::Lease { job, .. }, Error::UnknownJob) => {
                 let is_there = self.job(job).is_some();
                 expect(!is_there, || format!("job {job}, which is there"))
             }
             (
-                Command::MarkFaulty { block } | Command::ClearFaulty { block },
+                Change::MarkFaulty { block } | Change::ClearFaulty { block },
                 Error::NoSuchBlock { .. },
             ) => {
                 let machine = self.configuration.machine;
@@ -489,24 +469,30 @@ impl Audit {
     }
 
     /// Blocks of a job that was granted before.
-    fn known_blocks(&mut self, job: JobId, grant: &Grant) -> Check {
+    fn known_blocks(&mut self, job: JobId, list: &BlockList) -> Check {
         let blocks = self.job(job).map(|present| present.blocks.clone());
         let blocks = blocks.unwrap_or_default();
-        let rest = blocks.get(grant.first as usize..).unwrap_or_default();
-        let is_known =
-            grant.blocks_total as usize == blocks.len() && rest.starts_with(&grant.blocks);
+        let rest = blocks.get(list.first as usize..).unwrap_or_default();
+        let is_known = list.total as usize == blocks.len() && rest.starts_with(&list.blocks);
         expect(is_known, || {
             format!("the {} blocks that job {job} was granted", blocks.len())
         })
     }
 
     fn reported(&mut self, job: JobId, report: &JobReport) -> Check {
+        let waiting = self.jobs.values().filter(|other| other.blocks.is_empty());
+        let waiting = waiting.count();
         let Some(present) = self.job(job) else {
             return Err(format!("no job {job}, which was not there"));
         };
         let processors = match report.state {
             JobState::Running { processors } => processors,
-            JobState::Waiting { .. } => 0,
+            JobState::Waiting { ahead } => {
+                expect((ahead as usize) < waiting, || {
+                    format!("fewer jobs ahead of job {job} than the {waiting} that wait")
+                })?;
+                0
+            }
         };
         let is_known = report.request == present.request
             && processors == present.processors
