@@ -1,9 +1,9 @@
-//! Small machines, and commands to them.
+//! Small machines, and changes and queries for them.
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Block, Command, Configuration, Cube, Grid, GridError, JobId, Request, SchedulerKind, Shape,
-    Storage, StrategyKind, Submesh,
+    Block, Change, Configuration, Cube, Grid, GridError, JobId, Query, Request, SchedulerKind,
+    Shape, Storage, StrategyKind, Submesh,
 };
 use meshalloc_firmware::keeping::Keep;
 use meshalloc_firmware::{Received, Server};
@@ -67,11 +67,17 @@ fn machine(made: Result<Grid, GridError>) -> Grid {
     made.expect("a machine")
 }
 
-/// A command that the machine may well carry out.
-pub(crate) fn likely_command(bytes: &mut Bytes<'_>) -> Command {
+/// A change or a query.
+pub(crate) enum Ask {
+    Change(Change),
+    Query(Query),
+}
+
+/// Something that the machine may well carry out or answer.
+pub(crate) fn likely(bytes: &mut Bytes<'_>) -> Ask {
     let kind = bytes.below(10);
     let job = JobId(bytes.below(16) as u32);
-    match kind {
+    Ask::Change(match kind {
         0..=3 => {
             let extents = [bytes.byte(), bytes.byte()].map(|byte| 1 + u16::from(byte) % 6);
             let shape = Shape::new(&extents).unwrap_or(Shape::sides(1, 1));
@@ -80,27 +86,29 @@ pub(crate) fn likely_command(bytes: &mut Bytes<'_>) -> Command {
                 0 => request,
                 ticks => request.with_estimate(20 * ticks as u64),
             };
-            Command::Submit { job, request }
+            Change::submit(job, request)
         }
-        4..=6 => Command::Release { job },
-        7 => Command::MarkFaulty {
+        4..=6 => Change::Release { job },
+        7 => Change::MarkFaulty {
             block: some_block(bytes),
         },
-        8 => Command::ClearFaulty {
+        8 => Change::ClearFaulty {
             block: some_block(bytes),
         },
         _ => match bytes.below(3) {
-            0 => Command::QueryJob { job },
-            1 => Command::ListJobs {
-                on: match bytes.below(2) {
-                    0 => None,
-                    _ => Some(some_block(bytes)),
-                },
-                from: bytes.below(20) as u32,
-            },
-            _ => Command::Reset,
+            0 => return Ask::Query(Query::Job { job }),
+            1 => {
+                return Ask::Query(Query::Jobs {
+                    on: match bytes.below(2) {
+                        0 => None,
+                        _ => Some(some_block(bytes)),
+                    },
+                    from: bytes.below(20) as u32,
+                });
+            }
+            _ => Change::Reset,
         },
-    }
+    })
 }
 
 /// A block that is within some machines.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use meshalloc::jobs::JobSlot;
-use meshalloc::{Controller, NodeId};
+use meshalloc::{Controller, Happened, NodeId};
 use meshalloc_firmware::Server;
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
@@ -66,7 +66,7 @@ fn written(bytes: &mut Bytes<'_>) -> Flash {
 
 /// A server whose journal is damaged after it was written is sound when it is restored, and as it
 /// was if nothing was damaged but for statistics, and for how far its clock has gone on without a
-/// command that has changed something.
+/// change that had an effect.
 ///
 /// # Panics
 ///
@@ -133,9 +133,10 @@ fn seen(controller: &Controller<'_>) -> Vec<String> {
         )
     };
     let mut seen: Vec<String> = jobs.running().chain(waiting).map(of_job).collect();
-    let grants = controller.granted_since(0);
-    let grants: Vec<_> = grants
-        .map(|(number, granted)| (number, granted.job().granted_at()))
+    let grants: Vec<_> = controller
+        .view()
+        .events_since(0)
+        .filter(|event| event.what != Happened::LeaseEnded)
         .collect();
     let faults = (0..controller.machine().nodes()).map(NodeId);
     let faults: Vec<_> = faults

@@ -1,6 +1,6 @@
 //! Whole frames, damaged frames and garbage for a whole server.
 
-use meshalloc::{Command, Controller};
+use meshalloc::{Change, Controller, Query};
 use meshalloc_firmware::frame::{ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX};
 use meshalloc_firmware::keeping::Keep;
 use meshalloc_firmware::{
@@ -8,7 +8,7 @@ use meshalloc_firmware::{
 };
 use serde::ser::{Serialize, SerializeTuple, Serializer};
 
-use crate::board::{self, Board};
+use crate::board::{self, Ask, Board};
 use crate::bytes::Bytes;
 
 /// More clients than a server remembers.
@@ -102,14 +102,14 @@ impl Clients {
                 self.frame(server, header, &ClientMessage::Hello);
             }
             9 => {
-                if let Ok((command, rest)) = postcard::take_from_bytes::<Command>(bytes.0) {
+                if let Ok((change, rest)) = postcard::take_from_bytes::<Change>(bytes.0) {
                     bytes.0 = rest;
-                    self.command(server, client, command, None);
+                    self.ask(server, client, Ask::Change(change), None);
                 }
             }
             10 => {
                 let at = Some(self.now);
-                self.command(server, client, board::likely_command(bytes), at);
+                self.ask(server, client, board::likely(bytes), at);
             }
             11 => {
                 let header = self.header(client);
@@ -126,7 +126,13 @@ impl Clients {
                 };
                 self.frame(server, header, &message);
             }
-            _ => self.command(server, client, board::likely_command(bytes), None),
+            13 => {
+                if let Ok((query, rest)) = postcard::take_from_bytes::<Query>(bytes.0) {
+                    bytes.0 = rest;
+                    self.ask(server, client, Ask::Query(query), None);
+                }
+            }
+            _ => self.ask(server, client, board::likely(bytes), None),
         }
         true
     }
@@ -136,18 +142,22 @@ impl Clients {
         Header::new(client as u32, self.seq[client])
     }
 
-    fn command<K: Keep>(
+    fn ask<K: Keep>(
         &mut self,
         server: &mut Server<'_, K>,
         client: usize,
-        command: Command,
+        ask: Ask,
         at: Option<u64>,
     ) {
-        let message = ClientMessage::Command {
-            session: self.sessions[client],
-            since: 0,
-            at,
-            command,
+        let session = self.sessions[client];
+        let message = match ask {
+            Ask::Change(change) => ClientMessage::Change {
+                session,
+                since: 0,
+                at,
+                change,
+            },
+            Ask::Query(query) => ClientMessage::Query { session, query },
         };
         let header = self.header(client);
         self.frame(server, header, &message);

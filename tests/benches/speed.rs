@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use meshalloc::message::Capacity;
-use meshalloc::{Command, Configuration, Controller, Reply, SchedulerKind, StrategyKind, Ticks};
+use meshalloc::{Change, Configuration, Controller, Reply, SchedulerKind, StrategyKind, Ticks};
 use meshalloc_host_sim::backend::{
     Backend, BackendError, Backends, HeapStorage, InProcess, InProcessBackends,
 };
@@ -88,13 +88,13 @@ fn scenario(side: u16, strategy: StrategyKind, jobs: u32) -> Experiment {
 /// Keeps what a controller was told.
 struct Recorder<'a, 'm> {
     inner: InProcess<'m>,
-    commands: &'a mut Vec<(Command, Ticks)>,
+    commands: &'a mut Vec<(Change, Ticks)>,
 }
 
 impl Backend for Recorder<'_, '_> {
     fn call(
         &mut self,
-        command: &Command,
+        command: &Change,
         now: Ticks,
         on_reply: &mut dyn FnMut(&Reply),
     ) -> Result<(), BackendError> {
@@ -118,7 +118,7 @@ impl Backend for Recorder<'_, '_> {
 #[derive(Default)]
 struct RecorderBackends {
     configuration: Option<Configuration>,
-    commands: Vec<(Command, Ticks)>,
+    commands: Vec<(Change, Ticks)>,
 }
 
 impl Backends for RecorderBackends {

@@ -20,7 +20,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use meshalloc::{Command, Controller, Flags, JobId, Mesh, Reply, Request, StrategyKind};
+use meshalloc::{Change, Controller, Flags, JobId, Mesh, Reply, Request, StrategyKind};
 use meshalloc_tests::convert;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, mesh};
@@ -181,7 +181,7 @@ fn cost(kind: StrategyKind, side: u16) -> Cost {
             let [w, h] = [side; 2].map(|side| random.between(1, side.into()) as u16);
             let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
             let job = JobId(operation);
-            let command = Command::Submit { job, request };
+            let command = Change::submit(job, request);
             let mut granted = 0;
             let start = Instant::now();
             controller.handle(&command, 0, &mut |reply| {
@@ -203,7 +203,7 @@ fn cost(kind: StrategyKind, side: u16) -> Cost {
             nodes -= processors;
             if granted {
                 let start = Instant::now();
-                controller.handle(&Command::Release { job }, 0, &mut |_| ());
+                controller.handle(&Change::Release { job }, 0, &mut |_| ());
                 let time = start.elapsed().saturating_sub(overhead);
                 sums[1] = (sums[1].0 + time, sums[1].1 + 1);
             }

@@ -17,7 +17,7 @@
 //!
 //! Beside each measurement stands the mark of the thesis, where it has the strategy.
 
-use meshalloc::{Command, Controller, Error, Flags, JobId, Reply, Request, StrategyKind};
+use meshalloc::{Change, Controller, Error, Flags, JobId, Outcome, Request, StrategyKind};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, mesh, set_faulty, submit};
 
@@ -68,20 +68,20 @@ fn measure(kind: StrategyKind) -> Measured {
         }
         let job = JobId(operation);
         let mut answer = None;
-        controller.handle(&Command::Submit { job, request }, 0, &mut |reply| {
+        controller.handle(&Change::submit(job, request), 0, &mut |reply| {
             if reply.is_final() {
                 answer = Some(reply.clone());
             }
         });
         measured.attempts += 1;
         match answer {
-            Some(Reply::Submitted { .. }) => {
+            Some(Ok(Outcome::Done)) => {
                 jobs.push((job, asked));
                 wanted += asked;
                 measured.requested += u64::from(asked);
                 measured.held += u64::from(free - controller.occupancy().free());
             }
-            Some(Reply::Error(Error::Refused(_))) => {
+            Some(Err(Error::Refused(_))) => {
                 if free >= asked {
                     measured.failed += 1;
                     measured.free += u64::from(free);
@@ -102,7 +102,7 @@ fn leave(
     random: &mut Random,
 ) -> u32 {
     let (job, asked) = jobs.swap_remove(random.below(jobs.len() as u32) as usize);
-    controller.handle(&Command::Release { job }, 0, &mut |_| ());
+    controller.handle(&Change::Release { job }, 0, &mut |_| ());
     asked
 }
 
@@ -117,8 +117,8 @@ fn rotates(kind: StrategyKind) -> bool {
     }
     let request = Request::submesh(1, 4).with_flags(Flags::NO_WAIT);
     matches!(
-        submit(&mut controller, 1, request).last,
-        Reply::Submitted { .. }
+        submit(&mut controller, 1, request).outcome,
+        Ok(Outcome::Done)
     )
 }
 

@@ -15,9 +15,11 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use meshalloc::{Reply, Ticks};
+use meshalloc::{Change, Happened, Ticks};
 use meshalloc_firmware::{Client, ClientError, IoLine, Line, Options};
 use tempfile::TempDir;
+
+use crate::rig::{Answer, Granted, LeaseEnded};
 
 /// The firmware's target.
 const TARGET: &str = "thumbv7em-none-eabihf";
@@ -215,12 +217,20 @@ impl Drop for Qemu {
 /// When no whole reply comes.
 pub fn call_at(
     client: &mut Client<impl Line>,
-    command: meshalloc::Command,
+    change: &Change,
     at: Option<Ticks>,
-) -> Result<Vec<Reply>, ClientError> {
-    let mut replies = Vec::new();
-    client.call(&command, at, &mut |reply| replies.push(reply.clone()))?;
-    Ok(replies)
+) -> Result<Answer, ClientError> {
+    let (mut grants, mut ended) = (Vec::new(), Vec::new());
+    let outcome = client.call(change, at, &mut |event, blocks| match event.what {
+        Happened::Granted { .. } => grants.push(Granted::new(event, blocks.to_vec())),
+        Happened::LeaseEnded => ended.push(LeaseEnded::new(event)),
+    })?;
+    Ok(Answer {
+        grants,
+        ended,
+        outcome,
+        state: None,
+    })
 }
 
 /// Connects as soon as QEMU listens.

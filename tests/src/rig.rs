@@ -4,9 +4,9 @@ use meshalloc::jobs::{BlockCell, JobSlot};
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    Allocator, AnyStrategy, Block, Command, Configuration, Controller, Cube, Grid, JobId,
-    LeaseEnded, Memory, Mesh, NodeId, Reply, Request, SchedulerKind, Shape, StrategyKind, Submesh,
-    Ticks, Workspace,
+    Allocator, AnyStrategy, Block, Change, Configuration, Controller, Cube, Error, Event, Grid,
+    Happened, Interrupts, JobId, JobState, Memory, Mesh, NodeId, Outcome, Request, SchedulerKind,
+    Shape, StrategyKind, Submesh, Ticks, View, Workspace,
 };
 
 use crate::random::Random;
@@ -132,15 +132,28 @@ pub fn configuration(machine: impl Into<Grid>, strategy: StrategyKind) -> Config
     }
 }
 
-/// Everything that one command was answered with.
+/// Everything that one change led to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The grants in the order in which they came, the blocks of each put together.
+    /// The grants, in order.
     pub grants: Vec<Granted>,
-    /// The leases that have ended, in order.
+    /// The leases that ended, in order.
     pub ended: Vec<LeaseEnded>,
-    /// The final reply.
-    pub last: Reply,
+    /// The outcome.
+    pub outcome: Result<Outcome, Error>,
+    /// The state of the job if the change submitted one: in the end, or `None` if it was refused.
+    pub state: Option<JobState>,
+}
+
+/// The end of a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseEnded {
+    /// The job.
+    pub job: JobId,
+    /// When it was released.
+    pub at: Ticks,
+    /// The processors it held, 0 if it waited.
+    pub processors: u32,
 }
 
 /// A job and all of its blocks.
@@ -159,7 +172,7 @@ pub struct Granted {
 }
 
 impl Answer {
-    /// The one block that the command brought about, if that is all it brought about.
+    /// The one block that was granted, if nothing else was.
     pub fn block(&self) -> Option<Block> {
         match self.grants.as_slice() {
             [granted] => match granted.blocks.as_slice() {
@@ -176,108 +189,154 @@ impl Answer {
     }
 }
 
-/// Puts the parts of an answer together as they come in.
+/// Has a change carried out at time 0.
+pub fn ask(controller: &mut Controller<'_>, change: &Change) -> Answer {
+    ask_at(controller, change, 0)
+}
+
+/// Has a change carried out at the time `now`, with all that follows from it. As
+/// [`Controller::handle`], but reads the events after each step, so that no grant is missed.
 ///
 /// # Panics
 ///
-/// When the parts are not what [`Reply`] promises: the blocks of a job in order and without gaps, a job
-/// at a time, and one final reply at the end.
-#[derive(Debug, Default)]
-struct Collector {
-    grants: Vec<Granted>,
-    /// The blocks still to come for the latest grant.
-    missing: u32,
-    ended: Vec<LeaseEnded>,
-    last: Option<Reply>,
-}
-
-impl Collector {
-    fn take(&mut self, reply: &Reply) {
-        assert!(self.last.is_none(), "{reply:?} after {:?}", self.last);
-        let Reply::Grant(grant) = reply else {
-            assert_eq!(self.missing, 0, "{reply:?} before the last block");
-            if let Reply::LeaseEnded(ended) = reply {
-                self.ended.push(*ended);
-                return;
+/// When an event is not what a view promises.
+pub fn ask_at(controller: &mut Controller<'_>, change: &Change, now: Ticks) -> Answer {
+    while controller.advance(Interrupts::never()) {}
+    let mut known = controller.events();
+    let mut answer = Answer {
+        grants: Vec::new(),
+        ended: Vec::new(),
+        outcome: controller.begin(change, now, Interrupts::never()),
+        state: None,
+    };
+    loop {
+        let view = controller.view();
+        for event in view.events_since(known) {
+            assert_eq!(event.number, known + 1, "each event once, in order");
+            known = event.number;
+            match event.what {
+                Happened::Granted { .. } => answer.grants.push(Granted::of(&view, &event)),
+                Happened::LeaseEnded => answer.ended.push(LeaseEnded::new(&event)),
             }
-            self.last = Some(reply.clone());
-            return;
+        }
+        assert_eq!(known, controller.events());
+        if controller.is_scheduling() {
+            controller.advance(Interrupts::never());
+        } else if let Some((ends, job)) = controller.lease_ended(controller.clock()) {
+            let end = Change::EndLease { job };
+            let ended = controller.begin(&end, ends, Interrupts::never());
+            assert!(matches!(ended, Ok(Outcome::Released { .. })), "{ended:?}");
+        } else {
+            break;
+        }
+    }
+    if let (Change::Submit { job, .. }, Ok(_)) = (change, answer.outcome) {
+        answer.state = controller.view().job(*job).ok().map(|report| report.state);
+    }
+    answer
+}
+
+impl LeaseEnded {
+    /// The end of a lease as an event.
+    pub const fn new(event: &Event) -> Self {
+        LeaseEnded {
+            job: event.job,
+            at: event.at,
+            processors: event.processors,
+        }
+    }
+}
+
+impl Granted {
+    /// A grant and the blocks of the job.
+    ///
+    /// # Panics
+    ///
+    /// When the event is another one, or the two do not agree.
+    pub fn new(event: &Event, blocks: Vec<Block>) -> Self {
+        let Happened::Granted {
+            attempts,
+            misses,
+            blocks_total,
+            block,
+        } = event.what
+        else {
+            panic!("{event:?} is not a grant");
         };
-        if grant.first == 0 {
-            assert_eq!(
-                self.missing, 0,
-                "{grant:?} before the last block of another"
-            );
-            self.missing = grant.blocks_total;
-            self.grants.push(Granted {
-                job: grant.job,
-                at: grant.at,
-                attempts: grant.attempts,
-                misses: grant.misses,
-                blocks: Vec::new(),
-            });
-        }
-        let granted = self.grants.last_mut().expect("a first part came first");
-        assert_eq!(granted.job, grant.job, "one job at a time");
-        assert_eq!(granted.blocks.len(), grant.first as usize, "no gap");
-        assert!(!grant.blocks.is_empty(), "at least one block");
-        granted.blocks.extend(&grant.blocks);
-        self.missing -= grant.blocks.len() as u32;
-        assert_eq!(grant.is_last(), self.missing == 0);
-    }
-}
-
-/// Gives a command at time 0 and collects the answer.
-///
-/// # Panics
-///
-/// When the answer breaks the promises of [`Reply`].
-pub fn ask(controller: &mut Controller<'_>, command: &Command) -> Answer {
-    ask_at(controller, command, 0)
-}
-
-/// Gives a command at the time `now` and collects the answer.
-///
-/// # Panics
-///
-/// When the answer breaks the promises of [`Reply`].
-pub fn ask_at(controller: &mut Controller<'_>, command: &Command, now: Ticks) -> Answer {
-    let mut collector = Collector::default();
-    controller.handle(command, now, &mut |reply| collector.take(reply));
-    Answer {
-        grants: collector.grants,
-        ended: collector.ended,
-        last: collector.last.expect("a final reply"),
-    }
-}
-
-/// The grants with numbers above this one, as they can be asked for later.
-pub fn grants_since(controller: &Controller<'_>, number: u64) -> Vec<Granted> {
-    let grants = controller.granted_since(number);
-    grants.map(|(_, granted)| Granted::from(granted)).collect()
-}
-
-impl From<meshalloc::controller::Granted<'_, '_>> for Granted {
-    fn from(granted: meshalloc::controller::Granted<'_, '_>) -> Self {
+        assert_eq!(blocks.first(), Some(&block), "{event:?}");
+        assert_eq!(blocks.len() as u32, blocks_total, "{event:?}");
         Granted {
-            job: granted.job().id(),
-            at: granted.job().granted_at(),
-            attempts: granted.job().attempts(),
-            misses: granted.job().misses(),
-            blocks: granted.blocks().collect(),
+            job: event.job,
+            at: event.at,
+            attempts,
+            misses,
+            blocks,
         }
     }
+
+    /// A job that runs, and its grant.
+    ///
+    /// # Panics
+    ///
+    /// When the two do not agree.
+    fn of(view: &View<'_, '_>, event: &Event) -> Self {
+        let blocks: Vec<Block> = view.blocks(event.job).collect();
+        let machine = view.configuration().machine;
+        let processors: u32 = blocks.iter().map(|&block| machine.area(block)).sum();
+        assert_eq!(processors, event.processors, "{event:?}");
+        let chunks = block_lists(view, event.job);
+        assert_eq!(chunks, blocks, "read in chunks: {event:?}");
+        Granted::new(event, blocks)
+    }
+}
+
+/// The blocks of a job, read in chunks.
+///
+/// # Panics
+///
+/// When a chunk is not what was asked for.
+fn block_lists(view: &View<'_, '_>, job: JobId) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    loop {
+        let from = blocks.len() as u32;
+        match view.block_list(job, from) {
+            Ok(list) => {
+                assert_eq!((list.job, list.first), (job, from));
+                assert!(!list.blocks.is_empty());
+                blocks.extend(list.blocks);
+                assert!(blocks.len() as u32 <= list.total);
+            }
+            Err(error) => {
+                assert_eq!(error, Error::NoBlock { held: from });
+                return blocks;
+            }
+        }
+    }
+}
+
+/// The grants of jobs that run with numbers above this one.
+pub fn grants_since(controller: &Controller<'_>, number: u64) -> Vec<Granted> {
+    let view = controller.view();
+    let grants = view.events_since(number);
+    let grants = grants.filter(|event| event.what != Happened::LeaseEnded);
+    grants.map(|event| Granted::of(&view, &event)).collect()
+}
+
+/// The ends of leases with numbers above this one that are remembered.
+pub fn ended_since(controller: &Controller<'_>, number: u64) -> Vec<LeaseEnded> {
+    let events = controller.view().events_since(number);
+    let ended = events.filter(|event| event.what == Happened::LeaseEnded);
+    ended.map(|event| LeaseEnded::new(&event)).collect()
 }
 
 /// Submits a job.
 pub fn submit(controller: &mut Controller<'_>, job: u32, request: Request) -> Answer {
-    let job = JobId(job);
-    ask(controller, &Command::Submit { job, request })
+    ask(controller, &Change::submit(JobId(job), request))
 }
 
 /// Releases a job.
 pub fn release(controller: &mut Controller<'_>, job: u32) -> Answer {
-    ask(controller, &Command::Release { job: JobId(job) })
+    ask(controller, &Change::Release { job: JobId(job) })
 }
 
 /// The block that is this processor of the machine.
@@ -289,11 +348,11 @@ pub fn unit(machine: &Grid, node: NodeId) -> Block {
     machine.unit(node).expect("a processor of the machine")
 }
 
-/// The command that makes the processors of a block faulty, or as they were.
-pub const fn fault(block: Block, faulty: bool) -> Command {
+/// The change that marks the processors of a block as faulty, or as working.
+pub const fn fault(block: Block, faulty: bool) -> Change {
     match faulty {
-        true => Command::MarkFaulty { block },
-        false => Command::ClearFaulty { block },
+        true => Change::MarkFaulty { block },
+        false => Change::ClearFaulty { block },
     }
 }
 
@@ -327,48 +386,42 @@ pub fn free_submesh_list(controller: &Controller<'_>) -> Vec<Submesh> {
     }
 }
 
-/// All jobs, or those on a block, and the processors they hold, by name, asked for in chunks.
+/// All jobs, or those on a block, and the processors they hold, by name, read in chunks.
 ///
 /// # Panics
 ///
-/// When a chunk is answered with anything else, or there is no end to them.
-pub fn list_jobs(controller: &mut Controller<'_>, on: Option<Block>) -> Vec<(JobId, u32)> {
+/// When the block is not within the machine, or there is no end to the chunks.
+pub fn list_jobs(controller: &Controller<'_>, on: Option<Block>) -> Vec<(JobId, u32)> {
     let mut jobs = Vec::new();
     let mut from = Some(0);
     while let Some(at) = from {
-        match ask(controller, &Command::ListJobs { on, from: at }).last {
-            Reply::Jobs(list) => {
-                assert!(list.next.is_none_or(|next| next > at), "chunks go forward");
-                jobs.extend(list.jobs);
-                from = list.next;
-            }
-            other => panic!("{other:?} to ListJobs"),
-        }
+        let list = controller.view().job_list(on, at);
+        let list = list.expect("a block of the machine");
+        assert!(list.next.is_none_or(|next| next > at), "chunks go forward");
+        jobs.extend(list.jobs);
+        from = list.next;
     }
     jobs.sort_unstable();
     jobs
 }
 
-/// For each processor whether it is busy and whether it is faulty, asked for in chunks.
+/// For each processor whether it is busy and whether it is faulty, read in chunks.
 ///
 /// # Panics
 ///
-/// When a chunk is answered with anything else, or says something of processors that do not exist.
-pub fn occupancy_map(controller: &mut Controller<'_>) -> Vec<(bool, bool)> {
+/// When a chunk has anything about processors that do not exist.
+pub fn occupancy_map(controller: &Controller<'_>) -> Vec<(bool, bool)> {
     let nodes = controller.machine().nodes();
     let mut map = Vec::new();
     while (map.len() as u32) < nodes {
         let from = NodeId(map.len() as u32);
-        match ask(controller, &Command::Occupancy { from }).last {
-            Reply::Occupancy(chunk) => {
-                assert_eq!((chunk.from, chunk.nodes), (from, nodes));
-                assert_eq!(chunk.busy.len(), chunk.faulty.len());
-                let bits = |byte: &u8| (0..8).map(|bit| byte >> bit & 1 == 1).collect::<Vec<_>>();
-                let busy = chunk.busy.iter().flat_map(bits);
-                map.extend(busy.zip(chunk.faulty.iter().flat_map(bits)));
-            }
-            other => panic!("{other:?} to Occupancy"),
-        }
+        let chunk = controller.view().occupancy_chunk(from);
+        let chunk = chunk.expect("a processor of the machine");
+        assert_eq!((chunk.from, chunk.nodes), (from, nodes));
+        assert_eq!(chunk.busy.len(), chunk.faulty.len());
+        let bits = |byte: &u8| (0..8).map(|bit| byte >> bit & 1 == 1).collect::<Vec<_>>();
+        let busy = chunk.busy.iter().flat_map(bits);
+        map.extend(busy.zip(chunk.faulty.iter().flat_map(bits)));
     }
     let beyond = map.split_off(nodes as usize);
     assert!(beyond.iter().all(|&bits| bits == (false, false)));

@@ -1,9 +1,11 @@
-//! Checkpoints of a controller in memory, and random commands for controllers that are compared with each other.
+//! Checkpoints of a controller in memory, and random changes for controllers that are compared with
+//! each other.
 
 use std::convert::Infallible;
+use std::num::NonZeroU64;
 
 use meshalloc::{
-    Block, Command, Configuration, Controller, Flags, Grid, JobId, NodeId, Request, RestoreError,
+    Block, Change, Configuration, Controller, Flags, Grid, JobId, NodeId, Request, RestoreError,
     Shape, Submesh, Ticks,
 };
 
@@ -41,17 +43,17 @@ pub fn restore(controller: &mut Controller<'_>, parts: &[Vec<u8>]) -> Result<(),
     restoring.finish()
 }
 
-/// A stream of random commands, many of which are refused.
+/// A stream of random changes, many of which are refused.
 #[derive(Debug)]
-pub struct Commands {
+pub struct Changes {
     random: Random,
     now: Ticks,
 }
 
-impl Commands {
+impl Changes {
     /// The stream of this seed.
     pub fn new(seed: u64) -> Self {
-        Commands {
+        Changes {
             random: Random::new(seed),
             now: 0,
         }
@@ -62,8 +64,8 @@ impl Commands {
         &mut self.random
     }
 
-    /// The next command and its time, for a controller in this state. Sometimes the time goes back.
-    pub fn next(&mut self, controller: &mut Controller<'_>) -> (Command, Ticks) {
+    /// The next change and its time, for a controller in this state. Sometimes the time goes back.
+    pub fn next(&mut self, controller: &Controller<'_>) -> (Change, Ticks) {
         let random = &mut self.random;
         self.now += u64::from(random.below(20));
         let now = self.now - u64::from(random.below(30)).min(self.now);
@@ -76,37 +78,33 @@ impl Commands {
             _ => name,
         };
         let block = block(&machine, random);
-        let command = match random.below(100) {
-            0..40 => Command::Submit {
+        let change = match random.below(100) {
+            0..40 => Change::submit(name, request(&machine, random)),
+            40..50 => Change::Submit {
                 job: name,
                 request: request(&machine, random),
+                lease: NonZeroU64::new(random.between(1, 500).into()),
             },
-            40..50 => Command::SubmitLeased {
-                job: name,
-                request: request(&machine, random),
-                ticks: random.between(1, 500).into(),
-            },
-            50..72 => Command::Release { job },
-            72..77 => Command::Lease {
+            50..74 => Change::Release { job },
+            74..79 => Change::Lease {
                 job,
-                ticks: random.below(300).into(),
+                ticks: NonZeroU64::new(random.below(300).into()),
             },
-            77 => Command::EndLease { job },
-            78..84 => Command::MarkFaulty { block },
-            84..95 => Command::ClearFaulty {
+            79 => Change::EndLease { job },
+            80..86 => Change::MarkFaulty { block },
+            86..98 => Change::ClearFaulty {
                 block: match faulty(controller, random) {
                     Some(node) if random.percent(70) => unit(&machine, node),
                     _ => block,
                 },
             },
-            95..98 => Command::QueryJob { job },
-            98 => Command::Configure(Configuration {
+            98 => Change::Configure(Configuration {
                 ..controller.configuration()
             }),
-            _ if random.percent(10) => Command::Reset,
-            _ => Command::Statistics,
+            _ if random.percent(10) => Change::Reset,
+            _ => Change::Release { job },
         };
-        (command, now)
+        (change, now)
     }
 }
 
@@ -174,36 +172,35 @@ fn request(machine: &Grid, random: &mut Random) -> Request {
     request
 }
 
-/// Everything that a client can learn after a command: its answer, every list of jobs as it comes, and where the jobs are.
+/// Everything that a client can read after a change: its answer, every list of jobs as it comes, and
+/// where the jobs are.
 #[derive(Debug, PartialEq)]
 pub struct Seen {
-    /// The answer to the command.
+    /// The answer to the change.
     pub answer: Answer,
     /// What [`look`] sees.
     pub rest: Vec<String>,
 }
 
-/// Gives a command and looks at everything.
-pub fn carry_out(controller: &mut Controller<'_>, command: &Command, now: Ticks) -> Seen {
-    let answer = ask_at(controller, command, now);
+/// Has a change carried out and reads everything.
+pub fn carry_out(controller: &mut Controller<'_>, change: &Change, now: Ticks) -> Seen {
+    let answer = ask_at(controller, change, now);
     let mut rest = look(controller);
     rest.push(format!("{:?}", controller.statistics()));
     Seen { answer, rest }
 }
 
-/// Everything but statistics: the answers to `ListJobs` from each slot on and to `QueryJob`, the
-/// numbers of grants, the leases.
+/// Everything except the statistics: the lists of jobs, each job, the numbers of events, the leases.
 pub fn look(controller: &Controller<'_>) -> Vec<String> {
     let mut rest = Vec::new();
     let mut from = Some(0);
     while let Some(at) = from {
-        from = None;
-        controller.answer(&Command::ListJobs { on: None, from: at }, &mut |reply| {
-            if let meshalloc::Reply::Jobs(list) = reply {
-                from = list.next;
-            }
-            rest.push(format!("{reply:?}"));
-        });
+        let list = controller.view().job_list(None, at);
+        from = list.as_ref().ok().and_then(|list| list.next);
+        rest.push(format!("{list:?}"));
+    }
+    for (job, _) in list_jobs(controller, None) {
+        rest.push(format!("{:?}", controller.view().job(job)));
     }
     for job in controller.jobs().running() {
         let blocks: Vec<_> = controller.blocks(job).collect();
@@ -215,11 +212,8 @@ pub fn look(controller: &Controller<'_>) -> Vec<String> {
         let reserved = (job.reserved_from(), blocks);
         rest.push(format!("{}: {:?}, {reserved:?}", job.id(), job.request()));
     }
-    let numbers: Vec<u64> = controller
-        .granted_since(0)
-        .map(|(number, _)| number)
-        .collect();
-    rest.push(format!("{} {numbers:?}", controller.events()));
+    let events: Vec<_> = controller.view().events_since(0).collect();
+    rest.push(format!("{} {events:?}", controller.events()));
     let jobs = controller.jobs();
     let there = jobs
         .running()
@@ -227,7 +221,6 @@ pub fn look(controller: &Controller<'_>) -> Vec<String> {
     let leases: Vec<_> = there
         .map(|job| jobs.find(job.id()).map(|slot| jobs.lease(slot)))
         .collect();
-    let ended: Vec<_> = controller.view().leases_ended_since(0).collect();
-    rest.push(format!("{leases:?} {ended:?}"));
+    rest.push(format!("{leases:?}"));
     rest
 }

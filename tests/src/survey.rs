@@ -1,6 +1,6 @@
 //! Which requests a strategy grants among those for which a box is free, over many occupancies of a small grid.
 
-use meshalloc::{Flags, Refusal, Reply, StrategyKind};
+use meshalloc::{Flags, Outcome, Refusal, StrategyKind};
 
 use crate::convert;
 use crate::grid::{Grid, lists};
@@ -117,7 +117,7 @@ pub fn survey(
             let granted = match compare {
                 Compare::Nothing if !exists => continue,
                 Compare::Nothing => {
-                    matches!(probe.ask(requests[0].0).last, Reply::Submitted { .. })
+                    matches!(probe.ask(requests[0].0).outcome, Ok(Outcome::Done))
                 }
                 Compare::WithModel => {
                     let mut answers = requests

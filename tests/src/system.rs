@@ -5,8 +5,8 @@ use std::num::NonZeroU64;
 
 use meshalloc::message::JobReport;
 use meshalloc::{
-    Block, Capacity, Command, Configuration, ConfigureError, Counts, Error, FaultReport, Flags,
-    JobId, JobState, LeaseEnded, Refusal, Reply, Request, SchedulerKind, Statistics, Ticks,
+    Block, Capacity, Change, Configuration, ConfigureError, Counts, Error, FaultReport, Flags,
+    JobId, JobState, Outcome, Refusal, Request, SchedulerKind, Statistics, Ticks,
 };
 
 use crate::backfilling::{Situation, Use, end_of};
@@ -14,7 +14,7 @@ use crate::convert;
 use crate::discipline::Discipline;
 use crate::foresight::{Other, Outlook};
 use crate::grid::{Grid, NaiveMachine};
-use crate::rig::{Answer, Granted};
+use crate::rig::{Answer, Granted, LeaseEnded};
 use crate::strategy::{Held, Strategy, counts_processors};
 
 /// A job that waits or runs.
@@ -76,7 +76,7 @@ pub struct ExpectedGrant {
     pub held: Held,
 }
 
-/// What a command must be answered with.
+/// What a change must lead to.
 #[derive(Clone, Debug)]
 pub struct Expected {
     /// The grid of the machine after it.
@@ -85,19 +85,18 @@ pub struct Expected {
     pub grants: Vec<ExpectedGrant>,
     /// The leases that have ended, in order.
     pub ended: Vec<LeaseEnded>,
-    /// The final reply.
-    pub last: Reply,
+    /// The outcome.
+    pub outcome: Result<Outcome, Error>,
+    /// The state of a job that was submitted.
+    pub state: Option<JobState>,
 }
 
 impl Expected {
     /// Whether this is the answer.
     pub fn agrees_with(&self, answer: &Answer) -> bool {
-        let mut last = answer.last.clone();
-        if let Reply::Job(report) = &mut last {
-            let blocks = answer.grants.iter().map(|grant| grant.blocks.len() as u32);
-            report.blocks = report.blocks.abs_diff(blocks.sum());
-        }
-        self.last == last && self.ended == answer.ended && self.grants_agree_with(&answer.grants)
+        (self.outcome, self.state) == (answer.outcome, answer.state)
+            && self.ended == answer.ended
+            && self.grants_agree_with(&answer.grants)
     }
 
     /// The same, but for the jobs whose leases have ended since: what can be asked for later.
@@ -220,53 +219,49 @@ impl System {
         }
     }
 
-    /// Carries out a command.
+    /// Carries out a change.
     ///
     /// # Panics
     ///
-    /// On `ListJobs` and `Occupancy`, whose answers come in chunks: compare [`System::jobs`] and
-    /// [`System::occupancy`].
-    pub fn handle(&mut self, command: &Command, now: Ticks) -> Expected {
+    /// When a job is lost.
+    pub fn handle(&mut self, change: &Change, now: Ticks) -> Expected {
         let before = self.clock;
         self.clock = before.max(now);
         let (mut grants, mut ended) = (Vec::new(), Vec::new());
-        let mut last = match *command {
-            Command::Configure(configuration) => self.configure(configuration, now),
-            Command::Submit { job, request } => self.submit(job, request, &mut grants),
-            Command::Release { job } => self.release(job, &mut grants),
-            Command::QueryJob { job } => self.query(job, &mut grants),
-            Command::MarkFaulty { block } => self.set_faulty(block, true, &mut grants),
-            Command::ClearFaulty { block } => self.set_faulty(block, false, &mut grants),
-            Command::Statistics => Ok(Reply::Statistics(self.statistics())),
-            Command::Reset => {
-                self.restart(self.configuration, now);
-                Ok(Reply::Done)
-            }
-            Command::SubmitLeased {
+        let outcome = match *change {
+            Change::Configure(configuration) => self.configure(configuration, now),
+            Change::Submit {
                 job,
                 request,
-                ticks,
+                lease,
             } => self.submit(job, request, &mut grants).inspect(|_| {
-                let done = self.lease(job, ticks);
-                assert_eq!(done, Ok(Reply::Done), "it is there");
+                let done = self.lease(job, lease);
+                assert_eq!(done, Ok(Outcome::Done), "it is there");
             }),
-            Command::Lease { job, ticks } => self.lease(job, ticks),
-            Command::EndLease { job } => self.end_lease(job, &mut ended, &mut grants),
-            other => unreachable!("{other:?} is compared by other means"),
+            Change::Release { job } => self.release(job, &mut grants),
+            Change::MarkFaulty { block } => self.set_faulty(block, true, &mut grants),
+            Change::ClearFaulty { block } => self.set_faulty(block, false, &mut grants),
+            Change::Reset => {
+                self.restart(self.configuration, now);
+                Ok(Outcome::Done)
+            }
+            Change::Lease { job, ticks } => self.lease(job, ticks),
+            Change::EndLease { job } => self.end_lease(job, &mut ended, &mut grants),
         };
-        if last.is_err() || !command.changes_state() {
-            self.clock = before;
-        } else {
-            self.end_leases(&mut ended, &mut grants);
+        match outcome {
+            Ok(_) => self.end_leases(&mut ended, &mut grants),
+            Err(_) => self.clock = before,
         }
-        if let Ok(Reply::Submitted { job, state }) = &mut last {
-            *state = self.state(*job).unwrap_or(*state);
-        }
+        let state = match (change, outcome) {
+            (Change::Submit { job, .. }, Ok(_)) => self.report(*job).ok(),
+            _ => None,
+        };
         Expected {
             grid: self.grid().clone(),
             grants,
             ended,
-            last: last.unwrap_or_else(Reply::Error),
+            outcome,
+            state: state.map(|report| report.state),
         }
     }
 
@@ -275,7 +270,7 @@ impl System {
         self.clock = now;
     }
 
-    fn configure(&mut self, configuration: Configuration, now: Ticks) -> Result<Reply, Error> {
+    fn configure(&mut self, configuration: Configuration, now: Ticks) -> Result<Outcome, Error> {
         if !self.running.is_empty() || !self.waiting.is_empty() {
             return Err(ConfigureError::JobsPresent.into());
         }
@@ -283,7 +278,7 @@ impl System {
             return Err(ConfigureError::MachineTooLarge.into());
         }
         self.restart(configuration, now);
-        Ok(Reply::Done)
+        Ok(Outcome::Done)
     }
 
     fn submit(
@@ -291,7 +286,7 @@ impl System {
         id: JobId,
         request: Request,
         grants: &mut Vec<ExpectedGrant>,
-    ) -> Result<Reply, Error> {
+    ) -> Result<Outcome, Error> {
         let jobs = self.jobs();
         let refused = match self.strategy.check(&request) {
             Err(refusal) => Some(refusal),
@@ -351,27 +346,24 @@ impl System {
             _ => None,
         };
         let started = self.running.iter().find(|job| job.serial == serial);
-        let outcome = match (started, refused) {
-            (Some(job), _) => Ok(job.processors(self.grid())),
-            (None, Some((tried, refusal))) if tried == serial => Err(refusal),
-            (None, _) => Err(Refusal::QueueNotEmpty),
+        let refusal = match (started, refused) {
+            (Some(_), _) => None,
+            (None, Some((tried, refusal))) if tried == serial => Some(refusal),
+            (None, _) => Some(Refusal::QueueNotEmpty),
         };
-        let ahead = self.waiting.len() as u32 - u32::from(outcome.is_err());
-        let state = match outcome {
-            Ok(processors) => JobState::Running { processors },
-            Err(refusal) if never_waits => {
-                self.waiting.pop();
-                self.discipline = before;
-                self.counts.refused += 1;
-                return Err(refusal.into());
-            }
-            Err(_) => JobState::Waiting { ahead },
-        };
+        if let Some(refusal) = refusal
+            && never_waits
+        {
+            self.waiting.pop();
+            self.discipline = before;
+            self.counts.refused += 1;
+            return Err(refusal.into());
+        }
         self.counts.submitted += 1;
-        Ok(Reply::Submitted { job: id, state })
+        Ok(Outcome::Done)
     }
 
-    fn release(&mut self, id: JobId, grants: &mut Vec<ExpectedGrant>) -> Result<Reply, Error> {
+    fn release(&mut self, id: JobId, grants: &mut Vec<ExpectedGrant>) -> Result<Outcome, Error> {
         let at = |jobs: &[Job]| jobs.iter().position(|job| job.id == id);
         let job = match (at(&self.running), at(&self.waiting)) {
             (Some(at), _) => self.running.remove(at),
@@ -384,18 +376,17 @@ impl System {
         }
         self.counts.released += 1;
         self.departure(grants);
-        Ok(Reply::Released {
-            job: id,
+        Ok(Outcome::Released {
             processors: job.processors(self.grid()),
         })
     }
 
-    fn lease(&mut self, id: JobId, ticks: Ticks) -> Result<Reply, Error> {
+    fn lease(&mut self, id: JobId, ticks: Option<NonZeroU64>) -> Result<Outcome, Error> {
         let mut jobs = self.running.iter_mut().chain(&mut self.waiting);
         let job = jobs.find(|job| job.id == id).ok_or(Error::UnknownJob)?;
-        let ends = self.clock.checked_add(ticks);
-        job.lease = ends.filter(|&ends| ticks > 0 && ends < Ticks::MAX);
-        Ok(Reply::Done)
+        let ends = ticks.and_then(|ticks| self.clock.checked_add(ticks.get()));
+        job.lease = ends.filter(|&ends| ends < Ticks::MAX);
+        Ok(Outcome::Done)
     }
 
     fn end_lease(
@@ -403,7 +394,7 @@ impl System {
         id: JobId,
         ended: &mut Vec<LeaseEnded>,
         grants: &mut Vec<ExpectedGrant>,
-    ) -> Result<Reply, Error> {
+    ) -> Result<Outcome, Error> {
         let mut jobs = self.running.iter().chain(&self.waiting);
         let job = jobs.find(|job| job.id == id).ok_or(Error::UnknownJob)?;
         match job.lease {
@@ -432,36 +423,37 @@ impl System {
         }
     }
 
-    fn state(&self, id: JobId) -> Option<JobState> {
-        let mut waiting = self.waiting.iter().zip(0..);
-        let mut running = self.running.iter();
-        let processors = |job: &Job| job.processors(self.grid());
-        let runs = running.find(|job| job.id == id).map(processors);
-        let waits = waiting.find(|(job, _)| job.id == id);
-        runs.map(|processors| JobState::Running { processors })
-            .or_else(|| waits.map(|(_, ahead)| JobState::Waiting { ahead }))
-    }
-
-    fn query(&self, id: JobId, grants: &mut Vec<ExpectedGrant>) -> Result<Reply, Error> {
-        let mut waiting = self.waiting.iter().zip(0..);
-        let mut running = self.running.iter();
-        let (job, state) = if let Some(job) = running.find(|job| job.id == id) {
+    /// What a query of this job must be answered with. The number of blocks is 0: into how many the
+    /// strategy divides a job is compared with the blocks themselves ([`System::held`]).
+    ///
+    /// # Errors
+    ///
+    /// When there is no such job.
+    pub fn report(&self, id: JobId) -> Result<JobReport, Error> {
+        let running = self.running.iter().map(|job| {
             let processors = job.processors(self.grid());
-            grants.push(job.granted());
             (job, JobState::Running { processors })
-        } else if let Some((job, ahead)) = waiting.find(|(job, _)| job.id == id) {
-            (job, JobState::Waiting { ahead })
-        } else {
-            return Err(Error::UnknownJob);
-        };
-        Ok(Reply::Job(JobReport {
+        });
+        let waiting = (0..).zip(&self.waiting);
+        let waiting = waiting.map(|(ahead, job)| (job, JobState::Waiting { ahead }));
+        let mut jobs = running.chain(waiting);
+        let (job, state) = jobs
+            .find(|(job, _)| job.id == id)
+            .ok_or(Error::UnknownJob)?;
+        Ok(JobReport {
             job: id,
             request: job.request,
             submitted: job.submitted,
             state,
-            // How many it is divided into is compared with the blocks themselves.
             blocks: 0,
-        }))
+        })
+    }
+
+    /// Whether the job holds just these blocks.
+    pub fn held(&self, id: JobId, blocks: &[Block]) -> bool {
+        let job = self.running.iter().find(|job| job.id == id);
+        let held = job.and_then(|job| job.held.as_ref());
+        held.map_or(blocks.is_empty(), |held| held.is(self.grid(), blocks))
     }
 
     fn set_faulty(
@@ -469,7 +461,7 @@ impl System {
         block: Block,
         faulty: bool,
         grants: &mut Vec<ExpectedGrant>,
-    ) -> Result<Reply, Error> {
+    ) -> Result<Outcome, Error> {
         let jobs = self.jobs_on(block)?;
         // The box is one of the grid.
         let place = convert::named(self.grid(), block).expect("looked at just now");
@@ -497,7 +489,7 @@ impl System {
         if is_any_free {
             self.departure(grants);
         }
-        Ok(Reply::Fault(report))
+        Ok(Outcome::Faults(report))
     }
 
     /// The jobs that hold a node of the block, in the order of their grants.

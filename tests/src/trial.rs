@@ -2,14 +2,14 @@
 //! controller does, [`Probe`] for where a strategy places one request.
 
 use meshalloc::{
-    Command, Configuration, Controller, Error, Flags, Grid, LeaseEnded, Refusal, Reply, Request,
+    Block, Change, Configuration, Controller, Error, Flags, Grid, Outcome, Refusal, Request,
     StrategyKind, Ticks,
 };
 
 use crate::convert;
 use crate::rig::{
-    Answer, HeapMemory, ask_at, configuration, free_submesh_list, grants_since, list_jobs,
-    occupancy_map, release, set_faulty, submit,
+    Answer, HeapMemory, ask_at, configuration, ended_since, free_submesh_list, grants_since,
+    list_jobs, occupancy_map, release, set_faulty, submit,
 };
 use crate::strategy::{Held, Strategy, Wanted};
 use crate::submesh::Rect;
@@ -54,36 +54,38 @@ impl<'m> Trial<'m> {
         &self.system
     }
 
-    /// Carries out a command, and compares everything that can be asked for: the answer, the grants if they are asked
-    /// for again, the statistics, the jobs, the occupancy and the list of submeshes; and all invariants hold.
+    /// Carries out a change, and compares everything that can be asked for: the answer, the events
+    /// read again, the statistics, the jobs, the occupancy and the list of submeshes. Asserts all
+    /// invariants.
     ///
     /// # Panics
     ///
     /// When controller and system differ.
-    pub fn step(&mut self, command: &Command, now: Ticks) -> (Answer, Expected) {
+    pub fn step(&mut self, change: &Change, now: Ticks) -> (Answer, Expected) {
         let (controller, system) = (&mut self.controller, &mut self.system);
         let before = system.machine().clone();
         let latest = controller.events();
-        let expected = system.handle(command, now);
-        let answer = ask_at(controller, command, now);
-        let context = || format!("{:?}, {now}: {command:?}", system.configuration());
+        let expected = system.handle(change, now);
+        let answer = ask_at(controller, change, now);
+        let context = || format!("{:?}, {now}: {change:?}", system.configuration());
         assert!(
             expected.agrees_with(&answer),
             "{}\nexpected {expected:?}\nanswered {answer:?}, in\n{before}",
             context()
         );
-        if command.changes_state() {
-            // As events: the same grants, none when the command failed.
-            let again = grants_since(controller, latest);
-            assert!(
-                expected.clone().later().grants_agree_with(&again),
-                "{}\n{again:?}",
-                context()
-            );
-            let again = controller.view().leases_ended_since(latest);
-            let again: Vec<LeaseEnded> = again.map(|(_, ended)| ended).collect();
-            assert_eq!(again, expected.ended, "{}", context());
-        }
+        // Read later: the same grants, none when the change failed.
+        let again = grants_since(controller, latest);
+        assert!(
+            expected.clone().later().grants_agree_with(&again),
+            "{}\n{again:?}",
+            context()
+        );
+        assert_eq!(
+            ended_since(controller, latest),
+            expected.ended,
+            "{}",
+            context()
+        );
         controller.check_invariants();
         assert_eq!(
             controller.statistics(),
@@ -98,7 +100,20 @@ impl<'m> Trial<'m> {
             "{}",
             context()
         );
-        if let Command::MarkFaulty { block } | Command::ClearFaulty { block } = *command
+        for (job, _) in system.jobs() {
+            let blocks: Vec<Block> = controller.view().blocks(job).collect();
+            let report = controller.view().job(job).map(|mut report| {
+                report.blocks -= blocks.len() as u32;
+                report
+            });
+            assert_eq!(report, system.report(job), "{}", context());
+            assert!(
+                system.held(job, &blocks),
+                "{job}, {blocks:?}: {}",
+                context()
+            );
+        }
+        if let Change::MarkFaulty { block } | Change::ClearFaulty { block } = *change
             && let Ok(on) = system.jobs_on(block)
         {
             let jobs = system
@@ -119,8 +134,9 @@ impl<'m> Trial<'m> {
     /// When it does not.
     pub fn finish(mut self) {
         for (job, _) in self.system.jobs() {
-            let (answer, _) = self.step(&Command::Release { job }, 0);
-            assert!(matches!(answer.last, Reply::Released { .. }), "{answer:?}");
+            let (answer, _) = self.step(&Change::Release { job }, 0);
+            let released = matches!(answer.outcome, Ok(Outcome::Released { .. }));
+            assert!(released, "{answer:?}");
         }
         let statistics = self.controller.statistics();
         assert_eq!(statistics.free + statistics.faulty, statistics.nodes);
@@ -172,9 +188,9 @@ impl<'m> Probe<'m> {
         let request = request.with_flags(request.flags | Flags::NO_WAIT);
         self.model.arrived(&request);
         let answer = submit(&mut self.controller, JOB, request);
-        if matches!(answer.last, Reply::Submitted { .. }) {
+        if answer.outcome.is_ok() {
             let released = release(&mut self.controller, JOB);
-            let gone = matches!(released.last, Reply::Released { job, .. } if job.0 == JOB);
+            let gone = matches!(released.outcome, Ok(Outcome::Released { .. }));
             assert!(gone && released.grants.is_empty(), "{released:?}");
         }
         answer
@@ -205,7 +221,7 @@ impl<'m> Probe<'m> {
         let expected = checked.and_then(|checked| self.model.place_checked(checked));
         let same = match (&expected, &answer.grants[..]) {
             (Ok(held), [granted]) => held.is(self.model.grid(), &granted.blocks),
-            (Err(refusal), []) => answer.last == Reply::Error(Error::Refused(*refusal)),
+            (Err(refusal), []) => answer.outcome == Err(Error::Refused(*refusal)),
             _ => false,
         };
         let kind = self.model.kind();

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod ask;
 mod benchmarks;
 mod board;
 mod browser;

@@ -4,9 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use meshalloc::{
-    Command, Configuration, Flags, Grid, JobId, Reply, Request, SchedulerKind, StrategyKind,
-};
+use meshalloc::{Change, Configuration, Flags, Grid, JobId, Request, SchedulerKind, StrategyKind};
 use meshalloc_firmware::{Client, Line};
 
 use crate::emulator::Emulator;
@@ -69,7 +67,7 @@ fn measure(client: &mut Client<impl Line>) -> Result<[Vec<Duration>; 3]> {
         strategy: StrategyKind::FirstFit,
         scheduler: SchedulerKind::Fcfs,
     };
-    for command in [Command::Reset, Command::Configure(configuration)] {
+    for command in [Change::Reset, Change::Configure(configuration)] {
         call(client, &command)?;
     }
     for job in 1..=RUNNING {
@@ -83,33 +81,28 @@ fn measure(client: &mut Client<impl Line>) -> Result<[Vec<Duration>; 3]> {
         pings.push(begin.elapsed());
         submits.push(call(client, &submit(job))?);
         let leaves = JobId(job - RUNNING);
-        releases.push(call(client, &Command::Release { job: leaves })?);
+        releases.push(call(client, &Change::Release { job: leaves })?);
     }
     Ok(times)
 }
 
 /// Sides of 1 to 8.
-fn submit(job: u32) -> Command {
+fn submit(job: u32) -> Change {
     let (w, h) = (1 + job * 7 % 8, 1 + job / 8 % 8);
-    Command::Submit {
-        job: JobId(job),
-        request: Request::submesh(w as u16, h as u16).with_flags(Flags::NO_WAIT),
-    }
+    Change::submit(
+        JobId(job),
+        Request::submesh(w as u16, h as u16).with_flags(Flags::NO_WAIT),
+    )
 }
 
 /// How long the command takes.
-fn call(client: &mut Client<impl Line>, command: &Command) -> Result<Duration> {
-    let mut refused = None;
+fn call(client: &mut Client<impl Line>, command: &Change) -> Result<Duration> {
     let begin = Instant::now();
-    client.call(command, None, &mut |reply| {
-        if let Reply::Error(error) = reply {
-            refused = Some(*error);
-        }
-    })?;
+    let outcome = client.call(command, None, &mut |_, _| ())?;
     let elapsed = begin.elapsed();
-    match refused {
-        Some(error) => bail!("{command:?} is refused: {error}"),
-        None => Ok(elapsed),
+    match outcome {
+        Err(error) => bail!("{command:?} is refused: {error}"),
+        Ok(_) => Ok(elapsed),
     }
 }
 

@@ -9,12 +9,13 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 use meshalloc::{
-    Command, Configuration, Cube, Error, Flags, Grid, JobId, NodeId, Reply, Request, SchedulerKind,
+    Change, Configuration, Cube, Error, Flags, Grid, JobId, NodeId, Query, Request, SchedulerKind,
     Shape, StrategyKind,
 };
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{Client, ClientError, Line};
 
+use crate::ask::Ask;
 use crate::command::in_parallel;
 use crate::emulator::Emulator;
 use crate::image::Image;
@@ -118,17 +119,12 @@ fn used(emulator: &mut Emulator, image: &Image) -> Result<u64> {
 
 /// Has the image do the work.
 fn do_work(client: &mut Client<impl Line>, configuration: Configuration) -> Result<()> {
-    let first = [Command::Reset, Command::Configure(configuration)];
+    let first = [Change::Reset, Change::Configure(configuration)].map(Ask::Change);
     let mut granted = 0;
     client.use_virtual_clock(true)?;
     for (now, command) in (0..).zip(first.into_iter().chain(work(&configuration))) {
-        let mut failed = None;
-        client.call(&command, Some(now), &mut |reply| match reply {
-            Reply::Grant(grant) if grant.first == 0 => granted += 1,
-            Reply::Error(Error::Configure(error)) => failed = Some(*error),
-            _ => {}
-        })?;
-        if let Some(error) = failed {
+        let outcome = command.call(client, Some(now), &mut |_, _| granted += 1)?;
+        if let Err(Error::Configure(error)) = outcome {
             bail!("it is not served: {error}");
         }
     }
@@ -142,7 +138,7 @@ fn do_work(client: &mut Client<impl Line>, configuration: Configuration) -> Resu
 /// while earlier jobs leave out of order and processors fail and are repaired; in between, all that
 /// can be asked. Every eighth job waits where others may pass it, and most have an estimate, in
 /// commands.
-fn work(configuration: &Configuration) -> Vec<Command> {
+fn work(configuration: &Configuration) -> Vec<Ask> {
     let machine = configuration.machine;
     // First come, first served: all would wait behind one that does.
     let may_wait = configuration.scheduler != SchedulerKind::Fcfs;
@@ -155,30 +151,28 @@ fn work(configuration: &Configuration) -> Vec<Command> {
         if !job.is_multiple_of(7) {
             request = request.with_estimate((20 + job * 37 % 200).into());
         }
-        commands.push(Command::Submit {
-            job: JobId(job),
-            request,
-        });
+        commands.push(Change::submit(JobId(job), request).into());
         if job % 4 != 0 && job > 40 {
             let job = JobId(job - 8 * (1 + job % 5));
-            commands.push(Command::Release { job });
+            commands.push(Change::Release { job }.into());
         }
         if job % 16 == 0 {
             let node = NodeId(job * 63 / 100 % machine.nodes());
             let Some(block) = machine.unit(node) else {
                 continue;
             };
-            commands.extend([
-                Command::MarkFaulty { block },
-                Command::QueryJob {
+            commands.push(Change::MarkFaulty { block }.into());
+            let queries = [
+                Query::Job {
                     job: JobId(job - 1),
                 },
-                Command::ListJobs { on: None, from: 0 },
-                Command::Occupancy { from: NodeId(0) },
-                Command::Statistics,
-            ]);
+                Query::Jobs { on: None, from: 0 },
+                Query::Occupancy { from: NodeId(0) },
+                Query::Statistics,
+            ];
+            commands.extend(queries.map(Ask::Query));
             if job % 32 == 0 {
-                commands.push(Command::ClearFaulty { block });
+                commands.push(Change::ClearFaulty { block }.into());
             }
         }
     }
@@ -224,16 +218,16 @@ mod tests {
                 scheduler: SchedulerKind::Conservative,
             };
             let work = work(&configuration);
-            let count = |pattern: fn(&Command) -> bool| work.iter().filter(|c| pattern(c)).count();
+            let count = |pattern: fn(&Ask) -> bool| work.iter().filter(|c| pattern(c)).count();
             assert_eq!(
-                count(|c| matches!(c, Command::Submit { .. })),
+                count(|c| matches!(c, Ask::Change(Change::Submit { .. }))),
                 JOBS as usize
             );
-            assert!(count(|c| matches!(c, Command::Release { .. })) >= 40);
-            assert!(count(|c| matches!(c, Command::MarkFaulty { .. })) >= 6);
-            assert!(count(|c| matches!(c, Command::ClearFaulty { .. })) >= 3);
+            assert!(count(|c| matches!(c, Ask::Change(Change::Release { .. }))) >= 40);
+            assert!(count(|c| matches!(c, Ask::Change(Change::MarkFaulty { .. }))) >= 6);
+            assert!(count(|c| matches!(c, Ask::Change(Change::ClearFaulty { .. }))) >= 3);
             for command in work {
-                if let Command::Submit { request, .. } = command {
+                if let Ask::Change(Change::Submit { request, .. }) = command {
                     assert!(machine.check(request.shape).is_ok(), "{request:?}");
                 }
             }

@@ -1,8 +1,8 @@
 //! What a server does where its memory fails or is full.
 
 use meshalloc::{
-    Configuration, Flags, JobId, Mesh, Outcome, Refusal, Request, SchedulerKind, Storage,
-    StrategyKind,
+    Change, Configuration, Flags, Interrupts, JobId, Mesh, Outcome, Refusal, Request,
+    SchedulerKind, Storage, StrategyKind,
 };
 
 use super::*;

@@ -1,8 +1,8 @@
 //! Controllers as on a board, and in process beside it.
 
 use meshalloc::{
-    Command, Configuration, Controller, Cube, Grid, JobId, Mesh, Reply, Request, SchedulerKind,
-    Shape, Storage, StrategyKind,
+    Block, Change, Configuration, Controller, Cube, Error, Event, Grid, Happened, JobId, Mesh,
+    Outcome, Request, SchedulerKind, Shape, Storage, StrategyKind,
 };
 
 /// The jobs a [`Board`] has room for.
@@ -38,31 +38,53 @@ pub(crate) fn at_reset(board: &mut Board) -> Controller<'_> {
     Controller::new(board.memory(), configuration).expect("16 x 16 fits")
 }
 
-pub(crate) fn submit(job: u32, w: u16, h: u16) -> Command {
-    Command::Submit {
-        job: JobId(job),
-        request: Request::submesh(w, h),
-    }
+pub(crate) fn submit(job: u32, w: u16, h: u16) -> Change {
+    Change::submit(JobId(job), Request::submesh(w, h))
 }
 
 pub(crate) fn request(extents: &[u16]) -> Request {
     Request::new(Shape::new(extents).expect("extents of some machine"))
 }
 
-pub(crate) fn submit_shape(job: u32, extents: &[u16]) -> Command {
-    Command::Submit {
-        job: JobId(job),
-        request: request(extents),
+pub(crate) fn submit_shape(job: u32, extents: &[u16]) -> Change {
+    Change::submit(JobId(job), request(extents))
+}
+
+pub(crate) fn release(job: u32) -> Change {
+    Change::Release { job: JobId(job) }
+}
+
+/// What a change led to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Led {
+    /// The events, each with the blocks of a grant.
+    pub(crate) events: Vec<(Event, Vec<Block>)>,
+    pub(crate) outcome: Result<Outcome, Error>,
+}
+
+impl Led {
+    /// The jobs that were granted, each with its blocks.
+    pub(crate) fn grants(&self) -> Vec<(JobId, &[Block])> {
+        let grants = self.events.iter();
+        let grants = grants.filter(|(event, _)| event.what != Happened::LeaseEnded);
+        grants
+            .map(|(event, blocks)| (event.job, &blocks[..]))
+            .collect()
     }
 }
 
-pub(crate) fn release(job: u32) -> Command {
-    Command::Release { job: JobId(job) }
-}
-
-/// All replies to a command in process.
-pub(crate) fn handle(controller: &mut Controller<'_>, command: &Command, now: u64) -> Vec<Reply> {
-    let mut replies = Vec::new();
-    controller.handle(command, now, &mut |reply| replies.push(reply.clone()));
-    replies
+/// Has a change carried out in process.
+pub(crate) fn handle(controller: &mut Controller<'_>, change: &Change, now: u64) -> Led {
+    let known = controller.events();
+    let outcome = controller.handle(change, now);
+    let view = controller.view();
+    let events = view.events_since(known).map(|event| {
+        let blocks = match event.what {
+            Happened::Granted { .. } => view.blocks(event.job).collect(),
+            Happened::LeaseEnded => Vec::new(),
+        };
+        (event, blocks)
+    });
+    let events = events.collect();
+    Led { events, outcome }
 }

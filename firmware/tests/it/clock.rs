@@ -1,10 +1,12 @@
 //! The one clock of a server: its own, or for a while a virtual one of a session. Leases begin and
 //! end by it.
 
-use meshalloc::{Command, JobId, Ticks};
+use std::num::NonZeroU64;
+
+use meshalloc::{Change, JobId, Outcome, Ticks};
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::{Origin, TIME_MAX};
-use meshalloc_firmware::{Outcome, ProtocolError, ServerMessage};
+use meshalloc_firmware::{ProtocolError, ServerMessage};
 
 use crate::board::{release, submit};
 use crate::line::Random;
@@ -26,7 +28,7 @@ fn is_submitted(answer: &ServerMessage) -> bool {
     matches!(
         answer,
         ServerMessage::Outcome {
-            outcome: Outcome::Submitted { .. },
+            outcome: Ok(Outcome::Done),
             ..
         }
     )
@@ -99,21 +101,21 @@ fn leases_and_a_virtual_clock_of_others_exclude_each_other() {
     let is_virtual = refused(ProtocolError::VirtualClock);
     assert_eq!(life.call(OTHER, lease(1, 500), None), is_virtual);
     assert!(is_submitted(&life.call(OTHER, lease(1, 0), None)));
-    let give = |ticks| Command::Lease {
+    let give = |ticks| Change::Lease {
         job: JobId(1),
-        ticks,
+        ticks: NonZeroU64::new(ticks),
     };
     assert_eq!(life.call(OTHER, give(500), None), is_virtual);
-    assert_eq!(life.outcome(give(500)), Outcome::Done, "its own may");
+    assert_eq!(life.outcome(give(500)), Ok(Outcome::Done), "its own may");
     assert!(matches!(
         life.call(OTHER, give(0), None),
         ServerMessage::Outcome {
-            outcome: Outcome::Done,
+            outcome: Ok(Outcome::Done),
             ..
         }
     ));
     // Those under a virtual clock stay under the next one.
-    assert_eq!(life.outcome(give(500)), Outcome::Done);
+    assert_eq!(life.outcome(give(500)), Ok(Outcome::Done));
     assert_eq!(life.clock(OTHER, true), DONE);
     life.call(OTHER, submit(2, 2, 2), Some(999));
     assert_eq!(life.jobs(), [1, 2]);

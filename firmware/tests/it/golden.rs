@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use meshalloc::{Command, Controller, NodeId, SchedulerKind, StrategyKind};
+use meshalloc::{Change, Controller, NodeId, SchedulerKind, StrategyKind};
 use meshalloc_firmware::frame::{
     CLIENT_FRAME_MAX, ClientFrameBuffer, Decoder, Header, SERVER_CONTENT_MAX, SERVER_FRAME_MAX,
     ServerFrameBuffer,
@@ -102,7 +102,7 @@ fn the_worked_example_is_right() {
     let text = words.collect::<Vec<_>>().join(" ");
     let content = format!(
         "{PROTOCOL_VERSION:02x} 2a 00 00 00 07 00 00 00 01 e8 03 00 00 00 00 00 00 01 00 00 \
-         01 05 03 04 04 04 40 00 00"
+         01 05 03 04 04 04 40 00 00 00"
     );
     let mut bytes: Vec<u8> = content
         .split(' ')
@@ -162,12 +162,12 @@ fn the_documented_version_is_that_of_the_code() {
     assert!(matches!(answer, ServerMessage::Hello(_)), "{answer:?}");
 }
 
-fn command(since: u64, command: Command) -> ClientMessage {
-    ClientMessage::Command {
+fn command(since: u64, change: Change) -> ClientMessage {
+    ClientMessage::Change {
         session: SESSION,
         since,
         at: None,
-        command,
+        change,
     }
 }
 

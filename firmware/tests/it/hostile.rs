@@ -1,14 +1,14 @@
 //! Frames that are not as they should be: counted, answered where a number can be read, and never to
 //! the harm of the next one.
 
-use meshalloc::{Block, Command, ConfigureError, Error, Refusal, Reply, StrategyKind};
+use meshalloc::{Block, Change, ConfigureError, Error, Outcome, Refusal, StrategyKind};
 use meshalloc_firmware::frame::{
     CLIENT_FRAME_MAX, ClientFrameBuffer, Decoder, FrameBuffer, Header, SERVER_CONTENT_MAX,
 };
 use meshalloc_firmware::sessions::{CLIENTS_MAX, WINDOW};
 use meshalloc_firmware::{
-    Client, ClientError, ClientMessage, LineCounters, Outcome, PROTOCOL_VERSION, ProtocolError,
-    Server, ServerMessage, Session,
+    Client, ClientError, ClientMessage, LineCounters, PROTOCOL_VERSION, ProtocolError, Server,
+    ServerMessage, Session,
 };
 
 use crate::board::{Board, at_reset, grid, on, submit};
@@ -33,12 +33,12 @@ fn hello(seq: u32) -> Vec<u8> {
     frame(Header::new(CLIENT, seq), &ClientMessage::Hello)
 }
 
-fn command(command: Command) -> ClientMessage {
-    ClientMessage::Command {
+fn command(change: Change) -> ClientMessage {
+    ClientMessage::Change {
         session: SESSION,
         since: 0,
         at: None,
-        command,
+        change,
     }
 }
 
@@ -210,7 +210,7 @@ fn check_bad_message(frame: &[u8]) {
     );
 }
 
-/// What comes before the command in a message: Command, the session, no event known, no time.
+/// What comes before the command in a message: Change, the session, no event known, no time.
 const COMMAND: (u8, Session, u8, u8) = (1, SESSION, 0, 0);
 
 /// The frame of a Configure with these numbers: sides, wraps, how coordinates are written.
@@ -260,7 +260,7 @@ fn a_grid_that_there_cannot_be_is_no_message() {
 }
 
 /// The outcomes among answers.
-fn outcomes(answers: Vec<(u32, u32, ServerMessage)>) -> Vec<Outcome> {
+fn outcomes(answers: Vec<(u32, u32, ServerMessage)>) -> Vec<Result<Outcome, Error>> {
     let outcome = |(_, _, message)| match message {
         ServerMessage::Outcome { outcome, .. } => Some(outcome),
         _ => None,
@@ -269,18 +269,15 @@ fn outcomes(answers: Vec<(u32, u32, ServerMessage)>) -> Vec<Outcome> {
 }
 
 /// The reply to this frame after a Configure of this machine.
-fn reply_on(machine: &str, frame_7: &[u8]) -> Reply {
+fn reply_on(machine: &str, frame_7: &[u8]) -> Result<Outcome, Error> {
     let mut board = Board::new();
     let mut server = Server::new(at_reset(&mut board), BOOT);
     answers(&mut server, &hello(1));
-    let configure = command(Command::Configure(on(
-        grid(machine),
-        StrategyKind::FirstFit,
-    )));
+    let configure = command(Change::Configure(on(grid(machine), StrategyKind::FirstFit)));
     let configured = answers(&mut server, &frame(Header::new(CLIENT, 2), &configure));
-    assert_eq!(outcomes(configured), [Outcome::Done]);
+    assert_eq!(outcomes(configured), [Ok(Outcome::Done)]);
     match outcomes(answers(&mut server, frame_7))[..] {
-        [outcome] => outcome.reply().expect("nothing pauses here"),
+        [outcome] => outcome,
         ref other => panic!("{other:?}"),
     }
 }
@@ -291,7 +288,7 @@ fn a_grid_at_the_edge_is_read() {
         reply_on("mesh 16x16", &configure(sides, wraps, high_first))
     };
     // The largest there are: no room for them is another error.
-    let too_large = Reply::Error(Error::Configure(ConfigureError::MachineTooLarge));
+    let too_large = Err(Error::Configure(ConfigureError::MachineTooLarge));
     for (sides, wraps, high_first) in [
         (&[1024, 1024][..], 0, 0),
         (&[u16::MAX, 16], 1, 0),
@@ -314,7 +311,11 @@ fn a_grid_at_the_edge_is_read() {
         (&[4, 4, 4], 0b111, 0),
         (&[4, 4, 4], 0b111, 1),
     ] {
-        assert_eq!(reply(sides, wraps, high_first), Reply::Done, "{sides:?}");
+        assert_eq!(
+            reply(sides, wraps, high_first),
+            Ok(Outcome::Done),
+            "{sides:?}"
+        );
     }
 }
 
@@ -349,7 +350,7 @@ fn extents_at_the_edge_are_read_and_refused() {
         (&[4, 4], 17, Refusal::Malformed),
         (&[], 2, Refusal::Malformed),
     ] {
-        let refused = Reply::Error(Error::Refused(refusal));
+        let refused = Err(Error::Refused(refusal));
         for machine in ["torus 4x4x4", "mesh 4x4x4", "4-ary 3-cube"] {
             let reply = reply_on(machine, &submit_raw(extents, processors));
             assert_eq!(reply, refused, "{extents:?} on {machine}");
@@ -358,7 +359,7 @@ fn extents_at_the_edge_are_read_and_refused() {
     // Extents of 1 ask for a single processor.
     for extents in [&[][..], &[1], &[1; 3]] {
         let reply = reply_on("mesh 4x4x4", &submit_raw(extents, 1));
-        assert!(matches!(reply, Reply::Submitted { .. }), "{reply:?}");
+        assert!(reply == Ok(Outcome::Done), "{reply:?}");
     }
 }
 
@@ -440,11 +441,11 @@ fn greeted(server: &mut Server<'_>, frames: &[Vec<u8>]) -> Vec<ServerMessage> {
 #[test]
 fn what_is_meant_for_another_boot_or_session_is_not_carried_out() {
     let wrong = |client, boot, number| {
-        let message = ClientMessage::Command {
+        let message = ClientMessage::Change {
             session: Session { boot, number },
             since: 0,
             at: None,
-            command: submit(1, 2, 2),
+            change: submit(1, 2, 2),
         };
         frame(Header::new(client, 7), &message)
     };
@@ -485,7 +486,7 @@ fn a_repeated_frame_is_answered_again_and_not_carried_out_again() {
     let first = answers(&mut server, &submission(2, 1));
     assert!(matches!(
         &first[..],
-        [(2, CLIENT, ServerMessage::Outcome { outcome: Outcome::Submitted { .. }, events, .. })]
+        [(2, CLIENT, ServerMessage::Outcome { outcome: Ok(Outcome::Done), events })]
             if events.list.len() == 1
     ));
     for _ in 0..3 {
@@ -495,7 +496,7 @@ fn a_repeated_frame_is_answered_again_and_not_carried_out_again() {
     assert_eq!(server.controller().statistics().counts.submitted, 1);
     // Another number is another command, and a hello in between changes nothing.
     let refused = outcomes(answers(&mut server, &submission(3, 1)));
-    assert!(matches!(refused[..], [Outcome::Error(_)]));
+    assert!(matches!(refused[..], [Err(_)]));
     answers(&mut server, &hello(4));
     assert_eq!(outcomes(answers(&mut server, &submission(3, 1))), refused);
     assert_eq!(server.counters().repeated, 4);
@@ -509,7 +510,7 @@ fn an_old_frame_is_refused_once_its_outcome_is_forgotten() {
     answers(&mut server, &hello(1));
     let release = |seq, job| {
         let job = meshalloc::JobId(job);
-        frame(Header::new(CLIENT, seq), &command(Command::Release { job }))
+        frame(Header::new(CLIENT, seq), &command(Change::Release { job }))
     };
     // Submitted, released, and submitted under another name.
     for frame in [submission(10, 1), release(11, 1), submission(12, 2)] {
@@ -517,7 +518,7 @@ fn an_old_frame_is_refused_once_its_outcome_is_forgotten() {
     }
     // The window holds four: the first submission comes late once more, and is answered from memory, not carried out.
     let again = outcomes(answers(&mut server, &submission(10, 1)));
-    assert!(matches!(again[..], [Outcome::Submitted { .. }]));
+    assert_eq!(again, [Ok(Outcome::Done)]);
     for seq in 13..13 + WINDOW as u32 {
         answers(&mut server, &release(seq, 9));
     }
@@ -532,10 +533,10 @@ fn an_old_frame_is_refused_once_its_outcome_is_forgotten() {
     answers(&mut server, &hello(30));
     let answer = answers(&mut server, &submission(29, 3)).pop();
     assert_eq!(answer.map(|(_, _, message)| message), Some(too_old));
-    assert!(matches!(
-        outcomes(answers(&mut server, &submission(31, 3)))[..],
-        [Outcome::Submitted { .. }]
-    ));
+    assert_eq!(
+        outcomes(answers(&mut server, &submission(31, 3))),
+        [Ok(Outcome::Done)]
+    );
 }
 
 #[test]
@@ -557,14 +558,14 @@ fn a_fifth_client_takes_the_place_of_the_one_that_was_silent_for_longest() {
     assert_eq!(number(9, 1), 5);
     assert_eq!([number(1, 3), number(3, 3), number(4, 3)], [1, 3, 4]);
     let message = |client, session| {
-        let message = ClientMessage::Command {
+        let message = ClientMessage::Change {
             session: Session {
                 boot: BOOT,
                 number: session,
             },
             since: 0,
             at: None,
-            command: submit(client, 1, 1),
+            change: submit(client, 1, 1),
         };
         frame(Header::new(client, 50), &message)
     };
@@ -655,8 +656,8 @@ fn a_client_looks_past_what_is_not_meant_for_it() {
     // Their answers, one of them for a number that is not the client's next, precede its own reply.
     client.line_mut().inject(&hello(12345)); // another client's
     client.line_mut().inject(&[0, 9, 9, 9, 0]);
-    let replies = call(&mut client, &submit(1, 2, 2), None).unwrap();
-    assert_eq!(replies.len(), 2);
+    let led = call(&mut client, &submit(1, 2, 2), None).unwrap();
+    assert_eq!((led.outcome, led.grants().len()), (Ok(Outcome::Done), 1));
     assert_eq!(client.counters().stale, 1);
     assert_eq!(client.counters().retries, 0);
 }

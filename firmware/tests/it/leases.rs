@@ -1,6 +1,8 @@
 //! Leases behind a server: they end by its clock, between frames, once, and over resets.
 
-use meshalloc::{Command, Controller, JobId, LeaseEnded, Reply, Request, StrategyKind, Ticks};
+use std::num::NonZeroU64;
+
+use meshalloc::{Change, Controller, JobId, LeaseEnded, Outcome, Request, StrategyKind, Ticks};
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::{Origin, TIME_MAX};
@@ -11,18 +13,18 @@ use crate::line::{MemoryLine, OPTIONS, call};
 
 const BOOT: u64 = 7;
 
-fn leased(job: u32, w: u16, h: u16, ticks: Ticks) -> Command {
-    Command::SubmitLeased {
+fn leased(job: u32, w: u16, h: u16, ticks: Ticks) -> Change {
+    Change::Submit {
         job: JobId(job),
         request: Request::submesh(w, h),
-        ticks,
+        lease: NonZeroU64::new(ticks),
     }
 }
 
-fn renew(job: u32, ticks: Ticks) -> Command {
-    Command::Lease {
+fn renew(job: u32, ticks: Ticks) -> Change {
+    Change::Lease {
         job: JobId(job),
-        ticks,
+        ticks: NonZeroU64::new(ticks),
     }
 }
 
@@ -104,20 +106,19 @@ fn what_is_renewed_stays_and_what_is_no_longer_leased_does_too() {
     }
     for now in [60, 120, 180] {
         client.line_mut().now = now;
-        let replies = call(&mut client, &renew(1, 100), None).expect("a good line");
-        assert_eq!(replies.last(), Some(&Reply::Done));
+        let led = call(&mut client, &renew(1, 100), None).expect("a good line");
+        assert_eq!(led.outcome, Ok(Outcome::Done));
         if now == 60 {
-            let replies = call(&mut client, &renew(2, 0), None).expect("a good line");
-            assert_eq!(replies, [Reply::Done]);
+            let led = call(&mut client, &renew(2, 0), None).expect("a good line");
+            assert_eq!(led.outcome, Ok(Outcome::Done));
         }
     }
     let_time_pass(client.line_mut().server, 279);
     assert_eq!(jobs(client.line_mut().server.controller()), [1, 2]);
     let_time_pass(client.line_mut().server, 1_000_000);
     assert_eq!(jobs(client.line_mut().server.controller()), [2]);
-    let replies = call(&mut client, &renew(1, 100), None).expect("a good line");
-    let unknown = Reply::Error(meshalloc::Error::UnknownJob);
-    assert_eq!(replies.last(), Some(&unknown));
+    let led = call(&mut client, &renew(1, 100), None).expect("a good line");
+    assert_eq!(led.outcome, Err(meshalloc::Error::UnknownJob));
 }
 
 #[test]
@@ -133,13 +134,11 @@ fn under_a_virtual_clock_leases_end_by_that() {
     call(&mut client, &release(9), Some(TIME_MAX)).expect("a good line");
     let_time_pass(client.line_mut().server, 1_000_000);
     assert_eq!(jobs(client.line_mut().server.controller()), [1]);
-    let replies = call(&mut client, &submit(2, 1, 1), Some(105)).expect("a good line");
-    let ended = Reply::LeaseEnded(LeaseEnded {
-        job: JobId(1),
-        at: 105,
-        processors: 4,
-    });
-    assert!(replies.contains(&ended), "{replies:?}");
+    let led = call(&mut client, &submit(2, 1, 1), Some(105)).expect("a good line");
+    let mut ended = led.events.iter().map(|(event, _)| event);
+    let ended = ended.find(|event| event.what == Happened::LeaseEnded);
+    let ended = ended.map(|event| (event.job, event.at, event.processors));
+    assert_eq!(ended, Some((JobId(1), 105, 4)), "{led:?}");
 }
 
 #[test]
@@ -172,7 +171,7 @@ fn leases_and_their_ends_outlive_a_reset() {
         Server::restored(controller, number, journal, recovered, &mut ())
     };
     let mut server = boot(MemoryFlash::<SECTOR>::new(3), 1);
-    let carry_out = |server: &mut Server<'_, _>, commands: &[Command], seq| {
+    let carry_out = |server: &mut Server<'_, _>, changes: &[Change], seq| {
         use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
         use meshalloc_firmware::{ClientMessage, Session};
         let boot = match server.origin() {
@@ -190,15 +189,15 @@ fn leases_and_their_ends_outlive_a_reset() {
                 .expect("it takes all");
         };
         send(seq, ClientMessage::Hello);
-        for (seq, &command) in (seq + 1..).zip(commands) {
+        for (seq, &change) in (seq + 1..).zip(changes) {
             let session = Session { boot, number: 1 };
             send(
                 seq,
-                ClientMessage::Command {
+                ClientMessage::Change {
                     session,
                     since: 0,
                     at: None,
-                    command,
+                    change,
                 },
             );
         }
@@ -210,9 +209,10 @@ fn leases_and_their_ends_outlive_a_reset() {
     );
     let_time_pass(&mut server, 150);
     assert_eq!(jobs(server.controller()), [2, 3]);
-    let ended = |server: &Server<'_, _>| -> Vec<(u64, LeaseEnded)> {
-        let view = server.controller().view();
-        view.leases_ended_since(0).collect()
+    let ended = |server: &Server<'_, _>| -> Vec<Event> {
+        let events = server.controller().view().events_since(0);
+        let ended = events.filter(|event| event.what == Happened::LeaseEnded);
+        ended.collect()
     };
     let before = ended(&server);
     assert_eq!(before.len(), 1);

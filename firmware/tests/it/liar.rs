@@ -9,13 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use meshalloc::message::JobList;
 use meshalloc::{
-    Block, Command, Error, JobId, JobState, NodeId, Refusal, Reply, SchedulerKind, StrategyKind,
-    Submesh,
+    Answer, Block, Change, Counts, Error, Event, Happened, JobId, NodeId, Outcome, Query, Refusal,
+    SchedulerKind, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::{Decoder, SERVER_CONTENT_MAX, ServerFrameBuffer};
 use meshalloc_firmware::{
-    Client, ClientError, Event, Happened, IoLine, Line, Options, Outcome, Server, ServerMessage,
+    Client, ClientError, Events, IoLine, Line, Options, Server, ServerMessage,
 };
 
 use crate::board::{Board, at_reset, configuration, on_cube, release, submit};
@@ -64,7 +65,7 @@ impl Line for Liar<'_, '_> {
 
 type Lie = fn(&mut ServerMessage);
 
-/// A job that the client knows nothing of.
+/// A job that is not there.
 const OTHER: JobId = JobId(77);
 
 type Act = fn(&mut Client<Liar<'_, '_>>) -> Result<(), ClientError>;
@@ -98,9 +99,34 @@ fn said_by(options: Options, act: Act, lie: &mut dyn FnMut(&mut ServerMessage)) 
     }
 }
 
-fn call(client: &mut Client<impl Line>, command: &Command) -> Result<(), ClientError> {
-    client.call(command, None, &mut |_| ())
+fn call(client: &mut Client<impl Line>, change: &Change) -> Result<(), ClientError> {
+    client.call(change, None, &mut |_, _| ()).map(|_| ())
 }
+
+fn query(client: &mut Client<impl Line>, query: &Query) -> Result<(), ClientError> {
+    client.query(query).map(|_| ())
+}
+
+const NO_JOBS: Answer = Answer::Jobs(JobList {
+    jobs: heapless::Vec::new(),
+    next: None,
+});
+const NO_STATISTICS: Answer = Answer::Statistics(Statistics {
+    nodes: 0,
+    free: 0,
+    faulty: 0,
+    waiting: 0,
+    running: 0,
+    counts: Counts {
+        submitted: 0,
+        granted: 0,
+        released: 0,
+        refused: 0,
+        attempts: 0,
+        valid_attempts: 0,
+        misses: 0,
+    },
+});
 
 /// Of a lie about one kind of message.
 macro_rules! lie {
@@ -140,24 +166,24 @@ fn no_lie_is_believed() {
     let releases: Act = |client| call(client, &release(1));
     let marks: Act = |client| {
         let block = Submesh::new(0, 0, 2, 2).into();
-        call(client, &Command::MarkFaulty { block })
+        call(client, &Change::MarkFaulty { block })
     };
     let clock: Act = |client| client.use_virtual_clock(true);
     let polls: Act = |client| client.poll();
-    let asks: Act = |client| call(client, &Command::QueryJob { job: JobId(1) });
+    let asks: Act = |client| query(client, &Query::Job { job: JobId(1) });
     let reads: Act = |client| {
         let job = JobId(1);
-        client.query(&Command::Blocks { job, from: 0 }).map(|_| ())
+        client.query(&Query::Blocks { job, from: 0 }).map(|_| ())
     };
-    let lists: Act = |client| call(client, &Command::ListJobs { on: None, from: 0 });
-    let looks: Act = |client| call(client, &Command::Occupancy { from: NodeId(9) });
-    let counts: Act = |client| call(client, &Command::Statistics);
+    let lists: Act = |client| query(client, &Query::Jobs { on: None, from: 0 });
+    let looks: Act = |client| query(client, &Query::Occupancy { from: NodeId(9) });
+    let counts: Act = |client| query(client, &Query::Statistics);
     let table: Vec<(Act, Lie, &str)> = vec![
         // What it says of itself.
         (
             hello,
             lie!(Says::Hello(it) => it.protocol = 9),
-            "expected protocol 5",
+            "expected protocol 6",
         ),
         (
             hello,
@@ -228,7 +254,7 @@ fn no_lie_is_believed() {
         (
             polls,
             lie!(Says::Events(it) => it.left = u32::MAX),
-            "at most 24 jobs to be tried",
+            "at most 24 attempts left",
         ),
         (
             polls,
@@ -274,119 +300,102 @@ fn no_lie_is_believed() {
         // Outcomes.
         (
             submits,
-            lie!(Says::Outcome { outcome, .. } => *outcome = Outcome::Done),
-            "expected Submitted",
+            lie!(Says::Outcome { outcome, .. } => *outcome = Ok(Outcome::Released { processors: 4 })),
+            "expected Done",
         ),
         (
             submits,
-            lie!(Says::Outcome { outcome: Outcome::Submitted { job, .. }, .. } => *job = OTHER),
-            "job 9 with some processors, or waiting",
-        ),
-        (
-            submits,
-            lie!(Says::Outcome { outcome: Outcome::Submitted { state, .. }, .. } => {
-                *state = JobState::Running { processors: u32::MAX };
-            }),
-            "job 9 with some processors, or waiting",
-        ),
-        (
-            submits,
-            lie!(Says::Outcome { outcome, .. } => *outcome = Outcome::Error(Error::UnknownJob)),
-            "an error that such a command can come to",
+            lie!(Says::Outcome { outcome, .. } => *outcome = Err(Error::UnknownJob)),
+            "an error that such a change can have",
         ),
         (
             releases,
-            lie!(Says::Outcome { outcome, .. } => *outcome = Outcome::Done),
+            lie!(Says::Outcome { outcome, .. } => *outcome = Ok(Outcome::Done)),
             "expected Released",
         ),
         (
             releases,
-            lie!(Says::Outcome { outcome: Outcome::Released { job, .. }, .. } => *job = OTHER),
-            "job 1 with at most 1048576 processors",
-        ),
-        (
-            releases,
-            lie!(Says::Outcome { outcome: Outcome::Released { processors, .. }, .. } => {
+            lie!(Says::Outcome { outcome: Ok(Outcome::Released { processors }), .. } => {
                 *processors = u32::MAX;
             }),
-            "job 1 with at most 1048576 processors",
+            "expected at most 1048576 processors",
         ),
         (
             marks,
-            lie!(Says::Outcome { outcome, .. } => *outcome = Outcome::Done),
-            "expected Fault",
+            lie!(Says::Outcome { outcome, .. } => *outcome = Ok(Outcome::Done)),
+            "expected Faults",
         ),
         (
             marks,
-            lie!(Says::Outcome { outcome: Outcome::Fault(report), .. } => report.first = None),
+            lie!(Says::Outcome { outcome: Ok(Outcome::Faults(report)), .. } => report.first = None),
             "a job if there are some",
         ),
         (
             clock,
             lie!(Says::Outcome { outcome, .. } => {
-                *outcome = Outcome::Error(Error::Refused(Refusal::TableFull));
+                *outcome = Err(Error::Refused(Refusal::TableFull));
             }),
             "expected Done",
         ),
         // Replies to queries.
         (
             asks,
-            lie!(Says::Reply(it) => *it = Reply::Done),
+            lie!(Says::Answer(it) => *it = Ok(NO_JOBS)),
             "expected Job",
         ),
         (
             asks,
-            lie!(Says::Reply(it) => *it = Reply::Error(Error::NoBlock { held: 1 })),
-            "an error that such a query can come to",
+            lie!(Says::Answer(it) => *it = Err(Error::NoBlock { held: 1 })),
+            "an error that such a query can have",
         ),
         (
             asks,
-            lie!(Says::Reply(Reply::Job(report)) => report.job = OTHER),
+            lie!(Says::Answer(Ok(Answer::Job(report))) => report.job = OTHER),
             "job 1, a block if it runs, and no more than its processors",
         ),
         (
             asks,
-            lie!(Says::Reply(Reply::Job(report)) => report.blocks = u32::MAX),
+            lie!(Says::Answer(Ok(Answer::Job(report))) => report.blocks = u32::MAX),
             "job 1, a block if it runs, and no more than its processors",
         ),
         (
             reads,
-            lie!(Says::Reply(it) => *it = Reply::Done),
-            "expected Grant",
+            lie!(Says::Answer(it) => *it = Ok(NO_JOBS)),
+            "expected Blocks",
         ),
         (
             reads,
-            lie!(Says::Reply(Reply::Grant(grant)) => grant.blocks.clear()),
-            "blocks of job 1 from the one of place 0 on",
+            lie!(Says::Answer(Ok(Answer::Blocks(list))) => list.blocks.clear()),
+            "blocks of job 1 from the one of index 0 on",
         ),
         (
             reads,
-            lie!(Says::Reply(Reply::Grant(grant)) => grant.first = 7),
-            "blocks of job 1 from the one of place 0 on",
+            lie!(Says::Answer(Ok(Answer::Blocks(list))) => list.first = 7),
+            "blocks of job 1 from the one of index 0 on",
         ),
         (
             reads,
-            lie!(Says::Reply(Reply::Grant(grant)) => grant.blocks_total = u32::MAX),
-            "blocks of job 1 from the one of place 0 on",
+            lie!(Says::Answer(Ok(Answer::Blocks(list))) => list.total = u32::MAX),
+            "blocks of job 1 from the one of index 0 on",
         ),
         (
             lists,
-            lie!(Says::Reply(it) => *it = Reply::Done),
+            lie!(Says::Answer(it) => *it = Ok(NO_STATISTICS)),
             "expected Jobs",
         ),
         (
             lists,
-            lie!(Says::Reply(Reply::Jobs(list)) => list.next = Some(0)),
+            lie!(Says::Answer(Ok(Answer::Jobs(list))) => list.next = Some(0)),
             "a list that goes on behind 0, up to 24",
         ),
         (
             lists,
-            lie!(Says::Reply(Reply::Jobs(list)) => list.next = Some(u32::MAX)),
+            lie!(Says::Answer(Ok(Answer::Jobs(list))) => list.next = Some(u32::MAX)),
             "a list that goes on behind 0, up to 24",
         ),
         (
             lists,
-            lie!(Says::Reply(Reply::Jobs(list)) => {
+            lie!(Says::Answer(Ok(Answer::Jobs(list))) => {
                 list.jobs.clear();
                 list.next = Some(5);
             }),
@@ -394,37 +403,37 @@ fn no_lie_is_believed() {
         ),
         (
             lists,
-            lie!(Says::Reply(Reply::Jobs(list)) => list.jobs[0].1 = u32::MAX),
+            lie!(Says::Answer(Ok(Answer::Jobs(list))) => list.jobs[0].1 = u32::MAX),
             "jobs of at most 1048576 processors",
         ),
         (
             looks,
-            lie!(Says::Reply(it) => *it = Reply::Done),
+            lie!(Says::Answer(it) => *it = Ok(NO_JOBS)),
             "expected Occupancy",
         ),
         (
             looks,
-            lie!(Says::Reply(Reply::Occupancy(chunk)) => chunk.nodes = u32::MAX),
+            lie!(Says::Answer(Ok(Answer::Occupancy(chunk))) => chunk.nodes = u32::MAX),
             "a machine of at most 1048576 processors, of which 9 is one",
         ),
         (
             looks,
-            lie!(Says::Reply(Reply::Occupancy(chunk)) => chunk.nodes = 255),
+            lie!(Says::Answer(Ok(Answer::Occupancy(chunk))) => chunk.nodes = 255),
             "the 256 processors of a mesh 16x16",
         ),
         (
             looks,
-            lie!(Says::Reply(Reply::Occupancy(chunk)) => chunk.from = NodeId(16)),
+            lie!(Says::Answer(Ok(Answer::Occupancy(chunk))) => chunk.from = NodeId(16)),
             "31 bytes each from processor 8 on",
         ),
         (
             looks,
-            lie!(Says::Reply(Reply::Occupancy(chunk)) => chunk.busy.clear()),
+            lie!(Says::Answer(Ok(Answer::Occupancy(chunk))) => chunk.busy.clear()),
             "31 bytes each from processor 8 on",
         ),
         (
             looks,
-            lie!(Says::Reply(Reply::Occupancy(chunk)) => {
+            lie!(Says::Answer(Ok(Answer::Occupancy(chunk))) => {
                 chunk.nodes = 253;
                 chunk.busy[30] = 0xff;
             }),
@@ -432,42 +441,42 @@ fn no_lie_is_believed() {
         ),
         (
             looks,
-            lie!(Says::Reply(Reply::Occupancy(chunk)) => chunk.faulty[30] = 1),
+            lie!(Says::Answer(Ok(Answer::Occupancy(chunk))) => chunk.faulty[30] = 1),
             "faulty processors that are busy",
         ),
         (
             counts,
-            lie!(Says::Reply(it) => *it = Reply::Done),
+            lie!(Says::Answer(it) => *it = Ok(NO_JOBS)),
             "expected Statistics",
         ),
         (
             counts,
-            lie!(Says::Reply(Reply::Statistics(it)) => it.nodes = u32::MAX),
+            lie!(Says::Answer(Ok(Answer::Statistics(it))) => it.nodes = u32::MAX),
             "at most 1048576 processors",
         ),
         (
             counts,
-            lie!(Says::Reply(Reply::Statistics(it)) => it.nodes = 4096),
+            lie!(Says::Answer(Ok(Answer::Statistics(it))) => it.nodes = 4096),
             "the 256 processors of a mesh 16x16",
         ),
         (
             counts,
-            lie!(Says::Reply(Reply::Statistics(it)) => it.free = 257),
+            lie!(Says::Answer(Ok(Answer::Statistics(it))) => it.free = 257),
             "free and faulty ones together no more than all",
         ),
         (
             counts,
-            lie!(Says::Reply(Reply::Statistics(it)) => it.waiting = u32::MAX),
+            lie!(Says::Answer(Ok(Answer::Statistics(it))) => it.waiting = u32::MAX),
             "at most 24 jobs, and a processor for each that runs",
         ),
         (
             counts,
-            lie!(Says::Reply(Reply::Statistics(it)) => it.counts.submitted = 9),
+            lie!(Says::Answer(Ok(Answer::Statistics(it))) => it.counts.submitted = 9),
             "as many jobs as were submitted and not released",
         ),
         (
             counts,
-            lie!(Says::Reply(Reply::Statistics(it)) => it.counts.granted = 9),
+            lie!(Says::Answer(Ok(Answer::Statistics(it))) => it.counts.granted = 9),
             "grants and misses among the attempts that were valid",
         ),
     ];
@@ -499,19 +508,27 @@ fn nothing_that_has_no_end_is_waited_for() {
         patience: Duration::from_millis(20),
         ..OPTIONS
     };
+    let under_way: Lie = |message| {
+        if let Says::Outcome { events, .. } = message {
+            let events = Events {
+                left: 1,
+                ..events.clone()
+            };
+            *message = Says::UnderWay(events);
+        }
+    };
     let without_progress = "jobs are still to be tried after";
     let begun = Instant::now();
     for (act, lie, expected) in [
         // Busy, one job left, under way.
         (
             submits,
-            lie!(Says::Outcome { outcome, .. } => *outcome = Outcome::Error(Error::Busy { left: 1 }))
-                as Lie,
+            lie!(Says::Outcome { outcome, .. } => *outcome = Err(Error::Busy { left: 1 })) as Lie,
             without_progress,
         ),
         (
             clock,
-            lie!(Says::Outcome { outcome, .. } => *outcome = Outcome::Error(Error::Busy { left: 1 })),
+            lie!(Says::Outcome { outcome, .. } => *outcome = Err(Error::Busy { left: 1 })),
             without_progress,
         ),
         (
@@ -519,14 +536,7 @@ fn nothing_that_has_no_end_is_waited_for() {
             lie!(Says::Outcome { events, .. } | Says::Events(events) => events.left = 1),
             without_progress,
         ),
-        (
-            submits,
-            lie!(Says::Outcome { outcome, events, .. } => {
-                *outcome = Outcome::UnderWay;
-                events.left = 1;
-            }),
-            without_progress,
-        ),
+        (submits, under_way, without_progress),
         (
             polls,
             lie!(Says::Events(events) => events.left = 1),
@@ -566,7 +576,7 @@ fn nothing_that_has_no_end_is_waited_for() {
     };
     let said = events_without_end(1);
     assert!(
-        said.contains("at most 65536 events of one command"),
+        said.contains("at most 65536 events of one change"),
         "{said}"
     );
     let said = self::said(submits, &mut |message| match message {
@@ -656,11 +666,11 @@ fn other_configurations_than_the_first_are_believed() {
         let mut server = Server::new(at_reset(&mut board), BOOT);
         let mut client =
             Client::connect(MemoryLine::new(&mut server), OPTIONS).expect("a good line");
-        call(&mut client, &Command::Configure(configuration)).expect("a good line");
+        call(&mut client, &Change::Configure(configuration)).expect("a good line");
         assert_eq!(
             client.hello().expect("a good line").configuration,
             configuration
         );
-        call(&mut client, &Command::Statistics).expect("a good line");
+        query(&mut client, &Query::Statistics).expect("a good line");
     }
 }

@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use meshalloc::{Command, Reply};
+use meshalloc::Change;
 use meshalloc_firmware::{Client, ClientError, Line, Options, Received, Server};
+
+use crate::board::Led;
 
 /// A small seeded generator (splitmix64): the same faults for the same seed.
 #[derive(Clone, Debug)]
@@ -201,13 +203,15 @@ pub(crate) const OPTIONS: Options = Options {
     interrupted: None,
 };
 
-/// All replies to a command over the line.
+/// Has a change carried out over the line.
 pub(crate) fn call(
     client: &mut Client<impl Line>,
-    command: &Command,
+    change: &Change,
     at: Option<u64>,
-) -> Result<Vec<Reply>, ClientError> {
-    let mut replies = Vec::new();
-    client.call(command, at, &mut |reply| replies.push(reply.clone()))?;
-    Ok(replies)
+) -> Result<Led, ClientError> {
+    let mut events = Vec::new();
+    let outcome = client.call(change, at, &mut |event, blocks| {
+        events.push((*event, blocks.to_vec()));
+    })?;
+    Ok(Led { events, outcome })
 }

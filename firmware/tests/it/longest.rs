@@ -1,21 +1,22 @@
 //! The longest message of every kind: what the sizes of frames are made for.
 
+use std::num::NonZeroU64;
+
 use meshalloc::message::{
-    GRANT_BLOCKS_MAX, JobList, JobReport, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX, OccupancyChunk,
+    BLOCKS_MAX, BlockList, JobList, JobReport, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX, OccupancyChunk,
 };
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Block, Capacity, Command, Configuration, Counts, Error, FaultReport, Flags, Grant, Grid, JobId,
-    JobState, MESH_SIDE_MAX, NodeId, PageOrder, Reply, Request, SchedulerKind, Statistics,
-    StrategyKind,
+    Answer, Block, Capacity, Change, Configuration, Counts, Error, Event, FaultReport, Flags, Grid,
+    Happened, JobId, JobState, MESH_SIDE_MAX, NodeId, Outcome, PageOrder, Query, Request,
+    SchedulerKind, Statistics, StrategyKind,
 };
 use meshalloc_firmware::protocol::{
     BUILD_BYTES_MAX, EVENTS_MAX, SCHEDULERS_MAX, SOFTWARE_BYTES_MAX, STRATEGIES_MAX,
 };
 use meshalloc_firmware::protocol::{Origin, TIME_MAX};
 use meshalloc_firmware::{
-    ClientMessage, Event, Events, Greeting, Happened, LineCounters, Outcome, ProtocolError,
-    ServerMessage, Session,
+    ClientMessage, Events, Greeting, LineCounters, ProtocolError, ServerMessage, Session,
 };
 
 use crate::board::{configuration, request};
@@ -29,7 +30,23 @@ const LONGEST_SESSION: Session = Session {
 pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
     let job = JobId(u32::MAX);
     let node = NodeId(u32::MAX);
-    let submit = |request| Command::Submit { job, request };
+    let submit = |request| Change::submit(job, request);
+    let queries = [
+        Query::Job { job },
+        Query::Blocks {
+            job,
+            from: u32::MAX,
+        },
+        Query::Jobs {
+            on: Some(longest_block()),
+            from: u32::MAX,
+        },
+        Query::Occupancy { from: node },
+    ]
+    .map(|query| ClientMessage::Query {
+        session: LONGEST_SESSION,
+        query,
+    });
     [
         submit(longest(Request::submesh(u16::MAX, u16::MAX))),
         submit(longest(request(&[u16::MAX; 3]))),
@@ -37,51 +54,42 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
         submit(longest(request(&[2; 16]))),
         // As many as there can be of two bytes each.
         submit(longest(request(&[128; 4]))),
-        Command::SubmitLeased {
+        Change::Submit {
             job,
             request: longest(longest_shape()),
-            ticks: u64::MAX,
+            lease: NonZeroU64::new(u64::MAX),
         },
-        Command::SubmitLeased {
+        Change::Submit {
             job,
             request: longest(request(&[128; 4])),
-            ticks: u64::MAX,
+            lease: NonZeroU64::new(u64::MAX),
         },
-        Command::Lease {
+        Change::Lease {
             job,
-            ticks: u64::MAX,
+            ticks: NonZeroU64::new(u64::MAX),
         },
-        Command::EndLease { job },
-        Command::Configure(longest_configuration()),
-        Command::Configure(Configuration {
+        Change::EndLease { job },
+        Change::Configure(longest_configuration()),
+        Change::Configure(Configuration {
             scheduler: longest_configuration().scheduler,
             ..configuration(MESH_SIDE_MAX, MESH_SIDE_MAX, StrategyKind::FirstFit)
         }),
-        Command::Release { job },
-        Command::QueryJob { job },
-        Command::Blocks {
-            job,
-            from: u32::MAX,
-        },
-        Command::ListJobs {
-            on: Some(longest_block()),
-            from: u32::MAX,
-        },
-        Command::Occupancy { from: node },
-        Command::MarkFaulty {
+        Change::Release { job },
+        Change::MarkFaulty {
             block: longest_block(),
         },
-        Command::ClearFaulty {
+        Change::ClearFaulty {
             block: longest_block(),
         },
     ]
-    .into_iter()
-    .map(|command| ClientMessage::Command {
+    .map(|change| ClientMessage::Change {
         session: LONGEST_SESSION,
         since: u64::MAX,
         at: Some(TIME_MAX),
-        command,
+        change,
     })
+    .into_iter()
+    .chain(queries)
     .chain([ClientMessage::Events {
         session: LONGEST_SESSION,
         since: u64::MAX,
@@ -185,56 +193,50 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
         }),
         ServerMessage::Error(ProtocolError::OtherBoot { boot: u64::MAX }),
         ServerMessage::Events(events.clone()),
+        ServerMessage::UnderWay(events.clone()),
     ];
     messages.extend(
         [
-            Outcome::Submitted { job, state },
-            Outcome::Released {
-                job,
-                processors: most,
-            },
-            Outcome::Fault(FaultReport {
+            Ok(Outcome::Released { processors: most }),
+            Ok(Outcome::Faults(FaultReport {
                 changed: most,
                 jobs: most,
                 first: Some(job),
-            }),
-            Outcome::Error(Error::UnknownNode(node)),
+            })),
+            Err(Error::UnknownNode(node)),
         ]
         .map(|outcome| ServerMessage::Outcome {
             outcome,
-            as_of: u64::MAX,
             events: events.clone(),
         }),
     );
     messages.extend(
         [
-            Reply::Grant(Grant {
+            Ok(Answer::Blocks(BlockList {
                 job,
-                at: u64::MAX,
-                attempts: most,
-                misses: most,
-                blocks_total: most,
+                granted_at: u64::MAX,
+                total: most,
                 first: most,
-                blocks: std::iter::repeat_n(block, GRANT_BLOCKS_MAX).collect(),
-            }),
-            Reply::Job(JobReport {
+                blocks: std::iter::repeat_n(block, BLOCKS_MAX).collect(),
+            })),
+            Ok(Answer::Job(JobReport {
                 job,
                 request: longest(longest_shape()),
                 submitted: u64::MAX,
                 state,
                 blocks: most,
-            }),
-            Reply::Jobs(JobList {
+            })),
+            Ok(Answer::Jobs(JobList {
                 jobs: std::iter::repeat_n((job, most), LIST_JOBS_MAX).collect(),
                 next: Some(most),
-            }),
-            Reply::Occupancy(OccupancyChunk {
+            })),
+            Ok(Answer::Occupancy(OccupancyChunk {
                 from: node,
                 nodes: most,
                 busy: std::iter::repeat_n(0xff, OCCUPANCY_BYTES_MAX).collect(),
                 faulty: std::iter::repeat_n(0xff, OCCUPANCY_BYTES_MAX).collect(),
-            }),
-            Reply::Statistics(Statistics {
+            })),
+            Ok(Answer::Statistics(Statistics {
                 nodes: most,
                 free: most,
                 faulty: most,
@@ -249,10 +251,10 @@ pub(crate) fn longest_server_messages() -> Vec<ServerMessage> {
                     valid_attempts: u64::MAX,
                     misses: u64::MAX,
                 },
-            }),
-            Reply::Error(Error::UnknownNode(node)),
+            })),
+            Err(Error::UnknownNode(node)),
         ]
-        .map(ServerMessage::Reply),
+        .map(ServerMessage::Answer),
     );
     messages
 }

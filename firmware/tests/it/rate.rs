@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use meshalloc::Command;
+use meshalloc::Query;
 use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
 use meshalloc_firmware::rate::{BAUDS, PATIENCE_MS, Rate};
 use meshalloc_firmware::{BAUD_DEFAULT, Client, ClientError, ClientMessage, Line, Options, Server};
@@ -276,7 +276,7 @@ fn whatever_happens_a_client_is_served_once_the_line_is_sound() {
                 world.borrow_mut().poll();
                 if let Some(client) = &mut client {
                     // Whether it is answered depends on the line.
-                    let _ = client.query(&Command::Statistics);
+                    let _ = client.query(&Query::Statistics);
                     let _ = client.hello();
                 }
                 if random.once_in(3) {
@@ -293,7 +293,7 @@ fn whatever_happens_a_client_is_served_once_the_line_is_sound() {
                     Ok(_) | Err(ClientError::ControllerReset { .. }) => {}
                     Err(error) => panic!("seed {seed}: {error}"),
                 }
-                client.query(&Command::Statistics).unwrap();
+                client.query(&Query::Statistics).unwrap();
                 match client.baud() {
                     BAUD_DEFAULT => slow += 1,
                     _ => fast += 1,
@@ -302,7 +302,7 @@ fn whatever_happens_a_client_is_served_once_the_line_is_sound() {
             }
             let mut other =
                 connect(world, 1_000_000).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-            other.query(&Command::Statistics).unwrap();
+            other.query(&Query::Statistics).unwrap();
             assert_eq!(other.baud(), 1_000_000, "seed {seed}");
         });
     }
@@ -318,7 +318,7 @@ fn a_lost_frame_does_not_cost_the_rate() {
         for _ in 0..3 {
             let before = client.counters().retries;
             world.borrow_mut().damaged = 1;
-            client.query(&Command::Statistics).unwrap();
+            client.query(&Query::Statistics).unwrap();
             assert_eq!(client.counters().retries, before + 1);
             assert_eq!(client.baud(), 1_000_000);
             assert_eq!(world.borrow().board_baud, 1_000_000);

@@ -1,18 +1,20 @@
 //! A message of every variant, each with a name.
 
+use std::num::NonZeroU64;
+
 use heapless::Vec as Bounded;
-use meshalloc::message::{JobList, JobReport, OccupancyChunk};
+use meshalloc::message::{BlockList, JobList, JobReport, OccupancyChunk};
 use meshalloc::{
-    Block, Capacity, Command, Configuration, ConfigureError, Counts, CurveFit, DIMENSIONS_MAX,
-    Error, FaultReport, Flags, Grant, JobId, JobState, NodeId, PageOrder, Refusal, Reply, Request,
-    SchedulerKind, Serves, Statistics, StrategyKind, Submesh,
+    Answer, Block, Capacity, Change, Configuration, ConfigureError, Counts, CurveFit,
+    DIMENSIONS_MAX, Error, Event, FaultReport, Flags, Happened, JobId, JobState, NodeId, Outcome,
+    PageOrder, Query, Refusal, Request, SchedulerKind, Serves, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::CLIENT_FRAME_MAX;
 use meshalloc_firmware::protocol::EVENTS_MAX;
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{
-    ClientMessage, Event, Events, Greeting, Happened, LineCounters, Outcome, PROTOCOL_VERSION,
-    ProtocolError, ServerMessage, Session,
+    ClientMessage, Events, Greeting, LineCounters, PROTOCOL_VERSION, ProtocolError, ServerMessage,
+    Session,
 };
 
 use crate::board::{configuration, grid, on, on_cube, request, submit_shape};
@@ -25,18 +27,22 @@ const SESSION: Session = Session {
 
 /// Every variant of what a client sends.
 pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
-    let at = |at, command| ClientMessage::Command {
+    let at = |at, change| ClientMessage::Change {
         session: SESSION,
         since: 0,
         at,
-        command,
+        change,
+    };
+    let ask = |query| ClientMessage::Query {
+        session: SESSION,
+        query,
     };
     let command = |command| at(None, command);
     let submesh = Request::submesh(4, 3);
     let job = JobId(300);
     let configure = |machine: &str| {
         let first_fit = on(grid(machine), StrategyKind::FirstFit);
-        command(Command::Configure(first_fit))
+        command(Change::Configure(first_fit))
     };
     let mut messages = vec![
         ("hello", ClientMessage::Hello),
@@ -57,102 +63,92 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
             },
         ),
         ("rate", ClientMessage::Rate { baud: 1_000_000 }),
-        (
-            "submit",
-            command(Command::Submit {
-                job: JobId(1),
-                request: submesh,
-            }),
-        ),
+        ("submit", command(Change::submit(JobId(1), submesh))),
         (
             "submit at a time, with flags",
             at(
                 Some(1_000_000),
-                Command::Submit {
+                Change::submit(
                     job,
-                    request: submesh
+                    submesh
                         .with_processors(11)
                         .with_flags(Flags::NO_WAIT | Flags::FIXED_ORIENTATION),
-                },
+                ),
             ),
         ),
-        ("release", command(Command::Release { job })),
+        ("release", command(Change::Release { job })),
         (
             "release, in a boot of a board and after an event",
-            ClientMessage::Command {
+            ClientMessage::Change {
                 session: Session {
                     boot: 0x9e37_79b9_7f4a_7c15,
                     number: 2,
                 },
                 since: 300,
                 at: None,
-                command: Command::Release { job },
+                change: Change::Release { job },
             },
         ),
-        ("query job", command(Command::QueryJob { job })),
-        ("blocks", command(Command::Blocks { job, from: 18 })),
-        (
-            "list jobs",
-            command(Command::ListJobs { on: None, from: 16 }),
-        ),
+        ("query job", ask(Query::Job { job })),
+        ("blocks", ask(Query::Blocks { job, from: 18 })),
+        ("list jobs", ask(Query::Jobs { on: None, from: 16 })),
         (
             "list jobs on a block",
-            command(Command::ListJobs {
+            ask(Query::Jobs {
                 on: Some(Submesh::new(2, 3, 4, 5).into()),
                 from: 0,
             }),
         ),
-        (
-            "occupancy",
-            command(Command::Occupancy { from: NodeId(1024) }),
-        ),
+        ("occupancy", ask(Query::Occupancy { from: NodeId(1024) })),
         (
             "mark faulty",
-            command(Command::MarkFaulty {
+            command(Change::MarkFaulty {
                 block: Submesh::new(7, 0, 1, 1).into(),
             }),
         ),
         (
             "mark a row of mesh 16x22 faulty",
-            command(Command::MarkFaulty {
+            command(Change::MarkFaulty {
                 block: Submesh::new(0, 21, 16, 1).into(),
             }),
         ),
         (
             "clear faulty",
-            command(Command::ClearFaulty {
+            command(Change::ClearFaulty {
                 block: Submesh::new(7, 0, 1, 1).into(),
             }),
         ),
-        ("statistics", command(Command::Statistics)),
-        ("reset", command(Command::Reset)),
+        ("statistics", ask(Query::Statistics)),
+        ("reset", command(Change::Reset)),
         (
             "submit with a lease",
-            command(Command::SubmitLeased {
+            command(Change::Submit {
                 job,
                 request: submesh,
-                ticks: 60_000,
+                lease: NonZeroU64::new(60_000),
             }),
         ),
-        ("lease", command(Command::Lease { job, ticks: 60_000 })),
-        ("end lease", command(Command::EndLease { job })),
+        (
+            "lease",
+            command(Change::Lease {
+                job,
+                ticks: NonZeroU64::new(60_000),
+            }),
+        ),
+        ("end lease", command(Change::EndLease { job })),
         (
             "submit with an estimate",
-            command(Command::Submit {
-                job,
-                request: request(&[4, 3]).with_estimate(300),
-            }),
+            command(Change::submit(job, request(&[4, 3]).with_estimate(300))),
         ),
         ("submit without an extent", command(submit_shape(2, &[]))),
         (
             "submit three extents at a time, with flags",
             at(
                 Some(1_000_000),
-                Command::Submit {
+                Change::submit(
                     job,
-                    request: request(&[200, 2, 3])
-                        .with_flags(Flags::NO_WAIT | Flags::FIXED_ORIENTATION),
-                },
+                    request(&[200, 2, 3]).with_flags(Flags::NO_WAIT | Flags::FIXED_ORIENTATION),
+                ),
             ),
         ),
         (
@@ -177,7 +173,7 @@ pub(crate) fn client_messages() -> Vec<(String, ClientMessage)> {
         for &scheduler in SchedulerKind::ALL {
             messages.push((
                 format!("configure {strategy}, {scheduler:?}"),
-                command(Command::Configure(Configuration {
+                command(Change::Configure(Configuration {
                     scheduler,
                     ..served(strategy)
                 })),
@@ -216,20 +212,21 @@ fn served(strategy: StrategyKind) -> Configuration {
 /// Every variant of what a server sends.
 pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
     let mut messages = greetings_and_counters();
-    let named = |(name, reply): (&str, Reply)| (name.to_owned(), ServerMessage::Reply(reply));
-    messages.extend(replies().into_iter().map(named));
+    let named =
+        |(name, answer): (&str, Answer)| (name.to_owned(), ServerMessage::Answer(Ok(answer)));
+    messages.extend(answers().into_iter().map(named));
     for error in query_errors() {
-        messages.push((
-            format!("error: {error}"),
-            ServerMessage::Reply(Reply::Error(error)),
-        ));
+        messages.push((format!("error: {error}"), ServerMessage::Answer(Err(error))));
     }
+    messages.push((
+        "under way".to_owned(),
+        ServerMessage::UnderWay(none_since(7)),
+    ));
     for (name, outcome, events) in outcomes() {
         messages.push((
             format!("outcome: {name}"),
             ServerMessage::Outcome {
-                outcome,
-                as_of: 8,
+                outcome: Ok(outcome),
                 events,
             },
         ));
@@ -238,8 +235,7 @@ pub(crate) fn server_messages() -> Vec<(String, ServerMessage)> {
         messages.push((
             format!("outcome: error: {error}"),
             ServerMessage::Outcome {
-                as_of: 7,
-                outcome: Outcome::Error(error),
+                outcome: Err(error),
                 events: none_since(7),
             },
         ));
@@ -303,22 +299,22 @@ fn greetings_and_counters() -> Vec<(String, ServerMessage)> {
     ]
 }
 
-/// A reply to every query.
-fn replies() -> Vec<(&'static str, Reply)> {
+/// An answer to every query.
+fn answers() -> Vec<(&'static str, Answer)> {
     let job = JobId(300);
     vec![
-        ("grant, the last of 14 blocks", Reply::Grant(grant())),
+        ("blocks, the last of 14", Answer::Blocks(block_list())),
         (
-            "grant on the 4-ary 3-cube",
-            Reply::Grant(grant_on("4-ary 3-cube", &[3, 0, 3], &[2, 2, 2])),
+            "blocks on the 4-ary 3-cube",
+            Answer::Blocks(blocks_on("4-ary 3-cube", &[3, 0, 3], &[2, 2, 2])),
         ),
         (
-            "grant on torus 8x8x16",
-            Reply::Grant(grant_on("torus 8x8x16", &[7, 2, 12], &[2, 3, 8])),
+            "blocks on torus 8x8x16",
+            Answer::Blocks(blocks_on("torus 8x8x16", &[7, 2, 12], &[2, 3, 8])),
         ),
         (
             "job",
-            Reply::Job(JobReport {
+            Answer::Job(JobReport {
                 job,
                 request: Request::submesh(4, 3).with_processors(11),
                 submitted: 1_000_000,
@@ -328,7 +324,7 @@ fn replies() -> Vec<(&'static str, Reply)> {
         ),
         (
             "job of three extents",
-            Reply::Job(JobReport {
+            Answer::Job(JobReport {
                 job,
                 request: request(&[3, 2, 2]),
                 submitted: 1_000_000,
@@ -338,28 +334,28 @@ fn replies() -> Vec<(&'static str, Reply)> {
         ),
         (
             "jobs",
-            Reply::Jobs(JobList {
+            Answer::Jobs(JobList {
                 jobs: Bounded::from_slice(&[(job, 12), (JobId(301), 0)]).expect("2 jobs fit"),
                 next: Some(16),
             }),
         ),
         (
             "jobs, the last",
-            Reply::Jobs(JobList {
+            Answer::Jobs(JobList {
                 jobs: Bounded::new(),
                 next: None,
             }),
         ),
         (
             "occupancy",
-            Reply::Occupancy(OccupancyChunk {
+            Answer::Occupancy(OccupancyChunk {
                 from: NodeId(8),
                 nodes: 20,
                 busy: Bounded::from_slice(&[0x81, 0x0f]).expect("2 bytes fit"),
                 faulty: Bounded::from_slice(&[0x01, 0x00]).expect("2 bytes fit"),
             }),
         ),
-        ("statistics", Reply::Statistics(statistics())),
+        ("statistics", Answer::Statistics(statistics())),
     ]
 }
 
@@ -368,43 +364,24 @@ fn outcomes() -> Vec<(&'static str, Outcome, Events)> {
     let job = JobId(300);
     vec![
         ("done", Outcome::Done, none_since(0)),
-        (
-            "submitted, runs",
-            Outcome::Submitted {
-                job,
-                state: JobState::Running { processors: 12 },
-            },
-            events(1, 8, 0),
-        ),
-        (
-            "submitted, waits",
-            Outcome::Submitted {
-                job,
-                state: JobState::Waiting { ahead: 3 },
-            },
-            none_since(7),
-        ),
+        ("done, and an event", Outcome::Done, events(1, 8, 0)),
         (
             "released, and more jobs to try",
-            Outcome::Released {
-                job,
-                processors: 12,
-            },
+            Outcome::Released { processors: 12 },
             events(2, 9, 5),
         ),
         (
             "fault under a job",
-            Outcome::Fault(FaultReport {
+            Outcome::Faults(FaultReport {
                 changed: 1,
                 jobs: 1,
                 first: Some(job),
             }),
             none_since(7),
         ),
-        ("under way", Outcome::UnderWay, none_since(7)),
         (
             "fault under none",
-            Outcome::Fault(FaultReport {
+            Outcome::Faults(FaultReport {
                 changed: 0,
                 jobs: 0,
                 first: None,
@@ -483,7 +460,11 @@ fn errors() -> Vec<Error> {
         ]
         .map(Error::Configure),
     );
-    errors.extend([Error::Busy { left: 300 }, Error::LeaseRuns]);
+    errors.extend([
+        Error::Busy { left: 300 },
+        Error::LeaseRuns,
+        Error::LeasesNotBuilt,
+    ]);
     errors
 }
 
@@ -534,13 +515,11 @@ fn line_counters() -> LineCounters {
     }
 }
 
-fn grant() -> Grant {
-    Grant {
+fn block_list() -> BlockList {
+    BlockList {
         job: JobId(300),
-        at: 1_000_000,
-        attempts: 2,
-        misses: 1,
-        blocks_total: 14,
+        granted_at: 1_000_000,
+        total: 14,
         first: 12,
         blocks: Bounded::from_slice(&[
             Submesh::new(0, 5, 4, 3).into(),
@@ -551,15 +530,15 @@ fn grant() -> Grant {
 }
 
 /// One block with this start and extent, dimension 0 first.
-fn grant_on(machine: &str, start: &[u16], extent: &[u16]) -> Grant {
+fn blocks_on(machine: &str, start: &[u16], extent: &[u16]) -> BlockList {
     let block = grid(machine)
         .block(start, extent)
         .expect("a part of the grid");
-    Grant {
-        blocks_total: 1,
+    BlockList {
+        total: 1,
         first: 0,
         blocks: Bounded::from_slice(&[block]).expect("1 block fits"),
-        ..grant()
+        ..block_list()
     }
 }
 

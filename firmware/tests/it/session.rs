@@ -1,15 +1,17 @@
 //! The real client and the real server: every decision over the line is the one made in process.
 
-use meshalloc::message::GRANT_BLOCKS_MAX;
+use std::num::NonZeroU64;
+
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, ConfigureError, Controller, Error, FaultReport, Flags, Grid, JobId,
-    JobState, NodeId, Refusal, Reply, Request, SchedulerKind, Storage, StrategyKind, Submesh,
+    Answer, Change, Configuration, ConfigureError, Controller, Error, FaultReport, Flags, Grid,
+    Happened, JobId, NodeId, Outcome, Query, Refusal, Request, SchedulerKind, Storage,
+    StrategyKind, Submesh,
 };
 use meshalloc_firmware::{BUILD, Client, ClientError, PROTOCOL_VERSION, SOFTWARE, Server};
 
 use crate::board::{
-    Board, JOBS, at_reset, configuration, grid, handle, on, on_cube, release, request, submit,
+    Board, JOBS, Led, at_reset, configuration, grid, handle, on, on_cube, release, request, submit,
     submit_shape,
 };
 use crate::line::{Faults, MemoryLine, OPTIONS, Random, call};
@@ -125,8 +127,15 @@ fn some_request(random: &mut Random, kind: Kind) -> Request {
     }
 }
 
-/// Commands of every kind, many of them wrong in some way, on a machine, mostly of this kind, that is nearly always
-/// full.
+/// A change or a query.
+#[derive(Debug)]
+enum Command {
+    Change(Change),
+    Query(Query),
+}
+
+/// Changes and queries of every kind, many of them wrong in some way, on a machine, mostly of this
+/// kind, that is nearly always full.
 fn commands(random: &mut Random, count: usize, kind: Kind) -> Vec<Command> {
     (0..count)
         .map(|i| {
@@ -138,39 +147,46 @@ fn commands(random: &mut Random, count: usize, kind: Kind) -> Vec<Command> {
             let node = NodeId(random.below(130) as u32);
             let mut number = || random.below(4) as u16;
             let block = Submesh::new(2 * number(), number(), number(), number()).into();
-            match random.below(100) {
-                _ if i == 0 => Command::Configure(some_configuration(random, kind)),
-                0 => Command::Reset,
-                1..=3 => Command::Configure(some_configuration(random, kind)),
-                4..=6 => Command::MarkFaulty { block },
-                7..=9 => Command::ClearFaulty { block },
-                10..=14 => Command::QueryJob { job: JobId(job) },
-                15..=17 => Command::Occupancy { from: node },
-                18..=19 => Command::ListJobs {
+            let query = match random.below(100) {
+                0..=4 => Query::Job { job: JobId(job) },
+                5..=7 => Query::Occupancy { from: node },
+                8..=9 => Query::Jobs {
                     on: None,
                     from: job,
                 },
-                20 => Command::ListJobs {
+                10 => Query::Jobs {
                     on: Some(block),
                     from: job / 4,
                 },
-                21..=23 => Command::Statistics,
-                24..=55 => release(job),
-                56..=62 => Command::SubmitLeased {
+                11..=13 => Query::Statistics,
+                14 => Query::Blocks {
                     job: JobId(job),
-                    request: some_request(random, kind),
-                    ticks: 1 + random.below(400) as u64,
+                    from: 0,
                 },
-                63..=66 => Command::Lease {
-                    job: JobId(job),
-                    ticks: random.below(200) as u64,
-                },
-                67 => Command::EndLease { job: JobId(job) },
-                _ => Command::Submit {
-                    job: JobId(job),
-                    request: some_request(random, kind),
-                },
+                _ => Query::Statistics,
+            };
+            if i > 0 && random.below(100) < 14 {
+                return Command::Query(query);
             }
+            Command::Change(match random.below(86) {
+                _ if i == 0 => Change::Configure(some_configuration(random, kind)),
+                0 => Change::Reset,
+                1..=3 => Change::Configure(some_configuration(random, kind)),
+                4..=6 => Change::MarkFaulty { block },
+                7..=9 => Change::ClearFaulty { block },
+                10..=41 => release(job),
+                42..=48 => Change::Submit {
+                    job: JobId(job),
+                    request: some_request(random, kind),
+                    lease: NonZeroU64::new(1 + random.below(400) as u64),
+                },
+                49..=52 => Change::Lease {
+                    job: JobId(job),
+                    ticks: NonZeroU64::new(random.below(200) as u64),
+                },
+                53 => Change::EndLease { job: JobId(job) },
+                _ => Change::submit(JobId(job), some_request(random, kind)),
+            })
         })
         .collect()
 }
@@ -185,14 +201,6 @@ struct Seen {
     leases_ended: usize,
 }
 
-/// The job whose lease has ended.
-const fn ended(reply: &Reply) -> Option<JobId> {
-    match reply {
-        Reply::LeaseEnded(ended) => Some(ended.job),
-        _ => None,
-    }
-}
-
 impl Seen {
     fn add(&mut self, other: &Seen) {
         self.retries += other.retries;
@@ -202,7 +210,7 @@ impl Seen {
     }
 }
 
-/// Runs the commands over a line with these faults and in process, and compares every reply.
+/// Runs changes and queries over a line with these faults and in process, and compares every reply.
 fn compare(seed: u64, faults: Faults, count: usize, kind: Kind) -> Seen {
     let (mut there, mut here) = (Board::new(), Board::new());
     let mut server = Server::new(at_reset(&mut there), BOOT);
@@ -214,28 +222,42 @@ fn compare(seed: u64, faults: Faults, count: usize, kind: Kind) -> Seen {
     let mut seen = Seen::default();
     for (i, command) in commands(&mut random, count, kind).iter().enumerate() {
         let now = 10 * i as u64;
-        let mut over_line = call(&mut client, command, Some(now))
-            .unwrap_or_else(|error| panic!("seed {seed}, command {i}: {error}"));
-        let mut in_process = handle(&mut reference, command, now);
-        // What is granted and gone again is no event any more.
-        let ended: Vec<JobId> = in_process.iter().filter_map(ended).collect();
-        seen.leases_ended += ended.len();
-        for replies in [&mut over_line, &mut in_process] {
-            replies.retain(|reply| match reply {
-                Reply::Grant(grant) => !ended.contains(&grant.job),
-                _ => true,
-            });
-        }
-        assert_eq!(
-            over_line, in_process,
-            "seed {seed}, command {i}: {command:?}"
-        );
-        for reply in &over_line {
-            if let Reply::Grant(grant) = reply {
-                seen.grants += 1;
-                let machine = reference.machine();
-                assert!(grant.blocks.iter().all(|&block| machine.contains(block)));
+        let context = format!("seed {seed}, command {i}: {command:?}");
+        let change = match command {
+            Command::Change(change) => change,
+            Command::Query(query) => {
+                let answer = client.query(query);
+                let answer = answer.unwrap_or_else(|error| panic!("{context}: {error}"));
+                assert_eq!(answer, reference.view().answer(query), "{context}");
+                continue;
             }
+        };
+        let mut over_line = call(&mut client, change, Some(now))
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
+        let in_process = handle(&mut reference, change, now);
+        // A job that is granted and gone again has no grant any more, unless the client has read it.
+        let gone: Vec<JobId> = in_process
+            .events
+            .iter()
+            .map(|(event, _)| *event)
+            .filter(|event| event.what == Happened::LeaseEnded)
+            .map(|event| event.job)
+            .collect();
+        seen.leases_ended += gone.len();
+        over_line
+            .events
+            .retain(|(event, _)| event.what == Happened::LeaseEnded || !gone.contains(&event.job));
+        assert_eq!(over_line, in_process, "{context}");
+        for (_, blocks) in over_line.grants() {
+            seen.grants += 1;
+            let machine = reference.machine();
+            assert!(blocks.iter().all(|&block| machine.contains(block)));
+        }
+        if let Change::Submit { job, .. } = *change {
+            let query = Query::Job { job };
+            let answer = client.query(&query);
+            let answer = answer.unwrap_or_else(|error| panic!("{context}: {error}"));
+            assert_eq!(answer, reference.view().answer(&query), "{context}");
         }
     }
     seen.retries = client.counters().retries;
@@ -296,25 +318,18 @@ fn a_full_table_refuses_and_loses_nothing() {
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
     let mut submit_job = |job: usize| call(&mut client, &submit(job as u32, 1, 1), None).unwrap();
     for job in 1..JOBS {
-        assert_eq!(submit_job(job).len(), 2, "job {job} of {JOBS}");
+        assert_eq!(submit_job(job).grants().len(), 1, "job {job} of {JOBS}");
     }
-    assert_eq!(submit_job(JOBS).len(), 2, "the last that fits");
-    assert_eq!(
-        submit_job(JOBS + 1),
-        [Reply::Error(Error::Refused(Refusal::TableFull))]
-    );
+    assert_eq!(submit_job(JOBS).grants().len(), 1, "the last that fits");
+    let refused = submit_job(JOBS + 1).outcome;
+    assert_eq!(refused, Err(Error::Refused(Refusal::TableFull)));
     // What was refused was not taken; releasing needs no room and makes some.
-    assert_eq!(
-        call(&mut client, &release(JOBS as u32 + 1), None).unwrap(),
-        [Reply::Error(Error::UnknownJob)]
-    );
-    assert_eq!(call(&mut client, &release(1), None).unwrap().len(), 1);
-    assert_eq!(
-        call(&mut client, &submit(JOBS as u32 + 1, 1, 1), None)
-            .unwrap()
-            .len(),
-        2
-    );
+    let mut call = |change| call(&mut client, &change, None).unwrap();
+    let unknown = call(release(JOBS as u32 + 1)).outcome;
+    assert_eq!(unknown, Err(Error::UnknownJob));
+    let released = call(release(1)).outcome;
+    assert_eq!(released, Ok(Outcome::Released { processors: 1 }));
+    assert_eq!(call(submit(JOBS as u32 + 1, 1, 1)).grants().len(), 1);
 }
 
 #[test]
@@ -322,13 +337,13 @@ fn a_long_grant_comes_in_parts_and_again_when_one_is_lost() {
     let mut board = Board::new();
     let mut server = Server::new(at_reset(&mut board), BOOT);
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
-    let naive = Command::Configure(configuration(16, 16, StrategyKind::Naive));
+    let naive = Change::Configure(configuration(16, 16, StrategyKind::Naive));
     call(&mut client, &naive, None).unwrap();
     // A checkerboard of faults: what is left are 128 blocks of one processor.
     for node in (0..256).filter(|node| (node / 16 + node % 16) % 2 == 0) {
         call(
             &mut client,
-            &Command::MarkFaulty {
+            &Change::MarkFaulty {
                 block: Submesh::new(node % 16, node / 16, 1, 1).into(),
             },
             None,
@@ -339,24 +354,17 @@ fn a_long_grant_comes_in_parts_and_again_when_one_is_lost() {
         lose: 4,
         ..Faults::default()
     });
-    let replies = call(&mut client, &submit(1, 8, 16), None).unwrap();
-    let grants = 128_usize.div_ceil(GRANT_BLOCKS_MAX);
-    assert_eq!(replies.len(), grants + 1);
-    let mut blocks = 0;
-    for reply in &replies[..grants] {
-        let Reply::Grant(grant) = reply else {
-            panic!("{reply:?}");
-        };
-        assert_eq!((grant.first as usize, grant.blocks_total), (blocks, 128));
-        blocks += grant.blocks.len();
-    }
-    assert_eq!(blocks, 128);
+    let led = call(&mut client, &submit(1, 8, 16), None).unwrap();
+    assert_eq!(led.outcome, Ok(Outcome::Done));
+    let [(JobId(1), blocks)] = led.grants()[..] else {
+        panic!("{led:?}");
+    };
+    assert_eq!(blocks.len(), 128);
     assert!(client.counters().retries > 0, "nothing was lost");
     assert_eq!(server.controller().statistics().counts.granted, 1);
 }
 
-/// 4,096 single processors, 342 grants, on a line that loses and repeats frames: what the server holds between two tries is the job,
-/// not the grants.
+/// 4,096 single processors, which are read in 228 parts, on a line that loses and repeats frames.
 #[test]
 fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
     const PROCESSORS: u32 = 4096;
@@ -367,40 +375,32 @@ fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
     // A checkerboard of faults leaves no two free processors side by side.
     for node in (0..8192).filter(|node| (node / 128 + node % 128) % 2 == 0) {
         let block = Submesh::new(node % 128, node / 128, 1, 1).into();
-        call(&mut client, &Command::MarkFaulty { block }, None).unwrap();
+        call(&mut client, &Change::MarkFaulty { block }, None).unwrap();
     }
     client.line_mut().set_faults(Faults {
         lose: 200,
         repeat: 50,
         ..Faults::default()
     });
-    let replies = call(&mut client, &submit(1, 64, 64), None).unwrap();
-    let last = replies.len() - 1;
-    assert_eq!(last, (PROCESSORS as usize).div_ceil(GRANT_BLOCKS_MAX));
+    let led = call(&mut client, &submit(1, 64, 64), None).unwrap();
+    let [(JobId(1), blocks)] = led.grants()[..] else {
+        panic!("{:?}", led.outcome);
+    };
+    assert_eq!(blocks.len() as u32, PROCESSORS);
     let mut nodes = Vec::new();
-    for reply in &replies[..last] {
-        let Reply::Grant(grant) = reply else {
-            panic!("{reply:?}");
-        };
-        assert_eq!(grant.first as usize, nodes.len());
-        assert_eq!(grant.blocks_total, PROCESSORS);
-        for &block in &grant.blocks {
-            let Submesh { base, sides } = block.into();
-            assert_eq!((sides.w, sides.h), (1, 1));
-            nodes.push(u32::from(base.y) * 128 + u32::from(base.x));
-        }
+    for &block in blocks {
+        let Submesh { base, sides } = block.into();
+        assert_eq!((sides.w, sides.h), (1, 1));
+        nodes.push(u32::from(base.y) * 128 + u32::from(base.x));
     }
     let free = (0..8192).filter(|node| (node / 128 + node % 128) % 2 == 1);
     assert!(nodes.iter().copied().eq(free));
     let [lost, repeated, ..] = client.line_mut().happened();
     assert!(lost > 0 && repeated > 0, "{lost} {repeated}");
     client.line_mut().set_faults(Faults::default());
-    let replies = call(&mut client, &release(1), None).unwrap();
-    let released = Reply::Released {
-        job: JobId(1),
-        processors: PROCESSORS,
-    };
-    assert_eq!(replies, [released]);
+    let released = call(&mut client, &release(1), None).unwrap().outcome;
+    let processors = PROCESSORS;
+    assert_eq!(released, Ok(Outcome::Released { processors }));
     assert_eq!(server.controller().statistics().counts.granted, 1);
 }
 
@@ -410,26 +410,23 @@ fn a_lost_grant_on_a_cube_comes_again() {
     let mut server = Server::new(at_reset(&mut board), BOOT);
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
     let cube = on_cube(4, 3, StrategyKind::TreeCollapsing);
-    call(&mut client, &Command::Configure(cube), None).unwrap();
+    call(&mut client, &Change::Configure(cube), None).unwrap();
     client.line_mut().set_faults(Faults {
         lose: 2,
         ..Faults::default()
     });
     // Four planes are all of the cube; the fifth job gets the first to be free.
     for job in 1..=4 {
-        let replies = call(&mut client, &submit_shape(job, &[4, 4]), None).unwrap();
-        assert_eq!(replies.len(), 2, "{replies:?}");
+        let led = call(&mut client, &submit_shape(job, &[4, 4]), None).unwrap();
+        assert_eq!(led.grants().len(), 1, "{led:?}");
     }
     let waits = call(&mut client, &submit_shape(5, &[4, 4]), None).unwrap();
-    assert_eq!(waits.len(), 1, "{waits:?}");
-    let replies = call(&mut client, &release(3), None).unwrap();
+    assert_eq!(waits.events, []);
+    let led = call(&mut client, &release(3), None).unwrap();
     // From node 32 on, along dimensions 0 and 1.
     let plane = cube.machine.block(&[0, 0, 2], &[4, 4, 1]);
-    assert!(
-        matches!(&replies[..], [Reply::Grant(grant), Reply::Released { processors: 16, .. }]
-            if grant.job == JobId(5) && grant.blocks[..] == [plane.unwrap()]),
-        "{replies:?}"
-    );
+    assert_eq!(led.outcome, Ok(Outcome::Released { processors: 16 }));
+    assert_eq!(led.grants(), [(JobId(5), &[plane.unwrap()][..])]);
     assert!(client.counters().retries > 0, "nothing was lost");
     assert_eq!(server.controller().statistics().counts.granted, 5);
 }
@@ -439,38 +436,43 @@ fn everything_can_be_asked_of_a_cube() {
     let mut board = Board::new();
     let mut server = Server::new(at_reset(&mut board), BOOT);
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
-    let mut ask = |command: &Command| call(&mut client, command, None).unwrap();
+    let mut ask = |change: &Change| call(&mut client, change, None).unwrap();
     // 243 processors, which fill 30 bytes and three bits.
     let cube = on_cube(3, 5, StrategyKind::TreeCollapsing);
-    assert_eq!(ask(&Command::Configure(cube)), [Reply::Done]);
+    assert_eq!(ask(&Change::Configure(cube)).outcome, Ok(Outcome::Done));
     let ring = submit_shape(1, &[3]);
-    assert_eq!(ask(&ring).len(), 2);
+    let led = ask(&ring);
+    let [(JobId(1), &[block])] = led.grants()[..] else {
+        panic!("{led:?}");
+    };
+    let place = cube.machine.place(block).to_string();
+    assert_eq!(place, "(0, 0, 0, 0, 0)+(1, 1, 1, 1, 3)");
     let unit = |node| cube.machine.unit(NodeId(node)).expect("a processor");
     assert_eq!(
-        ask(&Command::MarkFaulty { block: unit(242) }),
-        [Reply::Fault(FaultReport {
+        ask(&Change::MarkFaulty { block: unit(242) }).outcome,
+        Ok(Outcome::Faults(FaultReport {
             changed: 1,
             jobs: 0,
             first: None
-        })]
+        }))
     );
     assert_eq!(
-        ask(&Command::MarkFaulty { block: unit(2) }),
-        [Reply::Fault(FaultReport {
+        ask(&Change::MarkFaulty { block: unit(2) }).outcome,
+        Ok(Outcome::Faults(FaultReport {
             changed: 1,
             jobs: 1,
             first: Some(JobId(1))
-        })]
+        }))
     );
     // Two bits stand for each coordinate, and 3 is none.
     let beyond = Submesh::new(3 << 4, 0, 0, 0).into();
     assert_eq!(
-        ask(&Command::MarkFaulty { block: beyond }),
-        [Reply::Error(Error::NoSuchBlock { dimension: 2 })]
+        ask(&Change::MarkFaulty { block: beyond }).outcome,
+        Err(Error::NoSuchBlock { dimension: 2 })
     );
-    let replies = ask(&Command::Occupancy { from: NodeId(0) });
-    let [Reply::Occupancy(chunk)] = &replies[..] else {
-        panic!("{replies:?}");
+    let answer = client.query(&Query::Occupancy { from: NodeId(0) }).unwrap();
+    let Ok(Answer::Occupancy(chunk)) = answer else {
+        panic!("{answer:?}");
     };
     assert_eq!(
         (chunk.nodes, chunk.busy.len(), chunk.faulty.len()),
@@ -479,19 +481,17 @@ fn everything_can_be_asked_of_a_cube() {
     // The ring is (0, 0, 0, 0, *): the processors 0, 1 and 2.
     assert_eq!((chunk.busy[0], chunk.busy[30]), (0b111, 0b100));
     assert_eq!((chunk.faulty[0], chunk.faulty[30]), (0b100, 0b100));
-    let replies = ask(&Command::QueryJob { job: JobId(1) });
+    let job = JobId(1);
+    let answer = client.query(&Query::Job { job }).unwrap();
     assert!(
-        matches!(&replies[..], [Reply::Grant(grant), Reply::Job(report)]
-            if cube.machine.place(grant.blocks[0]).to_string() == "(0, 0, 0, 0, 0)+(1, 1, 1, 1, 3)"
-                && report.request == request(&[3])),
-        "{replies:?}"
+        matches!(&answer, Ok(Answer::Job(report)) if report.request == request(&[3])),
+        "{answer:?}"
     );
+    assert_eq!(client.blocks(job, 1).unwrap(), [block]);
+    let mut ask = |change: &Change| call(&mut client, change, None).unwrap();
     // A whole cube never fits while a processor is faulty, and waits.
-    assert_eq!(ask(&submit_shape(2, &[3; 5])).len(), 1);
-    let too_many_processors = Command::Submit {
-        job: JobId(3),
-        request: request(&[3, 2]).with_processors(7),
-    };
+    assert_eq!(ask(&submit_shape(2, &[3; 5])).events, []);
+    let too_many_processors = Change::submit(JobId(3), request(&[3, 2]).with_processors(7));
     for (command, refusal) in [
         (submit_shape(3, &[4]), Refusal::NeverFits),
         (submit_shape(3, &[2; 6]), Refusal::TooManyExtents),
@@ -499,11 +499,8 @@ fn everything_can_be_asked_of_a_cube() {
         (too_many_processors, Refusal::Malformed),
         (ring, Refusal::DuplicateJob),
     ] {
-        assert_eq!(
-            ask(&command),
-            [Reply::Error(Error::Refused(refusal))],
-            "{command:?}"
-        );
+        let outcome = ask(&command).outcome;
+        assert_eq!(outcome, Err(Error::Refused(refusal)), "{command:?}");
     }
 }
 
@@ -513,7 +510,7 @@ fn after_a_reset_of_the_server_nothing_old_is_carried_out() {
     let mut before = Server::new(at_reset(&mut one), BOOT);
     let mut after = Server::new(at_reset(&mut two), BOOT + 1);
     let mut client = Client::connect(MemoryLine::new(&mut before), OPTIONS).unwrap();
-    let naive = Command::Configure(configuration(4, 4, StrategyKind::Naive));
+    let naive = Change::Configure(configuration(4, 4, StrategyKind::Naive));
     call(&mut client, &naive, None).unwrap();
     call(&mut client, &submit(1, 2, 2), None).unwrap();
     client.line_mut().server = &mut after;
@@ -527,20 +524,9 @@ fn after_a_reset_of_the_server_nothing_old_is_carried_out() {
         greeting.configuration,
         configuration(16, 16, StrategyKind::FirstFit)
     );
-    let replies = call(&mut client, &submit(2, 2, 2), None).unwrap();
-    assert!(
-        matches!(
-            &replies[..],
-            [
-                Reply::Grant(_),
-                Reply::Submitted {
-                    job: JobId(2),
-                    state: JobState::Running { .. }
-                }
-            ]
-        ),
-        "{replies:?}"
-    );
+    let led = call(&mut client, &submit(2, 2, 2), None).unwrap();
+    assert_eq!(led.outcome, Ok(Outcome::Done));
+    assert_eq!(led.grants()[0].0, JobId(2));
     assert_eq!(after.controller().statistics().counts.submitted, 1);
 }
 
@@ -549,22 +535,22 @@ fn a_command_without_a_time_gets_the_clock_of_the_server() {
     let mut board = Board::new();
     let mut server = Server::new(at_reset(&mut board), BOOT);
     let mut client = Client::connect(MemoryLine::new(&mut server), OPTIONS).unwrap();
-    let granted_at = |replies: &[Reply]| match replies {
-        [Reply::Grant(grant), _] => grant.at,
+    let granted_at = |led: &Led| match &led.events[..] {
+        [(event, _)] => event.at,
         other => panic!("{other:?}"),
     };
     client.line_mut().now = 70;
-    let replies = call(&mut client, &submit(1, 2, 2), None).unwrap();
-    assert_eq!(granted_at(&replies), 70);
+    let led = call(&mut client, &submit(1, 2, 2), None).unwrap();
+    assert_eq!(granted_at(&led), 70);
     client.use_virtual_clock(true).unwrap();
-    let replies = call(&mut client, &submit(2, 2, 2), Some(100)).unwrap();
-    assert_eq!(granted_at(&replies), 100);
-    let replies = call(&mut client, &submit(3, 2, 2), None).unwrap();
-    assert_eq!(granted_at(&replies), 100, "it stands still");
+    let led = call(&mut client, &submit(2, 2, 2), Some(100)).unwrap();
+    assert_eq!(granted_at(&led), 100);
+    let led = call(&mut client, &submit(3, 2, 2), None).unwrap();
+    assert_eq!(granted_at(&led), 100, "it stands still");
     client.use_virtual_clock(false).unwrap();
     client.line_mut().now = 75;
-    let replies = call(&mut client, &submit(4, 2, 2), None).unwrap();
-    assert_eq!(granted_at(&replies), 105, "and goes on from there");
+    let led = call(&mut client, &submit(4, 2, 2), None).unwrap();
+    assert_eq!(granted_at(&led), 105, "and goes on from there");
 }
 
 #[test]
@@ -607,8 +593,10 @@ fn a_configuration_that_does_not_fit_leaves_the_old_one() {
         ),
     ] {
         assert_eq!(
-            call(&mut client, &Command::Configure(refused), None).unwrap(),
-            [Reply::Error(Error::Configure(why))],
+            call(&mut client, &Change::Configure(refused), None)
+                .unwrap()
+                .outcome,
+            Err(Error::Configure(why)),
             "{refused:?}"
         );
     }

@@ -8,13 +8,15 @@ mod world;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
 use meshalloc::jobs::LEASES_ENDED_MAX;
 use meshalloc::{
-    Block, Command, Error, Flags, JobId, JobState, LeaseEnded, Refusal, Reply, Request, Submesh,
+    Answer, Block, Change, Error, Event, Flags, Happened, JobId, Outcome, Query, Refusal, Request,
+    Submesh,
 };
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{Client, ClientError, Happened as Happening, Options};
@@ -141,29 +143,31 @@ impl Soak {
         }
     }
 
-    /// Sends a command that changes something. `None` if it is in doubt.
+    /// Has a change carried out; returns its outcome. `None` if it is in doubt.
     fn call(
         &mut self,
         at: usize,
         client: &mut Client<End>,
-        command: &Command,
-    ) -> Option<Vec<Reply>> {
+        change: &Change,
+    ) -> Option<Result<Outcome, Error>> {
         let (boot, resets) = {
             let world = self.world.borrow();
             (world.boot, world.happened.resets)
         };
-        let mut replies = Vec::new();
-        let result = client.call(command, None, &mut |reply| replies.push(reply.clone()));
+        let mut events = Vec::new();
+        let result = client.call(change, None, &mut |event, blocks| {
+            events.push((*event, blocks.to_vec()));
+        });
         match result {
-            Ok(()) => {
+            Ok(outcome) => {
                 let is_reset = self.world.borrow().happened.resets != resets;
                 assert!(
                     is_reset || self.told[at] == boot,
                     "the client of boot {} has a reply from boot {boot}",
                     self.told[at]
                 );
-                self.take_grants(at, &replies);
-                Some(replies)
+                self.take_grants(at, events);
+                Some(outcome)
             }
             Err(error) => {
                 self.note(at, &error, client);
@@ -172,21 +176,14 @@ impl Soak {
         }
     }
 
-    /// A client is told of each grant once. Of what another one was told, too, it is told the same.
-    fn take_grants(&mut self, at: usize, replies: &[Reply]) {
-        let mut granted: BTreeMap<u32, Vec<Block>> = BTreeMap::new();
-        for reply in replies {
-            if let Reply::Grant(grant) = reply {
-                granted
-                    .entry(grant.job.0)
-                    .or_default()
-                    .extend(&grant.blocks);
+    /// A client reads each grant once, and the same as other clients.
+    fn take_grants(&mut self, at: usize, events: Vec<(Event, Vec<Block>)>) {
+        for (event, blocks) in events {
+            let job = event.job.0;
+            if event.what == Happened::LeaseEnded {
+                self.take_end(at, event.job);
+                continue;
             }
-            if let Reply::LeaseEnded(ended) = reply {
-                self.take_end(at, ended.job);
-            }
-        }
-        for (job, blocks) in granted {
             self.happened().grants += 1;
             assert!(
                 self.seen[at].insert(job),
@@ -245,14 +242,14 @@ impl Soak {
                 self.note(at, &error, &client);
                 continue;
             }
-            match client.query(&Command::QueryJob { job: JobId(job) }) {
-                Ok(Reply::Job(_)) => {
+            match client.query(&Query::Job { job: JobId(job) }) {
+                Ok(Ok(Answer::Job(_))) => {
                     self.ledger.insert(job, before);
                     self.clients[at] = Some(client);
                     self.happened().there += 1;
                     return;
                 }
-                Ok(Reply::Error(Error::UnknownJob)) => {
+                Ok(Err(Error::UnknownJob)) => {
                     self.ledger.insert(job, Entry::Gone);
                     self.clients[at] = Some(client);
                     return;
@@ -310,8 +307,8 @@ impl Soak {
                 let mut side = |at: u16| 1 + self.random.below(usize::from(16 - at).min(3)) as u16;
                 let block = Submesh::new(x, y, side(x), side(y)).into();
                 let command = match self.random.below(3) {
-                    0 => Command::MarkFaulty { block },
-                    _ => Command::ClearFaulty { block },
+                    0 => Change::MarkFaulty { block },
+                    _ => Change::ClearFaulty { block },
                 };
                 let _ = self.call(at, &mut client, &command);
                 self.clients[at] = Some(client);
@@ -321,12 +318,12 @@ impl Soak {
                 let job = *leased.next().expect("there is one");
                 let lease = self.leased.get_mut(&job).expect("it has one");
                 lease.not_before = 0;
-                let command = Command::Lease {
+                let command = Change::Lease {
                     job: JobId(job),
-                    ticks: lease.ticks,
+                    ticks: NonZeroU64::new(lease.ticks),
                 };
-                if let Some(replies) = self.call(at, &mut client, &command) {
-                    let is_renewed = replies.last() == Some(&Reply::Done);
+                if let Some(outcome) = self.call(at, &mut client, &command) {
+                    let is_renewed = outcome == Ok(Outcome::Done);
                     self.happened().renewed += u64::from(is_renewed);
                 }
                 self.clients[at] = Some(client);
@@ -358,45 +355,37 @@ impl Soak {
         let is_leased = self.random.once_in(5);
         let ticks = 50 + self.random.below(1000) as u64;
         let command = match is_leased {
-            false => Command::Submit {
+            false => Change::submit(JobId(job), request),
+            true => Change::Submit {
                 job: JobId(job),
                 request,
-            },
-            true => Command::SubmitLeased {
-                job: JobId(job),
-                request,
-                ticks,
+                lease: NonZeroU64::new(ticks),
             },
         };
         if is_leased {
             let not_before = 0;
             self.leased.insert(job, Lease { ticks, not_before });
         }
-        match self.call(at, &mut client, &command).as_deref() {
+        match self.call(at, &mut client, &command) {
             None => self.settle(at, client, job, Entry::Submitted),
-            Some([.., last]) => {
+            Some(outcome) => {
                 self.happened().under_way += client.counters().under_way - asked;
-                match last {
-                    Reply::Submitted {
-                        state: JobState::Waiting { .. },
-                        ..
-                    } => assert!(!never_waits && self.ledger[&job] == Entry::Submitted),
-                    Reply::Submitted {
-                        state: JobState::Running { .. },
-                        ..
-                    } => {
+                match outcome {
+                    // One that never waits was granted, and its lease may have ended.
+                    Ok(Outcome::Done) => {
+                        let entry = &self.ledger[&job];
+                        let runs = matches!(entry, Entry::Granted(_));
                         assert!(
-                            matches!(self.ledger[&job], Entry::Granted(_) | Entry::Submitted),
-                            "{:?}",
-                            self.ledger[&job]
+                            runs || *entry == Entry::Submitted && (!never_waits || is_leased),
+                            "{entry:?}"
                         );
                     }
-                    Reply::Error(error) => {
+                    Err(error) => {
                         let Error::Refused(refusal) = error else {
                             panic!("{error}");
                         };
                         assert!(
-                            *refusal == Refusal::TableFull || never_waits && refusal.is_temporary(),
+                            refusal == Refusal::TableFull || never_waits && refusal.is_temporary(),
                             "{error}"
                         );
                         self.happened().refused += 1;
@@ -406,18 +395,17 @@ impl Soak {
                 }
                 self.clients[at] = Some(client);
             }
-            Some([]) => panic!("no reply"),
         }
     }
 
     fn release(&mut self, at: usize, mut client: Client<End>, job: u32) {
-        let command = Command::Release { job: JobId(job) };
+        let command = Change::Release { job: JobId(job) };
         let before = self.ledger.insert(job, Entry::Gone);
         let before = before.expect("it was known");
-        match self.call(at, &mut client, &command).as_deref() {
+        match self.call(at, &mut client, &command) {
             None => self.settle(at, client, job, before),
-            Some([.., Reply::Released { .. }]) => self.clients[at] = Some(client),
-            Some([.., Reply::Error(Error::UnknownJob)]) if self.leased.contains_key(&job) => {
+            Some(Ok(Outcome::Released { .. })) => self.clients[at] = Some(client),
+            Some(Err(Error::UnknownJob)) if self.leased.contains_key(&job) => {
                 self.clients[at] = Some(client);
             }
             Some(other) => panic!("{other:?}"),

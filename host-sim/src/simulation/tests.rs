@@ -1,8 +1,11 @@
 use meshalloc::message::Capacity;
-use meshalloc::{Configuration, Grant, Mesh, Request, SchedulerKind, StrategyKind, Submesh, Ticks};
+use meshalloc::{
+    Answer, Block, Configuration, Event, Happened, Mesh, Query, Request, SchedulerKind,
+    StrategyKind, Submesh, Ticks,
+};
 
 use super::*;
-use crate::backend::{HeapStorage, InProcess};
+use crate::backend::{HeapStorage, InProcess, OnEvent};
 use crate::metrics::Metric;
 use crate::statistics::{Estimate, Sampling};
 use crate::workload::{Rate, ServiceDistribution, SizeDistribution, Synthetic, TimeUnit, Work};
@@ -72,12 +75,15 @@ fn simulate(
     })
 }
 
-/// Records what passes through it, with a reply of its own where one is set.
+/// Events with their blocks, and an outcome.
+type Said = (Vec<(Event, Vec<Block>)>, Result<Outcome, Error>);
+
+/// Records what passes through it.
 struct Spy<'b> {
     inner: &'b mut dyn Backend,
     notes: Vec<String>,
-    /// Replies with this instead, once a command is the one of this number.
-    instead: Option<(usize, Vec<Reply>)>,
+    /// Says this instead of the controller, to the change of this number.
+    instead: Option<(usize, Said)>,
 }
 
 impl<'b> Spy<'b> {
@@ -93,31 +99,35 @@ impl<'b> Spy<'b> {
 impl Backend for Spy<'_> {
     fn call(
         &mut self,
-        command: &Command,
+        change: &Change,
         now: Ticks,
-        on_reply: &mut dyn FnMut(&Reply),
-    ) -> Result<(), BackendError> {
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError> {
         let at = TimeUnit::Second.of(now);
         match &self.instead {
-            Some((number, replies)) if *number == self.notes.len() => {
-                replies.iter().for_each(on_reply);
+            Some((number, (events, outcome))) if *number == self.notes.len() => {
+                for (event, blocks) in events {
+                    on_event(event, blocks);
+                }
                 self.notes.push("instead".into());
-                return Ok(());
+                return Ok(*outcome);
             }
             _ => {}
         }
-        self.notes.push(match command {
-            Command::Submit { job, .. } => format!("{at}: submit {job}"),
-            Command::Release { job } => format!("{at}: release {job}"),
+        self.notes.push(match change {
+            Change::Submit { job, .. } => format!("{at}: submit {job}"),
+            Change::Release { job } => format!("{at}: release {job}"),
             other => format!("{other:?}"),
         });
         let note = self.notes.last_mut().unwrap();
-        self.inner.call(command, now, &mut |reply| {
-            if let Reply::Grant(grant) = reply {
-                *note += &format!(", grant {} {}", grant.job, Submesh::from(grant.blocks[0]));
-            }
-            on_reply(reply);
+        self.inner.call(change, now, &mut |event, blocks| {
+            *note += &format!(", grant {} {}", event.job, Submesh::from(blocks[0]));
+            on_event(event, blocks);
         })
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        self.inner.query(query)
     }
 
     fn capacity(&self) -> Capacity {
@@ -345,11 +355,14 @@ fn a_controller_with_less_room_than_its_capacity_is_used() {
     impl Backend for Boastful<'_> {
         fn call(
             &mut self,
-            command: &Command,
+            change: &Change,
             now: Ticks,
-            on_reply: &mut dyn FnMut(&Reply),
-        ) -> Result<(), BackendError> {
-            self.0.call(command, now, on_reply)
+            on_event: OnEvent<'_>,
+        ) -> Result<Result<Outcome, Error>, BackendError> {
+            self.0.call(change, now, on_event)
+        }
+        fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+            self.0.query(query)
         }
         fn capacity(&self) -> Capacity {
             Capacity {
@@ -392,38 +405,50 @@ fn nonsense_from_the_controller_ends_the_run() {
             run(&mut spy, machine, jobs, all(2), &mut |_| {}).unwrap_err()
         })
     };
-    let unknown = Reply::Error(Error::UnknownJob);
-    let grant = |job, x, first| {
-        Reply::Grant(Grant {
-            job: JobId(job),
-            at: 0,
+    let unknown = Err(Error::UnknownJob);
+    let grant = |job, blocks: &[u16]| {
+        let blocks = blocks
+            .iter()
+            .map(|&x| Block::from(Submesh::new(x, 0, 1, 1)));
+        let blocks: Vec<Block> = blocks.collect();
+        let what = Happened::Granted {
             attempts: 1,
             misses: 0,
             blocks_total: 2,
-            first,
-            blocks: [Submesh::new(x, 0, 1, 1).into()].into_iter().collect(),
-        })
+            block: Submesh::new(0, 0, 1, 1).into(),
+        };
+        let event = Event {
+            number: 1,
+            job: JobId(job),
+            at: 0,
+            processors: 2,
+            what,
+        };
+        (event, blocks)
     };
-    let full = Reply::Error(Error::Refused(Refusal::TableFull));
-    let runs = Reply::Submitted {
-        job: JobId(0),
-        state: meshalloc::JobState::Running { processors: 2 },
+    let lease_ended = Event {
+        what: Happened::LeaseEnded,
+        ..grant(0, &[]).0
     };
-    for (number, replies) in [
-        (0, vec![]),
-        (0, vec![Reply::Done]),
-        (0, vec![unknown.clone()]),
-        // An unknown job, the second part first, outside the machine, the first part twice.
-        (0, vec![grant(7, 0, 0)]),
-        (0, vec![grant(0, 0, 1)]),
-        (0, vec![grant(0, 2, 0)]),
-        (0, vec![grant(0, 0, 0), grant(0, 1, 0)]),
-        // Granted and refused; granted, but not to the end.
-        (0, vec![grant(0, 0, 0), full]),
-        (0, vec![grant(0, 0, 0), runs]),
-        (2, vec![unknown]),
+    let full = Err(Error::Refused(Refusal::TableFull));
+    let (done, released) = (Ok(Outcome::Done), Ok(Outcome::Released { processors: 1 }));
+    for (number, said) in [
+        (0, (vec![], released)),
+        (0, (vec![], unknown)),
+        // Of an unknown job; without a block, without the last one, outside the machine; twice.
+        (0, (vec![grant(7, &[0, 1])], done)),
+        (0, (vec![grant(0, &[])], done)),
+        (0, (vec![grant(0, &[0])], done)),
+        (0, (vec![grant(0, &[0, 2])], done)),
+        (0, (vec![grant(0, &[0, 1]), grant(0, &[0, 1])], done)),
+        // No job has a lease.
+        (0, (vec![(lease_ended, vec![])], done)),
+        // Granted and refused.
+        (0, (vec![grant(0, &[0, 1])], full)),
+        (2, (vec![], unknown)),
+        (2, (vec![], done)),
     ] {
-        let error = spied((number, replies));
+        let error = spied((number, said));
         let SimulationError::UnexpectedReply { command, .. } = &error else {
             panic!("{error}");
         };
@@ -431,13 +456,9 @@ fn nonsense_from_the_controller_ends_the_run() {
         assert!(command.starts_with(name), "{error}");
     }
     // Taken, but never granted.
-    let waits = Reply::Submitted {
-        job: JobId(0),
-        state: meshalloc::JobState::Waiting { ahead: 0 },
-    };
     let alone = with_backend(machine, StrategyKind::FirstFit, 8, |backend| {
         let mut spy = Spy::new(backend);
-        spy.instead = Some((0, vec![waits]));
+        spy.instead = Some((0, (vec![], done)));
         run(&mut spy, machine, [jobs[0]], all(1), &mut |_| {}).unwrap_err()
     });
     assert!(

@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
 
-use meshalloc::{Block, Error, JobId, JobState, Reply, Submesh};
+use meshalloc::{Answer, Block, Error, Event, Happened, JobId, Outcome, Submesh};
+use meshalloc_firmware::ServerMessage;
 use meshalloc_firmware::frame::{Decoder, SERVER_CONTENT_MAX, ServerFrameBuffer};
-use meshalloc_firmware::{Happened, Outcome, ServerMessage};
 
 use crate::line::{BoardStorage, answer, jobs_at, server};
 use crate::program::host_sim_in;
@@ -52,7 +52,7 @@ fn send(
     let _ = stream.write_all(room.encode(header, message).unwrap());
 }
 
-/// What follows of a grant of one block, in the events of an outcome or of a poll.
+/// Changes the grants in the events of an outcome or of a poll.
 fn grants(message: &mut ServerMessage, change: fn(JobId, &mut u32, &mut Block)) {
     if let ServerMessage::Outcome { events, .. } | ServerMessage::Events(events) = message {
         for event in &mut events.list {
@@ -63,13 +63,13 @@ fn grants(message: &mut ServerMessage, change: fn(JobId, &mut u32, &mut Block)) 
     }
 }
 
-fn outcome(message: &mut ServerMessage, change: fn(&mut Outcome)) {
+fn outcome(message: &mut ServerMessage, change: fn(&mut Result<Outcome, Error>)) {
     if let ServerMessage::Outcome { outcome, .. } = message {
         change(outcome);
     }
 }
 
-/// Each lie, the command that hears it, and what the error says.
+/// Each lie, the command line that meets it, and the text of the error.
 #[test]
 fn a_controller_that_lies_is_not_believed() {
     let run = "run --mesh 16x16 --jobs 50 --load .9 --replications 1";
@@ -82,7 +82,9 @@ fn a_controller_that_lies_is_not_believed() {
     let operations =
         "alloc 1 2 2\nalloc 2 2 2 lease=3\nfault 0..1 0..1\nfree 1\nfault 9 9\nfault 9 8\n";
     std::fs::write(folder.path().join("ops"), operations).unwrap();
-    let table: [(&str, Lie, &[&str]); 22] = [
+    let waits = "alloc 1 16 16\nalloc 2 2 2\nfree 2\nfree 1\n";
+    std::fs::write(folder.path().join("waits"), waits).unwrap();
+    let table: [(&str, Lie, &[&str]); 23] = [
         // It gives fewer processors than were asked for.
         (
             messages,
@@ -112,24 +114,14 @@ fn a_controller_that_lies_is_not_believed() {
         ),
         (
             run,
-            |it| {
-                outcome(it, |outcome| {
-                    if let Outcome::Submitted {
-                        state: JobState::Running { processors },
-                        ..
-                    } = outcome
-                    {
-                        *processors += 1;
-                    }
-                });
-            },
-            &["processors that job 0 was granted"],
+            |it| grants(it, |_, processors, _| *processors += 1),
+            &["processors in the blocks of job 0"],
         ),
         (
             run,
             |it| {
                 outcome(it, |outcome| {
-                    if let Outcome::Released { processors, .. } = outcome {
+                    if let Ok(Outcome::Released { processors }) = outcome {
                         *processors = u32::MAX;
                     }
                 });
@@ -140,23 +132,23 @@ fn a_controller_that_lies_is_not_believed() {
             run,
             |it| {
                 outcome(it, |outcome| {
-                    if let Outcome::Released { processors, .. } = outcome {
+                    if let Ok(Outcome::Released { processors }) = outcome {
                         *processors += 1;
                     }
                 });
             },
             &["processors that job", "held"],
         ),
-        // A job that is refused for nothing, one that runs without a grant, and one that is granted
-        // twice.
+        // A job that is refused for nothing, one that is not granted on an empty machine, and one
+        // that is granted twice.
         (
             run,
             |it| {
-                outcome(it, |outcome| {
-                    if let Outcome::Submitted { .. } = outcome {
-                        *outcome = Outcome::Error(Error::Refused(meshalloc::Refusal::NeverFits));
-                    }
-                });
+                if let ServerMessage::Outcome { outcome, events } = it
+                    && !events.list.is_empty()
+                {
+                    *outcome = Err(Error::Refused(meshalloc::Refusal::NeverFits));
+                }
             },
             &["job 0 to be taken, which can be granted and may wait"],
         ),
@@ -167,7 +159,7 @@ fn a_controller_that_lies_is_not_believed() {
                     events.list.clear();
                 }
             },
-            &["the 0 processors that job 0 was granted"],
+            &["a grant of job 0, as the whole machine is free"],
         ),
         (
             run,
@@ -177,7 +169,7 @@ fn a_controller_that_lies_is_not_believed() {
                 {
                     events.latest += 1;
                     let number = events.latest;
-                    let again = meshalloc_firmware::Event { number, ..event };
+                    let again = Event { number, ..event };
                     events.list.push(again).unwrap();
                 }
             },
@@ -211,8 +203,8 @@ fn a_controller_that_lies_is_not_believed() {
         (
             naive,
             |it| {
-                if let ServerMessage::Reply(Reply::Grant(grant)) = it {
-                    grant.blocks.fill(Submesh::new(15, 15, 1, 1).into());
+                if let ServerMessage::Answer(Ok(Answer::Blocks(list))) = it {
+                    list.blocks.fill(Submesh::new(15, 15, 1, 1).into());
                 }
             },
             &["free processors for job", "holds processor 255"],
@@ -222,7 +214,7 @@ fn a_controller_that_lies_is_not_believed() {
             replay,
             |it| {
                 outcome(it, |outcome| {
-                    if let Outcome::Fault(report) = outcome {
+                    if let Ok(Outcome::Faults(report)) = outcome {
                         report.changed += 1;
                     }
                 });
@@ -233,7 +225,7 @@ fn a_controller_that_lies_is_not_believed() {
             replay,
             |it| {
                 outcome(it, |outcome| {
-                    if let Outcome::Fault(report) = outcome {
+                    if let Ok(Outcome::Faults(report)) = outcome {
                         report.first = Some(JobId(777));
                         report.jobs = 2;
                     }
@@ -262,7 +254,7 @@ fn a_controller_that_lies_is_not_believed() {
                     let what = Happened::LeaseEnded;
                     events.latest += 1;
                     let number = events.latest;
-                    let ended = meshalloc_firmware::Event {
+                    let ended = Event {
                         number,
                         what,
                         ..event
@@ -276,7 +268,7 @@ fn a_controller_that_lies_is_not_believed() {
         (
             map,
             |it| {
-                if let ServerMessage::Reply(Reply::Jobs(list)) = it {
+                if let ServerMessage::Answer(Ok(Answer::Jobs(list))) = it {
                     list.jobs.pop();
                 }
             },
@@ -285,7 +277,7 @@ fn a_controller_that_lies_is_not_believed() {
         (
             map,
             |it| {
-                if let ServerMessage::Reply(Reply::Occupancy(chunk)) = it {
+                if let ServerMessage::Answer(Ok(Answer::Occupancy(chunk))) = it {
                     chunk.busy[0] |= 1;
                     chunk.faulty[0] |= 1;
                 }
@@ -295,12 +287,20 @@ fn a_controller_that_lies_is_not_believed() {
         (
             map,
             |it| {
-                if let ServerMessage::Reply(Reply::Job(report)) = it {
-                    report.submitted += 1;
+                if let ServerMessage::Answer(Ok(Answer::Blocks(list))) = it {
+                    list.total += 1;
+                }
+            },
+            &["the 1 blocks that job"],
+        ),
+        (
+            "replay waits --mesh 16x16 --scheduler fcfs",
+            |it| {
+                if let ServerMessage::Answer(Ok(Answer::Job(report))) = it {
                     report.request = report.request.with_processors(1);
                 }
             },
-            &["blocks and"],
+            &["job 2 with", "0 blocks and 0 processors"],
         ),
         // What it says of itself.
         (
@@ -349,20 +349,18 @@ fn ctrl_c_ends_what_a_controller_does_not() {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
+    // An outcome with an event is that of a submission.
     let lies: [Lie; 3] = [
         |it| {
-            outcome(it, |outcome| {
-                if let Outcome::Submitted { .. } | Outcome::Error(Error::Refused(_)) = outcome {
-                    *outcome = Outcome::Error(Error::Busy { left: 1 });
-                }
-            });
+            if let ServerMessage::Outcome { outcome, events } = it
+                && (!events.list.is_empty() || matches!(outcome, Err(Error::Refused(_))))
+            {
+                *outcome = Err(Error::Busy { left: 1 });
+            }
         },
         |it| {
-            if let ServerMessage::Outcome {
-                outcome: Outcome::Submitted { .. },
-                events,
-                ..
-            } = it
+            if let ServerMessage::Outcome { events, .. } = it
+                && !events.list.is_empty()
             {
                 events.left = 1;
             }
@@ -371,10 +369,8 @@ fn ctrl_c_ends_what_a_controller_does_not() {
             }
         },
         |it| {
-            if let ServerMessage::Outcome {
-                outcome: Outcome::Submitted { .. },
-                ..
-            } = it
+            if let ServerMessage::Outcome { events, .. } = it
+                && !events.list.is_empty()
             {
                 thread::sleep(Duration::from_millis(1500));
             }

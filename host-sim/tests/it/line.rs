@@ -3,11 +3,12 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::num::NonZeroU64;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use meshalloc::{
-    Command, Configuration, Controller, JobId, Mesh, Request, SchedulerKind, Storage, StrategyKind,
+    Change, Configuration, Controller, JobId, Mesh, Request, SchedulerKind, Storage, StrategyKind,
 };
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
@@ -71,18 +72,19 @@ impl<K: Keep> Line for Direct<'_, '_, K> {
     }
 }
 
-/// Gives a command of another client, which has no time of its own.
-fn carry_out(server: &mut Server<'_, impl Keep>, command: Command, now: u64) {
+/// Has a change of another client carried out, which names no time.
+fn carry_out(server: &mut Server<'_, impl Keep>, change: Change, now: u64) {
     let bytes = Vec::new();
     let line = Direct { server, now, bytes };
     let mut client = Client::connect(line, Options::default()).unwrap();
-    client.call(&command, None, &mut |_| ()).unwrap();
+    let outcome = client.call(&change, None, &mut |_, _| ()).unwrap();
+    assert!(outcome.is_ok(), "{change:?}: {outcome:?}");
 }
 
-const LEASED: Command = Command::SubmitLeased {
+const LEASED: Change = Change::Submit {
     job: JobId(1),
     request: Request::submesh(1, 1),
-    ticks: 500,
+    lease: NonZeroU64::new(500),
 };
 
 /// The clock of the server goes on to this time. Returns the number of its jobs.

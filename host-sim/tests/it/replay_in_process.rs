@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use meshalloc::{
-    Command, Configuration, Controller, Cube, Error, Flags, JobId, Reply, Request, SchedulerKind,
+    Change, Configuration, Controller, Cube, Error, Flags, JobId, Outcome, Request, SchedulerKind,
     Shape, StrategyKind,
 };
 use meshalloc_host_sim::backend::HeapStorage;
@@ -22,48 +22,41 @@ fn check(controller: &mut Controller<'_>, cube: Cube, step: &Step, answer: &Valu
         let node = cube.node(address).expect("an address of the cube");
         cube.grid().unit(node).expect("a processor of the cube")
     };
-    let command = match step {
-        Step::Alloc(job, radices) => Command::Submit {
-            job: JobId(*job),
-            request: Request::new(Shape::new(radices).expect("radices")).with_flags(Flags::NO_WAIT),
-        },
-        Step::Free(job) => Command::Release { job: JobId(*job) },
-        Step::Set(address, true) => Command::MarkFaulty {
+    let change = match step {
+        Step::Alloc(job, radices) => {
+            let request = Request::new(Shape::new(radices).expect("radices"));
+            Change::submit(JobId(*job), request.with_flags(Flags::NO_WAIT))
+        }
+        Step::Free(job) => Change::Release { job: JobId(*job) },
+        Step::Set(address, true) => Change::MarkFaulty {
             block: unit(address),
         },
-        Step::Set(address, false) => Command::ClearFaulty {
+        Step::Set(address, false) => Change::ClearFaulty {
             block: unit(address),
         },
     };
-    let mut granted = Vec::new();
-    let mut last = None;
-    controller.handle(&command, 0, &mut |reply| match reply {
-        Reply::Grant(grant) => granted.extend(grant.blocks.iter().copied()),
-        other => last = Some(other.clone()),
-    });
-    match last.expect("a final reply") {
-        Reply::Submitted { .. } => {
+    match (controller.handle(&change, 0), step) {
+        (Ok(Outcome::Done), Step::Alloc(job, _)) => {
             let grid = cube.grid();
-            let blocks = granted.iter().map(|&block| {
+            let blocks = controller.view().blocks(JobId(*job)).map(|block| {
                 let (start, extent) = (grid.start(block), grid.extent(block));
                 json!({ "start": start.reversed()[..], "extent": extent.reversed()[..] })
             });
             assert_eq!(answer["granted"], blocks.collect::<Value>(), "{answer}");
         }
-        Reply::Released { processors, .. } => assert_eq!(answer["released"], processors),
-        Reply::Fault(report) => {
-            let Step::Set(address, _) = step else {
-                panic!("{report:?} to {command:?}");
-            };
+        (Ok(Outcome::Released { processors }), Step::Free(_)) => {
+            assert_eq!(answer["released"], processors);
+        }
+        (Ok(Outcome::Faults(report)), Step::Set(address, _)) => {
             let ones = vec![1; address.len()];
             assert_eq!(answer["block"], json!({ "start": address, "extent": ones }));
             assert_eq!(answer["changed"], report.changed);
             let jobs: Vec<u32> = report.first.iter().map(|job| job.0).collect();
             assert_eq!(answer["jobs"], json!(jobs));
         }
-        Reply::Error(Error::Refused(refusal)) => assert_eq!(answer["error"], refusal.name()),
-        Reply::Error(Error::UnknownJob) => assert_eq!(answer["error"], "unknown-job"),
-        other => panic!("{other:?} to {command:?}"),
+        (Err(Error::Refused(refusal)), _) => assert_eq!(answer["error"], refusal.name()),
+        (Err(Error::UnknownJob), _) => assert_eq!(answer["error"], "unknown-job"),
+        (other, _) => panic!("{other:?} to {change:?}"),
     }
 }
 

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 
 use meshalloc::jobs::JobSlot;
 use meshalloc::{
-    Allocation, Allocator, Command, Configuration, Controller, Flags, Grid, JobId, NodeId, Request,
+    Allocation, Allocator, Change, Configuration, Controller, Flags, Grid, JobId, NodeId, Request,
     SchedulerKind, StrategyKind, Submesh, Ticks,
 };
 use meshalloc_tests::backfilling::{Situation, Use, end_of, reserves_nodes};
@@ -126,11 +126,8 @@ fn starts_with_room(
     let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
     carry_out(jobs, |now, arrival, end| {
         let command = match (arrival, end) {
-            (Some(at), _) => Command::Submit {
-                job: JobId(at as u32),
-                request: jobs[at].request,
-            },
-            (None, at) => Command::Release {
+            (Some(at), _) => Change::submit(JobId(at as u32), jobs[at].request),
+            (None, at) => Change::Release {
                 job: JobId(at.expect("one of both") as u32),
             },
         };
@@ -437,7 +434,7 @@ fn without_room_for_its_blocks_the_whole_machine_is_reserved() {
     let configuration = configuration(mesh(4, 1), StrategyKind::Neighbor, EASY);
     let mut controller = Controller::new(memory.memory(), configuration).unwrap();
     let mut system = System::new(controller.capacity(), configuration);
-    let mut reserved_by = |command: Command, now| {
+    let mut reserved_by = |command: Change, now| {
         let expected = system.handle(&command, now);
         let answer = ask_at(&mut controller, &command, now);
         assert!(expected.agrees_with(&answer), "{answer:?}");
@@ -452,7 +449,7 @@ fn without_room_for_its_blocks_the_whole_machine_is_reserved() {
     };
     let lasting = |job, w, estimate| {
         let (job, request) = (JobId(job), Request::submesh(w, 1).with_estimate(estimate));
-        Command::Submit { job, request }
+        Change::submit(job, request)
     };
     for job in 1..5 {
         let none = reserved_by(lasting(job, 1, 10 * u64::from(job)), 0);
@@ -461,7 +458,7 @@ fn without_room_for_its_blocks_the_whole_machine_is_reserved() {
     let whole = vec![Submesh::new(0, 0, 4, 1)];
     assert_eq!(reserved_by(lasting(5, 2, 5), 0), (Some(20), whole));
     let first = vec![Submesh::new(0, 0, 2, 1)];
-    let release = |job| Command::Release { job: JobId(job) };
+    let release = |job| Change::Release { job: JobId(job) };
     assert_eq!(reserved_by(release(1), 10), (Some(20), first.clone()));
     // One that runs longer waits, one that does not begins.
     assert_eq!(
@@ -500,9 +497,9 @@ fn an_estimate_up_to_the_end_of_time_is_none() {
                 ];
                 let submits = requests.into_iter().zip(1..).map(|(request, job)| {
                     let job = JobId(job);
-                    Command::Submit { job, request }
+                    Change::submit(job, request)
                 });
-                let releases = [1, 2, 3].map(|job| Command::Release { job: JobId(job) });
+                let releases = [1, 2, 3].map(|job| Change::Release { job: JobId(job) });
                 for (command, now) in
                     submits
                         .chain(releases)

@@ -1,39 +1,18 @@
-//! What single methods promise beside decisions: what changes nothing, who is told of grants, how a refusal is named.
+//! What single methods promise in addition to decisions: what changes nothing, which events there
+//! are, how a refusal is named.
+
+use std::num::NonZeroU64;
 
 use meshalloc::storage::Needs;
 use meshalloc::{
-    Allocator, AnyStrategy, Command, Configuration, Controller, Error, Flags, Interrupts, JobId,
-    NodeId, Refusal, Reply, Request, SchedulerKind, StrategyKind, Submesh,
+    Allocator, AnyStrategy, Change, Configuration, Controller, Error, Flags, JobId, NodeId,
+    Outcome, Refusal, Request, SchedulerKind, StrategyKind, Submesh,
 };
 use meshalloc_tests::rig::{
     HeapMemory, ask, ask_at, configuration, cube, mesh, set_faulty, subcube, submit,
 };
-use meshalloc_tests::saved::save;
 
 const LEB: StrategyKind = StrategyKind::LeastExpectedBlocking { budget: 64 };
-
-#[test]
-fn a_query_that_is_begun_changes_nothing() {
-    let mut memory = HeapMemory::new(mesh(4, 4), 4);
-    let configuration = configuration(mesh(4, 4), StrategyKind::FirstFit);
-    let mut controller = Controller::new(memory.memory(), configuration).unwrap();
-    submit(&mut controller, 1, Request::submesh(2, 3));
-    set_faulty(&mut controller, 15, true);
-    let before = save(&controller);
-    let job = JobId(1);
-    for query in [
-        Command::Statistics,
-        Command::QueryJob { job },
-        Command::QueryJob { job: JobId(2) },
-        Command::Blocks { job, from: 0 },
-        Command::ListJobs { on: None, from: 0 },
-        Command::Occupancy { from: NodeId(0) },
-    ] {
-        let reply = controller.begin(&query, 7, Interrupts::never());
-        assert_eq!(reply, Reply::Done, "{query:?}");
-        assert_eq!(save(&controller), before, "{query:?}");
-    }
-}
 
 /// A job that is placed after others; what each of its candidates is worth. Before it comes `between`, so often that nothing else is remembered.
 fn scores_after(between: &[(u32, Request)]) -> Vec<u32> {
@@ -47,7 +26,7 @@ fn scores_after(between: &[(u32, Request)]) -> Vec<u32> {
     for &(job, request) in between {
         for _ in 0..64 {
             let answer = submit(&mut controller, job, request);
-            assert!(matches!(answer.last, Reply::Error(Error::Refused(_))));
+            assert!(matches!(answer.outcome, Err(Error::Refused(_))));
         }
     }
     submit(&mut controller, 2, Request::submesh(2, 5));
@@ -115,14 +94,11 @@ fn tree_collapsing_does_not_turn_a_line_that_is_fixed() {
         let mut memory = HeapMemory::new(machine, 4);
         let mut controller =
             Controller::new(memory.memory(), configuration(machine, kind)).unwrap();
-        let command = Command::Submit {
-            job: JobId(1),
-            request: request.with_flags(Flags::FIXED_ORIENTATION),
-        };
+        let command = Change::submit(JobId(1), request.with_flags(Flags::FIXED_ORIENTATION));
         let answer = ask(&mut controller, &command);
         match answer.block() {
             Some(block) => Ok(machine.place(block).to_string()),
-            None => Err(Box::new(answer.last)),
+            None => Err(Box::new(answer.outcome)),
         }
     };
     for kind in [TreeCollapsing, TreeCollapsingPrinted] {
@@ -133,7 +109,7 @@ fn tree_collapsing_does_not_turn_a_line_that_is_fixed() {
             assert_eq!(found, Ok(expected), "{kind}, {w} x {h}");
         }
         let found = place(kind, mesh(4, 2).grid(), Request::submesh(1, 3));
-        let never = Reply::Error(Error::Refused(Refusal::NeverFits));
+        let never = Err(Error::Refused(Refusal::NeverFits));
         assert_eq!(found, Err(Box::new(never)), "{kind}");
     }
     // On a cube the radices have an order, and an extent of 1 is none.
@@ -170,54 +146,57 @@ fn what_would_not_fit_anyway_is_not_refused_for_a_reservation() {
         assert!(waits.grants.is_empty());
         let never_waits = Request::submesh(2, 2).with_flags(Flags::NO_WAIT);
         let answer = submit(&mut controller, 3, never_waits);
-        assert_eq!(answer.last, Reply::Error(Error::Refused(refusal)));
+        assert_eq!(answer.outcome, Err(Error::Refused(refusal)));
     }
 }
 
-/// A job whose lease ends at 10, and one that waits for it.
-fn with_lease(act: impl FnOnce(&mut Controller<'_>, &mut Vec<JobId>)) {
+/// A job whose lease ends at 10, and one that waits for it; then the change at 20.
+fn with_lease(change: &Change) {
     let mut memory = HeapMemory::new(mesh(4, 4), 4);
     let configuration = configuration(mesh(4, 4), StrategyKind::FirstFit);
     let mut controller = Controller::new(memory.memory(), configuration).unwrap();
-    let leased = Command::SubmitLeased {
+    let leased = Change::Submit {
         job: JobId(1),
         request: Request::submesh(4, 4),
-        ticks: 10,
+        lease: NonZeroU64::new(10),
     };
     ask_at(&mut controller, &leased, 0);
     submit(&mut controller, 2, Request::submesh(2, 2));
-    let mut granted = Vec::new();
-    act(&mut controller, &mut granted);
-    assert_eq!(granted, [JobId(2)]);
+    let known = controller.events();
+    assert!(controller.handle(change, 20).is_ok());
+    let events = controller.view().events_since(known);
+    let events = events.map(|event| (event.job, event.at));
+    assert!(events.eq([(JobId(1), 20), (JobId(2), 20)]));
     assert!(controller.jobs().find(JobId(1)).is_none());
 }
 
+/// Every change ends the leases that have ended by its time.
 #[test]
-fn every_method_of_a_command_ends_leases_and_tells_of_the_grants() {
-    with_lease(|controller, granted| {
-        let block = Submesh::new(3, 3, 1, 1).into();
-        let report = controller.mark_faulty(block, 20, &mut |grant| granted.push(grant.job().id()));
-        assert_eq!(report.map(|report| report.jobs), Ok(1));
-    });
-    with_lease(|controller, granted| {
-        let done = controller.lease(JobId(2), 5, 20, &mut |grant| granted.push(grant.job().id()));
-        assert_eq!(done, Ok(()));
+fn handling_a_change_ends_leases() {
+    let block = Submesh::new(3, 3, 1, 1).into();
+    with_lease(&Change::MarkFaulty { block });
+    with_lease(&Change::Lease {
+        job: JobId(2),
+        ticks: NonZeroU64::new(5),
     });
 }
 
-/// One that is renewed at its end is renewed, as by the command.
+/// A lease that is renewed at its end goes on.
 #[test]
 fn a_lease_that_is_renewed_at_its_end_runs() {
     let mut memory = HeapMemory::new(mesh(4, 4), 4);
     let configuration = configuration(mesh(4, 4), StrategyKind::FirstFit);
     let mut controller = Controller::new(memory.memory(), configuration).unwrap();
     submit(&mut controller, 1, Request::submesh(4, 4));
-    let mut nobody = |_: meshalloc::controller::Granted<'_, '_>| panic!("nobody waits");
+    let lease = |job| Change::Lease {
+        job: JobId(job),
+        ticks: NonZeroU64::new(10),
+    };
     for now in [0, 10] {
-        assert_eq!(controller.lease(JobId(1), 10, now, &mut nobody), Ok(()));
+        assert_eq!(controller.handle(&lease(1), now), Ok(Outcome::Done));
     }
     assert!(controller.jobs().find(JobId(1)).is_some());
-    let unknown = controller.lease(JobId(2), 10, 30, &mut nobody);
+    let unknown = controller.handle(&lease(2), 30);
     assert_eq!(unknown, Err(Error::UnknownJob));
     assert!(controller.jobs().find(JobId(1)).is_some(), "it was refused");
 }
@@ -242,13 +221,9 @@ fn a_chunk_begins_with_a_multiple_of_eight() {
     submit(&mut controller, 1, Request::submesh(3, 2));
     for (from, first) in [(0, 0), (3, 0), (7, 0), (8, 8), (39, 32)] {
         let from = NodeId(from);
-        let Reply::Occupancy(chunk) = ask(&mut controller, &Command::Occupancy { from }).last
-        else {
-            panic!("no occupancy from {from}");
-        };
         let whole = NodeId(first);
-        let expected = ask(&mut controller, &Command::Occupancy { from: whole }).last;
-        assert_eq!(chunk.from, whole);
-        assert_eq!(Reply::Occupancy(chunk), expected);
+        let chunk = controller.view().occupancy_chunk(from);
+        assert_eq!(chunk.as_ref().map(|chunk| chunk.from), Ok(whole));
+        assert_eq!(chunk, controller.view().occupancy_chunk(whole));
     }
 }

@@ -1,9 +1,7 @@
 //! Strategies that search among the sides of blocks while these are few, and read the bitmap otherwise, decide as the naive ones in both ways
 //! and on the way from one to the other: as blocks become more and fewer, with faults inside of blocks that are released.
 
-use meshalloc::{
-    Block, Command, Configuration, Flags, JobId, Request, SchedulerKind, StrategyKind,
-};
+use meshalloc::{Block, Change, Configuration, Flags, JobId, Request, SchedulerKind, StrategyKind};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, mesh};
 use meshalloc_tests::saved;
@@ -61,9 +59,9 @@ fn run(strategy: StrategyKind, (w, h): (u16, u16), scheduler: SchedulerKind) {
             0 if operation >= 80 => {
                 let block = saved::block(&machine.grid(), &mut random);
                 faults.push(block);
-                Command::MarkFaulty { block }
+                Change::MarkFaulty { block }
             }
-            1..=3 if !faults.is_empty() => Command::ClearFaulty {
+            1..=3 if !faults.is_empty() => Change::ClearFaulty {
                 block: faults.swap_remove(random.below(faults.len() as u32) as usize),
             },
             0..=11 => {
@@ -76,9 +74,9 @@ fn run(strategy: StrategyKind, (w, h): (u16, u16), scheduler: SchedulerKind) {
                     _ => Flags::empty(),
                 };
                 let request = request.with_flags(flags).with_estimate(200);
-                Command::Submit { job, request }
+                Change::submit(job, request)
             }
-            _ => Command::Release { job },
+            _ => Change::Release { job },
         };
         trial.step(&command, now);
     }

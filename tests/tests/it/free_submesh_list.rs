@@ -5,7 +5,7 @@
 //! false. What holds is `min(free nodes, (k + 1)^2)`.
 
 use meshalloc::{
-    Allocation, Allocator, AnyStrategy, Command, Controller, Request, StrategyKind, Submesh,
+    Allocation, Allocator, AnyStrategy, Change, Controller, Request, StrategyKind, Submesh,
 };
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::NaiveMachine;
@@ -273,7 +273,7 @@ fn nodes_4_by_4(bits: u32) -> impl Iterator<Item = u32> {
 fn every_occupancy_from_an_empty_mesh() {
     Bench::with(4, 4, |bench| {
         for occupancy in 0..1 << 16 {
-            ask(&mut bench.controller, &Command::Reset);
+            ask(&mut bench.controller, &Change::Reset);
             bench.picture = NaiveMachine::mesh(4, 4);
             for node in nodes_4_by_4(occupancy) {
                 set_faulty(&mut bench.controller, node, true);
@@ -291,7 +291,7 @@ fn every_occupancy_from_an_empty_mesh() {
 fn every_fault_under_a_job() {
     Bench::with(4, 4, |bench| {
         for faults in 0..1 << 16 {
-            ask(&mut bench.controller, &Command::Reset);
+            ask(&mut bench.controller, &Change::Reset);
             let answer = submit(&mut bench.controller, 7, Request::submesh(3, 2));
             assert_eq!(answer.submesh(), Some(Submesh::new(0, 0, 3, 2)));
             for node in nodes_4_by_4(faults) {

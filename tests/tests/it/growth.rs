@@ -1,12 +1,14 @@
 //! How long a checkpoint becomes against what was said before: [`Controller::growth`] and [`Controller::growth_by_time`].
 
+use std::num::NonZeroU64;
+
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, Controller, Grid, JobId, Request, SchedulerKind, StrategyKind, Ticks,
+    Change, Configuration, Controller, Grid, JobId, Request, SchedulerKind, StrategyKind, Ticks,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{HeapMemory, ask_at, cube, mesh};
-use meshalloc_tests::saved::{Commands, save};
+use meshalloc_tests::saved::{Changes, save};
 
 const JOBS_MAX: usize = 24;
 const COMMANDS: u32 = 400;
@@ -16,18 +18,22 @@ fn saved_bytes(controller: &Controller<'_>) -> usize {
 }
 
 /// The command with another estimate or length of a lease.
-fn lengthened(command: Command, length: Ticks) -> Command {
+fn lengthened(command: Change, length: Ticks) -> Change {
     match command {
-        Command::Submit { job, request } => Command::Submit {
-            job,
-            request: request.with_estimate(length),
-        },
-        Command::SubmitLeased { job, request, .. } => Command::SubmitLeased {
+        Change::Submit {
             job,
             request,
-            ticks: length,
+            lease: None,
+        } => Change::submit(job, request.with_estimate(length)),
+        Change::Submit { job, request, .. } => Change::Submit {
+            job,
+            request,
+            lease: NonZeroU64::new(length),
         },
-        Command::Lease { job, .. } => Command::Lease { job, ticks: length },
+        Change::Lease { job, .. } => Change::Lease {
+            job,
+            ticks: NonZeroU64::new(length),
+        },
         other => other,
     }
 }
@@ -35,12 +41,12 @@ fn lengthened(command: Command, length: Ticks) -> Command {
 /// From one count on a checkpoint is never longer than that count and what each command since was said to add. Counted again soon, as jobs that
 /// have left are not taken off.
 fn check(configuration: Configuration, seed: u64) {
-    let mut commands = Commands::new(seed);
+    let mut commands = Changes::new(seed);
     let mut memory = HeapMemory::new(configuration.machine, JOBS_MAX);
     let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
     let (mut most, mut counted_for, mut passed) = (0, 0, 0);
     for given in 0..COMMANDS {
-        let (command, now) = commands.next(&mut controller);
+        let (command, now) = commands.next(&controller);
         let random = commands.random();
         if counted_for == 0 {
             most = saved_bytes(&controller) + controller.growth_by_time();
@@ -49,7 +55,7 @@ fn check(configuration: Configuration, seed: u64) {
         counted_for -= 1;
         // As long as there may be, from time to time.
         passed = match command {
-            Command::Configure(_) | Command::Reset => 0,
+            Change::Configure(_) | Change::Reset => 0,
             _ if random.percent(5) => (1 << 42) - (1 << 20),
             _ => passed,
         };
@@ -110,17 +116,20 @@ fn times_and_leases_become_as_long_as_was_said() {
         let request = Request::submesh(2, 2);
         // They have not ended when they are renewed.
         let ticks = 1 << 42;
-        let command = Command::SubmitLeased {
+        let command = Change::Submit {
             job,
             request,
-            ticks,
+            lease: NonZeroU64::new(ticks),
         };
         ask_at(&mut controller, &command, 0);
     }
     let said = saved_bytes(&controller) + controller.growth_by_time();
     for job in (0..JOBS).map(JobId) {
         let ticks = 1 << 63;
-        let renewal = Command::Lease { job, ticks };
+        let renewal = Change::Lease {
+            job,
+            ticks: NonZeroU64::new(ticks),
+        };
         assert_eq!(controller.growth(&renewal), 0);
         ask_at(&mut controller, &renewal, (1 << 42) - 1);
     }
@@ -142,17 +151,23 @@ fn what_waiting_jobs_become_is_counted() {
     };
     let submit = |job, side| {
         let (job, request) = (JobId(job), Request::submesh(side, side));
-        Command::Submit { job, request }
+        Change::submit(job, request)
     };
     ask(submit(0, 16), 0);
     for job in 1..JOBS {
         ask(submit(job, 5), 0);
     }
     let (saved, growth) = ask(submit(JOBS, 5), 0);
-    ask(Command::Release { job: JobId(0) }, 1);
+    ask(Change::Release { job: JobId(0) }, 1);
     // Time goes on, and nothing else.
     let (job, ticks) = (JobId(1), 0);
-    let (seen, _) = ask(Command::Lease { job, ticks }, (1 << 42) - 1);
+    let (seen, _) = ask(
+        Change::Lease {
+            job,
+            ticks: NonZeroU64::new(ticks),
+        },
+        (1 << 42) - 1,
+    );
     // Of each job 8 bytes of counts that no test brings about, and 3 or 4 as numbers of small nodes are short; and job 0, which is gone.
     assert_eq!(saved + growth - seen, 147);
 }
@@ -163,16 +178,22 @@ fn what_a_lease_adds_is_counted() {
     let mut memory = HeapMemory::new(machine, JOBS_MAX);
     let mut controller = first_fit(&mut memory, machine);
     let (job, request, ticks) = (JobId(1), Request::submesh(2, 2), 1 << 63);
-    let submit = Command::Submit { job, request };
-    let leased = Command::SubmitLeased {
+    let submit = Change::submit(job, request);
+    let leased = Change::Submit {
         job,
         request,
-        ticks,
+        lease: NonZeroU64::new(ticks),
     };
     let said = controller.growth(&leased) - controller.growth(&submit);
     ask_at(&mut controller, &submit, 0);
     assert_eq!(controller.growth(&leased), 0, "it is refused");
-    let (lease, without) = (Command::Lease { job, ticks }, saved_bytes(&controller));
+    let (lease, without) = (
+        Change::Lease {
+            job,
+            ticks: NonZeroU64::new(ticks),
+        },
+        saved_bytes(&controller),
+    );
     assert_eq!(controller.growth(&lease), said);
     ask_at(&mut controller, &lease, 0);
     assert_eq!(saved_bytes(&controller) - without, said);
@@ -194,10 +215,10 @@ fn what_a_strategy_remembers_is_counted() {
     let job = JobId(1);
     let mut come_and_go = |side| {
         let request = Request::submesh(side, 1);
-        let submit = Command::Submit { job, request };
+        let submit = Change::submit(job, request);
         let said = looks_ahead.growth(&submit) - does_not.growth(&submit);
         ask_at(&mut looks_ahead, &submit, 0);
-        ask_at(&mut looks_ahead, &Command::Release { job }, 0);
+        ask_at(&mut looks_ahead, &Change::Release { job }, 0);
         (saved_bytes(&looks_ahead), said)
     };
     // As many as it remembers, and so many that counts take no more bytes soon.

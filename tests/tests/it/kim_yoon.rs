@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 
 use meshalloc::strategy::reservation_factor;
-use meshalloc::{Controller, Error, Flags, Mesh, Refusal, Reply, Request, StrategyKind, Submesh};
+use meshalloc::{Controller, Error, Flags, Mesh, Outcome, Refusal, Request, StrategyKind, Submesh};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::NaiveMachine;
 use meshalloc_tests::rig::{
@@ -273,7 +273,7 @@ fn unnecessary_fragmentation() {
             5,
             Request::submesh(7, 5).with_flags(Flags::NO_WAIT),
         );
-        assert_eq!(t2.last, Reply::Error(Error::Refused(Refusal::Fragmented)));
+        assert_eq!(t2.outcome, Err(Error::Refused(Refusal::Fragmented)));
     });
     with_fig_2(StrategyKind::AdaptiveScan, |controller| {
         let t1 = submit(controller, 4, Request::submesh(2, 3));
@@ -322,14 +322,7 @@ fn example_2() {
         occupy(controller, 3, A3);
         assert_list(controller, &[S1, S2, S3]);
         let answer = release(controller, 3);
-        let job = meshalloc::JobId(3);
-        assert_eq!(
-            answer.last,
-            Reply::Released {
-                job,
-                processors: 20
-            }
-        );
+        assert_eq!(answer.outcome, Ok(Outcome::Released { processors: 20 }));
         assert_list(controller, &[s1, s3]);
     });
 }

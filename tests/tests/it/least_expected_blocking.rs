@@ -4,8 +4,8 @@
 use meshalloc::jobs::JobSlot;
 use meshalloc::strategy::Candidate;
 use meshalloc::{
-    Allocation, Allocator, AnyStrategy, Command, Configuration, ConfigureError, Controller, Flags,
-    JobId, NodeId, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
+    Allocation, Allocator, AnyStrategy, Change, Configuration, ConfigureError, Controller, Flags,
+    JobId, NodeId, Outcome, Request, SchedulerKind, StrategyKind, Submesh, Ticks,
 };
 use meshalloc_tests::convert;
 use meshalloc_tests::foresight::{Candidate as Expected, Foresight, Other, Outlook, heights};
@@ -127,19 +127,15 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
         match random.below(100) {
             0..3 => {
                 let block = unit(rig.controller.machine(), NodeId(random.below(NODES)));
-                ask_at(&mut rig.controller, &Command::MarkFaulty { block }, rig.now);
+                ask_at(&mut rig.controller, &Change::MarkFaulty { block }, rig.now);
             }
             3..10 => {
                 let block = unit(rig.controller.machine(), NodeId(random.below(NODES)));
-                ask_at(
-                    &mut rig.controller,
-                    &Command::ClearFaulty { block },
-                    rig.now,
-                );
+                ask_at(&mut rig.controller, &Change::ClearFaulty { block }, rig.now);
             }
             10..45 if !jobs.is_empty() => {
                 let job = jobs.swap_remove(random.below(jobs.len() as u32) as usize);
-                ask_at(&mut rig.controller, &Command::Release { job }, rig.now);
+                ask_at(&mut rig.controller, &Change::Release { job }, rig.now);
             }
             _ => {
                 let mut side = || random.between(1, side_max) as u16;
@@ -160,11 +156,7 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                 let job = JobId(next);
                 next += 1;
                 let overdue = outlook.running.iter().any(|other| other.left == Some(0));
-                let answer = ask_at(
-                    &mut rig.controller,
-                    &Command::Submit { job, request },
-                    rig.now,
-                );
+                let answer = ask_at(&mut rig.controller, &Change::submit(job, request), rig.now);
                 if rig.controller.jobs().find(job).is_some() {
                     jobs.push(job);
                 }
@@ -413,14 +405,16 @@ fn a_budget_out_of_range_is_refused() {
             StrategyKind::LeastExpectedBlocking { budget },
             StrategyKind::LebEstimates { budget },
         ] {
-            let outcome = controller.configure(configuration(machine, strategy), 0);
-            assert_eq!(outcome, Err(ConfigureError::StrategyMemory), "{strategy:?}");
+            let change = Change::Configure(configuration(machine, strategy));
+            let no_memory = Err(ConfigureError::StrategyMemory.into());
+            assert_eq!(controller.handle(&change, 0), no_memory, "{strategy:?}");
             assert_eq!(controller.configuration(), served);
         }
     }
     for budget in [4, 4096] {
         let strategy = StrategyKind::LeastExpectedBlocking { budget };
-        let outcome = controller.configure(configuration(machine, strategy), 0);
-        assert_eq!(outcome, Ok(()), "{budget}");
+        let change = Change::Configure(configuration(machine, strategy));
+        let outcome = controller.handle(&change, 0);
+        assert_eq!(outcome, Ok(Outcome::Done), "{budget}");
     }
 }

@@ -2,14 +2,15 @@
 
 mod cubes;
 
+use meshalloc::message::JobReport;
 use meshalloc::message::LIST_JOBS_MAX;
 use meshalloc::{
-    Command, Configuration, ConfigureError, Controller, Counts, Error, Flags, Grid, JobId, NodeId,
-    Refusal, Reply, Request, Statistics, StrategyKind, Submesh,
+    Block, Change, Configuration, ConfigureError, Controller, Counts, Error, Flags, Grid, JobId,
+    NodeId, Outcome, Query, Refusal, Request, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_tests::rig::{
-    Answer, HeapMemory, ask, configuration, cube, free_submesh_list, list_jobs, mesh,
-    occupancy_map, release, set_faulty, subcube, submit,
+    HeapMemory, ask, configuration, cube, free_submesh_list, list_jobs, mesh, occupancy_map,
+    release, set_faulty, subcube, submit,
 };
 use meshalloc_tests::strategy::places_anywhere;
 
@@ -27,7 +28,7 @@ const STRATEGIES: [StrategyKind; 6] = [
 #[derive(Debug, PartialEq)]
 struct Snapshot {
     statistics: Statistics,
-    jobs: Vec<(JobId, Answer)>,
+    jobs: Vec<(JobId, JobReport, Vec<Block>)>,
     occupancy: Vec<(bool, bool)>,
     list: Vec<Submesh>,
     configuration: Configuration,
@@ -51,7 +52,11 @@ fn lasting(statistics: Statistics) -> Statistics {
 fn snapshot(controller: &mut Controller<'_>) -> Snapshot {
     let jobs = list_jobs(controller, None)
         .into_iter()
-        .map(|(job, _)| (job, ask(controller, &Command::QueryJob { job })))
+        .map(|(job, _)| {
+            let view = controller.view();
+            let report = view.job(job).unwrap();
+            (job, report, view.blocks(job).collect())
+        })
         .collect();
     let list = match controller.configuration().strategy {
         StrategyKind::FreeSubmeshList => free_submesh_list(controller),
@@ -86,11 +91,11 @@ fn with_every_strategy(machine: impl Into<Grid>, jobs: usize, body: impl Fn(&mut
     assert!(served >= 4, "{machine} is served by {served} strategies");
 }
 
-fn assert_fails(controller: &mut Controller<'_>, command: &Command, error: Error) {
+fn assert_fails(controller: &mut Controller<'_>, command: &Change, error: Error) {
     let before = snapshot(controller);
     let refused = controller.statistics().counts.refused;
     let answer = ask(controller, command);
-    assert_eq!(answer.last, Reply::Error(error), "{command:?}");
+    assert_eq!(answer.outcome, Err(error), "{command:?}");
     assert_eq!(answer.grants, [], "{command:?}");
     assert_eq!(snapshot(controller), before, "{command:?}");
     let counted = u64::from(matches!(error, Error::Refused(_)));
@@ -98,9 +103,9 @@ fn assert_fails(controller: &mut Controller<'_>, command: &Command, error: Error
     controller.check_invariants();
 }
 
-fn submission(job: u32, request: Request) -> Command {
+fn submission(job: u32, request: Request) -> Change {
     let job = JobId(job);
-    Command::Submit { job, request }
+    Change::submit(job, request)
 }
 
 #[test]
@@ -148,32 +153,38 @@ fn what_fails_changes_nothing() {
         let block = Submesh::new(3, 3, 1, 2).into();
         let outside = Error::NoSuchBlock { dimension: 1 };
         for (command, error) in [
-            (Command::Release { job: JobId(9) }, Error::UnknownJob),
-            (Command::QueryJob { job: JobId(9) }, Error::UnknownJob),
-            (Command::MarkFaulty { block }, outside),
-            (Command::ClearFaulty { block }, outside),
+            (Change::Release { job: JobId(9) }, Error::UnknownJob),
+            (Change::MarkFaulty { block }, outside),
+            (Change::ClearFaulty { block }, outside),
             (
-                Command::ListJobs {
+                Change::Configure(controller.configuration()),
+                Error::Configure(ConfigureError::JobsPresent),
+            ),
+        ] {
+            assert_fails(controller, &command, error);
+        }
+        let job = JobId(9);
+        for (query, error) in [
+            (Query::Job { job }, Error::UnknownJob),
+            (Query::Blocks { job, from: 0 }, Error::UnknownJob),
+            (
+                Query::Jobs {
                     on: Some(block),
                     from: 0,
                 },
                 outside,
             ),
             (
-                Command::Occupancy { from: NodeId(40) },
+                Query::Occupancy { from: NodeId(40) },
                 Error::UnknownNode(NodeId(40)),
             ),
-            (
-                Command::Configure(controller.configuration()),
-                Error::Configure(ConfigureError::JobsPresent),
-            ),
         ] {
-            assert_fails(controller, &command, error);
+            assert_eq!(controller.view().answer(&query), Err(error), "{query:?}");
         }
 
         // With a queue: no job that may not wait is taken, however small.
         let waiting = submit(controller, 4, Request::submesh(9, 4));
-        assert!(matches!(waiting.last, Reply::Submitted { .. }) && waiting.grants.is_empty());
+        assert!(waiting.outcome == Ok(Outcome::Done) && waiting.grants.is_empty());
         let small = submission(9, no_wait(Request::submesh(1, 1)));
         assert_fails(controller, &small, Error::Refused(Refusal::QueueNotEmpty));
         let waiting = submission(4, no_wait(Request::submesh(1, 1)));
@@ -183,7 +194,7 @@ fn what_fails_changes_nothing() {
         release(controller, 4);
         assert_fails(
             controller,
-            &Command::Release { job: JobId(4) },
+            &Change::Release { job: JobId(4) },
             Error::UnknownJob,
         );
         let again = submit(controller, 4, no_wait(Request::submesh(1, 1)));
@@ -198,7 +209,7 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
         let old = controller.configuration();
         // One row of words more than there is memory for.
         for (w, h) in [(8, 9), (1, 65), (1024, 1024)] {
-            let command = Command::Configure(Configuration {
+            let command = Change::Configure(Configuration {
                 machine: mesh(w, h).into(),
                 ..old
             });
@@ -207,7 +218,7 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
         }
         // Few words, but one processor more than there are blocks and submeshes.
         for strategy in STRATEGIES {
-            let command = Command::Configure(configuration(mesh(65, 1), strategy));
+            let command = Change::Configure(configuration(mesh(65, 1), strategy));
             let error = Error::Configure(ConfigureError::StrategyMemory);
             match strategy {
                 StrategyKind::Naive
@@ -215,14 +226,14 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
                 | StrategyKind::FreeSubmeshList => {
                     assert_fails(controller, &command, error);
                 }
-                _ => assert_eq!(ask(controller, &command).last, Reply::Done),
+                _ => assert_eq!(ask(controller, &command).outcome, Ok(Outcome::Done)),
             }
         }
         // As many nodes and words as there are is not too large; the fault is forgotten.
         for strategy in STRATEGIES {
             for (w, h) in [(64, 1), (8, 8)] {
-                let command = Command::Configure(configuration(mesh(w, h), strategy));
-                assert_eq!(ask(controller, &command).last, Reply::Done);
+                let command = Change::Configure(configuration(mesh(w, h), strategy));
+                assert_eq!(ask(controller, &command).outcome, Ok(Outcome::Done));
                 assert_eq!(
                     controller.statistics(),
                     Statistics {
@@ -311,7 +322,7 @@ fn the_table_of_a_machine_is_full_at_exactly_its_size(
                     );
                 }
                 let answer = submit(controller, size, last);
-                assert!(matches!(answer.last, Reply::Submitted { .. }), "{answer:?}");
+                assert!(answer.outcome == Ok(Outcome::Done), "{answer:?}");
                 for request in [unit, whole, unit.with_flags(Flags::NO_WAIT)] {
                     assert_fails(controller, &submission(size + 1, request), full);
                 }
@@ -326,8 +337,8 @@ fn the_table_of_a_machine_is_full_at_exactly_its_size(
 
                 // Every release is answered, from a full table too.
                 for (job, processors) in list_jobs(controller, None) {
-                    let released = ask(controller, &Command::Release { job });
-                    assert_eq!(released.last, Reply::Released { job, processors });
+                    let released = ask(controller, &Change::Release { job });
+                    assert_eq!(released.outcome, Ok(Outcome::Released { processors }));
                 }
                 assert_eq!(controller.statistics().free, 64);
             }
@@ -366,8 +377,7 @@ fn a_job_for_every_node_of(machine: Grid, unit: Request, whole: Request) {
         // Every other one, then the rest.
         for job in (0..nodes).step_by(2).chain((1..nodes).step_by(2)) {
             let released = release(controller, job);
-            let job = JobId(job);
-            assert_eq!(released.last, Reply::Released { job, processors: 1 });
+            assert_eq!(released.outcome, Ok(Outcome::Released { processors: 1 }));
         }
         let whole = submit(controller, 0, whole);
         let held = whole.grants[0]
@@ -391,16 +401,9 @@ fn an_allocation_of_many_blocks() {
     let answer = submit(&mut controller, 1, Request::submesh(8, 8));
     assert_eq!(answer.grants[0].blocks.len(), 64);
     controller.check_invariants();
-    let job = JobId(1);
-    let query = ask(&mut controller, &Command::QueryJob { job });
-    assert_eq!(query.grants, answer.grants);
+    let again: Vec<_> = controller.view().blocks(JobId(1)).collect();
+    assert_eq!(again, answer.grants[0].blocks);
     let released = release(&mut controller, 1);
-    assert_eq!(
-        released.last,
-        Reply::Released {
-            job,
-            processors: 64
-        }
-    );
+    assert_eq!(released.outcome, Ok(Outcome::Released { processors: 64 }));
     controller.check_invariants();
 }

@@ -13,11 +13,12 @@ mod few_blocks;
 mod free_submesh_list;
 mod grids;
 mod growth;
+mod handle;
 mod io_processors;
 mod kim_yoon;
 mod least_expected_blocking;
 mod limits;
-mod methods;
+
 mod naive_forms;
 #[cfg(feature = "host-sim")]
 mod network;

@@ -2,14 +2,14 @@
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, Controller, Grid, NodeId, Reply, SchedulerKind, Statistics,
+    Change, Configuration, Controller, Error, Grid, NodeId, Outcome, SchedulerKind, Statistics,
     StrategyKind, Ticks, View,
 };
 use meshalloc::{Interrupts, Pauses};
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, ask_at, cube, mesh};
-use meshalloc_tests::saved::{Commands, save};
+use meshalloc_tests::saved::{Changes, save};
 
 const JOBS_MAX: usize = 24;
 const COMMANDS: u32 = 150;
@@ -41,58 +41,46 @@ impl Pauses for Looks {
 
 /// Asks everything, and checks what must be true at any time.
 fn look(view: &View<'_, '_>) {
-    let mut replies = Vec::new();
-    let mut ask = |query: Command| {
-        view.answer(&query, &mut |reply| replies.push(reply.clone()));
-        replies.pop().expect("an answer")
-    };
-    let Reply::Statistics(Statistics {
+    let Statistics {
         nodes,
         free,
         waiting,
         running,
         ..
-    }) = ask(Command::Statistics)
-    else {
-        panic!("no statistics");
-    };
+    } = view.statistics();
     let mut busy = 0;
     for from in (0..nodes).step_by(1024).map(NodeId) {
-        let Reply::Occupancy(chunk) = ask(Command::Occupancy { from }) else {
-            panic!("no occupancy");
-        };
+        let chunk = view.occupancy_chunk(from).expect("a processor");
         busy += chunk.busy.iter().map(|byte| byte.count_ones()).sum::<u32>();
     }
     assert_eq!(busy, nodes - free, "as many are busy as are not free");
     let (mut from, mut jobs) = (Some(0), Vec::new());
     while let Some(at) = from {
-        let Reply::Jobs(list) = ask(Command::ListJobs { on: None, from: at }) else {
-            panic!("no list");
-        };
+        let list = view.job_list(None, at).expect("of the whole machine");
         jobs.extend(list.jobs);
         from = list.next;
     }
     assert_eq!(jobs.len() as u32, waiting + running);
     for (job, _) in jobs {
-        assert!(matches!(ask(Command::QueryJob { job }), Reply::Job(_)));
+        assert!(view.job(job).is_ok());
     }
     assert!(view.status.left > 0, "the work itself is left");
 }
 
-/// What handling a command in slices comes to, with as many pauses as there can be.
+/// The outcome of a change that is carried out in slices, with as many pauses as there can be.
 fn in_pauses(
     controller: &mut Controller<'_>,
-    command: &Command,
+    command: &Change,
     now: Ticks,
     looks: &mut Looks,
-) -> Reply {
-    let mut reply = controller.begin(command, now, Interrupts::by(looks));
+) -> Result<Outcome, Error> {
+    let outcome = controller.begin(command, now, Interrupts::by(looks));
     let mut finish = |controller: &mut Controller<'_>| {
         let mut left = Vec::new();
         while controller.is_scheduling() {
             left.push(controller.left() as usize);
             assert!(controller.left() <= controller.jobs().waiting_len());
-            controller.advance(&mut |_| (), Interrupts::by(looks));
+            controller.advance(Interrupts::by(looks));
         }
         for (&most, tried) in left.iter().zip((1..=left.len()).rev()) {
             assert!(
@@ -103,17 +91,19 @@ fn in_pauses(
     };
     finish(controller);
     while let Some((ends, job)) = controller.lease_ended(0) {
-        let released = controller.begin(&Command::EndLease { job }, ends, Interrupts::never());
-        assert!(matches!(released, Reply::Released { .. }), "{released:?}");
+        let released = controller.begin(&Change::EndLease { job }, ends, Interrupts::never());
+        assert!(
+            matches!(released, Ok(Outcome::Released { .. })),
+            "{released:?}"
+        );
         finish(controller);
     }
-    controller.renew(&mut reply);
-    reply
+    outcome
 }
 
 /// Returns how often the one of the two paused.
 fn check(configuration: Configuration, seed: u64) -> u64 {
-    let mut commands = Commands::new(seed);
+    let mut commands = Changes::new(seed);
     let (mut one, mut other) = (
         HeapMemory::new(configuration.machine, JOBS_MAX),
         HeapMemory::new(configuration.machine, JOBS_MAX),
@@ -125,12 +115,9 @@ fn check(configuration: Configuration, seed: u64) -> u64 {
         pauses: 0,
     };
     for given in 0..COMMANDS {
-        let (command, now) = commands.next(&mut twin);
-        if !command.changes_state() {
-            continue;
-        }
+        let (command, now) = commands.next(&twin);
         let context = format!("{configuration:?}, seed {seed}, command {given}: {command:?}");
-        let expected = ask_at(&mut twin, &command, now).last;
+        let expected = ask_at(&mut twin, &command, now).outcome;
         let reply = in_pauses(&mut controller, &command, now, &mut looks);
         assert_eq!(reply, expected, "{context}");
         assert_eq!(save(&controller), save(&twin), "{context}");

@@ -7,17 +7,18 @@ mod journal;
 mod log;
 mod longest;
 
+use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
+use meshalloc::message::JobReport;
 use meshalloc::{
-    Command, Configuration, Error, JobId, JobState, Mesh, Refusal, Reply, Request, SchedulerKind,
-    StrategyKind, Submesh,
+    Change, Configuration, Error, Happened, JobId, JobState, Mesh, Outcome, Query, Refusal,
+    Request, SchedulerKind, StrategyKind, Submesh,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
-use meshalloc_firmware::{
-    Client, ClientError, ClientMessage, Happened, Line, PROTOCOL_VERSION, Session,
-};
+use meshalloc_firmware::{Client, ClientError, ClientMessage, Line, PROTOCOL_VERSION, Session};
 use meshalloc_tests::qemu::{Qemu, call_at};
+use meshalloc_tests::rig::Answer;
 
 fn configuration(w: u16, h: u16, strategy: StrategyKind) -> Configuration {
     Configuration {
@@ -27,19 +28,16 @@ fn configuration(w: u16, h: u16, strategy: StrategyKind) -> Configuration {
     }
 }
 
-fn submit(job: u32, w: u16, h: u16) -> Command {
-    Command::Submit {
-        job: JobId(job),
-        request: Request::submesh(w, h),
-    }
+fn submit(job: u32, w: u16, h: u16) -> Change {
+    Change::submit(JobId(job), Request::submesh(w, h))
 }
 
-fn release(job: u32) -> Command {
-    Command::Release { job: JobId(job) }
+fn release(job: u32) -> Change {
+    Change::Release { job: JobId(job) }
 }
 
-fn call(client: &mut Client<impl Line>, command: Command) -> Vec<Reply> {
-    call_at(client, command, None).unwrap_or_else(|error| panic!("{command:?}: {error}"))
+fn call(client: &mut Client<impl Line>, change: Change) -> Answer {
+    call_at(client, &change, None).unwrap_or_else(|error| panic!("{change:?}: {error}"))
 }
 
 #[test]
@@ -59,33 +57,28 @@ fn qemu_greets_and_allocates() {
         configuration(64, 64, StrategyKind::FirstFit)
     );
 
-    let replies = call(&mut client, submit(1, 40, 30));
-    let [Reply::Grant(grant), Reply::Submitted { state, .. }] = &replies[..] else {
-        panic!("{replies:?}");
-    };
-    assert_eq!(grant.blocks[..], [Submesh::new(0, 0, 40, 30).into()]);
-    assert_eq!(*state, JobState::Running { processors: 1200 });
-    let replies = call(&mut client, submit(2, 64, 64));
-    assert!(
-        matches!(
-            replies[..],
-            [Reply::Submitted {
-                state: JobState::Waiting { ahead: 0 },
-                ..
-            }]
-        ),
-        "{replies:?}"
-    );
-    let replies = call(&mut client, release(1));
-    assert!(
-        matches!(&replies[..], [Reply::Grant(grant), Reply::Released { job: JobId(1), processors: 1200 }]
-            if grant.job == JobId(2)),
-        "{replies:?}"
-    );
+    let answer = call(&mut client, submit(1, 40, 30));
+    assert_eq!(answer.outcome, Ok(Outcome::Done));
+    assert_eq!(answer.submesh(), Some(Submesh::new(0, 0, 40, 30)));
+    let answer = call(&mut client, submit(2, 64, 64));
     assert_eq!(
-        call(&mut client, release(1)),
-        [Reply::Error(Error::UnknownJob)]
+        (answer.outcome, answer.grants.len()),
+        (Ok(Outcome::Done), 0)
     );
+    let state = client.query(&Query::Job { job: JobId(2) }).unwrap();
+    let waits = matches!(
+        state,
+        Ok(meshalloc::Answer::Job(JobReport {
+            state: JobState::Waiting { ahead: 0 },
+            ..
+        }))
+    );
+    assert!(waits, "{state:?}");
+    let answer = call(&mut client, release(1));
+    assert_eq!(answer.outcome, Ok(Outcome::Released { processors: 1200 }));
+    assert_eq!(answer.grants[0].job, JobId(2));
+    let again = call(&mut client, release(1));
+    assert_eq!(again.outcome, Err(Error::UnknownJob));
 
     assert!(
         !qemu.log().unwrap().is_empty(),
@@ -125,8 +118,8 @@ fn qemu_survives_garbage_and_broken_frames() {
     assert!(counters.bad_cobs >= 1, "{counters:?}");
     assert!(counters.too_long >= 1, "{counters:?}");
     assert_eq!(counters.wrong_version, 1, "{counters:?}");
-    let replies = call(&mut client, submit(1, 2, 2));
-    assert_eq!(replies.len(), 2, "{replies:?}");
+    let answer = call(&mut client, submit(1, 2, 2));
+    assert_eq!(answer.grants.len(), 1, "{answer:?}");
 }
 
 #[test]
@@ -137,14 +130,14 @@ fn qemu_does_not_carry_out_a_repeated_frame() {
     // Another client on the same line, with a session of its own: the second.
     let hello = buffer.encode(Header::new(9, 76), &ClientMessage::Hello);
     client.line_mut().send(hello.unwrap()).unwrap();
-    let message = ClientMessage::Command {
+    let message = ClientMessage::Change {
         session: Session {
             number: 2,
             ..client.greeting().session
         },
         since: 0,
         at: None,
-        command: submit(1, 2, 2),
+        change: submit(1, 2, 2),
     };
     let frame = buffer.encode(Header::new(9, 77), &message).unwrap();
     for _ in 0..3 {
@@ -152,39 +145,35 @@ fn qemu_does_not_carry_out_a_repeated_frame() {
     }
     let counters = client.line_counters().unwrap();
     assert_eq!(counters.repeated, 2, "{counters:?}");
-    let replies = call(&mut client, Command::Statistics);
-    let [Reply::Statistics(statistics)] = &replies[..] else {
-        panic!("{replies:?}");
+    let answer = client.query(&Query::Statistics).unwrap();
+    let Ok(meshalloc::Answer::Statistics(statistics)) = answer else {
+        panic!("{answer:?}");
     };
     assert_eq!(
         (statistics.counts.submitted, statistics.counts.refused),
         (1, 0)
     );
     // The other client's grant is an event for this one, too.
-    let replies = call(&mut client, submit(1, 1, 1));
-    assert!(
-        matches!(&replies[..], [Reply::Grant(grant), Reply::Error(Error::Refused(Refusal::DuplicateJob))]
-            if grant.job == JobId(1)),
-        "{replies:?}"
-    );
+    let answer = call(&mut client, submit(1, 1, 1));
+    let duplicate = Err(Error::Refused(Refusal::DuplicateJob));
+    assert_eq!(answer.outcome, duplicate);
+    assert_eq!(answer.grants[0].job, JobId(1));
 }
 
 #[test]
 fn qemu_ends_a_lease_by_its_clock() {
     let Some(qemu) = Qemu::start() else { return };
     let mut client = qemu.client().unwrap();
-    let leased = Command::SubmitLeased {
+    let leased = Change::Submit {
         job: JobId(1),
         request: Request::submesh(64, 64),
-        ticks: 500,
+        lease: NonZeroU64::new(500),
     };
-    let replies = call(&mut client, leased);
-    let [Reply::Grant(grant), Reply::Submitted { .. }] = &replies[..] else {
-        panic!("{replies:?}");
-    };
-    let ends = grant.at + 500;
+    let answer = call(&mut client, leased);
+    assert_eq!(answer.outcome, Ok(Outcome::Done));
+    let ends = answer.grants[0].at + 500;
     let waits = client.begin(&submit(2, 4, 4), None).unwrap();
-    assert!(matches!(waits, Reply::Submitted { .. }), "{waits:?}");
+    assert_eq!(waits, Ok(Outcome::Done));
     let (begun, mut events) = (Instant::now(), Vec::new());
     while events.len() < 2 && begun.elapsed() < Duration::from_secs(20) {
         client.poll().unwrap();
@@ -203,11 +192,12 @@ fn qemu_tells_that_the_chip_was_reset() {
     };
     let mut client = qemu.client().unwrap();
     let other = configuration(16, 22, StrategyKind::Naive);
-    assert_eq!(call(&mut client, Command::Configure(other)), [Reply::Done]);
-    assert_eq!(call(&mut client, submit(1, 3, 3)).len(), 2);
+    let configured = call(&mut client, Change::Configure(other));
+    assert_eq!(configured.outcome, Ok(Outcome::Done));
+    assert_eq!(call(&mut client, submit(1, 3, 3)).grants.len(), 1);
 
     qemu.reset_chip().unwrap();
-    let error = call_at(&mut client, submit(2, 3, 3), None).unwrap_err();
+    let error = call_at(&mut client, &submit(2, 3, 3), None).unwrap_err();
     assert!(
         matches!(error, ClientError::ControllerReset { .. }),
         "instead: {error}"
@@ -224,14 +214,12 @@ fn qemu_tells_that_the_chip_was_reset() {
         matches!(error, ClientError::ControllerReset { .. }),
         "instead: {error}"
     );
-    assert_eq!(
-        call(&mut client, release(1)),
-        [Reply::Error(Error::UnknownJob)]
-    );
+    let unknown = call(&mut client, release(1));
+    assert_eq!(unknown.outcome, Err(Error::UnknownJob));
 
     // The same when the whole machine is another one.
     drop(qemu);
-    let error = call_at(&mut client, release(1), None).unwrap_err();
+    let error = call_at(&mut client, &release(1), None).unwrap_err();
     assert!(
         matches!(error, ClientError::Line { .. }),
         "instead: {error}"

@@ -7,11 +7,12 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::num::NonZeroU64;
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Refusal,
-    Reply, Request, SchedulerKind, StrategyKind, Submesh,
+    Change, Configuration, ConfigureError, Error, Flags, Grid, JobId, Mesh, NodeId, Outcome,
+    Refusal, Request, SchedulerKind, StrategyKind, Submesh,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
@@ -65,14 +66,13 @@ enum Kind {
     MarkFaulty,
     ClearFaulty,
     FaultOutside,
-    Query,
     Reset,
     Configure,
     ConfigureTooLarge,
 }
 
 /// How often each kind comes at most: what makes and ends jobs often, what forgets everything seldom.
-const KINDS: [(Kind, u32); 16] = [
+const KINDS: [(Kind, u32); 15] = [
     (Kind::Submit, 40),
     (Kind::SubmitNoWait, 40),
     (Kind::SubmitDuplicate, 3),
@@ -85,7 +85,6 @@ const KINDS: [(Kind, u32); 16] = [
     (Kind::MarkFaulty, 20),
     (Kind::ClearFaulty, 20),
     (Kind::FaultOutside, 2),
-    (Kind::Query, 4),
     (Kind::Reset, 2),
     (Kind::Configure, 2),
     (Kind::ConfigureTooLarge, 2),
@@ -193,7 +192,7 @@ impl Reader<'_> {
         }
     }
 
-    fn command(&mut self, system: &System, (kind, a, b, c): Code) -> Command {
+    fn command(&mut self, system: &System, (kind, a, b, c): Code) -> Change {
         let machine = system.configuration().machine;
         let jobs = system.jobs();
         let unknown = JobId(u32::MAX - u32::from(a));
@@ -207,27 +206,27 @@ impl Reader<'_> {
             Kind::Submit => self.submit(request),
             Kind::SubmitNoWait => self.submit(request.with_flags(request.flags | Flags::NO_WAIT)),
             Kind::SubmitDuplicate => match some_job {
-                Some(job) => Command::Submit { job, request },
+                Some(job) => Change::submit(job, request),
                 None => self.submit(request),
             },
             Kind::SubmitBad => self.submit(bad(machine, request, &mut random)),
-            Kind::Release => Command::Release {
+            Kind::Release => Change::Release {
                 job: some_job.unwrap_or(unknown),
             },
-            Kind::ReleaseUnknown => Command::Release { job: unknown },
+            Kind::ReleaseUnknown => Change::Release { job: unknown },
             Kind::SubmitLeased => match self.submit(request) {
-                Command::Submit { job, request } => Command::SubmitLeased {
+                Change::Submit { job, request, .. } => Change::Submit {
                     job,
                     request,
-                    ticks: random.between(1, 600).into(),
+                    lease: NonZeroU64::new(random.between(1, 600).into()),
                 },
                 other => other,
             },
-            Kind::Lease => Command::Lease {
+            Kind::Lease => Change::Lease {
                 job: some_job.unwrap_or(unknown),
-                ticks: random.below(300).into(),
+                ticks: NonZeroU64::new(random.below(300).into()),
             },
-            Kind::EndLease => Command::EndLease {
+            Kind::EndLease => Change::EndLease {
                 job: some_job.unwrap_or(unknown),
             },
             Kind::MarkFaulty => fault(saved::block(&machine, &mut random), true),
@@ -240,33 +239,30 @@ impl Reader<'_> {
                 let block = Submesh::new(number(), number(), number(), number()).into();
                 fault(block, c % 2 == 0)
             }
-            Kind::Query => Command::QueryJob {
-                job: some_job.unwrap_or(unknown),
-            },
-            Kind::Reset => Command::Reset,
+            Kind::Reset => Change::Reset,
             Kind::Configure => {
                 let machine = self.machines[usize::from(a) % self.machines.len()];
                 let strategies = strategies(machine);
                 let strategy = strategies[usize::from(b) % strategies.len()];
                 let scheduler = SCHEDULERS[usize::from(c) % SCHEDULERS.len()];
-                Command::Configure(Configuration {
+                Change::Configure(Configuration {
                     machine,
                     strategy,
                     scheduler: scheduler_for(strategy, scheduler),
                 })
             }
-            Kind::ConfigureTooLarge => Command::Configure(Configuration {
+            Kind::ConfigureTooLarge => Change::Configure(Configuration {
                 machine: Mesh::new(1024, 1024).expect("sides in range").into(),
                 ..system.configuration()
             }),
         }
     }
 
-    fn submit(&mut self, request: Request) -> Command {
+    fn submit(&mut self, request: Request) -> Change {
         self.next_job += 1;
         // Any names will do; these are far apart.
         let job = JobId(self.next_job.wrapping_mul(0x0100_0193));
-        Command::Submit { job, request }
+        Change::submit(job, request)
     }
 }
 
@@ -300,44 +296,43 @@ fn bad(machine: Grid, request: Request, random: &mut Random) -> Request {
 }
 
 /// Names what a command brought about, for the test that asks whether everything was.
-fn note(command: &Command, expected: &Expected, seen: &mut BTreeSet<&'static str>) {
+fn note(command: &Change, expected: &Expected, seen: &mut BTreeSet<&'static str>) {
     let grants = expected.grants.len();
-    let kind = match (command, &expected.last) {
-        (_, Reply::Error(Error::Refused(refusal))) => refusal.name(),
-        (_, Reply::Error(Error::UnknownJob)) => "unknown job",
-        (_, Reply::Error(Error::LeaseRuns)) => "a lease runs",
-        (_, Reply::Error(Error::NoSuchBlock { .. })) => "no such block",
-        (_, Reply::Error(Error::Configure(ConfigureError::JobsPresent))) => "jobs present",
-        (_, Reply::Error(Error::Configure(_))) => "too large",
+    let kind = match (command, &expected.outcome) {
+        (_, Err(Error::Refused(refusal))) => refusal.name(),
+        (_, Err(Error::UnknownJob)) => "unknown job",
+        (_, Err(Error::LeaseRuns)) => "a lease runs",
+        (_, Err(Error::NoSuchBlock { .. })) => "no such block",
+        (_, Err(Error::Configure(ConfigureError::JobsPresent))) => "jobs present",
+        (_, Err(Error::Configure(_))) => "too large",
         _ if expected.ended.len() > 1 => "several leases end",
         _ if expected.ended.iter().any(|ended| ended.processors == 0) => {
             "the lease of a waiting job ends"
         }
         _ if !expected.ended.is_empty() => "a lease ends",
-        (Command::Lease { .. }, _) => "leased",
-        (Command::SubmitLeased { .. }, _) => "submitted with a lease",
-        (Command::Configure(_), _) => "configured",
-        (Command::Reset, _) => "reset",
-        (Command::Submit { .. }, _) if grants == 0 => "waits",
-        (Command::Submit { .. }, _) => "granted at once",
-        (Command::Release { .. }, Reply::Released { processors: 0, .. }) => "left the queue",
-        (Command::Release { .. }, _) if grants == 0 => "released",
-        (Command::Release { .. }, _) if grants == 1 => "granted by a release",
-        (Command::Release { .. }, _) => "several granted by a release",
-        (Command::ClearFaulty { .. }, _) if grants > 0 => "granted by a repair",
-        (Command::MarkFaulty { .. }, Reply::Fault(report)) if report.jobs > 1 => {
+        (Change::EndLease { .. }, _) => "a lease ends",
+        (Change::Lease { .. }, _) => "leased",
+        (Change::Submit { lease: Some(_), .. }, _) => "submitted with a lease",
+        (Change::Configure(_), _) => "configured",
+        (Change::Reset, _) => "reset",
+        (Change::Submit { .. }, _) if grants == 0 => "waits",
+        (Change::Submit { .. }, _) => "granted at once",
+        (Change::Release { .. }, Ok(Outcome::Released { processors: 0 })) => "left the queue",
+        (Change::Release { .. }, _) if grants == 0 => "released",
+        (Change::Release { .. }, _) if grants == 1 => "granted by a release",
+        (Change::Release { .. }, _) => "several granted by a release",
+        (Change::ClearFaulty { .. }, _) if grants > 0 => "granted by a repair",
+        (Change::MarkFaulty { .. }, Ok(Outcome::Faults(report))) if report.jobs > 1 => {
             "fault under several jobs"
         }
-        (Command::MarkFaulty { .. }, Reply::Fault(report)) if report.jobs > 0 => {
+        (Change::MarkFaulty { .. }, Ok(Outcome::Faults(report))) if report.jobs > 0 => {
             "fault under a job"
         }
-        (Command::ClearFaulty { .. }, Reply::Fault(report)) if report.jobs > 0 => {
+        (Change::ClearFaulty { .. }, Ok(Outcome::Faults(report))) if report.jobs > 0 => {
             "repair under a job"
         }
-        (Command::MarkFaulty { .. }, _) => "fault",
-        (Command::ClearFaulty { .. }, _) => "repair",
-        (Command::QueryJob { .. }, _) if grants > 0 => "a running job queried",
-        _ => "a waiting job queried",
+        (Change::MarkFaulty { .. }, _) => "fault",
+        (Change::ClearFaulty { .. }, _) => "repair",
     };
     seen.insert(kind);
 }
@@ -495,8 +490,6 @@ fn everything_happens() {
                 "repair under a job",
                 "fault",
                 "repair",
-                "a running job queried",
-                "a waiting job queried",
             ]);
             missing.extend(Refusal::ALL.map(Refusal::name));
             if strategy != StrategyKind::Partner {

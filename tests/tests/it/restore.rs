@@ -6,14 +6,14 @@ use meshalloc::Interrupts;
 use meshalloc::checkpoint::PART_MAX;
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, ConfigureError, Controller, Grid, JobId, NodeId, Request, RestoreError,
-    SaveError, SchedulerKind, StrategyKind, Submesh,
+    Change, Configuration, ConfigureError, Controller, Grid, JobId, NodeId, Outcome, Request,
+    RestoreError, SaveError, SchedulerKind, StrategyKind, Submesh,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::hash::Hash;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, cube, fault, mesh, set_faulty, submit, unit};
-use meshalloc_tests::saved::{Commands, Parts, carry_out, restore, save};
+use meshalloc_tests::saved::{Changes, Parts, carry_out, restore, save};
 
 const JOBS_MAX: usize = 24;
 const COMMANDS: u32 = 250;
@@ -41,9 +41,9 @@ fn used_memory(configuration: Configuration, random: &mut Random) -> HeapMemory 
     let mut memory = HeapMemory::new(configuration.machine, JOBS_MAX);
     memory.fill_with_noise(random);
     let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
-    let mut commands = Commands::new(random.below(u32::MAX).into());
+    let mut commands = Changes::new(random.below(u32::MAX).into());
     for _ in 0..10 {
-        let (command, now) = commands.next(&mut controller);
+        let (command, now) = commands.next(&controller);
         carry_out(&mut controller, &command, now);
     }
     memory.fill_with_noise(random);
@@ -52,7 +52,7 @@ fn used_memory(configuration: Configuration, random: &mut Random) -> HeapMemory 
 
 /// One controller is never saved. The other goes at random moments into other memory, and answers everything alike.
 fn check(configuration: Configuration, seed: u64) {
-    let mut commands = Commands::new(seed);
+    let mut commands = Changes::new(seed);
     let mut never_saved = HeapMemory::new(configuration.machine, JOBS_MAX);
     let mut twin = Controller::new(never_saved.memory(), configuration).expect("it is served");
     let mut parts = save(&twin);
@@ -75,7 +75,7 @@ fn check(configuration: Configuration, seed: u64) {
         assert_eq!(save(&controller), parts, "{context}: saved again");
         let stays_for = commands.random().between(1, 60);
         for _ in 0..stays_for {
-            let (command, now) = commands.next(&mut twin);
+            let (command, now) = commands.next(&twin);
             let expected = carry_out(&mut twin, &command, now);
             let seen = carry_out(&mut controller, &command, now);
             assert_eq!(seen, expected, "{context}: {command:?} at {now}");
@@ -134,9 +134,9 @@ fn busy_controller(
     seed: u64,
 ) -> Controller<'_> {
     let mut controller = Controller::new(memory.memory(), configuration).expect("it is served");
-    let mut commands = Commands::new(seed);
+    let mut commands = Changes::new(seed);
     while controller.jobs().waiting_len() < 6 || controller.occupancy().faulty_count() == 0 {
-        let (command, now) = commands.next(&mut controller);
+        let (command, now) = commands.next(&controller);
         carry_out(&mut controller, &command, now);
     }
     controller
@@ -204,7 +204,7 @@ fn assert_usable(controller: &mut Controller<'_>, restored: Result<(), RestoreEr
         let left = [statistics.waiting, statistics.running, statistics.faulty];
         assert_eq!(left, [0; 3], "{restored:?}");
     }
-    let mut commands = Commands::new(seed);
+    let mut commands = Changes::new(seed);
     for _ in 0..20 {
         let (command, now) = commands.next(controller);
         carry_out(controller, &command, now);
@@ -258,8 +258,8 @@ fn items_out_of_order_are_refused() {
     let mut controller = Controller::new(memory.memory(), configuration).expect("served");
     let block = Submesh::new(7, 0, 1, 1).into();
     submit(&mut controller, 1, Request::submesh(1, 1));
-    carry_out(&mut controller, &Command::Release { job: JobId(1) }, 0);
-    carry_out(&mut controller, &Command::MarkFaulty { block }, 0);
+    carry_out(&mut controller, &Change::Release { job: JobId(1) }, 0);
+    carry_out(&mut controller, &Change::MarkFaulty { block }, 0);
     let mut parts = save(&controller);
     // Kind and numbers of each: the slot that was used, the fault; behind them the number of all items, these two and the head.
     let (free, faults, end) = ([5, 1, 0], [6, 1, 7], [10, 3]);
@@ -371,7 +371,9 @@ fn nothing_is_saved_while_jobs_are_tried() {
     for job in 1..=3 {
         submit(&mut controller, job, Request::submesh(4, 4));
     }
-    controller.begin(&Command::Release { job: JobId(1) }, 0, Interrupts::never());
+    let release = Change::Release { job: JobId(1) };
+    let released = controller.begin(&release, 0, Interrupts::never());
+    assert_eq!(released, Ok(Outcome::Released { processors: 16 }));
     assert!(controller.is_scheduling());
     let mut parts = 0;
     let mut part = |_: &[u8]| {
@@ -379,7 +381,7 @@ fn nothing_is_saved_while_jobs_are_tried() {
         Ok::<(), Infallible>(())
     };
     assert_eq!(controller.save(&mut part), Err(SaveError::Scheduling));
-    while controller.advance(&mut |_| (), Interrupts::never()) {}
+    while controller.advance(Interrupts::never()) {}
     assert_eq!(controller.save(&mut part), Ok(()));
     assert_eq!(parts, 1);
 }
@@ -421,11 +423,7 @@ fn the_longest_items_fit_into_parts() {
     for job in [1, u32::MAX - 1, u32::MAX] {
         let request = request.with_estimate(u64::MAX);
         let job = JobId(job);
-        carry_out(
-            &mut controller,
-            &Command::Submit { job, request },
-            u64::MAX - 5,
-        );
+        carry_out(&mut controller, &Change::submit(job, request), u64::MAX - 5);
     }
     set_faulty(&mut controller, (1 << 16) - 1, true);
     carry_out(
@@ -455,11 +453,7 @@ fn a_checkpoint_takes_as_much_as_is_said() {
         for job in 0..256 {
             let request = Request::submesh(sides.0, sides.1).with_estimate(1_000_000);
             let job = JobId(0x0100_0000 + job);
-            carry_out(
-                &mut controller,
-                &Command::Submit { job, request },
-                5_000_000,
-            );
+            carry_out(&mut controller, &Change::submit(job, request), 5_000_000);
         }
         let parts = save(&controller);
         parts.iter().map(Vec::len).sum::<usize>()

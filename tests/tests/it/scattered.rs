@@ -1,7 +1,7 @@
 //! Random and paging: what holds beside the comparison with their naive forms.
 
 use meshalloc::{Allocator, NodeId, PageOrder, Refusal, Request, Storage, StrategyKind, Submesh};
-use meshalloc::{Command, Controller};
+use meshalloc::{Change, Controller};
 use meshalloc_tests::convert;
 use meshalloc_tests::grid::Grid;
 use meshalloc_tests::random::Random;
@@ -51,7 +51,7 @@ fn a_reset_begins_the_random_numbers_anew() {
     let first = submit(&mut controller, 1, Request::submesh(3, 3)).grants;
     let second = submit(&mut controller, 2, Request::submesh(3, 3)).grants;
     assert_ne!(first[0].blocks, second[0].blocks);
-    ask(&mut controller, &Command::Reset);
+    ask(&mut controller, &Change::Reset);
     assert_eq!(
         submit(&mut controller, 1, Request::submesh(3, 3)).grants,
         first

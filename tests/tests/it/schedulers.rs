@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Block, Command, Configuration, Controller, Error, Flags, JobId, JobState, NodeId, Refusal,
-    Reply, Request, SchedulerKind, StrategyKind, Ticks,
+    Block, Change, Configuration, Controller, Error, Flags, JobId, JobState, NodeId, Refusal,
+    Request, SchedulerKind, StrategyKind, Ticks,
 };
 use meshalloc_tests::discipline::Discipline;
 use meshalloc_tests::random::Random;
@@ -82,7 +82,7 @@ impl Events {
     }
 
     /// The next command and its time.
-    fn next(&mut self) -> (Command, Ticks) {
+    fn next(&mut self) -> (Change, Ticks) {
         let end = self.ends.first().map_or(Ticks::MAX, |&(at, _)| at);
         if self.random.percent(4) {
             return (self.disturbance(), self.now);
@@ -90,7 +90,7 @@ impl Events {
         if end < self.next_arrival {
             let (at, job) = self.ends.pop_first().expect("there is one");
             self.now = at;
-            return (Command::Release { job }, at);
+            return (Change::Release { job }, at);
         }
         self.now = self.next_arrival;
         self.next_arrival += Ticks::from(self.random.between(1, 1300));
@@ -103,17 +103,17 @@ impl Events {
         };
         let job = JobId(self.next_job);
         let request = request.with_flags(flags);
-        (Command::Submit { job, request }, self.now)
+        (Change::submit(job, request), self.now)
     }
 
-    fn disturbance(&mut self) -> Command {
+    fn disturbance(&mut self) -> Change {
         let block = unit(&mesh(8, 8).grid(), NodeId(self.random.below(64)));
         match self.random.below(7) {
             0 | 1 => {
                 self.faulty.push(block);
-                Command::MarkFaulty { block }
+                Change::MarkFaulty { block }
             }
-            2 | 3 => Command::ClearFaulty {
+            2 | 3 => Change::ClearFaulty {
                 block: self.faulty.pop().unwrap_or(block),
             },
             at => {
@@ -122,20 +122,20 @@ impl Events {
                 let at = if at < 6 { 0 } else { self.random.below(len) };
                 let job = self.waiting.get(at as usize).copied();
                 let job = job.unwrap_or(JobId(u32::MAX));
-                Command::Release { job }
+                Change::Release { job }
             }
         }
     }
 
     /// Sees what came of it.
-    fn hear(&mut self, command: &Command, answer: &Answer) {
-        match (command, &answer.last) {
-            (Command::Submit { job, .. }, Reply::Submitted { state, .. }) => {
-                if matches!(state, JobState::Waiting { .. }) {
+    fn hear(&mut self, command: &Change, answer: &Answer) {
+        match (command, &answer.outcome) {
+            (Change::Submit { job, .. }, Ok(_)) => {
+                if matches!(answer.state, Some(JobState::Waiting { .. })) {
                     self.waiting.push(*job);
                 }
             }
-            (Command::Release { job }, _) => self.waiting.retain(|other| other != job),
+            (Change::Release { job }, _) => self.waiting.retain(|other| other != job),
             _ => {}
         }
         for granted in &answer.grants {
@@ -147,7 +147,7 @@ impl Events {
 }
 
 /// What is answered to all events of a seed.
-fn trace(seed: u64, mut answer: impl FnMut(&Command, Ticks) -> Answer) -> Vec<Answer> {
+fn trace(seed: u64, mut answer: impl FnMut(&Change, Ticks) -> Answer) -> Vec<Answer> {
     let mut events = Events::new(seed);
     let mut answers = Vec::new();
     for _ in 0..STEPS {
@@ -172,7 +172,7 @@ fn unchecked(
     scheduler: SchedulerKind,
     strategy: StrategyKind,
     seed: u64,
-    mut look: impl FnMut(&Command, Ticks, &Answer, &Controller<'_>),
+    mut look: impl FnMut(&Change, Ticks, &Answer, &Controller<'_>),
 ) -> Vec<Answer> {
     let configuration = configuration(scheduler, strategy);
     let mut memory = HeapMemory::new(configuration.machine, ROOM);
@@ -293,23 +293,23 @@ fn everything_happens() {
                 seed,
                 |command, _, answer, _| {
                     let head = waiting.first().copied();
-                    match (command, &answer.last) {
-                        (_, Reply::Error(Error::Refused(refusal))) => {
+                    match (command, &answer.outcome) {
+                        (_, Err(Error::Refused(refusal))) => {
                             seen.insert(refusal.name());
                         }
-                        (Command::Submit { job, .. }, _) if answer.grants.is_empty() => {
+                        (Change::Submit { job, .. }, _) if answer.grants.is_empty() => {
                             waiting.push(*job);
                         }
-                        (Command::Submit { .. }, _) if head.is_some() => {
+                        (Change::Submit { .. }, _) if head.is_some() => {
                             seen.insert("an arrival bypasses");
                         }
-                        (Command::Release { job }, _) if Some(*job) == head => {
+                        (Change::Release { job }, _) if Some(*job) == head => {
                             seen.insert(match answer.grants.is_empty() {
                                 true => "a head cancelled",
                                 false => "a head cancelled, others granted",
                             });
                         }
-                        (Command::ClearFaulty { .. }, _) if !answer.grants.is_empty() => {
+                        (Change::ClearFaulty { .. }, _) if !answer.grants.is_empty() => {
                             seen.insert("granted by a repair");
                         }
                         _ => {}
@@ -324,7 +324,7 @@ fn everything_happens() {
                         }
                         waiting.retain(|&job| job != granted.job);
                     }
-                    if let Command::Release { job } = command {
+                    if let Change::Release { job } = command {
                         waiting.retain(|other| other != job);
                     }
                 },

@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use meshalloc::{
-    Capacity, Command, Error, JobId, Mesh, Refusal, Reply, Request, SchedulerKind, StrategyKind,
-    Ticks,
+    Answer, Capacity, Change, Error, Happened, JobId, Mesh, Outcome, Query, Refusal, Request,
+    SchedulerKind, StrategyKind, Ticks,
 };
-use meshalloc_host_sim::backend::{Backend, BackendError, Backends, InProcessBackends};
+use meshalloc_host_sim::backend::{Backend, BackendError, Backends, InProcessBackends, OnEvent};
 use meshalloc_host_sim::metrics::Metric;
 use meshalloc_host_sim::simulation::{Measured, RunResult, run};
 use meshalloc_host_sim::workload::{
@@ -66,7 +66,7 @@ impl<'a> SimpleSimulator<'a> {
         let arrival = |number: usize| {
             let request = jobs[number].request;
             let job = JobId(number as u32);
-            (jobs[number].arrival, Command::Submit { job, request })
+            (jobs[number].arrival, Change::submit(job, request))
         };
         let mut events = vec![arrival(0)];
         // The earliest event; of equal ones the first that was put in, as the list keeps their order.
@@ -74,14 +74,14 @@ impl<'a> SimpleSimulator<'a> {
             let at = events.iter().position(|event| event.0 == now);
             let (_, command) = events.remove(at.expect("one has this time"));
             match command {
-                Command::Submit { job, .. } if job.0 as usize + 1 < jobs.len() => {
+                Change::Submit { job, .. } if job.0 as usize + 1 < jobs.len() => {
                     events.push(arrival(job.0 as usize + 1));
                 }
-                Command::Release { .. } => simulator.last_departure = now,
+                Change::Release { .. } => simulator.last_departure = now,
                 _ => (),
             }
             let expected = system.handle(&command, now);
-            if let Reply::Error(error) = expected.last {
+            if let Err(error) = expected.outcome {
                 assert_eq!(error, Error::Refused(Refusal::NeverFits));
                 simulator.refused += 1;
             }
@@ -94,7 +94,7 @@ impl<'a> SimpleSimulator<'a> {
                 };
                 let work = jobs[job.0 as usize].work;
                 let departure = now + work.service().expect("jobs run for a time");
-                events.push((departure, Command::Release { job }));
+                events.push((departure, Change::Release { job }));
             }
         }
         assert!(system.jobs().is_empty(), "every job was served");
@@ -119,26 +119,28 @@ struct Recorder<'a, 'b> {
 impl Backend for Recorder<'_, '_> {
     fn call(
         &mut self,
-        command: &Command,
+        change: &Change,
         now: Ticks,
-        on_reply: &mut dyn FnMut(&Reply),
-    ) -> Result<(), BackendError> {
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError> {
         let fates = &mut *self.fates;
-        self.backend.call(command, now, &mut |reply| {
-            if let Reply::Grant(grant) = reply {
-                let fate = &mut fates[grant.job.0 as usize];
-                fate.start = Some(now);
-                fate.misses = grant.misses;
-                for &block in &grant.blocks {
-                    fate.nodes.extend(
-                        self.grid
-                            .nodes_of(&convert::place(convert::machine(&self.grid), block)),
-                    );
-                }
-                fate.nodes.sort_unstable();
+        self.backend.call(change, now, &mut |event, blocks| {
+            let fate = &mut fates[event.job.0 as usize];
+            fate.start = Some(now);
+            if let Happened::Granted { misses, .. } = event.what {
+                fate.misses = misses;
             }
-            on_reply(reply);
+            for &block in blocks {
+                let place = convert::place(convert::machine(&self.grid), block);
+                fate.nodes.extend(self.grid.nodes_of(&place));
+            }
+            fate.nodes.sort_unstable();
+            on_event(event, blocks);
         })
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        self.backend.query(query)
     }
 
     fn capacity(&self) -> Capacity {

@@ -11,8 +11,8 @@
 
 use meshalloc::word::WORD_BITS;
 use meshalloc::{
-    Block, Command, Controller, Error, Flags, Grid, JobId, JobState, NodeId, PageOrder, Refusal,
-    Reply, Request, StrategyKind,
+    Block, Change, Controller, Error, Flags, Grid, JobId, JobState, NodeId, Outcome, PageOrder,
+    Refusal, Request, StrategyKind,
 };
 use meshalloc_tests::hash::Hash;
 use meshalloc_tests::random::Random;
@@ -123,7 +123,7 @@ fn put_block(hash: &mut Hash, grid: &Grid, block: Block) {
     }
 }
 
-fn put_answer(hash: &mut Hash, grid: &Grid, command: &Command, answer: &Answer) {
+fn put_answer(hash: &mut Hash, grid: &Grid, command: &Change, answer: &Answer) {
     for granted in &answer.grants {
         hash.put(granted.job.0.into());
         hash.put(granted.at);
@@ -133,33 +133,37 @@ fn put_answer(hash: &mut Hash, grid: &Grid, command: &Command, answer: &Answer) 
             put_block(hash, grid, block);
         }
     }
-    match &answer.last {
-        Reply::Submitted { job, state } => {
-            hash.put(job.0.into());
-            match *state {
+    let job = match *command {
+        Change::Submit { job, .. } | Change::Release { job } => job.0,
+        _ => 0,
+    };
+    match &answer.outcome {
+        Ok(Outcome::Done) => {
+            hash.put(job.into());
+            match answer.state.expect("a submission") {
                 JobState::Waiting { ahead } => hash.put(1 + u64::from(ahead)),
                 JobState::Running { processors } => hash.put(u64::from(processors) << 32),
             }
         }
-        Reply::Released { job, processors } => {
-            hash.put(job.0.into());
+        Ok(Outcome::Released { processors }) => {
+            hash.put(job.into());
             hash.put((*processors).into());
         }
-        Reply::Fault(report) => {
-            if let Command::MarkFaulty { block } | Command::ClearFaulty { block } = *command {
+        Ok(Outcome::Faults(report)) => {
+            if let Change::MarkFaulty { block } | Change::ClearFaulty { block } = *command {
                 let node = grid.node(&grid.start(block));
                 hash.put(node.expect("it starts somewhere").0.into());
             }
             hash.put(report.first.map_or(u64::MAX, |job| job.0.into()));
             hash.put(report.changed.into());
         }
-        Reply::Error(Error::Refused(refusal)) => {
+        Err(Error::Refused(refusal)) => {
             let place = Refusal::ALL.iter().position(|known| known == refusal);
             let place = place.expect("a known refusal") as u64;
             // There is no ninth refusal in the numbers that are hashed.
             hash.put(if place < 9 { place } else { place + 1 });
         }
-        other => panic!("{other:?} was not asked for"),
+        Err(other) => panic!("{other:?} was not asked for"),
     }
 }
 
@@ -184,21 +188,18 @@ fn run(
             }
             3..=10 if !jobs.is_empty() => {
                 let job = jobs.swap_remove(random.below(jobs.len() as u32) as usize);
-                Command::Release { job }
+                Change::Release { job }
             }
             _ => {
                 let request = request(&mut random);
                 let mut flags = Flags::empty();
                 flags.set(Flags::NO_WAIT, random.percent(60));
                 flags.set(Flags::FIXED_ORIENTATION, random.percent(20));
-                Command::Submit {
-                    job: JobId(at),
-                    request: request.with_flags(flags),
-                }
+                Change::submit(JobId(at), request.with_flags(flags))
             }
         };
         let answer = ask_at(&mut controller, &command, at.into());
-        if let Reply::Submitted { job, .. } = answer.last {
+        if let (Change::Submit { job, .. }, Ok(_)) = (command, answer.outcome) {
             jobs.push(job);
         }
         put_answer(hash, &machine, &command, &answer);

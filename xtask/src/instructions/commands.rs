@@ -1,15 +1,17 @@
 //! The instructions of every command, with each strategy.
 
 use std::fmt::Write as _;
+use std::num::NonZeroU64;
 
 use anyhow::{Context, Result};
 use meshalloc::{
-    Command, Configuration, Cube, Flags, Grid, JobId, NodeId, Request, SchedulerKind, Shape,
+    Change, Configuration, Cube, Flags, Grid, JobId, NodeId, Query, Request, SchedulerKind, Shape,
     StrategyKind,
 };
 
 use super::MESH;
 use super::count::{Spread, Step, instructions, rounded};
+use crate::ask::Ask;
 use crate::command::in_parallel;
 use crate::image::Image;
 
@@ -26,47 +28,49 @@ const REPLACED: u32 = 160;
 const EVERY: u32 = 5;
 
 /// A kind of command.
-type Kind = (&'static str, fn(&Command) -> bool);
+type Kind = (&'static str, fn(&Ask) -> bool);
 
 /// The columns of the table.
 const KINDS: [Kind; 14] = [
-    ("submit", |command| {
-        matches!(command, Command::Submit { .. })
+    ("submit", |ask| {
+        matches!(ask, Ask::Change(Change::Submit { lease: None, .. }))
     }),
-    ("release", |command| {
-        matches!(command, Command::Release { .. })
+    ("release", |ask| {
+        matches!(ask, Ask::Change(Change::Release { .. }))
     }),
-    ("submit leased", |command| {
-        matches!(command, Command::SubmitLeased { .. })
+    ("submit leased", |ask| {
+        matches!(ask, Ask::Change(Change::Submit { lease: Some(_), .. }))
     }),
-    ("lease", |command| matches!(command, Command::Lease { .. })),
-    ("mark faulty", |command| {
-        matches!(command, Command::MarkFaulty { .. })
+    ("lease", |ask| {
+        matches!(ask, Ask::Change(Change::Lease { .. }))
     }),
-    ("clear faulty", |command| {
-        matches!(command, Command::ClearFaulty { .. })
+    ("mark faulty", |ask| {
+        matches!(ask, Ask::Change(Change::MarkFaulty { .. }))
     }),
-    ("query job", |command| {
-        matches!(command, Command::QueryJob { .. })
+    ("clear faulty", |ask| {
+        matches!(ask, Ask::Change(Change::ClearFaulty { .. }))
     }),
-    ("blocks", |command| {
-        matches!(command, Command::Blocks { .. })
+    ("query job", |ask| {
+        matches!(ask, Ask::Query(Query::Job { .. }))
     }),
-    ("list jobs", |command| {
-        matches!(command, Command::ListJobs { on: None, .. })
+    ("blocks", |ask| {
+        matches!(ask, Ask::Query(Query::Blocks { .. }))
     }),
-    ("jobs on a row", |command| {
-        matches!(command, Command::ListJobs { on: Some(_), .. })
+    ("list jobs", |ask| {
+        matches!(ask, Ask::Query(Query::Jobs { on: None, .. }))
     }),
-    ("occupancy", |command| {
-        matches!(command, Command::Occupancy { .. })
+    ("jobs on a row", |ask| {
+        matches!(ask, Ask::Query(Query::Jobs { on: Some(_), .. }))
     }),
-    ("statistics", |command| {
-        matches!(command, Command::Statistics)
+    ("occupancy", |ask| {
+        matches!(ask, Ask::Query(Query::Occupancy { .. }))
     }),
-    ("reset", |command| matches!(command, Command::Reset)),
-    ("configure", |command| {
-        matches!(command, Command::Configure(_))
+    ("statistics", |ask| {
+        matches!(ask, Ask::Query(Query::Statistics))
+    }),
+    ("reset", |ask| matches!(ask, Ask::Change(Change::Reset))),
+    ("configure", |ask| {
+        matches!(ask, Ask::Change(Change::Configure(_)))
     }),
 ];
 
@@ -122,9 +126,9 @@ fn row(image: &Image, strategy: StrategyKind) -> Result<String> {
 /// in between, all other commands.
 fn work(configuration: Configuration) -> Result<Vec<Step>> {
     let machine = configuration.machine;
-    let submit = |job: u32| Command::Submit {
-        job: JobId(job),
-        request: request(machine, job).with_flags(Flags::NO_WAIT),
+    let submit = |job: u32| {
+        let request = request(machine, job).with_flags(Flags::NO_WAIT);
+        Ask::Change(Change::submit(JobId(job), request))
     };
     let mut jobs: Vec<u32> = (1..=JOBS).collect();
     let mut commands: Vec<_> = jobs.iter().copied().map(submit).collect();
@@ -133,7 +137,7 @@ fn work(configuration: Configuration) -> Result<Vec<Step>> {
     for job in (JOBS + 1..).take(REPLACED as usize) {
         let place = (job * 37 % JOBS) as usize;
         let leaves = std::mem::replace(&mut jobs[place], job);
-        commands.push(Command::Release { job: JobId(leaves) });
+        commands.push(Change::Release { job: JobId(leaves) }.into());
         if !job.is_multiple_of(EVERY) {
             commands.push(submit(job));
             continue;
@@ -143,33 +147,37 @@ fn work(configuration: Configuration) -> Result<Vec<Step>> {
         let mut start = machine.coordinates(node).context("the same")?.to_vec();
         start[0] = 0;
         let other = JobId(jobs[(place + 1) % jobs.len()]);
-        commands.extend([
-            Command::SubmitLeased {
+        let changes = [
+            Change::Submit {
                 job: JobId(job),
                 request: request(machine, job).with_flags(Flags::NO_WAIT),
-                ticks: 1000,
+                lease: NonZeroU64::new(1000),
             },
-            Command::Lease {
+            Change::Lease {
                 job: other,
-                ticks: 1000,
+                ticks: NonZeroU64::new(1000),
             },
-            Command::MarkFaulty { block },
-            Command::ClearFaulty { block },
-            Command::QueryJob { job: other },
-            Command::Blocks {
+            Change::MarkFaulty { block },
+            Change::ClearFaulty { block },
+        ];
+        let queries = [
+            Query::Job { job: other },
+            Query::Blocks {
                 job: other,
                 from: 0,
             },
-            Command::ListJobs { on: None, from: 0 },
-            Command::ListJobs {
+            Query::Jobs { on: None, from: 0 },
+            Query::Jobs {
                 on: machine.block(&start, &row),
                 from: 0,
             },
-            Command::Occupancy { from: NodeId(0) },
-            Command::Statistics,
-        ]);
+            Query::Occupancy { from: NodeId(0) },
+            Query::Statistics,
+        ];
+        commands.extend(changes.map(Ask::Change));
+        commands.extend(queries.map(Ask::Query));
     }
-    commands.extend([Command::Reset, Command::Configure(configuration)]);
+    commands.extend([Change::Reset, Change::Configure(configuration)].map(Ask::Change));
     Ok(commands.into_iter().map(|command| (0, command)).collect())
 }
 
@@ -199,7 +207,7 @@ mod tests {
                 scheduler: SchedulerKind::Fcfs,
             };
             let work = work(configuration).unwrap();
-            let changes = work.iter().filter(|(_, command)| command.changes_state());
+            let changes = work.iter().filter(|(_, ask)| matches!(ask, Ask::Change(_)));
             // The image keeps as many.
             assert!(changes.count() <= 512);
             for (name, is_kind) in KINDS {

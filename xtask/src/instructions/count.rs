@@ -2,8 +2,9 @@
 //! clock interrupts a command here or there, every 500,000 instructions.
 
 use anyhow::{Context, Result, bail};
-use meshalloc::{Command, Configuration, Reply, Ticks};
+use meshalloc::{Change, Configuration, Ticks};
 
+use crate::ask::Ask;
 use crate::emulator::Emulator;
 use crate::image::Image;
 
@@ -15,7 +16,7 @@ pub(super) const QEMU_CLOCK: [&str; 2] = ["-icount", "shift=1,sleep=off"];
 pub(super) const TICKS_EACH: f64 = 0.168 * 2.0;
 
 /// A command and its time.
-pub(super) type Step = (Ticks, Command);
+pub(super) type Step = (Ticks, Ask);
 
 /// Instructions of one kind of command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,19 +85,17 @@ fn ticks(image: &Image, configuration: Configuration, script: &[Step]) -> Result
         .context("the image does not keep how long commands take")?;
     let (mut emulator, mut client) = Emulator::start(&QEMU_CLOCK)?;
     client.use_virtual_clock(true)?;
-    let first = [Command::Reset, Command::Configure(configuration)].map(|command| (0, command));
+    let first = [Change::Reset, Change::Configure(configuration)];
+    let first = first.map(|change| (0, Ask::Change(change)));
     let mut granted = 0;
     let mut queries = Vec::new();
     for (at, command) in first.iter().chain(script) {
-        if !command.changes_state() {
-            client.query(command)?;
+        // Whether it is refused does not matter here.
+        let _ = command.call(&mut client, Some(*at), &mut |_, _| granted += 1)?;
+        if let Ask::Query(_) = command {
             let latest = emulator.peek(address + bytes - 8, 4)?;
             queries.extend(words(&latest));
-            continue;
         }
-        client.call(command, Some(*at), &mut |reply| {
-            granted += u32::from(matches!(reply, Reply::Grant(grant) if grant.first == 0));
-        })?;
     }
     let end = client.line_counters()?.changes as usize;
     drop(client);
@@ -112,9 +111,9 @@ fn ticks(image: &Image, configuration: Configuration, script: &[Step]) -> Result
     let mut changes = (before..end).map(|number| kept[number % kept.len()]);
     let mut queries = queries.into_iter();
     let ticks = script.iter().map(|(_, command)| {
-        let ticks = match command.changes_state() {
-            true => changes.next(),
-            false => queries.next(),
+        let ticks = match command {
+            Ask::Change(_) => changes.next(),
+            Ask::Query(_) => queries.next(),
         };
         ticks.expect("one for each command")
     });

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result, ensure};
-use meshalloc::{Command, Flags, SchedulerKind, StrategyKind};
+use meshalloc::{Change, Flags, SchedulerKind, StrategyKind};
 
 use super::count::{Spread, instructions};
 use super::script::{Script, configuration, memory};
+use crate::ask::Ask;
 use crate::command::in_parallel;
 use crate::image::Image;
 
@@ -67,6 +68,7 @@ fn measure(image: &Image, strategy: StrategyKind, scheduler: SchedulerKind) -> R
         script.granted
     );
     let steps = script.steps.iter().zip(&counted);
-    let passes = steps.filter(|((_, command), _)| matches!(command, Command::Release { .. }));
+    let passes =
+        steps.filter(|((_, command), _)| matches!(command, Ask::Change(Change::Release { .. })));
     Spread::of(passes.map(|(_, &counted)| counted))
 }

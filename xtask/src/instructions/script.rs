@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use meshalloc::{
-    Command, Configuration, Controller, Flags, JobId, Reply, Request, Storage, StrategyKind, Ticks,
+    Change, Configuration, Controller, Flags, JobId, Request, Storage, StrategyKind, Ticks,
 };
 
 use super::MESH;
@@ -70,10 +70,7 @@ impl<'m> Script<'m> {
         let request = request(job).with_flags(flags).with_estimate(run_time(job));
         self.waiting += u32::from(!flags.contains(Flags::NO_WAIT));
         let before = self.granted;
-        let command = Command::Submit {
-            job: JobId(job),
-            request,
-        };
+        let command = Change::submit(JobId(job), request);
         self.carry_out(command, u32::from(!flags.contains(Flags::NO_WAIT)));
         self.granted > before
     }
@@ -82,12 +79,12 @@ impl<'m> Script<'m> {
     pub(super) fn release_next(&mut self) {
         if let Some((end, job)) = self.running.pop_first() {
             self.now = end;
-            self.carry_out(Command::Release { job: JobId(job) }, 1);
+            self.carry_out(Change::Release { job: JobId(job) }, 1);
         }
     }
 
     /// `leaving` is by how much a grant shortens the queue.
-    fn carry_out(&mut self, command: Command, leaving: u32) {
+    fn carry_out(&mut self, change: Change, leaving: u32) {
         let Script {
             controller,
             now,
@@ -97,16 +94,16 @@ impl<'m> Script<'m> {
             steps,
             ..
         } = self;
-        steps.push((*now, command));
-        controller.handle(&command, *now, &mut |reply| {
-            if let Reply::Grant(grant) = reply
-                && grant.first == 0
-            {
-                running.insert((*now + run_time(grant.job.0), grant.job.0));
-                *waiting -= leaving;
-                *granted += 1;
-            }
-        });
+        steps.push((*now, change.into()));
+        let known = controller.events();
+        // Whether it is refused does not matter here.
+        let _ = controller.handle(&change, *now);
+        for event in controller.view().events_since(known) {
+            let job = event.job.0;
+            running.insert((*now + run_time(job), job));
+            *waiting -= leaving;
+            *granted += 1;
+        }
     }
 }
 

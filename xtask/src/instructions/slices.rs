@@ -4,9 +4,10 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result};
-use meshalloc::{Command, Configuration, SchedulerKind, StrategyKind};
+use meshalloc::{Change, Configuration, Query, SchedulerKind, StrategyKind};
 
 use super::count::{QEMU_CLOCK, TICKS_EACH, rounded, words};
+use crate::ask::Ask;
 use crate::command::in_parallel;
 use crate::emulator::Emulator;
 use crate::image::Image;
@@ -98,12 +99,13 @@ fn measure(
             strategy,
             scheduler,
         };
-        let first = [Command::Reset, Command::Configure(configuration)].map(|command| (0, command));
+        let first = [Change::Reset, Change::Configure(configuration)];
+        let first = first.map(|change| (0, Ask::Change(change)));
         for (at, command) in first.into_iter().chain(scene.commands.iter().copied()) {
             // That the journal has no room for what it may lead to takes a slice as well.
-            client.call(&command, Some(at), &mut |_| ())?;
+            let _ = command.call(&mut client, Some(at), &mut |_, _| ())?;
         }
-        client.query(&Command::Statistics)?;
+        let _ = client.query(&Query::Statistics)?;
         let word = emulator.peek(address + bytes - 4, 4)?;
         let ticks = words(&word).next().context("no word was read")?;
         let instructions = (f64::from(ticks) / TICKS_EACH).round() as u64;

@@ -380,6 +380,14 @@ impl Audit {
         expect(self.is_new, || format!("an error, as job {job} is there"))?;
         expect(held > 0 || !flags.contains(Flags::NO_WAIT), || {
             format!("an error, as job {job} never waits")
+        })?;
+        let mut faulty = self
+            .processors
+            .iter()
+            .filter(|processor| processor.is_faulty);
+        let is_alone = self.jobs.len() == 1 && faulty.next().is_none();
+        expect(held > 0 || !is_alone, || {
+            format!("a grant of job {job}, as the whole machine is free")
         })
     }
 

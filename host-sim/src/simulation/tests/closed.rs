@@ -209,18 +209,20 @@ struct Grants<'b> {
 impl Backend for Grants<'_> {
     fn call(
         &mut self,
-        command: &Command,
+        change: &Change,
         now: Ticks,
-        on_reply: &mut dyn FnMut(&Reply),
-    ) -> Result<(), BackendError> {
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError> {
         let seen = &mut self.seen;
-        self.inner.call(command, now, &mut |reply| {
-            if let Reply::Grant(grant) = reply {
-                let blocks = grant.blocks.iter().copied().collect();
-                seen.push((now / TimeUnit::Second.ticks_each(), grant.job.0, blocks));
-            }
-            on_reply(reply);
+        self.inner.call(change, now, &mut |event, blocks| {
+            let second = now / TimeUnit::Second.ticks_each();
+            seen.push((second, event.job.0, blocks.to_vec()));
+            on_event(event, blocks);
         })
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        self.inner.query(query)
     }
 
     fn capacity(&self) -> Capacity {

@@ -1,5 +1,5 @@
 use meshalloc::{
-    Command, Configuration, Coord, JobId, Mesh, NodeId, Request, SchedulerKind, StrategyKind,
+    Change, Configuration, Coord, JobId, Mesh, NodeId, Request, SchedulerKind, StrategyKind,
     Submesh,
 };
 use meshalloc_host_sim::backend::{Backends, InProcessBackends};
@@ -288,27 +288,21 @@ fn a_snapshot_is_what_the_controller_holds() {
         scheduler: SchedulerKind::Fcfs,
     };
     let ready = InProcessBackends::default().with(configuration, &mut |backend| {
-        let mut tell = |command: &Command| backend.call(command, 5, &mut |_| {}).unwrap();
+        let mut tell = |change: &Change| backend.call(change, 5, &mut |_, _| {}).unwrap();
         // More jobs than one reply lists, then one that waits, a fault that is held and one that is not.
         for id in 0..60 {
             let request = Request::submesh(5, 4);
-            tell(&Command::Submit {
-                job: JobId(id),
-                request,
-            });
+            tell(&Change::submit(JobId(id), request)).unwrap();
         }
         for job in (0..60).step_by(2).map(JobId) {
-            tell(&Command::Release { job });
+            tell(&Change::Release { job }).unwrap();
         }
         let request = Request::submesh(32, 40);
-        tell(&Command::Submit {
-            job: JobId(99),
-            request,
-        });
+        tell(&Change::submit(JobId(99), request)).unwrap();
         let faulty = [Coord::new(1, 1), Coord::new(31, 39)];
         for at in faulty {
             let block = Submesh::new(at.x, at.y, 1, 1).into();
-            tell(&Command::MarkFaulty { block });
+            tell(&Change::MarkFaulty { block }).unwrap();
         }
         let snapshot = Snapshot::read(backend, mesh.into()).unwrap();
         let ids: Vec<u32> = snapshot.jobs.iter().map(|job| job.id.0).collect();

@@ -1,7 +1,7 @@
 //! What a job holds beyond its request is in its record: internal fragmentation.
 
-use meshalloc::{Command, Controller, JobId, JobState, Reply, StrategyKind};
-use meshalloc_tests::rig::{HeapMemory, ask, configuration, cube, release, subcube, submit};
+use meshalloc::{Controller, JobId, JobState, Outcome, StrategyKind};
+use meshalloc_tests::rig::{HeapMemory, configuration, cube, release, subcube, submit};
 
 /// The radices that are asked for, and the processors that the job holds with this strategy on a 4-ary 3-cube.
 fn holds(kind: StrategyKind, cases: &[(&[u16], u32)]) {
@@ -16,8 +16,8 @@ fn holds(kind: StrategyKind, cases: &[(&[u16], u32)]) {
         let job = JobId(1);
         let state = JobState::Running { processors: held };
         assert_eq!(
-            answer.last,
-            Reply::Submitted { job, state },
+            (answer.outcome, answer.state),
+            (Ok(Outcome::Done), Some(state)),
             "{kind}, {radices:?}"
         );
         let slot = controller.jobs().find(job).expect("it runs");
@@ -29,18 +29,10 @@ fn holds(kind: StrategyKind, cases: &[(&[u16], u32)]) {
         assert_eq!(record.internal_fragmentation(), held - area);
         assert_eq!(controller.statistics().free, 64 - held);
         // The same for a client that asks.
-        match ask(&mut controller, &Command::QueryJob { job }).last {
-            Reply::Job(report) => assert_eq!((report.request, report.state), (request, state)),
-            other => panic!("{other:?} to QueryJob"),
-        }
+        let report = controller.view().job(job).unwrap();
+        assert_eq!((report.request, report.state), (request, state));
         let released = release(&mut controller, 1);
-        assert_eq!(
-            released.last,
-            Reply::Released {
-                job,
-                processors: held
-            }
-        );
+        assert_eq!(released.outcome, Ok(Outcome::Released { processors: held }));
         controller.check_invariants();
     }
 }

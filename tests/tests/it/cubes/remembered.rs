@@ -1,7 +1,7 @@
 //! A search in vain is not forgotten too late: what frees a processor, or all of them, makes room for what was refused.
 
 use meshalloc::{
-    Command, Configuration, Controller, Flags, JobId, JobState, Reply, Request, StrategyKind,
+    Change, Configuration, Controller, Flags, JobState, Outcome, Request, StrategyKind,
 };
 use meshalloc_tests::rig::{
     Answer, HeapMemory, ask, configuration, cube, release, set_faulty, subcube, submit,
@@ -33,20 +33,14 @@ fn assert_all_in_vain(controller: &mut Controller<'_>) {
         for flags in [Flags::NO_WAIT, Flags::NO_WAIT | Flags::FIXED_ORIENTATION] {
             let answer = submit(controller, 9, subcube(radices).with_flags(flags));
             assert!(answer.grants.is_empty(), "{radices:?}: {answer:?}");
-            assert!(
-                matches!(answer.last, Reply::Error(_)),
-                "{radices:?}: {answer:?}"
-            );
+            assert!(answer.outcome.is_err(), "{radices:?}: {answer:?}");
         }
     }
 }
 
 fn assert_granted(answer: &Answer) {
     assert_eq!(answer.grants.len(), 1, "{answer:?}");
-    let Reply::Submitted { state, .. } = answer.last else {
-        panic!("{answer:?}");
-    };
-    assert_eq!(state, JobState::Running { processors: 4 });
+    assert_eq!(answer.state, Some(JobState::Running { processors: 4 }));
 }
 
 /// Of a 4-ary 2-cube two rings side by side are free: a plane of 4 x 2 fits in one orientation only.
@@ -95,11 +89,8 @@ fn what_makes_room_is_seen_at_once() {
         checkerboard(&mut controller);
         // A job ends.
         assert_eq!(
-            release(&mut controller, 1).last,
-            Reply::Released {
-                job: JobId(1),
-                processors: 4
-            }
+            release(&mut controller, 1).outcome,
+            Ok(Outcome::Released { processors: 4 })
         );
         assert_granted(&submit(&mut controller, 1, ring()));
         assert_all_in_vain(&mut controller);
@@ -110,9 +101,15 @@ fn what_makes_room_is_seen_at_once() {
         assert_granted(&submit(&mut controller, 2, ring()));
         assert_all_in_vain(&mut controller);
         // Everything is forgotten.
-        assert_eq!(ask(&mut controller, &Command::Reset).last, Reply::Done);
+        assert_eq!(
+            ask(&mut controller, &Change::Reset).outcome,
+            Ok(Outcome::Done)
+        );
         assert_granted(&submit(&mut controller, 1, ring()));
-        assert_eq!(ask(&mut controller, &Command::Reset).last, Reply::Done);
+        assert_eq!(
+            ask(&mut controller, &Change::Reset).outcome,
+            Ok(Outcome::Done)
+        );
         checkerboard(&mut controller);
         // The same configuration again, and another cube.
         for (k, n) in [(4, 2), (4, 1)] {
@@ -120,11 +117,11 @@ fn what_makes_room_is_seen_at_once() {
                 release(&mut controller, job);
             }
             let machine = meshalloc_tests::rig::cube(k, n).into();
-            let command = Command::Configure(Configuration {
+            let command = Change::Configure(Configuration {
                 machine,
                 ..configuration
             });
-            assert_eq!(ask(&mut controller, &command).last, Reply::Done);
+            assert_eq!(ask(&mut controller, &command).outcome, Ok(Outcome::Done));
             assert_granted(&submit(&mut controller, 1, ring()));
         }
         controller.check_invariants();

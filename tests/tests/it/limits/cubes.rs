@@ -2,8 +2,8 @@
 
 use meshalloc::storage::Needs;
 use meshalloc::{
-    Command, Configuration, ConfigureError, Controller, Cube, Error, Flags, Grid, JobId, NodeId,
-    Refusal, Reply, Request, Statistics, StrategyKind, Submesh,
+    Change, Configuration, ConfigureError, Controller, Cube, Error, Flags, Grid, JobId, NodeId,
+    Outcome, Query, Refusal, Request, Statistics, StrategyKind, Submesh,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{
@@ -96,21 +96,24 @@ fn what_fails_changes_nothing() {
         let block = Submesh::new(64, 0, 0, 0).into();
         let outside = Error::NoSuchBlock { dimension: 3 };
         for (command, error) in [
-            (Command::Release { job: JobId(9) }, Error::UnknownJob),
-            (Command::QueryJob { job: JobId(9) }, Error::UnknownJob),
-            (Command::MarkFaulty { block }, outside),
-            (Command::ClearFaulty { block }, outside),
-            (Command::Occupancy { from: node }, Error::UnknownNode(node)),
+            (Change::Release { job: JobId(9) }, Error::UnknownJob),
+            (Change::MarkFaulty { block }, outside),
+            (Change::ClearFaulty { block }, outside),
             (
-                Command::Configure(controller.configuration()),
+                Change::Configure(controller.configuration()),
                 Error::Configure(ConfigureError::JobsPresent),
             ),
         ] {
             assert_fails(controller, &command, error);
         }
+        let query = Query::Occupancy { from: node };
+        assert_eq!(
+            controller.view().answer(&query),
+            Err(Error::UnknownNode(node))
+        );
         // With a queue: no job that may not wait is taken, however small.
         let waiting = submit(controller, 4, subcube(&[4, 4, 4]));
-        assert!(matches!(waiting.last, Reply::Submitted { .. }) && waiting.grants.is_empty());
+        assert!(waiting.outcome == Ok(Outcome::Done) && waiting.grants.is_empty());
         let small = submission(9, subcube(&[]).with_flags(no_wait));
         assert_fails(controller, &small, Error::Refused(Refusal::QueueNotEmpty));
         release(controller, 4);
@@ -187,23 +190,23 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
         let too_large = Error::Configure(ConfigureError::MachineTooLarge);
         for (k, n) in [(65, 1), (9, 2), (3, 4), (2, 7), (2, 16)] {
             let machine = cube(k, n).into();
-            let command = Command::Configure(Configuration { machine, ..old });
+            let command = Change::Configure(Configuration { machine, ..old });
             assert_fails(controller, &command, too_large);
         }
         for (w, h) in [(8, 8), (64, 2)] {
-            let command = Command::Configure(configuration(mesh(w, h), StrategyKind::FirstFit));
+            let command = Change::Configure(configuration(mesh(w, h), StrategyKind::FirstFit));
             assert_fails(controller, &command, too_large);
         }
         // Machines that are not served, of a size that would fit.
         let machine = mesh(1, 1).into();
         let unsuitable = Error::Configure(ConfigureError::MachineUnsuitable);
         if !old.strategy.serves().includes(&machine) {
-            let command = Command::Configure(Configuration { machine, ..old });
+            let command = Change::Configure(Configuration { machine, ..old });
             assert_fails(controller, &command, unsuitable);
         }
         let machine = cube(4, 3).into();
         let strategy = StrategyKind::BestFit;
-        let command = Command::Configure(Configuration {
+        let command = Change::Configure(Configuration {
             machine,
             strategy,
             ..old
@@ -212,8 +215,8 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
         // As many processors as there are is not too large; the fault is forgotten. From cube to mesh and back.
         for strategy in strategies(8) {
             for (k, n) in [(4, 3), (2, 6), (64, 1), (8, 2)] {
-                let command = Command::Configure(configuration(cube(k, n), strategy));
-                assert_eq!(ask(controller, &command).last, Reply::Done);
+                let command = Change::Configure(configuration(cube(k, n), strategy));
+                assert_eq!(ask(controller, &command).outcome, Ok(Outcome::Done));
                 let expected = Statistics {
                     nodes: 64,
                     free: 64,
@@ -222,11 +225,11 @@ fn a_configuration_that_does_not_fit_is_not_taken() {
                 assert_eq!(controller.statistics(), expected);
                 controller.check_invariants();
             }
-            let command = Command::Configure(configuration(mesh(5, 2), StrategyKind::FirstFit));
+            let command = Change::Configure(configuration(mesh(5, 2), StrategyKind::FirstFit));
             // With 64-bit words a cube of 64 processors has room for a mesh of one row.
             let rows = controller.capacity().words;
             match rows >= 2 {
-                true => assert_eq!(ask(controller, &command).last, Reply::Done),
+                true => assert_eq!(ask(controller, &command).outcome, Ok(Outcome::Done)),
                 false => assert_fails(controller, &command, too_large),
             }
         }

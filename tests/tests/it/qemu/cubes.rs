@@ -1,11 +1,12 @@
 //! Cubes on the firmware in QEMU: what it refuses.
 
 use meshalloc::{
-    Command, Configuration, ConfigureError, Cube, Error, Flags, JobId, Mesh, Refusal, Reply,
+    Change, Configuration, ConfigureError, Cube, Error, Flags, JobId, Mesh, Outcome, Refusal,
     Request, SchedulerKind, Shape, StrategyKind,
 };
-use meshalloc_firmware::{Client, Line};
-use meshalloc_tests::qemu::{Qemu, call_at};
+use meshalloc_tests::qemu::Qemu;
+
+use super::call;
 
 fn configuration(k: u16, n: u8, strategy: StrategyKind) -> Configuration {
     Configuration {
@@ -15,16 +16,9 @@ fn configuration(k: u16, n: u8, strategy: StrategyKind) -> Configuration {
     }
 }
 
-fn submit(job: u32, radices: &[u16]) -> Command {
+fn submit(job: u32, radices: &[u16]) -> Change {
     let shape = Shape::new(radices).expect("radices of some cube");
-    Command::Submit {
-        job: JobId(job),
-        request: Request::new(shape).with_flags(Flags::NO_WAIT),
-    }
-}
-
-fn call(client: &mut Client<impl Line>, command: Command) -> Vec<Reply> {
-    call_at(client, command, None).unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    Change::submit(JobId(job), Request::new(shape).with_flags(Flags::NO_WAIT))
 }
 
 #[test]
@@ -51,21 +45,25 @@ fn qemu_refuses_cubes_and_subcubes_that_it_cannot_serve() {
         (on_a_mesh, ConfigureError::MachineUnsuitable),
     ] {
         assert_eq!(
-            call(&mut client, Command::Configure(refused)),
-            [Reply::Error(Error::Configure(why))],
+            call(&mut client, Change::Configure(refused)).outcome,
+            Err(Error::Configure(why)),
             "{refused:?}"
         );
     }
     // The largest of them fit, whatever k and n.
     for (k, n) in [(2, 12), (3, 7), (8, 4), (15, 3), (64, 2), (4096, 1)] {
-        let served = Command::Configure(configuration(k, n, tc));
-        assert_eq!(call(&mut client, served), [Reply::Done], "k = {k}, n = {n}");
+        let served = Change::Configure(configuration(k, n, tc));
+        assert_eq!(
+            call(&mut client, served).outcome,
+            Ok(Outcome::Done),
+            "k = {k}, n = {n}"
+        );
     }
 
     let partner = configuration(4, 3, StrategyKind::Partner);
     assert_eq!(
-        call(&mut client, Command::Configure(partner)),
-        [Reply::Done]
+        call(&mut client, Change::Configure(partner)).outcome,
+        Ok(Outcome::Done)
     );
     for (radices, why) in [
         (&[5][..], Refusal::NeverFits),
@@ -74,10 +72,10 @@ fn qemu_refuses_cubes_and_subcubes_that_it_cannot_serve() {
         (&[4, 3], Refusal::ExtentBelowSide),
     ] {
         assert_eq!(
-            call(&mut client, submit(1, radices)),
-            [Reply::Error(Error::Refused(why))],
+            call(&mut client, submit(1, radices)).outcome,
+            Err(Error::Refused(why)),
             "{radices:?}"
         );
     }
-    assert_eq!(call(&mut client, submit(1, &[4, 4])).len(), 2);
+    assert_eq!(call(&mut client, submit(1, &[4, 4])).grants.len(), 1);
 }

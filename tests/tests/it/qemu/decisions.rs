@@ -2,12 +2,12 @@
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, Controller, Cube, Error, Flags, Grid, JobId, Mesh, NodeId, Reply,
-    Request, SchedulerKind, Shape, Storage, StrategyKind,
+    Answer, Change, Configuration, Controller, Cube, Error, Flags, Grid, JobId, Mesh, NodeId,
+    Outcome, Query, Request, SchedulerKind, Shape, Storage, StrategyKind,
 };
 use meshalloc_firmware::{Client, Line};
 use meshalloc_tests::qemu::{Qemu, call_at};
-use meshalloc_tests::rig::fault;
+use meshalloc_tests::rig::{ask_at, fault};
 use meshalloc_tests::strategy::places_anywhere;
 
 use super::call;
@@ -167,24 +167,20 @@ fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> O
     let mut granted = 0;
     let mut storage = Box::new(Storage::<128, 512, 8192, 4096, 4096>::new());
     client.use_virtual_clock(true).unwrap();
-    assert_eq!(
-        call_at(client, Command::Reset, Some(0)).unwrap(),
-        [Reply::Done]
-    );
+    let reset = call_at(client, &Change::Reset, Some(0)).unwrap();
+    assert_eq!(reset.outcome, Ok(Outcome::Done));
     let mut reference = match Controller::new(storage.memory(), configuration) {
         Ok(reference) => reference,
         Err(error) => {
             // The board refuses what is refused in process, such as a buddy system on a mesh that
             // is not a square of a power of two, or a grid that is not served.
-            let refusal = [Reply::Error(Error::Configure(error))];
-            assert_eq!(call(client, Command::Configure(configuration)), refusal);
+            let refused = call(client, Change::Configure(configuration));
+            assert_eq!(refused.outcome, Err(Error::Configure(error)));
             return None;
         }
     };
-    assert_eq!(
-        call_at(client, Command::Configure(configuration), Some(0)).unwrap(),
-        [Reply::Done]
-    );
+    let configured = call_at(client, &Change::Configure(configuration), Some(0)).unwrap();
+    assert_eq!(configured.outcome, Ok(Outcome::Done));
     let mut state = 1_u32;
     let mut random = |end: u32| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -193,7 +189,7 @@ fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> O
     for step in 0..200 {
         let job = JobId(random(60));
         let node = NodeId(random(machine.nodes()) / 8 * 8);
-        let command = match random(32) {
+        let change = match random(32) {
             kind @ 0..=3 => {
                 // A box that begins there, as far as the machine goes.
                 let start = machine
@@ -206,27 +202,39 @@ fn compare_on(client: &mut Client<impl Line>, configuration: Configuration) -> O
                 let block = machine.block(&start, &extent);
                 fault(block.expect("a box of the machine"), kind == 0)
             }
-            4 => Command::Occupancy { from: node },
-            5 => Command::ListJobs {
-                on: None,
-                from: job.0,
-            },
-            6 => Command::QueryJob { job },
-            7..=16 => Command::Release { job },
-            _ => Command::Submit {
-                job,
-                request: request(machine, &mut random),
-            },
+            kind @ 4..=6 => {
+                let query = match kind {
+                    4 => Query::Occupancy { from: node },
+                    5 => Query::Jobs {
+                        on: None,
+                        from: job.0,
+                    },
+                    _ => Query::Job { job },
+                };
+                let on_board = client.query(&query).unwrap();
+                let in_process = reference.view().answer(&query);
+                assert_eq!(
+                    on_board, in_process,
+                    "{strategy} on {machine}, step {step}: {query:?}"
+                );
+                continue;
+            }
+            7..=16 => Change::Release { job },
+            _ => Change::submit(job, request(machine, &mut random)),
         };
-        let on_board = call_at(client, command, Some(step)).unwrap();
-        let mut in_process = Vec::new();
-        reference.handle(&command, step, &mut |reply| in_process.push(reply.clone()));
+        let mut on_board = call_at(client, &change, Some(step)).unwrap();
+        let in_process = ask_at(&mut reference, &change, step);
+        if let (Change::Submit { job, .. }, Ok(_)) = (change, on_board.outcome) {
+            on_board.state = match client.query(&Query::Job { job }).unwrap() {
+                Ok(Answer::Job(report)) => Some(report.state),
+                other => panic!("{other:?}"),
+            };
+        }
         assert_eq!(
             on_board, in_process,
-            "{strategy} on {machine}, step {step}: {command:?}"
+            "{strategy} on {machine}, step {step}: {change:?}"
         );
-        let granted_now = |reply: &Reply| matches!(reply, Reply::Grant(grant) if grant.first == 0);
-        granted += in_process.iter().filter(|reply| granted_now(reply)).count();
+        granted += in_process.grants.len();
     }
     reference.check_invariants();
     Some(granted)

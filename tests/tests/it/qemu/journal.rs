@@ -5,7 +5,10 @@ use std::env;
 use std::thread;
 use std::time::Duration;
 
-use meshalloc::{Command, Configuration, JobId, Mesh, Reply, Request, SchedulerKind, StrategyKind};
+use meshalloc::{
+    Answer, Change, Configuration, JobId, Mesh, Outcome, Query, Request, SchedulerKind,
+    StrategyKind,
+};
 use meshalloc_firmware::protocol::Origin;
 use meshalloc_firmware::{Client, ClientError, Line, ProtocolError};
 use meshalloc_tests::qemu::{Qemu, call_at};
@@ -22,9 +25,9 @@ fn jobs(client: &mut Client<impl Line>) -> Result<Jobs, ClientError> {
     let mut jobs = Jobs::new();
     let mut from = Some(0);
     while let Some(at) = from {
-        let replies = call_at(client, Command::ListJobs { on: None, from: at }, None)?;
-        let [Reply::Jobs(list)] = &replies[..] else {
-            panic!("{replies:?}");
+        let answer = client.query(&Query::Jobs { on: None, from: at })?;
+        let Ok(Answer::Jobs(list)) = answer else {
+            panic!("{answer:?}");
         };
         jobs.extend(
             list.jobs
@@ -48,37 +51,25 @@ fn work(
         let (job, command) = if release {
             let at = random.below(known.len() as u32) as usize;
             let job = *known.keys().nth(at).expect("below their number");
-            (job, Command::Release { job: JobId(job) })
+            (job, Change::Release { job: JobId(job) })
         } else {
             *next += 1;
             let request =
                 Request::submesh(random.between(1, 30) as u16, random.between(1, 30) as u16);
-            (
-                *next,
-                Command::Submit {
-                    job: JobId(*next),
-                    request,
-                },
-            )
+            (*next, Change::submit(JobId(*next), request))
         };
-        let Ok(replies) = call_at(client, command, None) else {
+        let Ok(answer) = call_at(client, &command, None) else {
             return Some(job);
         };
+        assert!(answer.outcome.is_ok(), "{answer:?}");
         if release {
             known.remove(&job);
         } else {
             known.insert(job, 0);
         }
-        for reply in replies {
-            match reply {
-                Reply::Grant(grant) => {
-                    let block = grant.blocks[0];
-                    let machine = Mesh::new(64, 64).expect("a mesh").grid();
-                    known.insert(grant.job.0, machine.area(block));
-                }
-                Reply::Submitted { .. } | Reply::Released { .. } => {}
-                other => panic!("{other:?}"),
-            }
+        for grant in answer.grants {
+            let machine = Mesh::new(64, 64).expect("a mesh").grid();
+            known.insert(grant.job.0, machine.area(grant.blocks[0]));
         }
     }
 }
@@ -139,8 +130,8 @@ fn qemu_keeps_every_acknowledged_job_over_resets_and_kills() {
             threshold: 1_000_000,
         },
     };
-    let configured = call_at(&mut client, Command::Configure(configuration), None);
-    assert_eq!(configured.expect("it answers"), [Reply::Done]);
+    let configured = call_at(&mut client, &Change::Configure(configuration), None);
+    assert_eq!(configured.expect("it answers").outcome, Ok(Outcome::Done));
     let (mut known, mut next) = (Jobs::new(), 0);
     let mut random = Random::new(13);
     let mut in_doubt_and_done = [0; 2];
@@ -182,19 +173,16 @@ fn make_long_restore(client: &mut Client<impl Line>) {
         strategy: StrategyKind::FirstFit,
         scheduler: SchedulerKind::Conservative,
     };
-    let configured = call_at(client, Command::Configure(configuration), None);
-    assert_eq!(configured.expect("it answers"), [Reply::Done]);
+    let configured = call_at(client, &Change::Configure(configuration), None);
+    assert_eq!(configured.expect("it answers").outcome, Ok(Outcome::Done));
     let mut random = Random::new(7);
     for job in 0..60 {
         let mut side = || random.between(5, 40) as u16;
         let request = Request::submesh(side(), side()).with_estimate(1000 + u64::from(job));
-        let submit = Command::Submit {
-            job: JobId(job),
-            request,
-        };
-        call_at(client, submit, None).expect("it answers");
+        let submit = Change::submit(JobId(job), request);
+        call_at(client, &submit, None).expect("it answers");
         if let Some(job) = job.checked_sub(30).map(JobId) {
-            call_at(client, Command::Release { job }, None).expect("it answers");
+            call_at(client, &Change::Release { job }, None).expect("it answers");
         }
     }
 }
@@ -230,11 +218,8 @@ fn qemu_leaves_a_journal_alone_after_three_resets_while_it_restores() {
     assert_eq!(jobs(&mut client).expect("it answers"), Jobs::new());
     // A command does not destroy it. It was left as it is.
     let request = Request::submesh(1, 1);
-    let submit = Command::Submit {
-        job: JobId(1000),
-        request,
-    };
-    match call_at(&mut client, submit, None) {
+    let submit = Change::submit(JobId(1000), request);
+    match call_at(&mut client, &submit, None) {
         Err(ClientError::Refused {
             error: ProtocolError::Unread,
             ..
@@ -249,8 +234,8 @@ fn qemu_leaves_a_journal_alone_after_three_resets_while_it_restores() {
         origin(&mut client) == Origin::Unread
     });
     assert!(is_left_alone);
-    let discarded = call_at(&mut client, Command::Reset, None);
-    assert_eq!(discarded.expect("it answers"), [Reply::Done]);
+    let discarded = call_at(&mut client, &Change::Reset, None);
+    assert_eq!(discarded.expect("it answers").outcome, Ok(Outcome::Done));
     assert_eq!(origin(&mut client), Origin::New);
     reset(1);
     assert_eq!(after_reset(&mut client), Jobs::new());

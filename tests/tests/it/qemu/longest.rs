@@ -3,14 +3,16 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use meshalloc::{
-    Command, Configuration, Cube, Error, Flags, Grid, JobId, Mesh, NodeId, Reply, Request,
-    SchedulerKind, Shape, Statistics, StrategyKind,
+    Answer, Change, Configuration, Cube, Error, Flags, Grid, JobId, Mesh, NodeId, Outcome, Query,
+    Request, SchedulerKind, Shape, Statistics, StrategyKind,
 };
 use meshalloc_firmware::frame::{ClientFrameBuffer, Header};
 use meshalloc_firmware::{Client, ClientMessage, Line, Session};
-use meshalloc_tests::qemu::{Qemu, call_at};
+use meshalloc_tests::qemu::Qemu;
 use meshalloc_tests::rig::fault;
 use meshalloc_tests::strategy::places_anywhere;
+
+use super::call;
 
 /// Frames that are sent behind the one whose decision takes long.
 const BEHIND: u32 = 8;
@@ -24,18 +26,18 @@ const OTHER_SESSION: u32 = 2;
 /// Its next sequence number.
 static NEXT_SEQ: AtomicU32 = AtomicU32::new(1);
 
-fn call(client: &mut Client<impl Line>, command: Command) -> Vec<Reply> {
-    call_at(client, command, None).unwrap_or_else(|error| panic!("{command:?}: {error}"))
-}
-
 fn configure(client: &mut Client<impl Line>, machine: Grid, strategy: StrategyKind) {
     let configuration = Configuration {
         machine,
         strategy,
         scheduler: SchedulerKind::Fcfs,
     };
-    for command in [Command::Reset, Command::Configure(configuration)] {
-        assert_eq!(call(client, command), [Reply::Done], "{strategy}");
+    for command in [Change::Reset, Change::Configure(configuration)] {
+        assert_eq!(
+            call(client, command).outcome,
+            Ok(Outcome::Done),
+            "{strategy}"
+        );
     }
 }
 
@@ -46,17 +48,17 @@ fn two_clients(qemu: &Qemu) -> Client<impl Line + use<>> {
     client
 }
 
-/// Sends commands of the other client all in one go, so that the board does not wait for frames in between; the replies are left to be skipped.
-fn send(client: &mut Client<impl Line>, commands: impl Iterator<Item = Command>) {
+/// Sends changes of the other client all in one go, so that the board does not wait for frames in between; the replies are left to be skipped.
+fn send(client: &mut Client<impl Line>, changes: impl Iterator<Item = Change>) {
     let session = Session {
         number: OTHER_SESSION,
         ..client.greeting().session
     };
-    let messages = commands.map(|command| ClientMessage::Command {
+    let messages = changes.map(|change| ClientMessage::Change {
         session,
         since: u64::MAX,
         at: None,
-        command,
+        change,
     });
     send_frames(client, messages);
 }
@@ -73,9 +75,9 @@ fn send_frames(client: &mut Client<impl Line>, messages: impl Iterator<Item = Cl
 }
 
 fn statistics(client: &mut Client<impl Line>) -> Statistics {
-    match call(client, Command::Statistics)[0] {
-        Reply::Statistics(statistics) => statistics,
-        ref other => panic!("{other:?}"),
+    match client.query(&Query::Statistics).expect("it answers") {
+        Ok(Answer::Statistics(statistics)) => statistics,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -108,20 +110,17 @@ fn answered_meanwhile(client: &mut Client<impl Line>, request: Request) -> (u32,
     let unit = Request::new(Shape::new(&[]).expect("one processor"));
     let before = statistics(client);
     let behind = (2..).take(BEHIND as usize).map(|job| (unit, job));
-    let submit = |(request, job): (Request, u32)| Command::Submit {
-        job: JobId(job),
-        request: request.with_flags(Flags::NO_WAIT),
+    let submit = |(request, job): (Request, u32)| {
+        Change::submit(JobId(job), request.with_flags(Flags::NO_WAIT))
     };
     send(client, [(request, 1)].into_iter().chain(behind).map(submit));
     // Refused as Busy until the decision is made, and asked again.
-    let nobody = Command::Release { job: JobId(1000) };
-    let last = call(client, nobody).pop();
-    assert_eq!(last, Some(Reply::Error(Error::UnknownJob)));
+    let nobody = Change::Release { job: JobId(1000) };
+    assert_eq!(call(client, nobody).outcome, Err(Error::UnknownJob));
     let after = statistics(client);
     let mut end = |job| {
         let job = JobId(job);
-        let last = call(client, Command::Release { job }).pop();
-        matches!(last, Some(Reply::Released { .. }))
+        call(client, Change::Release { job }).outcome.is_ok()
     };
     let is_granted = end(1);
     let granted = (2..).take(BEHIND as usize).filter(|&job| end(job)).count();

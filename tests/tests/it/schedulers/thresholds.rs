@@ -2,8 +2,8 @@
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, Controller, Error, Flags, JobId, Refusal, Reply, Request,
-    SchedulerKind, StrategyKind, Ticks,
+    Change, Configuration, Controller, Error, Flags, JobId, Refusal, Request, SchedulerKind,
+    StrategyKind, Ticks,
 };
 use meshalloc_tests::rig::{Answer, HeapMemory, ask_at, mesh};
 
@@ -16,7 +16,7 @@ impl Steps<'_> {
     fn submit(&mut self, now: Ticks, job: u32, (w, h): (u16, u16), flags: Flags) -> Answer {
         let request = Request::submesh(w, h).with_flags(flags);
         let job = JobId(job);
-        ask_at(&mut self.0, &Command::Submit { job, request }, now)
+        ask_at(&mut self.0, &Change::submit(job, request), now)
     }
 
     /// Whether the job runs at once.
@@ -26,7 +26,7 @@ impl Steps<'_> {
     }
 
     fn release(&mut self, now: Ticks, job: u32) -> Vec<u32> {
-        let answer = ask_at(&mut self.0, &Command::Release { job: JobId(job) }, now);
+        let answer = ask_at(&mut self.0, &Change::Release { job: JobId(job) }, now);
         answer.grants.iter().map(|granted| granted.job.0).collect()
     }
 }
@@ -115,8 +115,8 @@ fn a_bypass_queue_counts_from_the_submission_of_the_head() {
 
 #[test]
 fn a_no_wait_job_is_tried_if_the_scheduler_lets_it() {
-    let refused = |answer: &Answer| match answer.last {
-        Reply::Error(Error::Refused(refusal)) => Some(refusal),
+    let refused = |answer: &Answer| match answer.outcome {
+        Err(Error::Refused(refusal)) => Some(refusal),
         _ => None,
     };
     for (scheduler, expected) in [

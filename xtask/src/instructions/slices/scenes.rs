@@ -1,8 +1,11 @@
 //! What is done on machines in the search for long slices: [`Scene`].
 
 use meshalloc::strategy::Holds;
-use meshalloc::{Block, Command, Flags, Grid, JobId, NodeId, Request, Shape, StrategyKind, Ticks};
+use meshalloc::{
+    Block, Change, Flags, Grid, JobId, NodeId, Query, Request, Shape, StrategyKind, Ticks,
+};
 
+use crate::ask::Ask;
 use crate::instructions::MESH;
 use crate::instructions::script::random;
 
@@ -14,7 +17,7 @@ pub(super) struct Scene {
     pub(super) has_queue: bool,
     /// Whether it is only for strategies whose jobs hold many blocks, or only for others.
     holds_many: Option<bool>,
-    pub(super) commands: Vec<(Ticks, Command)>,
+    pub(super) commands: Vec<(Ticks, Ask)>,
 }
 
 impl Scene {
@@ -23,12 +26,12 @@ impl Scene {
         name: &'static str,
         machine: Grid,
         faulty: &[u32],
-        commands: Vec<(Ticks, Command)>,
+        commands: Vec<(Ticks, Ask)>,
     ) -> Scene {
         let faults = faulty
             .chunk_by(|one, next| next - one == 1 && next % u32::from(machine.side(0)) > 0)
             .map(|run| run_of(machine, run))
-            .map(|block| (0, Command::MarkFaulty { block }));
+            .map(|block| (0, Change::MarkFaulty { block }.into()));
         Scene {
             name,
             machine,
@@ -179,38 +182,36 @@ fn in_corridor(x: u32, y: u32, left: u32) -> bool {
     x >= left && (y.is_multiple_of(2) || x == turn)
 }
 
-fn submit(job: u32, request: Request) -> Command {
-    Command::Submit {
-        job: JobId(job),
-        request,
-    }
+fn submit(job: u32, request: Request) -> Ask {
+    Change::submit(JobId(job), request).into()
 }
 
 /// Each request alone, which does not wait, and then released if it was granted.
-fn vain(requests: &[&[u16]]) -> Vec<(Ticks, Command)> {
+fn vain(requests: &[&[u16]]) -> Vec<(Ticks, Ask)> {
     let requests = requests.iter().zip(1..);
     let commands = requests.flat_map(|(extents, job)| {
         let request = Request::new(Shape::new(extents).expect("extents"));
-        let release = Command::Release { job: JobId(job) };
+        let release = Change::Release { job: JobId(job) }.into();
         [submit(job, request.with_flags(Flags::NO_WAIT)), release]
     });
     commands.map(|command| (0, command)).collect()
 }
 
 /// One job for all processors, which then leaves; then as many but one.
-fn whole(sides: &[u16]) -> Vec<(Ticks, Command)> {
+fn whole(sides: &[u16]) -> Vec<(Ticks, Ask)> {
     let request = Request::new(Shape::new(sides).expect("sides"));
     let commands = [(1, 0), (2, 1), (3, 2048)]
         .into_iter()
         .flat_map(|(job, less)| {
             let request = request.with_processors(request.processors - less);
-            [submit(job, request), Command::Release { job: JobId(job) }]
+            let release = Change::Release { job: JobId(job) }.into();
+            [submit(job, request), release]
         });
     commands.map(|command| (0, command)).collect()
 }
 
 /// Jobs that fill a machine and wait, of which one after the other leaves.
-fn mixed(machine: Grid, side_max: u64, jobs: u32) -> Vec<(Ticks, Command)> {
+fn mixed(machine: Grid, side_max: u64, jobs: u32) -> Vec<(Ticks, Ask)> {
     let mut commands = Vec::new();
     let request = |job: u32| {
         let sides = machine.sides().iter().zip(0..);
@@ -228,9 +229,10 @@ fn mixed(machine: Grid, side_max: u64, jobs: u32) -> Vec<(Ticks, Command)> {
         let now = 100 + 10 * u64::from(job);
         commands.push((
             now,
-            Command::Release {
+            Change::Release {
                 job: JobId(1 + job * 7 % jobs),
-            },
+            }
+            .into(),
         ));
         let other = jobs + waiting + job;
         commands.push((now, submit(other, request(other))));
@@ -240,7 +242,7 @@ fn mixed(machine: Grid, side_max: u64, jobs: u32) -> Vec<(Ticks, Command)> {
 
 /// One job for all processors that work, as many as the half of them, one each a block; what is
 /// asked about it, and faults beside it and on it.
-fn scattered(machine: Grid) -> Vec<(Ticks, Command)> {
+fn scattered(machine: Grid) -> Vec<(Ticks, Ask)> {
     let sides = machine.sides();
     let request = Request::new(Shape::new(sides).expect("sides"));
     let job = JobId(100);
@@ -250,34 +252,35 @@ fn scattered(machine: Grid) -> Vec<(Ticks, Command)> {
         .expect("the machine");
     let mut commands = vec![
         submit(100, request.with_processors(machine.nodes() / 2)),
-        Command::Blocks { job, from: 2_000 },
+        Query::Blocks { job, from: 2_000 }.into(),
     ];
     commands.extend(asked(machine));
     // It was faulty already, and is on no block of the job.
     // Until the journal of the image needs another checkpoint, with all blocks in it.
-    commands.extend(vec![Command::MarkFaulty { block: unit(0) }; 1_000]);
+    commands.extend(vec![Change::MarkFaulty { block: unit(0) }.into(); 1_000]);
     for block in [unit(0), all] {
-        commands.push(Command::MarkFaulty { block });
-        commands.push(Command::ClearFaulty { block });
+        commands.push(Change::MarkFaulty { block }.into());
+        commands.push(Change::ClearFaulty { block }.into());
     }
-    commands.push(Command::Release { job });
+    commands.push(Change::Release { job }.into());
     commands.into_iter().map(|command| (0, command)).collect()
 }
 
 /// What is asked about jobs and processors.
-fn asked(machine: Grid) -> [Command; 4] {
+fn asked(machine: Grid) -> [Ask; 4] {
     let first = machine.unit(NodeId(0));
     [
-        Command::ListJobs { on: None, from: 0 },
-        Command::ListJobs { on: first, from: 0 },
-        Command::Occupancy { from: NodeId(0) },
-        Command::QueryJob { job: JobId(240) },
+        Query::Jobs { on: None, from: 0 },
+        Query::Jobs { on: first, from: 0 },
+        Query::Occupancy { from: NodeId(0) },
+        Query::Job { job: JobId(240) },
     ]
+    .map(Ask::Query)
 }
 
 /// Jobs of one processor, of which each ends before the one that began before it; behind them some
 /// that need nearly all.
-fn many_run(machine: Grid) -> Vec<(Ticks, Command)> {
+fn many_run(machine: Grid) -> Vec<(Ticks, Ask)> {
     let one = Request::new(Shape::new(&[1]).expect("one"));
     let all = Request::new(Shape::new(machine.sides()).expect("sides"));
     let mut commands: Vec<_> = (1..=240)
@@ -287,14 +290,14 @@ fn many_run(machine: Grid) -> Vec<(Ticks, Command)> {
     commands.extend(wait);
     commands.extend(asked(machine));
     for job in [240, 1] {
-        commands.push(Command::Release { job: JobId(job) });
+        commands.push(Change::Release { job: JobId(job) }.into());
     }
     let times = 0..;
     times.zip(commands).collect()
 }
 
 /// A job that has all processors; behind it others of many sizes.
-fn many_wait() -> Vec<(Ticks, Command)> {
+fn many_wait() -> Vec<(Ticks, Ask)> {
     let all = Request::new(Shape::new(MESH.sides()).expect("sides")).with_estimate(1_000);
     let mut commands = vec![submit(1, all)];
     for job in 2..=160 {
@@ -306,7 +309,7 @@ fn many_wait() -> Vec<(Ticks, Command)> {
         ));
     }
     commands.extend(asked(MESH));
-    commands.push(Command::Release { job: JobId(1) });
+    commands.push(Change::Release { job: JobId(1) }.into());
     let times = 0..;
     times.zip(commands).collect()
 }

@@ -1,10 +1,11 @@
-//! What a right controller says is believed, whatever its strategy.
+//! A right controller is believed, whatever its strategy.
 
-use meshalloc::{Controller, Cube, Grid, Mesh, NodeId, SchedulerKind, Shape};
+use meshalloc::{Cube, Grid, Mesh, NodeId, SchedulerKind, Shape};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 
 use super::*;
+use crate::backend::{Backend, InProcess};
 
 /// A few jobs more than can run.
 const JOBS: usize = 40;
@@ -18,11 +19,11 @@ fn machines() -> [Grid; 4] {
     ]
 }
 
-/// Random commands, and what the controller replies to them; returns the number of grants.
+/// Random changes and queries, and all answers to them. Returns the number of grants.
 fn believe(configuration: Configuration, seed: u64) -> u32 {
     let machine = configuration.machine;
     let mut storage = HeapStorage::new(machine, configuration.strategy, JOBS);
-    let Ok(mut controller) = Controller::new(storage.memory(), configuration) else {
+    let Ok(mut controller) = InProcess::new(storage.memory(), configuration) else {
         return 0;
     };
     let mut audit = Audit::new(configuration).unwrap();
@@ -53,33 +54,49 @@ fn believe(configuration: Configuration, seed: u64) -> u32 {
         let coordinates = machine.coordinates(node).unwrap();
         let ones = vec![1; machine.dimensions()];
         let block = machine.block(&coordinates, &ones).unwrap();
-        let command = match below(16) {
-            0..=5 => Command::Submit { job, request },
-            6 => Command::SubmitLeased {
+        let change = match below(16) {
+            0..=5 => Change::submit(job, request),
+            6 => Change::Submit {
                 job,
                 request,
-                ticks: 1 + u64::from(below(30)),
+                lease: NonZeroU64::new(1 + u64::from(below(30))),
             },
-            7 => Command::Lease {
+            7 => Change::Lease {
                 job,
-                ticks: below(30).into(),
+                ticks: NonZeroU64::new(below(30).into()),
             },
-            8..=10 => Command::Release { job },
-            11 if below(3) == 0 => Command::MarkFaulty { block },
-            11 | 12 => Command::ClearFaulty { block },
-            13 => Command::QueryJob { job },
-            14 => Command::Occupancy {
-                from: NodeId(node.0 / 8 * 8),
-            },
-            _ => Command::Statistics,
+            8..=10 => Change::Release { job },
+            11 if below(3) == 0 => Change::MarkFaulty { block },
+            11 | 12 => Change::ClearFaulty { block },
+            which => {
+                let query = match which {
+                    13 if below(2) == 0 => Query::Job { job },
+                    13 => Query::Blocks { job, from: 0 },
+                    14 => Query::Occupancy {
+                        from: NodeId(node.0 / 8 * 8),
+                    },
+                    _ => Query::Statistics,
+                };
+                let answer = controller.query(&query).unwrap();
+                let checked = audit.answer(&query, &answer);
+                assert_eq!(checked, Ok(()), "{configuration:?}: {query:?}: {answer:?}");
+                continue;
+            }
         };
         let now = 3 * now;
-        audit.command(&command, now);
-        controller.handle(&command, now, &mut |reply| {
-            granted += u32::from(matches!(reply, Reply::Grant(_)));
-            let checked = audit.reply(&command, reply);
-            assert_eq!(checked, Ok(()), "{configuration:?}: {command:?}: {reply:?}");
+        audit.begin(&change, now);
+        let outcome = controller.call(&change, now, &mut |event, blocks| {
+            granted += u32::from(event.what != Happened::LeaseEnded);
+            let checked = audit.event(event, blocks);
+            assert_eq!(checked, Ok(()), "{configuration:?}: {change:?}: {event:?}");
         });
+        let outcome = outcome.unwrap();
+        let checked = audit.end(&change, &outcome);
+        assert_eq!(
+            checked,
+            Ok(()),
+            "{configuration:?}: {change:?}: {outcome:?}"
+        );
     }
     granted
 }

@@ -1,4 +1,4 @@
-use meshalloc::{Block, Cube, Grid, JobId, NodeId, Shape, Tuple};
+use meshalloc::{Block, Change, Cube, Grid, JobId, NodeId, Shape, Tuple};
 
 use super::*;
 
@@ -229,21 +229,18 @@ fn a_snapshot_of_a_cube_is_what_the_controller_holds() {
         scheduler: SchedulerKind::Fcfs,
     };
     let ready = InProcessBackends::default().with(configuration, &mut |backend| {
-        let mut tell = |command: &Command| backend.call(command, 5, &mut |_| {}).unwrap();
+        let mut tell = |change: &Change| backend.call(change, 5, &mut |_, _| {}).unwrap();
         for id in 0..50 {
             let request = Request::new(Shape::new(&[2]).unwrap());
-            tell(&Command::Submit {
-                job: JobId(id),
-                request,
-            });
+            tell(&Change::submit(JobId(id), request)).unwrap();
         }
         for job in (0..50).step_by(2).map(JobId) {
-            tell(&Command::Release { job });
+            tell(&Change::Release { job }).unwrap();
         }
         let faulty = [NodeId(0), NodeId(77), NodeId(124)];
         for node in faulty {
             let block = cube.grid().unit(node).unwrap();
-            tell(&Command::MarkFaulty { block });
+            tell(&Change::MarkFaulty { block }).unwrap();
         }
         let snapshot = Snapshot::read(backend, cube.into()).unwrap();
         let ids: Vec<u32> = snapshot.jobs.iter().map(|job| job.id.0).collect();
