@@ -1,14 +1,15 @@
 //! What a server does where its memory fails or is full.
 
 use meshalloc::{
-    Change, Configuration, Flags, Interrupts, JobId, Mesh, Outcome, Refusal, Request,
+    Change, Configuration, Error, Flags, Interrupts, JobId, Mesh, Outcome, Refusal, Request,
     SchedulerKind, Storage, StrategyKind,
 };
 
 use super::*;
-use crate::frame::{ClientFrameBuffer, SERVER_CONTENT_MAX};
-use crate::keeping::Meantime;
-use crate::protocol::{ClientMessage, ServerMessage};
+use crate::frame::{ClientFrameBuffer, Header, SERVER_CONTENT_MAX};
+use crate::keeping::{Meantime, Record, Room, When};
+use crate::protocol::{ClientMessage, ProtocolError, ServerMessage};
+use crate::sessions::Remembered;
 
 /// Has room for checkpoints, but not for records, or fails when one is written.
 #[derive(Debug, Default)]
@@ -127,7 +128,7 @@ fn a_granted_job_that_cannot_be_recorded_is_gone_again() {
             has_room: true,
             ..Full::default()
         };
-        let server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+        let server = Server::with(controller, 1, keep, Origin::New);
         let mut server = server.pausing_after(slice);
         let submit = never_waits(&mut server);
         for expected in expected {
@@ -154,7 +155,7 @@ fn refused_attempts_bring_no_checkpoint_about() {
         has_room: true,
         ..Full::default()
     };
-    let mut server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+    let mut server = Server::with(controller, 1, keep, Origin::New);
     let submit = never_waits(&mut server);
     for seq in 2..10 {
         let fragmented = Err(Error::Refused(Refusal::Fragmented));
@@ -177,7 +178,7 @@ fn a_reset_makes_room_where_no_command_has_any() {
     let submit = Change::submit(job, Request::submesh(2, 2));
     assert_eq!(controller.handle(&submit, 0), Ok(Outcome::Done));
     let keep = Full::default();
-    let mut server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+    let mut server = Server::with(controller, 1, keep, Origin::New);
     let record = |change| Record {
         client: 0,
         session: NO_SESSION,
@@ -207,7 +208,7 @@ fn the_work_of_attempts_between_frames_is_counted() {
     let released = controller.begin(&release, 0, Interrupts::never());
     assert_eq!(released, Ok(Outcome::Released { processors: 4096 }));
     let keep = Full::default();
-    let mut server = Server::with(controller, 1, keep, Sessions::new(), Origin::New);
+    let mut server = Server::with(controller, 1, keep, Origin::New);
     let mut port = Received {
         bytes: &[],
         line: &mut &mut [0; 0][..],

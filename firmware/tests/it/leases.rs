@@ -2,11 +2,13 @@
 
 use std::num::NonZeroU64;
 
-use meshalloc::{Change, Controller, JobId, LeaseEnded, Outcome, Request, StrategyKind, Ticks};
+use meshalloc::{
+    Change, Controller, Event, Happened, JobId, Outcome, Request, StrategyKind, Ticks,
+};
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::{Origin, TIME_MAX};
-use meshalloc_firmware::{Client, Event, Happened, Received, Server};
+use meshalloc_firmware::{Client, Received, Server};
 
 use crate::board::{Board, at_reset, configuration, release, submit};
 use crate::line::{MemoryLine, OPTIONS, call};

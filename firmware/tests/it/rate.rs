@@ -192,8 +192,11 @@ fn a_client_and_the_board_work_at_every_rate() {
             assert_eq!((client.baud(), world.borrow().board_baud), (baud, baud));
             for job in 0..50 {
                 assert_eq!(
-                    call(&mut client, &submit(job, 3, 3), None).unwrap().len(),
-                    2
+                    call(&mut client, &submit(job, 3, 3), None)
+                        .unwrap()
+                        .grants()
+                        .len(),
+                    1
                 );
                 call(&mut client, &release(job), None).unwrap();
                 // However long nothing is said.
@@ -218,7 +221,13 @@ fn where_a_rate_does_not_work_the_client_and_the_board_stay_at_the_default() {
             world.borrow_mut().baud_max = baud_max;
             let mut client = connect(world, baud).unwrap();
             assert_eq!(client.baud(), BAUD_DEFAULT);
-            assert_eq!(call(&mut client, &submit(1, 3, 3), None).unwrap().len(), 2);
+            assert_eq!(
+                call(&mut client, &submit(1, 3, 3), None)
+                    .unwrap()
+                    .grants()
+                    .len(),
+                1
+            );
             assert_eq!(world.borrow().board_baud, BAUD_DEFAULT);
         });
     }
@@ -240,14 +249,26 @@ fn a_client_finds_a_board_that_an_earlier_one_has_left_at_another_rate() {
 fn a_client_finds_a_board_that_was_reset_and_goes_back_to_its_rate() {
     with_world(1, |world| {
         let mut client = connect(world, 1_000_000).unwrap();
-        assert_eq!(call(&mut client, &submit(1, 3, 3), None).unwrap().len(), 2);
+        assert_eq!(
+            call(&mut client, &submit(1, 3, 3), None)
+                .unwrap()
+                .grants()
+                .len(),
+            1
+        );
         world.borrow_mut().reset_board();
         let error = call(&mut client, &submit(2, 3, 3), None).unwrap_err();
         assert!(
             matches!(error, ClientError::ControllerReset { .. }),
             "{error}"
         );
-        assert_eq!(call(&mut client, &submit(2, 3, 3), None).unwrap().len(), 2);
+        assert_eq!(
+            call(&mut client, &submit(2, 3, 3), None)
+                .unwrap()
+                .grants()
+                .len(),
+            1
+        );
         assert_eq!(
             (client.baud(), world.borrow().board_baud),
             (1_000_000, 1_000_000)

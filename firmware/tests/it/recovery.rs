@@ -198,13 +198,10 @@ impl<const SECTOR: usize> Life<SECTOR> {
         let mut seen: Vec<String> = running.chain(waiting).map(of_job).collect();
         let faulty = |&node: &u32| controller.occupancy().is_faulty(NodeId(node));
         let faulty: Vec<u32> = (0..controller.machine().nodes()).filter(faulty).collect();
-        let numbers = controller
-            .granted_since(0)
-            .map(|(number, job)| (number, job.job().granted_at()));
-        let numbers: Vec<_> = numbers.collect();
+        let happened: Vec<_> = controller.view().events_since(0).collect();
         let configuration = controller.configuration();
         let events = controller.events();
-        seen.push(format!("{faulty:?} {numbers:?} {events} {configuration:?}"));
+        seen.push(format!("{faulty:?} {happened:?} {events} {configuration:?}"));
         seen
     }
 

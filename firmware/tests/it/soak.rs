@@ -15,11 +15,11 @@ use std::time::Duration;
 
 use meshalloc::jobs::LEASES_ENDED_MAX;
 use meshalloc::{
-    Answer, Block, Change, Error, Event, Flags, Happened, JobId, Outcome, Query, Refusal, Request,
-    Submesh,
+    Answer, Block, Change, Error, Event, Flags, Happened as Happening, JobId, Outcome, Query,
+    Refusal, Request, Submesh,
 };
 use meshalloc_firmware::protocol::Origin;
-use meshalloc_firmware::{Client, ClientError, Happened as Happening, Options};
+use meshalloc_firmware::{Client, ClientError, Options};
 
 use crate::line::Random;
 
@@ -180,7 +180,7 @@ impl Soak {
     fn take_grants(&mut self, at: usize, events: Vec<(Event, Vec<Block>)>) {
         for (event, blocks) in events {
             let job = event.job.0;
-            if event.what == Happened::LeaseEnded {
+            if event.what == Happening::LeaseEnded {
                 self.take_end(at, event.job);
                 continue;
             }
@@ -417,7 +417,10 @@ impl Soak {
         let world = self.world.borrow();
         let controller = world.server.as_ref().expect("it is there").controller();
         let view = controller.view();
-        let ended: Vec<LeaseEnded> = view.leases_ended_since(0).map(|(_, ended)| ended).collect();
+        let ended = view.events_since(0);
+        let ended: Vec<Event> = ended
+            .filter(|event| event.what == Happening::LeaseEnded)
+            .collect();
         let mut gone = Vec::new();
         for (&job, lease) in &mut self.leased {
             let slot = controller.jobs().find(JobId(job));
