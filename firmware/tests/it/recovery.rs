@@ -201,7 +201,9 @@ impl<const SECTOR: usize> Life<SECTOR> {
         let happened: Vec<_> = controller.view().events_since(0).collect();
         let configuration = controller.configuration();
         let events = controller.events();
-        seen.push(format!("{faulty:?} {happened:?} {events} {configuration:?}"));
+        seen.push(format!(
+            "{faulty:?} {happened:?} {events} {configuration:?}"
+        ));
         seen
     }
 
@@ -263,7 +265,7 @@ fn whoever_waits_is_told_of_the_progress_of_a_restore() {
     for job in 0..commands {
         let request = Request::submesh(9, 9).with_estimate(10);
         let job = JobId(job);
-        life.outcome(Change::submit(job, request));
+        life.call(1, Change::submit(job, request), None);
     }
     let before = life.jobs();
     let board = Box::leak(Box::new(Board::new()));
@@ -293,7 +295,7 @@ fn a_journal_that_cannot_be_read_stays_until_a_reset() {
     };
     let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
     for job in 0..10 {
-        life.outcome(submit(job, 2, 2));
+        life.call(1, submit(job, 2, 2), None);
     }
     // No room for so many jobs.
     let mut life = small(life.into_flash(), 2);
@@ -308,7 +310,7 @@ fn a_journal_that_cannot_be_read_stays_until_a_reset() {
     let mut life = small(life.into_flash(), 4);
     assert_eq!(life.outcome(Change::Reset), Ok(Outcome::Done));
     assert_eq!(life.server.origin(), Origin::New);
-    life.outcome(submit(77, 2, 2));
+    life.call(1, submit(77, 2, 2), None);
     let life = small(life.into_flash(), 5);
     assert!(matches!(life.server.origin(), Origin::Restored { .. }));
     assert_eq!(life.jobs(), [77]);
@@ -379,12 +381,12 @@ fn jobs_that_stay_are_listed_once_and_in_the_same_order() {
     for released in 1..24 {
         let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
         for job in 0..24 {
-            life.outcome(submit(job, 3, 3));
+            life.call(1, submit(job, 3, 3), None);
         }
         for job in [released, 0, 13] {
-            life.outcome(release(job));
+            life.call(1, release(job), None);
         }
-        life.outcome(submit(30, 1, 1));
+        life.call(1, submit(30, 1, 1), None);
         let order = list(&mut life, |_| ());
         let mut all = order.clone();
         all.sort_unstable();
@@ -392,9 +394,9 @@ fn jobs_that_stay_are_listed_once_and_in_the_same_order() {
         // Others come and go between the parts.
         let mut job = 100;
         let seen = list(&mut life, |life| {
-            life.outcome(submit(job, 1, 1));
-            life.outcome(release(30));
-            life.outcome(release(job - 1));
+            life.call(1, submit(job, 1, 1), None);
+            life.call(1, release(30), None);
+            life.call(1, release(job - 1), None);
             job += 1;
         });
         let stays = |job: &&u32| **job < 30;
@@ -412,7 +414,7 @@ fn jobs_that_stay_are_listed_once_and_in_the_same_order() {
 fn a_cut_while_a_state_is_discarded_leaves_it_or_none() {
     let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
     for job in 0..10 {
-        life.outcome(submit(job, 2, 2));
+        life.call(1, submit(job, 2, 2), None);
     }
     let flash = life.into_flash();
     let (mut kept, mut discarded) = (0, 0);
@@ -461,13 +463,13 @@ fn what_is_in_the_state_decides_which_image_reads_it() {
     );
     let table_is_full = Err(Error::Refused(Refusal::TableFull));
     for job in 0..12 {
-        life.outcome(submit(job, 5, 5));
+        life.call(1, submit(job, 5, 5), None);
     }
     assert_eq!(life.outcome(submit(12, 1, 1)), table_is_full);
     for job in 0..8 {
-        life.outcome(release(job));
+        life.call(1, release(job), None);
     }
-    life.outcome(submit(13, 2, 2));
+    life.call(1, submit(13, 2, 2), None);
     let seen = life.seen();
     let flash = life.into_flash();
     let of_same_room = |memory, flash: &MemoryFlash<4096>| {
@@ -505,14 +507,14 @@ fn records_of_remembered_requests_need_the_same_table() {
     let small = || Box::leak(Box::new(Small::new())).memory();
     let mut life = begin(small(), MemoryFlash::new(3), 1);
     for job in 0..12 {
-        life.outcome(submit(job, 5, 5));
+        life.call(1, submit(job, 5, 5), None);
     }
     let steps = life.server.journal().flash_mut().steps();
     let full = Err(Error::Refused(Refusal::TableFull));
     assert_eq!(life.outcome(submit(12, 9, 1)), full);
     assert!(life.server.journal().flash_mut().steps() > steps);
-    life.outcome(release(3));
-    life.outcome(submit(14, 2, 3));
+    life.call(1, release(3), None);
+    life.call(1, submit(14, 2, 3), None);
     let (seen, flash) = (life.seen(), life.into_flash());
     let other_list = Box::leak(Box::new(OtherList::new())).memory();
     for memory in [small(), other_list] {
@@ -530,12 +532,12 @@ fn records_of_remembered_requests_need_the_same_table() {
 fn commands_that_change_nothing_are_not_written() {
     let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
     let marked = |x| Submesh::new(x, 0, 1, 1).into();
-    life.outcome(Change::MarkFaulty { block: marked(15) });
-    life.outcome(lease(0, 1 << 40));
-    life.outcome(submit(1, 16, 8));
-    life.outcome(submit(2, 16, 16));
+    life.call(1, Change::MarkFaulty { block: marked(15) }, None);
+    life.call(1, lease(0, 1 << 40), None);
+    life.call(1, submit(1, 16, 8), None);
+    life.call(1, submit(2, 16, 16), None);
     for job in 3..24 {
-        life.outcome(submit(job, 16, 9));
+        life.call(1, submit(job, 16, 9), None);
     }
     let seen = life.seen();
     let never_waits = |job, w, h| {
@@ -588,7 +590,7 @@ fn commands_that_change_nothing_are_not_written() {
         }
     }
     // Jobs that never wait are refused by their attempts, of which some fail for want of a place.
-    life.outcome(release(23));
+    life.call(1, release(23), None);
     let released = life.server.journal().flash_mut().steps();
     assert!(released > steps);
     for (w, h) in [(16, 8), (1, 1)] {
@@ -600,7 +602,7 @@ fn commands_that_change_nothing_are_not_written() {
     assert_eq!(life.server.journal().flash_mut().steps(), released);
     assert_eq!(life.sectors_erased(), 0);
     // One that is granted is written.
-    life.outcome(Change::Reset);
+    life.call(1, Change::Reset, None);
     let steps = life.server.journal().flash_mut().steps();
     let outcome = life.outcome(never_waits(500, 2, 2));
     assert!(outcome.is_ok(), "{outcome:?}");
@@ -729,10 +731,10 @@ fn a_clock_that_a_client_has_advanced_is_kept() {
     assert_eq!(life.seen(), seen);
     // That of the server goes on by itself. A lease that is given behind it has the time at which
     // it was given.
-    life.outcome(release(9));
-    life.outcome(lease(1, 100));
+    life.call(1, release(9), None);
+    life.call(1, lease(1, 100), None);
     life.now = 50;
-    life.outcome(Change::ClearFaulty { block });
+    life.call(1, Change::ClearFaulty { block }, None);
     assert_eq!(life.server.controller().clock(), at + 50);
     life.call(1, submit(2, 2, 2), None);
     let (at, seen) = (life.server.controller().clock(), life.seen());
@@ -767,7 +769,7 @@ fn fill<const SECTOR: usize>(life: &mut Life<SECTOR>) {
 /// A server whose state has no room for another job, and the next job to submit.
 fn full() -> (Life<1024>, u32) {
     let mut life = Life::begin(MemoryFlash::new(3), 1, first_fit());
-    life.outcome(lease(0, 1 << 60));
+    life.call(1, lease(0, 1 << 60), None);
     let mut job = 1;
     while !is_full(&life.call(1, long(job), None)) {
         job += 1;
@@ -845,11 +847,15 @@ fn what_room_there_is_is_counted_between_frames() {
 fn what_waiting_jobs_will_hold_has_room_before_they_hold_it() {
     let scattered = configuration(16, 16, StrategyKind::Naive);
     let mut life = Life::begin(MemoryFlash::<2048>::new(3), 1, scattered);
-    life.outcome(Change::Submit {
-        job: JobId(0),
-        request: Request::submesh(16, 16),
-        lease: NonZeroU64::new(1 << 60),
-    });
+    life.call(
+        1,
+        Change::Submit {
+            job: JobId(0),
+            request: Request::submesh(16, 16),
+            lease: NonZeroU64::new(1 << 60),
+        },
+        None,
+    );
     let mut job = 1;
     while !is_full(&life.call(1, submit(job, 5, 5), None)) {
         job += 1;
@@ -899,7 +905,7 @@ fn sectors_of_a_board_have_room_for_so_many_jobs() {
                 configuration(64, 64, strategy),
                 &mut (),
             );
-            life.outcome(submit(first, 64, 64));
+            life.call(1, submit(first, 64, 64), None);
             let more = first + 1..first + 256;
             let waiting = more.take_while(|&job| !is_full(&life.call(1, command(job), None)));
             let jobs = 1 + waiting.count() as u32;
@@ -1023,7 +1029,7 @@ fn leases_of_a_full_state_end() {
 fn a_full_state_has_room_for_long_times_and_other_clients() {
     let (mut life, mut next) = (Life::<1024>::begin(MemoryFlash::new(3), 1, first_fit()), 1);
     assert_eq!(life.clock(1, true), DONE);
-    life.outcome(lease(0, 1 << 60));
+    life.call(1, lease(0, 1 << 60), None);
     while !is_full(&life.call(1, submit(next, 1, 1), None)) {
         next += 1;
         assert!(next < 30, "there is always room");
@@ -1087,7 +1093,7 @@ fn unread(flash: MemoryFlash<4096>, boot: u64) -> Life<4096> {
 #[test]
 fn a_journal_that_is_not_to_be_read_stays_until_a_reset() {
     let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
-    life.outcome(submit(1, 2, 2));
+    life.call(1, submit(1, 2, 2), None);
     let mut life = unread(life.into_flash(), 2);
     assert_eq!(life.jobs(), []);
     stays_unread(&mut life);
@@ -1095,7 +1101,7 @@ fn a_journal_that_is_not_to_be_read_stays_until_a_reset() {
     assert_eq!(life.jobs(), [1]);
     let mut life = unread(life.into_flash(), 4);
     assert_eq!(life.outcome(Change::Reset), Ok(Outcome::Done));
-    life.outcome(submit(2, 2, 2));
+    life.call(1, submit(2, 2, 2), None);
     let life = Life::begin(life.into_flash(), 5, first_fit());
     assert_eq!(life.jobs(), [2]);
 }

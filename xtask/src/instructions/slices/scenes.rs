@@ -257,7 +257,10 @@ fn scattered(machine: Grid) -> Vec<(Ticks, Ask)> {
     commands.extend(asked(machine));
     // It was faulty already, and is on no block of the job.
     // Until the journal of the image needs another checkpoint, with all blocks in it.
-    commands.extend(vec![Change::MarkFaulty { block: unit(0) }.into(); 1_000]);
+    commands.extend(vec![
+        Ask::Change(Change::MarkFaulty { block: unit(0) });
+        1_000
+    ]);
     for block in [unit(0), all] {
         commands.push(Change::MarkFaulty { block }.into());
         commands.push(Change::ClearFaulty { block }.into());
