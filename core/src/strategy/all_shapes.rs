@@ -100,9 +100,7 @@ impl Strategy for AllShapes<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         all_shapes(request, self.mesh.sides())
-            .find_map(|sides| {
-                                first_rectangle(occupancy, sides, self.workspace.words, draft)
-            })
+            .find_map(|sides| first_rectangle(occupancy, sides, self.workspace.words, draft))
             .map(|block| draft.push(block))
             .is_some()
     }

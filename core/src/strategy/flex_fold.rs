@@ -100,9 +100,7 @@ impl Strategy for FlexFold<'_> {
         draft: &mut Draft<'_, '_>,
     ) -> bool {
         shapes(request)
-            .find_map(|sides| {
-                                first_rectangle(occupancy, sides, self.workspace.words, draft)
-            })
+            .find_map(|sides| first_rectangle(occupancy, sides, self.workspace.words, draft))
             .map(|block| draft.push(block))
             .is_some()
     }
