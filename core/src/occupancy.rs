@@ -301,6 +301,17 @@ impl<'m> Occupancy<'m> {
         &self.faulty[row * self.stride()..(row + 1) * self.stride()]
     }
 
+    /// The number of faulty processors of a block of the machine. O(words) of the block.
+    #[cfg(feature = "restore")]
+    pub(crate) fn faulty_in(&self, block: Block) -> u32 {
+        let mut faulty = 0;
+        self.layout.words(block, |word, bits| {
+            faulty += (bits & self.faulty[word]).count_ones();
+            true
+        });
+        faulty
+    }
+
     /// The faulty processors in the order of their numbers. O(words), O(1) if there is none.
     #[cfg(feature = "restore")]
     pub(crate) fn faulty_nodes(&self) -> impl Iterator<Item = NodeId> {

@@ -69,7 +69,7 @@ fn wait(table: &mut JobTable<'_>, id: u32) -> Result<Slot, Refusal> {
 
 /// Grants a waiting job so many blocks, as far as the pool has room. Returns whether it had.
 fn grant(table: &mut JobTable<'_>, pool: &mut BlockPool<'_>, slot: Slot, blocks: u16) -> bool {
-    let mut draft = Draft::new(pool, crate::blocks::Pausing::never());
+    let mut draft = Draft::unpaused(pool);
     (0..blocks).for_each(|x| draft.push(unit(x)));
     let chain = draft.finish(true);
     let complete = chain.is_ok();

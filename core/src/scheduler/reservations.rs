@@ -5,6 +5,7 @@ use super::world::placing;
 use crate::blocks::Chain;
 use crate::error::Refusal;
 use crate::jobs::{JobSlot, JobTable, Reserved, Slot};
+use crate::pause::Pause;
 use crate::request::Ticks;
 use crate::strategy::Strategy;
 use crate::supposition::Supposition;
@@ -22,7 +23,7 @@ impl<'m> World<'_, 'm> {
         let (mut last, mut sorted) = (None, 0);
         while let Some(job) = self.jobs.sort_next(last, sorted, self.now) {
             (last, sorted) = (Some(job), sorted + 1);
-            self.worked(500 + 10 * sorted as u32);
+            self.spend(500 + 10 * sorted as u32);
         }
     }
 
@@ -64,8 +65,8 @@ impl<'m> World<'_, 'm> {
     /// Why a job is refused that would take what is reserved: it would fit into that, or not even then.
     fn refusal_but_for_reservations(&mut self, job: Slot) -> Refusal {
         let request = self.jobs.get(job).request();
-        let watch = self.watcher.beside(self.jobs);
-        match self.allocator.fits_watched(request, watch) {
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
+        match self.allocator.fits_pausing(request, pause.as_ref()) {
             true => Refusal::Reserved,
             false => Refusal::Fragmented,
         }
@@ -78,15 +79,11 @@ impl<'m> World<'_, 'm> {
         if demand > self.allocator.occupancy().free() {
             return Err(Refusal::TooFewFree);
         }
-        if !self
-            .allocator
-            .fits_watched(request, self.watcher.beside(self.jobs))
-        {
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
+        if !self.allocator.fits_pausing(request, pause.as_ref()) {
             return Err(Refusal::Fragmented);
         }
-        let mut supposition = self
-            .allocator
-            .suppose_watched(self.watcher.beside(self.jobs));
+        let mut supposition = self.allocator.suppose_pausing(pause);
         withhold(self.jobs, &mut supposition, self.now, withheld_before);
         supposition.find(request, demand, placing)
     }
@@ -181,7 +178,7 @@ impl<'m> World<'_, 'm> {
 
     /// The first time after this one, or of all, at which a running job, or one with a reservation, is expected to end.
     fn end_after(&mut self, time: Option<Ticks>) -> Option<Ticks> {
-        self.worked_on_jobs();
+        self.spend_on_jobs();
         let jobs = self.jobs.running_sorted().chain(self.jobs.reserved());
         let ends = jobs.filter_map(|job| job.ends(self.now));
         ends.filter(|&end| time.is_none_or(|time| end > time)).min()
@@ -208,7 +205,8 @@ impl<'m> World<'_, 'm> {
         let has_ended = move |job: &&JobSlot| job.ends(now).is_some_and(|end| end <= from);
         let ended = jobs.running_sorted().take_while(has_ended);
         let given_back = ended.map(JobSlot::blocks);
-        let mut supposition = self.allocator.suppose_watched(self.watcher.beside(jobs));
+        let pause = Pause::with_jobs(self.pauses, jobs);
+        let mut supposition = self.allocator.suppose_pausing(pause);
         for blocks in given_back.clone() {
             supposition.give_back_blocks(blocks);
         }
@@ -233,7 +231,7 @@ impl<'m> World<'_, 'm> {
         let mut at = 0;
         // With a count of those before it an iterator over jobs is not kept over a pause.
         loop {
-            self.worked(100 + 30 * at as u32);
+            self.spend(100 + 30 * at as u32);
             let next = self.jobs.reserved_before(until).nth(at);
             let Some(start) = next.and_then(JobSlot::reserved_from) else {
                 return false;
@@ -245,20 +243,20 @@ impl<'m> World<'_, 'm> {
         }
     }
 
-    /// All jobs have been looked at.
-    fn worked_on_jobs(&mut self) {
-        self.worked(500 + 60 * (self.jobs.waiting_len() + self.jobs.running_len()));
+    /// All jobs were looked at.
+    fn spend_on_jobs(&self) {
+        self.spend(500 + 60 * (self.jobs.waiting_len() + self.jobs.running_len()));
     }
 
-    fn worked(&mut self, instructions: u32) {
+    fn spend(&self, instructions: u32) {
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
         let (occupancy, pool) = self.allocator.parts();
-        let mut watch = self.watcher.beside(self.jobs);
-        watch.worked(instructions, occupancy, pool);
+        Pause::spend(pause.as_ref(), instructions, occupancy, pool);
     }
 
     /// The number of free processors at a time, as far as estimates tell.
     fn free_at(&mut self, time: Ticks) -> u32 {
-        self.worked_on_jobs();
+        self.spend_on_jobs();
         let ended = |job: &&JobSlot| job.ends(self.now).is_some_and(|end| end <= time);
         let freed: u32 = self.running().filter(ended).map(JobSlot::processors).sum();
         let reserved = self.jobs.reserved_before(time.saturating_add(1));

@@ -3,13 +3,14 @@
 use super::Try;
 use crate::allocator::Allocator;
 use crate::blocks::{Allocation, Chain};
+use crate::controller::Status;
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Queue, Slot};
 use crate::outlook::Placing;
+use crate::pause::{Pause, Pauses};
 use crate::request::{Request, Ticks};
 use crate::strategy::StrategyKind;
-use crate::watch::Watcher;
 
 /// All that a scheduler decides by: the jobs that wait and run, the machine, the time, and what could be placed if some had ended.
 ///
@@ -21,7 +22,8 @@ pub struct World<'a, 'm> {
     pub(crate) allocator: &'a mut Allocator<'m>,
     pub(crate) strategy: &'a StrategyKind,
     pub(crate) now: Ticks,
-    pub(crate) watcher: Watcher<'a>,
+    /// The pauses of the work, and what they show of the controller.
+    pub(crate) pauses: Option<(&'a Pauses<'a>, Status<'a>)>,
 }
 
 impl<'m> World<'_, 'm> {
@@ -71,8 +73,8 @@ impl<'m> World<'_, 'm> {
             #[cfg(feature = "reservations")]
             Try::AroundReservations(job) => self.find_around_reservations(job),
         };
-        let watch = self.watcher.beside(self.jobs);
-        Ok(self.allocator.take_watched(blocks?, watch))
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
+        Ok(self.allocator.take_pausing(blocks?, pause.as_ref()))
     }
 
     /// What the strategy finds for a job that may take whatever is free.
@@ -80,8 +82,9 @@ impl<'m> World<'_, 'm> {
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn find(&mut self, job: Slot) -> Result<Chain, Refusal> {
         let (placing, request, demand) = placing(self.jobs, job, self.now, 0);
-        let watch = self.watcher.beside(self.jobs);
-        self.allocator.find(request, demand, Some(placing), watch)
+        let pause = Pause::with_jobs(self.pauses, self.jobs);
+        self.allocator
+            .find(request, demand, Some(placing), pause.as_ref())
     }
 }
 

@@ -4,9 +4,9 @@ use crate::blocks::{Allocation, BlockPool, Chain, Draft};
 use crate::error::Refusal;
 use crate::grid::Block;
 use crate::occupancy::Occupancy;
+use crate::pause::Pause;
 use crate::request::Request;
 use crate::strategy::{AnyStrategy, Strategy};
-use crate::watch::Watch;
 
 #[cfg(feature = "reservations")]
 mod reservation;
@@ -38,7 +38,7 @@ pub struct Supposition<'a, 'm> {
     occupancy: &'a Occupancy<'m>,
     strategy: &'a mut AnyStrategy<'m>,
     pool: &'a mut BlockPool<'m>,
-    watch: Watch<'a, 'm>,
+    pause: Option<Pause<'a, 'm>>,
 }
 
 impl<'a, 'm> Supposition<'a, 'm> {
@@ -48,7 +48,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
         occupancy: &'a Occupancy<'m>,
         strategy: &'a mut AnyStrategy<'m>,
         pool: &'a mut BlockPool<'m>,
-        watch: Watch<'a, 'm>,
+        pause: Option<Pause<'a, 'm>>,
     ) -> Self {
         supposed.suppose(occupancy);
         Supposition {
@@ -56,7 +56,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
             occupancy,
             strategy,
             pool,
-            watch,
+            pause,
         }
     }
 
@@ -73,7 +73,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
     pub(crate) fn give_back_blocks(&mut self, blocks: Chain) {
         for block in self.pool.iter(blocks) {
             self.supposed.suppose_free(self.occupancy, block);
-            self.watch.visited(block, self.occupancy, self.pool);
+            self.spend_on(block);
         }
     }
 
@@ -87,7 +87,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
     /// [`Supposition::withhold`] of a block of the machine.
     pub(crate) fn withhold_block(&mut self, block: Block) {
         self.supposed.withhold(block);
-        self.watch.visited(block, self.occupancy, self.pool);
+        self.spend_on(block);
     }
 
     /// The number of free processors.
@@ -110,10 +110,9 @@ impl<'a, 'm> Supposition<'a, 'm> {
         if demand > self.free() {
             return false;
         }
-        let mut search = self.watch.over(self.occupancy);
-        let mut draft = Draft::new(self.pool, search.pausing());
-        // The search itself, and to make the bitmap.
-        draft.worked(10 * self.supposed.grid().nodes());
+        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
+        // The bitmap was made, and the search may be one that has no pauses.
+        draft.spend_passes(2, self.occupancy.grid());
         let fits = self.strategy.would_fit(self.supposed, request, &mut draft);
         draft.discard();
         self.end();
@@ -122,8 +121,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
 
     /// What the strategy finds here for a request whose demand is free; it keeps what it kept before.
     fn propose(&mut self, request: &Request) -> Result<Chain, Refusal> {
-        let mut search = self.watch.over(self.occupancy);
-        let mut draft = Draft::new(self.pool, search.pausing());
+        let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
         let found = self.strategy.suppose(self.supposed, request, &mut draft);
         let blocks = draft.finish(found);
         self.end();
@@ -132,8 +130,14 @@ impl<'a, 'm> Supposition<'a, 'm> {
 
     /// The strategy goes by what is in truth again.
     fn end(&mut self) {
-        let mut worked = |instructions| self.watch.worked(instructions, self.occupancy, self.pool);
-        self.strategy.end_supposing(self.occupancy, &mut worked);
+        let spend = |n| Pause::spend(self.pause.as_ref(), n, self.occupancy, self.pool);
+        self.strategy.end_supposing(self.occupancy, &spend);
+    }
+
+    /// The words of a block were visited.
+    fn spend_on(&self, block: Block) {
+        let instructions = self.occupancy.layout().instructions(block);
+        Pause::spend(self.pause.as_ref(), instructions, self.occupancy, self.pool);
     }
 
     /// The block that the strategy would give to a request; `None` if it finds no place, or several blocks, or if as many blocks are held as there is

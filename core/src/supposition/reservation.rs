@@ -7,8 +7,9 @@ use crate::grid::Block;
 use crate::jobs::{JobSlot, Reserved};
 use crate::mesh::{Sides, Submesh};
 use crate::outlook::{Outlook, Placing};
+use crate::pause::Pause;
 use crate::request::Request;
-use crate::search::rectangles::{Step, for_each_maximal};
+use crate::search::rectangles::for_each_maximal;
 use crate::strategy::Strategy;
 
 impl Supposition<'_, '_> {
@@ -71,7 +72,7 @@ impl Supposition<'_, '_> {
         }
         for block in self.pool.reserved(job.reserved_chain()) {
             self.supposed.withhold(block);
-            self.watch.visited(block, self.occupancy, self.pool);
+            self.spend_on(block);
         }
     }
 
@@ -94,8 +95,8 @@ impl Supposition<'_, '_> {
         if count == 0 {
             return None;
         }
-        let (pool, occupancy, watch) = (&*self.pool, self.occupancy, &mut self.watch);
-        let mut worked = |instructions| watch.worked(instructions, occupancy, pool);
+        let (pool, occupancy, pause) = (&*self.pool, self.occupancy, self.pause.as_ref());
+        let spend = |n| Pause::spend(pause, n, occupancy, pool);
         let given_back_len: u32 = given_back.clone().map(Chain::len).sum();
         // What is free here and busy in truth has been given back.
         let busy = |place: Submesh| -> u32 {
@@ -103,13 +104,9 @@ impl Supposition<'_, '_> {
             blocks.map(|block| place.common(block.into())).sum()
         };
         let mut best: Option<((u32, [u16; 4]), Submesh)> = None;
-        for_each_maximal(self.supposed, |step| {
-            let free = match step {
-                Step::Found(free) => free,
-                Step::Worked(instructions) => return worked(instructions),
-            };
+        for_each_maximal(self.supposed, &spend, |free| {
             for &sides in &sides[..count] {
-                worked(4 * (300 + 60 * given_back_len));
+                spend(4 * (300 + 60 * given_back_len));
                 free.for_each_corner(sides, |place| {
                     let (low, high) = (place.lower_left(), place.upper_right());
                     let withheld = place.area() - busy(place);
