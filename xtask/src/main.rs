@@ -15,6 +15,7 @@ mod decisions;
 mod docs;
 mod emulator;
 mod fuzz;
+mod guide;
 mod image;
 mod instructions;
 mod measurements;
@@ -58,6 +59,8 @@ enum Chore {
     Panics(panics::Options),
     /// Write the generated documents and build the book.
     Docs(docs::Options),
+    /// Build the program that the guide "Link the core" shows.
+    Guide,
     /// Adapt the chapters of the book; mdBook runs this.
     #[command(hide = true)]
     Book(book::Options),
@@ -96,6 +99,7 @@ fn main() -> ExitCode {
         Chore::Benchmarks(options) => benchmarks::run(&options),
         Chore::RoundTrips(options) => round_trips::run(&options),
         Chore::Docs(options) => docs::run(&options),
+        Chore::Guide => guide::run(),
         Chore::Book(options) => book::preprocess(&options),
         Chore::Decisions(options) => decisions::run(&options),
         Chore::Qemu(options) => board::qemu(&options),
