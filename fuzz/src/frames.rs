@@ -2,7 +2,8 @@
 
 use meshalloc_firmware::frame::{CLIENT_CONTENT_MAX, CRC_LEN, Decoder, HEADER_LEN, Header};
 
-/// Whole frames and damaged ones come in the order and at the bytes at which a decoder that has the whole stream finds them.
+/// Whole frames and damaged ones come in the order and at the bytes at which a decoder that has the
+/// whole stream finds them.
 ///
 /// # Panics
 ///

@@ -21,7 +21,8 @@ fn regions() -> [Range<u32>; REGIONS] {
     std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32)
 }
 
-/// A server restored from any bytes, or from a journal of any chunks and records, is sound and serves.
+/// A server restored from any bytes, or from a journal of any chunks and records, is sound and
+/// serves.
 ///
 /// # Panics
 ///

@@ -1,7 +1,8 @@
-//! Arbitrary bytes for everything that reads bytes. Each function is the body of a target of the same name: it takes any bytes, and
-//! panics if something does not hold.
+//! Arbitrary bytes for everything that reads bytes. Each function is the body of a target of the
+//! same name: it takes any bytes, and panics if something does not hold.
 //!
-//! Where a checksum would keep out nearly all bytes, a target is structured: the bytes choose what is done, and the checksum is made right.
+//! Where a checksum would keep out nearly all bytes, a target is structured: the bytes choose what
+//! is done, and the checksum is made right.
 
 use std::fs;
 use std::path::PathBuf;
@@ -34,7 +35,8 @@ macro_rules! program {
     };
 }
 
-/// Runs a target over the files and folders on the command line, to look at a finding without cargo-fuzz.
+/// Runs a target over the files and folders on the command line, to look at a finding without
+/// cargo-fuzz.
 ///
 /// # Panics
 ///

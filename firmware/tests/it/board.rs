@@ -8,7 +8,8 @@ use meshalloc::{
 /// The jobs a [`Board`] has room for.
 pub(crate) const JOBS: usize = 24;
 
-/// The memory of a small board: a mesh of up to 16 x 16, or any other grid of 256 processors, with words of 32 or 64 bits.
+/// The memory of a small board: a mesh of up to 16 x 16, or any other grid of 256 processors, with
+/// words of 32 or 64 bits.
 pub(crate) type Board = Storage<16, JOBS, 32, 256, 256>;
 
 pub(crate) fn on(machine: Grid, strategy: StrategyKind) -> Configuration {

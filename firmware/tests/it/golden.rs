@@ -180,7 +180,8 @@ fn content(frame: &[u8]) -> Vec<u8> {
     content
 }
 
-/// The frames that `PROTOCOL.md` explains field by field, as bytes: a block of lines with a remark behind each.
+/// The frames that `PROTOCOL.md` explains field by field, as bytes: a block of lines with a remark
+/// behind each.
 fn explained() -> Vec<Vec<u8>> {
     let text = include_str!("../../PROTOCOL.md");
     let (_, section) = text.split_once("## 5 Examples").expect("section 5");

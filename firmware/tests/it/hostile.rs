@@ -1,5 +1,5 @@
-//! Frames that are not as they should be: counted, answered where a number can be read, and never to
-//! the harm of the next one.
+//! Frames that are not as they should be: counted, answered where a number can be read, and never
+//! to the harm of the next one.
 
 use meshalloc::{Block, Command, ConfigureError, Error, Refusal, Reply, StrategyKind};
 use meshalloc_firmware::frame::{
@@ -515,7 +515,8 @@ fn an_old_frame_is_refused_once_its_outcome_is_forgotten() {
     for frame in [submission(10, 1), release(11, 1), submission(12, 2)] {
         assert_eq!(answers(&mut server, &frame).len(), 1);
     }
-    // The window holds four: the first submission comes late once more, and is answered from memory, not carried out.
+    // The window holds four: the first submission comes late once more, and is answered from
+    // memory, not carried out.
     let again = outcomes(answers(&mut server, &submission(10, 1)));
     assert!(matches!(again[..], [Outcome::Submitted { .. }]));
     for seq in 13..13 + WINDOW as u32 {
@@ -617,7 +618,8 @@ fn no_bytes_at_all_make_the_server_panic_or_deaf() {
     }
 }
 
-/// A whole frame around a message in which some bytes are others, so that they are read as numbers, tags and lengths.
+/// A whole frame around a message in which some bytes are others, so that they are read as numbers,
+/// tags and lengths.
 fn wrong_inside(random: &mut Random) -> Vec<u8> {
     struct Raw<'a>(&'a [u8]);
     impl serde::Serialize for Raw<'_> {

@@ -170,7 +170,8 @@ fn next_operations<const REGIONS: usize>(
     }
 }
 
-/// Runs some hundred operations; before each one, cuts the power in every step of it, several times with other noise.
+/// Runs some hundred operations; before each one, cuts the power in every step of it, several times
+/// with other noise.
 fn cut_in_every_step<const REGIONS: usize>(sectors: usize, operations: usize, seed: u64) {
     let mut random = Random(seed);
     let mut pair = Pair::<REGIONS>::new(sectors);
@@ -258,14 +259,16 @@ fn acknowledged_records_survive_ten_thousand_cuts_in_a_row() {
     );
 }
 
-/// The chunk and the record of [`in_use`] take so many bytes, and its first entry and its commit so many.
+/// The chunk and the record of [`in_use`] take so many bytes, and its first entry and its commit so
+/// many.
 const EIGHT: usize = 20;
 const BEGIN: usize = 24;
 const COMMIT: usize = 12;
 /// Where the first record is.
 const RECORDS: usize = BEGIN + EIGHT + COMMIT;
 
-/// A journal with two closed regions and some records in the active one, which is opened again after each checkpoint.
+/// A journal with two closed regions and some records in the active one, which is opened again
+/// after each checkpoint.
 fn in_use(seed: u64, records: usize) -> Pair<3> {
     let mut random = Random(seed);
     let mut eight = || random.next().to_le_bytes().to_vec();
@@ -546,7 +549,8 @@ fn a_full_region_refuses_and_loses_nothing() {
         Err(JournalError::CheckpointUnderWay)
     );
     pair.run(&Operation::Commit).expect("it has begun");
-    // The first entry takes 24 bytes, the last of the checkpoint 12, the closing word 4, a record of 5 bytes 20.
+    // The first entry takes 24 bytes, the last of the checkpoint 12, the closing word 4, a record
+    // of 5 bytes 20.
     let record = Operation::Append(vec![1, 2, 3, 4, 5]);
     let fit = (SECTOR - 24 - 12 - 4) / 20;
     let mut due = 0;
@@ -607,7 +611,8 @@ fn a_region_is_refused_if_it_is_smaller_than_the_least() {
     assert_eq!(open(REGION_MIN - 4), Err(JournalError::Regions));
 }
 
-/// Every region is erased for as many records as a server writes behind a checkpoint, all equally often.
+/// Every region is erased for as many records as a server writes behind a checkpoint, all equally
+/// often.
 #[test]
 fn wear_is_even_and_as_computed() {
     const SIXTEEN_KB: usize = 16 * 1024;

@@ -105,8 +105,9 @@ impl Direction {
     }
 }
 
-/// The client's end of a line whose other end is `server`. What is sent is served at once, and before it the server finds time
-/// to try a job or two; a receive with nothing to receive is a timeout.
+/// The client's end of a line whose other end is `server`. What is sent is served at once, and
+/// before it the server finds time to try a job or two; a receive with nothing to receive is a
+/// timeout.
 pub(crate) struct MemoryLine<'s, 'm> {
     pub(crate) server: &'s mut Server<'m>,
     pub(crate) now: u64,
@@ -148,7 +149,8 @@ impl<'s, 'm> MemoryLine<'s, 'm> {
         std::array::from_fn(|i| self.there.happened[i] + self.back.happened[i])
     }
 
-    /// Bytes to the server beside the client's; what it answers stands before the client's next reply.
+    /// Bytes to the server beside the client's; what it answers stands before the client's next
+    /// reply.
     pub(crate) fn inject(&mut self, bytes: &[u8]) {
         let mut answer = Vec::new();
         self.server

@@ -95,14 +95,16 @@ fn longest(request: Request) -> Request {
     request.with_flags(Flags::all()).with_estimate(u64::MAX)
 }
 
-/// 16 extents, three of them of two bytes each. A fourth of that size is more than the code of a shape has room for.
+/// 16 extents, three of them of two bytes each. A fourth of that size is more than the code of a
+/// shape has room for.
 fn longest_shape() -> Request {
     let mut extents = [1; 16];
     extents[..3].fill(128);
     request(&extents)
 }
 
-/// 16 sides, two of them of two bytes each: a third of that size is more processors than there can be.
+/// 16 sides, two of them of two bytes each: a third of that size is more processors than there can
+/// be.
 fn longest_configuration() -> Configuration {
     let mut sides = [1; 16];
     sides[..3].copy_from_slice(&[128, 128, 64]);

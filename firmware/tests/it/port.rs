@@ -1,4 +1,5 @@
-//! The interrupt of the serial port, with registers in memory whose line has every fault of a real one. QEMU's has none of them.
+//! The interrupt of the serial port, with registers in memory whose line has every fault of a real
+//! one. QEMU's has none of them.
 
 use std::collections::VecDeque;
 
@@ -182,7 +183,8 @@ fn question(seq: u32) -> Vec<u8> {
     frame.expect("it is short").to_vec()
 }
 
-/// Each frame without a fault is answered, whatever has hit the one before it, and no frame with one is answered as what it is not.
+/// Each frame without a fault is answered, whatever has hit the one before it, and no frame with
+/// one is answered as what it is not.
 #[test]
 fn a_fault_of_the_line_costs_at_most_the_frames_that_it_hits() {
     let mut faults = [0; 4];
@@ -241,8 +243,8 @@ fn a_fault_of_the_line_costs_at_most_the_frames_that_it_hits() {
     assert!(faults.iter().all(|&count| count > 300), "{faults:?}");
 }
 
-/// Nothing leaves, for ever: the server takes every frame and drops replies as a whole. Once the line works again what is there leaves, and later
-/// questions are answered.
+/// Nothing leaves, for ever: the server takes every frame and drops replies as a whole. Once the
+/// line works again what is there leaves, and later questions are answered.
 #[test]
 fn a_line_that_takes_nothing_stops_nothing() {
     with_chip(|chip| {
@@ -290,8 +292,8 @@ fn a_reply_on_its_way_holds_up_neither_frames_nor_work() {
     });
 }
 
-/// What comes out is what went in, in order, frames of any length, wherever in its memory they begin; and a frame that does not fit leaves
-/// no trace.
+/// What comes out is what went in, in order, frames of any length, wherever in its memory they
+/// begin; and a frame that does not fit leaves no trace.
 #[test]
 fn what_is_sent_leaves_in_order() {
     let (mut queue, mut random) = (Queue::<u8, 4>::new(), Random(1));

@@ -1,4 +1,5 @@
-//! The rate of the line: a client and a server whose ends differ hear each other's levels as garbage, and must find each other again.
+//! The rate of the line: a client and a server whose ends differ hear each other's levels as
+//! garbage, and must find each other again.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -13,8 +14,8 @@ use meshalloc_firmware::{BAUD_DEFAULT, Client, ClientError, ClientMessage, Line,
 use crate::board::{Board, at_reset, release, submit};
 use crate::line::{Random, call};
 
-/// What a receiver of one rate makes of bytes that were sent at another: the byte, and whether it has no stop bit. The line is sampled in the middle of
-/// each bit, after a falling edge.
+/// What a receiver of one rate makes of bytes that were sent at another: the byte, and whether it
+/// has no stop bit. The line is sampled in the middle of each bit, after a falling edge.
 fn heard(bytes: &[u8], sent_at: u32, heard_at: u32) -> Vec<(u8, bool)> {
     let bits = bytes.iter().flat_map(|&byte| {
         let data = (0..8).map(move |bit| byte >> bit & 1 == 1);
@@ -255,8 +256,8 @@ fn a_client_finds_a_board_that_was_reset_and_goes_back_to_its_rate() {
     });
 }
 
-/// Cuts, resets, lines that bear less than before and other clients, at random moments, also in the middle of a switch: on a sound line the next
-/// client is served within its five tries.
+/// Cuts, resets, lines that bear less than before and other clients, at random moments, also in the
+/// middle of a switch: on a sound line the next client is served within its five tries.
 #[test]
 fn whatever_happens_a_client_is_served_once_the_line_is_sound() {
     let (mut fast, mut slow) = (0, 0);
@@ -309,8 +310,8 @@ fn whatever_happens_a_client_is_served_once_the_line_is_sound() {
     assert!(fast > 20 && slow > 20, "{fast} {slow}");
 }
 
-/// The client sends a frame again after a second, and the board waits for it at the rate that they have. Its answer comes behind the word that the half of
-/// the first copy was damaged.
+/// The client sends a frame again after a second, and the board waits for it at the rate that they
+/// have. Its answer comes behind the word that the half of the first copy was damaged.
 #[test]
 fn a_lost_frame_does_not_cost_the_rate() {
     with_world(0, |world| {

@@ -1,4 +1,5 @@
-//! What a server makes of its journal when it starts, and what it does when the journal has no room left.
+//! What a server makes of its journal when it starts, and what it does when the journal has no room
+//! left.
 
 use std::ops::Range;
 
@@ -807,7 +808,8 @@ fn a_full_state_becomes_smaller_whatever_comes_before() {
     assert_eq!(life.jobs(), [next]);
 }
 
-/// The count of the room is work between frames: whoever needs it is told that the server is busy, and others are served.
+/// The count of the room is work between frames: whoever needs it is told that the server is busy,
+/// and others are served.
 #[test]
 fn what_room_there_is_is_counted_between_frames() {
     let (mut life, next) = full();
@@ -868,7 +870,8 @@ fn what_waiting_jobs_will_hold_has_room_before_they_hold_it() {
     assert_eq!(life.jobs(), []);
 }
 
-/// As README says: as many jobs as a board's sectors have room for, the first on the whole machine, and all of them released again.
+/// As README says: as many jobs as a board's sectors have room for, the first on the whole machine,
+/// and all of them released again.
 #[test]
 fn sectors_of_a_board_have_room_for_so_many_jobs() {
     let short = |job| submit(job, 16, 16);

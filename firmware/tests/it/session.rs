@@ -125,8 +125,8 @@ fn some_request(random: &mut Random, kind: Kind) -> Request {
     }
 }
 
-/// Commands of every kind, many of them wrong in some way, on a machine, mostly of this kind, that is nearly always
-/// full.
+/// Commands of every kind, many of them wrong in some way, on a machine, mostly of this kind, that
+/// is nearly always full.
 fn commands(random: &mut Random, count: usize, kind: Kind) -> Vec<Command> {
     (0..count)
         .map(|i| {
@@ -355,8 +355,8 @@ fn a_long_grant_comes_in_parts_and_again_when_one_is_lost() {
     assert_eq!(server.controller().statistics().counts.granted, 1);
 }
 
-/// 4,096 single processors, 342 grants, on a line that loses and repeats frames: what the server holds between two tries is the job,
-/// not the grants.
+/// 4,096 single processors, 342 grants, on a line that loses and repeats frames: what the server
+/// holds between two tries is the job, not the grants.
 #[test]
 fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
     const PROCESSORS: u32 = 4096;

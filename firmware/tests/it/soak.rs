@@ -1,8 +1,10 @@
-//! Several clients, a server with a journal, and everything that can go wrong between them: frames that are lost, changed, cut, repeated, delayed
-//! and overtaken, clients that are started again, and resets at any word of a write to the journal.
+//! Several clients, a server with a journal, and everything that can go wrong between them: frames
+//! that are lost, changed, cut, repeated, delayed and overtaken, clients that are started again,
+//! and resets at any word of a write to the journal.
 //!
-//! A ledger says after each operation what must be true: no processor is lost or in two jobs, every acknowledged grant is there, none
-//! is there twice or without anybody having asked for it, and every reset is known. Everything follows from the seed.
+//! A ledger says after each operation what must be true: no processor is lost or in two jobs, every
+//! acknowledged grant is there, none is there twice or without anybody having asked for it, and
+//! every reset is known. Everything follows from the seed.
 
 mod world;
 
@@ -231,7 +233,8 @@ impl Soak {
         Ok(())
     }
 
-    /// Finds out what has become of a job whose last command is in doubt. If it is there, it is as it was before that.
+    /// Finds out what has become of a job whose last command is in doubt. If it is there, it is as
+    /// it was before that.
     fn settle(&mut self, at: usize, mut client: Client<End>, job: u32, before: Entry) {
         self.happened().in_doubt += 1;
         for _ in 0..200 {
@@ -261,7 +264,8 @@ impl Soak {
                 Err(error) => self.note(at, &error, &client),
             }
         }
-        // The line is too bad: another client is started, and what it finds does not tell what a late frame of this one may do.
+        // The line is too bad: another client is started, and what it finds does not tell what a
+        // late frame of this one may do.
         self.ledger.insert(job, Entry::Unknown);
     }
 
@@ -424,7 +428,8 @@ impl Soak {
         }
     }
 
-    /// A job with a lease may be gone: then the lease has ended, at its time, and the server can tell so.
+    /// A job with a lease may be gone: then the lease has ended, at its time, and the server can
+    /// tell so.
     fn see_leases(&mut self) {
         let world = self.world.borrow();
         let controller = world.server.as_ref().expect("it is there").controller();
@@ -495,7 +500,8 @@ fn soak(seed: u64, operations: u64, so_far: Happened) -> Happened {
     for _ in 0..operations {
         soak.operate();
         soak.check();
-        // Names of jobs that are gone need not be looked at for ever, late frames about them come within some thousand steps.
+        // Names of jobs that are gone need not be looked at for ever, late frames about them come
+        // within some thousand steps.
         if soak.operation.is_multiple_of(512) {
             let old = soak.next_job.saturating_sub(600);
             let is_over = |job: &u32, entry: &Entry| *job < old && *entry == Entry::Gone;
@@ -543,8 +549,8 @@ fn nothing_acknowledged_is_lost_and_nothing_is_done_twice() {
     soak_seeds(0..70, 1_000);
 }
 
-/// A million operations: `cargo test --release -p meshalloc-firmware --test it a_million -- --ignored --nocapture`. With
-/// `MESHALLOC_SOAK_SEED` only those of one seed.
+/// A million operations: `cargo test --release -p meshalloc-firmware --test it a_million --
+/// --ignored --nocapture`. With `MESHALLOC_SOAK_SEED` only those of one seed.
 #[test]
 #[ignore = "minutes: a million operations"]
 fn a_million_operations() {

@@ -1,5 +1,6 @@
-//! Backfilling with reserved boxes on whole workloads: a naive form of it without a controller starts every job at the same time, no
-//! head starts later than was first reserved for it, and suppositions change nothing.
+//! Backfilling with reserved boxes on whole workloads: a naive form of it without a controller
+//! starts every job at the same time, no head starts later than was first reserved for it, and
+//! suppositions change nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
@@ -79,7 +80,8 @@ fn workload(machine: Grid, count: usize, estimates: Estimates, seed: u64) -> Vec
     (0..count).map(&mut job).collect()
 }
 
-/// Carries a workload out: `submit` and `release` return the jobs that they start. At one time departures come first.
+/// Carries a workload out: `submit` and `release` return the jobs that they start. At one time
+/// departures come first.
 fn carry_out(
     jobs: &[Job],
     mut event: impl FnMut(Ticks, Option<usize>, Option<usize>) -> Vec<usize>,
@@ -103,7 +105,8 @@ fn carry_out(
     }
 }
 
-/// The start of every job with a controller, which is checked and which `look` sees after every event.
+/// The start of every job with a controller, which is checked and which `look` sees after every
+/// event.
 fn starts(
     configuration: Configuration,
     jobs: &[Job],
@@ -141,7 +144,8 @@ fn starts_with_room(
     })
 }
 
-/// The same without a controller: after every event all that wait try in order, and all reservations are made anew.
+/// The same without a controller: after every event all that wait try in order, and all
+/// reservations are made anew.
 fn naive_starts(configuration: Configuration, jobs: &[Job]) -> Vec<Ticks> {
     let Configuration {
         machine,
@@ -236,7 +240,8 @@ fn configuration(
     }
 }
 
-/// As the naive form, whose time grows with the cube of the queue, and not as first come, first served.
+/// As the naive form, whose time grows with the cube of the queue, and not as first come, first
+/// served.
 fn starts_as_the_naive_form(machine: impl Into<Grid>, strategies: &[StrategyKind]) {
     let machine = machine.into();
     for estimates in [
@@ -547,8 +552,8 @@ fn a_fault_that_moves_between_held_processors_moves_the_reservation() {
     }
 }
 
-/// Two allocators do the same; one of them is asked what would be. It is answered as the naive strategy answers, and both go on
-/// alike: nothing that a strategy keeps has changed.
+/// Two allocators do the same; one of them is asked what would be. It is answered as the naive
+/// strategy answers, and both go on alike: nothing that a strategy keeps has changed.
 #[test]
 fn suppositions_change_nothing() {
     let torus = Grid::torus(&[4, 3, 5]).expect("a torus");

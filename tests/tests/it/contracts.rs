@@ -1,4 +1,5 @@
-//! What single methods promise beside decisions: what changes nothing, who is told of grants, how a refusal is named.
+//! What single methods promise beside decisions: what changes nothing, who is told of grants, how a
+//! refusal is named.
 
 use meshalloc::storage::Needs;
 use meshalloc::{
@@ -35,7 +36,8 @@ fn a_query_that_is_begun_changes_nothing() {
     }
 }
 
-/// A job that is placed after others; what each of its candidates is worth. Before it comes `between`, so often that nothing else is remembered.
+/// A job that is placed after others; what each of its candidates is worth. Before it comes
+/// `between`, so often that nothing else is remembered.
 fn scores_after(between: &[(u32, Request)]) -> Vec<u32> {
     let mut memory = HeapMemory::for_strategy(mesh(8, 8), LEB, 2);
     let configuration = Configuration {
@@ -144,7 +146,8 @@ fn tree_collapsing_does_not_turn_a_line_that_is_fixed() {
     }
 }
 
-/// Four free processors, none beside another: a job of 2 x 2 would not fit even if nothing was reserved.
+/// Four free processors, none beside another: a job of 2 x 2 would not fit even if nothing was
+/// reserved.
 #[test]
 fn what_would_not_fit_anyway_is_not_refused_for_a_reservation() {
     let configuration = Configuration {

@@ -1,9 +1,10 @@
-//! Every occupancy of small machines, made of faulty nodes, times every request, and random occupancies of larger ones:
-//! each strategy answers exactly as its naive form, grants nothing that is not free, and recognises completely if it says
-//! so.
+//! Every occupancy of small machines, made of faulty nodes, times every request, and random
+//! occupancies of larger ones: each strategy answers exactly as its naive form, grants nothing that
+//! is not free, and recognises completely if it says so.
 //!
-//! In the order of a Gray code each occupancy is made from the one before by a single fault or repair, so what a strategy
-//! keeps has been updated 65,536 times in a row on 16 nodes, and once more by every grant and release.
+//! In the order of a Gray code each occupancy is made from the one before by a single fault or
+//! repair, so what a strategy keeps has been updated 65,536 times in a row on 16 nodes, and once
+//! more by every grant and release.
 
 use meshalloc::{CurveFit, Grid as Machine, PageOrder, StrategyKind};
 use meshalloc_tests::convert::{self, is_served};
@@ -70,7 +71,8 @@ fn random_occupancies(grid: &Grid, rounds: u32) -> impl Iterator<Item = u64> {
 }
 
 fn answers_as_its_naive_form(kind: StrategyKind) {
-    // Where only the number of processors matters, most of the requests say the same: `io_processors` compares the rest.
+    // Where only the number of processors matters, most of the requests say the same:
+    // `io_processors` compares the rest.
     let on_4_by_4 = match kind {
         StrategyKind::Naive | StrategyKind::Random { .. } => Compare::WithModel,
         _ if counts_processors(kind) => Compare::Nothing,
@@ -180,8 +182,8 @@ strategies! {
     leb_estimates: LebEstimates { budget: 64 };
 }
 
-/// On a hypercube there is one radix, and nothing to round or to order: all are complete but partner and first fit, which
-/// do not try all dimensions.
+/// On a hypercube there is one radix, and nothing to round or to order: all are complete but
+/// partner and first fit, which do not try all dimensions.
 #[test]
 fn on_a_hypercube_only_partner_and_first_fit_are_incomplete() {
     let machine = cube(2, 3).grid();

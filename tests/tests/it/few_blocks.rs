@@ -1,5 +1,6 @@
-//! Strategies that search among the sides of blocks while these are few, and read the bitmap otherwise, decide as the naive ones in both ways
-//! and on the way from one to the other: as blocks become more and fewer, with faults inside of blocks that are released.
+//! Strategies that search among the sides of blocks while these are few, and read the bitmap
+//! otherwise, decide as the naive ones in both ways and on the way from one to the other: as blocks
+//! become more and fewer, with faults inside of blocks that are released.
 
 use meshalloc::{
     Block, Command, Configuration, Flags, JobId, Request, SchedulerKind, StrategyKind,

@@ -1,4 +1,5 @@
-//! How long a checkpoint becomes against what was said before: [`Controller::growth`] and [`Controller::growth_by_time`].
+//! How long a checkpoint becomes against what was said before: [`Controller::growth`] and
+//! [`Controller::growth_by_time`].
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
@@ -32,8 +33,8 @@ fn lengthened(command: Command, length: Ticks) -> Command {
     }
 }
 
-/// From one count on a checkpoint is never longer than that count and what each command since was said to add. Counted again soon, as jobs that
-/// have left are not taken off.
+/// From one count on a checkpoint is never longer than that count and what each command since was
+/// said to add. Counted again soon, as jobs that have left are not taken off.
 fn check(configuration: Configuration, seed: u64) {
     let mut commands = Commands::new(seed);
     let mut memory = HeapMemory::new(configuration.machine, JOBS_MAX);
@@ -124,7 +125,8 @@ fn times_and_leases_become_as_long_as_was_said() {
         assert_eq!(controller.growth(&renewal), 0);
         ask_at(&mut controller, &renewal, (1 << 42) - 1);
     }
-    // Of each job two numbers of attempts and the number of later events have one byte, and not three and five.
+    // Of each job two numbers of attempts and the number of later events have one byte, and not
+    // three and five.
     let counts = JOBS as usize * (2 + 2 + 4);
     assert_eq!(said - saved_bytes(&controller), counts);
 }
@@ -153,7 +155,8 @@ fn what_waiting_jobs_become_is_counted() {
     // Time goes on, and nothing else.
     let (job, ticks) = (JobId(1), 0);
     let (seen, _) = ask(Command::Lease { job, ticks }, (1 << 42) - 1);
-    // Of each job 8 bytes of counts that no test brings about, and 3 or 4 as numbers of small nodes are short; and job 0, which is gone.
+    // Of each job 8 bytes of counts that no test brings about, and 3 or 4 as numbers of small nodes
+    // are short; and job 0, which is gone.
     assert_eq!(saved + growth - seen, 147);
 }
 

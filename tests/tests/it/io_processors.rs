@@ -1,5 +1,5 @@
-//! The strategies of Liu, Hsu and Wu (binary trees, SCBT, PLAS) and allocation along a curve: random operations against their
-//! naive models, and what a tolerance changes and what it does not.
+//! The strategies of Liu, Hsu and Wu (binary trees, SCBT, PLAS) and allocation along a curve:
+//! random operations against their naive models, and what a tolerance changes and what it does not.
 
 mod compact;
 
@@ -31,8 +31,9 @@ fn processors(random: &mut Random, nodes: u32) -> u32 {
     random.between(1, most.max(1))
 }
 
-/// So many allocations, releases, faults and repairs. The strategy grants what its naive model grants, exactly as many
-/// processors as asked for, none of them busy; a refusal changes nothing, and what is released is free again.
+/// So many allocations, releases, faults and repairs. The strategy grants what its naive model
+/// grants, exactly as many processors as asked for, none of them busy; a refusal changes nothing,
+/// and what is released is free again.
 fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
     let (kind, machine) = (strategy(text), mesh(w, h).grid());
     let mut memory = HeapMemory::new(machine, 1);
@@ -146,8 +147,8 @@ strategies! {
     sum_of_squares_on_a_curve: "curve:sum-of-squares";
 }
 
-/// Strategies that take processors in an order, at the edges of words and on small machines, with processors busy here and there and whole squares of them:
-/// what their naive models hold.
+/// Strategies that take processors in an order, at the edges of words and on small machines, with
+/// processors busy here and there and whole squares of them: what their naive models hold.
 #[test]
 fn orders_at_the_edges_of_words() {
     let sides = [1, 2, 3, 4, 8, 31, 32, 33, 63, 64, 65];
@@ -226,8 +227,8 @@ fn orders_at_the_edges_of_words() {
     }
 }
 
-/// Other machines: of one row, with words of several lengths, and for those that serve them sides that are no powers of
-/// two, and meshes higher than wide.
+/// Other machines: of one row, with words of several lengths, and for those that serve them sides
+/// that are no powers of two, and meshes higher than wide.
 #[test]
 fn every_strategy_on_other_machines() {
     let meshes = [
@@ -257,7 +258,8 @@ fn every_strategy_on_other_machines() {
     }
 }
 
-/// Whatever the tolerance, static and dynamic trees grant exactly what the plain tree grants in the same state.
+/// Whatever the tolerance, static and dynamic trees grant exactly what the plain tree grants in the
+/// same state.
 #[test]
 fn a_tolerance_does_not_change_what_is_recognised() {
     let machine = mesh(8, 8).grid();
@@ -312,7 +314,8 @@ fn a_tolerance_does_not_change_what_is_recognised() {
     assert!(granted > 1000 && refused > 1000, "{granted}, {refused}");
 }
 
-/// With the largest tolerance jobs fill one half before the other is touched; with none they go to both by turns.
+/// With the largest tolerance jobs fill one half before the other is touched; with none they go to
+/// both by turns.
 #[test]
 fn a_tolerance_packs_jobs_and_none_spreads_them() {
     let machine = mesh(16, 16).grid();

@@ -1,5 +1,6 @@
-//! Least expected blocking against its definition: on random states of an 8 x 8 mesh every candidate has the score that the naive model
-//! finds by taking every set of jobs away and looking at flags for nodes.
+//! Least expected blocking against its definition: on random states of an 8 x 8 mesh every
+//! candidate has the score that the naive model finds by taking every set of jobs away and looking
+//! at flags for nodes.
 
 use meshalloc::jobs::JobSlot;
 use meshalloc::strategy::Candidate;
@@ -113,7 +114,8 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
     let mut seen = Seen::default();
     let mut jobs: Vec<JobId> = Vec::new();
     let mut next = 0;
-    // How large jobs are changes now and then, so that there are few large ones as well as many small ones.
+    // How large jobs are changes now and then, so that there are few large ones as well as many
+    // small ones.
     let mut side_max = 4;
     for step in 0.. {
         if seen.states == states {
@@ -168,7 +170,8 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
                 if rig.controller.jobs().find(job).is_some() {
                     jobs.push(job);
                 }
-                // The state was another one if others tried before, and no place was looked for if too few were free.
+                // The state was another one if others tried before, and no place was looked for if
+                // too few were free.
                 let only_one = rig.attempts() == attempts + 1 && !(overdue && is_withheld);
                 if !only_one || u32::from(request.sides().w) * u32::from(request.sides().h) > free {
                     continue;
@@ -216,7 +219,8 @@ fn compare(kind: StrategyKind, scheduler: SchedulerKind, states: u32, seed: u64)
     seen
 }
 
-/// First come first served lets only the head try; backfilling also jobs behind it, where others wait and blocks are withheld.
+/// First come first served lets only the head try; backfilling also jobs behind it, where others
+/// wait and blocks are withheld.
 const SCHEDULERS: [SchedulerKind; 3] = [
     SchedulerKind::Fcfs,
     SchedulerKind::Easy { reservations: 1 },
@@ -261,8 +265,8 @@ fn with_estimates_scores_and_choices_are_those_of_the_definition() {
     compare_all(|budget| StrategyKind::LebEstimates { budget });
 }
 
-/// What fits after some jobs have left and a place has been taken: what fits without any departure, or into a maximal rectangle that is free
-/// after them and meets what they held, less the place.
+/// What fits after some jobs have left and a place has been taken: what fits without any departure,
+/// or into a maximal rectangle that is free after them and meets what they held, less the place.
 #[test]
 fn only_rectangles_that_meet_what_left_are_new() {
     let mut random = Random::new(4711);
@@ -349,7 +353,8 @@ fn only_rectangles_that_meet_what_left_are_new() {
     assert!(new > 1000, "{new}");
 }
 
-/// Two allocators get the same requests. One is asked in between what it would do if others had left or boxes were withheld.
+/// Two allocators get the same requests. One is asked in between what it would do if others had
+/// left or boxes were withheld.
 #[test]
 fn suppositions_change_no_decision() {
     for kind in [

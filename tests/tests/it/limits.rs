@@ -1,4 +1,5 @@
-//! What fails changes nothing, a full table fails at exactly its size, and releasing never needs room.
+//! What fails changes nothing, a full table fails at exactly its size, and releasing never needs
+//! room.
 
 mod cubes;
 
@@ -66,8 +67,8 @@ fn snapshot(controller: &mut Controller<'_>) -> Snapshot {
     }
 }
 
-/// Runs `body` for every strategy that serves the machine: all of its kind but the few that want certain sides or
-/// radices.
+/// Runs `body` for every strategy that serves the machine: all of its kind but the few that want
+/// certain sides or radices.
 fn with_every_strategy(machine: impl Into<Grid>, jobs: usize, body: impl Fn(&mut Controller<'_>)) {
     let machine = machine.into();
     let mut served = 0;
@@ -335,7 +336,8 @@ fn the_table_of_a_machine_is_full_at_exactly_its_size(
     }
 }
 
-/// Each node a job of its own: as many blocks as there can be, and a list that takes several chunks.
+/// Each node a job of its own: as many blocks as there can be, and a list that takes several
+/// chunks.
 #[test]
 fn a_job_for_every_node() {
     let on_mesh = (

@@ -19,7 +19,8 @@ fn network(model: &Wormhole) -> Network {
     Network::new(Grid::new(&sides, wraps).unwrap(), parameters).unwrap()
 }
 
-/// Senders as the traffic of a network. A message is sent in the call that makes it possible, or at its own time.
+/// Senders as the traffic of a network. A message is sent in the call that makes it possible, or at
+/// its own time.
 struct Senders<'s> {
     senders: &'s [Sender],
     next: Vec<usize>,

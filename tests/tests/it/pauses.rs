@@ -1,4 +1,5 @@
-//! A controller whose attempts pause as often as they can, with queries in the pauses, against its twin that is never interrupted.
+//! A controller whose attempts pause as often as they can, with queries in the pauses, against its
+//! twin that is never interrupted.
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{

@@ -1,9 +1,10 @@
-//! Random sequences of operations against the naive system, compared after every operation, at the edges of
-//! the occupancy's words and on thin, wide and tall machines, with every strategy and the schedulers.
+//! Random sequences of operations against the naive system, compared after every operation, at the
+//! edges of the occupancy's words and on thin, wide and tall machines, with every strategy and the
+//! schedulers.
 //!
-//! A sequence is a list of numbers that are read as operations, so a failing one is shrunk; the shortest
-//! found is printed with machine, strategy and seed. `PROPTEST_RNG_SEED` and `PROPTEST_CASES` choose
-//! others.
+//! A sequence is a list of numbers that are read as operations, so a failing one is shrunk; the
+//! shortest found is printed with machine, strategy and seed. `PROPTEST_RNG_SEED` and
+//! `PROPTEST_CASES` choose others.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -39,8 +40,8 @@ const SCHEDULERS: [SchedulerKind; 7] = [
     SchedulerKind::ShortestJobFirst { threshold: 250 },
 ];
 
-/// The scheduler, for a strategy that it can be compared with: the bisection of EASY takes it that what fits in less fits in more, and
-/// frame sliding, which moves in strides, does not do so.
+/// The scheduler, for a strategy that it can be compared with: the bisection of EASY takes it that
+/// what fits in less fits in more, and frame sliding, which moves in strides, does not do so.
 fn scheduler_for(strategy: StrategyKind, scheduler: SchedulerKind) -> SchedulerKind {
     match (strategy, scheduler) {
         (StrategyKind::FrameSliding, SchedulerKind::Easy { .. } | SchedulerKind::Conservative) => {
@@ -71,7 +72,8 @@ enum Kind {
     ConfigureTooLarge,
 }
 
-/// How often each kind comes at most: what makes and ends jobs often, what forgets everything seldom.
+/// How often each kind comes at most: what makes and ends jobs often, what forgets everything
+/// seldom.
 const KINDS: [(Kind, u32); 16] = [
     (Kind::Submit, 40),
     (Kind::SubmitNoWait, 40),
@@ -158,7 +160,8 @@ impl Reader<'_> {
         unreachable!("at is less than the total")
     }
 
-    /// Now and then as if the machine were turned: some fit only along other dimensions, some never.
+    /// Now and then as if the machine were turned: some fit only along other dimensions, some
+    /// never.
     fn request(&self, machine: Grid, random: &mut Random) -> Request {
         let grid = convert::grid(machine);
         let extents = match grid.k() {
@@ -270,7 +273,8 @@ impl Reader<'_> {
     }
 }
 
-/// Radices for a k-ary n-cube; now and then one above k, a dimension too many, or what partner serves: k alone.
+/// Radices for a k-ary n-cube; now and then one above k, a dimension too many, or what partner
+/// serves: k alone.
 fn radices(k: u32, n: u32, radix_max: u32, random: &mut Random) -> Vec<u32> {
     let most = radix_max.min(k);
     let m = random.between(0, n);

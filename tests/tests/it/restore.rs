@@ -50,7 +50,8 @@ fn used_memory(configuration: Configuration, random: &mut Random) -> HeapMemory 
     memory
 }
 
-/// One controller is never saved. The other goes at random moments into other memory, and answers everything alike.
+/// One controller is never saved. The other goes at random moments into other memory, and answers
+/// everything alike.
 fn check(configuration: Configuration, seed: u64) {
     let mut commands = Commands::new(seed);
     let mut never_saved = HeapMemory::new(configuration.machine, JOBS_MAX);
@@ -142,8 +143,10 @@ fn busy_controller(
     controller
 }
 
-/// The same bytes with words of every length, so that a checkpoint goes from one machine to another. Where what is saved changes on purpose, `FORMAT` in
-/// core's `checkpoint.rs` does too, so that a board refuses what an earlier image has left in its flash; the failing test prints the new number. A new strategy gives one, too.
+/// The same bytes with words of every length, so that a checkpoint goes from one machine to
+/// another. Where what is saved changes on purpose, `FORMAT` in core's `checkpoint.rs` does too, so
+/// that a board refuses what an earlier image has left in its flash; the failing test prints the
+/// new number. A new strategy gives one, too.
 #[test]
 fn a_checkpoint_is_the_same_on_every_machine() {
     const GOLDEN: u64 = 0xafd2_357f_a516_086d;
@@ -194,7 +197,8 @@ fn damage(parts: &mut Parts, random: &mut Random) {
     }
 }
 
-/// Whatever was in the parts: the controller is empty after an error, and serves commands in any case.
+/// Whatever was in the parts: the controller is empty after an error, and serves commands in any
+/// case.
 fn assert_usable(controller: &mut Controller<'_>, restored: Result<(), RestoreError>, seed: u64) {
     controller.jobs().check_invariants();
     controller.occupancy().check_invariants();
@@ -261,7 +265,8 @@ fn items_out_of_order_are_refused() {
     carry_out(&mut controller, &Command::Release { job: JobId(1) }, 0);
     carry_out(&mut controller, &Command::MarkFaulty { block }, 0);
     let mut parts = save(&controller);
-    // Kind and numbers of each: the slot that was used, the fault; behind them the number of all items, these two and the head.
+    // Kind and numbers of each: the slot that was used, the fault; behind them the number of all
+    // items, these two and the head.
     let (free, faults, end) = ([5, 1, 0], [6, 1, 7], [10, 3]);
     let last = parts.last_mut().expect("there is one");
     let items = [&free[..], &faults, &end].concat();
@@ -403,7 +408,8 @@ fn a_part_that_is_not_taken_is_the_last() {
     assert_eq!((saved, parts), (Err(SaveError::Part("full")), 1));
 }
 
-/// The largest numbers that there are, in as many dimensions as there can be: no item is longer than a part.
+/// The largest numbers that there are, in as many dimensions as there can be: no item is longer
+/// than a part.
 #[test]
 fn the_longest_items_fit_into_parts() {
     let machine = Grid::torus(&[2; 16]).expect("a hypercube");

@@ -89,7 +89,8 @@ fn an_attempt_that_fails_leaves_the_generator_as_it_was() {
     }
 }
 
-/// Pearson's statistic of how often each free processor is chosen, and each pair of them, stays below its 99.9 % quantile.
+/// Pearson's statistic of how often each free processor is chosen, and each pair of them, stays
+/// below its 99.9 % quantile.
 #[test]
 fn every_free_processor_and_every_pair_is_as_likely() {
     const ROUNDS: u32 = 20_000;
@@ -125,8 +126,9 @@ fn every_free_processor_and_every_pair_is_as_likely() {
         let deviation = |&count: &u32| (f64::from(count) - expected).powi(2) / expected;
         counts.iter().map(deviation).sum()
     };
-    // Draws without replacement: the statistic of single processors is 2/3 of one with 9 degrees of freedom; that of pairs is
-    // 2.25 of one with 9 and .536 of one with 35, with mean 39 and standard deviation 10.6.
+    // Draws without replacement: the statistic of single processors is 2/3 of one with 9 degrees of
+    // freedom; that of pairs is 2.25 of one with 9 and .536 of one with 35, with mean 39 and
+    // standard deviation 10.6.
     let rounds = f64::from(ROUNDS);
     let single = statistic(&single, rounds * 4.0 / 10.0) * 1.5;
     assert!(single < 27.9, "{single}");

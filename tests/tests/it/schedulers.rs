@@ -1,6 +1,6 @@
-//! The schedulers against naive forms of them: random arrivals, departures, cancellations and faults, and
-//! every grant, its time, its place and its attempts must be the same. Those that look at estimates are compared in
-//! `random_operations` and `backfilling`.
+//! The schedulers against naive forms of them: random arrivals, departures, cancellations and
+//! faults, and every grant, its time, its place and its attempts must be the same. Those that look
+//! at estimates are compared in `random_operations` and `backfilling`.
 
 use std::collections::BTreeSet;
 
@@ -52,8 +52,8 @@ fn configuration(scheduler: SchedulerKind, strategy: StrategyKind) -> Configurat
     }
 }
 
-/// Events in random order of time: arrivals, departures of what has been granted, and now and then a
-/// cancellation, a fault or a repair.
+/// Events in random order of time: arrivals, departures of what has been granted, and now and then
+/// a cancellation, a fault or a repair.
 struct Events {
     random: Random,
     now: Ticks,

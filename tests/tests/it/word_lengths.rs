@@ -6,8 +6,8 @@
 //! cargo test -p meshalloc-tests --test across word_lengths --features word32
 //! ```
 //!
-//! Both compare with the same constant. When decisions are changed on purpose, the failing test prints
-//! the new one.
+//! Both compare with the same constant. When decisions are changed on purpose, the failing test
+//! prints the new one.
 
 use meshalloc::word::WORD_BITS;
 use meshalloc::{
@@ -48,8 +48,8 @@ const GOLDEN_CUBES: [(StrategyKind, u64); 5] = [
     (StrategyKind::Partner, 0x074c_2a3f_1ddf_c5d4),
 ];
 
-/// The same on all halvable meshes, for each strategy that serves those or any, with parameters that make both ways of
-/// choosing happen.
+/// The same on all halvable meshes, for each strategy that serves those or any, with parameters
+/// that make both ways of choosing happen.
 const GOLDEN_HALVABLE: [(&str, u64); 14] = [
     ("bt", 0x06e6_66d2_6565_bef5),
     ("sbt:16", 0x230f_1b49_158d_521c),

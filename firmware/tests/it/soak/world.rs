@@ -1,4 +1,5 @@
-//! The server in its boots, and the lines between it and its clients, on which frames are lost, changed, cut, repeated and delayed.
+//! The server in its boots, and the lines between it and its clients, on which frames are lost,
+//! changed, cut, repeated and delayed.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -40,7 +41,8 @@ pub(super) fn boot(
     Server::restored(controller, number, journal, recovered, &mut ()).pausing_after(1_000)
 }
 
-/// A strategy whose jobs hold a block, or many, whose search pauses or not, and schedulers under which many jobs try after a departure.
+/// A strategy whose jobs hold a block, or many, whose search pauses or not, and schedulers under
+/// which many jobs try after a departure.
 pub(super) fn some_configuration(random: &mut Random) -> Configuration {
     const STRATEGIES: [StrategyKind; 6] = [
         StrategyKind::FirstFit,
@@ -147,7 +149,8 @@ impl World {
         }
     }
 
-    /// Time passes: frames arrive, in any order among those that are due, and the server works in between.
+    /// Time passes: frames arrive, in any order among those that are due, and the server works in
+    /// between.
     fn step(&mut self) {
         self.now += 1;
         for _ in 0..self.random.below(3) {
@@ -165,8 +168,8 @@ impl World {
         }
     }
 
-    /// Some of the frames that are due arrive at once, so that the server sees all but the first in pauses if it makes some, and before that
-    /// it works.
+    /// Some of the frames that are due arrive at once, so that the server sees all but the first in
+    /// pauses if it makes some, and before that it works.
     fn attend(&mut self, works: bool) {
         let mut bytes = Vec::new();
         for _ in 0..self.random.below(4) {

@@ -12,7 +12,8 @@ use meshalloc_tests::qemu::{Qemu, call_at};
 use meshalloc_tests::random::Random;
 use tempfile::tempdir;
 
-/// Half of the resets end QEMU, the others reset the chip. `MESHALLOC_RESETS` is another number of them.
+/// Half of the resets end QEMU, the others reset the chip. `MESHALLOC_RESETS` is another number of
+/// them.
 const RESETS: u32 = 30;
 
 /// The jobs by name, each with the processors it holds, 0 while it waits.
@@ -36,7 +37,8 @@ fn jobs(client: &mut Client<impl Line>) -> Result<Jobs, ClientError> {
     Ok(jobs)
 }
 
-/// Submits and releases jobs until the chip is reset or QEMU has ended. Returns the job whose command was not answered, if there is one.
+/// Submits and releases jobs until the chip is reset or QEMU has ended. Returns the job whose
+/// command was not answered, if there is one.
 fn work(
     client: &mut Client<impl Line>,
     known: &mut Jobs,
@@ -175,7 +177,8 @@ fn qemu_keeps_every_acknowledged_job_over_resets_and_kills() {
     );
 }
 
-/// Commands that QEMU takes a good while to carry out again: many jobs wait, and something is reserved for each of them anew as often as one leaves.
+/// Commands that QEMU takes a good while to carry out again: many jobs wait, and something is
+/// reserved for each of them anew as often as one leaves.
 fn make_long_restore(client: &mut Client<impl Line>) {
     let configuration = Configuration {
         machine: Mesh::new(64, 64).expect("a mesh").grid(),

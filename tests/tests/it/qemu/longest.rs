@@ -46,7 +46,8 @@ fn two_clients(qemu: &Qemu) -> Client<impl Line + use<>> {
     client
 }
 
-/// Sends commands of the other client all in one go, so that the board does not wait for frames in between; the replies are left to be skipped.
+/// Sends commands of the other client all in one go, so that the board does not wait for frames in
+/// between; the replies are left to be skipped.
 fn send(client: &mut Client<impl Line>, commands: impl Iterator<Item = Command>) {
     let session = Session {
         number: OTHER_SESSION,
@@ -79,7 +80,8 @@ fn statistics(client: &mut Client<impl Line>) -> Statistics {
     }
 }
 
-/// Marks these processors as faulty, of a machine without any; those that follow one another along the first dimension in one go.
+/// Marks these processors as faulty, of a machine without any; those that follow one another along
+/// the first dimension in one go.
 fn mark_faulty(client: &mut Client<impl Line>, machine: Grid, busy: impl Iterator<Item = u32>) {
     let busy: Vec<u32> = busy.collect();
     let at = |node| {
@@ -102,8 +104,9 @@ fn mark_faulty(client: &mut Client<impl Line>, machine: Grid, busy: impl Iterato
     assert_eq!(statistics(client).faulty as usize, busy.len());
 }
 
-/// How many of [`BEHIND`] frames that come right behind a request are answered while its place is looked for, and whether it is granted. A job of
-/// one processor, which there is, is refused as Busy then.
+/// How many of [`BEHIND`] frames that come right behind a request are answered while its place is
+/// looked for, and whether it is granted. A job of one processor, which there is, is refused as
+/// Busy then.
 fn answered_meanwhile(client: &mut Client<impl Line>, request: Request) -> (u32, bool) {
     let unit = Request::new(Shape::new(&[]).expect("one processor"));
     let before = statistics(client);
@@ -136,15 +139,16 @@ fn qemu_answers_while_it_searches_a_whole_cube() {
     searches_with_answers(Cube::new(2, 12).expect("a cube").grid());
 }
 
-/// As many processors in more dimensions, and so more ways to choose those along which a request extends.
+/// As many processors in more dimensions, and so more ways to choose those along which a request
+/// extends.
 #[test]
 fn qemu_answers_while_it_searches_all_dimensions() {
     let sides = [2, 1, 2, 1, 2, 1, 2, 1, 2, 2, 2, 2, 2, 2, 2, 2];
     searches_with_answers(Grid::new(&sides, 0).expect("a grid"));
 }
 
-/// The searches for m extents of 2 on a grid with twelve sides of 2, the others 1, where no such box is free, but one of
-/// a dimension less along all dimensions.
+/// The searches for m extents of 2 on a grid with twelve sides of 2, the others 1, where no such
+/// box is free, but one of a dimension less along all dimensions.
 fn searches_with_answers(grid: Grid) {
     let Some(qemu) = Qemu::start_counting() else {
         return;
@@ -182,11 +186,13 @@ fn searches_with_answers(grid: Grid) {
 /// Whether the processor with these coordinates is free.
 type IsFree<'a> = &'a dyn Fn(u32, u32) -> bool;
 
-/// The 64 x 64 mesh for strategies that hold more than a rectangle and whose decisions may be longer than what lies between two looks at the line.
+/// The 64 x 64 mesh for strategies that hold more than a rectangle and whose decisions may be
+/// longer than what lies between two looks at the line.
 ///
-/// - A corridor from row to row, as long as half the mesh, along which a set of neighbours grows by one processor a pass, and of
-///   which no rectangle of the request's area is free.
-/// - Columns at the left with less than n processors, in which nuclei are found, and the corridor at their right.
+/// - A corridor from row to row, as long as half the mesh, along which a set of neighbours grows by
+///   one processor a pass, and of which no rectangle of the request's area is free.
+/// - Columns at the left with less than n processors, in which nuclei are found, and the corridor
+///   at their right.
 /// - A checkerboard, of which each processor is a block and a component.
 #[test]
 fn qemu_answers_while_it_decides_on_a_whole_mesh() {
@@ -214,7 +220,8 @@ fn qemu_answers_while_it_decides_on_a_whole_mesh() {
     ];
     for strategy in kinds {
         let mut most = 0;
-        // There are few pauses, and when the frames arrive is up to this machine: again if all come behind one.
+        // There are few pauses, and when the frames arrive is up to this machine: again if all come
+        // behind one.
         for (round, (is_free, requests)) in std::iter::repeat_n(states, ROUNDS_MAX)
             .flatten()
             .enumerate()
