@@ -7,8 +7,8 @@ use meshalloc::scheduler::Threshold;
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     Scheduler(SchedulerKind),
-    /// After a departure all waiting jobs try in order. Arrivals try always, or only if the queue is
-    /// empty.
+    /// After a departure all waiting jobs try in order. Arrivals try always, or only if the queue
+    /// is empty.
     Unlimited {
         arrivals_try: bool,
     },

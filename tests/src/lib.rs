@@ -7,10 +7,10 @@
 //!
 //! - [`grid`]: the naive machine. [`convert`] is the only place where it meets the machines and
 //!   blocks of the code under test.
-//! - [`strategy`]: where each strategy places a request; it uses [`submesh`] (the definitions of Kim
-//!   and Yoon), [`shaped`] (L shapes, and sets of neighbours), [`scattered`] (pages, and processors
-//!   drawn at random), [`buddy`], [`binary_tree`] (Liu, Hsu and Wu), [`curve`] (Leung and others)
-//!   and [`notation`] (algorithm G* of Chuang and Wu).
+//! - [`strategy`]: where each strategy places a request; it uses [`submesh`] (the definitions of
+//!   Kim and Yoon), [`shaped`] (L shapes, and sets of neighbours), [`scattered`] (pages, and
+//!   processors drawn at random), [`buddy`], [`binary_tree`] (Liu, Hsu and Wu), [`curve`] (Leung
+//!   and others) and [`notation`] (algorithm G* of Chuang and Wu).
 //! - [`system`]: what a controller answers, with [`discipline`] for the schedulers that bypass a
 //!   head, and [`backfilling`] for those that reserve.
 //! - [`trial`]: controller and system side by side, compared after every operation; [`survey`]: all

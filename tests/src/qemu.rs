@@ -69,8 +69,8 @@ impl Qemu {
     }
 
     /// The same with a clock that counts instructions: each takes 64 ns, about one cycle at 16 MHz.
-    /// By this clock the firmware takes the same time in every run, however busy the host is. A real
-    /// processor takes more than a cycle for some instructions.
+    /// By this clock the firmware takes the same time in every run, however busy the host is. A
+    /// real processor takes more than a cycle for some instructions.
     ///
     /// # Panics
     ///

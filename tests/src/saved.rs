@@ -111,8 +111,8 @@ impl Commands {
     }
 }
 
-/// A random box: mostly one processor of the machine, sometimes of any extents, sometimes not within
-/// the machine.
+/// A random box: mostly one processor of the machine, sometimes of any extents, sometimes not
+/// within the machine.
 pub fn block(machine: &Grid, random: &mut Random) -> Block {
     if random.percent(3) {
         let mut number = || random.below(1 << 16) as u16;

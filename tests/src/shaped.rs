@@ -1,5 +1,5 @@
-//! Naive forms of LSSA and NAS, whose allocations are no rectangles, on sets of nodes `(x, y)`: from
-//! the thesis of Alshdefat 2019 and this project's tie-breaks.
+//! Naive forms of LSSA and NAS, whose allocations are no rectangles, on sets of nodes `(x, y)`:
+//! from the thesis of Alshdefat 2019 and this project's tie-breaks.
 
 use std::collections::BTreeSet;
 

@@ -278,8 +278,8 @@ impl Strategy {
     }
 
     /// The number of blocks in which a job holds this. A block is a run along dimension 0, or equal
-    /// runs of consecutive lines. Strategies that select rectangles merge a run with the line below,
-    /// others only with the run before.
+    /// runs of consecutive lines. Strategies that select rectangles merge a run with the line
+    /// below, others only with the run before.
     pub fn blocks(&self, held: &Held) -> usize {
         let nodes = match held {
             Held::Box(_) => return 1,

@@ -1,4 +1,4 @@
-//! The worked examples of Alshdefat 2019, and what her strategies promise, on random states.
+//! The worked examples of Alshdefat 2019, and the promises of her strategies on random states.
 //!
 //! The pictures of Figs. 3-2 to 3-10 are lost; the states are made so that each is consistent with
 //! the text: the request, the nucleus and the number of neighbours are the thesis's, the busy
@@ -15,8 +15,8 @@ use meshalloc_tests::shaped::components;
 use meshalloc_tests::submesh::Rect;
 use meshalloc_tests::trial::Probe;
 
-/// What a request is granted on a mesh drawn as rows, the highest first, `#` for busy; compared
-/// with the naive form, too.
+/// Places a request on a mesh drawn as rows, the highest first, `#` for busy. Compares the result
+/// with the naive form.
 fn granted(kind: StrategyKind, rows: &[&str], request: Request) -> Vec<Submesh> {
     let machine = mesh(rows[0].len() as u16, rows.len() as u16);
     let mut memory = HeapMemory::new(machine, 1);
@@ -115,8 +115,8 @@ fn nas_5_by_2() {
     assert_eq!(blocks, submeshes(expected));
 }
 
-/// The four shapes for (8, 6) in their order: on a mesh as high as the next one, after the last one
-/// was blocked.
+/// The four shapes for (8, 6) in their order. Each mesh is as high as the next shape, and the shape
+/// before does not fit.
 #[test]
 fn lssa_8_by_6() {
     // Each mesh has room for one of the shapes, upright; the eighth column of its lowest rows is
@@ -174,8 +174,8 @@ fn random_state(machine: &NaiveMachine, random: &mut Random) -> Vec<u32> {
     busy.busy_nodes().collect()
 }
 
-/// NAS fails only if no connected component of free processors has n of them; what it grants has n
-/// and is connected. Against components that are found by a search from node to node.
+/// NAS fails only if no connected component of free processors has n of them. Its grants have n
+/// processors and are connected. The test finds components by a search from node to node.
 #[test]
 fn nas_fails_only_if_no_component_has_enough() {
     let mut random = Random::new(2019);
@@ -230,7 +230,7 @@ fn nas_fails_only_if_no_component_has_enough() {
     assert!(granted > 500 && refused > 500, "{granted} {refused}");
 }
 
-/// What LSSA holds has the requested area: one rectangle, or two that touch along a side.
+/// A grant of LSSA has the requested area: one rectangle, or two that touch along a side.
 #[test]
 fn lssa_keeps_the_area_in_parts_that_touch() {
     let mut random = Random::new(2003);

@@ -124,8 +124,8 @@ fn the_example_of_the_mesh_and_its_eight_nodes() {
 }
 
 /// "If all the 4 x 2 meshes represented by the subnotation are busy, another subnotation
-/// □(*0)4(*1)2, □(*0)4(*2)2, ... is considered subsequently": of each mesh that is found the first
-/// node fails, and the next is asked for. Within a subnotation it is the select digit that moves.
+/// □(*0)4(*1)2, □(*0)4(*2)2, ... is considered subsequently". The test marks the first node of each
+/// found mesh as faulty and asks again. Within a subnotation the select digit moves.
 #[test]
 fn the_subnotations_follow_one_another() {
     for kind in [

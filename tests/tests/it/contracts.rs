@@ -1,5 +1,5 @@
-//! What single methods promise beside decisions: what changes nothing, who is told of grants, how a
-//! refusal is named.
+//! Promises of single methods: which calls change nothing, which grants are reported, and the names
+//! of refusals.
 
 use meshalloc::storage::Needs;
 use meshalloc::{
@@ -36,8 +36,8 @@ fn a_query_that_is_begun_changes_nothing() {
     }
 }
 
-/// A job that is placed after others; what each of its candidates is worth. Before it comes
-/// `between`, so often that nothing else is remembered.
+/// The scores of a job's candidates. Before it comes `between`, repeated until the strategy
+/// remembers nothing else.
 fn scores_after(between: &[(u32, Request)]) -> Vec<u32> {
     let mut memory = HeapMemory::for_strategy(mesh(8, 8), LEB, 2);
     let configuration = Configuration {
@@ -61,7 +61,7 @@ fn scores_after(between: &[(u32, Request)]) -> Vec<u32> {
     }
 }
 
-/// What was refused says what will be asked for if there was no room for it, and only then.
+/// A strategy remembers a refused request only if there was no place for it.
 #[test]
 fn a_duplicate_does_not_change_what_is_expected() {
     let one = Request::submesh(1, 1);
@@ -177,7 +177,7 @@ fn what_would_not_fit_anyway_is_not_refused_for_a_reservation() {
     }
 }
 
-/// A job whose lease ends at 10, and one that waits for it.
+/// Runs `act` with a job whose lease ends at 10, and one that waits for it.
 fn with_lease(act: impl FnOnce(&mut Controller<'_>, &mut Vec<JobId>)) {
     let mut memory = HeapMemory::new(mesh(4, 4), 4);
     let configuration = configuration(mesh(4, 4), StrategyKind::FirstFit);
@@ -208,7 +208,7 @@ fn every_method_of_a_command_ends_leases_and_tells_of_the_grants() {
     });
 }
 
-/// One that is renewed at its end is renewed, as by the command.
+/// A lease can be renewed at its end, by the method as by the command.
 #[test]
 fn a_lease_that_is_renewed_at_its_end_runs() {
     let mut memory = HeapMemory::new(mesh(4, 4), 4);

@@ -1,5 +1,4 @@
-//! What the strategies that are not complete miss: the counter-examples of their documentation, and
-//! that no smaller machine has one.
+//! The counter-examples in the documentation of incomplete strategies. No smaller machine has one.
 
 use std::collections::BTreeSet;
 
@@ -154,8 +153,8 @@ fn the_printed_form_does_not_try_all_subcubes_of_30_of_39_requests() {
     assert_eq!(incomplete(StrategyKind::TreeCollapsingPrinted), 30);
 }
 
-/// The cubes with the fewest processors first; of all that the printed form misses there, what has
-/// the fewest free processors, then the first of these lists of processors, then of radices.
+/// Cubes with the fewest processors first. Of the misses of the printed form there, the one with
+/// the fewest free processors, then the first list of processors, then of radices.
 #[test]
 fn the_smallest_counter_example_of_the_printed_form() {
     let kind = StrategyKind::TreeCollapsingPrinted;
@@ -181,7 +180,7 @@ fn the_smallest_counter_example_of_the_printed_form() {
     assert_eq!(least_missed(kind, 3, 2), Some(expected));
 }
 
-/// What the others say of themselves: no cube with fewer processors has an example.
+/// The examples in the documentation of the others; no cube with fewer processors has one.
 #[test]
 fn the_smallest_counter_examples_of_the_others() {
     for (kind, smaller, (k, n), missed) in [

@@ -1,6 +1,6 @@
-//! That the free submesh list is that of the dominant free submeshes, however an occupancy came
-//! about; how long it grows, and that it is right in memory of exactly as many entries as the mesh
-//! has nodes.
+//! The free submesh list is that of the dominant free submeshes, by whatever operations an
+//! occupancy arises, also in memory of exactly one entry for each node. The tests also measure its
+//! length.
 //!
 //! Theorem 1 of Kim and Yoon 1995 (at most `4 * k` dominant free submeshes around `k` allocated
 //! ones) is false. What holds is `min(free nodes, (k + 1)^2)`.
@@ -57,7 +57,7 @@ impl Bench<'_> {
         free_submesh_list(&self.controller).len()
     }
 
-    /// The invariants, which say that the list is complete and in order, and the bound.
+    /// Checks the invariants (the list is complete and in order) and the bound.
     fn check(&self) {
         self.controller.check_invariants();
         let free = self.picture.free() as usize;
@@ -113,8 +113,8 @@ fn three_units_on_7_by_7_leave_thirteen() {
     });
 }
 
-/// Two chains of units, each down and to the right, one behind the other: a free submesh is stopped
-/// at the lower left by any neighbours in the one and at the upper right by any in the other.
+/// Two chains of units, each down and to the right, one behind the other. Any neighbours in one
+/// chain bound a free submesh at the lower left, any in the other at the upper right.
 #[test]
 fn two_antidiagonal_chains_leave_quadratically_many() {
     for m in 2..=15 {
@@ -193,10 +193,10 @@ fn random_units_at_every_density() {
 /// From every occupancy of a small mesh, every single node is made busy or free and back. Returns
 /// the number of steps for which the memory is certainly too small.
 ///
-/// Before a node is taken out of the list, the submeshes that touch it are copied behind the list.
-/// Where that is more than the memory has entries, which the naive lists say, the list must come
-/// from the fallback, and be the same. (Releases need scratch memory too, for lists that cannot be
-/// told from outside.)
+/// Before a node leaves the list, the submeshes that touch it are copied behind the list. If the
+/// memory has too few entries for that, which the naive lists show, the list must come from the
+/// fallback and be the same. (Releases need scratch memory too, but no test can see for which
+/// lists.)
 fn every_step(w: u16, h: u16) -> usize {
     let mut steps_without_room = 0;
     Bench::with(w, h, |bench| {

@@ -16,7 +16,7 @@ const fn pages(order: PageOrder, exponent: u64) -> StrategyKind {
     StrategyKind::Paging { order, exponent }
 }
 
-/// Those that serve every grid.
+/// The strategies that serve every grid.
 const STRATEGIES: [StrategyKind; 8] = [
     StrategyKind::FirstFit,
     StrategyKind::AdaptiveScan,

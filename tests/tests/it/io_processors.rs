@@ -1,5 +1,5 @@
 //! The strategies of Liu, Hsu and Wu (binary trees, SCBT, PLAS) and allocation along a curve:
-//! random operations against their naive models, and what a tolerance changes and what it does not.
+//! random operations against their naive models, and the effect of a tolerance.
 
 mod compact;
 
@@ -15,13 +15,13 @@ fn strategy(text: &str) -> StrategyKind {
         .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// A request for so many processors of a machine, whatever their shape.
+/// A request for a number of processors of a machine, in any shape.
 fn request(machine: Grid, processors: u32) -> Request {
     let shape = Shape::new(machine.sides()).expect("the sides of the machine");
     Request::new(shape).with_processors(processors)
 }
 
-/// How many processors are asked for: often few, sometimes more than are free.
+/// A random number of processors: often few, sometimes more than are free.
 fn processors(random: &mut Random, nodes: u32) -> u32 {
     let most = match random.below(4) {
         0 => nodes,
@@ -31,9 +31,9 @@ fn processors(random: &mut Random, nodes: u32) -> u32 {
     random.between(1, most.max(1))
 }
 
-/// So many allocations, releases, faults and repairs. The strategy grants what its naive model
-/// grants, exactly as many processors as asked for, none of them busy; a refusal changes nothing,
-/// and what is released is free again.
+/// Random allocations, releases, faults and repairs. The strategy grants the same processors as its
+/// naive model, exactly as many as requested, none of them busy. A refusal changes nothing, and
+/// released processors are free again.
 fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
     let (kind, machine) = (strategy(text), mesh(w, h).grid());
     let mut memory = HeapMemory::new(machine, 1);
@@ -147,8 +147,8 @@ strategies! {
     sum_of_squares_on_a_curve: "curve:sum-of-squares";
 }
 
-/// Strategies that take processors in an order, at the edges of words and on small machines, with
-/// processors busy here and there and whole squares of them: what their naive models hold.
+/// Strategies that take processors in an order grant the same as their naive models: at the edges
+/// of words and on small machines, with single busy processors and whole busy squares.
 #[test]
 fn orders_at_the_edges_of_words() {
     let sides = [1, 2, 3, 4, 8, 31, 32, 33, 63, 64, 65];

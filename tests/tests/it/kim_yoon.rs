@@ -396,7 +396,7 @@ impl Situation {
         self.picture.scan().dominant_free_submeshes()[0].size()
     }
 
-    /// Where FSL puts the request (4, 3).
+    /// FSL's place for the request (4, 3).
     fn free_submesh_list(&self) -> Rect {
         let mut place = None;
         with_mesh(mesh(10, 10), StrategyKind::FreeSubmeshList, |controller| {

@@ -1,5 +1,5 @@
-//! The naive forms of the strategies that serve every grid, on grids of three and four dimensions:
-//! what they try, and in which order.
+//! The naive forms of the strategies that serve every grid: which places they try on grids of three
+//! and four dimensions, and in which order.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn grids() -> [Grid; 6] {
     ]
 }
 
-/// Every box with the extents of a request, along whatever dimensions, is tried exactly once.
+/// Every box with the extents of a request, along any dimensions, is tried exactly once.
 #[test]
 fn adaptive_scan_and_tree_collapsing_try_every_box_once() {
     for grid in grids() {

@@ -1,5 +1,5 @@
-//! A controller whose attempts pause as often as they can, with queries in the pauses, against its
-//! twin that is never interrupted.
+//! A controller whose attempts pause as often as possible, with queries in the pauses, against a
+//! twin that never pauses.
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
@@ -40,7 +40,7 @@ impl Pauses for Looks {
     }
 }
 
-/// Asks everything, and checks what must be true at any time.
+/// Makes every query, and checks what must hold at any time.
 fn look(view: &View<'_, '_>) {
     let mut replies = Vec::new();
     let mut ask = |query: Command| {
@@ -80,7 +80,7 @@ fn look(view: &View<'_, '_>) {
     assert!(view.status.left > 0, "the work itself is left");
 }
 
-/// What handling a command in slices comes to, with as many pauses as there can be.
+/// Handles a command in slices with as many pauses as possible. Returns the answer.
 fn in_pauses(
     controller: &mut Controller<'_>,
     command: &Command,
@@ -112,7 +112,7 @@ fn in_pauses(
     reply
 }
 
-/// Returns how often the one of the two paused.
+/// Compares both controllers. Returns how often one of them paused.
 fn check(configuration: Configuration, seed: u64) -> u64 {
     let mut commands = Commands::new(seed);
     let (mut one, mut other) = (

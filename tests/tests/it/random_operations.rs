@@ -72,8 +72,8 @@ enum Kind {
     ConfigureTooLarge,
 }
 
-/// How often each kind comes at most: what makes and ends jobs often, what forgets everything
-/// seldom.
+/// The largest weight of each kind: kinds that start and end jobs are frequent, kinds that forget
+/// everything are rare.
 const KINDS: [(Kind, u32); 16] = [
     (Kind::Submit, 40),
     (Kind::SubmitNoWait, 40),
@@ -102,7 +102,7 @@ struct Case {
     /// The longest side that is asked for, as far as the machine allows.
     side_max: u32,
     scheduler: SchedulerKind,
-    /// Room for so many jobs.
+    /// The room for jobs.
     jobs: usize,
     operations: Vec<Code>,
 }
@@ -303,7 +303,7 @@ fn bad(machine: Grid, request: Request, random: &mut Random) -> Request {
     }
 }
 
-/// Names what a command brought about, for the test that asks whether everything was.
+/// Records the effects of a command, for the test that every effect occurs.
 fn note(command: &Command, expected: &Expected, seen: &mut BTreeSet<&'static str>) {
     let grants = expected.grants.len();
     let kind = match (command, &expected.last) {
@@ -346,7 +346,7 @@ fn note(command: &Command, expected: &Expected, seen: &mut BTreeSet<&'static str
     seen.insert(kind);
 }
 
-/// Runs one case, comparing after every operation, and notes what happened.
+/// Runs one case, compares after every operation, and records what happened.
 fn run(machines: &[Grid], strategy: StrategyKind, case: &Case, seen: &mut BTreeSet<&'static str>) {
     let mut memory = HeapMemory::for_largest_of(machines, case.jobs);
     let configuration = Configuration {
@@ -463,7 +463,7 @@ fn squares_of_powers_of_two() {
     }
 }
 
-/// The random operations are worth something only if they bring about whatever can happen.
+/// The random operations must cause everything that can happen.
 #[test]
 fn everything_happens() {
     let config = Config {

@@ -50,8 +50,8 @@ fn used_memory(configuration: Configuration, random: &mut Random) -> HeapMemory 
     memory
 }
 
-/// One controller is never saved. The other goes at random moments into other memory, and answers
-/// everything alike.
+/// One controller is never saved. The other moves to other memory at random moments, and gives the
+/// same answers.
 fn check(configuration: Configuration, seed: u64) {
     let mut commands = Commands::new(seed);
     let mut never_saved = HeapMemory::new(configuration.machine, JOBS_MAX);
@@ -60,7 +60,7 @@ fn check(configuration: Configuration, seed: u64) {
     let mut given = 0;
     while given < COMMANDS {
         let mut memory = used_memory(configuration, commands.random());
-        // Whatever it served before, the checkpoint says what it serves.
+        // The configuration comes from the checkpoint, not from the controller.
         let mut controller = Controller::new(
             memory.memory(),
             Configuration {
@@ -128,7 +128,7 @@ fn restored_on_rings_of_meshes_it_decides_like_its_twin() {
     check_all(Grid::new(&[5, 3, 4], 0b101).expect("a grid"));
 }
 
-/// A controller with a queue, faults and whatever else a checkpoint can have.
+/// A controller with a queue, faults and everything else that a checkpoint can have.
 fn busy_controller(
     memory: &mut HeapMemory,
     configuration: Configuration,
@@ -197,8 +197,7 @@ fn damage(parts: &mut Parts, random: &mut Random) {
     }
 }
 
-/// Whatever was in the parts: the controller is empty after an error, and serves commands in any
-/// case.
+/// For any parts: the controller is empty after an error, and serves commands in any case.
 fn assert_usable(controller: &mut Controller<'_>, restored: Result<(), RestoreError>, seed: u64) {
     controller.jobs().check_invariants();
     controller.occupancy().check_invariants();

@@ -1,4 +1,4 @@
-//! Random and paging: what holds beside the comparison with their naive forms.
+//! Properties of `random` and `paging` that the comparison with naive forms does not show.
 
 use meshalloc::{Allocator, NodeId, PageOrder, Refusal, Request, Storage, StrategyKind, Submesh};
 use meshalloc::{Command, Controller};
@@ -58,7 +58,7 @@ fn a_reset_begins_the_random_numbers_anew() {
     );
 }
 
-/// An attempt that fails draws nothing: what comes next is what would have come.
+/// A failed attempt draws nothing: the next placement is the same as without it.
 #[test]
 fn an_attempt_that_fails_leaves_the_generator_as_it_was() {
     let machine = mesh(8, 8).into();

@@ -28,12 +28,12 @@ const STRATEGIES: [StrategyKind; 4] = [
     StrategyKind::Naive,
 ];
 
-/// What became of a job.
+/// The result for a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Fate {
     /// When it got its processors; `None` if it was refused.
     start: Option<Ticks>,
-    /// Which, ascending.
+    /// Its processors, ascending.
     nodes: Vec<u32>,
     /// The attempts that failed although enough processors were free.
     misses: u32,
@@ -156,7 +156,7 @@ impl Backend for Recorder<'_, '_> {
     }
 }
 
-/// Runs the jobs through `host-sim`; the controller has room for so many at a time.
+/// Runs the jobs through `host-sim`; the controller has room for `room` at a time.
 fn host_sim(
     mesh: Mesh,
     strategy: StrategyKind,

@@ -26,7 +26,7 @@ const SNAKE: StrategyKind = StrategyKind::Paging {
     order: PageOrder::Snake,
     exponent: 0,
 };
-/// Everything that [`run`] hears on all meshes, for strategies that serve any mesh.
+/// The hash of all answers in [`run`] on all meshes, for strategies that serve any mesh.
 const GOLDEN: [(StrategyKind, u64); 9] = [
     (StrategyKind::FirstFit, 0x81e2_87c1_bcd9_cc33),
     (StrategyKind::AdaptiveScan, 0x78c7_4114_139b_13b0),
@@ -204,7 +204,7 @@ fn run(
         put_answer(hash, &machine, &command, &answer);
     }
     controller.check_invariants();
-    // The log must not run dry of what it is to compare.
+    // The log must contain enough grants.
     assert!(
         controller.statistics().counts.granted > 50,
         "{machine} {strategy}"
@@ -286,7 +286,7 @@ fn decisions_of_trees_and_curves_do_not_depend_on_the_length_of_a_word() {
     });
 }
 
-/// What is compared really differs between the two builds.
+/// The two builds really differ.
 #[test]
 fn the_feature_chooses_the_length_of_a_word() {
     let expected = match cfg!(feature = "word32") {

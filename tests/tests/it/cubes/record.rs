@@ -1,4 +1,4 @@
-//! What a job holds beyond its request is in its record: internal fragmentation.
+//! A job's record has the processors beyond its request: internal fragmentation.
 
 use meshalloc::{Command, Controller, JobId, JobState, Reply, StrategyKind};
 use meshalloc_tests::rig::{HeapMemory, ask, configuration, cube, release, subcube, submit};

@@ -1,5 +1,5 @@
-//! A search in vain is not forgotten too late: what frees a processor, or all of them, makes room
-//! for what was refused.
+//! A strategy forgets a failed search in time: an operation that frees processors makes room for
+//! the refused request.
 
 use meshalloc::{
     Command, Configuration, Controller, Flags, JobId, JobState, Reply, Request, StrategyKind,
@@ -19,8 +19,8 @@ fn strategies() -> impl Iterator<Item = StrategyKind> {
     StrategyKind::built().filter(move |kind| serves(kind) && kind.holds().is_contiguous())
 }
 
-/// Asks in vain for many different rings and planes of a 4-ary 2-cube, so that whatever can be
-/// remembered is.
+/// Makes many requests for rings and planes of a 4-ary 2-cube that all fail, so that a strategy
+/// remembers as much as it can.
 fn assert_all_in_vain(controller: &mut Controller<'_>) {
     for radices in [
         [4].as_slice(),

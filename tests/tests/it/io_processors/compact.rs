@@ -34,8 +34,8 @@ fn every_state((w, h): (u16, u16), mut visit: impl FnMut(Compactness, &Tree)) {
     }
 }
 
-/// Both definitions as the naive tree has them; no state has fewer squares than is said to be the
-/// least, and some state has as few.
+/// Both definitions agree with the naive tree. No state has fewer squares than the stated minimum,
+/// and some state has exactly as few.
 #[test]
 fn both_definitions_in_every_state_of_16_processors() {
     for sides in SMALL {
@@ -122,7 +122,7 @@ fn allocations_by_the_multiple_buddy_strategy_keep_every_mesh_compact() {
     assert!(spatial < states);
 }
 
-/// Strategies that know no squares do not keep to it.
+/// Strategies without squares do not keep a mesh compact.
 #[test]
 fn allocations_by_other_strategies_leave_more_squares() {
     for text in ["naive", "plas"] {
@@ -134,10 +134,9 @@ fn allocations_by_other_strategies_leave_more_squares() {
     }
 }
 
-/// What remains of it after releases: the part of the states after an operation that are compact
-/// and spatially compact, and the mean number of free squares above the least. `cargo test -p
-/// meshalloc-tests --test across after_releases -- --nocapture` prints them also for other
-/// strategies.
+/// Compactness with releases: the share of states that are compact and spatially compact, and the
+/// mean number of free squares above the minimum. `cargo test -p meshalloc-tests --test across
+/// after_releases -- --nocapture` prints them, also for other strategies.
 #[test]
 fn compactness_after_releases_is_measured() {
     let machine = mesh(16, 16).grid();

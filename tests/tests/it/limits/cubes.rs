@@ -67,7 +67,7 @@ fn what_fails_changes_nothing() {
             for flags in [Flags::empty(), no_wait, Flags::FIXED_ORIENTATION] {
                 let command = submission(9, request.with_flags(flags));
                 assert_fails(controller, &command, Error::Refused(refusal));
-                // What could never be served is said even of a name that is in use.
+                // A request that can never be served gets this refusal even if its name is in use.
                 let command = submission(2, request.with_flags(flags));
                 assert_fails(controller, &command, Error::Refused(refusal));
             }
@@ -110,7 +110,7 @@ fn what_fails_changes_nothing() {
         ] {
             assert_fails(controller, &command, error);
         }
-        // With a queue: no job that may not wait is taken, however small.
+        // With a queue: a job that may not wait is refused, however small.
         let waiting = submit(controller, 4, subcube(&[4, 4, 4]));
         assert!(matches!(waiting.last, Reply::Submitted { .. }) && waiting.grants.is_empty());
         let small = submission(9, subcube(&[]).with_flags(no_wait));
@@ -121,8 +121,8 @@ fn what_fails_changes_nothing() {
     });
 }
 
-/// More processors than are free are refused before a place is looked for, by what would be held
-/// and not by what is asked for.
+/// A request for more processors than are free is refused before a search. The processors that it
+/// would hold count, not the requested ones.
 #[test]
 fn too_few_free_counts_what_would_be_held() {
     // Seven processors of 16 are free, all of them neighbours.

@@ -84,7 +84,7 @@ fn qemu_decides_as_in_process_with_strategies_for_cubes() {
     compare(Group::Cubes);
 }
 
-/// Strategies that one test compares. There are several, about equally long, because tests run in
+/// The strategies of one test. There are several groups of about equal length, since tests run in
 /// parallel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {

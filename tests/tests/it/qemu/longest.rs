@@ -1,4 +1,4 @@
-//! What the firmware in QEMU does during the decisions that take the longest.
+//! The firmware in QEMU answers during the longest decisions.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,7 +15,7 @@ use meshalloc_tests::strategy::places_anywhere;
 /// Frames that are sent behind the one whose decision takes long.
 const BEHIND: u32 = 8;
 
-/// How often all is tried at most until one of them is answered.
+/// The most rounds until one of them is answered.
 const ROUNDS_MAX: usize = 5;
 
 /// The client that sends commands in bursts, and the number of its session: the second of the boot.
@@ -46,8 +46,8 @@ fn two_clients(qemu: &Qemu) -> Client<impl Line + use<>> {
     client
 }
 
-/// Sends commands of the other client all in one go, so that the board does not wait for frames in
-/// between; the replies are left to be skipped.
+/// Sends all commands of the other client at once, so that the board does not wait for frames in
+/// between. The replies are skipped later.
 fn send(client: &mut Client<impl Line>, commands: impl Iterator<Item = Command>) {
     let session = Session {
         number: OTHER_SESSION,
@@ -104,9 +104,9 @@ fn mark_faulty(client: &mut Client<impl Line>, machine: Grid, busy: impl Iterato
     assert_eq!(statistics(client).faulty as usize, busy.len());
 }
 
-/// How many of [`BEHIND`] frames that come right behind a request are answered while its place is
-/// looked for, and whether it is granted. A job of one processor, which there is, is refused as
-/// Busy then.
+/// Sends a request and [`BEHIND`] frames directly behind it. Returns the number of frames that are
+/// answered during the search, and whether the request is granted. A submission for one free
+/// processor is answered with Busy meanwhile.
 fn answered_meanwhile(client: &mut Client<impl Line>, request: Request) -> (u32, bool) {
     let unit = Request::new(Shape::new(&[]).expect("one processor"));
     let before = statistics(client);
@@ -155,7 +155,7 @@ fn searches_with_answers(grid: Grid) {
     };
     let mut client = two_clients(&qemu);
     assert_eq!(grid.nodes(), 1 << 12);
-    // Those that place a job anywhere never search in vain.
+    // Strategies that place a job anywhere never fail after a search.
     let searches = |kind: &StrategyKind| kind.serves().includes(&grid) && !places_anywhere(*kind);
     for strategy in StrategyKind::built().filter(searches) {
         let most = (5..=8).map(|m| {
@@ -176,7 +176,8 @@ fn searches_with_answers(grid: Grid) {
         });
         let most = most.max().expect("some decisions");
         println!("{strategy}: {most} of {BEHIND} frames answered in pauses");
-        // It tries up to 924 orders of the extents, which takes longer than so many pauses apart.
+        // It tries up to 924 orders of the extents, which takes longer than the time between two
+        // pauses.
         if strategy == StrategyKind::AdaptiveScan {
             assert_eq!(most, BEHIND);
         }
@@ -186,8 +187,8 @@ fn searches_with_answers(grid: Grid) {
 /// Whether the processor with these coordinates is free.
 type IsFree<'a> = &'a dyn Fn(u32, u32) -> bool;
 
-/// The 64 x 64 mesh for strategies that hold more than a rectangle and whose decisions may be
-/// longer than what lies between two looks at the line.
+/// The 64 x 64 mesh for strategies whose jobs may hold more than a rectangle, with decisions that
+/// take longer than the time between two looks at the line.
 ///
 /// - A corridor from row to row, as long as half the mesh, along which a set of neighbours grows by
 ///   one processor a pass, and of which no rectangle of the request's area is free.
@@ -220,8 +221,8 @@ fn qemu_answers_while_it_decides_on_a_whole_mesh() {
     ];
     for strategy in kinds {
         let mut most = 0;
-        // There are few pauses, and when the frames arrive is up to this machine: again if all come
-        // behind one.
+        // There are few pauses, and the host determines when frames arrive: repeat if all come
+        // after a pause.
         for (round, (is_free, requests)) in std::iter::repeat_n(states, ROUNDS_MAX)
             .flatten()
             .enumerate()

@@ -9,7 +9,7 @@ use meshalloc_tests::rig::{Answer, HeapMemory, ask_at, mesh};
 
 use super::{bypass_queue, fixed};
 
-/// A controller on 4 x 4 nodes, first fit, that is asked step by step.
+/// A controller on 4 x 4 nodes under first fit, driven step by step.
 struct Steps<'m>(Controller<'m>);
 
 impl Steps<'_> {
@@ -130,7 +130,7 @@ fn a_no_wait_job_is_tried_if_the_scheduler_lets_it() {
         let mut memory = HeapMemory::new(mesh(4, 4), 16);
         let mut steps = steps(&mut memory, scheduler);
         assert!(steps.runs(0, 1, (4, 2)));
-        // Nobody waits, so it is tried; it does not stay.
+        // No job waits, so it is tried; it does not stay.
         let answer = steps.submit(1, 2, (4, 3), Flags::NO_WAIT);
         assert_eq!(refused(&answer), Some(Refusal::TooFewFree));
         assert!(!steps.runs(2, 3, (4, 4)));
