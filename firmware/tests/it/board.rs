@@ -1,4 +1,4 @@
-//! Controllers as on a board, and in process beside it.
+//! Controllers as on a board, and their twins in process.
 
 use meshalloc::{
     Command, Configuration, Controller, Cube, Grid, JobId, Mesh, Reply, Request, SchedulerKind,
@@ -33,7 +33,7 @@ pub(crate) fn grid(text: &str) -> Grid {
     text.parse().expect(text)
 }
 
-/// What it has at its reset.
+/// Its configuration after a reset.
 pub(crate) fn at_reset(board: &mut Board) -> Controller<'_> {
     let configuration = configuration(16, 16, StrategyKind::FirstFit);
     Controller::new(board.memory(), configuration).expect("16 x 16 fits")

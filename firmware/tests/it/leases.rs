@@ -26,7 +26,7 @@ fn renew(job: u32, ticks: Ticks) -> Command {
     }
 }
 
-/// The clock of the server goes on, and nothing comes over the line.
+/// Advances the clock of the server without a byte on the line.
 fn let_time_pass<K: meshalloc_firmware::keeping::Keep>(server: &mut Server<'_, K>, now: Ticks) {
     let mut answer = Vec::new();
     let mut port = Received {
@@ -73,7 +73,7 @@ fn the_clock_of_the_server_ends_a_lease_and_lets_others_in() {
     assert_eq!(jobs(client.line_mut().server.controller()), [1, 3, 4]);
     let_time_pass(client.line_mut().server, 1499);
     assert_eq!(jobs(client.line_mut().server.controller()), [1, 3, 4]);
-    // The server comes to it late; it has ended at its time.
+    // The server ends it late, but with the right time.
     let_time_pass(client.line_mut().server, 1600);
     assert_eq!(jobs(client.line_mut().server.controller()), [3, 4]);
     let told: Vec<(u32, Ticks, u32, bool)> = events(&mut client)
@@ -129,7 +129,7 @@ fn under_a_virtual_clock_leases_end_by_that() {
     call(&mut client, &leased(1, 2, 2, 100), Some(5)).expect("a good line");
     let_time_pass(client.line_mut().server, 1_000_000);
     assert_eq!(jobs(client.line_mut().server.controller()), [1]);
-    // A refused command names a time, and nothing ends by that.
+    // The time of a refused command ends no lease.
     call(&mut client, &release(9), Some(TIME_MAX)).expect("a good line");
     let_time_pass(client.line_mut().server, 1_000_000);
     assert_eq!(jobs(client.line_mut().server.controller()), [1]);

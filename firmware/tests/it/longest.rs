@@ -1,4 +1,4 @@
-//! The longest message of every kind: what the sizes of frames are made for.
+//! The longest message of every kind. They determine the lengths of frames.
 
 use meshalloc::message::{
     GRANT_BLOCKS_MAX, JobList, JobReport, LIST_JOBS_MAX, OCCUPANCY_BYTES_MAX, OccupancyChunk,
@@ -35,7 +35,7 @@ pub(crate) fn longest_client_messages() -> Vec<ClientMessage> {
         submit(longest(request(&[u16::MAX; 3]))),
         submit(longest(longest_shape())),
         submit(longest(request(&[2; 16]))),
-        // As many as there can be of two bytes each.
+        // As many extents of two bytes each as possible.
         submit(longest(request(&[128; 4]))),
         Command::SubmitLeased {
             job,
@@ -119,7 +119,7 @@ fn longest_configuration() -> Configuration {
     }
 }
 
-/// No part of any grid, but a block may say anything.
+/// Not within any grid; a block may have any numbers.
 fn longest_block() -> Block {
     let numbers: Vec<u8> = [0xff, 0xff, 0x03].repeat(4);
     postcard::from_bytes(&numbers).expect("four numbers")

@@ -1,5 +1,5 @@
-//! The rate of the line: a client and a server whose ends differ hear each other's levels as
-//! garbage, and must find each other again.
+//! The rate of the line: a client and a server with different rates read each other's levels as
+//! garbage, and must agree on a rate again.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -14,8 +14,9 @@ use meshalloc_firmware::{BAUD_DEFAULT, Client, ClientError, ClientMessage, Line,
 use crate::board::{Board, at_reset, release, submit};
 use crate::line::{Random, call};
 
-/// What a receiver of one rate makes of bytes that were sent at another: the byte, and whether it
-/// has no stop bit. The line is sampled in the middle of each bit, after a falling edge.
+/// The bytes that a receiver of one rate reads if they were sent at another: each byte, and whether
+/// it has no stop bit. The receiver samples the line in the middle of each bit, after a falling
+/// edge.
 fn heard(bytes: &[u8], sent_at: u32, heard_at: u32) -> Vec<(u8, bool)> {
     let bits = bytes.iter().flat_map(|&byte| {
         let data = (0..8).map(move |bit| byte >> bit & 1 == 1);
@@ -63,16 +64,16 @@ fn ends_of_one_rate_understand_each_other_and_others_do_not() {
 
 /// A board and its line. Time passes while bytes travel and while a client waits.
 struct World<'m> {
-    /// The one that runs, and those after its resets.
+    /// The running server, and those after its resets.
     servers: VecDeque<Server<'m>>,
     board_baud: u32,
     /// In microseconds.
     now: u64,
     /// Every byte is lost.
     is_cut: bool,
-    /// Above this rate a bit of every byte is another.
+    /// Above this rate a bit of every byte is flipped.
     baud_max: u32,
-    /// So many frames of a client are cut short.
+    /// The number of client frames that are still to be cut short.
     damaged: u32,
 }
 
@@ -197,7 +198,7 @@ fn a_client_and_the_board_work_at_every_rate() {
                     2
                 );
                 call(&mut client, &release(job), None).unwrap();
-                // However long nothing is said.
+                // Silence of any length.
                 world.borrow_mut().now += 100_000_000;
                 world.borrow_mut().poll();
             }
@@ -346,7 +347,7 @@ fn a_rate_stays_with_frames_and_with_silence_and_not_with_bytes_alone() {
     rate.hear();
     rate.hear_frame();
     assert_eq!(rate.next(1_000_000, || true), None, "silence after a frame");
-    // However long it took until the clock is looked at.
+    // Even if the clock is read much later.
     rate.hear();
     assert_eq!(rate.next(2_000_000, || true), None);
     rate.hear();

@@ -2,9 +2,9 @@
 //! that are lost, changed, cut, repeated, delayed and overtaken, clients that are started again,
 //! and resets at any word of a write to the journal.
 //!
-//! A ledger says after each operation what must be true: no processor is lost or in two jobs, every
-//! acknowledged grant is there, none is there twice or without anybody having asked for it, and
-//! every reset is known. Everything follows from the seed.
+//! A ledger checks after each operation: no processor is lost or in two jobs, every acknowledged
+//! grant is there, no grant is there twice or without a request, and every reset is noticed. The
+//! seed determines everything.
 
 mod world;
 
@@ -25,24 +25,24 @@ use crate::line::Random;
 
 use world::{End, Flash, Happened, REGIONS, World, boot, some_configuration};
 
-/// What must be true of a job.
+/// The expected state of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Entry {
     /// It waits or runs.
     Submitted,
-    /// It runs and holds these.
+    /// It runs and holds these blocks.
     Granted(Vec<Block>),
     /// It is gone, or was refused.
     Gone,
-    /// Nobody can know: the client that sent the last command about it is no more.
+    /// Unknown: the client that sent the last command about it was stopped.
     Unknown,
 }
 
-/// What must be true of a lease.
+/// The expected state of a lease.
 #[derive(Clone, Copy, Debug)]
 struct Lease {
     ticks: u64,
-    /// It does not end earlier, as far as the ledger knows.
+    /// The earliest end that the ledger knows.
     not_before: u64,
 }
 
@@ -54,9 +54,9 @@ struct Soak {
     clients: Vec<Option<Client<End>>>,
     /// The boot that each client's program knows of.
     told: Vec<u64>,
-    /// The jobs of whose grants each client was told.
+    /// The jobs whose grants each client has read.
     seen: Vec<BTreeSet<u32>>,
-    /// The jobs of whose leases' ends each client was told.
+    /// The jobs whose ends of leases each client has read.
     seen_ended: Vec<BTreeSet<u32>>,
     ledger: BTreeMap<u32, Entry>,
     /// The jobs that have, or had, leases.
@@ -127,7 +127,7 @@ impl Soak {
         Some(client)
     }
 
-    /// Notes what an error says.
+    /// Records an error.
     fn note(&mut self, at: usize, error: &ClientError, client: &Client<End>) {
         match error {
             ClientError::ControllerReset { origin } => {
@@ -174,7 +174,7 @@ impl Soak {
         }
     }
 
-    /// A client is told of each grant once. Of what another one was told, too, it is told the same.
+    /// Each client reads each grant once, and all clients read the same.
     fn take_grants(&mut self, at: usize, replies: &[Reply]) {
         let mut granted: BTreeMap<u32, Vec<Block>> = BTreeMap::new();
         for reply in replies {
@@ -210,7 +210,7 @@ impl Soak {
         }
     }
 
-    /// A client is told of the end of each lease once.
+    /// A client reads the end of each lease once.
     fn take_end(&mut self, at: usize, job: JobId) {
         self.happened().told_of_ends += 1;
         assert!(self.leased.contains_key(&job.0), "job {job} has no lease");
@@ -218,7 +218,7 @@ impl Soak {
         assert!(is_new, "told twice of the end of the lease of job {job}");
     }
 
-    /// Learns of all events until nothing is left to be done.
+    /// Reads all events until no work is left.
     fn take_events(&mut self, at: usize, client: &mut Client<End>) -> Result<(), ClientError> {
         client.poll()?;
         while let Some(event) = client.next_event()? {
@@ -233,8 +233,8 @@ impl Soak {
         Ok(())
     }
 
-    /// Finds out what has become of a job whose last command is in doubt. If it is there, it is as
-    /// it was before that.
+    /// Finds out the state of a job whose last command is in doubt. If the job is present, it is as
+    /// before the command.
     fn settle(&mut self, at: usize, mut client: Client<End>, job: u32, before: Entry) {
         self.happened().in_doubt += 1;
         for _ in 0..200 {
@@ -264,8 +264,8 @@ impl Soak {
                 Err(error) => self.note(at, &error, &client),
             }
         }
-        // The line is too bad: another client is started, and what it finds does not tell what a
-        // late frame of this one may do.
+        // The line is too bad: another client starts. Its queries do not show what a late frame of
+        // this one may still do.
         self.ledger.insert(job, Entry::Unknown);
     }
 
@@ -428,8 +428,8 @@ impl Soak {
         }
     }
 
-    /// A job with a lease may be gone: then the lease has ended, at its time, and the server can
-    /// tell so.
+    /// A job with a lease may be gone. Then the lease has ended at its time, and the server reports
+    /// that.
     fn see_leases(&mut self) {
         let world = self.world.borrow();
         let controller = world.server.as_ref().expect("it is there").controller();
@@ -466,7 +466,7 @@ impl Soak {
         }
     }
 
-    /// What must be true after each operation.
+    /// Checks the ledger after an operation.
     fn check(&mut self) {
         self.see_leases();
         let world = self.world.borrow();
@@ -494,14 +494,13 @@ impl Soak {
     }
 }
 
-/// Runs so many operations with this seed, and goes on counting.
+/// Runs `operations` operations with this seed, and adds to the counts.
 fn soak(seed: u64, operations: u64, so_far: Happened) -> Happened {
     let mut soak = Soak::new(seed, so_far);
     for _ in 0..operations {
         soak.operate();
         soak.check();
-        // Names of jobs that are gone need not be looked at for ever, late frames about them come
-        // within some thousand steps.
+        // Names of gone jobs are dropped: late frames about them come within some thousand steps.
         if soak.operation.is_multiple_of(512) {
             let old = soak.next_job.saturating_sub(600);
             let is_over = |job: &u32, entry: &Entry| *job < old && *entry == Entry::Gone;

@@ -28,7 +28,7 @@ fn regions() -> [Range<u32>; REGIONS] {
     std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32)
 }
 
-/// A server in a boot of its own. Its memory is never given back: a few kilobytes for each reset.
+/// A server in a new boot. Its memory is never freed: a few kilobytes for each reset.
 pub(super) fn boot(
     flash: Flash,
     number: u64,
@@ -58,7 +58,7 @@ pub(super) fn some_configuration(random: &mut Random) -> Configuration {
     }
 }
 
-/// What happened, for the faults to have bitten.
+/// Counts of faults and pauses, which show that they occurred.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Happened {
     pub(super) operations: u64,
@@ -97,7 +97,7 @@ pub(super) struct World {
     pub(super) back: Vec<(u64, Vec<u8>)>,
     /// Bytes for each client.
     pub(super) inboxes: Vec<VecDeque<u8>>,
-    /// One fault in so many frames.
+    /// One frame in this number has a fault.
     pub(super) rate: usize,
     pub(super) happened: Happened,
 }
@@ -190,7 +190,7 @@ impl World {
             server.work(&mut port).expect("a vector takes everything");
         }
         while let Ok(Some(())) = server.receive_from(now, &mut port) {}
-        // What was being sent when the power was cut does not arrive.
+        // A frame that was being sent when the power was cut does not arrive.
         if self.reset_if_cut() {
             return;
         }
@@ -211,7 +211,7 @@ impl World {
         (!due.is_empty()).then(|| due[self.random.below(due.len())])
     }
 
-    /// A server whose power was cut is another one.
+    /// Replaces a server whose power was cut by the one after the reset.
     fn reset_if_cut(&mut self) -> bool {
         let is_cut = self.server().journal().flash_mut().is_cut();
         if is_cut {
