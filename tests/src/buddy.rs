@@ -69,7 +69,7 @@ impl BuddySystem {
         Some(Rect::based_at(x, y, wanted, wanted))
     }
 
-    /// The blocks of a request for so many processors, if they are free: the number in base 4 says
+    /// The blocks of a request for `processors`, if they are free: the number in base 4 says
     /// how many blocks of which size are wanted, largest first. Of each the first free block in
     /// row-major order; else a part of the smallest larger one; else four blocks of a quarter of
     /// the size are wanted instead.

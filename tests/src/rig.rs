@@ -297,6 +297,15 @@ pub const fn fault(block: Block, faulty: bool) -> Command {
     }
 }
 
+/// A command in words, with a block as coordinates of the machine.
+pub fn described(command: &Command, machine: &Grid) -> String {
+    match *command {
+        Command::MarkFaulty { block } => format!("MarkFaulty {}", machine.place(block)),
+        Command::ClearFaulty { block } => format!("ClearFaulty {}", machine.place(block)),
+        _ => format!("{command:?}"),
+    }
+}
+
 /// Marks a processor as faulty, or as working again.
 pub fn set_faulty(controller: &mut Controller<'_>, node: u32, faulty: bool) -> Answer {
     let block = unit(controller.machine(), NodeId(node));

@@ -8,8 +8,8 @@ use meshalloc::{
 
 use crate::convert;
 use crate::rig::{
-    Answer, HeapMemory, ask_at, configuration, free_submesh_list, grants_since, list_jobs,
-    occupancy_map, release, set_faulty, submit,
+    Answer, HeapMemory, ask_at, configuration, described, free_submesh_list, grants_since,
+    list_jobs, occupancy_map, release, set_faulty, submit,
 };
 use crate::strategy::{Held, Strategy, Wanted};
 use crate::submesh::Rect;
@@ -67,7 +67,11 @@ impl<'m> Trial<'m> {
         let latest = controller.events();
         let expected = system.handle(command, now);
         let answer = ask_at(controller, command, now);
-        let context = || format!("{:?}, {now}: {command:?}", system.configuration());
+        let configuration = system.configuration();
+        let context = || {
+            let described = described(command, &configuration.machine);
+            format!("{configuration:?}, at {now}: {described}")
+        };
         assert!(
             expected.agrees_with(&answer),
             "{}\nexpected {expected:?}\nanswered {answer:?}, in\n{before}",

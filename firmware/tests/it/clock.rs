@@ -253,5 +253,8 @@ fn leases_end_as_in_a_model_whichever_session_has_the_clock() {
             assert_eq!(life.jobs(), leased, "seed {seed}, job {job}");
         }
     }
-    assert!(given > 300 && kept_from > 300, "{given}, {kept_from}");
+    assert!(
+        given > 300 && kept_from > 300,
+        "given {given} times, kept from another {kept_from} times"
+    );
 }

@@ -678,9 +678,7 @@ fn a_client_that_hears_nothing_says_what_it_tried() {
         tries: 3,
         ..OPTIONS
     };
-    let error = Client::connect(Silent, options)
-        .err()
-        .expect("nobody is there");
+    let error = Client::connect(Silent, options).err().expect("no answer");
     assert!(
         matches!(&error, ClientError::NoReply { tries: 3, heard, .. } if heard.bytes == 0),
         "{error:?}"

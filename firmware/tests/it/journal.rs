@@ -330,7 +330,7 @@ fn no_flipped_bit_drops_anything_silently() {
         let pair = in_use(seed, 6);
         let reported = flip_every_bit(&pair.journal.into_flash(), &pair.state);
         // Of each of the 6 records of 8 bytes 16 bytes are covered.
-        assert!(reported > 6 * 16 * 8, "{reported}");
+        assert!(reported > 6 * 16 * 8, "{reported} flips reported");
     }
 }
 
@@ -706,7 +706,11 @@ fn a_word_that_does_not_become_what_was_written_is_an_error() {
         let worn = &mut pair.journal.flash_mut().bytes_mut()[end + byte];
         *worn = value;
         let record = Operation::Append(vec![0xff; 8]);
-        assert_eq!(pair.run(&record), Err(JournalError::Unverified), "{byte}");
+        assert_eq!(
+            pair.run(&record),
+            Err(JournalError::Unverified),
+            "byte {byte}"
+        );
         assert_eq!(pair.journal.append(&[]), Err(JournalError::NeedsCheckpoint));
     }
 }

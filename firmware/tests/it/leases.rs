@@ -37,7 +37,7 @@ fn let_time_pass<K: meshalloc_firmware::keeping::Keep>(server: &mut Server<'_, K
     while server.has_work() {
         server.work(&mut port).expect("a vector takes everything");
     }
-    assert!(answer.is_empty(), "nobody has asked");
+    assert!(answer.is_empty(), "no client has asked");
 }
 
 fn jobs(controller: &Controller<'_>) -> Vec<u32> {
@@ -76,7 +76,7 @@ fn the_clock_of_the_server_ends_a_lease_and_lets_others_in() {
     // The server ends it late, but with the right time.
     let_time_pass(client.line_mut().server, 1600);
     assert_eq!(jobs(client.line_mut().server.controller()), [3, 4]);
-    let told: Vec<(u32, Ticks, u32, bool)> = events(&mut client)
+    let seen: Vec<(u32, Ticks, u32, bool)> = events(&mut client)
         .iter()
         .map(|event| {
             let has_ended = event.what == Happened::LeaseEnded;
@@ -84,14 +84,14 @@ fn the_clock_of_the_server_ends_a_lease_and_lets_others_in() {
         })
         .collect();
     assert_eq!(
-        told,
+        seen,
         [
             (2, 1400, 0, true),
             (1, 1500, 256, true),
             (3, 1500, 16, false)
         ]
     );
-    assert_eq!(events(&mut client), [], "each is told once");
+    assert_eq!(events(&mut client), [], "each is reported once");
 }
 
 #[test]
@@ -152,11 +152,11 @@ fn more_ends_than_are_remembered_lose_the_oldest_events_only() {
     }
     let_time_pass(client.line_mut().server, 100);
     assert_eq!(jobs(client.line_mut().server.controller()), []);
-    let told: Vec<u32> = events(&mut client)
+    let ended: Vec<u32> = events(&mut client)
         .iter()
         .map(|event| event.job.0)
         .collect();
-    assert_eq!(told, (4..20).collect::<Vec<u32>>());
+    assert_eq!(ended, (4..20).collect::<Vec<u32>>());
 }
 
 #[test]

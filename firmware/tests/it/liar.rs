@@ -30,7 +30,7 @@ struct Liar<'s, 'm> {
     lies: &'s Cell<bool>,
     lie: &'s mut dyn FnMut(&mut ServerMessage),
     decoder: Decoder<SERVER_CONTENT_MAX>,
-    told: VecDeque<u8>,
+    answers: VecDeque<u8>,
 }
 
 impl Line for Liar<'_, '_> {
@@ -52,10 +52,10 @@ impl Line for Liar<'_, '_> {
             }
             let mut room = ServerFrameBuffer::new();
             let frame = room.encode(frame.header, &message).expect("it fits");
-            self.told.extend(frame);
+            self.answers.extend(frame);
         }
-        let len = buffer.len().min(self.told.len());
-        for (to, from) in buffer.iter_mut().zip(self.told.drain(..len)) {
+        let len = buffer.len().min(self.answers.len());
+        for (to, from) in buffer.iter_mut().zip(self.answers.drain(..len)) {
             *to = from;
         }
         Ok(len)
@@ -85,7 +85,7 @@ fn said_by(options: Options, act: Act, lie: &mut dyn FnMut(&mut ServerMessage)) 
         lies: &lies,
         lie,
         decoder: Decoder::new(),
-        told: VecDeque::new(),
+        answers: VecDeque::new(),
     };
     let mut client = Client::connect(line, options).expect("it does not lie yet");
     for command in [submit(1, 4, 3), submit(2, 16, 16), submit(3, 16, 16)] {
@@ -292,7 +292,7 @@ fn no_lie_is_believed() {
         (
             submits,
             lie!(Says::Outcome { outcome, .. } => *outcome = Outcome::Error(Error::UnknownJob)),
-            "an error that such a command can come to",
+            "an error of a command that changes something",
         ),
         (
             releases,
@@ -337,7 +337,7 @@ fn no_lie_is_believed() {
         (
             asks,
             lie!(Says::Reply(it) => *it = Reply::Error(Error::NoBlock { held: 1 })),
-            "an error that such a query can come to",
+            "an error of a query",
         ),
         (
             asks,

@@ -326,5 +326,8 @@ fn what_is_sent_leaves_in_order() {
             assert_eq!(Some(byte), expected.pop_front());
         }
     }
-    assert!(taken > 5_000 && dropped > 500, "{taken} {dropped}");
+    assert!(
+        taken > 5_000 && dropped > 500,
+        "{taken} taken, {dropped} dropped"
+    );
 }

@@ -17,7 +17,7 @@ use crate::line::{Random, call};
 /// The bytes that a receiver of one rate reads if they were sent at another: each byte, and whether
 /// it has no stop bit. The receiver samples the line in the middle of each bit, after a falling
 /// edge.
-fn heard(bytes: &[u8], sent_at: u32, heard_at: u32) -> Vec<(u8, bool)> {
+fn received(bytes: &[u8], sent_at: u32, heard_at: u32) -> Vec<(u8, bool)> {
     let bits = bytes.iter().flat_map(|&byte| {
         let data = (0..8).map(move |bit| byte >> bit & 1 == 1);
         [false].into_iter().chain(data).chain([true])
@@ -26,7 +26,7 @@ fn heard(bytes: &[u8], sent_at: u32, heard_at: u32) -> Vec<(u8, bool)> {
     // In bits of the sender; high before and behind.
     let level = |at: f64| bits.get(at as usize).copied().unwrap_or(true);
     let bit = f64::from(sent_at) / f64::from(heard_at);
-    let mut heard = Vec::new();
+    let mut read = Vec::new();
     let mut at = 0.0;
     while at < bits.len() as f64 {
         if level(at) {
@@ -36,14 +36,14 @@ fn heard(bytes: &[u8], sent_at: u32, heard_at: u32) -> Vec<(u8, bool)> {
         }
         let sample = |place: u8| level(at + bit * (f64::from(place) + 0.5));
         let byte = (0..8).fold(0, |byte, place| byte | u8::from(sample(place + 1)) << place);
-        heard.push((byte, !sample(9)));
+        read.push((byte, !sample(9)));
         at += bit * 9.5;
         // A line that is still low is no new start.
         while !level(at) {
             at = at.floor() + 1.0;
         }
     }
-    heard
+    read
 }
 
 #[test]
@@ -54,9 +54,13 @@ fn ends_of_one_rate_understand_each_other_and_others_do_not() {
         for b in BAUDS {
             let is_near = f64::from(a.abs_diff(b)) < 0.04 * f64::from(a);
             if a == b {
-                assert_eq!(heard(&bytes, a, b), right);
+                assert_eq!(received(&bytes, a, b), right);
             } else if !is_near {
-                assert_ne!(heard(&bytes, a, b), right, "{a} {b}");
+                assert_ne!(
+                    received(&bytes, a, b),
+                    right,
+                    "sent at {a} baud, read at {b}"
+                );
             }
         }
     }
@@ -89,14 +93,14 @@ impl World<'_> {
     }
 
     fn carry(&self, bytes: &[u8], from: u32, to: u32) -> Vec<(u8, bool)> {
-        let mut heard = heard(bytes, from, to);
+        let mut read = received(bytes, from, to);
         if from.max(to) > self.baud_max {
-            heard.iter_mut().for_each(|(byte, _)| *byte ^= 0x24);
+            read.iter_mut().for_each(|(byte, _)| *byte ^= 0x24);
         }
         if self.is_cut {
-            heard.clear();
+            read.clear();
         }
-        heard
+        read
     }
 }
 
@@ -308,7 +312,10 @@ fn whatever_happens_a_client_is_served_once_the_line_is_sound() {
             assert_eq!(other.baud(), 1_000_000, "seed {seed}");
         });
     }
-    assert!(fast > 20 && slow > 20, "{fast} {slow}");
+    assert!(
+        fast > 20 && slow > 20,
+        "{fast} at a high rate, {slow} at the default"
+    );
 }
 
 /// The client sends a frame again after a second, and the board waits for it at the rate that they

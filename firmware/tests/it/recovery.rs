@@ -165,7 +165,7 @@ impl<const SECTOR: usize> Life<SECTOR> {
             if !self.server.has_work() {
                 return;
             }
-            self.server.work(&mut port).expect("nobody has asked");
+            self.server.work(&mut port).expect("no client has asked");
         }
         panic!("there is always more to do");
     }
@@ -445,7 +445,10 @@ fn a_cut_while_a_state_is_discarded_leaves_it_or_none() {
             break;
         }
     }
-    assert!(kept > 5 && discarded > 0, "{kept} {discarded}");
+    assert!(
+        kept > 5 && discarded > 0,
+        "{kept} kept, {discarded} discarded"
+    );
 }
 
 /// An image with other strategies, with room for more jobs, blocks and list entries, and one that
@@ -675,7 +678,7 @@ fn what_is_restored_is_what_was_there_whatever_was_refused() {
             }
         }
     }
-    assert!(refused > 1_000, "{refused}");
+    assert!(refused > 1_000, "{refused} refused");
 }
 
 fn some_command(random: &mut Random) -> Command {

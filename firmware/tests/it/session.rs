@@ -393,7 +393,7 @@ fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
     let free = (0..8192).filter(|node| (node / 128 + node % 128) % 2 == 1);
     assert!(nodes.iter().copied().eq(free));
     let [lost, repeated, ..] = client.line_mut().happened();
-    assert!(lost > 0 && repeated > 0, "{lost} {repeated}");
+    assert!(lost > 0 && repeated > 0, "{lost} lost, {repeated} repeated");
     client.line_mut().set_faults(Faults::default());
     let replies = call(&mut client, &release(1), None).unwrap();
     let released = Reply::Released {

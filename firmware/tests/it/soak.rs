@@ -53,7 +53,7 @@ struct Soak {
     random: Random,
     clients: Vec<Option<Client<End>>>,
     /// The boot that each client's program knows of.
-    told: Vec<u64>,
+    known_boots: Vec<u64>,
     /// The jobs whose grants each client has read.
     seen: Vec<BTreeSet<u32>>,
     /// The jobs whose ends of leases each client has read.
@@ -90,7 +90,7 @@ impl Soak {
             world: Rc::new(RefCell::new(world)),
             random,
             clients: (0..CLIENTS).map(|_| None).collect(),
-            told: vec![0; CLIENTS],
+            known_boots: vec![0; CLIENTS],
             seen: vec![BTreeSet::new(); CLIENTS],
             seen_ended: vec![BTreeSet::new(); CLIENTS],
             leased: BTreeMap::new(),
@@ -123,7 +123,7 @@ impl Soak {
         let client = Client::connect(end, options).ok()?;
         self.seen[at].clear();
         self.seen_ended[at].clear();
-        self.told[at] = client.greeting().session.boot;
+        self.known_boots[at] = client.greeting().session.boot;
         Some(client)
     }
 
@@ -133,8 +133,8 @@ impl Soak {
             ClientError::ControllerReset { origin } => {
                 assert!(matches!(origin, Origin::Restored { .. } | Origin::New));
                 let boot = client.greeting().session.boot;
-                assert!(boot > self.told[at], "a reset is told once");
-                self.told[at] = boot;
+                assert!(boot > self.known_boots[at], "a reset is reported once");
+                self.known_boots[at] = boot;
                 self.happened().told_of_resets += 1;
             }
             ClientError::SessionLost => self.happened().sessions_lost += 1,
@@ -160,9 +160,9 @@ impl Soak {
             Ok(()) => {
                 let is_reset = self.world.borrow().happened.resets != resets;
                 assert!(
-                    is_reset || self.told[at] == boot,
+                    is_reset || self.known_boots[at] == boot,
                     "the client of boot {} has a reply from boot {boot}",
-                    self.told[at]
+                    self.known_boots[at]
                 );
                 self.take_grants(at, &replies);
                 Some(replies)
@@ -192,7 +192,7 @@ impl Soak {
             self.happened().grants += 1;
             assert!(
                 self.seen[at].insert(job),
-                "told twice of the grant of job {job}"
+                "the grant of job {job} is reported twice"
             );
             match self.ledger.get(&job) {
                 Some(Entry::Submitted) => {
@@ -205,7 +205,7 @@ impl Soak {
                 }
                 Some(Entry::Granted(before)) => assert_eq!(before, &blocks),
                 Some(Entry::Gone | Entry::Unknown) => {}
-                None => panic!("nobody has asked for job {job}"),
+                None => panic!("no client has submitted job {job}"),
             }
         }
     }
@@ -215,7 +215,10 @@ impl Soak {
         self.happened().told_of_ends += 1;
         assert!(self.leased.contains_key(&job.0), "job {job} has no lease");
         let is_new = self.seen_ended[at].insert(job.0);
-        assert!(is_new, "told twice of the end of the lease of job {job}");
+        assert!(
+            is_new,
+            "the end of the lease of job {job} is reported twice"
+        );
     }
 
     /// Reads all events until no work is left.
@@ -226,7 +229,10 @@ impl Soak {
             match event.what {
                 Happening::LeaseEnded => self.take_end(at, event.job),
                 Happening::Granted { .. } => {
-                    assert!(self.seen[at].insert(event.job.0), "told twice");
+                    assert!(
+                        self.seen[at].insert(event.job.0),
+                        "an event is reported twice"
+                    );
                 }
             }
         }
@@ -490,7 +496,7 @@ impl Soak {
             }
         }
         let all = jobs.running_len() + jobs.waiting_len();
-        assert_eq!(there, all, "{}: jobs that nobody submitted", context());
+        assert_eq!(there, all, "{}: jobs that no client submitted", context());
     }
 }
 

@@ -227,7 +227,10 @@ fn nas_fails_only_if_no_component_has_enough() {
             }
         }
     }
-    assert!(granted > 500 && refused > 500, "{granted} {refused}");
+    assert!(
+        granted > 500 && refused > 500,
+        "{granted} granted, {refused} refused"
+    );
 }
 
 /// A grant of LSSA has the requested area: one rectangle, or two that touch along a side.
@@ -274,5 +277,5 @@ fn lssa_keeps_the_area_in_parts_that_touch() {
             }
         }
     }
-    assert!(bent > 50, "{bent}");
+    assert!(bent > 50, "{bent} bent shapes");
 }

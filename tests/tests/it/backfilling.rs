@@ -377,7 +377,10 @@ fn late_heads(configuration: Configuration, seed: u64) -> usize {
     }
     // If only the number of processors matters, all other jobs keep their starts, too.
     let is_exact = !places_anywhere(strategy) || later == 0;
-    assert!(is_exact, "{configuration:?}, seed {seed}: {later}");
+    assert!(
+        is_exact,
+        "{configuration:?}, seed {seed}: {later} jobs start later"
+    );
     promised.len()
 }
 

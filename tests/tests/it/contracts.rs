@@ -215,12 +215,12 @@ fn a_lease_that_is_renewed_at_its_end_runs() {
     let configuration = configuration(mesh(4, 4), StrategyKind::FirstFit);
     let mut controller = Controller::new(memory.memory(), configuration).unwrap();
     submit(&mut controller, 1, Request::submesh(4, 4));
-    let mut nobody = |_: meshalloc::controller::Granted<'_, '_>| panic!("nobody waits");
+    let mut on_grant = |_: meshalloc::controller::Granted<'_, '_>| panic!("no job waits");
     for now in [0, 10] {
-        assert_eq!(controller.lease(JobId(1), 10, now, &mut nobody), Ok(()));
+        assert_eq!(controller.lease(JobId(1), 10, now, &mut on_grant), Ok(()));
     }
     assert!(controller.jobs().find(JobId(1)).is_some());
-    let unknown = controller.lease(JobId(2), 10, 30, &mut nobody);
+    let unknown = controller.lease(JobId(2), 10, 30, &mut on_grant);
     assert_eq!(unknown, Err(Error::UnknownJob));
     assert!(controller.jobs().find(JobId(1)).is_some(), "it was refused");
 }

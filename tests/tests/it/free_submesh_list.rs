@@ -361,7 +361,13 @@ fn the_list_is_the_same_behind_every_supposition() {
             }
             let block = supposition.block(&unit);
             assert_eq!(block.is_some(), busy.count_ones() < NODES as u32);
-            assert_eq!(list(&allocator), before, "{held:09b} {busy:09b}");
+            let nodes = |bits: u32| (0..NODES).filter(move |node| bits >> node & 1 == 1);
+            let [held, busy] = [held, busy].map(|bits| nodes(bits).collect::<Vec<_>>());
+            assert_eq!(
+                list(&allocator),
+                before,
+                "jobs on the nodes {held:?} of 3 x 3, supposed busy: {busy:?}"
+            );
         }
     }
 }

@@ -210,6 +210,6 @@ fn what_a_strategy_remembers_is_counted() {
     let (after, said) = come_and_go(150);
     assert!(
         (before + 1..=before + said).contains(&after),
-        "{before} {after} {said}"
+        "{before} bytes before, {after} after, {said} more predicted"
     );
 }

@@ -53,11 +53,14 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
                     Ok(allocation) => {
                         let blocks: Vec<_> = allocator.blocks(&allocation).collect();
                         let held = expected.unwrap_or_else(|refusal| {
-                            panic!("{kind} grants {processors}: {refusal}\n{}", model.machine())
+                            panic!(
+                                "{kind} grants {processors} processors: {refusal}\n{}",
+                                model.machine()
+                            )
                         });
                         assert!(
                             held.is(model.grid(), &blocks),
-                            "{kind}, {processors}, operation {operation}\n{held:?}\n{blocks:?}\n{}",
+                            "{kind}, {processors} processors, operation {operation}\n{held:?}\n{blocks:?}\n{}",
                             model.machine()
                         );
                         assert_eq!(held.nodes(model.grid()).len() as u32, processors);
@@ -65,7 +68,12 @@ fn agrees_with_its_model(text: &str, (w, h): (u16, u16), operations: u32) {
                         jobs.push((allocation, held));
                         granted += 1;
                     }
-                    Err(refusal) => assert_eq!(expected, Err(refusal), "{kind}, {processors}"),
+                    Err(refusal) => assert_eq!(
+                        expected,
+                        Err(refusal),
+                        "{kind}, {processors} processors\n{}",
+                        model.machine()
+                    ),
                 }
             }
             10..19 if !jobs.is_empty() => {
@@ -212,13 +220,18 @@ fn orders_at_the_edges_of_words() {
                             let held = expected.expect("granted by the model");
                             assert!(
                                 held.is(model.grid(), &blocks),
-                                "{kind}, {processors}\n{held:?}\n{blocks:?}\n{}",
+                                "{kind}, {processors} processors\n{held:?}\n{blocks:?}\n{}",
                                 model.machine()
                             );
                             allocator.release(allocation);
                             placed += 1;
                         }
-                        Err(refusal) => assert_eq!(expected, Err(refusal), "{kind}, {processors}"),
+                        Err(refusal) => assert_eq!(
+                            expected,
+                            Err(refusal),
+                            "{kind}, {processors} processors\n{}",
+                            model.machine()
+                        ),
                     }
                 }
             }
@@ -311,7 +324,10 @@ fn a_tolerance_does_not_change_what_is_recognised() {
             });
         }
     }
-    assert!(granted > 1000 && refused > 1000, "{granted}, {refused}");
+    assert!(
+        granted > 1000 && refused > 1000,
+        "{granted} granted, {refused} refused"
+    );
 }
 
 /// With the largest tolerance jobs fill one half before the other is touched; with none they go to

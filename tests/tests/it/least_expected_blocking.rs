@@ -350,7 +350,7 @@ fn only_rectangles_that_meet_what_left_are_new() {
             "{taken}, {gone:?} in\n{with}"
         );
     }
-    assert!(new > 1000, "{new}");
+    assert!(new > 1000, "{new} new requests fit");
 }
 
 /// Two allocators get the same requests. In between, one also gets suppositions: other jobs have
@@ -426,6 +426,6 @@ fn a_budget_out_of_range_is_refused() {
     for budget in [4, 4096] {
         let strategy = StrategyKind::LeastExpectedBlocking { budget };
         let outcome = controller.configure(configuration(machine, strategy), 0);
-        assert_eq!(outcome, Ok(()), "{budget}");
+        assert_eq!(outcome, Ok(()), "budget {budget}");
     }
 }

@@ -248,7 +248,7 @@ fn memory_that_is_too_small_is_refused() {
             assert_eq!(
                 outcome.err(),
                 Some(ConfigureError::MachineTooLarge),
-                "{large}"
+                "{strategy} on {large}"
             );
         }
         // Enough for the occupancy and the jobs, not for the strategy.

@@ -45,19 +45,19 @@ fn check(machine: Grid, strategy: StrategyKind, scheduler: SchedulerKind, seed: 
         scheduler,
     };
     let (mut one, mut other) = (HeapMemory::new(machine, 24), HeapMemory::new(machine, 24));
-    let mut told = Controller::new(one.memory(), configuration).expect("it is served");
+    let mut commanded = Controller::new(one.memory(), configuration).expect("it is served");
     let mut called = Controller::new(other.memory(), configuration).expect("it is served");
     let mut commands = Commands::new(seed);
     let mut random = Random::new(seed);
     for _ in 0..400 {
-        let (command, now) = commands.next(&mut told);
+        let (command, now) = commands.next(&mut commanded);
         let context = format!("{configuration:?}, seed {seed}: {command:?} at {now}");
         // Leases that end first do not belong to the command.
         if random.percent(50) {
             called.end_leases(now, &mut |_| ());
-            told.end_leases(now, &mut |_| ());
+            commanded.end_leases(now, &mut |_| ());
         }
-        let expected = ask_at(&mut told, &command, now);
+        let expected = ask_at(&mut commanded, &command, now);
         let mut granted = Vec::new();
         let seen = by_method(&mut called, &command, now, &mut |grant| {
             granted.push(Granted::from(grant));
@@ -69,7 +69,7 @@ fn check(machine: Grid, strategy: StrategyKind, scheduler: SchedulerKind, seed: 
             }
             None => assert_eq!(ask_at(&mut called, &command, now), expected, "{context}"),
         }
-        assert_eq!(save(&called), save(&told), "{context}");
+        assert_eq!(save(&called), save(&commanded), "{context}");
     }
 }
 

@@ -2,12 +2,13 @@
 //! edges of the occupancy's words and on thin, wide and tall machines, with every strategy and the
 //! schedulers.
 //!
-//! A sequence is a list of numbers that are read as operations, so a failing one is shrunk; the
-//! shortest found is printed with machine, strategy and seed. `PROPTEST_RNG_SEED` and
-//! `PROPTEST_CASES` choose others.
+//! A sequence is a list of numbers that are read as operations, so a failing one is shrunk. The
+//! shortest found is printed as operations, with machine, strategy and seed. `PROPTEST_RNG_SEED`
+//! and `PROPTEST_CASES` choose others.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
@@ -16,7 +17,7 @@ use meshalloc::{
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::random::Random;
-use meshalloc_tests::rig::{HeapMemory, cube, fault, mesh, unit};
+use meshalloc_tests::rig::{HeapMemory, cube, described, fault, mesh, unit};
 use meshalloc_tests::saved;
 use meshalloc_tests::strategy::places_anywhere;
 use meshalloc_tests::system::{Expected, System};
@@ -346,8 +347,15 @@ fn note(command: &Command, expected: &Expected, seen: &mut BTreeSet<&'static str
     seen.insert(kind);
 }
 
-/// Runs one case, compares after every operation, and records what happened.
-fn run(machines: &[Grid], strategy: StrategyKind, case: &Case, seen: &mut BTreeSet<&'static str>) {
+/// Runs one case, compares after every operation, and records what happened. Calls `before` with
+/// each operation, its time and the machine.
+fn run(
+    machines: &[Grid],
+    strategy: StrategyKind,
+    case: &Case,
+    seen: &mut BTreeSet<&'static str>,
+    before: &mut dyn FnMut(&Command, u64, &Grid),
+) {
     let mut memory = HeapMemory::for_largest_of(machines, case.jobs);
     let configuration = Configuration {
         machine: machines[0],
@@ -364,10 +372,28 @@ fn run(machines: &[Grid], strategy: StrategyKind, case: &Case, seen: &mut BTreeS
         let command = reader.command(trial.system(), code);
         // Sometimes a clock goes back.
         let now = at * 10 - u64::from(code.3 % 32).min(at * 10);
+        before(&command, now, &trial.system().configuration().machine);
         let (_, expected) = trial.step(&command, now);
         note(&command, &expected, seen);
     }
     trial.finish();
+}
+
+/// The operations of a failing case up to the failure, a line each.
+fn operations(machines: &[Grid], strategy: StrategyKind, case: &Case) -> String {
+    let mut text = format!(
+        "{} jobs, {:?}\n",
+        case.jobs,
+        scheduler_for(strategy, case.scheduler)
+    );
+    let mut write = |command: &Command, now: u64, machine: &Grid| {
+        text += &format!("at {now}: {}\n", described(command, machine));
+    };
+    let mut seen = BTreeSet::new();
+    let again = AssertUnwindSafe(|| run(machines, strategy, case, &mut seen, &mut write));
+    // It fails as before.
+    let _ = catch_unwind(again);
+    text
 }
 
 /// The number of cases and the seed, unless proptest's environment variables say otherwise.
@@ -394,13 +420,17 @@ pub(crate) fn check(
     let seed = config.rng_seed;
     let seen = RefCell::new(BTreeSet::new());
     let outcome = TestRunner::new(config).run(&case(), |case| {
-        run(machines, strategy, &case, &mut seen.borrow_mut());
+        let seen = &mut seen.borrow_mut();
+        run(machines, strategy, &case, seen, &mut |_, _, _| ());
         Ok(())
     });
     let context = format!("{strategy} on {}, PROPTEST_RNG_SEED={seed}", machines[0]);
     match outcome {
         Ok(()) => seen.into_inner(),
-        Err(TestError::Fail(reason, case)) => panic!("{context}: {reason}\n{case:#?}"),
+        Err(TestError::Fail(reason, case)) => panic!(
+            "{context}: {reason}\n{}",
+            operations(machines, strategy, &case)
+        ),
         Err(TestError::Abort(reason)) => panic!("{context}: {reason}"),
     }
 }

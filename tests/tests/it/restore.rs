@@ -472,8 +472,8 @@ fn a_checkpoint_takes_as_much_as_is_said() {
     let one_block_each = bytes(StrategyKind::FirstFit, (4, 4));
     assert!(
         (25 * 256..=9 * 1024).contains(&one_block_each),
-        "{one_block_each}"
+        "{one_block_each} bytes"
     );
     let scattered = bytes(StrategyKind::Random { seed: 1 }, (4, 4));
-    assert!(scattered < 19 * 1024, "{scattered}");
+    assert!(scattered < 19 * 1024, "{scattered} bytes");
 }

@@ -131,13 +131,13 @@ fn every_free_processor_and_every_pair_is_as_likely() {
     // standard deviation 10.6.
     let rounds = f64::from(ROUNDS);
     let single = statistic(&single, rounds * 4.0 / 10.0) * 1.5;
-    assert!(single < 27.9, "{single}");
+    assert!(single < 27.9, "statistic of single processors: {single}");
     let pairs: Vec<u32> = (0..10)
         .flat_map(|at| pairs[at][at + 1..].to_vec())
         .collect();
     assert_eq!(pairs.len(), 45);
     let pairs = statistic(&pairs, rounds * 12.0 / 90.0);
-    assert!(pairs < 39.0 + 4.0 * 10.6, "{pairs}");
+    assert!(pairs < 39.0 + 4.0 * 10.6, "statistic of pairs: {pairs}");
 }
 
 #[test]

@@ -117,8 +117,8 @@ fn answered_meanwhile(client: &mut Client<impl Line>, request: Request) -> (u32,
     };
     send(client, [(request, 1)].into_iter().chain(behind).map(submit));
     // Refused as Busy until the decision is made, and asked again.
-    let nobody = Command::Release { job: JobId(1000) };
-    let last = call(client, nobody).pop();
+    let unknown = Command::Release { job: JobId(1000) };
+    let last = call(client, unknown).pop();
     assert_eq!(last, Some(Reply::Error(Error::UnknownJob)));
     let after = statistics(client);
     let mut end = |job| {
