@@ -1,4 +1,4 @@
-//! What a server restores from a journal in which anything may stand.
+//! A server restores a journal with any content.
 
 use std::ops::Range;
 
@@ -21,7 +21,8 @@ fn regions() -> [Range<u32>; REGIONS] {
     std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32)
 }
 
-/// A server restored from any bytes, or from a journal of any chunks and records, is sound and serves.
+/// A server restored from any bytes, or from a journal of any chunks and records, keeps its
+/// invariants and serves.
 ///
 /// # Panics
 ///
@@ -64,9 +65,9 @@ fn written(bytes: &mut Bytes<'_>) -> Flash {
     journal.into_flash()
 }
 
-/// A server whose journal is damaged after it was written is sound when it is restored, and as it
-/// was if nothing was damaged but for statistics, and for how far its clock has gone on without a
-/// command that has changed something.
+/// A server with a damaged journal keeps its invariants after a restore. Without damage its state
+/// is the one before, except for statistics and for the time that its clock advanced without a
+/// command.
 ///
 /// # Panics
 ///
@@ -117,7 +118,7 @@ fn restored(
     (server.into_journal().into_flash(), state)
 }
 
-/// The configuration, the jobs with all that they hold, what is reserved for them, and the faults.
+/// The configuration, the jobs with their blocks and reservations, and the faults.
 fn seen(controller: &Controller<'_>) -> Vec<String> {
     let (jobs, queue) = (controller.jobs(), controller.jobs().queue());
     let waiting = queue.slots().map(|slot| queue.get(slot));

@@ -1,4 +1,4 @@
-//! A controller whose attempts pause as often as they can, with queries in the pauses, against its
+//! A controller whose attempts pause as often as possible, with queries in the pauses, against a
 //! twin that never pauses.
 
 use std::cell::{Cell, RefCell};
@@ -25,7 +25,7 @@ const SCHEDULERS: [SchedulerKind; 6] = [
     SchedulerKind::ShortestJobFirst { threshold: 250 },
 ];
 
-/// Asks everything, and checks what must be true at any time.
+/// Makes every query, and checks what must hold at any time.
 fn look(view: &View<'_, '_>) {
     let mut replies = Vec::new();
     let mut ask = |query: Command| {
@@ -65,7 +65,7 @@ fn look(view: &View<'_, '_>) {
     assert!(view.status.left > 0, "the work itself is left");
 }
 
-/// What handling a command in slices comes to, with as many pauses as there can be.
+/// Handles a command in slices with as many pauses as possible. Returns the answer.
 fn in_pauses(
     controller: &mut Controller<'_>,
     command: &Command,
@@ -97,7 +97,7 @@ fn in_pauses(
     reply
 }
 
-/// Returns how often the one of the two paused.
+/// Compares both controllers. Returns how often one of them paused.
 fn check(configuration: Configuration, seed: u64) -> u64 {
     let mut commands = Commands::new(seed);
     let (mut one, mut other) = (
