@@ -12,8 +12,10 @@ use crate::node::NodeId;
 use crate::word::next_bit;
 use crate::word::{Span, WORD_BITS, Word, words_for};
 
-/// The most blocks that wait to be marked.
-pub(crate) const PENDING_MAX: usize = 16;
+mod pending;
+mod supposed;
+
+pub(crate) use pending::PENDING_MAX;
 
 /// A bit for each processor: busy (held by a job, or faulty) or free.
 ///
@@ -84,66 +86,6 @@ impl<'m> Occupancy<'m> {
         };
         occupancy.clear(grid, 0);
         Ok(occupancy)
-    }
-
-    /// An occupancy of this machine that is supposed, in memory of its own. It says nothing before the first
-    /// [`Occupancy::suppose`].
-    pub(crate) fn supposed(grid: Grid, busy: &'m mut [Word]) -> Self {
-        Occupancy {
-            layout: Layout::new(grid),
-            unmarked_max: 0,
-            pending: Vec::new(),
-            pending_area: 0,
-            busy,
-            faulty: &mut [],
-            free: 0,
-            faulty_count: 0,
-            releases: None,
-        }
-    }
-
-    /// Whether it is not the machine's.
-    #[cfg(feature = "free-submesh-list")]
-    pub(crate) const fn is_supposed(&self) -> bool {
-        self.releases.is_none()
-    }
-
-    /// From now on of this machine; it says nothing before the next [`Occupancy::suppose`].
-    pub(crate) fn suppose_of(&mut self, grid: Grid) {
-        self.layout = Layout::new(grid);
-    }
-
-    /// Becomes the same as `actual`, of the same machine, with nothing pending. Faulty processors are merely busy.
-    pub(crate) fn suppose(&mut self, actual: &Occupancy<'_>) {
-        self.free = actual.free;
-        self.busy[..actual.words()].copy_from_slice(&actual.busy[..actual.words()]);
-    }
-
-    /// Of an occupancy that is supposed: all processors of the block, which are busy, are free, but for those that are faulty in `actual`.
-    pub(crate) fn suppose_free(&mut self, actual: &Occupancy<'_>, block: Block) {
-        debug_assert!(
-            self.layout
-                .words(block, |word, bits| self.busy[word] & bits == bits),
-            "given back once"
-        );
-        let words = actual.words();
-        let (busy, faulty) = (&mut self.busy[..words], &actual.faulty[..words]);
-        if actual.faulty_count == 0 {
-            self.layout.words(block, |word, bits| {
-                busy[word] &= !bits;
-                true
-            });
-            self.free += self.layout.area(block);
-            return;
-        }
-        let mut freed = 0;
-        self.layout.words(block, |word, bits| {
-            let free = bits & !faulty[word];
-            busy[word] &= !free;
-            freed += free.count_ones();
-            true
-        });
-        self.free += freed;
     }
 
     /// All processors of the block are busy, whatever they were. Only where nothing is pending.
@@ -232,30 +174,6 @@ impl<'m> Occupancy<'m> {
         self.layout.rows() * self.layout.row_words()
     }
 
-    /// Before a search: marks what is pending if the bitmap will be read.
-    #[inline]
-    pub(crate) fn settle_for_search(&mut self) {
-        if self.pending.is_empty() || self.unmarked_max == usize::MAX {
-            return;
-        }
-        if self.few_blocks().is_none() {
-            self.settle();
-        }
-    }
-
-    /// Whether a processor is busy that belongs to no pending block.
-    #[inline]
-    fn is_any_marked(&self) -> bool {
-        self.free + self.pending_area != self.grid().nodes()
-    }
-
-    /// The blocks that are busy, if these are all and so few that the bitmap need not be read.
-    #[inline]
-    pub(crate) fn few_blocks(&self) -> Option<&[Block]> {
-        let are_few = self.pending.len() <= self.unmarked_max && !self.is_any_marked();
-        are_few.then_some(&self.pending)
-    }
-
     /// The busy bits of all rows, [`Occupancy::stride`] words each. Only where nothing is pending.
     #[inline]
     pub(crate) fn busy_rows(&self) -> &[Word] {
@@ -268,12 +186,6 @@ impl<'m> Occupancy<'m> {
     pub(crate) fn busy_row(&self, row: usize) -> &[Word] {
         debug_assert!(self.pending.is_empty());
         self.marked_row(row)
-    }
-
-    /// The busy bits of all rows if nothing is pending.
-    pub(crate) fn settled_rows(&self) -> Option<&[Word]> {
-        let rows = &self.busy[..self.words()];
-        self.pending.is_empty().then_some(rows)
     }
 
     fn marked_row(&self, row: usize) -> &[Word] {
@@ -451,61 +363,6 @@ impl<'m> Occupancy<'m> {
         freed
     }
 
-    /// Marks a free block as held.
-    #[inline(always)]
-    pub(crate) fn take(&mut self, block: Block) {
-        debug_assert!(
-            self.is_free(block),
-            "{} is not free",
-            self.grid().place(block)
-        );
-        let area = self.layout.area(block);
-        self.free -= area;
-        if self.unmarked_max > 0 {
-            if self.pending.is_full() {
-                self.settle();
-            }
-            // There is room now.
-            let _ = self.pending.push(block);
-            self.pending_area += area;
-            return;
-        }
-        self.mark_busy(block);
-    }
-
-    /// Marks what is pending.
-    #[inline(never)]
-    pub(crate) fn settle(&mut self) {
-        while let Some(block) = self.pending.pop() {
-            self.mark_busy(block);
-        }
-        self.pending_area = 0;
-    }
-
-    /// Marks a held block as free; its faulty processors stay busy. Returns the number of its processors.
-    // The board has one copy.
-    #[cfg_attr(target_os = "none", inline)]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn give_back(&mut self, block: Block) -> u32 {
-        let area = self.layout.area(block);
-        self.count_release();
-        if self.unmarked_max > 0
-            && let Some(at) = self.pending.iter().position(|&pending| pending == block)
-        {
-            self.pending.swap_remove(at);
-            self.pending_area -= area;
-            self.free += area;
-            return area;
-        }
-        if self.faulty_count == 0 {
-            self.mark_free(block);
-            self.free += area;
-            return area;
-        }
-        self.free += self.mark_working_free(block);
-        area
-    }
-
     /// Marks the processors of a block as faulty; returns how many were in order.
     pub(crate) fn mark_faulty(&mut self, block: Block) -> u32 {
         self.settle();
@@ -520,13 +377,6 @@ impl<'m> Occupancy<'m> {
         self.faulty_count += changed;
         self.withhold(block);
         changed
-    }
-
-    /// Of an occupancy that is supposed: all processors of the machine are free, the faulty ones as well.
-    pub(crate) fn suppose_all_free(&mut self) {
-        self.free = self.grid().nodes();
-        let words = self.words();
-        self.busy[..words].fill(0);
     }
 
     /// Marks the processors of a block as working; in `held` at least all those of the block are busy that are held. Returns how many were faulty.
