@@ -1,14 +1,24 @@
 //! Deferred marking: blocks that are held, but not yet marked in the bitmap.
+//!
+//! Processors are busy if the bitmap says so or if a pending block has them. A search that reads
+//! the bitmap marks the pending blocks first.
+//!
+//! ```text
+//!   take A, B, C           give back B            settle, before a search
+//!   bitmap    pending      bitmap    pending      bitmap    pending
+//!   . . . .   A B C        . . . .   A C          A A . .   -
+//!   . . . .                . . . .                . . C .
+//! ```
 
 use super::Occupancy;
 use crate::grid::Block;
 use crate::word::Word;
 
-/// The most blocks that wait to be marked.
+/// The maximum number of pending blocks.
 pub(crate) const PENDING_MAX: usize = 16;
 
 impl Occupancy<'_> {
-    /// Before a search: marks what is pending if the bitmap will be read.
+    /// Prepares a search: marks the pending blocks if the search will read the bitmap.
     #[inline]
     pub(crate) fn settle_for_search(&mut self) {
         if self.pending.is_empty() || self.unmarked_max == usize::MAX {
@@ -19,13 +29,14 @@ impl Occupancy<'_> {
         }
     }
 
-    /// Whether a processor is busy that belongs to no pending block.
+    /// Whether the bitmap marks any processor as busy.
     #[inline]
     fn is_any_marked(&self) -> bool {
         self.free + self.pending_area != self.grid().nodes()
     }
 
-    /// The blocks that are busy, if these are all and so few that the bitmap need not be read.
+    /// The busy blocks, if all of them are pending and their number is so small that the strategy
+    /// does not need the bitmap.
     #[inline]
     pub(crate) fn few_blocks(&self) -> Option<&[Block]> {
         let are_few = self.pending.len() <= self.unmarked_max && !self.is_any_marked();
@@ -52,7 +63,7 @@ impl Occupancy<'_> {
             if self.pending.is_full() {
                 self.settle();
             }
-            // There is room now.
+            // Cannot fail: there is room now.
             let _ = self.pending.push(block);
             self.pending_area += area;
             return;
@@ -60,7 +71,7 @@ impl Occupancy<'_> {
         self.mark_busy(block);
     }
 
-    /// Marks what is pending.
+    /// Marks all pending blocks.
     #[inline(never)]
     pub(crate) fn settle(&mut self) {
         while let Some(block) = self.pending.pop() {
@@ -69,8 +80,9 @@ impl Occupancy<'_> {
         self.pending_area = 0;
     }
 
-    /// Marks a held block as free; its faulty processors stay busy. Returns the number of its processors.
-    // The board has one copy.
+    /// Marks a held block as free; its faulty processors stay busy. Returns the number of its
+    /// processors.
+    // One copy on the board, to save flash.
     #[cfg_attr(target_os = "none", inline)]
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn give_back(&mut self, block: Block) -> u32 {

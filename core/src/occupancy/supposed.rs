@@ -1,4 +1,5 @@
-//! Occupancies that the machine does not have, for questions about the future.
+//! Supposed occupancies: copies of the machine's occupancy in which blocks are given back or
+//! withheld.
 
 use heapless::Vec;
 
@@ -8,8 +9,8 @@ use crate::layout::Layout;
 use crate::word::Word;
 
 impl<'m> Occupancy<'m> {
-    /// An occupancy of this machine that is supposed, in memory of its own. It says nothing before the first
-    /// [`Occupancy::suppose`].
+    /// Makes a supposed occupancy of this machine, in memory of its own. Its bits are meaningless
+    /// before the first [`Occupancy::suppose`].
     pub(crate) fn supposed(grid: Grid, busy: &'m mut [Word]) -> Self {
         Occupancy {
             layout: Layout::new(grid),
@@ -24,24 +25,26 @@ impl<'m> Occupancy<'m> {
         }
     }
 
-    /// Whether it is not the machine's.
+    /// Whether it is supposed, and not the machine's own.
     #[cfg(feature = "free-submesh-list")]
     pub(crate) const fn is_supposed(&self) -> bool {
         self.releases.is_none()
     }
 
-    /// From now on of this machine; it says nothing before the next [`Occupancy::suppose`].
+    /// Changes the machine. The bits are meaningless before the next [`Occupancy::suppose`].
     pub(crate) fn suppose_of(&mut self, grid: Grid) {
         self.layout = Layout::new(grid);
     }
 
-    /// Becomes the same as `actual`, of the same machine, with nothing pending. Faulty processors are merely busy.
+    /// Copies `actual`, an occupancy of the same machine with nothing pending. Faulty processors
+    /// become busy ones.
     pub(crate) fn suppose(&mut self, actual: &Occupancy<'_>) {
         self.free = actual.free;
         self.busy[..actual.words()].copy_from_slice(&actual.busy[..actual.words()]);
     }
 
-    /// Of an occupancy that is supposed: all processors of the block, which are busy, are free, but for those that are faulty in `actual`.
+    /// Marks the processors of the block as free, except those that are faulty in `actual`. All of
+    /// them must be busy.
     pub(crate) fn suppose_free(&mut self, actual: &Occupancy<'_>, block: Block) {
         debug_assert!(
             self.layout
@@ -68,7 +71,7 @@ impl<'m> Occupancy<'m> {
         self.free += freed;
     }
 
-    /// Of an occupancy that is supposed: all processors of the machine are free, the faulty ones as well.
+    /// Marks all processors of the machine as free, including the faulty ones.
     pub(crate) fn suppose_all_free(&mut self) {
         self.free = self.grid().nodes();
         let words = self.words();
