@@ -15,8 +15,8 @@ const CODED: u16 = 1 << 15;
 /// radices on a k-ary n-cube. A shape without extents asks for a single processor. The strategy
 /// chooses the dimension along which it lays each extent.
 ///
-/// An extent may be zero; such a request is refused as empty. If there are more than three extents
-/// and one of them is zero, the shape becomes that of the single extent 0.
+/// An extent may be zero; a request with a zero is refused as empty. If there are more than three
+/// extents and one of them is zero, the shape becomes that of the single extent 0.
 ///
 /// # Memory
 ///
@@ -31,8 +31,8 @@ const CODED: u16 = 1 << 15;
 /// ```
 ///
 /// Four or more extents are one number of 63 bits in the gamma code (Elias 1975): each extent in
-/// binary, after as many zeros as it has digits less one. A leading one starts the number, so that
-/// the zeros of the first extent count. The shape 5 x 2 x 1 x 3:
+/// binary, after one zero less than it has digits. A leading one starts the number, so that the
+/// zeros of the first extent count. The shape 5 x 2 x 1 x 3:
 ///
 /// ```text
 ///   bit 63 62         16 15 14   10 9  7 6 5   3   2   0
@@ -307,10 +307,12 @@ impl fmt::Display for ShapeError {
             ShapeError::TooManyExtents => {
                 write!(
                     f,
-                    "more than {DIMENSIONS_MAX} extents: no machine has so many dimensions"
+                    "more than {DIMENSIONS_MAX} extents: a machine has at most {DIMENSIONS_MAX} dimensions"
                 )
             }
-            ShapeError::TooLarge => f.write_str("no machine has so many processors"),
+            ShapeError::TooLarge => {
+                f.write_str("the shape has more processors than the largest machine")
+            }
         }
     }
 }

@@ -505,7 +505,7 @@ impl fmt::Display for GridError {
             GridError::TooManyNodes => write!(f, "more than {NODES_MAX} processors"),
             GridError::Wrap { dimension } => write!(
                 f,
-                "dimension {dimension} cannot wrap: there is none of this number (the first is 0)"
+                "dimension {dimension} cannot wrap: the machine lacks it (the first one is 0)"
             ),
         }
     }
