@@ -1,4 +1,5 @@
-//! The schedulers as values, made from the table: [`SchedulerKind`] with parameters, [`AnyScheduler`] at work.
+//! The schedulers as values, made from the table: [`SchedulerKind`] has the parameters,
+//! [`AnyScheduler`] decides.
 
 use core::convert::Infallible;
 
@@ -6,17 +7,17 @@ use super::*;
 use crate::error::ConfigureError;
 use crate::request::Ticks;
 
-/// What is known about a scheduler.
+/// The description of a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchedulerInfo {
     /// The name on the command line.
     pub name: &'static str,
-    /// The forms in which it is written: the name and, after a colon, its parameter, in which `SECONDS` stands for a time and
-    /// `COUNT` for a whole number of at least 1.
+    /// Its forms on the command line: the name and, after a colon, the parameter. `SECONDS` stands
+    /// for a time, `COUNT` for a whole number of at least 1.
     pub forms: &'static [&'static str],
     /// What it does, in a sentence or two; times are in seconds.
     pub meaning: &'static str,
-    /// Author, year and title; empty for what is as old as queues.
+    /// Author, year and title; empty for folklore.
     pub source: &'static str,
 }
 
@@ -29,7 +30,7 @@ macro_rules! schedulers {
             source: $source:literal
         }
     )*) => {
-        /// The schedulers, with their parameters. A kind exists also where its code was left out of the build.
+        /// The schedulers, with their parameters. A kind also exists in a build without its code.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -38,7 +39,7 @@ macro_rules! schedulers {
         }
 
         impl SchedulerKind {
-            /// Every form of every scheduler, times being 0, counts 1 and a second one tick.
+            /// Every form of every scheduler. Times are 0, counts 1, and a second is one tick.
             pub const ALL: &'static [SchedulerKind] = {
                 const ALL: [SchedulerKind; [$($($form,)+)*].len()] = {
                     let ($number, $second) = (0, 1);
@@ -47,7 +48,7 @@ macro_rules! schedulers {
                 &ALL
             };
 
-            /// What is known about each scheduler.
+            /// The description of each scheduler.
             pub const INFO: &'static [SchedulerInfo] = &[$(SchedulerInfo {
                 name: $name,
                 forms: &[$($form),+],
@@ -62,7 +63,7 @@ macro_rules! schedulers {
                 }
             }
 
-            /// What is known about this scheduler.
+            /// The description of this scheduler.
             pub const fn info(self) -> &'static SchedulerInfo {
                 match self {
                     $(SchedulerKind::$kind { .. } => &SchedulerInfo {
@@ -74,7 +75,8 @@ macro_rules! schedulers {
                 }
             }
 
-            /// The form in which it is written ([`SchedulerInfo::forms`]) and the number in it, a time in ticks; 0 where there is none.
+            /// Its form ([`SchedulerInfo::forms`]) and the number in the form: a time in ticks, a
+            /// count, or 0 for a form without a number.
             pub const fn form(self) -> (&'static str, Ticks) {
                 let $number = 0;
                 match self {
@@ -85,7 +87,8 @@ macro_rules! schedulers {
                 }
             }
 
-            /// The scheduler in one of its forms, with the number in it, a time in ticks, and the ticks of a second.
+            /// The scheduler with this form and the number in it: a time in ticks or a count.
+            /// `second` is the length of a second in ticks.
             pub fn from_form(form: &str, $number: Ticks, $second: Ticks) -> Option<Self> {
                 match form {
                     $($($form => Some(SchedulerKind::$kind $($value)?),)+)*
@@ -102,13 +105,13 @@ macro_rules! schedulers {
                 $(#[$meta])*
                 $kind($kind),
             )*
-            /// Never made. It keeps the type whole in a build without schedulers.
+            /// Never constructed. It keeps the type valid in a build without schedulers.
             #[doc(hidden)]
             Never(Infallible),
         }
 
         impl AnyScheduler {
-            /// The scheduler of this kind, before any job.
+            /// Makes a scheduler of this kind, before any job.
             ///
             /// # Errors
             ///
@@ -129,7 +132,10 @@ macro_rules! schedulers {
             #[inline(always)]
             fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
                 match self {
-                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.first(world, event),)*
+                    $(
+                        #[cfg(feature = $name)]
+                        AnyScheduler::$kind(scheduler) => scheduler.first(world, event),
+                    )*
                     AnyScheduler::Never(never) => never.first(world, event),
                 }
             }
@@ -137,21 +143,30 @@ macro_rules! schedulers {
             #[inline(always)]
             fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
                 match self {
-                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.next(world, attempt),)*
+                    $(
+                        #[cfg(feature = $name)]
+                        AnyScheduler::$kind(scheduler) => scheduler.next(world, attempt),
+                    )*
                     AnyScheduler::Never(never) => never.next(world, attempt),
                 }
             }
 
             fn left(&self, queue: Queue<'_>, job: Slot) -> u32 {
                 match self {
-                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.left(queue, job),)*
+                    $(
+                        #[cfg(feature = $name)]
+                        AnyScheduler::$kind(scheduler) => scheduler.left(queue, job),
+                    )*
                     AnyScheduler::Never(never) => never.left(queue, job),
                 }
             }
 
             fn faults_changed(&mut self) {
                 match self {
-                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.faults_changed(),)*
+                    $(
+                        #[cfg(feature = $name)]
+                        AnyScheduler::$kind(scheduler) => scheduler.faults_changed(),
+                    )*
                     AnyScheduler::Never(never) => never.faults_changed(),
                 }
             }
@@ -159,7 +174,10 @@ macro_rules! schedulers {
             #[cfg(feature = "restore")]
             fn save(&self, state: &mut Writer<'_>) {
                 match self {
-                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.save(state),)*
+                    $(
+                        #[cfg(feature = $name)]
+                        AnyScheduler::$kind(scheduler) => scheduler.save(state),
+                    )*
                     AnyScheduler::Never(never) => never.save(state),
                 }
             }
@@ -167,7 +185,10 @@ macro_rules! schedulers {
             #[cfg(feature = "restore")]
             fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
                 match self {
-                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.restore(state),)*
+                    $(
+                        #[cfg(feature = $name)]
+                        AnyScheduler::$kind(scheduler) => scheduler.restore(state),
+                    )*
                     AnyScheduler::Never(never) => never.restore(state),
                 }
             }
@@ -175,22 +196,25 @@ macro_rules! schedulers {
     };
 }
 
-/// When a blocked head has been bypassed enough. From then on no job is allocated before it.
+/// The bound for bypassing a blocked head of the queue. Once it is reached, no job goes before the
+/// head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Threshold {
-    /// When so much time has passed since it became the head.
+    /// Reached after this time as the head.
     Static {
-        /// The time.
+        /// The time in ticks.
         ticks: Ticks,
     },
-    /// When the seconds since it became the head are at least mean queueing delay times arrival rate.
+    /// Reached when the seconds as the head are at least the mean queueing delay times the arrival
+    /// rate.
     Dynamic {
-        /// The ticks in a second.
+        /// The length of a second in ticks.
         second: Ticks,
     },
-    /// When the jobs that have bypassed it are at least mean queueing delay times arrival rate.
+    /// Reached when the number of jobs that have bypassed the head is at least the mean queueing
+    /// delay times the arrival rate.
     Count,
 }
 
