@@ -1,5 +1,4 @@
-//! The schedulers as values, made from the table: [`SchedulerKind`] has the parameters,
-//! [`AnyScheduler`] decides.
+//! The schedulers as values, made from the table: [`SchedulerKind`] with parameters, [`AnyScheduler`] at work.
 
 use core::convert::Infallible;
 
@@ -7,17 +6,17 @@ use super::*;
 use crate::error::ConfigureError;
 use crate::request::Ticks;
 
-/// The description of a scheduler.
+/// What is known about a scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchedulerInfo {
     /// The name on the command line.
     pub name: &'static str,
-    /// Its forms on the command line: the name and, after a colon, the parameter. `SECONDS` stands
-    /// for a time, `COUNT` for a whole number of at least 1.
+    /// The forms in which it is written: the name and, after a colon, its parameter, in which `SECONDS` stands for a time and
+    /// `COUNT` for a whole number of at least 1.
     pub forms: &'static [&'static str],
     /// What it does, in a sentence or two; times are in seconds.
     pub meaning: &'static str,
-    /// Author, year and title; empty for folklore.
+    /// Author, year and title; empty for what is as old as queues.
     pub source: &'static str,
 }
 
@@ -30,7 +29,7 @@ macro_rules! schedulers {
             source: $source:literal
         }
     )*) => {
-        /// The schedulers, with their parameters. A kind also exists in a build without its code.
+        /// The schedulers, with their parameters. A kind exists also where its code was left out of the build.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -39,7 +38,7 @@ macro_rules! schedulers {
         }
 
         impl SchedulerKind {
-            /// Every form of every scheduler. Times are 0, counts 1, and a second is one tick.
+            /// Every form of every scheduler, times being 0, counts 1 and a second one tick.
             pub const ALL: &'static [SchedulerKind] = {
                 const ALL: [SchedulerKind; [$($($form,)+)*].len()] = {
                     let ($number, $second) = (0, 1);
@@ -48,7 +47,7 @@ macro_rules! schedulers {
                 &ALL
             };
 
-            /// The description of each scheduler.
+            /// What is known about each scheduler.
             pub const INFO: &'static [SchedulerInfo] = &[$(SchedulerInfo {
                 name: $name,
                 forms: &[$($form),+],
@@ -63,7 +62,7 @@ macro_rules! schedulers {
                 }
             }
 
-            /// The description of this scheduler.
+            /// What is known about this scheduler.
             pub const fn info(self) -> &'static SchedulerInfo {
                 match self {
                     $(SchedulerKind::$kind { .. } => &SchedulerInfo {
@@ -75,8 +74,7 @@ macro_rules! schedulers {
                 }
             }
 
-            /// Its form ([`SchedulerInfo::forms`]) and the number in the form: a time in ticks, a
-            /// count, or 0 for a form without a number.
+            /// The form in which it is written ([`SchedulerInfo::forms`]) and the number in it, a time in ticks; 0 where there is none.
             pub const fn form(self) -> (&'static str, Ticks) {
                 let $number = 0;
                 match self {
@@ -87,8 +85,7 @@ macro_rules! schedulers {
                 }
             }
 
-            /// The scheduler with this form and the number in it: a time in ticks or a count.
-            /// `second` is the length of a second in ticks.
+            /// The scheduler in one of its forms, with the number in it, a time in ticks, and the ticks of a second.
             pub fn from_form(form: &str, $number: Ticks, $second: Ticks) -> Option<Self> {
                 match form {
                     $($($form => Some(SchedulerKind::$kind $($value)?),)+)*
@@ -105,13 +102,13 @@ macro_rules! schedulers {
                 $(#[$meta])*
                 $kind($kind),
             )*
-            /// Never constructed. It keeps the type valid in a build without schedulers.
+            /// Never made. It keeps the type whole in a build without schedulers.
             #[doc(hidden)]
             Never(Infallible),
         }
 
         impl AnyScheduler {
-            /// Makes a scheduler of this kind, before any job.
+            /// The scheduler of this kind, before any job.
             ///
             /// # Errors
             ///
@@ -132,10 +129,7 @@ macro_rules! schedulers {
             #[inline(always)]
             fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try> {
                 match self {
-                    $(
-                        #[cfg(feature = $name)]
-                        AnyScheduler::$kind(scheduler) => scheduler.first(world, event),
-                    )*
+                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.first(world, event),)*
                     AnyScheduler::Never(never) => never.first(world, event),
                 }
             }
@@ -143,30 +137,21 @@ macro_rules! schedulers {
             #[inline(always)]
             fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try> {
                 match self {
-                    $(
-                        #[cfg(feature = $name)]
-                        AnyScheduler::$kind(scheduler) => scheduler.next(world, attempt),
-                    )*
+                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.next(world, attempt),)*
                     AnyScheduler::Never(never) => never.next(world, attempt),
                 }
             }
 
             fn left(&self, queue: Queue<'_>, job: Slot) -> u32 {
                 match self {
-                    $(
-                        #[cfg(feature = $name)]
-                        AnyScheduler::$kind(scheduler) => scheduler.left(queue, job),
-                    )*
+                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.left(queue, job),)*
                     AnyScheduler::Never(never) => never.left(queue, job),
                 }
             }
 
             fn faults_changed(&mut self) {
                 match self {
-                    $(
-                        #[cfg(feature = $name)]
-                        AnyScheduler::$kind(scheduler) => scheduler.faults_changed(),
-                    )*
+                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.faults_changed(),)*
                     AnyScheduler::Never(never) => never.faults_changed(),
                 }
             }
@@ -174,10 +159,7 @@ macro_rules! schedulers {
             #[cfg(feature = "restore")]
             fn save(&self, state: &mut Writer<'_>) {
                 match self {
-                    $(
-                        #[cfg(feature = $name)]
-                        AnyScheduler::$kind(scheduler) => scheduler.save(state),
-                    )*
+                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.save(state),)*
                     AnyScheduler::Never(never) => never.save(state),
                 }
             }
@@ -185,10 +167,7 @@ macro_rules! schedulers {
             #[cfg(feature = "restore")]
             fn restore(&mut self, state: &mut Reader<'_>) -> Result<(), RestoreError> {
                 match self {
-                    $(
-                        #[cfg(feature = $name)]
-                        AnyScheduler::$kind(scheduler) => scheduler.restore(state),
-                    )*
+                    $(#[cfg(feature = $name)] AnyScheduler::$kind(scheduler) => scheduler.restore(state),)*
                     AnyScheduler::Never(never) => never.restore(state),
                 }
             }
@@ -196,25 +175,22 @@ macro_rules! schedulers {
     };
 }
 
-/// The bound for bypassing a blocked head of the queue. Once it is reached, no job goes before the
-/// head.
+/// When a blocked head has been bypassed enough. From then on no job is allocated before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Threshold {
-    /// Reached after this time as the head.
+    /// When so much time has passed since it became the head.
     Static {
-        /// The time in ticks.
+        /// The time.
         ticks: Ticks,
     },
-    /// Reached when the seconds as the head are at least the mean queueing delay times the arrival
-    /// rate.
+    /// When the seconds since it became the head are at least mean queueing delay times arrival rate.
     Dynamic {
-        /// The length of a second in ticks.
+        /// The ticks in a second.
         second: Ticks,
     },
-    /// Reached when the number of jobs that have bypassed the head is at least the mean queueing
-    /// delay times the arrival rate.
+    /// When the jobs that have bypassed it are at least mean queueing delay times arrival rate.
     Count,
 }
 
