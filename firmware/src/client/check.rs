@@ -1,4 +1,5 @@
-//! Whether what a controller answers can be true. Each check returns what was expected instead.
+//! Checks whether the answers of a controller can be true. A failed check returns what was
+//! expected.
 
 use std::borrow::ToOwned;
 use std::format;
@@ -16,10 +17,10 @@ use meshalloc::{
 use crate::frame::{CRC_LEN, HEADER_LEN};
 use crate::protocol::{Event, Events, Greeting, Happened, Outcome, PROTOCOL_VERSION};
 
-/// The shortest frame there is, that of Hello: COBS and the delimiters add three bytes.
+/// The length of the shortest frame, Hello, in bytes. COBS and the delimiters add three bytes.
 const HELLO_FRAME_LEN: usize = HEADER_LEN + 1 + CRC_LEN + 3;
 
-/// Fails with what was expected.
+/// The result of a check. The error describes what was expected.
 pub(super) type Check = Result<(), String>;
 
 fn expect(holds: bool, expected: impl FnOnce() -> String) -> Check {
@@ -29,7 +30,7 @@ fn expect(holds: bool, expected: impl FnOnce() -> String) -> Check {
     }
 }
 
-/// What a controller says of itself.
+/// Checks the greeting.
 pub(super) fn greeting(greeting: &Greeting) -> Check {
     let Greeting {
         protocol,
@@ -106,7 +107,7 @@ pub(super) fn greeting(greeting: &Greeting) -> Check {
     )
 }
 
-/// Events since the one of number `since`, from a controller with room for this.
+/// Checks the events after number `since`, from a controller with this capacity.
 pub(super) fn events(events: &Events, since: u64, capacity: &Capacity) -> Check {
     let Events { list, latest, left } = events;
     expect(*latest >= since, || {
@@ -154,7 +155,7 @@ fn event(event: &Event) -> Check {
     }
 }
 
-/// What a command has come to; `None` for a clock.
+/// Checks the outcome of a command; `None` for a clock message.
 pub(super) fn outcome(command: Option<&Command>, outcome: &Outcome) -> Check {
     let expected = |text: &str| Err(text.to_owned());
     match (command, outcome) {
@@ -163,7 +164,7 @@ pub(super) fn outcome(command: Option<&Command>, outcome: &Outcome) -> Check {
         }
         (None, _) => expected("Done"),
         (Some(command), Outcome::Error(error)) => expect(may_come_to(command, *error), || {
-            "an error that such a command can come to".to_owned()
+            "an error that this command can have".to_owned()
         }),
         (Some(&command), outcome) => match (command, outcome) {
             (
@@ -209,7 +210,7 @@ pub(super) fn outcome(command: Option<&Command>, outcome: &Outcome) -> Check {
     }
 }
 
-/// Whether a command may be answered with this error, but for `Busy`.
+/// Whether a command can have this error; `Busy` is checked elsewhere.
 const fn may_come_to(command: &Command, error: Error) -> bool {
     match command {
         Command::Submit { .. } | Command::SubmitLeased { .. } => matches!(error, Error::Refused(_)),
@@ -233,12 +234,12 @@ const fn may_come_to(command: &Command, error: Error) -> bool {
     }
 }
 
-/// The reply to a query, from a controller with room for this.
+/// Checks the reply to a query, from a controller with this capacity.
 pub(super) fn reply(query: &Command, reply: &Reply, capacity: &Capacity) -> Check {
     let expected = |text: &str| Err(text.to_owned());
     match (*query, reply) {
         (_, Reply::Error(error)) => expect(may_come_to(query, *error), || {
-            "an error that such a query can come to".to_owned()
+            "an error that this query can have".to_owned()
         }),
         (Command::QueryJob { job }, Reply::Job(report)) => {
             let JobReport {
@@ -349,11 +350,11 @@ fn statistics(statistics: &Statistics, capacity: &Capacity) -> Check {
             )
         },
     )?;
-    // Those that come or go at this moment may be counted in one of them only.
+    // One job may come or go at this moment; it may be counted on one side only.
     let gone = counts.submitted.checked_sub(counts.released);
     let holds = gone.is_some_and(|gone| gone.abs_diff(present) <= 1);
     expect(holds, || {
-        "as many jobs as were submitted and not released".to_owned()
+        "the number of jobs submitted and not released".to_owned()
     })?;
     let holds = counts.granted <= counts.valid_attempts
         && counts.valid_attempts <= counts.attempts
@@ -363,7 +364,7 @@ fn statistics(statistics: &Statistics, capacity: &Capacity) -> Check {
     })
 }
 
-/// The number of processors of the machine in a reply, if it says so.
+/// The number of processors of the machine, if the reply has it.
 pub(super) const fn nodes(reply: &Reply) -> Option<u32> {
     match reply {
         Reply::Statistics(statistics) => Some(statistics.nodes),

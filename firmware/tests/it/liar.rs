@@ -292,7 +292,7 @@ fn no_lie_is_believed() {
         (
             submits,
             lie!(Says::Outcome { outcome, .. } => *outcome = Outcome::Error(Error::UnknownJob)),
-            "an error that such a command can come to",
+            "an error that this command can have",
         ),
         (
             releases,
@@ -337,7 +337,7 @@ fn no_lie_is_believed() {
         (
             asks,
             lie!(Says::Reply(it) => *it = Reply::Error(Error::NoBlock { held: 1 })),
-            "an error that such a query can come to",
+            "an error that this query can have",
         ),
         (
             asks,
@@ -463,7 +463,7 @@ fn no_lie_is_believed() {
         (
             counts,
             lie!(Says::Reply(Reply::Statistics(it)) => it.counts.submitted = 9),
-            "as many jobs as were submitted and not released",
+            "the number of jobs submitted and not released",
         ),
         (
             counts,
@@ -499,7 +499,7 @@ fn nothing_that_has_no_end_is_waited_for() {
         patience: Duration::from_millis(20),
         ..OPTIONS
     };
-    let without_progress = "jobs are still to be tried after";
+    let without_progress = "jobs still to try after";
     let begun = Instant::now();
     for (act, lie, expected) in [
         // Busy, one job left, under way.
@@ -603,7 +603,7 @@ fn a_line_that_takes_no_bytes_is_given_up() {
     let error = (0..10_000).find_map(|_| line.send(&bytes).err());
     let error = error.expect("its buffers have an end");
     assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
-    assert!(error.to_string().contains("takes no bytes"), "{error}");
+    assert!(error.to_string().contains("accepts no bytes"), "{error}");
     assert!(
         begun.elapsed() < Duration::from_secs(8),
         "{:?}",
