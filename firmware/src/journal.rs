@@ -10,23 +10,31 @@
 //!   region 2   checkpoint 6 │ 797 records │ closed        is active, and records are appended to it
 //! ```
 //!
-//! - **A record is durable when [`Journal::append`] returns.** It is written word by word, its CRC behind it and a mark behind that, and
-//!   read back. A cut at any word leaves it whole or absent.
-//! - **A checkpoint counts from its commit on.** It goes to a region that is not active, which is erased first; until
-//!   [`Journal::commit_checkpoint`] has written its last word, the active region stays what counts. It must be the state that the records before it
-//!   lead to: until the next record is appended either may be restored.
-//! - **Damage is told from a cut.** A cut leaves one entry without a mark and nothing behind it. Whatever else is not valid
-//!   was written whole and has changed since: [`Recovered::Damaged`] says what cannot be restored.
+//! - **A record is durable when [`Journal::append`] returns.** It is written from its start to its
+//!   end, its CRC behind it and a mark behind that, and read back. A cut at any unit of writing
+//!   leaves it whole or absent.
+//! - **Any unit of writing up to 32 bytes.** Each unit is written at most once between two erases, so
+//!   a flash with an error-correcting code for each unit works too.
+//! - **A checkpoint counts from its commit on.** It goes to a region that is not active, which is
+//!   erased first. Until [`Journal::commit_checkpoint`] has written its last unit, the active region
+//!   counts. The checkpoint must be the state to which the records before it lead: until the next
+//!   record is appended either may be restored.
+//! - **Damage is told from a cut.** A cut leaves one entry without a mark and nothing behind it. Any
+//!   other invalid entry was written whole and has changed since: [`Recovered::Damaged`] says what
+//!   cannot be restored.
 //!   Single bits that have changed where nothing was written cost nothing. Before the first record
 //!   after a checkpoint the older region is closed, so that a lost checkpoint is noticed and the
 //!   older state not taken for the latest.
-//! - **Nothing is appended behind anything that is not whole.** After a cut, damage or an error a checkpoint has to come
-//!   first ([`JournalError::NeedsCheckpoint`]).
-//! - **A checkpoint takes at most seven eighths of its region**, and is due when an eighth of it is left for records, or half of what was left behind a checkpoint that
-//!   is that long. So between two resets no region is full with less than a sixteenth of its size in records.
-//! - **Wear is even**: a region is erased for each checkpoint, all in turn. [`Journal::sectors_erased`] counts.
+//! - **Nothing is appended behind anything that is not whole.** After a cut, damage or an error a
+//!   checkpoint has to come first ([`JournalError::NeedsCheckpoint`]).
+//! - **A checkpoint takes at most seven eighths of its region**, and is due when an eighth of it is
+//!   left for records, or half of the room behind a checkpoint that is so long. So between two
+//!   resets no region is full with less than a sixteenth of its size in records.
+//! - **Wear is even**: a region is erased for each checkpoint, all in turn.
+//!   [`Journal::sectors_erased`] counts.
 //!
-//! Time: opening reads every region once; appending and a chunk take the time of writing their own bytes. Memory: one entry.
+//! Time: opening reads every region once; appending and a chunk take the time of writing their own
+//! bytes. Memory: one entry.
 
 use core::mem;
 use core::ops::Range;
@@ -43,9 +51,9 @@ mod scan;
 pub use entry::PAYLOAD_MAX;
 pub use replay::{Replay, Replayed};
 
-use entry::{Buffer, ENTRY_MAX, Kind};
-use region::{Region, WORD};
-use scan::{Content, Tail};
+use entry::{Buffer, Kind};
+use region::{Region, UNIT_MAX, WORD};
+use scan::{Closing, Content, Tail};
 
 /// What [`Journal::open`] has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,12 +114,6 @@ impl<E> From<E> for JournalError<E> {
     }
 }
 
-/// The bytes for entries in the smallest region: three of the longest for a checkpoint, one for records.
-const CAPACITY_MIN: usize = 4 * ENTRY_MAX;
-
-/// The bytes of the smallest region that a journal takes.
-pub const REGION_MIN: usize = CAPACITY_MIN + WORD;
-
 /// The active region.
 #[derive(Clone, Copy, Debug)]
 struct Active {
@@ -121,6 +123,8 @@ struct Active {
     end: u32,
     /// Whether the next entry may be written there.
     appendable: bool,
+    /// Whether it can be closed.
+    closable: bool,
     /// The room for records that there was behind its checkpoint, as far as is known.
     room: usize,
 }
@@ -135,8 +139,8 @@ struct Writing {
 
 /// A journal in `REGIONS` regions of a flash.
 ///
-/// Invariants: an active region is whole, and the latest such; `writing` is another region; `superseded` too, and it is closed before
-/// the active region gets its first record.
+/// Invariants: an active region is whole, and the latest such; `writing` is another region;
+/// `superseded` too, and it is closed before the active region gets its first record.
 #[derive(Clone, Debug)]
 pub struct Journal<F, const REGIONS: usize> {
     flash: F,
@@ -153,13 +157,32 @@ pub struct Journal<F, const REGIONS: usize> {
 }
 
 impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
+    /// Bytes of a unit of writing: those of the flash, or a word if they are fewer.
+    const UNIT: usize = if F::WRITE_SIZE < WORD {
+        WORD
+    } else {
+        F::WRITE_SIZE
+    };
+
     const VALID: () = assert!(
         REGIONS >= 2
-            && WORD.is_multiple_of(F::WRITE_SIZE)
+            && F::WRITE_SIZE.is_power_of_two()
+            && F::WRITE_SIZE <= UNIT_MAX
             && WORD.is_multiple_of(F::READ_SIZE)
-            && F::ERASE_SIZE.is_multiple_of(WORD),
-        "a journal needs two regions, and a flash that is written and read in words of four bytes"
+            && F::ERASE_SIZE.is_multiple_of(Self::UNIT),
+        "a journal needs two regions, and a flash that is read in words of 4 bytes or less and \
+         written in 1, 2, 4, 8, 16 or 32 bytes"
     );
+
+    /// The bytes for entries in the smallest region: three of the longest for a checkpoint, one for
+    /// records.
+    const CAPACITY_MIN: usize = 4 * entry::size_max(Self::UNIT);
+
+    /// The bytes of the smallest region.
+    pub const REGION_MIN: usize = Self::CAPACITY_MIN + Self::UNIT;
+
+    /// The most bytes by which an entry is longer than its record or chunk.
+    pub const OVERHEAD_MAX: usize = entry::overhead_max(Self::UNIT);
 
     /// Opens the journal in these regions, whatever is in them. Writes nothing.
     ///
@@ -171,12 +194,14 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         regions: &[Range<u32>; REGIONS],
     ) -> Result<(Self, Recovered), JournalError<F::Error>> {
         const { Self::VALID };
-        let regions = regions.each_ref().map(Region::new);
+        let regions = regions
+            .each_ref()
+            .map(|range| Region::new(range, Self::UNIT));
         for (index, region) in regions.iter().enumerate() {
             let overlaps = regions.iter().skip(index + 1).any(|r| r.overlaps(region));
             if overlaps
                 || !region.is_made_of(F::ERASE_SIZE, flash.capacity())
-                || region.capacity() < CAPACITY_MIN
+                || region.capacity() < Self::CAPACITY_MIN
             {
                 return Err(JournalError::Regions);
             }
@@ -200,7 +225,9 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         // What `open` says if the active region, or its absence, tells the whole story.
         let mut of_active = Recovered::Empty;
         let mut interrupted = false;
-        let mut older: Option<(usize, u64)> = None;
+        // The latest region before the active one.
+        let mut older: Option<(u64, usize, Closing)> = None;
+        let mut of_latest = Closing::Open;
         let mut foreign = false;
         for (index, region) in self.regions.iter().enumerate() {
             let content = scan::scan(&mut self.flash, region, &mut self.buffer)?;
@@ -233,25 +260,27 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
                 generation,
                 end,
                 tail,
-                closed,
+                closing,
             } = content
             {
-                let this = (index, generation);
-                let latest = self.active.map(|active| (active.region, active.generation));
-                if latest.is_some_and(|(_, latest)| latest > generation) {
-                    older = later(older, this);
+                if self.active.is_some_and(|it| it.generation > generation) {
+                    older = later(older, (generation, index, closing));
                     continue;
                 }
-                older = latest.map_or(older, |latest| later(older, latest));
+                if let Some(latest) = self.active {
+                    older = later(older, (latest.generation, latest.region, of_latest));
+                }
+                of_latest = closing;
                 self.active = Some(Active {
                     region: index,
                     generation,
                     end,
-                    appendable: tail == Tail::Erased && !closed,
+                    appendable: tail == Tail::Erased && closing == Closing::Open,
+                    closable: closing == Closing::Open,
                     room: region.capacity(),
                 });
                 of_active = match tail {
-                    _ if closed => Recovered::Damaged(Loss::Checkpoint),
+                    _ if closing == Closing::Closed => Recovered::Damaged(Loss::Checkpoint),
                     Tail::Damaged => Recovered::Damaged(Loss::Records),
                     tail => Recovered::Whole {
                         interrupted: tail == Tail::Torn,
@@ -259,7 +288,11 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
                 };
             }
         }
-        self.superseded = older.map(|(region, _)| region);
+        match older {
+            Some((_, region, Closing::Open)) => self.superseded = Some(region),
+            Some((_, _, Closing::Touched)) => self.require_checkpoint(),
+            Some((_, _, Closing::Closed)) | None => {}
+        }
         Ok(match of_active {
             Recovered::Empty if foreign => Recovered::Damaged(Loss::Everything),
             Recovered::Whole { .. } if interrupted || foreign => {
@@ -295,14 +328,13 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         if record.len() > PAYLOAD_MAX {
             return Err(JournalError::PayloadTooLong);
         }
-        if region.room(active.end) < entry::size(record.len()) {
+        if region.room(active.end) < Self::chunk_bytes(record.len()) {
             return Err(JournalError::Full);
         }
         if let Some(superseded) = self.superseded {
             let region = self.region(superseded)?;
-            let closed = self
-                .flash
-                .write(region.address(region.closed_at()), &[0; WORD]);
+            let (unit, _) = [0; UNIT_MAX].split_at(Self::UNIT);
+            let closed = self.flash.write(region.address(region.closed_at()), unit);
             if let Err(error) = closed {
                 self.require_checkpoint();
                 return Err(error.into());
@@ -318,7 +350,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         written.map(|_| ())
     }
 
-    /// Bytes left for records. Each takes its own length, rounded up to words, and 12 more.
+    /// Bytes left for records, each [`Journal::chunk_bytes`].
     pub fn room(&self) -> usize {
         let active = self.active.filter(|active| active.appendable);
         active.map_or(0, |active| {
@@ -327,13 +359,13 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         })
     }
 
-    /// True when the next quiet moment is the one for a checkpoint: an eighth of the region is left, or half of the room behind a long checkpoint, or nothing can be
-    /// appended.
+    /// True when the next quiet moment is the one for a checkpoint: an eighth of the region is left,
+    /// or half of the room behind a long checkpoint, or nothing can be appended.
     pub fn is_due_for_checkpoint(&self) -> bool {
         self.active.is_none_or(|active| {
             let region = self.regions.get(active.region);
             let eighth = region.map_or(0, |region| region.capacity() / 8);
-            self.room() < eighth.min(active.room / 2).max(ENTRY_MAX)
+            self.room() < eighth.min(active.room / 2).max(entry::size_max(Self::UNIT))
         })
     }
 
@@ -383,7 +415,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         let must_be_erased = !erased || generation > REGIONS as u64;
         if must_be_erased {
             self.flash.erase(region.address(0), region.end())?;
-            let sectors = (region.capacity() + WORD) / F::ERASE_SIZE;
+            let sectors = (region.capacity() + Self::UNIT) / F::ERASE_SIZE;
             self.sectors_erased = self.sectors_erased.saturating_add(sectors as u32);
         }
         self.latest = Some((index, generation));
@@ -422,7 +454,7 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         }
         let writing = self.writing.take().ok_or(JournalError::NoCheckpoint)?;
         let region = self.region(writing.region)?;
-        if writing.end as usize + entry::size(chunk.len()) + entry::size(0)
+        if writing.end as usize + Self::chunk_bytes(chunk.len()) + Self::chunk_bytes(0)
             > checkpoint_max(&region)
         {
             return Err(JournalError::CheckpointTooLong);
@@ -447,12 +479,14 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         let region = self.region(index)?;
         match self.write(&region, end, generation, Kind::Commit, &[]) {
             Ok(end) => {
-                self.superseded = self.active.map(|active| active.region);
+                let closable = self.active.filter(|active| active.closable);
+                self.superseded = closable.map(|active| active.region);
                 self.active = Some(Active {
                     region: index,
                     generation,
                     end,
                     appendable: true,
+                    closable: true,
                     room: region.room(end),
                 });
                 Ok(())
@@ -466,14 +500,14 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
 
     /// Bytes that a checkpoint's chunks may take together, each [`Journal::chunk_bytes`].
     pub fn checkpoint_room(&self) -> usize {
-        let ends = entry::size(entry::BEGIN_LEN) + entry::size(0);
+        let ends = Self::chunk_bytes(entry::BEGIN_LEN) + Self::chunk_bytes(0);
         let least = self.regions.iter().map(checkpoint_max).min();
         least.map_or(0, |most| most.saturating_sub(ends))
     }
 
-    /// Bytes that a chunk of so many bytes takes.
+    /// Bytes that a chunk or record of `len` bytes takes.
     pub const fn chunk_bytes(len: usize) -> usize {
-        entry::size(len)
+        entry::size(len, Self::UNIT)
     }
 
     /// The caller can make nothing of what [`Journal::replay`] has given it: nothing is appended to that. It is kept until the next checkpoint.
@@ -523,11 +557,11 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         kind: Kind,
         payload: &[u8],
     ) -> Result<u32, JournalError<F::Error>> {
-        entry::encode(kind, payload, generation, at, &mut self.buffer)
+        entry::encode(kind, payload, generation, at, Self::UNIT, &mut self.buffer)
             .ok_or(JournalError::PayloadTooLong)?;
         let Journal { flash, buffer, .. } = self;
         let (entry, mark) = buffer
-            .split_at_checked(buffer.len() - WORD)
+            .split_at_checked(buffer.len() - Self::UNIT)
             .unwrap_or_default();
         flash.write(region.address(at), entry)?;
         flash.write(region.address(at + entry.len() as u32), mark)?;
@@ -543,12 +577,16 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
     }
 }
 
-/// The most bytes that a checkpoint takes in a region, with its first and last entry. The rest is for records.
+/// The most bytes that a checkpoint takes in a region, with its first and last entry. The rest is
+/// for records.
 fn checkpoint_max(region: &Region) -> usize {
-    region.capacity() - (region.capacity() / 8).max(ENTRY_MAX)
+    region.capacity() - (region.capacity() / 8).max(entry::size_max(region.unit()))
 }
 
-/// The later of two regions with their generations.
-fn later(one: Option<(usize, u64)>, other: (usize, u64)) -> Option<(usize, u64)> {
-    Some(one.filter(|one| one.1 > other.1).unwrap_or(other))
+/// The later of two regions, each with its generation.
+fn later(
+    one: Option<(u64, usize, Closing)>,
+    other: (u64, usize, Closing),
+) -> Option<(u64, usize, Closing)> {
+    Some(one.filter(|one| one.0 > other.0).unwrap_or(other))
 }

@@ -1,24 +1,23 @@
 //! What is in a region: a checkpoint and the records since, or what is left of them.
 //!
 //! ```text
-//!   Begin │ Chunk │ .. │ Chunk │ Commit │ Record │ .. │ Record │ erased .. │ closed u32
+//!   Begin │ Chunk │ .. │ Chunk │ Commit │ Record │ .. │ Record │ erased .. │ closed
 //! ```
 //!
-//! The last word is written before the first record of the region that follows, so a region that is closed is not the latest.
+//! The last unit becomes 0 before the first record of the region that follows is written, so a
+//! region that is closed is not the latest.
 
 use embedded_storage::nor_flash::NorFlash;
 
-use super::entry::{self, BEGIN_LEN, Buffer, ENTRY_MAX, Kind};
+use super::entry::{self, BEGIN_LEN, Buffer, Kind};
 use super::region::{Region, WORD};
 
 const ERASED: u8 = 0xff;
-/// The most bits of a word that may have changed by themselves: a word with no more of them at 0
-/// was not written. The first word of an entry has 16 at 0, and its mark has at least 8 in a region
-/// of up to 64 KB, so that no entry that was whole is taken for nothing.
+/// The most bits of a word that may have changed by themselves: a word with no more zeros was not
+/// written. The first word of an entry has 16 zeros, and its mark has at least 8 in a region of up
+/// to 64 KB, so no whole entry is overlooked. The last unit closes a region by the same rule, also
+/// if its writing was interrupted: that began when the next region had a whole checkpoint.
 const CHANGED_BITS_MAX: u32 = 3;
-/// Bits of the last word that are 0 in a closed region, all of them unless its writing was interrupted. A few that have
-/// changed by themselves close nothing.
-const CLOSED_BITS_MIN: u32 = 16;
 
 /// What is behind the last valid entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +29,17 @@ pub(super) enum Tail {
     Torn,
     /// An entry that was whole, or more than one.
     Damaged,
+}
+
+/// The last unit of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closing {
+    /// Blank: it may be written.
+    Open,
+    /// A few bits have changed: it closes nothing, and cannot be written before the next erase.
+    Touched,
+    /// A later region has a whole checkpoint.
+    Closed,
 }
 
 /// What a region holds.
@@ -49,7 +59,7 @@ pub(super) enum Content {
         generation: u64,
         end: u32,
         tail: Tail,
-        closed: bool,
+        closing: Closing,
     },
 }
 
@@ -60,11 +70,13 @@ pub(super) fn scan<F: NorFlash>(
     buffer: &mut Buffer,
 ) -> Result<Content, F::Error> {
     let first = entry::read(flash, region, 0, 0, buffer)?;
+    let unit = region.unit();
+    let whole_region = region.closed_at().saturating_add(unit as u32);
     let Some(begin) = first.filter(|entry| entry.kind == Kind::Begin) else {
-        let end = region.closed_at().saturating_add(WORD as u32);
-        return Ok(match written(flash, region, 0, end)? {
+        let first_entry = entry::size(BEGIN_LEN, unit);
+        return Ok(match written(flash, region, 0, whole_region)? {
             Written { is_blank: true, .. } => Content::Erased,
-            Written { len, marked, .. } if !marked && len <= entry::size(BEGIN_LEN) => Content::Cut,
+            Written { len, marked, .. } if !marked && len <= first_entry => Content::Cut,
             _ => Content::Foreign,
         });
     };
@@ -81,25 +93,28 @@ pub(super) fn scan<F: NorFlash>(
     }
     let tail = match written(flash, region, at, region.closed_at())? {
         Written { is_blank: true, .. } if marked => Tail::Erased,
-        Written { len, marked, .. } if marked || len > ENTRY_MAX => Tail::Damaged,
+        Written { len, marked, .. } if marked || len > entry::size_max(unit) => Tail::Damaged,
         _ => Tail::Torn,
     };
     if !whole {
         return Ok(Content::Begun { generation, tail });
     }
-    let mut closed = [0; WORD];
-    flash.read(region.address(region.closed_at()), &mut closed)?;
+    let last_unit = written(flash, region, region.closed_at(), whole_region)?;
     Ok(Content::Whole {
         generation,
         end: at,
         tail,
-        closed: u32::from_le_bytes(closed).count_zeros() >= CLOSED_BITS_MIN,
+        closing: match last_unit {
+            Written { is_blank: true, .. } => Closing::Open,
+            Written { len: 0, .. } => Closing::Touched,
+            _ => Closing::Closed,
+        },
     })
 }
 
 /// Whether all of a region reads as erased.
 pub(super) fn is_blank<F: NorFlash>(flash: &mut F, region: &Region) -> Result<bool, F::Error> {
-    let end = region.closed_at().saturating_add(WORD as u32);
+    let end = region.closed_at().saturating_add(region.unit() as u32);
     Ok(written(flash, region, 0, end)?.is_blank)
 }
 
