@@ -10,7 +10,7 @@
 //! |---|---|
 //! | head | number of the format, configuration, clock, number of the latest grant, statistics |
 //! | running job | slot, name, request, times; then items with its blocks |
-//! | waiting job | slot, name, request, times, reservation; then items with several reserved blocks |
+//! | waiting job | slot, name, request, times, reservation (several blocks: items after it) |
 //! | free slots | in the order of reuse |
 //! | faults | the faulty nodes |
 //! | strategy | its data that do not follow from the above ([`Strategy::save`]) |

@@ -381,9 +381,10 @@ impl<F: NorFlash, const REGIONS: usize> Journal<F, REGIONS> {
         })
     }
 
-    /// Begins a checkpoint in the next region in turn, which is erased first. If that region does not
-    /// become blank, or returns other bytes than were written, it takes the one after it. On the F446
-    /// the processor stands still meanwhile. A checkpoint that was begun before is abandoned.
+    /// Begins a checkpoint in the next region in turn, which is erased first. If that region does
+    /// not become blank, or returns other bytes than were written, it takes the one after it. On
+    /// the F446 the processor stands still meanwhile. A checkpoint that was begun before is
+    /// abandoned.
     ///
     /// # Errors
     ///
