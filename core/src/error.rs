@@ -107,7 +107,7 @@ impl fmt::Display for Refusal {
 
 impl core::error::Error for Refusal {}
 
-/// Why a configuration was refused.
+/// Why a configuration was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -169,13 +169,13 @@ pub enum Error {
         /// The number of blocks it holds; 0 while it waits.
         held: u32,
     },
-    /// An earlier command is still under way: its scheduling pass goes on, or its record is being
-    /// written.
+    /// The work that follows from an earlier change is not done yet: attempts, the end of a lease,
+    /// or a checkpoint.
     Busy {
-        /// The maximum number of jobs that the pass may still try; 1 if only other work is left.
+        /// The most attempts that may still follow; 1 if there is only other work.
         left: u32,
     },
-    /// The job has no lease, or its lease has not ended.
+    /// The job has no lease, or one that has not ended.
     LeaseRuns,
 }
 
@@ -192,8 +192,8 @@ impl fmt::Display for Error {
                 )
             }
             Error::Configure(error) => error.fmt(f),
-            Error::NoBlock { held } => write!(f, "the job holds only {held} blocks"),
-            Error::LeaseRuns => f.write_str("the job has no lease, or its lease has not ended"),
+            Error::NoBlock { held } => write!(f, "the job holds {held} blocks"),
+            Error::LeaseRuns => f.write_str("the job has no lease, or one that has not ended"),
             Error::Busy { left } => write!(
                 f,
                 "busy with an earlier command: at most {left} jobs still to try, or other work"

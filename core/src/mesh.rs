@@ -132,7 +132,7 @@ impl Submesh {
         Submesh::new(x1, y1, x2 - x1 + 1, y2 - y1 + 1)
     }
 
-    /// Packs it into 64 bits, for memory that several kinds of entries share.
+    /// In 64 bits: for memory that several forms of submeshes share.
     #[inline]
     #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
     pub(crate) const fn to_bits(self) -> u64 {
@@ -292,7 +292,7 @@ impl From<Submesh> for Block {
     }
 }
 
-/// Only for a block of a two-dimensional mesh.
+/// Of a block of a two-dimensional mesh.
 impl From<Block> for Submesh {
     #[inline]
     fn from(block: Block) -> Submesh {

@@ -220,7 +220,7 @@ impl<'m> Occupancy<'m> {
         &self.faulty[row * self.stride()..(row + 1) * self.stride()]
     }
 
-    /// The faulty processors in the order of their numbers. O(words), or O(1) if there is none.
+    /// The faulty processors in the order of their numbers. O(words), O(1) if there is none.
     #[cfg(feature = "restore")]
     pub(crate) fn faulty_nodes(&self) -> impl Iterator<Item = NodeId> {
         let rows = match self.faulty_count {

@@ -40,7 +40,7 @@
 pub struct Block([u16; 4]);
 
 impl Block {
-    /// The filling of unused memory.
+    /// What unused memory is filled with.
     pub(crate) const ZERO: Block = Block([0; 4]);
 
     /// No block. In one or two dimensions its extent along x is 0; in more dimensions its extent is

@@ -21,7 +21,7 @@ pub struct LeaseEnded {
     pub job: JobId,
     /// When it was released.
     pub at: Ticks,
-    /// The number of processors it held, 0 if it waited.
+    /// The processors it held, 0 if it waited.
     pub processors: u32,
 }
 

@@ -54,7 +54,7 @@ pub struct BypassQueue {
 }
 
 impl BypassQueue {
-    /// Makes the scheduler. No job bypasses a head that has waited for `threshold` ticks.
+    /// A bypass queue; no job bypasses a head that has waited for `threshold` ticks.
     pub const fn new(threshold: Ticks) -> Self {
         BypassQueue {
             threshold,

@@ -52,7 +52,7 @@ use crate::checkpoint::{Reader, RestoreError, Writer};
 pub struct Conservative(Easy);
 
 impl Conservative {
-    /// Makes the scheduler, before any job.
+    /// Conservative backfilling before any job.
     pub const fn new() -> Self {
         Conservative(Easy::new(u64::MAX))
     }

@@ -72,7 +72,7 @@ pub struct ModifiedFcfs {
 }
 
 impl ModifiedFcfs {
-    /// Makes the scheduler, before any job.
+    /// Modified FCFS before any job.
     pub const fn new(threshold: Threshold) -> Self {
         ModifiedFcfs {
             threshold,

@@ -284,7 +284,7 @@ impl<'m> World<'_, 'm> {
         }
     }
 
-    /// Reports the work of one look at all jobs.
+    /// All jobs have been looked at.
     fn worked_on_jobs(&mut self) {
         self.worked(500 + 60 * (self.jobs.waiting_len() + self.jobs.running_len()));
     }

@@ -50,7 +50,7 @@ pub struct ShortestJobFirst {
 }
 
 impl ShortestJobFirst {
-    /// Makes the scheduler. A head that has waited for `threshold` ticks goes before shorter jobs.
+    /// Shortest job first; a head that has waited for `threshold` ticks goes before.
     pub const fn new(threshold: Ticks) -> Self {
         ShortestJobFirst { threshold }
     }

@@ -42,7 +42,7 @@ pub struct Supposition<'a, 'm> {
 }
 
 impl<'a, 'm> Supposition<'a, 'm> {
-    /// Starts as a copy of the machine's occupancy, in the bitmap `supposed`.
+    /// Begins with what is; the bitmap `supposed` is overwritten.
     pub(crate) fn new(
         supposed: &'a mut Occupancy<'m>,
         occupancy: &'a Occupancy<'m>,
@@ -115,7 +115,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
         }
         let mut search = self.watch.over(self.occupancy);
         let mut draft = Draft::new(self.pool, search.pausing());
-        // The work of the search, and of making the bitmap.
+        // The search itself, and to make the bitmap.
         draft.worked(10 * self.supposed.grid().nodes());
         let fits = self.strategy.would_fit(self.supposed, request, &mut draft);
         draft.discard();

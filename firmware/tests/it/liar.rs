@@ -292,7 +292,7 @@ fn no_lie_is_believed() {
         (
             submits,
             lie!(Says::Outcome { outcome, .. } => *outcome = Outcome::Error(Error::UnknownJob)),
-            "an error that this command can have",
+            "an error that such a command can come to",
         ),
         (
             releases,
@@ -337,7 +337,7 @@ fn no_lie_is_believed() {
         (
             asks,
             lie!(Says::Reply(it) => *it = Reply::Error(Error::NoBlock { held: 1 })),
-            "an error that this query can have",
+            "an error that such a query can come to",
         ),
         (
             asks,
