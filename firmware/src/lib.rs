@@ -1,21 +1,19 @@
-//! The control processor: a [`meshalloc`] controller that clients reach over a serial line.
+//! The control processor: the [`meshalloc`] controller behind a serial line.
 //!
 //! ```text
 //!   Client ──ClientMessage──▶ frame ──bytes──▶ Decoder ──▶ Server ──▶ Controller
 //!          ◀──ServerMessage──       ◀──bytes──  FrameBuffer ◀──        ◀──Reply──
 //! ```
 //!
-//! - [`protocol`]: the messages and their maximum lengths. `PROTOCOL.md` has the bytes.
-//! - [`frame`]: converts messages to frames and back (`body`: postcard; then CRC-32, COBS), also on
-//!   a line that loses or changes bytes.
+//! - [`protocol`]: the messages, and how long each can get. `PROTOCOL.md` has the bytes.
+//! - [`frame`]: messages to frames (`body`: postcard; CRC-32, COBS) and back, whatever the line does to them.
 //! - [`port`]: the interrupt of a serial port; `rate` (feature `rates`): its rate.
-//! - [`server`]: the controller's half of the protocol. It has no I/O of its own: bytes in, bytes
-//!   out.
-//! - [`journal`]: keeps the state in flash over a reset.
+//! - [`server`]: the controller's half. No I/O of its own: bytes in, bytes out.
+//! - [`journal`]: what survives a reset, in flash.
 //! - [`client`] (feature `client`, needs `std`): the other half, for programs that need processors.
 //!
-//! The same library runs on the board and on a host. On the board `main.rs` adds the serial port
-//! and the clock. On a host the tests connect the two halves by a line in memory.
+//! The same library runs on the board, where `main.rs` adds the serial port and the clock, and on a
+//! host, where the tests let the two halves talk over a line in memory.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -44,11 +42,11 @@ pub use protocol::{
 };
 pub use server::{Port, Received, Server};
 
-/// The rate of a serial line after a reset, in bits per second, 8N1.
+/// The rate of a serial line after a reset, in bits a second, 8N1.
 pub const BAUD_DEFAULT: u32 = 115_200;
-/// The version of the software, a field of the greeting.
+/// The version of the software, as the greeting has it.
 pub const SOFTWARE: &str = env!("CARGO_PKG_VERSION");
-/// The target and the profile of the build, a field of the greeting.
+/// The target and the profile this was built for, as the greeting has them.
 pub const BUILD: &str = concat!(
     env!("MESHALLOC_BUILD_TARGET"),
     " ",

@@ -119,8 +119,7 @@ pub struct Easy {
 }
 
 impl Easy {
-    /// Makes the scheduler. The first `reservations_max` jobs of the queue that are refused get a
-    /// reservation.
+    /// EASY backfilling; the first `reservations_max` jobs of the queue that have to wait hold a reservation.
     pub const fn new(reservations_max: u64) -> Self {
         Easy {
             reservations_max,

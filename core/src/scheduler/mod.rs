@@ -1,18 +1,12 @@
-//! Scheduling policies: the [`Scheduler`] trait, and [`AnyScheduler`] to choose one at run time.
+//! Which waiting job may try: the [`Scheduler`] trait, and [`AnyScheduler`] to choose at run time.
 //!
-//! A scheduler decides which waiting job may try. After every arrival and every departure the
-//! controller runs a *pass*: it asks the scheduler for a job, tries to place the job, reports the
-//! outcome and gets the next job, until the scheduler stops.
-//!
-//! ```text
-//!   event ──▶ first ──▶ attempt ──▶ next ──▶ attempt ──▶ next ──▶ .. ──▶ None: the pass ends
-//! ```
+//! After every arrival and every departure the controller asks the scheduler for a job, tries to place
+//! it, reports the outcome to the scheduler and gets the next one, until the scheduler has no more.
 //!
 //! # Adding a scheduler
 //!
-//! Write a file in this folder with a type that implements [`Scheduler`], an entry in `table.rs`
-//! and a cargo feature with the scheduler's name. A scheduler that makes reservations needs the
-//! feature `reservations`.
+//! One file in this folder with a type that implements [`Scheduler`], an entry in the table in `table.rs` and a cargo feature of its name.
+//! One that makes reservations needs the feature `reservations`.
 
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
@@ -30,11 +24,9 @@ mod world;
 pub use any::{AnyScheduler, SchedulerInfo, SchedulerKind, Threshold};
 pub use world::World;
 
-/// Declares the modules of the schedulers in this build and exports their public items.
+/// The modules of the schedulers in this build, and what is public in them.
 macro_rules! modules {
-    ($names:tt $(
-        $(#[$meta:meta])* $kind:ident in $module:ident = $name:literal $fields:tt $rest:tt
-    )*) => { $(
+    ($names:tt $($(#[$meta:meta])* $kind:ident in $module:ident = $name:literal $fields:tt $rest:tt)*) => { $(
         #[cfg(feature = $name)]
         mod $module;
         #[cfg(feature = $name)]
@@ -44,7 +36,7 @@ macro_rules! modules {
 
 table!(modules);
 
-/// The event that starts a pass.
+/// What sets the scheduler off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// This job has just joined the end of the queue.
@@ -53,13 +45,12 @@ pub enum Event {
     Departure,
 }
 
-/// The job that tries, and the processors that it may take.
+/// Which job tries, and what it may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Try {
-    /// The job may take any free processors.
+    /// The job may take whatever is free.
     Freely(Slot),
-    /// The job must leave the processors free that are reserved for other jobs
-    /// ([`World::reserve`]), if the reservation starts before the estimated end of this job.
+    /// The job must leave free what is reserved for others ([`World::reserve`]) from before its own estimated end on.
     #[cfg(feature = "reservations")]
     AroundReservations(Slot),
 }
@@ -75,47 +66,44 @@ impl Try {
     }
 }
 
-/// The outcome of a job's attempt.
+/// How a job's attempt went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// The job. A granted job is no longer in the queue.
+    /// The job. If it was granted it is no longer in the queue.
     pub job: Slot,
-    /// The job after it in the queue.
+    /// The job that waits behind it.
     pub following: Option<Slot>,
-    /// `Ok` if the job was granted, else why it was refused.
+    /// Whether it was granted, or why not.
     pub outcome: Result<(), Refusal>,
-    /// The time of its submission.
+    /// When it was submitted.
     pub submitted: Ticks,
 }
 
-/// A job scheduling policy.
+/// A job scheduling discipline.
 pub trait Scheduler {
-    /// The first job to try after an event; `None` if no job may try.
+    /// The first job to try after an event; `None` for none.
     fn first(&mut self, world: &mut World<'_, '_>, event: Event) -> Option<Try>;
 
-    /// The job to try after this attempt; `None` ends the pass.
+    /// The job to try after this attempt; `None` to stop.
     fn next(&mut self, world: &mut World<'_, '_>, attempt: Attempt) -> Option<Try>;
 
-    /// An upper bound of the jobs that may still try in this pass, where `next` tries next. The
-    /// default suits schedulers that try in the order of the queue: `next` and the jobs after it.
+    /// The most jobs of the queue that may still try, from this one on: it and those behind it, unless jobs try in another order than that of the queue.
     fn left(&self, queue: Queue<'_>, next: Slot) -> u32 {
         queue.len() - queue.ahead(next)
     }
 
-    /// Reports between two passes that processors have become faulty or work again. If some became
-    /// free, a pass follows.
+    /// Processors have become faulty or work again, between two passes. If some are free now a pass begins behind this.
     fn faults_changed(&mut self) {}
 
-    /// Saves its data between two passes, in any number of items. Reservations are saved with the
-    /// jobs. By default it has no data.
+    /// Saves what it knows between two passes, beside what is reserved: items, as many as it likes. Nothing for some.
     #[cfg(feature = "restore")]
     fn save(&self, _state: &mut Writer<'_>) {}
 
-    /// Restores from the next item that [`Scheduler::save`] wrote.
+    /// Restores from the next item that [`Scheduler::save`] has put.
     ///
     /// # Errors
     ///
-    /// If this scheduler did not write the item.
+    /// When it was not put by this scheduler.
     #[cfg(feature = "restore")]
     fn restore(&mut self, _state: &mut Reader<'_>) -> Result<(), RestoreError> {
         Err(RestoreError::Inconsistent)

@@ -1,5 +1,4 @@
-//! Checks whether the answers of a controller can be true. A failed check returns what was
-//! expected.
+//! Whether what a controller answers can be true. Each check returns what was expected instead.
 
 use std::borrow::ToOwned;
 use std::format;
@@ -17,10 +16,10 @@ use meshalloc::{
 use crate::frame::{CRC_LEN, HEADER_LEN};
 use crate::protocol::{Event, Events, Greeting, Happened, Outcome, PROTOCOL_VERSION};
 
-/// The length of the shortest frame, Hello, in bytes. COBS and the delimiters add three bytes.
+/// The shortest frame there is, that of Hello: COBS and the delimiters add three bytes.
 const HELLO_FRAME_LEN: usize = HEADER_LEN + 1 + CRC_LEN + 3;
 
-/// The result of a check. The error describes what was expected.
+/// Fails with what was expected.
 pub(super) type Check = Result<(), String>;
 
 fn expect(holds: bool, expected: impl FnOnce() -> String) -> Check {
@@ -30,7 +29,7 @@ fn expect(holds: bool, expected: impl FnOnce() -> String) -> Check {
     }
 }
 
-/// Checks the greeting.
+/// What a controller says of itself.
 pub(super) fn greeting(greeting: &Greeting) -> Check {
     let Greeting {
         protocol,
@@ -107,7 +106,7 @@ pub(super) fn greeting(greeting: &Greeting) -> Check {
     )
 }
 
-/// Checks the events after number `since`, from a controller with this capacity.
+/// Events since the one of number `since`, from a controller with room for this.
 pub(super) fn events(events: &Events, since: u64, capacity: &Capacity) -> Check {
     let Events { list, latest, left } = events;
     expect(*latest >= since, || {
@@ -155,7 +154,7 @@ fn event(event: &Event) -> Check {
     }
 }
 
-/// Checks the outcome of a command; `None` for a clock message.
+/// What a command has come to; `None` for a clock.
 pub(super) fn outcome(command: Option<&Command>, outcome: &Outcome) -> Check {
     let expected = |text: &str| Err(text.to_owned());
     match (command, outcome) {
@@ -164,7 +163,7 @@ pub(super) fn outcome(command: Option<&Command>, outcome: &Outcome) -> Check {
         }
         (None, _) => expected("Done"),
         (Some(command), Outcome::Error(error)) => expect(may_come_to(command, *error), || {
-            "an error that this command can have".to_owned()
+            "an error that such a command can come to".to_owned()
         }),
         (Some(&command), outcome) => match (command, outcome) {
             (
@@ -210,7 +209,7 @@ pub(super) fn outcome(command: Option<&Command>, outcome: &Outcome) -> Check {
     }
 }
 
-/// Whether a command can have this error; `Busy` is checked elsewhere.
+/// Whether a command may be answered with this error, but for `Busy`.
 const fn may_come_to(command: &Command, error: Error) -> bool {
     match command {
         Command::Submit { .. } | Command::SubmitLeased { .. } => matches!(error, Error::Refused(_)),
@@ -234,12 +233,12 @@ const fn may_come_to(command: &Command, error: Error) -> bool {
     }
 }
 
-/// Checks the reply to a query, from a controller with this capacity.
+/// The reply to a query, from a controller with room for this.
 pub(super) fn reply(query: &Command, reply: &Reply, capacity: &Capacity) -> Check {
     let expected = |text: &str| Err(text.to_owned());
     match (*query, reply) {
         (_, Reply::Error(error)) => expect(may_come_to(query, *error), || {
-            "an error that this query can have".to_owned()
+            "an error that such a query can come to".to_owned()
         }),
         (Command::QueryJob { job }, Reply::Job(report)) => {
             let JobReport {
@@ -350,11 +349,11 @@ fn statistics(statistics: &Statistics, capacity: &Capacity) -> Check {
             )
         },
     )?;
-    // One job may come or go at this moment; it may be counted on one side only.
+    // Those that come or go at this moment may be counted in one of them only.
     let gone = counts.submitted.checked_sub(counts.released);
     let holds = gone.is_some_and(|gone| gone.abs_diff(present) <= 1);
     expect(holds, || {
-        "the number of jobs submitted and not released".to_owned()
+        "as many jobs as were submitted and not released".to_owned()
     })?;
     let holds = counts.granted <= counts.valid_attempts
         && counts.valid_attempts <= counts.attempts
@@ -364,7 +363,7 @@ fn statistics(statistics: &Statistics, capacity: &Capacity) -> Check {
     })
 }
 
-/// The number of processors of the machine, if the reply has it.
+/// The number of processors of the machine in a reply, if it says so.
 pub(super) const fn nodes(reply: &Reply) -> Option<u32> {
     match reply {
         Reply::Statistics(statistics) => Some(statistics.nodes),

@@ -463,7 +463,7 @@ fn no_lie_is_believed() {
         (
             counts,
             lie!(Says::Reply(Reply::Statistics(it)) => it.counts.submitted = 9),
-            "the number of jobs submitted and not released",
+            "as many jobs as were submitted and not released",
         ),
         (
             counts,
