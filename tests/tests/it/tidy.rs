@@ -23,6 +23,7 @@ const COVERED: &[&str] = &[
     "core/src/scheduler/reservations.rs",
     "core/src/scheduler/world.rs",
     "core/src/supposition",
+    "core/src/word.rs",
     "firmware/src/body.rs",
     "firmware/src/checksum.rs",
     "firmware/src/client/error.rs",
