@@ -55,8 +55,8 @@ pub use controller::{Effect, Restoring};
 pub use cube::{Cube, CubeError};
 pub use error::{ConfigureError, Error, Refusal};
 pub use grid::{
-    Block, DIMENSIONS_MAX, Grid, GridError, GridTextError, MESH_SIDE_MAX, NODES_MAX, Place, Shape,
-    ShapeError, Tuple,
+    Block, DIMENSIONS_MAX, FormattedBlock, Grid, GridError, GridTextError, MESH_SIDE_MAX,
+    NODES_MAX, Shape, ShapeError, Tuple,
 };
 #[cfg(feature = "leases")]
 pub use jobs::LeaseEnded;

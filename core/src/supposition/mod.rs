@@ -1,4 +1,4 @@
-//! What would be if: [`Supposition`].
+//! Questions about a supposed occupancy: [`Supposition`].
 
 use crate::blocks::{Allocation, BlockPool, Chain, Draft};
 use crate::error::Refusal;
@@ -11,8 +11,8 @@ use crate::strategy::{AnyStrategy, Strategy};
 #[cfg(feature = "reservations")]
 mod reservation;
 
-/// An occupancy that the machine does not have: some blocks given back, some processors withheld. What the strategy would do in it
-/// can be asked; nothing changes by that.
+/// A supposed occupancy: some allocations given back, some processors withheld. It answers what the
+/// strategy would do then. The machine and its jobs do not change.
 ///
 /// ```
 /// use meshalloc::{Allocator, Mesh, Request, Storage, StrategyKind, Submesh};
@@ -34,7 +34,7 @@ mod reservation;
 #[derive(Debug)]
 pub struct Supposition<'a, 'm> {
     supposed: &'a mut Occupancy<'m>,
-    /// What is in truth.
+    /// The machine's own occupancy.
     occupancy: &'a Occupancy<'m>,
     strategy: &'a mut AnyStrategy<'m>,
     pool: &'a mut BlockPool<'m>,
@@ -60,12 +60,14 @@ impl<'a, 'm> Supposition<'a, 'm> {
         }
     }
 
-    /// What is held is free, but for faulty processors. An allocation is given back once at most, and nothing that is withheld is given back
-    /// afterwards: processors would be counted as free twice.
+    /// Supposes that the allocation was released. Its faulty processors stay busy.
+    ///
+    /// Give an allocation back at most once, and do not give back processors that were withheld:
+    /// they would count as free twice.
     ///
     /// # Time complexity
     ///
-    /// O(words) of what is given back.
+    /// O(words of the allocation).
     pub fn give_back(&mut self, allocation: &Allocation) {
         self.give_back_blocks(allocation.blocks());
     }
@@ -77,14 +79,15 @@ impl<'a, 'm> Supposition<'a, 'm> {
         }
     }
 
-    /// The processors of the block are busy, whatever they were. A block that is not within the machine changes nothing. O(words) of the block.
+    /// Supposes that the processors of the block are busy, free or not. A block that is not within
+    /// the machine changes nothing. O(words of the block).
     pub fn withhold(&mut self, block: Block) {
         if self.supposed.grid().contains(block) {
             self.withhold_block(block);
         }
     }
 
-    /// [`Supposition::withhold`] of a block of the machine.
+    /// [`Supposition::withhold`] for a block that is within the machine.
     pub(crate) fn withhold_block(&mut self, block: Block) {
         self.supposed.withhold(block);
         self.spend_on(block);
@@ -119,7 +122,8 @@ impl<'a, 'm> Supposition<'a, 'm> {
         fits
     }
 
-    /// What the strategy finds here for a request whose demand is free; it keeps what it kept before.
+    /// Lets the strategy search here for a request whose demand is free. The strategy's own data
+    /// stay as they were.
     fn propose(&mut self, request: &Request) -> Result<Chain, Refusal> {
         let mut draft = Draft::new(self.pool, self.pause.as_ref(), self.occupancy);
         let found = self.strategy.suppose(self.supposed, request, &mut draft);
@@ -128,7 +132,7 @@ impl<'a, 'm> Supposition<'a, 'm> {
         blocks
     }
 
-    /// The strategy goes by what is in truth again.
+    /// Returns the strategy to the machine's own occupancy.
     fn end(&mut self) {
         let spend = |n| Pause::spend(self.pause.as_ref(), n, self.occupancy, self.pool);
         self.strategy.end_supposing(self.occupancy, &spend);
@@ -140,8 +144,8 @@ impl<'a, 'm> Supposition<'a, 'm> {
         Pause::spend(self.pause.as_ref(), instructions, self.occupancy, self.pool);
     }
 
-    /// The block that the strategy would give to a request; `None` if it finds no place, or several blocks, or if as many blocks are held as there is
-    /// room for.
+    /// The block that the strategy would give to a request. `None` if it finds no place or more
+    /// than one block, or if the pool of blocks is full.
     ///
     /// # Time complexity
     ///

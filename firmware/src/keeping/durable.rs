@@ -69,14 +69,24 @@ pub struct Durable<F, const REGIONS: usize> {
     is_unread: bool,
 }
 
-/// At most so many bytes of entries do these bytes of a state take. A part may have a quarter less in it than there is room for.
-const fn entry_bytes(bytes: usize) -> usize {
-    bytes + bytes / 8 + if bytes > 0 { 16 } else { 0 }
-}
+/// The least bytes of a part of a state that is not the last: a part may have a quarter less in it
+/// than there is room for.
+const PART_MIN: usize = meshalloc::checkpoint::PART_MAX / 4 * 3;
 
-/// When about so many instructions have gone into attempts since a checkpoint, another is due: a restore takes them again, and nobody is answered meanwhile.
-/// 36 seconds at 180 MHz and 1.5 cycles each.
+/// A checkpoint is due when attempts since the last one have taken about this many instructions: a
+/// restore takes them again, and the board answers nothing meanwhile. 36 seconds at 180 MHz and 1.5
+/// cycles each.
 const WORK_MAX: u64 = 1 << 32;
+
+impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
+    /// The most bytes of entries for `bytes` of a state: for each part the byte of its kind and what
+    /// an entry adds, counted in eighths of a part.
+    const fn entry_bytes(bytes: usize) -> usize {
+        let more = 1 + Journal::<F, REGIONS>::OVERHEAD_MAX;
+        let eighths = (8 * more).div_ceil(PART_MIN);
+        bytes + bytes / 8 * eighths + if bytes > 0 { more } else { 0 }
+    }
+}
 
 impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
     fn when(&self, controller: &Controller<'_>, record: &Record) -> Result<When, ProtocolError> {
@@ -92,7 +102,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
     }
 
     fn claim(&self, controller: &Controller<'_>, record: &Record) -> Result<usize, NotKept> {
-        let growth = entry_bytes(controller.growth(&record.command));
+        let growth = Self::entry_bytes(controller.growth(&record.command));
         let bytes = encode(record, &mut [0; PAYLOAD_MAX])?.len();
         let has_room = (growth == 0 || growth <= self.left)
             && Journal::<F, REGIONS>::chunk_bytes(bytes) <= self.journal.room();
@@ -113,7 +123,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
     }
 
     fn room_for(&mut self, controller: &Controller<'_>, command: &Command) -> Room {
-        if entry_bytes(controller.growth(command)) <= self.left {
+        if Self::entry_bytes(controller.growth(command)) <= self.left {
             return Room::Enough;
         }
         if self.since < Since::Changes {
@@ -154,7 +164,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
             Ok(())
         })?;
         let room = self.journal.checkpoint_room();
-        let some_day = bytes + entry_bytes(controller.growth_by_time());
+        let some_day = bytes + Self::entry_bytes(controller.growth_by_time());
         self.left = (room - room / 7).saturating_sub(some_day);
         // What has no room gets no sector that is erased for it.
         if bytes > room {
