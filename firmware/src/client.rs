@@ -40,7 +40,7 @@ use meshalloc::{
     Answer, Block, Change, Error, Event, Grid, Happened, JobId, Outcome, Query, Ticks,
 };
 
-pub use error::{ClientError, Heard};
+pub use error::{ClientError, Stray};
 use exchange::Exchange;
 pub use line::{IoLine, Line};
 

@@ -123,9 +123,8 @@ pub trait Keep {
 /// What goes on while a checkpoint is written: frames are served, which may change sessions but not
 /// the controller.
 pub trait Meantime {
-    /// About this many instructions of a Cortex-M4 have passed since the last call, or since the
-    /// checkpoint began.
-    fn worked(&mut self, instructions: u32);
+    /// Looks at the line; called once for each chunk of a checkpoint, some 60,000 instructions.
+    fn pause(&mut self);
 
     /// The sessions as they are now.
     fn sessions(&self) -> &Sessions;
@@ -133,7 +132,7 @@ pub trait Meantime {
 
 /// Nothing goes on.
 impl Meantime for Sessions {
-    fn worked(&mut self, _: u32) {}
+    fn pause(&mut self) {}
 
     fn sessions(&self) -> &Sessions {
         self

@@ -22,7 +22,7 @@
 use embedded_io::{ErrorType, Write};
 #[cfg(feature = "durable")]
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{Controller, Interrupts, Ticks, View};
+use meshalloc::{Controller, Ticks, View};
 
 use crate::frame::{Decoder, ServerFrameBuffer};
 #[cfg(feature = "durable")]
@@ -140,7 +140,7 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
         boot: u64,
         journal: Journal<F, REGIONS>,
         recovered: Recovered,
-        pauses: &mut dyn meshalloc::Pauses,
+        pauses: &meshalloc::Pauses<'_>,
     ) -> Self {
         let mut server = Server::unrestored(controller, boot, journal);
         server.restore(recovered, pauses);
@@ -164,7 +164,7 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
     ///
     /// The changes since the last checkpoint are carried out again, which may take as long as it did
     /// then; `pauses` is called meanwhile.
-    pub fn restore(&mut self, recovered: Recovered, pauses: &mut dyn meshalloc::Pauses) {
+    pub fn restore(&mut self, recovered: Recovered, pauses: &meshalloc::Pauses<'_>) {
         let sessions = &mut self.front.sessions;
         self.front.origin = self
             .keep
@@ -297,7 +297,7 @@ impl<K: Keep> Server<'_, K> {
         let mut result = Ok(());
         if self.controller.is_scheduling() {
             let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
-            self.controller.advance(Interrupts::by(&mut meanwhile));
+            meanwhile.during(|pauses| self.controller.advance(Some(pauses)));
             self.keep.worked(meanwhile.spent);
             result = meanwhile.result;
         } else if self.is_lease_due() {

@@ -117,7 +117,7 @@ fn some_block(bytes: &mut Bytes<'_>) -> Block {
     Submesh::new(x, y, 1 + w, 1 + h).into()
 }
 
-/// Lets a server go on with what commands have left to be done; returns whether there is more to do.
+/// Lets a server work between frames; returns whether work is left.
 pub(crate) fn work<K: Keep>(server: &mut Server<'_, K>) -> bool {
     let mut port = Received {
         bytes: &[],

@@ -5,8 +5,8 @@ use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
     Allocator, AnyStrategy, Block, Change, Configuration, Controller, Cube, Error, Event, Grid,
-    Happened, Interrupts, JobId, JobState, Memory, Mesh, NodeId, Outcome, Request, SchedulerKind,
-    Shape, StrategyKind, Submesh, Ticks, View, Workspace,
+    Happened, JobId, JobState, Memory, Mesh, NodeId, Outcome, Request, SchedulerKind, Shape,
+    StrategyKind, Submesh, Ticks, View, Workspace,
 };
 
 use crate::random::Random;
@@ -26,7 +26,7 @@ pub struct HeapMemory {
 }
 
 impl HeapMemory {
-    /// Memory for this machine and so many jobs, waiting and running together, and nothing to spare.
+    /// Memory for exactly this machine and this number of jobs, waiting and running together.
     pub fn new(machine: impl Into<Grid>, jobs: usize) -> Self {
         Self::for_largest_of(&[machine.into()], jobs)
     }
@@ -56,8 +56,8 @@ impl HeapMemory {
         }
     }
 
-    /// Fills the memory with random numbers: nothing may depend on what is there. Jobs and blocks cannot be made of them; those are left over
-    /// from the controller that has used the memory before.
+    /// Fills the memory with random numbers, since nothing may depend on its contents. Jobs and
+    /// blocks cannot be made of numbers; they keep those of an earlier controller.
     pub fn fill_with_noise(&mut self, random: &mut Random) {
         let words = [
             &mut self.busy,
@@ -183,7 +183,7 @@ impl Answer {
         }
     }
 
-    /// The one submesh of a two-dimensional mesh, likewise.
+    /// The same as a submesh of a two-dimensional mesh.
     pub fn submesh(&self) -> Option<Submesh> {
         self.block().map(Submesh::from)
     }
@@ -201,12 +201,12 @@ pub fn ask(controller: &mut Controller<'_>, change: &Change) -> Answer {
 ///
 /// When an event is not what a view promises.
 pub fn ask_at(controller: &mut Controller<'_>, change: &Change, now: Ticks) -> Answer {
-    while controller.advance(Interrupts::never()) {}
+    while controller.advance(None) {}
     let mut known = controller.events();
     let mut answer = Answer {
         grants: Vec::new(),
         ended: Vec::new(),
-        outcome: controller.begin(change, now, Interrupts::never()),
+        outcome: controller.begin(change, now, None),
         state: None,
     };
     loop {
@@ -221,10 +221,10 @@ pub fn ask_at(controller: &mut Controller<'_>, change: &Change, now: Ticks) -> A
         }
         assert_eq!(known, controller.events());
         if controller.is_scheduling() {
-            controller.advance(Interrupts::never());
+            controller.advance(None);
         } else if let Some((ends, job)) = controller.lease_ended(controller.clock()) {
             let end = Change::EndLease { job };
-            let ended = controller.begin(&end, ends, Interrupts::never());
+            let ended = controller.begin(&end, ends, None);
             assert!(matches!(ended, Ok(Outcome::Released { .. })), "{ended:?}");
         } else {
             break;
@@ -356,13 +356,22 @@ pub const fn fault(block: Block, faulty: bool) -> Change {
     }
 }
 
+/// A change in words, with a block as coordinates of the machine.
+pub fn described(change: &Change, machine: &Grid) -> String {
+    match *change {
+        Change::MarkFaulty { block } => format!("MarkFaulty {}", machine.place(block)),
+        Change::ClearFaulty { block } => format!("ClearFaulty {}", machine.place(block)),
+        _ => format!("{change:?}"),
+    }
+}
+
 /// Marks a processor as faulty, or as working again.
 pub fn set_faulty(controller: &mut Controller<'_>, node: u32, faulty: bool) -> Answer {
     let block = unit(controller.machine(), NodeId(node));
     ask(controller, &fault(block, faulty))
 }
 
-/// Marks a processor of an allocator as faulty; returns whether it was in order before.
+/// Marks a processor of an allocator as faulty; returns whether it worked before.
 pub fn mark_faulty(allocator: &mut Allocator<'_>, node: NodeId) -> bool {
     let block = unit(allocator.occupancy().grid(), node);
     allocator.mark_faulty(block) == 1

@@ -1,5 +1,5 @@
-//! The code under test and the naive models side by side, compared after every operation: [`Trial`] for everything that a
-//! controller does, [`Probe`] for where a strategy places one request.
+//! Compares the code under test with the naive models after every operation: [`Trial`] compares
+//! everything that a controller does, [`Probe`] the place of one request.
 
 use meshalloc::{
     Block, Change, Configuration, Controller, Error, Flags, Grid, Outcome, Refusal, Request,
@@ -15,7 +15,7 @@ use crate::strategy::{Held, Strategy, Wanted};
 use crate::submesh::Rect;
 use crate::system::{Expected, System};
 
-/// Asserts that the list of the strategy is the dominant free submeshes, if it keeps one.
+/// Asserts that a strategy with a list has exactly the dominant free submeshes in it.
 fn assert_list(controller: &Controller<'_>, model: &Strategy) {
     if model.kind() == StrategyKind::FreeSubmeshList {
         let list = free_submesh_list(controller).into_iter();
@@ -37,11 +37,11 @@ pub struct Trial<'m> {
 }
 
 impl<'m> Trial<'m> {
-    /// Both without any job.
+    /// A controller and a system without jobs.
     ///
     /// # Panics
     ///
-    /// When the controller does not take the configuration.
+    /// When the controller refuses the configuration.
     pub fn new(memory: &'m mut HeapMemory, configuration: Configuration) -> Self {
         let controller = Controller::new(memory.memory(), configuration);
         let controller = controller.unwrap_or_else(|error| panic!("{configuration:?}: {error}"));
@@ -127,7 +127,8 @@ impl<'m> Trial<'m> {
         (answer, expected)
     }
 
-    /// Releases every job, which never fails, in whatever order, and leaves the machine empty but for its faults.
+    /// Releases every job in a random order, which never fails, and checks that the machine is
+    /// empty except for its faults.
     ///
     /// # Panics
     ///
@@ -182,7 +183,7 @@ impl<'m> Probe<'m> {
         }
     }
 
-    /// What the controller answers to a request that does not wait; what is granted is given back.
+    /// The answer to a request that does not wait. Granted processors are released again.
     pub fn ask(&mut self, request: Request) -> Answer {
         const JOB: u32 = 7;
         let request = request.with_flags(request.flags | Flags::NO_WAIT);
@@ -206,7 +207,7 @@ impl<'m> Probe<'m> {
         self.compare_checked(request, &checked)
     }
 
-    /// The same for a request of which [`Strategy::check`] has returned this.
+    /// The same for a result of [`Strategy::check`].
     ///
     /// # Panics
     ///

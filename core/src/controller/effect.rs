@@ -90,8 +90,7 @@ impl Controller<'_> {
         if !machine.contains(block) {
             return Effect::Nothing;
         }
-        let faults = self.occupancy().faulty_nodes();
-        let faults = faults.filter(|&node| machine.holds(block, node)).count() as u32;
+        let faults = self.occupancy().faulty_in(block);
         let as_said = if faulty { machine.area(block) } else { 0 };
         match faults == as_said {
             true => Effect::Time,

@@ -17,7 +17,7 @@ use core::num::NonZeroU64;
 #[cfg(all(feature = "leases", feature = "restore"))]
 use serde::{Deserialize, Serialize};
 
-use super::{Controller, Interrupts};
+use super::Controller;
 #[cfg(all(feature = "leases", feature = "restore"))]
 use crate::checkpoint::{Kind, RestoreError, Writer, consistent};
 use crate::error::Error;
@@ -25,6 +25,7 @@ use crate::error::Error;
 use crate::jobs::LeaseEnded;
 #[cfg(doc)]
 use crate::message::Change;
+use crate::pause::Pauses;
 use crate::request::{JobId, Ticks};
 
 #[cfg(feature = "leases")]
@@ -82,14 +83,14 @@ impl Controller<'_> {
         &mut self,
         job: JobId,
         now: Ticks,
-        interrupts: &mut Interrupts<'_>,
+        pauses: Option<&Pauses<'_>>,
     ) -> Result<u32, Error> {
         let slot = self.jobs.find(job).ok_or(Error::UnknownJob)?;
         let ends = self.jobs.lease(slot);
         if ends.is_none_or(|ends| ends > self.clock.max(now)) {
             return Err(Error::LeaseRuns);
         }
-        let processors = self.release(job, now, interrupts)?;
+        let processors = self.release(job, now, pauses)?;
         self.events += 1;
         let ended = LeaseEnded {
             job,
@@ -147,7 +148,7 @@ impl Controller<'_> {
         &mut self,
         _: JobId,
         _: Ticks,
-        _: &mut Interrupts<'_>,
+        _: Option<&Pauses<'_>>,
     ) -> Result<u32, Error> {
         Err(Error::LeasesNotBuilt)
     }

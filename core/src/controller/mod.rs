@@ -10,7 +10,6 @@ mod effect;
 mod faults;
 #[cfg(feature = "restore")]
 mod growth;
-mod interrupts;
 mod invariants;
 mod leases;
 mod pass;
@@ -20,7 +19,6 @@ mod view;
 
 #[cfg(feature = "restore")]
 pub use effect::Effect;
-pub use interrupts::{Interrupts, Pauses};
 #[cfg(feature = "restore")]
 pub use state::Restoring;
 pub use view::{Status, View};
@@ -31,6 +29,7 @@ use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Slot};
 use crate::message::{Capacity, Change, Configuration, Counts, Outcome, Statistics};
 use crate::occupancy::Occupancy;
+use crate::pause::{Pause, Pauses};
 use crate::request::{Flags, JobId, Request, Ticks};
 use crate::scheduler::{AnyScheduler, Event, SchedulerKind, Try};
 use crate::storage::Memory;
@@ -154,12 +153,12 @@ impl<'m> Controller<'m> {
     ///
     /// Those of [`Controller::begin`], except `Busy`.
     pub fn handle(&mut self, change: &Change, now: Ticks) -> Result<Outcome, Error> {
-        while self.advance(Interrupts::never()) {}
-        let outcome = self.begin(change, now, Interrupts::never())?;
-        while self.advance(Interrupts::never()) {}
+        while self.advance(None) {}
+        let outcome = self.begin(change, now, None)?;
+        while self.advance(None) {}
         while let Some((ends, job)) = self.lease_ended(self.clock) {
-            self.begin(&Change::EndLease { job }, ends, Interrupts::never())?;
-            while self.advance(Interrupts::never()) {}
+            self.begin(&Change::EndLease { job }, ends, None)?;
+            while self.advance(None) {}
         }
         Ok(outcome)
     }
@@ -194,12 +193,11 @@ impl<'m> Controller<'m> {
         &mut self,
         change: &Change,
         now: Ticks,
-        mut interrupts: Interrupts<'_>,
+        pauses: Option<&Pauses<'_>>,
     ) -> Result<Outcome, Error> {
         if self.is_scheduling() {
             return Err(Error::Busy { left: self.left() });
         }
-        let interrupts = &mut interrupts;
         match *change {
             Change::Configure(configuration) => self.configure(configuration, now)?,
             Change::Submit {
@@ -208,26 +206,26 @@ impl<'m> Controller<'m> {
                 lease,
             } => {
                 self.check_lease(lease)?;
-                self.submit(job, &request, now, interrupts)?;
+                self.submit(job, &request, now, pauses)?;
                 if lease.is_some() {
                     self.set_lease(job, lease, now)?;
                 }
             }
             Change::Release { job } => {
-                let processors = self.release(job, now, interrupts)?;
+                let processors = self.release(job, now, pauses)?;
                 return Ok(Outcome::Released { processors });
             }
             Change::Lease { job, ticks } => self.set_lease(job, ticks, now)?,
             Change::EndLease { job } => {
-                let processors = self.end_lease(job, now, interrupts)?;
+                let processors = self.end_lease(job, now, pauses)?;
                 return Ok(Outcome::Released { processors });
             }
             Change::MarkFaulty { block } => {
-                let report = self.set_faulty(block, true, now, interrupts)?;
+                let report = self.set_faulty(block, true, now, pauses)?;
                 return Ok(Outcome::Faults(report));
             }
             Change::ClearFaulty { block } => {
-                let report = self.set_faulty(block, false, now, interrupts)?;
+                let report = self.set_faulty(block, false, now, pauses)?;
                 return Ok(Outcome::Faults(report));
             }
             Change::Reset => self.reset(now),
@@ -341,14 +339,14 @@ impl<'m> Controller<'m> {
         job: JobId,
         request: &Request,
         now: Ticks,
-        interrupts: &mut Interrupts<'_>,
+        pauses: Option<&Pauses<'_>>,
     ) -> Result<(), Refusal> {
         let now = self.clock.max(now);
         let slot = self
             .enter(job, request, now)
             .inspect_err(|_| self.counts.refused += 1)?;
         if request.flags.contains(Flags::NO_WAIT) {
-            self.try_only(slot, now, interrupts)?;
+            self.try_only(slot, now, pauses)?;
         } else {
             self.clock = now;
             self.schedule(Event::Arrival(slot));
@@ -376,16 +374,15 @@ impl<'m> Controller<'m> {
         &mut self,
         job: JobId,
         now: Ticks,
-        interrupts: &mut Interrupts<'_>,
+        pauses: Option<&Pauses<'_>>,
     ) -> Result<u32, Error> {
         let held = self.jobs.take(job).ok_or(Error::UnknownJob)?;
         self.clock = self.clock.max(now);
         let processors = match held {
             Some(allocation) => {
-                let (mut part, _, world) = self.part(interrupts);
-                let mut watcher = part.watcher();
-                let watch = watcher.beside(world.jobs);
-                world.allocator.release_watched(allocation, watch)
+                let (_, world) = self.world(pauses);
+                let pause = Pause::with_jobs(world.pauses, world.jobs);
+                world.allocator.release_pausing(allocation, pause.as_ref())
             }
             None => 0,
         };

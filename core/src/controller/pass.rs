@@ -1,13 +1,12 @@
 //! Scheduling passes: the attempts that follow an arrival or a departure, one after another.
 
-use super::interrupts::Part;
-use super::{Controller, Interrupts, Status};
+use super::{Controller, Status};
 use crate::error::Refusal;
 use crate::jobs::Slot;
+use crate::pause::Pauses;
 use crate::request::{Request, Ticks};
 use crate::scheduler::{AnyScheduler, Attempt, Event, Scheduler, Try, World};
 use crate::strategy::Holds;
-use crate::watch::Watcher;
 
 /// The number of processors that a request names, for a strategy that holds this.
 const fn requested(request: &Request, holds: Holds) -> u32 {
@@ -36,10 +35,10 @@ impl<'m> Controller<'m> {
     ///
     /// That of the strategy, and of a reservation if the scheduler makes one.
     #[inline(never)]
-    pub fn advance(&mut self, mut interrupts: Interrupts<'_>) -> bool {
+    pub fn advance(&mut self, pauses: Option<&Pauses<'_>>) -> bool {
         if let Some(next) = self.candidate {
             // The job's state has the result.
-            let _ = self.step(next, true, &mut interrupts);
+            let _ = self.step(next, true, pauses);
         }
         self.is_scheduling()
     }
@@ -48,8 +47,7 @@ impl<'m> Controller<'m> {
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn schedule(&mut self, event: Event) {
-        let mut never = Interrupts::never();
-        let (_, scheduler, mut world) = self.part(&mut never);
+        let (scheduler, mut world) = self.world(None);
         self.candidate = scheduler.first(&mut world, event);
     }
 
@@ -68,13 +66,13 @@ impl<'m> Controller<'m> {
         &mut self,
         slot: Slot,
         now: Ticks,
-        interrupts: &mut Interrupts<'_>,
+        pauses: Option<&Pauses<'_>>,
     ) -> Result<(), Refusal> {
         let before = (self.scheduler.clone(), self.clock);
         self.clock = now;
         self.schedule(Event::Arrival(slot));
         let outcome = match self.candidate {
-            Some(next) if next.job() == slot => self.step(next, false, interrupts),
+            Some(next) if next.job() == slot => self.step(next, false, pauses),
             _ => Err(Refusal::QueueNotEmpty),
         };
         if outcome.is_err() {
@@ -90,16 +88,11 @@ impl<'m> Controller<'m> {
     /// nothing of a failure.
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn step(
-        &mut self,
-        next: Try,
-        waits: bool,
-        interrupts: &mut Interrupts<'_>,
-    ) -> Result<(), Refusal> {
+    fn step(&mut self, next: Try, waits: bool, pauses: Option<&Pauses<'_>>) -> Result<(), Refusal> {
         let job = next.job();
         let following = self.jobs.queue().next(job);
         let submitted = self.jobs.get(job).submitted();
-        let outcome = self.attempt(next, interrupts);
+        let outcome = self.attempt(next, pauses);
         if waits || outcome.is_ok() {
             let attempt = Attempt {
                 job,
@@ -107,11 +100,9 @@ impl<'m> Controller<'m> {
                 outcome,
                 submitted,
             };
-            let (mut part, scheduler, mut world) = self.part(interrupts);
             // The caller may have to write the grant down before a query shows it.
-            if waits {
-                world.watcher = part.watcher();
-            }
+            let pauses = pauses.filter(|_| waits);
+            let (scheduler, mut world) = self.world(pauses);
             self.candidate = scheduler.next(&mut world, attempt);
         }
         outcome
@@ -119,10 +110,9 @@ impl<'m> Controller<'m> {
 
     /// Tries to place a job.
     #[inline(always)]
-    fn attempt(&mut self, attempted: Try, interrupts: &mut Interrupts<'_>) -> Result<(), Refusal> {
+    fn attempt(&mut self, attempted: Try, pauses: Option<&Pauses<'_>>) -> Result<(), Refusal> {
         let slot = attempted.job();
-        let (mut part, _, mut world) = self.part(interrupts);
-        world.watcher = part.watcher();
+        let (_, mut world) = self.world(pauses);
         let holds = world.strategy.holds();
         let free = world.free();
         let outcome = world.place(attempted);
@@ -143,33 +133,35 @@ impl<'m> Controller<'m> {
         Ok(())
     }
 
-    /// A part of the work: who is told of its progress, and what it is done with. Nobody watches the world yet.
+    /// The scheduler, and the world in which it decides.
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(super) fn part<'a>(
+    pub(super) fn world<'a>(
         &'a mut self,
-        interrupts: &'a mut Interrupts<'_>,
-    ) -> (Part<'a>, &'a mut AnyScheduler, World<'a, 'm>) {
-        let left = match interrupts.may_pause() {
-            // The work itself is left.
-            true => self.left().max(1),
-            false => 0,
+        pauses: Option<&'a Pauses<'a>>,
+    ) -> (&'a mut AnyScheduler, World<'a, 'm>) {
+        let pauses = match pauses.filter(|_| Pauses::BUILT) {
+            Some(pauses) => {
+                let status = Status {
+                    // The work itself is left.
+                    left: self.left().max(1),
+                    list: self.allocator.list_capacity(),
+                    strategy: &self.strategy,
+                    scheduler: &self.scheduler_kind,
+                    events: self.events,
+                    counts: &self.counts,
+                };
+                Some((pauses, status))
+            }
+            None => None,
         };
-        let part = interrupts.during(Status {
-            strategy: &self.strategy,
-            scheduler: &self.scheduler_kind,
-            events: self.events,
-            left,
-            counts: &self.counts,
-            list: self.allocator.list_capacity(),
-        });
         let world = World {
-            watcher: Watcher::never(),
+            pauses,
             jobs: &mut self.jobs,
             allocator: &mut self.allocator,
             strategy: &self.strategy,
             now: self.clock,
         };
-        (part, &mut self.scheduler, world)
+        (&mut self.scheduler, world)
     }
 }

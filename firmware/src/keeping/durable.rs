@@ -23,9 +23,7 @@
 //! submissions are carried out again only where the table has the same room.
 
 use embedded_storage::nor_flash::NorFlash;
-use meshalloc::{
-    Change, Controller, Effect, Error, Interrupts, Outcome, Pauses, Strategy as _, Ticks, View,
-};
+use meshalloc::{Change, Controller, Effect, Error, Outcome, Pauses, Strategy as _, Ticks};
 use serde::{Deserialize, Serialize};
 
 use super::{Keep, Meantime, NO_SESSION, NotKept, Record, Room, When};
@@ -73,21 +71,24 @@ pub struct Durable<F, const REGIONS: usize> {
     is_unread: bool,
 }
 
-/// The most bytes of entries that these bytes of a state take. A part may be a quarter shorter than
-/// the longest.
-const fn entry_bytes(bytes: usize) -> usize {
-    bytes + bytes / 8 + if bytes > 0 { 16 } else { 0 }
-}
+/// The fewest bytes of a part of a state that is not the last: it may be a quarter shorter than the
+/// longest.
+const PART_MIN: usize = meshalloc::checkpoint::PART_MAX / 4 * 3;
 
 /// When the attempts since a checkpoint have taken about this many instructions, another is due: a
 /// restore takes them again, and answers no frame meanwhile. 36 seconds at 180 MHz and 1.5 cycles
 /// each.
 const WORK_MAX: u64 = 1 << 32;
 
-/// About the instructions that a chunk takes to make and to write.
-const CHUNK_INSTRUCTIONS: u32 = 60_000;
-/// About the instructions that a record takes to read and to carry out, without long attempts.
-const RECORD_INSTRUCTIONS: u32 = 20_000;
+impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
+    /// The most bytes of entries for `bytes` of a state: for each part the byte of its kind and what
+    /// an entry adds, counted in eighths of a part.
+    const fn entry_bytes(bytes: usize) -> usize {
+        let more = 1 + Journal::<F, REGIONS>::OVERHEAD_MAX;
+        let eighths = (8 * more).div_ceil(PART_MIN);
+        bytes + bytes / 8 * eighths + if bytes > 0 { more } else { 0 }
+    }
+}
 
 impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
     fn when(
@@ -108,7 +109,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
     }
 
     fn growth(&self, controller: &Controller<'_>, change: &Change) -> usize {
-        entry_bytes(controller.growth(change))
+        Self::entry_bytes(controller.growth(change))
     }
 
     fn room_for(&mut self, growth: usize) -> Room {
@@ -173,7 +174,7 @@ impl<F: NorFlash, const REGIONS: usize> Keep for Durable<F, REGIONS> {
             Ok(())
         })?;
         let room = self.journal.checkpoint_room();
-        let in_years = bytes + entry_bytes(controller.growth_by_time());
+        let in_years = bytes + Self::entry_bytes(controller.growth_by_time());
         self.left = (room - room / 7).saturating_sub(in_years);
         // No sector is erased for a checkpoint that has no room.
         if bytes > room {
@@ -222,7 +223,7 @@ fn for_each_chunk(
                 .ok_or(NotKept)?
                 .copy_from_slice(part);
             let chunk = room.get(..=part.len()).ok_or(NotKept)?;
-            meantime.worked(CHUNK_INSTRUCTIONS);
+            meantime.pause();
             visit(chunk)
         })
         .map_err(|_| NotKept)?;
@@ -281,7 +282,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         recovered: Recovered,
         controller: &mut Controller<'_>,
         sessions: &mut Sessions,
-        pauses: &mut dyn Pauses,
+        pauses: &Pauses<'_>,
     ) -> Origin {
         match recovered {
             Recovered::Empty => return Origin::New,
@@ -290,7 +291,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         }
         if self.replay_into(controller, sessions, pauses).is_err() {
             *sessions = Sessions::new();
-            let _ = controller.begin(&Change::Reset, 0, Interrupts::never());
+            let _ = controller.begin(&Change::Reset, 0, None);
             self.leave_unread();
             return Origin::Unread;
         }
@@ -305,7 +306,7 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         &mut self,
         controller: &mut Controller<'_>,
         sessions: &mut Sessions,
-        pauses: &mut dyn Pauses,
+        pauses: &Pauses<'_>,
     ) -> Result<(), NotKept> {
         let mut replay = self.journal.replay();
         let mut jobs = 0;
@@ -329,14 +330,10 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
         };
         restoring.finish().map_err(|_| NotKept)?;
         let is_same_room = jobs == controller.jobs().capacity();
-        let mut counting = Counting {
-            pauses,
-            work: &mut self.work,
-        };
         while let Some(record) = next {
             let may_be_refused = controller.strategy().looks_ahead()
                 && matches!(record.change, Change::Submit { .. });
-            let outcome = repeat(&record, controller, sessions, &mut counting);
+            let outcome = repeat(&record, controller, sessions, pauses);
             let is_as_it_was = match may_be_refused {
                 true => is_same_room,
                 false => outcome.is_ok(),
@@ -344,28 +341,15 @@ impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
             if !is_as_it_was {
                 return Err(NotKept);
             }
-            let pauses = &mut counting.pauses;
-            pauses.worked(RECORD_INSTRUCTIONS, &controller.view());
+            pauses.pause(&controller.view());
             next = match replay.next().map_err(unreadable)? {
                 Some(Replayed::Record(record)) => Some(read(record)?),
                 Some(Replayed::Chunk(_)) => return Err(NotKept),
                 None => None,
             };
         }
+        self.work = self.work.saturating_add(pauses.spent());
         Ok(())
-    }
-}
-
-/// Adds up the instructions of attempts.
-struct Counting<'a> {
-    pauses: &'a mut dyn Pauses,
-    work: &'a mut u64,
-}
-
-impl Pauses for Counting<'_> {
-    fn worked(&mut self, instructions: u32, view: &View<'_, '_>) {
-        *self.work = self.work.saturating_add(instructions.into());
-        self.pauses.worked(instructions, view);
     }
 }
 
@@ -382,7 +366,7 @@ fn repeat(
     record: &Record,
     controller: &mut Controller<'_>,
     sessions: &mut Sessions,
-    pauses: &mut dyn Pauses,
+    pauses: &Pauses<'_>,
 ) -> Result<Outcome, Error> {
     let Record {
         client,
@@ -391,12 +375,12 @@ fn repeat(
         at,
         change,
     } = *record;
-    let outcome = controller.begin(&change, at, Interrupts::by(pauses));
+    let outcome = controller.begin(&change, at, Some(pauses));
     if session != NO_SESSION {
         let place = sessions.recall(client, session);
         sessions.remember(place, seq, Some(outcome));
     }
-    while controller.advance(Interrupts::by(pauses)) {}
+    while controller.advance(Some(pauses)) {}
     outcome
 }
 

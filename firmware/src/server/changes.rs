@@ -6,7 +6,7 @@
 //!      of a job that never waits└──────────▶ record behind its attempt
 //! ```
 
-use meshalloc::{Change, Error, Interrupts, JobId, Outcome, Refusal, Ticks};
+use meshalloc::{Change, Error, JobId, Outcome, Refusal, Ticks};
 
 use super::front::{Asked, Meanwhile, Order, increment};
 use super::{Port, Server, view};
@@ -81,8 +81,7 @@ impl<K: Keep> Server<'_, K> {
             }
         }
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, Some((order, None)));
-        let interrupts = Interrupts::by(&mut meanwhile);
-        let outcome = self.controller.begin(change, time, interrupts);
+        let outcome = meanwhile.during(|pauses| self.controller.begin(change, time, Some(pauses)));
         let mut is_kept = matches!(when, When::Before | When::IfTimeIsNamed);
         if when == When::Granted
             && outcome.is_ok()
@@ -107,7 +106,7 @@ impl<K: Keep> Server<'_, K> {
         if let Some((_, known)) = &mut meanwhile.unanswered {
             *known = Some(outcome);
         }
-        self.controller.advance(Interrupts::by(&mut meanwhile));
+        meanwhile.during(|pauses| self.controller.advance(Some(pauses)));
         if is_kept {
             self.keep.worked(meanwhile.spent);
         }
@@ -168,9 +167,8 @@ impl<K: Keep> Server<'_, K> {
             return Ok(());
         }
         let mut meanwhile = Meanwhile::new(&mut self.front, port, self.slice, None);
-        let interrupts = Interrupts::by(&mut meanwhile);
         // It has ended, so there is no error.
-        let _ = self.controller.begin(&change, at, interrupts);
+        let _ = meanwhile.during(|pauses| self.controller.begin(&change, at, Some(pauses)));
         self.keep.worked(meanwhile.spent);
         meanwhile.result
     }
@@ -204,8 +202,7 @@ impl<K: Keep> Server<'_, K> {
             kept = self.keep.append(record, growth);
         }
         if kept.is_err() && record.change == Change::Reset {
-            let never = Interrupts::never();
-            let _ = self.controller.begin(&Change::Reset, record.at, never);
+            let _ = self.controller.begin(&Change::Reset, record.at, None);
             kept = self.checkpoint();
         }
         if kept.is_ok() {
@@ -229,8 +226,8 @@ impl<K: Keep> Server<'_, K> {
     /// Removes a job that was granted and cannot be recorded, before any reply shows it.
     #[inline(never)]
     fn take_back(&mut self, job: JobId) {
-        while self.controller.advance(Interrupts::never()) {}
+        while self.controller.advance(None) {}
         let (release, at) = (Change::Release { job }, self.controller.clock());
-        let _ = self.controller.begin(&release, at, Interrupts::never());
+        let _ = self.controller.begin(&release, at, None);
     }
 }

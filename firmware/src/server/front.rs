@@ -1,6 +1,8 @@
 //! The part of a server that answers without changing the controller, also while the controller is
 //! at work: [`Front`], [`Meanwhile`].
 
+use core::cell::RefCell;
+
 use embedded_io::Write;
 use heapless::String;
 use meshalloc::{Change, Error, Pauses, SchedulerKind, StrategyKind, Ticks, View};
@@ -78,27 +80,14 @@ pub(super) struct Meanwhile<'a, P: Port> {
     front: &'a mut Front,
     port: &'a mut P,
     slice: u32,
-    /// Instructions so far, and since the last look at the line.
+    /// Instructions so far.
     pub(super) spent: u64,
-    worked: u32,
     /// Instructions until an order that is under way is answered.
     left: u32,
     /// The order that is being carried out, until it is answered: after a slice, or before another
     /// frame is served. Its outcome, if that is known by now.
     pub(super) unanswered: Option<(&'a Order<'a>, Remembered)>,
     pub(super) result: Result<(), P::Error>,
-}
-
-impl<P: Port> Pauses for Meanwhile<'_, P> {
-    fn worked(&mut self, instructions: u32, view: &View<'_, '_>) {
-        self.spent = self.spent.saturating_add(instructions.into());
-        self.worked = self.worked.saturating_add(instructions);
-        self.left = self.left.saturating_sub(instructions);
-        if self.worked >= self.slice / LOOKS {
-            self.worked = 0;
-            self.pause(view);
-        }
-    }
 }
 
 impl<'a, P: Port> Meanwhile<'a, P> {
@@ -113,15 +102,32 @@ impl<'a, P: Port> Meanwhile<'a, P> {
             port,
             slice,
             spent: 0,
-            worked: 0,
             left: slice,
             unanswered,
             result: Ok(()),
         }
     }
 
+    /// Does a part of the work, and serves the port in its pauses.
+    pub(super) fn during<T>(&mut self, work: impl FnOnce(&Pauses<'_>) -> T) -> T {
+        let every = self.slice / LOOKS;
+        let this = RefCell::new(&mut *self);
+        let on_pause = |instructions, view: &View<'_, '_>| {
+            // No pause begins within another one.
+            if let Ok(mut this) = this.try_borrow_mut() {
+                this.pause(instructions, view);
+            }
+        };
+        let pauses = Pauses::new(every, &on_pause);
+        let result = work(&pauses);
+        let spent = pauses.spent();
+        self.spent += spent;
+        result
+    }
+
     #[inline(never)]
-    fn pause(&mut self, view: &View<'_, '_>) {
+    fn pause(&mut self, instructions: u32, view: &View<'_, '_>) {
+        self.left = self.left.saturating_sub(instructions);
         if self.left == 0 {
             self.answer_early(view);
         }
@@ -164,8 +170,9 @@ pub(super) struct Saving<'a, 'v, 'm, P: Port> {
 }
 
 impl<P: Port> Meantime for Saving<'_, '_, '_, P> {
-    fn worked(&mut self, instructions: u32) {
-        self.meanwhile.worked(instructions, self.view);
+    fn pause(&mut self) {
+        // As long as a slice, so that what was not answered yet is.
+        self.meanwhile.pause(self.meanwhile.slice, self.view);
     }
 
     fn sessions(&self) -> &Sessions {

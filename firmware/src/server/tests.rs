@@ -1,8 +1,8 @@
 //! What a server does where its memory fails or is full.
 
 use meshalloc::{
-    Change, Configuration, Error, Flags, Interrupts, JobId, Mesh, Outcome, Refusal, Request,
-    SchedulerKind, Storage, StrategyKind,
+    Change, Configuration, Error, Flags, JobId, Mesh, Outcome, Refusal, Request, SchedulerKind,
+    Storage, StrategyKind,
 };
 
 use super::*;
@@ -205,7 +205,7 @@ fn the_work_of_attempts_between_frames_is_counted() {
         assert_eq!(controller.handle(&submit, 0), Ok(Outcome::Done));
     }
     let release = Change::Release { job: JobId(1) };
-    let released = controller.begin(&release, 0, Interrupts::never());
+    let released = controller.begin(&release, 0, None);
     assert_eq!(released, Ok(Outcome::Released { processors: 4096 }));
     let keep = Full::default();
     let mut server = Server::with(controller, 1, keep, Origin::New);

@@ -40,7 +40,7 @@ fn the_greeting_says_who_the_server_is() {
 enum Kind {
     Mesh,
     Cube,
-    /// Neither a two-dimensional mesh nor made as a cube.
+    /// Neither a two-dimensional mesh nor a k-ary n-cube.
     Other,
 }
 
@@ -191,7 +191,7 @@ fn commands(random: &mut Random, count: usize, kind: Kind) -> Vec<Command> {
         .collect()
 }
 
-/// What a comparison saw.
+/// Counts of a comparison.
 #[derive(Debug, Default)]
 struct Seen {
     retries: u64,
@@ -396,7 +396,7 @@ fn a_job_of_4096_single_processors_is_one_grant_in_many_parts() {
     let free = (0..8192).filter(|node| (node / 128 + node % 128) % 2 == 1);
     assert!(nodes.iter().copied().eq(free));
     let [lost, repeated, ..] = client.line_mut().happened();
-    assert!(lost > 0 && repeated > 0, "{lost} {repeated}");
+    assert!(lost > 0 && repeated > 0, "{lost} lost, {repeated} repeated");
     client.line_mut().set_faults(Faults::default());
     let released = call(&mut client, &release(1), None).unwrap().outcome;
     let processors = PROCESSORS;

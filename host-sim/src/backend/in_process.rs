@@ -7,8 +7,8 @@ use meshalloc::message::Capacity;
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    Answer, Block, Change, Configuration, Controller, Error, Grid, Happened, Interrupts, Memory,
-    Outcome, Query, SchedulerKind, StrategyKind, Ticks, Workspace,
+    Answer, Block, Change, Configuration, Controller, Error, Grid, Happened, Memory, Outcome,
+    Query, SchedulerKind, StrategyKind, Ticks, Workspace,
 };
 
 use super::{Backend, BackendError, Backends, OnEvent};
@@ -159,14 +159,14 @@ impl Backend for InProcess<'_> {
         on_event: OnEvent<'_>,
     ) -> Result<Result<Outcome, Error>, BackendError> {
         let mut known = self.controller.events();
-        let outcome = self.controller.begin(change, now, Interrupts::never());
+        let outcome = self.controller.begin(change, now, None);
         loop {
             self.pass_on(&mut known, on_event);
             if self.controller.is_scheduling() {
-                self.controller.advance(Interrupts::never());
+                self.controller.advance(None);
             } else if let Some((ends, job)) = self.controller.lease_ended(self.controller.clock()) {
                 let ended = Change::EndLease { job };
-                let ended = self.controller.begin(&ended, ends, Interrupts::never());
+                let ended = self.controller.begin(&ended, ends, None);
                 debug_assert!(ended.is_ok(), "the lease has ended");
             } else {
                 return Ok(outcome);

@@ -38,7 +38,7 @@ fn scores_after(between: &[(u32, Request)]) -> Vec<u32> {
     }
 }
 
-/// What was refused says what will be asked for if there was no room for it, and only then.
+/// A strategy remembers a refused request only if there was no place for it.
 #[test]
 fn a_duplicate_does_not_change_what_is_expected() {
     let one = Request::submesh(1, 1);
@@ -120,7 +120,8 @@ fn tree_collapsing_does_not_turn_a_line_that_is_fixed() {
     }
 }
 
-/// Four free processors, none beside another: a job of 2 x 2 would not fit even if nothing was reserved.
+/// Four free processors, none beside another: a job of 2 x 2 would not fit even if nothing was
+/// reserved.
 #[test]
 fn what_would_not_fit_anyway_is_not_refused_for_a_reservation() {
     let configuration = Configuration {
