@@ -26,7 +26,9 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use guillotiere::{AllocId, AtlasAllocator, size2};
-use meshalloc::{Allocation, Allocator, Controller, Flags, JobId, Request, StrategyKind, Submesh};
+use meshalloc::{
+    Allocation, Allocator, Change, Controller, Flags, JobId, Request, StrategyKind, Submesh,
+};
 use meshalloc_tests::bench;
 use meshalloc_tests::grid::NaiveMachine;
 use meshalloc_tests::random::Random;
@@ -214,13 +216,11 @@ impl Placer for Served<'_> {
     #[inline]
     fn allocate(&mut self, slot: u32, w: u16, h: u16) -> Option<Rect> {
         let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
-        let mut place = None;
-        let outcome = self
-            .controller
-            .submit(JobId(slot), request, 0, &mut |granted| {
-                place = granted.blocks().next().map(Submesh::from);
-            });
-        black_box(&outcome);
+        let job = JobId(slot);
+        let outcome = self.controller.handle(&Change::submit(job, request), 0);
+        let view = self.controller.view();
+        let place = outcome.ok().and_then(|_| view.blocks(job).next());
+        let place = place.map(Submesh::from);
         self.granted[slot as usize] = place.is_some();
         place.map(rect)
     }
@@ -228,8 +228,9 @@ impl Placer for Served<'_> {
     #[inline]
     fn release(&mut self, slot: u32) {
         if std::mem::take(&mut self.granted[slot as usize]) {
-            let outcome = self.controller.release(JobId(slot), 0, &mut |_| ());
-            black_box(&outcome);
+            let release = Change::Release { job: JobId(slot) };
+            let outcome = self.controller.handle(&release, 0);
+            let _ = black_box(outcome);
         }
     }
 }

@@ -26,9 +26,12 @@ use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use meshalloc::message::Capacity;
-use meshalloc::{Change, Configuration, Controller, Reply, SchedulerKind, StrategyKind, Ticks};
+use meshalloc::{
+    Answer, Change, Configuration, Controller, Error, Outcome, Query, SchedulerKind, StrategyKind,
+    Ticks,
+};
 use meshalloc_host_sim::backend::{
-    Backend, BackendError, Backends, HeapStorage, InProcess, InProcessBackends,
+    Backend, BackendError, Backends, HeapStorage, InProcess, InProcessBackends, OnEvent,
 };
 use meshalloc_host_sim::experiment::{self, Experiment, Measure, Replications};
 use meshalloc_host_sim::metrics::SLOWDOWN_THRESHOLD;
@@ -94,12 +97,16 @@ struct Recorder<'a, 'm> {
 impl Backend for Recorder<'_, '_> {
     fn call(
         &mut self,
-        command: &Change,
+        change: &Change,
         now: Ticks,
-        on_reply: &mut dyn FnMut(&Reply),
-    ) -> Result<(), BackendError> {
-        self.commands.push((*command, now));
-        self.inner.call(command, now, on_reply)
+        on_event: OnEvent<'_>,
+    ) -> Result<Result<Outcome, Error>, BackendError> {
+        self.commands.push((*change, now));
+        self.inner.call(change, now, on_event)
+    }
+
+    fn query(&mut self, query: &Query) -> Result<Result<Answer, Error>, BackendError> {
+        self.inner.query(query)
     }
 
     fn capacity(&self) -> Capacity {
@@ -166,9 +173,7 @@ fn search(side: u16, strategy: StrategyKind) -> Search {
             Controller::new(storage.memory(), configuration).expect("it has served already");
         let start = ThreadTime::now();
         for &(ref command, now) in &recorder.commands {
-            controller.handle(command, now, &mut |reply| {
-                black_box(reply);
-            });
+            let _ = black_box(controller.handle(command, now));
         }
         let time = start.elapsed();
         statistics = Some(controller.statistics());

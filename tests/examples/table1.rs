@@ -21,7 +21,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use meshalloc::{Change, Controller, Flags, JobId, Mesh, Reply, Request, StrategyKind};
+use meshalloc::{Change, Controller, Flags, JobId, Mesh, Request, StrategyKind};
 use meshalloc_tests::convert;
 use meshalloc_tests::random::Random;
 use meshalloc_tests::rig::{HeapMemory, configuration, mesh};
@@ -182,15 +182,14 @@ fn cost(kind: StrategyKind, side: u16) -> Cost {
             let [w, h] = [side; 2].map(|side| random.between(1, side.into()) as u16);
             let request = Request::submesh(w, h).with_flags(Flags::NO_WAIT);
             let job = JobId(operation);
-            let command = Change::submit(job, request);
-            let mut granted = 0;
+            let change = Change::submit(job, request);
             let start = Instant::now();
-            controller.handle(&command, 0, &mut |reply| {
-                if let Reply::Grant(grant) = reply {
-                    granted = grid.area(grant.blocks[0]);
-                }
-            });
+            let outcome = controller.handle(&change, 0);
             let time = start.elapsed().saturating_sub(overhead);
+            let block = outcome
+                .ok()
+                .and_then(|_| controller.view().blocks(job).next());
+            let granted = block.map_or(0, |block| grid.area(block));
             sums[0] = (sums[0].0 + time, sums[0].1 + 1);
             if granted > 0 {
                 requested += u64::from(request.processors);
@@ -204,8 +203,9 @@ fn cost(kind: StrategyKind, side: u16) -> Cost {
             nodes -= processors;
             if granted {
                 let start = Instant::now();
-                controller.handle(&Change::Release { job }, 0, &mut |_| ());
+                let released = controller.handle(&Change::Release { job }, 0);
                 let time = start.elapsed().saturating_sub(overhead);
+                assert!(released.is_ok(), "{released:?}");
                 sums[1] = (sums[1].0 + time, sums[1].1 + 1);
             }
         }

@@ -9,6 +9,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
