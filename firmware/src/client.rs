@@ -1,9 +1,9 @@
 //! The client's half of the protocol: [`Client`], over any [`Line`].
 //!
-//! A client has one exchange at a time: it sends a frame and waits for the reply. If that is missing,
-//! damaged or late, it sends *the same* frame again, which the server does not carry out twice.
-//! Whatever the line does, the caller sees each grant once, and learns of each reset of the server
-//! once.
+//! A client has one exchange at a time: it sends a frame and waits for the reply. If that is
+//! missing, damaged or late, it sends *the same* frame again, which the server does not carry out
+//! twice. Whatever the line does, the caller sees each grant once, and learns of each reset of the
+//! server once.
 //!
 //! ```no_run
 //! use meshalloc::{Change, JobId, Request};
@@ -73,8 +73,8 @@ pub struct Options {
 
 /// The bound of a whole call, in multiples of [`Options::patience`].
 const PATIENCE_TIMES: u32 = 30;
-/// The most events that wait for a caller: a controller has one for each of at most 65,534 jobs, and
-/// 16 ends of leases.
+/// The most events that wait for a caller: a controller has one for each of at most 65,534 jobs,
+/// and 16 ends of leases.
 const EVENTS_WAITING_MAX: usize = 1 << 16;
 /// The most blocks that are read for the grants of one change.
 const BLOCKS_MAX: u32 = 2 * NODES_MAX;
@@ -215,8 +215,8 @@ impl<L: Line> Client<L> {
     ///
     /// # Errors
     ///
-    /// As [`Client::connect`]; [`ClientError::ControllerReset`] once after each reset of the server.
-    /// The greeting is that of the new boot then, and the client can be used.
+    /// As [`Client::connect`]; [`ClientError::ControllerReset`] once after each reset of the
+    /// server. The greeting is that of the new boot then, and the client can be used.
     pub fn hello(&mut self) -> Result<&Greeting, ClientError> {
         self.greeting = hello(&mut self.exchange)?;
         if let Some(greeting) = raised(&mut self.exchange, &mut self.baud)? {
@@ -258,9 +258,9 @@ impl<L: Line> Client<L> {
         &self.greeting
     }
 
-    /// Has the controller carry a change out, waits until all attempts that follow from it are made,
-    /// and passes on the events: also those of other clients' jobs since the last call. Each grant
-    /// comes with the blocks of the job; some are missing if another client has released it
+    /// Has the controller carry a change out, waits until all attempts that follow from it are
+    /// made, and passes on the events: also those of other clients' jobs since the last call. Each
+    /// grant comes with the blocks of the job; some are missing if another client has released it
     /// meanwhile. On an error no event is passed on.
     ///
     /// `at` is the time of the change if this client has a virtual clock
@@ -450,8 +450,8 @@ impl<L: Line> Client<L> {
         }
     }
 
-    /// The oldest event that was not passed on yet; `None` if there was none at the time of the last
-    /// exchange and no attempt is left.
+    /// The oldest event that was not passed on yet; `None` if there was none at the time of the
+    /// last exchange and no attempt is left.
     ///
     /// # Errors
     ///
@@ -611,8 +611,8 @@ impl<L: Line> Client<L> {
         }
     }
 
-    /// The rate of the line, in bits a second: that of the options, or 115,200 if the server does not
-    /// have it, the line does not work at it, or no Hello was sent since it failed.
+    /// The rate of the line, in bits a second: that of the options, or 115,200 if the server does
+    /// not have it, the line does not work at it, or no Hello was sent since it failed.
     pub const fn baud(&self) -> u32 {
         self.exchange.baud()
     }
@@ -647,9 +647,9 @@ fn hello<L: Line>(exchange: &mut Exchange<L>) -> Result<Box<Greeting>, ClientErr
     }
 }
 
-/// Goes to a rate with the server, and returns the greeting at that rate; `None` if nothing changed.
-/// If the line does not work at the rate, or the server does not have it, `baud` becomes the present
-/// rate, so the other is not tried again.
+/// Goes to a rate with the server, and returns the greeting at that rate; `None` if nothing
+/// changed. If the line does not work at the rate, or the server does not have it, `baud` becomes
+/// the present rate, so the other is not tried again.
 fn raised<L: Line>(
     exchange: &mut Exchange<L>,
     baud: &mut u32,

@@ -1,16 +1,17 @@
 //! What a server keeps over resets: [`Keep`]. [`Forgetful`] keeps nothing; `durable` (feature
 //! `durable`) keeps a journal.
 //!
-//! A change is recorded ([`Record`]) before it is carried out, and so before its reply leaves. Since
-//! the controller decides deterministically, the last checkpoint and the records after it lead to the
-//! same state again: configuration, faults, jobs, queue, reservations, schedulers, sessions and what
-//! is remembered in them. A change that cannot be recorded is refused and changes nothing.
+//! A change is recorded ([`Record`]) before it is carried out, and so before its reply leaves.
+//! Since the controller decides deterministically, the last checkpoint and the records after it
+//! lead to the same state again: configuration, faults, jobs, queue, reservations, schedulers,
+//! sessions and what is remembered in them. A change that cannot be recorded is refused and changes
+//! nothing.
 //!
 //! A change without an effect is not recorded: one that is refused, or that finds everything as it
-//! says. So a client that repeats such changes does not wear the flash out. The statistics of refused
-//! changes are therefore kept by checkpoints only. A submission that never waits is refused or granted
-//! by its only attempt. If it is granted, it is recorded after that attempt, and before any reply
-//! shows the grant.
+//! says. So a client that repeats such changes does not wear the flash out. The statistics of
+//! refused changes are therefore kept by checkpoints only. A submission that never waits is refused
+//! or granted by its only attempt. If it is granted, it is recorded after that attempt, and before
+//! any reply shows the grant.
 
 use meshalloc::{Change, Controller, Ticks};
 use serde::{Deserialize, Serialize};

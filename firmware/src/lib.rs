@@ -6,8 +6,8 @@
 //! ```
 //!
 //! - [`protocol`]: the messages, and how long each can get. `PROTOCOL.md` has the bytes.
-//! - [`frame`]: messages to frames (`body`: postcard; CRC-32, COBS) and back, whatever the line does
-//!   to them.
+//! - [`frame`]: messages to frames (`body`: postcard; CRC-32, COBS) and back, whatever the line
+//!   does to them.
 //! - [`port`]: the interrupt of a serial port; `rate` (feature `rates`): its rate.
 //! - [`server`]: the controller's half. No I/O of its own: bytes in, bytes out.
 //! - [`journal`]: the state that survives a reset, in flash.

@@ -164,8 +164,8 @@ pub struct Events {
     /// The oldest ones that the client does not know.
     pub list: Vec<Event, EVENTS_MAX>,
     /// The number of the latest event of all. If the list is not full, no other event lies between
-    /// its last one and this: a job that was granted and is gone again has no grant any more, and of
-    /// the ends of leases the latest 16 are there.
+    /// its last one and this: a job that was granted and is gone again has no grant any more, and
+    /// of the ends of leases the latest 16 are there.
     pub latest: u64,
     /// The most attempts that still follow from the last change; 1 if there is only other work,
     /// such as a checkpoint; 0 when all is done.
@@ -342,8 +342,8 @@ pub enum ProtocolError {
     /// Later changes of the same client were carried out, so this one, which comes again or too
     /// late, is not.
     TooOld,
-    /// The journal has no room for the change, or its memory fails. In the latter case the change may
-    /// be carried out after a reset.
+    /// The journal has no room for the change, or its memory fails. In the latter case the change
+    /// may be carried out after a reset.
     NotKept,
     /// The journal has a state that was not read ([`Origin::Unread`]), which the change would
     /// destroy. Only a reset does that.
@@ -441,13 +441,14 @@ mod size {
     /// Boot, number.
     pub(super) const SESSION: usize = 8 + U32;
     /// An extent from 128 on takes two bytes. In addition to 13 others there are at most three of
-    /// them: a shape is kept in 62 bits, of which such an extent takes 15 and any other at least one.
+    /// them: a shape is kept in 62 bits, of which such an extent takes 15 and any other at least
+    /// one.
     const SHAPE: usize = list(DIMENSIONS_MAX, 1) + 3;
     /// Shape, processors, flags, estimate.
     pub(super) const REQUEST: usize = SHAPE + U32 + 1 + OPTION + U64;
     pub(super) const BLOCK: usize = 4 * U16;
-    /// A side takes a second byte from 2^7 on and a third from 2^14 on, so 2^20 processors have room
-    /// for two such bytes.
+    /// A side takes a second byte from 2^7 on and a third from 2^14 on, so 2^20 processors have
+    /// room for two such bytes.
     const SIDES: usize = list(DIMENSIONS_MAX, 1) + 2;
     /// Sides, wraps, how coordinates are written.
     const MACHINE: usize = SIDES + U16 + BOOL;

@@ -1,19 +1,19 @@
 //! The controller's half of the protocol: [`Server`].
 //!
-//! The caller owns the line and the clock. Whatever bytes arrive, the server does not panic and does
-//! not lose a later frame. It counts what it cannot read, and answers it if the sequence number could
-//! be read. One frame is answered by one frame.
+//! The caller owns the line and the clock. Whatever bytes arrive, the server does not panic and
+//! does not lose a later frame. It counts what it cannot read, and answers it if the sequence
+//! number could be read. One frame is answered by one frame.
 //!
 //! # Bounded work
 //!
 //! A change is answered after at most one attempt to place a job. [`Server::work`] makes the other
 //! attempts that follow from it, one each call, between frames. Clients read the grants as events.
 //!
-//! A long attempt pauses ([`Pauses`](meshalloc::Pauses)), and the server serves the frames that came
-//! meanwhile ([`Port`]): greetings, queries and events as usual. It answers a further change with Busy.
-//! The change whose attempt takes long is answered after a slice, or before a frame that comes sooner.
-//! The answer is its outcome if that is known, else UnderWay. Writing a checkpoint pauses likewise,
-//! and while one is due the server is busy.
+//! A long attempt pauses ([`Pauses`](meshalloc::Pauses)), and the server serves the frames that
+//! came meanwhile ([`Port`]): greetings, queries and events as usual. It answers a further change
+//! with Busy. The change whose attempt takes long is answered after a slice, or before a frame that
+//! comes sooner. The answer is its outcome if that is known, else UnderWay. Writing a checkpoint
+//! pauses likewise, and while one is due the server is busy.
 //!
 //! # Each change once
 //!
@@ -69,13 +69,14 @@ use front::{Front, Meanwhile, Saving};
 pub struct Server<'m, K = Forgetful> {
     controller: Controller<'m>,
     keep: K,
-    /// How far the time of the server is ahead of the caller's clock, modulo 2^64 ([`Server::time`]).
+    /// How far the time of the server is ahead of the caller's clock, modulo 2^64
+    /// ([`Server::time`]).
     ahead: Ticks,
-    /// Whether the last checkpoint failed, or would replace a state that could not be read. The next
-    /// one is not written before the next change.
+    /// Whether the last checkpoint failed, or would replace a state that could not be read. The
+    /// next one is not written before the next change.
     has_no_checkpoint: bool,
-    /// Whether the end of a lease could not be recorded. It is not tried again before another record
-    /// was written.
+    /// Whether the end of a lease could not be recorded. It is not tried again before another
+    /// record was written.
     has_no_lease_end: bool,
     /// A change whose attempt takes longer than about this many instructions is answered then. The
     /// server looks at the line several times as often.
@@ -148,8 +149,8 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
     }
 
     /// A server that has not read its journal yet: call [`Server::restore`] or
-    /// [`Server::leave_unread`] before the first byte. Where the stack is small, the server should be
-    /// at its final address when it restores.
+    /// [`Server::leave_unread`] before the first byte. Where the stack is small, the server should
+    /// be at its final address when it restores.
     pub const fn unrestored(
         controller: Controller<'m>,
         boot: u64,
@@ -158,12 +159,12 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
         Server::with(controller, boot, Durable::new(journal), Origin::New)
     }
 
-    /// Brings the server into the state of the journal. If there is none in it, the controller, which
-    /// has no job, stays as it is. A journal that this image cannot read stays as it is until a reset
-    /// ([`Origin::Unread`]).
+    /// Brings the server into the state of the journal. If there is none in it, the controller,
+    /// which has no job, stays as it is. A journal that this image cannot read stays as it is until
+    /// a reset ([`Origin::Unread`]).
     ///
-    /// The changes since the last checkpoint are carried out again, which may take as long as it did
-    /// then; `pauses` is called meanwhile.
+    /// The changes since the last checkpoint are carried out again, which may take as long as it
+    /// did then; `pauses` is called meanwhile.
     pub fn restore(&mut self, recovered: Recovered, pauses: &meshalloc::Pauses<'_>) {
         let sessions = &mut self.front.sessions;
         self.front.origin = self
@@ -178,8 +179,8 @@ impl<'m, F: NorFlash, const REGIONS: usize> Server<'m, Durable<F, REGIONS>> {
         }
     }
 
-    /// Leaves the journal as it is until a reset ([`Origin::Unread`]), for example because reading it
-    /// has crashed the program.
+    /// Leaves the journal as it is until a reset ([`Origin::Unread`]), for example because reading
+    /// it has crashed the program.
     pub const fn leave_unread(&mut self) {
         self.keep.leave_unread();
         self.front.origin = Origin::Unread;
@@ -222,16 +223,16 @@ impl<'m, K> Server<'m, K> {
         }
     }
 
-    /// The same server with another slice: it answers a change whose attempt takes longer than about
-    /// this many instructions then, and looks at the line several times as often.
+    /// The same server with another slice: it answers a change whose attempt takes longer than
+    /// about this many instructions then, and looks at the line several times as often.
     #[must_use]
     pub fn pausing_after(mut self, instructions: u32) -> Self {
         self.slice = instructions;
         self
     }
 
-    /// The rate to set the line to now, if it is another. Call it whenever the server has nothing to
-    /// do, and at least every few milliseconds. `has_left` tells whether the line has sent all
+    /// The rate to set the line to now, if it is another. Call it whenever the server has nothing
+    /// to do, and at least every few milliseconds. `has_left` tells whether the line has sent all
     /// replies.
     #[cfg(feature = "rates")]
     pub fn next_rate(&mut self, now: Ticks, has_left: impl FnOnce() -> bool) -> Option<u32> {
@@ -265,8 +266,8 @@ impl<'m, K> Server<'m, K> {
 
     /// The one time of the server, by which everything happens and leases begin and end.
     ///
-    /// It goes with the caller's clock. While a session has a virtual clock, the time is that of the
-    /// latest change. When that session gives the clock back or ends, time goes on from there.
+    /// It goes with the caller's clock. While a session has a virtual clock, the time is that of
+    /// the latest change. When that session gives the clock back or ends, time goes on from there.
     const fn time(&self) -> Ticks {
         self.front.now.wrapping_add(self.ahead)
     }

@@ -1,16 +1,16 @@
 //! What a server remembers of its clients: [`Sessions`].
 //!
-//! A client that receives no reply cannot tell whether its frame or the reply was lost, and sends the
-//! same frame again. So the server remembers the outcomes of the last [`WINDOW`] changes of each of
-//! its last [`CLIENTS_MAX`] clients. A change that comes again is answered from memory and not carried
-//! out again. One that is older than what is remembered is refused. So is one that was never carried
-//! out although later ones were: a line that repeats or delays frames cannot have a change carried out
-//! when its client no longer expects it. A hello counts as such a later change, so a client that has
-//! given a change up learns by a hello and a query whether it was carried out.
+//! A client that receives no reply cannot tell whether its frame or the reply was lost, and sends
+//! the same frame again. So the server remembers the outcomes of the last [`WINDOW`] changes of
+//! each of its last [`CLIENTS_MAX`] clients. A change that comes again is answered from memory and
+//! not carried out again. One that is older than what is remembered is refused. So is one that was
+//! never carried out although later ones were: a line that repeats or delays frames cannot have a
+//! change carried out when its client no longer expects it. A hello counts as such a later change,
+//! so a client that has given a change up learns by a hello and a query whether it was carried out.
 //!
 //! Each session has a number of its own. When a client's session had to make room for another
-//! client's, late frames of it name a session that is no more. They are refused, although the client
-//! may have a new session by then. After a reset the boot that they name is no more.
+//! client's, late frames of it name a session that is no more. They are refused, although the
+//! client may have a new session by then. After a reset the boot that they name is no more.
 
 use meshalloc::{Change, Error, Outcome, Ticks};
 use serde::{Deserialize, Serialize};

@@ -174,8 +174,8 @@ fn request(machine: &Grid, random: &mut Random) -> Request {
     request
 }
 
-/// Everything that a client can read after a change: its answer, every list of jobs as it comes, and
-/// where the jobs are.
+/// Everything that a client can read after a change: its answer, every list of jobs as it comes,
+/// and where the jobs are.
 #[derive(Debug, PartialEq)]
 pub struct Seen {
     /// The answer to the change.
@@ -192,7 +192,8 @@ pub fn carry_out(controller: &mut Controller<'_>, change: &Change, now: Ticks) -
     Seen { answer, rest }
 }
 
-/// Everything except the statistics: the lists of jobs, each job, the numbers of events, the leases.
+/// Everything except the statistics: the lists of jobs, each job, the numbers of events, the
+/// leases.
 pub fn look(controller: &Controller<'_>) -> Vec<String> {
     let mut rest = Vec::new();
     let mut from = Some(0);

@@ -1,8 +1,8 @@
 //! Leases: a job that has one is released when it ends, unless it was renewed.
 //!
-//! A lease begins with the submission or with [`Change::Lease`], which also renews it. It runs while
-//! the job waits, too, so that a client that is gone leaves nothing behind. Its end is an event with
-//! a number among those of the grants.
+//! A lease begins with the submission or with [`Change::Lease`], which also renews it. It runs
+//! while the job waits, too, so that a client that is gone leaves nothing behind. Its end is an
+//! event with a number among those of the grants.
 //!
 //! A lease ends when the clock has reached its end and everything that follows from the change that
 //! brought the clock there is done. [`Controller::handle`] sees to that. A caller of

@@ -1,9 +1,9 @@
 //! Allocator, job table and scheduler behind one entry point: [`Controller`].
 //!
-//! It has three verbs: [`Controller::begin`] carries a [`Change`] out, [`Controller::advance`] makes
-//! one of the attempts that follow from it, and [`Controller::view`] answers queries and reports
-//! events. [`Controller::handle`] is a loop over them. There is no I/O and no clock: the simulator
-//! passes its virtual time, the firmware that of its clock.
+//! It has three verbs: [`Controller::begin`] carries a [`Change`] out, [`Controller::advance`]
+//! makes one of the attempts that follow from it, and [`Controller::view`] answers queries and
+//! reports events. [`Controller::handle`] is a loop over them. There is no I/O and no clock: the
+//! simulator passes its virtual time, the firmware that of its clock.
 
 #[cfg(feature = "restore")]
 mod effect;

@@ -22,7 +22,8 @@ impl<'m> Controller<'m> {
         self.candidate.is_some()
     }
 
-    /// The most jobs that may still try in the scheduling pass that is under way; 0 if there is none. O(waiting jobs).
+    /// The most jobs that may still try in the scheduling pass that is under way; 0 if there is
+    /// none. O(waiting jobs).
     pub fn left(&self) -> u32 {
         self.candidate
             .map_or(0, |next| self.scheduler.left(self.jobs.queue(), next.job()))
@@ -51,7 +52,8 @@ impl<'m> Controller<'m> {
         self.candidate = scheduler.first(&mut world, event);
     }
 
-    /// Begins a scheduling pass with a job that has just arrived and never waits, if the scheduler lets it try at once and it is granted.
+    /// Begins a scheduling pass with a job that has just arrived and never waits, if the scheduler
+    /// lets it try at once and it is granted.
     ///
     /// # Errors
     ///
@@ -84,8 +86,8 @@ impl<'m> Controller<'m> {
         outcome
     }
 
-    /// Tries to place a job, tells the scheduler how that went, and learns which job tries next. If the job does not wait, the scheduler learns
-    /// nothing of a failure.
+    /// Tries to place a job, tells the scheduler how that went, and learns which job tries next. If
+    /// the job does not wait, the scheduler learns nothing of a failure.
     // The board has one copy.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn step(&mut self, next: Try, waits: bool, pauses: Option<&Pauses<'_>>) -> Result<(), Refusal> {
@@ -116,8 +118,8 @@ impl<'m> Controller<'m> {
         let holds = world.strategy.holds();
         let free = world.free();
         let outcome = world.place(attempted);
-        // An attempt is valid if at least as many processors are free as requested; what a strategy holds beyond
-        // the request does not count. One that was granted is.
+        // An attempt is valid if at least as many processors are free as requested; what a strategy
+        // holds beyond the request does not count. One that was granted is.
         let valid = outcome.is_ok() || free >= requested(self.jobs.get(slot).request(), holds);
         let missed = valid && outcome.is_err();
         self.counts.attempts += 1;

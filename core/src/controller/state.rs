@@ -1,4 +1,5 @@
-//! Saving the state of a controller and restoring it: [`Restoring`]. The form is in [`checkpoint`](crate::checkpoint).
+//! Saving the state of a controller and restoring it: [`Restoring`]. The form is in
+//! [`checkpoint`](crate::checkpoint).
 
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +80,8 @@ enum SavedReserved {
     },
 }
 
-/// A block as the number of its first and its last node, twice the first and 1 more; or as twice the number of its only one.
+/// A block as the number of its first and its last node, twice the first and 1 more; or as twice
+/// the number of its only one.
 fn block_to_numbers(grid: &Grid, block: Block) -> (u32, Option<u32>) {
     match block_to_ends(grid, block) {
         (first, last) if first == last => (2 * first, None),
@@ -87,7 +89,8 @@ fn block_to_numbers(grid: &Grid, block: Block) -> (u32, Option<u32>) {
     }
 }
 
-/// The number of the first and the last node of a block: where it starts and where it ends in each dimension.
+/// The number of the first and the last node of a block: where it starts and where it ends in each
+/// dimension.
 fn block_to_ends(grid: &Grid, block: Block) -> (u32, u32) {
     let (mut first, mut last, mut stride) = (0, 0, 1);
     for ((start, extent), &side) in grid.spans(block).zip(grid.sides()) {
@@ -115,13 +118,15 @@ fn block_from_ends(grid: &Grid, (first, last): (u32, u32)) -> Result<Block, Rest
 }
 
 impl Controller<'_> {
-    /// Hands over all that later decisions and answers depend on, in parts of at most [`PART_MAX`](crate::checkpoint::PART_MAX) bytes, for
-    /// [`Controller::restore`]. It reads only: saved twice, the parts are the same.
+    /// Hands over all that later decisions and answers depend on, in parts of at most
+    /// [`PART_MAX`](crate::checkpoint::PART_MAX) bytes, for [`Controller::restore`]. It reads only:
+    /// saved twice, the parts are the same.
     ///
     /// # Errors
     ///
-    /// `Scheduling` while a scheduling pass is under way ([`Controller::is_scheduling`]), before any part is handed over; `Part` with the first
-    /// error that `part` returns, which is not called again.
+    /// `Scheduling` while a scheduling pass is under way ([`Controller::is_scheduling`]), before
+    /// any part is handed over; `Part` with the first error that `part` returns, which is not
+    /// called again.
     ///
     /// # Time complexity
     ///
@@ -241,8 +246,9 @@ impl Controller<'_> {
 }
 
 impl<'m> Controller<'m> {
-    /// Begins to restore what [`Controller::save`] has handed over; what is there is forgotten at once. Memory, strategies and schedulers may be others
-    /// than those of the image that saved it, as long as they suffice.
+    /// Begins to restore what [`Controller::save`] has handed over; what is there is forgotten at
+    /// once. Memory, strategies and schedulers may be others than those of the image that saved it,
+    /// as long as they suffice.
     pub fn restore(&mut self) -> Restoring<'_, 'm> {
         self.reset(0);
         self.jobs.begin_restoring();
@@ -288,9 +294,10 @@ struct Reserving {
 
 /// A controller that is being restored: give it the parts in order, then [`Restoring::finish`].
 ///
-/// From the same parts it becomes a controller that decides and answers exactly as the one that was saved. Parts may be any bytes; whatever does not
-/// describe a state is an error. After an error, or when it is dropped before it is finished, the controller is
-/// without jobs and faults, as after a reset at time 0; it has the configuration of the checkpoint if that was read, else its own.
+/// From the same parts it becomes a controller that decides and answers exactly as the one that was
+/// saved. Parts may be any bytes; whatever does not describe a state is an error. After an error,
+/// or when it is dropped before it is finished, the controller is without jobs and faults, as after
+/// a reset at time 0; it has the configuration of the checkpoint if that was read, else its own.
 #[derive(Debug)]
 pub struct Restoring<'a, 'm> {
     controller: &'a mut Controller<'m>,
@@ -324,7 +331,8 @@ impl Restoring<'_, '_> {
     ///
     /// # Time complexity
     ///
-    /// O(words) for each block, and once, behind the last fault, what the strategy takes to begin with an occupancy.
+    /// O(words) for each block, and once, behind the last fault, what the strategy takes to begin
+    /// with an occupancy.
     pub fn part(&mut self, part: &[u8]) -> Result<(), RestoreError> {
         let mut reader = Reader::new(part);
         while self.outcome.is_ok() && !reader.is_empty() {

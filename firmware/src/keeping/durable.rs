@@ -1,8 +1,9 @@
 //! A server that keeps a journal: [`Durable`], the form of its records and checkpoints, and how a
 //! state is restored from them.
 //!
-//! A record is a [`Record`] in postcard. A chunk of a checkpoint is a byte and what follows it: 0 and
-//! a part of the controller's state, or in postcard 1 and one of the sessions, or 2 and [`Serving`].
+//! A record is a [`Record`] in postcard. A chunk of a checkpoint is a byte and what follows it: 0
+//! and a part of the controller's state, or in postcard 1 and one of the sessions, or 2 and
+//! [`Serving`].
 //!
 //! # The state always has room in a checkpoint
 //!
@@ -16,11 +17,11 @@
 //!
 //! # Records lead to the same state
 //!
-//! Another image may read a journal, one with room for more jobs or with other strategies. A recorded
-//! change was accepted, and is accepted again wherever there is room for the state; if one is refused,
-//! this image cannot read the journal. Only strategies that look at the latest requests have records
-//! of submissions that were refused, perhaps for lack of room in the table of jobs. So their
-//! submissions are carried out again only where the table has the same room.
+//! Another image may read a journal, one with room for more jobs or with other strategies. A
+//! recorded change was accepted, and is accepted again wherever there is room for the state; if one
+//! is refused, this image cannot read the journal. Only strategies that look at the latest requests
+//! have records of submissions that were refused, perhaps for lack of room in the table of jobs. So
+//! their submissions are carried out again only where the table has the same room.
 
 use embedded_storage::nor_flash::NorFlash;
 use meshalloc::{Change, Controller, Effect, Error, Outcome, Pauses, Strategy as _, Ticks};
@@ -41,7 +42,8 @@ const SERVER: u8 = 2;
 /// The last chunk of a checkpoint.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Serving {
-    /// The jobs that the table had room for when the records behind the checkpoint were carried out.
+    /// The jobs that the table had room for when the records behind the checkpoint were carried
+    /// out.
     jobs: u32,
 }
 
@@ -81,8 +83,8 @@ const PART_MIN: usize = meshalloc::checkpoint::PART_MAX / 4 * 3;
 const WORK_MAX: u64 = 1 << 32;
 
 impl<F: NorFlash, const REGIONS: usize> Durable<F, REGIONS> {
-    /// The most bytes of entries for `bytes` of a state: for each part the byte of its kind and what
-    /// an entry adds, counted in eighths of a part.
+    /// The most bytes of entries for `bytes` of a state: for each part the byte of its kind and
+    /// what an entry adds, counted in eighths of a part.
     const fn entry_bytes(bytes: usize) -> usize {
         let more = 1 + Journal::<F, REGIONS>::OVERHEAD_MAX;
         let eighths = (8 * more).div_ceil(PART_MIN);

@@ -194,8 +194,8 @@ impl<K: Keep> Server<'_, K> {
         }
     }
 
-    /// Records a change before it is carried out. If need be, a checkpoint makes room. A reset always
-    /// frees room: it is carried out, and a checkpoint of the empty state is written.
+    /// Records a change before it is carried out. If need be, a checkpoint makes room. A reset
+    /// always frees room: it is carried out, and a checkpoint of the empty state is written.
     pub(super) fn record(&mut self, record: &Record, growth: usize) -> Result<(), NotKept> {
         let mut kept = self.keep.append(record, growth);
         if kept.is_err() && self.checkpoint().is_ok() {

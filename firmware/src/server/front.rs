@@ -23,7 +23,8 @@ use crate::rate::Rate;
 use crate::sessions::{Place, Remembered, Sessions};
 use crate::{BUILD, SOFTWARE};
 
-/// Whether each strategy of [`StrategyKind::ALL`] is in this build. The parameters would take flash.
+/// Whether each strategy of [`StrategyKind::ALL`] is in this build. The parameters would take
+/// flash.
 static BUILT: [bool; StrategyKind::ALL.len()] = {
     let mut built = [false; StrategyKind::ALL.len()];
     let mut number = 0;
@@ -212,7 +213,8 @@ impl Front {
         self.decoder.push(byte).map(Incoming::from)
     }
 
-    /// The message of the frame that has just come. It is not part of [`Incoming`], which is copied.
+    /// The message of the frame that has just come. It is not part of [`Incoming`], which is
+    /// copied.
     #[inline(never)]
     pub(super) fn message(&self) -> postcard::Result<ClientMessage> {
         body::decode(self.decoder.body())

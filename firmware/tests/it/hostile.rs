@@ -222,8 +222,8 @@ fn configure(sides: &[u16], wraps: u16, high_first: u8) -> Vec<u8> {
 
 /// The frame of a Submit of job 5 with these numbers: extents, processors.
 fn submit_raw(extents: &[u16], processors: u32) -> Vec<u8> {
-    // Submit, job, shape, processors, flags, no estimate.
-    let body = (COMMAND, 1_u8, 5_u8, extents, processors, 0_u8, 0_u8);
+    // Submit, job, shape, processors, flags, no estimate, no lease.
+    let body = (COMMAND, 1_u8, 5_u8, extents, processors, 0_u8, 0_u8, 0_u8);
     encode(&mut ClientFrameBuffer::new(), &body)
 }
 

@@ -29,8 +29,8 @@ pub struct HeapStorage {
 }
 
 impl HeapStorage {
-    /// Enough for this strategy, and for any other as its name alone says, on this machine and this number of jobs, waiting and running
-    /// together.
+    /// Enough for this strategy, and for any other as its name alone says, on this machine and this
+    /// number of jobs, waiting and running together.
     pub fn new(machine: Grid, strategy: StrategyKind, jobs: usize) -> Self {
         let needs = Needs::of_build(&[machine], jobs);
         let needs = needs.and(Needs::of(strategy, &machine, jobs));
@@ -68,7 +68,8 @@ impl HeapStorage {
 /// How often a table can double: from the smallest on, to more jobs than a run has.
 const DOUBLINGS: usize = 24;
 
-/// Memory for a controller whose table grows: [`InProcess::growing`]. Nothing is allocated before it is used.
+/// Memory for a controller whose table grows: [`InProcess::growing`]. Nothing is allocated before
+/// it is used.
 #[derive(Debug, Default)]
 pub struct GrowingStorage([Option<HeapStorage>; DOUBLINGS]);
 
@@ -212,13 +213,14 @@ impl Backend for InProcess<'_> {
 /// Makes controllers in this process, each in memory of its own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InProcessBackends {
-    /// Room for jobs, waiting and running together, which then stays as it is; `None` chooses by the machine, and the table grows where
-    /// that matters ([`Backend::make_room`]).
+    /// Room for jobs, waiting and running together, which then stays as it is; `None` chooses by
+    /// the machine, and the table grows where that matters ([`Backend::make_room`]).
     pub jobs: Option<usize>,
 }
 
-/// Room for jobs beyond one for each processor. The simulation keeps what does not fit, or has the table grow, so this need not
-/// hold the longest queue; a small table stays in the processor's cache.
+/// Room for jobs beyond one for each processor. The simulation keeps what does not fit, or has the
+/// table grow, so this need not hold the longest queue; a small table stays in the processor's
+/// cache.
 const QUEUE_ROOM: usize = 1024;
 
 impl InProcessBackends {

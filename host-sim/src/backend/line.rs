@@ -1,4 +1,5 @@
-//! A controller at the end of a line: a board on a serial port, or one in an emulator behind a socket.
+//! A controller at the end of a line: a board on a serial port, or one in an emulator behind a
+//! socket.
 
 use std::fmt;
 use std::io;
@@ -60,7 +61,8 @@ pub enum Endpoint {
     Serial {
         /// The device, as the system names it.
         device: String,
-        /// Bits a second, one of [`BAUDS`], at which it is used: it is opened at [`BAUD_DEFAULT`], and the controller asked to change.
+        /// Bits a second, one of [`BAUDS`], at which it is used: it is opened at [`BAUD_DEFAULT`],
+        /// and the controller asked to change.
         baud: u32,
     },
 }
@@ -471,8 +473,8 @@ impl RoundTrips {
         self.nanos.is_empty()
     }
 
-    /// The shortest time, in seconds, that a share of `quantile`, 0 to 1, of the changes did not exceed.
-    /// `None` without any. Sorts them: `n log n`.
+    /// The shortest time, in seconds, that a share of `quantile`, 0 to 1, of the changes did not
+    /// exceed. `None` without any. Sorts them: `n log n`.
     pub fn quantile_seconds(&mut self, quantile: f64) -> Option<f64> {
         self.nanos.sort_unstable();
         let rank = (quantile * self.nanos.len() as f64).ceil() as usize;

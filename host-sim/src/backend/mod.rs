@@ -47,14 +47,14 @@ pub trait Backend {
     /// Who decides which waiting job may try.
     fn scheduler(&self) -> SchedulerKind;
 
-    /// Makes room for more jobs than [`Backend::capacity`] said until now; the state of the controller stays. False if there is no more,
-    /// as on a board.
+    /// Makes room for more jobs than [`Backend::capacity`] said until now; the state of the
+    /// controller stays. False if there is no more, as on a board.
     fn make_room(&mut self) -> bool {
         false
     }
 
-    /// What the controller took for the latest change, in seconds on the wall clock; `None` where it
-    /// is not measured. Very short times may come out a little under 0.
+    /// What the controller took for the latest change, in seconds on the wall clock; `None` where
+    /// it is not measured. Very short times may come out a little under 0.
     fn latest_seconds(&self) -> Option<f64> {
         None
     }
@@ -62,8 +62,8 @@ pub trait Backend {
 
 /// Makes backends ready: one empty controller in a given configuration for each run.
 ///
-/// It lends the backend to a closure, so that one that borrows its memory and one that reuses a single
-/// line look alike.
+/// It lends the backend to a closure, so that one that borrows its memory and one that reuses a
+/// single line look alike.
 pub trait Backends {
     /// Calls `body` with a controller that serves `configuration` and has no job.
     ///

@@ -2,10 +2,11 @@
 //!
 //! # What is measured
 //!
-//! The time on the wall clock from handing a change to the controller until it is done, without the time of
-//! the receiver of the events and without that of reading the clock. That is all of the controller: the
-//! search for processors (every attempt that the change brings about), the scheduler and the job table. Whatever interrupts the thread counts too, so the machine should have nothing else to do, and
-//! fewer threads should measure than it has processors.
+//! The time on the wall clock from handing a change to the controller until it is done, without the
+//! time of the receiver of the events and without that of reading the clock. That is all of the
+//! controller: the search for processors (every attempt that the change brings about), the
+//! scheduler and the job table. Whatever interrupts the thread counts too, so the machine should
+//! have nothing else to do, and fewer threads should measure than it has processors.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -79,8 +80,8 @@ impl Backend for Stopwatch<'_> {
     }
 }
 
-/// What reading the clock takes, in seconds: the least mean of several series of readings, since whatever
-/// disturbs one makes it longer. Measured once in a process; takes a few milliseconds.
+/// What reading the clock takes, in seconds: the least mean of several series of readings, since
+/// whatever disturbs one makes it longer. Measured once in a process; takes a few milliseconds.
 fn reading_seconds() -> f64 {
     const SERIES: u32 = 64;
     const READINGS: u32 = 1024;
