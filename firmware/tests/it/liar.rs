@@ -517,7 +517,7 @@ fn nothing_that_has_no_end_is_waited_for() {
             *message = Says::UnderWay(events);
         }
     };
-    let without_progress = "jobs are still to be tried after";
+    let without_progress = "jobs still to try after";
     let begun = Instant::now();
     for (act, lie, expected) in [
         // Busy, one job left, under way.
