@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use meshalloc::jobs::JobSlot;
-use meshalloc::{Controller, NodeId};
+use meshalloc::{Controller, NodeId, Pauses};
 use meshalloc_firmware::Server;
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
@@ -88,7 +88,7 @@ pub fn journal_damage(bytes: &[u8]) {
     let mut board = Board::new();
     let controller = Controller::new(board.memory(), configuration).expect("as before");
     let (journal, recovered) = Journal::open(flash, &regions()).expect("it has power");
-    let server = Server::restored(controller, 5, journal, recovered, &mut ());
+    let server = Server::restored(controller, 5, journal, recovered, &Pauses::none());
     server.controller().check_invariants();
     if damages == 0 {
         assert!(matches!(server.origin(), Origin::Restored { .. }));
@@ -103,7 +103,7 @@ fn restored(
     bytes: &mut Bytes<'_>,
 ) -> (Flash, Vec<String>) {
     let (journal, recovered) = Journal::open(flash, &regions()).expect("it has power");
-    let mut server = Server::restored(controller, 4, journal, recovered, &mut ());
+    let mut server = Server::restored(controller, 4, journal, recovered, &Pauses::none());
     server.controller().check_invariants();
     let mut clients = Clients::new();
     while clients.step(&mut server, bytes) {

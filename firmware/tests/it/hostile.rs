@@ -680,7 +680,7 @@ fn a_client_that_hears_nothing_says_what_it_tried() {
     };
     let error = Client::connect(Silent, options).err().expect("no answer");
     assert!(
-        matches!(&error, ClientError::NoReply { tries: 3, heard, .. } if heard.bytes == 0),
+        matches!(&error, ClientError::NoReply { tries: 3, stray, .. } if stray.bytes == 0),
         "{error:?}"
     );
     let text = error.to_string();

@@ -1,6 +1,8 @@
 //! Leases behind a server: they end by its clock, between frames, once, and over resets.
 
-use meshalloc::{Command, Controller, JobId, LeaseEnded, Reply, Request, StrategyKind, Ticks};
+use meshalloc::{
+    Command, Controller, JobId, LeaseEnded, Pauses, Reply, Request, StrategyKind, Ticks,
+};
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::protocol::{Origin, TIME_MAX};
@@ -169,7 +171,7 @@ fn leases_and_their_ends_outlive_a_reset() {
         let first_fit = configuration(16, 16, StrategyKind::FirstFit);
         let controller = Controller::new(board.memory(), first_fit).expect("it fits");
         let (journal, recovered) = Journal::<_, 3>::open(flash, &regions).expect("it has power");
-        Server::restored(controller, number, journal, recovered, &mut ())
+        Server::restored(controller, number, journal, recovered, &Pauses::none())
     };
     let mut server = boot(MemoryFlash::<SECTOR>::new(3), 1);
     let carry_out = |server: &mut Server<'_, _>, commands: &[Command], seq| {

@@ -1,6 +1,7 @@
 //! How a server restores its journal at the start, and what it refuses when the journal has no room
 //! left.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use meshalloc::jobs::JobSlot;
@@ -41,7 +42,7 @@ impl<const SECTOR: usize> Life<SECTOR> {
         configuration: Configuration,
     ) -> Self {
         let board = Box::leak(Box::new(Board::new()));
-        Self::begin_in(board.memory(), flash, boot, configuration, &mut ())
+        Self::begin_in(board.memory(), flash, boot, configuration, &Pauses::none())
     }
 
     fn begin_in(
@@ -49,7 +50,7 @@ impl<const SECTOR: usize> Life<SECTOR> {
         flash: MemoryFlash<SECTOR>,
         boot: u64,
         configuration: Configuration,
-        pauses: &mut dyn Pauses,
+        pauses: &Pauses<'_>,
     ) -> Self {
         let regions: [Range<u32>; REGIONS] =
             std::array::from_fn(|at| (at * SECTOR) as u32..((at + 1) * SECTOR) as u32);
@@ -256,13 +257,6 @@ pub(crate) fn lease(job: u32, ticks: Ticks) -> Command {
 
 #[test]
 fn whoever_waits_is_told_of_the_progress_of_a_restore() {
-    struct Count(u32, u32);
-    impl Pauses for Count {
-        fn worked(&mut self, instructions: u32, _: &View<'_, '_>) {
-            self.0 += 1;
-            self.1 = self.1.max(instructions);
-        }
-    }
     let conservative = Configuration {
         scheduler: SchedulerKind::Conservative,
         ..configuration(16, 16, StrategyKind::FreeSubmeshList)
@@ -276,18 +270,22 @@ fn whoever_waits_is_told_of_the_progress_of_a_restore() {
     }
     let before = life.jobs();
     let board = Box::leak(Box::new(Board::new()));
-    let mut count = Count(0, 0);
+    let (times, most) = (Cell::new(0), Cell::new(0));
+    let count = |instructions, _: &View<'_, '_>| {
+        times.set(times.get() + 1);
+        most.set(most.get().max(instructions));
+    };
     let life = Life::begin_in(
         board.memory(),
         life.into_flash(),
         2,
         conservative,
-        &mut count,
+        &Pauses::new(1_000, &count),
     );
     assert_eq!(life.jobs(), before);
     // Once behind every record, and within the reservations.
-    assert!(count.0 > 2 * commands, "{} times", count.0);
-    assert!(count.1 < 1_000_000, "{} instructions", count.1);
+    assert!(times.get() > 2 * commands, "{times:?} times");
+    assert!(most.get() < 500_000, "{most:?} instructions");
 }
 
 const UNREAD: ServerMessage = ServerMessage::Error(ProtocolError::Unread);
@@ -298,7 +296,7 @@ fn a_journal_that_cannot_be_read_stays_until_a_reset() {
     type Small = Storage<16, 4, 32, 256, 256>;
     let small = |flash, boot| {
         let memory = Box::leak(Box::new(Small::new())).memory();
-        Life::begin_in(memory, flash, boot, first_fit(), &mut ())
+        Life::begin_in(memory, flash, boot, first_fit(), &Pauses::none())
     };
     let mut life = Life::begin(MemoryFlash::<4096>::new(3), 1, first_fit());
     for job in 0..10 {
@@ -461,7 +459,7 @@ fn what_is_in_the_state_decides_which_image_reads_it() {
         MemoryFlash::new(3),
         1,
         first_fit(),
-        &mut (),
+        &Pauses::none(),
     );
     let table_is_full = Outcome::Error(Error::Refused(Refusal::TableFull));
     for job in 0..12 {
@@ -475,7 +473,7 @@ fn what_is_in_the_state_decides_which_image_reads_it() {
     let seen = life.seen();
     let flash = life.into_flash();
     let of_same_room = |memory, flash: &MemoryFlash<4096>| {
-        let life = Life::begin_in(memory, flash.clone(), 2, first_fit(), &mut ());
+        let life = Life::begin_in(memory, flash.clone(), 2, first_fit(), &Pauses::none());
         assert!(matches!(life.server.origin(), Origin::Restored { .. }));
         assert_eq!(life.seen(), seen);
     };
@@ -485,7 +483,7 @@ fn what_is_in_the_state_decides_which_image_reads_it() {
     // There is room for all but one of the 12 jobs that were present at a time.
     type Least = Storage<16, 11, 32, 11, 0>;
     let memory = Box::leak(Box::new(Least::new())).memory();
-    let mut life = Life::begin_in(memory, flash.clone(), 3, first_fit(), &mut ());
+    let mut life = Life::begin_in(memory, flash.clone(), 3, first_fit(), &Pauses::none());
     assert_eq!(life.server.origin(), Origin::Unread);
     stays_unread(&mut life);
     of_same_room(
@@ -504,7 +502,7 @@ fn records_of_remembered_requests_need_the_same_table() {
     let strategy = StrategyKind::LeastExpectedBlocking { budget: 8 };
     let configuration = configuration(16, 16, strategy);
     let begin = |memory, flash, boot| -> Life<4096> {
-        Life::begin_in(memory, flash, boot, configuration, &mut ())
+        Life::begin_in(memory, flash, boot, configuration, &Pauses::none())
     };
     let small = || Box::leak(Box::new(Small::new())).memory();
     let mut life = begin(small(), MemoryFlash::new(3), 1);
@@ -643,7 +641,7 @@ fn what_is_restored_is_what_was_there_whatever_was_refused() {
             type Small = Storage<16, 10, 4096, 256, 256>;
             let memory = || Box::leak(Box::new(Small::new())).memory();
             let flash = MemoryFlash::<8192>::new(3);
-            let mut life = Life::begin_in(memory(), flash, 1, configuration, &mut ());
+            let mut life = Life::begin_in(memory(), flash, 1, configuration, &Pauses::none());
             for given in 0..150 {
                 life.let_time_pass(life.now + random.below(20) as u64);
                 let client = 1 + random.below(3) as u32;
@@ -666,7 +664,8 @@ fn what_is_restored_is_what_was_there_whatever_was_refused() {
                     false => vec![memory(), larger],
                 };
                 for memory in memories {
-                    let again = Life::begin_in(memory, flash.clone(), 2, configuration, &mut ());
+                    let again =
+                        Life::begin_in(memory, flash.clone(), 2, configuration, &Pauses::none());
                     let context = format!("{configuration:?}, {given}");
                     let origin = again.server.origin();
                     assert!(
@@ -907,7 +906,7 @@ fn sectors_of_a_board_have_room_for_so_many_jobs() {
                 MemoryFlash::new(3),
                 1,
                 configuration(64, 64, strategy),
-                &mut (),
+                &Pauses::none(),
             );
             life.outcome(submit(first, 64, 64));
             let more = first + 1..first + 256;
@@ -940,7 +939,7 @@ fn sectors_of_a_board_have_room_for_a_mixture_of_jobs() {
                 MemoryFlash::new(3),
                 1,
                 configuration(64, 64, StrategyKind::FirstFit),
-                &mut (),
+                &Pauses::none(),
             );
             let mut jobs = 0;
             while jobs < 256 {
@@ -978,7 +977,7 @@ fn a_reset_makes_room_for_a_state_that_has_none() {
     }
     let (journal, recovered) = Journal::open(MemoryFlash::new(3), &regions).expect("it has power");
     let mut life = Life::<1024> {
-        server: Server::restored(controller, 1, journal, recovered, &mut ()),
+        server: Server::restored(controller, 1, journal, recovered, &Pauses::none()),
         boot: 1,
         now: 0,
         seq: 0,

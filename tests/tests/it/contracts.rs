@@ -3,8 +3,8 @@
 
 use meshalloc::storage::Needs;
 use meshalloc::{
-    Allocator, AnyStrategy, Command, Configuration, Controller, Error, Flags, Interrupts, JobId,
-    NodeId, Refusal, Reply, Request, SchedulerKind, StrategyKind, Submesh,
+    Allocator, AnyStrategy, Command, Configuration, Controller, Error, Flags, JobId, NodeId,
+    Refusal, Reply, Request, SchedulerKind, StrategyKind, Submesh,
 };
 use meshalloc_tests::rig::{
     HeapMemory, ask, ask_at, configuration, cube, mesh, set_faulty, subcube, submit,
@@ -30,7 +30,7 @@ fn a_query_that_is_begun_changes_nothing() {
         Command::ListJobs { on: None, from: 0 },
         Command::Occupancy { from: NodeId(0) },
     ] {
-        let reply = controller.begin(&query, 7, Interrupts::never());
+        let reply = controller.begin(&query, 7, None);
         assert_eq!(reply, Reply::Done, "{query:?}");
         assert_eq!(save(&controller), before, "{query:?}");
     }

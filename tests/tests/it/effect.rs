@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use meshalloc::controller::Effect;
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
-    Command, Configuration, Controller, Error, Grid, Interrupts, Refusal, Reply, SchedulerKind,
-    Strategy, StrategyKind, Ticks,
+    Command, Configuration, Controller, Error, Grid, Refusal, Reply, SchedulerKind, Strategy,
+    StrategyKind, Ticks,
 };
 use meshalloc_tests::convert::{self, is_served};
 use meshalloc_tests::rig::{HeapMemory, cube, mesh};
@@ -19,8 +19,8 @@ const JOBS_MAX: usize = 14;
 
 /// Carries out a command and all scheduling that follows from it.
 fn give(controller: &mut Controller<'_>, command: &Command, at: Ticks) -> Reply {
-    let reply = controller.begin(command, at, Interrupts::never());
-    while controller.advance(&mut |_| (), Interrupts::never()) {}
+    let reply = controller.begin(command, at, None);
+    while controller.advance(&mut |_| (), None) {}
     reply
 }
 

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 
-use meshalloc::Interrupts;
 use meshalloc::checkpoint::PART_MAX;
 use meshalloc::scheduler::Threshold;
 use meshalloc::{
@@ -375,7 +374,7 @@ fn nothing_is_saved_while_jobs_are_tried() {
     for job in 1..=3 {
         submit(&mut controller, job, Request::submesh(4, 4));
     }
-    controller.begin(&Command::Release { job: JobId(1) }, 0, Interrupts::never());
+    controller.begin(&Command::Release { job: JobId(1) }, 0, None);
     assert!(controller.is_scheduling());
     let mut parts = 0;
     let mut part = |_: &[u8]| {
@@ -383,7 +382,7 @@ fn nothing_is_saved_while_jobs_are_tried() {
         Ok::<(), Infallible>(())
     };
     assert_eq!(controller.save(&mut part), Err(SaveError::Scheduling));
-    while controller.advance(&mut |_| (), Interrupts::never()) {}
+    while controller.advance(&mut |_| (), None) {}
     assert_eq!(controller.save(&mut part), Ok(()));
     assert_eq!(parts, 1);
 }

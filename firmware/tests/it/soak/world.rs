@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
-use meshalloc::{Configuration, Controller, StrategyKind};
+use meshalloc::{Configuration, Controller, Pauses, StrategyKind};
 use meshalloc_firmware::journal::Journal;
 use meshalloc_firmware::journal::memory::MemoryFlash;
 use meshalloc_firmware::keeping::durable::Durable;
@@ -38,7 +38,7 @@ pub(super) fn boot(
     let controller = Controller::new(board.memory(), configuration).expect("it fits");
     let (journal, recovered) = Journal::open(flash, &regions()).expect("the flash has power");
     // Often enough for an attempt of each strategy to pause several times.
-    Server::restored(controller, number, journal, recovered, &mut ()).pausing_after(1_000)
+    Server::restored(controller, number, journal, recovered, &Pauses::none()).pausing_after(1_000)
 }
 
 /// A strategy whose jobs hold a block, or many, whose search pauses or not, and schedulers under
