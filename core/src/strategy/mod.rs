@@ -1,14 +1,16 @@
 //! Where a job is placed: the [`Strategy`] trait, and [`AnyStrategy`] to choose at run time.
 //!
-//! A strategy owns no occupancy. It looks at the [`Occupancy`] and proposes blocks; the
-//! allocator commits them and then calls [`Strategy::taken`]. What it keeps of its own (the free
-//! submesh list) is derived from the occupancy and can be rebuilt from it at any time; what is not derived (a generator's state,
-//! the latest requests) is saved and restored (`Strategy::save`, with the feature `restore`).
+//! A strategy owns no occupancy. It looks at the [`Occupancy`] and proposes blocks; the allocator
+//! marks them busy and then calls [`Strategy::taken`]. What a strategy keeps, such as the free
+//! submesh list, is derived from the occupancy and can be rebuilt from it at any time. State that
+//! cannot be rebuilt (a random generator's, the latest requests) is saved and restored
+//! ([`Strategy::save`], with the feature `restore`).
 //!
 //! # Adding a strategy
 //!
-//! One file in this folder with a type that implements [`Strategy`], an entry in `table.rs` and a cargo feature of its name.
-//! Modules, names, error messages, command line, protocol and the memory of the firmware are made from the table.
+//! Write a file in this folder with a type that implements [`Strategy`], an entry in `table.rs` and
+//! a cargo feature with the strategy's name. Modules, names, error messages, command line, protocol
+//! and the memory of the firmware are made from the table.
 
 use crate::blocks::Draft;
 #[cfg(feature = "restore")]
@@ -19,14 +21,13 @@ use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
 use crate::request::Request;
-use crate::word::Word;
 
 #[cfg_attr(
     not(feature = "strategies"),
     allow(
         dead_code,
         unused_macros,
-        reason = "a build with some of the strategies uses a part of what several share"
+        reason = "a build with some strategies uses a part of what several share"
     )
 )]
 #[macro_use]
@@ -43,35 +44,32 @@ mod foresight;
     feature = "random"
 ))]
 mod gather;
+mod kind;
+mod memory;
 mod serves;
 mod text;
 
 pub use crate::search::curve::CurveFit;
-pub use any::{
-    AnyStrategy, Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind, StrategyMemory,
-};
+pub use any::AnyStrategy;
 #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
 pub use foresight::Candidate;
-#[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
-pub(crate) use foresight::words as foresight_words;
+#[cfg(feature = "free-submesh-list")]
+pub use free_submesh_list::reservation_factor;
+pub use kind::{Holds, PageOrder, StrategyForm, StrategyInfo, StrategyKind};
+pub use memory::Workspace;
+pub(crate) use memory::WorkspaceSize;
 pub use serves::Serves;
 pub use text::StrategyTextError;
 
-/// No strategy of this build looks ahead.
-#[cfg(not(any(feature = "least-expected-blocking", feature = "leb-estimates")))]
-pub(crate) const fn foresight_words(_: &crate::grid::Grid, _: u64, _: usize) -> usize {
-    0
-}
-
-/// The modules of the strategies in this build, and what is public in them.
+/// The files of the strategies, each if one of its strategies is in this build.
 macro_rules! modules {
-    ($value:tt $(
-        $(#[$meta:meta])* $kind:ident $({ $($fields:tt)* })? in $module:ident = $name:literal $rest:tt
-    )*) => { $(
-        #[cfg(feature = $name)]
+    ($value:tt $( mod $module:ident { $(
+        $(#[$meta:meta])* $kind:ident $({ $($fields:tt)* })? = $name:literal $rest:tt
+    )* } )*) => { $(
+        #[cfg(any($(feature = $name),*))]
         mod $module;
-        #[cfg(feature = $name)]
-        pub use $module::*;
+        #[cfg(any($(feature = $name),*))]
+        use $module::*;
     )* };
 }
 
@@ -211,13 +209,4 @@ pub trait Strategy {
 
     /// Asserts every invariant of what the strategy keeps. For tests; it may be slow.
     fn check_invariants(&self, _occupancy: &Occupancy<'_>) {}
-}
-
-/// Memory that a strategy may use as it likes; how much of it a strategy needs is in its docs.
-#[derive(Debug, Default)]
-pub struct Workspace<'m> {
-    /// Scratch: [`Needs::scratch`](crate::storage::Needs::scratch).
-    pub words: &'m mut [Word],
-    /// Cells for a list of submeshes, which a strategy packs as it likes: [`Needs::list`](crate::storage::Needs::list).
-    pub list: &'m mut [u64],
 }
