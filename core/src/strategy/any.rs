@@ -33,6 +33,7 @@ macro_rules! strategies {
 
         impl<'m> Chosen<'m> {
             /// The strategy of this kind.
+            #[allow(unused_variables, reason = "a build may have no strategies")]
             fn new(
                 kind: StrategyKind,
                 machine: Grid,

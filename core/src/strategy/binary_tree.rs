@@ -249,6 +249,9 @@ enum Form {
     First,
 }
 
+const INDEPENDENT: Form = Form::Whole(Parts::Independent);
+const DEPENDENT: Form = Form::Whole(Parts::Dependent);
+
 /// Proposes processors for a request.
 // Form and order are constants at every call; with one strategy the image has one form.
 #[inline(always)]
@@ -268,11 +271,9 @@ fn propose(
 
 /// Defines the strategies: their names, parameters, forms and orders.
 macro_rules! binary_trees {
-    ($($feature:literal $name:ident $(($parameter:ident))?: $form:expr, $order:expr;)*) => { $(
-        #[cfg(feature = $feature)]
+    ($($name:ident $(($parameter:ident))?: $form:expr, $order:expr;)*) => { $(
         simple_strategy! { $name, grid: Grid $(, $parameter: u64)? }
 
-        #[cfg(feature = $feature)]
         impl Strategy for $name<'_> {
             fn demand(&self, request: &Request) -> Result<u32, Refusal> {
                 demand_of_processors(request, &self.grid)
@@ -297,20 +298,14 @@ macro_rules! binary_trees {
 }
 
 binary_trees! {
-    "binary-tree" BinaryTree: Form::One, Order::LeftFirst;
-    "static-binary-tree" StaticBinaryTree(tolerance): Form::One, Order::Tolerance(tolerance);
-    "dynamic-binary-tree" DynamicBinaryTree(ratio): Form::One, Order::Ratio(ratio);
-    "independent-binary-tree" IndependentBinaryTree:
-        Form::Whole(Parts::Independent), Order::LeftFirst;
-    "independent-static-binary-tree" IndependentStaticBinaryTree(tolerance):
-        Form::Whole(Parts::Independent), Order::Tolerance(tolerance);
-    "independent-dynamic-binary-tree" IndependentDynamicBinaryTree(ratio):
-        Form::Whole(Parts::Independent), Order::Ratio(ratio);
-    "dependent-binary-tree" DependentBinaryTree:
-        Form::Whole(Parts::Dependent), Order::LeftFirst;
-    "dependent-static-binary-tree" DependentStaticBinaryTree(tolerance):
-        Form::Whole(Parts::Dependent), Order::Tolerance(tolerance);
-    "dependent-dynamic-binary-tree" DependentDynamicBinaryTree(ratio):
-        Form::Whole(Parts::Dependent), Order::Ratio(ratio);
-    "compact-binary-tree" CompactBinaryTree: Form::First, Order::LeftFirst;
+    BinaryTree: Form::One, Order::LeftFirst;
+    StaticBinaryTree(tolerance): Form::One, Order::Tolerance(tolerance);
+    DynamicBinaryTree(ratio): Form::One, Order::Ratio(ratio);
+    IndependentBinaryTree: INDEPENDENT, Order::LeftFirst;
+    IndependentStaticBinaryTree(tolerance): INDEPENDENT, Order::Tolerance(tolerance);
+    IndependentDynamicBinaryTree(ratio): INDEPENDENT, Order::Ratio(ratio);
+    DependentBinaryTree: DEPENDENT, Order::LeftFirst;
+    DependentStaticBinaryTree(tolerance): DEPENDENT, Order::Tolerance(tolerance);
+    DependentDynamicBinaryTree(ratio): DEPENDENT, Order::Ratio(ratio);
+    CompactBinaryTree: Form::First, Order::LeftFirst;
 }

@@ -67,6 +67,10 @@ macro_rules! modules {
         $(#[$meta:meta])* $kind:ident $({ $($fields:tt)* })? = $name:literal $rest:tt
     )* } )*) => { $(
         #[cfg(any($(feature = $name),*))]
+        #[cfg_attr(
+            not(feature = "strategies"),
+            allow(dead_code, reason = "a build may have some of the strategies of a file")
+        )]
         mod $module;
         #[cfg(any($(feature = $name),*))]
         use $module::*;

@@ -148,18 +148,13 @@ use super::common::{demand_left_to_right, demand_of_extents};
 use super::{Strategy, Workspace};
 use crate::blocks::Draft;
 use crate::error::{ConfigureError, Refusal};
-use crate::grid::{Block, Grid, Shape};
+use crate::grid::{Block, DIMENSIONS_MAX, Grid, Shape};
 use crate::mesh::Sides;
+use crate::notation::Notation;
 use crate::occupancy::Occupancy;
 use crate::request::Request;
 use crate::search::orders::Orders;
-use crate::search::tree::{Starts, TreeSearch};
-#[cfg(feature = "partner")]
-use crate::{
-    grid::DIMENSIONS_MAX,
-    notation::Notation,
-    search::tree::{first_along, radices},
-};
+use crate::search::tree::{Starts, TreeSearch, first_along, radices};
 
 /// A strategy that searches for subcubes as `R` says.
 #[derive(Debug)]
@@ -252,15 +247,12 @@ impl<R: Rule> Strategy for Subcubes<'_, R> {
 }
 
 /// The requested radices in every order.
-#[cfg(feature = "tree-collapsing")]
 #[derive(Debug)]
 pub(super) struct InEveryOrder;
 
 /// Extended tree collapsing, complete.
-#[cfg(feature = "tree-collapsing")]
 pub(super) type TreeCollapsing<'m> = Subcubes<'m, InEveryOrder>;
 
-#[cfg(feature = "tree-collapsing")]
 impl Rule for InEveryOrder {
     const RECOGNIZES: bool = true;
 
@@ -273,15 +265,12 @@ impl Rule for InEveryOrder {
 }
 
 /// The requested radices from left to right.
-#[cfg(feature = "tree-collapsing-printed")]
 #[derive(Debug)]
 pub(super) struct LeftToRight;
 
 /// Extended tree collapsing, as printed.
-#[cfg(feature = "tree-collapsing-printed")]
 pub(super) type TreeCollapsingPrinted<'m> = Subcubes<'m, LeftToRight>;
 
-#[cfg(feature = "tree-collapsing-printed")]
 impl Rule for LeftToRight {
     fn orders(request: &Request, grid: &Grid) -> Orders {
         Orders::requested(request, grid)
@@ -293,15 +282,12 @@ impl Rule for LeftToRight {
 }
 
 /// The requested radices, rounded up to powers of two.
-#[cfg(feature = "free-list")]
 #[derive(Debug)]
 pub(super) struct Rounded;
 
 /// Free list.
-#[cfg(feature = "free-list")]
 pub(super) type FreeList<'m> = Subcubes<'m, Rounded>;
 
-#[cfg(feature = "free-list")]
 impl Rule for Rounded {
     fn extents(request: &Request) -> Result<Shape, Refusal> {
         // The extents of a request that fits are at most k, a power of two, so there is room.
@@ -312,15 +298,12 @@ impl Rule for Rounded {
 }
 
 /// The largest of the requested radices, as often as there are radices.
-#[cfg(feature = "sniffing")]
 #[derive(Debug)]
 pub(super) struct Cubic;
 
 /// Sniffing.
-#[cfg(feature = "sniffing")]
 pub(super) type Sniffing<'m> = Subcubes<'m, Cubic>;
 
-#[cfg(feature = "sniffing")]
 impl Rule for Cubic {
     const STARTS: Starts = Starts::Unwrapped;
 
@@ -338,15 +321,12 @@ impl Rule for Cubic {
 }
 
 /// Whole dimensions: the lowest ones but one, and any one of the others.
-#[cfg(feature = "partner")]
 #[derive(Debug)]
 pub(super) struct WholeDimensions;
 
 /// k-ary partner.
-#[cfg(feature = "partner")]
 pub(super) type Partner<'m> = Subcubes<'m, WholeDimensions>;
 
-#[cfg(feature = "partner")]
 impl Rule for WholeDimensions {
     fn demand(request: &Request, grid: &Grid) -> Result<u32, Refusal> {
         let demand = demand_of_extents(request.shape, grid)?;
