@@ -16,6 +16,9 @@ pub struct SchedulerInfo {
     /// The forms in which it is written: the name and, after a colon, its parameter, in which
     /// `SECONDS` stands for a time and `COUNT` for a whole number of at least 1.
     pub forms: &'static [&'static str],
+    /// The name, empty if it has none, and the type of each parameter, in the order in which they
+    /// are on the wire.
+    pub parameters: &'static [(&'static str, &'static str)],
     /// What it does, in a sentence or two; times are in seconds.
     pub meaning: &'static str,
     /// Author, year and title; empty for what is as old as queues.
@@ -25,6 +28,11 @@ pub struct SchedulerInfo {
 /// Defines [`SchedulerKind`], [`Chosen`], and the macro `with_chosen`, which evaluates an
 /// expression for the scheduler that was chosen.
 macro_rules! schedulers {
+    (@parameters) => { &[] };
+    (@parameters ($type:ty)) => { &[("", stringify!($type))] };
+    (@parameters { $($(#[$meta:meta])* $field:ident: $type:ty),+ $(,)? }) => {
+        &[$((stringify!($field), stringify!($type))),+]
+    };
     (($number:ident, $second:ident, $d:tt) $(
         $(#[$meta:meta])* $kind:ident in $module:ident = $name:literal [$($fields:tt)?] {
             new: [$($bound:tt)?] $new:expr,
@@ -56,6 +64,7 @@ macro_rules! schedulers {
             pub const INFO: &'static [SchedulerInfo] = &[$(SchedulerInfo {
                 name: $name,
                 forms: &[$($form),+],
+                parameters: schedulers!(@parameters $($fields)?),
                 meaning: $meaning,
                 source: $source,
             }),*];

@@ -37,7 +37,10 @@ macro_rules! simple_strategy {
     (@Grid) => { crate::grid::Grid };
     (@Mesh) => { crate::mesh::Mesh };
     (@TreeSearch) => { crate::search::tree::TreeSearch };
-    ($(#[$meta:meta])* $name:ident, $field:ident: $type:ident $(, $parameter:ident: $number:ty)*) => {
+    (
+        $(#[$meta:meta])*
+        $name:ident, $field:ident: $type:ident $(, $parameter:ident: $number:ty)*
+    ) => {
         $(#[$meta])*
         #[derive(Debug)]
         pub(super) struct $name<'m> {

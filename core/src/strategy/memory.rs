@@ -3,7 +3,7 @@
 
 use super::StrategyKind;
 #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
-use super::foresight::words as foresight_words;
+use super::foresight;
 use crate::grid::Grid;
 use crate::occupancy::Occupancy;
 use crate::search::curve::lengths_max;
@@ -73,9 +73,9 @@ impl WorkspaceSize {
                 (if lengths > words { lengths } else { words }, 0)
             }
             StrategyMemory::List => (0, nodes),
-            StrategyMemory::Foresight { budget } => (foresight_words(machine, budget, 0), nodes),
+            StrategyMemory::Foresight { budget } => (foresight::words(machine, budget, 0), nodes),
             StrategyMemory::ForesightWithEnds { budget } => {
-                (foresight_words(machine, budget, ends), nodes)
+                (foresight::words(machine, budget, ends), nodes)
             }
         };
         WorkspaceSize { scratch, list }
@@ -89,6 +89,8 @@ impl WorkspaceSize {
 
 /// No strategy of this build looks ahead.
 #[cfg(not(any(feature = "least-expected-blocking", feature = "leb-estimates")))]
-const fn foresight_words(_: &Grid, _: u64, _: usize) -> usize {
-    0
+mod foresight {
+    pub(super) const fn words(_: &crate::grid::Grid, _: u64, _: usize) -> usize {
+        0
+    }
 }

@@ -12,6 +12,15 @@
 //! a cargo feature with the strategy's name. Modules, names, error messages, command line, protocol
 //! and the memory of the firmware are made from the table.
 
+#![cfg_attr(
+    not(feature = "strategies"),
+    allow(
+        dead_code,
+        unused_macros,
+        reason = "a build with some strategies uses a part of what several share"
+    )
+)]
+
 use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
@@ -22,14 +31,6 @@ use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
 use crate::request::Request;
 
-#[cfg_attr(
-    not(feature = "strategies"),
-    allow(
-        dead_code,
-        unused_macros,
-        reason = "a build with some strategies uses a part of what several share"
-    )
-)]
 #[macro_use]
 mod common;
 #[macro_use]
@@ -37,12 +38,6 @@ mod table;
 mod any;
 #[cfg(any(feature = "least-expected-blocking", feature = "leb-estimates"))]
 mod foresight;
-#[cfg(any(
-    feature = "naive",
-    feature = "neighbor",
-    feature = "paging",
-    feature = "random"
-))]
 mod gather;
 mod kind;
 mod memory;
@@ -67,10 +62,6 @@ macro_rules! modules {
         $(#[$meta:meta])* $kind:ident $({ $($fields:tt)* })? = $name:literal $rest:tt
     )* } )*) => { $(
         #[cfg(any($(feature = $name),*))]
-        #[cfg_attr(
-            not(feature = "strategies"),
-            allow(dead_code, reason = "a build may have some of the strategies of a file")
-        )]
         mod $module;
         #[cfg(any($(feature = $name),*))]
         use $module::*;
