@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::command::{Cmd, root};
-use crate::{instructions, protocol, size};
+use crate::{book, instructions, protocol, size};
 
 /// The options of `cargo xtask docs`.
 #[derive(clap::Args)]
@@ -40,13 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     size::add_missing()?;
     instructions::add_missing()?;
-    match Cmd::new("mdbook --version").succeeds() {
-        true => Cmd::new("mdbook build docs").run(),
-        false => {
-            println!("The book is not built: `cargo install mdbook` installs what it needs.");
-            Ok(())
-        }
-    }
+    book::build()
 }
 
 /// Writes the reference pages into a folder.
@@ -88,5 +82,5 @@ fn check() -> Result<()> {
         "every page in {REFERENCE} and {} are up to date",
         protocol::PAGE
     );
-    Ok(())
+    book::build()
 }

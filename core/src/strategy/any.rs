@@ -211,7 +211,7 @@ impl Strategy for AnyStrategy<'_> {
         ) -> bool;
 
         #[inline]
-        fn end_supposing(&mut self, occupancy: &Occupancy<'_>, worked: &mut dyn FnMut(u32));
+        fn end_supposing(&mut self, occupancy: &Occupancy<'_>, spend: &dyn Fn(u32));
 
         fn recognizes(&self, request: &Request, sides: Sides) -> bool;
 
@@ -230,21 +230,21 @@ impl Strategy for AnyStrategy<'_> {
         fn look(&mut self, outlook: &Outlook<'_, '_>);
 
         #[inline]
-        fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, worked: &mut dyn FnMut(u32));
+        fn taken(&mut self, occupancy: &Occupancy<'_>, block: Block, spend: &dyn Fn(u32));
 
         #[inline]
         fn released(
             &mut self,
             occupancy: &Occupancy<'_>,
             block: Block,
-            worked: &mut dyn FnMut(u32),
+            spend: &dyn Fn(u32),
         );
 
         fn repaired(
             &mut self,
             occupancy: &Occupancy<'_>,
             block: Block,
-            worked: &mut dyn FnMut(u32),
+            spend: &dyn Fn(u32),
         );
 
         fn rebuild(&mut self, occupancy: &Occupancy<'_>);
