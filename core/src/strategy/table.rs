@@ -36,8 +36,6 @@ macro_rules! table {
                 source: "Zhu 1992, Efficient Processor Allocation Strategies for Mesh-Connected \
                     Parallel Computers, J. Parallel and Distributed Computing 16"
             }
-        }
-        mod adaptive_scan {
             /// Adaptive scan.
             AdaptiveScan = "adaptive-scan" {
                 aliases: ["as"], serves: AnyGrid, complete: true, holds: OneBlock, needs: Scratch,
@@ -97,23 +95,19 @@ macro_rules! table {
                     Distributed Processing"
             }
         }
-        mod fixed_orientation {
+        mod shapes {
             /// Fixed orientation.
             FixedOrientation = "fixed-orientation" {
                 aliases: ["fo"], serves: Mesh, complete: false, holds: OneBlock, needs: Scratch,
                 source: "Chang and Mohapatra, An Integrated Processor Management Scheme for the \
                     Mesh-Connected Multicomputer Systems"
             }
-        }
-        mod flex_fold {
             /// Flexible folding.
             FlexFold = "flex-fold" {
                 aliases: ["flex"], serves: Mesh, complete: true, holds: OneBlock, needs: Scratch,
                 source: "Gupta and Jayendran 1996, A Flexible Processor Allocation Strategy for \
                     Mesh Connected Parallel Systems, Int. Conf. on Parallel Processing"
             }
-        }
-        mod all_shapes {
             /// All shapes first fit.
             AllShapes = "all-shapes" {
                 aliases: ["asff"], serves: Mesh, complete: true, holds: OneBlock, needs: Scratch,
