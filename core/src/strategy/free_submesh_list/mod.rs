@@ -78,7 +78,7 @@
 //!     scheduler: SchedulerKind::Fcfs,
 //! })?;
 //! for busy in [Submesh::between(7, 0, 9, 4), Submesh::between(7, 8, 9, 9), Submesh::between(0, 5, 3, 9)] {
-//!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &|_| ());
+//!     controller.handle(&Command::MarkFaulty { block: busy.into() }, 0, &mut |_| ());
 //! }
 //! let list = controller.strategy().dominant_free_submeshes().expect("it keeps a list");
 //! assert!(list.eq([
