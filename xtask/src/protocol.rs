@@ -65,9 +65,9 @@ fn parameters(parameters: &[(&str, &str)], unit: u64) -> String {
     let one = |&(name, kind): &(&str, &str)| {
         let kind = match (kind, unit) {
             ("Ticks", _) => "u64, ticks".to_owned(),
-            (_, 1) => kind.to_owned(),
-            (_, 1_000_000) => format!("{kind}, in millionths"),
-            (_, unit) => format!("{kind}, in parts of 1/{unit}"),
+            ("u64", 1_000_000) => "u64, in millionths".to_owned(),
+            ("u64", unit) if unit > 1 => format!("u64, in parts of 1/{unit}"),
+            _ => kind.to_owned(),
         };
         format!("{name} {kind}").trim_start().to_owned()
     };
@@ -75,5 +75,29 @@ fn parameters(parameters: &[(&str, &str)], unit: u64) -> String {
     match &list[..] {
         [] => String::new(),
         list => list.join(", ") + " ",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_protocol_has_the_tables_of_this_build() {
+        for (table, text) in tables() {
+            assert_eq!(
+                table.read().unwrap(),
+                text.trim(),
+                "cargo xtask docs writes it"
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_in_parts_say_so() {
+        let cell = parameters(&[("ratio", "u64"), ("", "Threshold")], 8);
+        assert_eq!(cell, "ratio u64, in parts of 1/8, Threshold ");
+        assert_eq!(parameters(&[("after", "Ticks")], 1), "after u64, ticks ");
+        assert_eq!(parameters(&[], 1), "");
     }
 }

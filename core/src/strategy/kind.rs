@@ -227,3 +227,17 @@ pub enum PageOrder {
 
 /// The budgets of strategies that look ahead.
 pub(super) const BUDGETS: RangeInclusive<u64> = 4..=4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A strategy whose feature is not in the list `strategies` of the manifest would be missing
+    /// from every default build.
+    #[test]
+    #[cfg(feature = "strategies")]
+    fn the_feature_strategies_builds_every_strategy() {
+        let missing = StrategyKind::ALL.iter().find(|kind| !kind.is_built());
+        assert_eq!(missing, None);
+    }
+}
