@@ -4,9 +4,9 @@ use meshalloc::jobs::{BlockCell, JobSlot};
 use meshalloc::storage::Needs;
 use meshalloc::word::Word;
 use meshalloc::{
-    Allocator, AnyStrategy, Block, Change, Configuration, Controller, Cube, Error, Event, Grid,
-    Happened, JobId, JobState, Memory, Mesh, NodeId, Outcome, Request, SchedulerKind, Shape,
-    StrategyKind, Submesh, Ticks, View, Workspace,
+    Allocator, Block, Change, Configuration, Controller, Cube, Error, Event, Grid, Happened, JobId,
+    JobState, Memory, Mesh, NodeId, Outcome, Request, SchedulerKind, Shape, StrategyKind, Submesh,
+    Ticks, View, Workspace,
 };
 
 use crate::random::Random;
@@ -389,10 +389,8 @@ pub fn clear_faulty(allocator: &mut Allocator<'_>, node: NodeId) -> bool {
 ///
 /// When its strategy keeps none.
 pub fn free_submesh_list(controller: &Controller<'_>) -> Vec<Submesh> {
-    match controller.strategy() {
-        AnyStrategy::FreeSubmeshList(strategy) => strategy.dominant_free_submeshes().collect(),
-        other => panic!("{other:?} keeps no list"),
-    }
+    let list = controller.strategy().dominant_free_submeshes();
+    list.expect("its strategy keeps a list").collect()
 }
 
 /// All jobs, or those on a block, and the processors they hold, by name, read in chunks.

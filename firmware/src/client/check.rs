@@ -161,7 +161,7 @@ pub(super) fn outcome(change: Option<&Change>, outcome: &Result<Outcome, Error>)
         (_, Err(Error::Busy { .. })) | (None, Ok(Outcome::Done)) => Ok(()),
         (None, _) => expected("Done"),
         (Some(change), Err(error)) => expect(may_be_refused(change, *error), || {
-            "an error that such a change can have".to_owned()
+            "an error of a change".to_owned()
         }),
         (Some(change), Ok(outcome)) => match (change, outcome) {
             (
@@ -226,9 +226,7 @@ const fn may_fail(query: &Query, error: Error) -> bool {
 pub(super) fn answer(query: &Query, answer: &Result<Answer, Error>, capacity: &Capacity) -> Check {
     let expected = |text: &str| Err(text.to_owned());
     match (*query, answer) {
-        (_, Err(error)) => expect(may_fail(query, *error), || {
-            "an error that such a query can have".to_owned()
-        }),
+        (_, Err(error)) => expect(may_fail(query, *error), || "an error of a query".to_owned()),
         (Query::Job { job }, Ok(Answer::Job(report))) => {
             let JobReport {
                 job: of,

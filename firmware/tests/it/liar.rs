@@ -306,7 +306,7 @@ fn no_lie_is_believed() {
         (
             submits,
             lie!(Says::Outcome { outcome, .. } => *outcome = Err(Error::UnknownJob)),
-            "an error that such a change can have",
+            "an error of a change",
         ),
         (
             releases,
@@ -346,7 +346,7 @@ fn no_lie_is_believed() {
         (
             asks,
             lie!(Says::Answer(it) => *it = Err(Error::NoBlock { held: 1 })),
-            "an error that such a query can have",
+            "an error of a query",
         ),
         (
             asks,

@@ -4,9 +4,10 @@
 use std::num::NonZeroU64;
 
 use meshalloc::storage::Needs;
+use meshalloc::strategy::Candidate;
 use meshalloc::{
-    Allocator, AnyStrategy, Change, Configuration, Controller, Error, Flags, JobId, NodeId,
-    Outcome, Refusal, Request, SchedulerKind, StrategyKind, Submesh,
+    Allocator, Change, Configuration, Controller, Error, Flags, JobId, NodeId, Outcome, Refusal,
+    Request, SchedulerKind, StrategyKind, Submesh,
 };
 use meshalloc_tests::rig::{
     HeapMemory, ask, ask_at, configuration, cube, mesh, set_faulty, subcube, submit,
@@ -30,12 +31,10 @@ fn scores_after(between: &[(u32, Request)]) -> Vec<u32> {
         }
     }
     submit(&mut controller, 2, Request::submesh(2, 5));
-    match controller.strategy() {
-        AnyStrategy::LeastExpectedBlocking(leb) => {
-            leb.latest().map(|candidate| candidate.score).collect()
-        }
-        other => panic!("{other:?} does not look ahead"),
-    }
+    let mut scores = Vec::new();
+    let mut push = |candidate: Candidate| scores.push(candidate.score);
+    controller.strategy().latest_candidates(&mut push);
+    scores
 }
 
 /// A strategy remembers a refused request only if there was no place for it.
