@@ -1,5 +1,5 @@
-//! What is held: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy writes a
-//! new one.
+//! What is held: a pool of blocks, one chain for each allocation, and [`Draft`], where a strategy
+//! writes a new one.
 
 use crate::error::Refusal;
 use crate::grid::Block;
@@ -56,7 +56,7 @@ impl Chain {
         Chain((head as Links) << Link::BITS | len as Links)
     }
 
-    const fn head(self) -> Link {
+    pub(crate) const fn head(self) -> Link {
         (self.0 >> Link::BITS) as Link
     }
 
@@ -74,27 +74,6 @@ impl Chain {
     #[cfg(feature = "reservations")]
     pub(crate) const fn of_links([head, len]: [Link; 2]) -> Chain {
         Chain::new(head, len)
-    }
-}
-
-/// Processors that are held. Give it back to the allocator that made it: [`Allocator::release`](crate::Allocator::release).
-///
-/// It cannot be copied, so nothing can be released twice.
-#[must_use = "what is not released stays busy"]
-#[derive(Debug)]
-pub struct Allocation(Chain);
-
-impl Allocation {
-    pub(crate) const fn new(blocks: Chain) -> Self {
-        Allocation(blocks)
-    }
-
-    pub(crate) const fn blocks(&self) -> Chain {
-        self.0
-    }
-
-    pub(crate) const fn into_blocks(self) -> Chain {
-        self.0
     }
 }
 
@@ -194,6 +173,13 @@ impl<'m> BlockPool<'m> {
         };
         self.free = cell;
         Some(block)
+    }
+
+    /// The chain whose first cell this is.
+    #[inline]
+    pub(crate) fn chain_from(&self, head: Link) -> Chain {
+        let len = self.iter(Chain::new(head, 0)).count();
+        Chain::new(head, len as Link)
     }
 
     pub(crate) fn free(&mut self, mut chain: Chain) {

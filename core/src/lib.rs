@@ -2,6 +2,9 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 pub mod allocator;
 pub mod blocks;
 #[cfg(feature = "restore")]
@@ -11,6 +14,7 @@ pub mod controller;
 pub mod cube;
 pub mod error;
 pub mod grid;
+mod handle;
 pub mod jobs;
 mod layout;
 mod marking;
@@ -46,7 +50,8 @@ mod search;
 pub mod word;
 
 pub use allocator::Allocator;
-pub use blocks::{Allocation, Draft};
+pub use blocks::Draft;
+pub use handle::{Allocation, AllocationError, ReleaseError};
 #[cfg(feature = "restore")]
 pub use checkpoint::{RestoreError, SaveError};
 pub use compactness::Compactness;
@@ -54,7 +59,7 @@ pub use controller::{Controller, Granted, Interrupts, Pauses, Status, View};
 #[cfg(feature = "restore")]
 pub use controller::{Effect, Restoring};
 pub use cube::{Cube, CubeError};
-pub use error::{ConfigureError, Error, Refusal};
+pub use error::{AllocateError, ConfigureError, Error, IllegalProposal, Refusal};
 pub use grid::{
     Block, DIMENSIONS_MAX, Grid, GridError, GridTextError, MESH_SIDE_MAX, NODES_MAX, Place, Shape,
     ShapeError, Tuple,
@@ -70,7 +75,7 @@ pub use occupancy::Occupancy;
 pub use outlook::{HeldBlock, Outlook};
 pub use request::{Flags, JobId, Request, Ticks};
 pub use scheduler::{AnyScheduler, Scheduler, SchedulerKind};
-pub use storage::{Memory, Storage};
+pub use storage::{AllocatorMemory, AllocatorStorage, Memory, Storage};
 pub use strategy::{
     AnyStrategy, CurveFit, Holds, PageOrder, Serves, Strategy, StrategyForm, StrategyInfo,
     StrategyKind, StrategyMemory, StrategyTextError, Workspace,

@@ -120,27 +120,16 @@ impl<'m> Controller<'m> {
             scheduler,
         } = configuration;
         let Memory {
-            busy,
-            faulty,
-            supposed,
+            processors,
             slots,
             index,
             order,
-            blocks,
-            workspace,
         } = memory;
         let jobs = JobTable::new(slots, index, order);
         let room = jobs.capacity();
         Ok(Controller {
             configuration,
-            allocator: Allocator::with_parts(
-                [busy, faulty, supposed],
-                blocks,
-                workspace,
-                machine,
-                strategy,
-                room,
-            )?,
+            allocator: Allocator::with_parts(processors, machine, strategy, room)?,
             jobs,
             scheduler: AnyScheduler::new(scheduler)?,
             clock: 0,

@@ -5,7 +5,7 @@
 
 use core::fmt;
 
-use crate::blocks::{Allocation, Chain, NONE};
+use crate::blocks::{Chain, NONE};
 use crate::error::Refusal;
 use crate::request::{JobId, Request, Ticks};
 
@@ -18,7 +18,7 @@ mod slot;
 #[cfg(feature = "restore")]
 mod state;
 
-pub use crate::blocks::{BlockCell, Link};
+use crate::blocks::Link;
 #[cfg(feature = "leases")]
 pub use leases::{LEASES_ENDED_MAX, LeaseEnded};
 pub use slot::JobSlot;
@@ -265,7 +265,7 @@ impl<'m> JobTable<'m> {
     pub(crate) fn grant(
         &mut self,
         slot: Slot,
-        allocation: Allocation,
+        blocks: Chain,
         processors: u32,
         now: Ticks,
         number: u64,
@@ -277,7 +277,7 @@ impl<'m> JobTable<'m> {
         slots[slot.0 as usize].state = State::Running {
             since: now,
             number: GrantNumber::new(number),
-            blocks: allocation.into_blocks(),
+            blocks,
             processors,
         };
     }
@@ -299,10 +299,10 @@ impl<'m> JobTable<'m> {
 
     /// Removes the job with this name, if there is one; returns what it held, if it ran. Never needs room.
     #[inline(always)]
-    pub(crate) fn take(&mut self, id: JobId) -> Option<Option<Allocation>> {
+    pub(crate) fn take(&mut self, id: JobId) -> Option<Option<Chain>> {
         let cell = index::cell_of(self.index, self.slots, id).ok()?;
         let slot = self.index[cell];
-        Some(self.remove_from(cell, slot).map(Allocation::new))
+        Some(self.remove_from(cell, slot))
     }
 
     /// Removes a job that waits.

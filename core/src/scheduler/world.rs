@@ -2,7 +2,7 @@
 
 use super::Try;
 use crate::allocator::Allocator;
-use crate::blocks::{Allocation, Chain};
+use crate::blocks::Chain;
 use crate::error::Refusal;
 use crate::grid::{Block, Grid};
 use crate::jobs::{JobSlot, JobTable, Queue, Slot};
@@ -65,14 +65,16 @@ impl<'m> World<'_, 'm> {
 
     /// Tries to give a waiting job its processors.
     #[inline(always)]
-    pub(crate) fn place(&mut self, attempted: Try) -> Result<Allocation, Refusal> {
+    pub(crate) fn place(&mut self, attempted: Try) -> Result<Chain, Refusal> {
         let blocks = match attempted {
             Try::Freely(job) => self.find(job),
             #[cfg(feature = "reservations")]
             Try::AroundReservations(job) => self.find_around_reservations(job),
         };
         let watch = self.watcher.beside(self.jobs);
-        Ok(self.allocator.take_watched(blocks?, watch))
+        let blocks = blocks?;
+        self.allocator.take_watched(blocks, watch);
+        Ok(blocks)
     }
 
     /// What the strategy finds for a job that may take whatever is free.

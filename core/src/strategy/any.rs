@@ -5,7 +5,6 @@ use core::marker::PhantomData;
 use core::ops::RangeInclusive;
 
 use super::*;
-use crate::grid::Grid;
 use crate::storage::Needs;
 
 macro_rules! strategies {
@@ -351,27 +350,6 @@ macro_rules! strategies {
             }
         }
     };
-}
-
-impl AnyStrategy<'_> {
-    /// The number of free processors that the request takes on the machine.
-    ///
-    /// # Errors
-    ///
-    /// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
-    // The board has one copy.
-    #[cfg_attr(target_os = "none", inline)]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn demand_on(&self, machine: &Grid, request: &Request) -> Result<u32, Refusal> {
-        let area = machine.check(request.shape)?;
-        if area == 0 || request.processors == 0 {
-            return Err(Refusal::EmptyRequest);
-        }
-        if request.processors > area {
-            return Err(Refusal::Malformed);
-        }
-        self.demand(request)
-    }
 }
 
 /// What is known about a strategy.

@@ -14,7 +14,7 @@ use crate::blocks::Draft;
 #[cfg(feature = "restore")]
 use crate::checkpoint::{Reader, RestoreError, Writer};
 use crate::error::{ConfigureError, Refusal};
-use crate::grid::Block;
+use crate::grid::{Block, Grid};
 use crate::mesh::Sides;
 use crate::occupancy::Occupancy;
 use crate::outlook::Outlook;
@@ -211,6 +211,29 @@ pub trait Strategy {
 
     /// Asserts every invariant of what the strategy keeps. For tests; it may be slow.
     fn check_invariants(&self, _occupancy: &Occupancy<'_>) {}
+}
+
+/// The number of free processors that the request takes on the machine.
+///
+/// # Errors
+///
+/// One that is not temporary ([`Refusal::is_temporary`]): it could never be granted.
+// The board has one copy.
+#[cfg_attr(target_os = "none", inline)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub(crate) fn demand_on(
+    strategy: &impl Strategy,
+    machine: &Grid,
+    request: &Request,
+) -> Result<u32, Refusal> {
+    let area = machine.check(request.shape)?;
+    if area == 0 || request.processors == 0 {
+        return Err(Refusal::EmptyRequest);
+    }
+    if request.processors > area {
+        return Err(Refusal::Malformed);
+    }
+    strategy.demand(request)
 }
 
 /// Memory that a strategy may use as it likes; how much of it a strategy needs is in its docs.
